@@ -1,0 +1,38 @@
+package io.kvasir.cell;
+
+import io.kvasir.routing.Worker;
+
+/**
+ * What the router knows of a worker.
+ *
+ * @param worker the worker
+ * @param cell its cell's name
+ * @param health as probes, answers and its event stream tell
+ * @param draining whether it finishes what it has and gets nothing new
+ * @param suspect whether events were lost and its index may be wrong
+ * @param inFlight requests booked on it
+ * @param pendingTokens uncached prompt tokens whose first token has not been seen
+ * @param blocks KV blocks the index knows it holds
+ * @param lastSequence sequence number of its last event message, -1 before the first
+ */
+public record WorkerStatus(
+    Worker worker,
+    String cell,
+    Health health,
+    boolean draining,
+    boolean suspect,
+    int inFlight,
+    long pendingTokens,
+    int blocks,
+    long lastSequence) {
+
+  /** Whether requests may go to a worker. */
+  public enum Health {
+    /** Not heard of yet: gets requests only while no healthy worker has room. */
+    UNKNOWN,
+    /** Answers. */
+    HEALTHY,
+    /** Does not answer, or its circuit is open: gets nothing until a probe succeeds. */
+    UNHEALTHY
+  }
+}

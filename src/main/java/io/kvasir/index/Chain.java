@@ -1,0 +1,37 @@
+package io.kvasir.index;
+
+import java.util.Arrays;
+
+/**
+ * The block hashes of one prompt, in order: what a search takes and what crosses the cluster instead
+ * of a prompt.
+ *
+ * @param hashes chain hashes of the prompt's full blocks; never changed after construction
+ * @param blockSize tokens in a block, at least 1
+ */
+public record Chain(long[] hashes, int blockSize) {
+  /** The chain of a prompt of which nothing can be known. */
+  public static final Chain EMPTY = new Chain(new long[0], 1);
+
+  /** How many full blocks the prompt has. */
+  public int length() {
+    return hashes.length;
+  }
+
+  @Override
+  public boolean equals(Object other) {
+    return other instanceof Chain(long[] otherHashes, int otherSize)
+        && otherSize == blockSize
+        && Arrays.equals(otherHashes, hashes);
+  }
+
+  @Override
+  public int hashCode() {
+    return 31 * Arrays.hashCode(hashes) + blockSize;
+  }
+
+  @Override
+  public String toString() {
+    return "Chain[" + hashes.length + " blocks of " + blockSize + "]";
+  }
+}

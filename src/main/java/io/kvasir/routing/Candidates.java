@@ -1,0 +1,80 @@
+package io.kvasir.routing;
+
+/**
+ * The workers a decision chooses from, as columns indexed by slot, so that 256 of them cost
+ * microseconds. {@code live} says which slots are still in; a filter takes slots out, nothing puts
+ * them back. One decision at a time; reused between decisions of a thread.
+ */
+public final class Candidates {
+  /** Bitmap of the slots still in, {@code slots / 64} longs. */
+  public final long[] live;
+
+  /** Leading blocks of the prompt's chain the worker holds. */
+  public final int[] depth;
+
+  /** Requests in flight, B in the cost formula. */
+  public final int[] inFlight;
+
+  /** Uncached prompt tokens routed there whose first token has not been seen. */
+  public final long[] pendingTokens;
+
+  /** Estimated milliseconds to drain {@link #pendingTokens}, Q in the cost formula. */
+  public final double[] queueMs;
+
+  /** Prompt tokens of the requests in flight, KV in the cost formula. */
+  public final long[] contextTokens;
+
+  /** The immutable table of workers, null where a slot is empty. */
+  public Worker[] workers = new Worker[0];
+
+  private final int slots;
+
+  /** Columns for a cell of {@code slots} (64, 128 or 256) workers. */
+  public Candidates(int slots) {
+    this.slots = slots;
+    this.live = new long[slots >>> 6];
+    this.depth = new int[slots];
+    this.inFlight = new int[slots];
+    this.pendingTokens = new long[slots];
+    this.queueMs = new double[slots];
+    this.contextTokens = new long[slots];
+  }
+
+  /** Width of the columns. */
+  public int slots() {
+    return slots;
+  }
+
+  /** Whether a slot is still in. */
+  public boolean has(int slot) {
+    return (live[slot >>> 6] & (1L << slot)) != 0;
+  }
+
+  /** Takes a slot out. */
+  public void remove(int slot) {
+    live[slot >>> 6] &= ~(1L << slot);
+  }
+
+  /** How many are still in. */
+  public int count() {
+    int count = 0;
+    for (long word : live) {
+      count += Long.bitCount(word);
+    }
+    return count;
+  }
+
+  /** The first slot still in at or after {@code from}, -1 if there is none: the loop of every stage. */
+  public int next(int from) {
+    for (int word = from >>> 6; word < live.length; word++) {
+      long bits = live[word];
+      if (word == from >>> 6) {
+        bits &= -1L << from;
+      }
+      if (bits != 0) {
+        return (word << 6) + Long.numberOfTrailingZeros(bits);
+      }
+    }
+    return -1;
+  }
+}

@@ -1,0 +1,24 @@
+package io.kvasir.routing;
+
+import io.kvasir.index.Chain;
+
+/**
+ * What routing sees of a cell. The cell's view implements it in service, the laboratory in simulated
+ * time. Every method is wait-free and called on the thread that decides.
+ */
+public interface Fleet {
+  /** Slots of the cell: 64, 128 or 256. */
+  int slots();
+
+  /** Fills the columns with the workers that are alive, healthy and not draining, and their load as of now. */
+  void snapshot(Candidates candidates);
+
+  /** Fills {@link Candidates#depth} for the candidates still in. */
+  void search(Chain chain, Candidates candidates);
+
+  /**
+   * Books load on a worker in one step with the check that it has room: false when it is full, gone or
+   * draining, and nothing is then booked.
+   */
+  boolean reserve(int slot, Booking booking);
+}

@@ -1,0 +1,33 @@
+package io.kvasir.routing;
+
+import java.net.URI;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * One KV cache: a pod (an engine endpoint) and one of its data-parallel ranks.
+ *
+ * @param id unique in the fleet: the pod's name, and {@code #rank} where the pod has several
+ * @param pod the engine endpoint's name
+ * @param url base URL of the pod, without a path
+ * @param rank data-parallel rank, 0 for the only one
+ * @param ranks how many ranks the pod has; more than one and requests carry {@code X-data-parallel-rank}
+ * @param slot bit position in its cell
+ * @param role what it may do
+ * @param models the names requests may call it by, LoRA adapters included
+ * @param labels the operator's, for filters and locality
+ * @param maxInFlight requests it may have in flight; a reservation beyond that is refused
+ * @param engine name of its latency coefficients, such as {@code h100-Qwen2.5-7B-tp1}
+ */
+public record Worker(
+    String id,
+    String pod,
+    URI url,
+    int rank,
+    int ranks,
+    int slot,
+    Role role,
+    Set<String> models,
+    Map<String, String> labels,
+    int maxInFlight,
+    String engine) {}
