@@ -1,0 +1,41 @@
+package io.kvasir.gateway.http;
+
+import io.kvasir.execution.Headers;
+import java.net.InetAddress;
+
+/** One request on a client's connection, its body read whole. Thread-safe. */
+public interface Exchange {
+  /** {@code GET}, {@code POST} … */
+  String method();
+
+  /** Path and query as the client sent them, undecoded: {@code /v1/models?limit=3}. */
+  String target();
+
+  /** The target up to its query, undecoded. */
+  default String path() {
+    int query = target().indexOf('?');
+    return query < 0 ? target() : target().substring(0, query);
+  }
+
+  /**
+   * The request's headers as they came, in order, names in the client's own case, hop-by-hop ones
+   * included. Content-Type and Content-Length stand last when there is a body.
+   */
+  Headers headers();
+
+  /** The body's bytes, chunk framing removed; empty when there was none; not to be changed. */
+  byte[] body();
+
+  /** Where the connection comes from. */
+  InetAddress client();
+
+  /** Whether the client has closed its connection, or its sending half of it. */
+  boolean clientGone();
+
+  /**
+   * Runs {@code action} once if the client leaves before the answer is complete; at once if it has left.
+   * The action runs on the connection's reading thread and must not block. Never runs after the answer
+   * has been sent whole.
+   */
+  void onClientGone(Runnable action);
+}
