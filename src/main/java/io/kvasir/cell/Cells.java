@@ -1,6 +1,7 @@
 package io.kvasir.cell;
 
 import java.util.List;
+import java.util.Set;
 
 /**
  * A node's way to every cell: decides inline where the cell is at home here, asks its home otherwise.
@@ -13,6 +14,9 @@ public interface Cells {
 
   /** Every worker of every cell with its state, as this node knows it. */
   List<WorkerStatus> workers();
+
+  /** Every name requests may call a model by, wherever its workers are. */
+  Set<String> models();
 
   /**
    * Adds a pod's workers (one per rank).
