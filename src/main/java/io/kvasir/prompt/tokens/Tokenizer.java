@@ -1,0 +1,81 @@
+package io.kvasir.prompt.tokens;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/**
+ * Makes the token ids that a model's own tokenizer makes. Thread-safe.
+ *
+ * <p>Text is UTF-8 here. A text may be cut at {@link #cut} and its pieces encoded one by one: their ids, one after
+ * the other, are those of the whole. Where such a cut lies depends on the text before it and the one character
+ * after it only, so two texts that begin alike are cut alike as far as they agree.
+ */
+public abstract sealed class Tokenizer permits NativeTokenizer {
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  /** Pieces shorter than this many bytes are not worth remembering on their own. */
+  static final int SHORT_PIECE = 64;
+
+  /** What a Hugging Face {@code tokenizer.json} describes; an {@link IOException} names what is wrong with it. */
+  public static Tokenizer load(Path tokenizerJson) throws IOException {
+    try {
+      return of(Files.readAllBytes(tokenizerJson));
+    } catch (IOException e) {
+      throw new IOException("tokenizer " + tokenizerJson + ": " + e.getMessage(), e);
+    }
+  }
+
+  /** As {@link #load}, from the file's bytes. */
+  public static Tokenizer of(byte[] tokenizerJson) throws IOException {
+    JsonNode json;
+    try {
+      json = JSON.readTree(tokenizerJson);
+    } catch (JsonProcessingException e) {
+      throw new IOException("not JSON: " + e.getOriginalMessage(), e);
+    }
+    return NativeTokenizer.of(new String(tokenizerJson, StandardCharsets.UTF_8), json);
+  }
+
+  /**
+   * The ids of {@code text}.
+   *
+   * @param addSpecialTokens whether to put around it what the model expects around a text (a begin-of-text token)
+   */
+  public final int[] encode(String text, boolean addSpecialTokens) {
+    byte[] utf8 = text.getBytes(StandardCharsets.UTF_8);
+    Ids ids = new Ids(utf8.length / 3);
+    if (addSpecialTokens) {
+      ids.addAll(before());
+    }
+    encode(utf8, 0, utf8.length, ids);
+    if (addSpecialTokens) {
+      ids.addAll(after());
+    }
+    return ids.copyFrom(0);
+  }
+
+  /** The text of {@code ids}, special tokens included. */
+  public abstract String decode(int[] ids);
+
+  /** The ids that {@code addSpecialTokens} puts before a text; not to be changed. */
+  public abstract int[] before();
+
+  /** The ids that {@code addSpecialTokens} puts after a text; not to be changed. */
+  public abstract int[] after();
+
+  /**
+   * The end of the piece that begins at {@code from}: the first place after it where {@code text} may be cut, or its
+   * length.
+   *
+   * @param from 0 or a place where the text may be cut
+   */
+  public abstract int cut(byte[] text, int from);
+
+  /** Appends the ids of {@code text[from, to)}, both ends being places where the text may be cut. */
+  public abstract void encode(byte[] text, int from, int to, Ids into);
+}
