@@ -1,0 +1,170 @@
+package io.kvasir.events;
+
+import io.kvasir.events.EventDraft.Field;
+import io.kvasir.events.EventDraft.Kind;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.msgpack.core.MessageInsufficientBufferException;
+import org.msgpack.core.MessagePackException;
+import org.msgpack.value.ValueType;
+
+/**
+ * Reads the event messages of vLLM and SGLang: a msgpack array {@code [ts, events, rank]}.
+ *
+ * <p>Two encodings of an event are in the field and may meet in one fleet, so the first byte of each
+ * event decides: an array with its name first and fields by position (vLLM up to 0.23, SGLang), or a map
+ * with its name under {@code type} (vLLM from 0.24). Shorter events lack what later versions added,
+ * longer ones carry what we do not know; both are read. An event that cannot be read is skipped as a
+ * whole, counted, and the next one is tried.
+ *
+ * <p>Any bytes give a {@link Decoded}, never an exception. One thread at a time: buffers are reused.
+ */
+public final class EventDecoder {
+  private static final Names<Field> FIELDS =
+      new Names<>(
+          Map.ofEntries(
+              Map.entry("type", Field.TYPE),
+              Map.entry("block_hashes", Field.KEYS),
+              Map.entry("parent_block_hash", Field.PARENT),
+              Map.entry("token_ids", Field.TOKENS),
+              Map.entry("block_size", Field.BLOCK_SIZE),
+              Map.entry("lora_id", Field.LORA_ID),
+              Map.entry("medium", Field.MEDIUM),
+              Map.entry("lora_name", Field.LORA_NAME),
+              Map.entry("extra_keys", Field.EXTRA_KEYS),
+              Map.entry("group_idx", Field.GROUP),
+              Map.entry("kv_cache_spec_kind", Field.SPEC),
+              Map.entry("kv_cache_spec_sliding_window", Field.WINDOW),
+              Map.entry("locality", Field.LOCALITY)));
+
+  /** Fields of an array by position; the name stands at 0. */
+  private static final List<Field> STORED_POSITIONS =
+      List.of(
+          Field.KEYS,
+          Field.PARENT,
+          Field.TOKENS,
+          Field.BLOCK_SIZE,
+          Field.LORA_ID,
+          Field.MEDIUM,
+          Field.LORA_NAME,
+          Field.EXTRA_KEYS,
+          Field.GROUP,
+          Field.SPEC,
+          Field.WINDOW);
+
+  private static final List<Field> REMOVED_POSITIONS = List.of(Field.KEYS, Field.MEDIUM, Field.GROUP);
+
+  private final WireReader reader = new WireReader();
+  private final Decoded.Faults faults = new Decoded.Faults();
+  private final EventDraft draft = new EventDraft(reader, faults);
+
+  /** Reads one message that carries the number {@code sequence}. Never throws. */
+  public Decoded decode(long sequence, byte[] payload) {
+    faults.clear();
+    List<KvEvent> events = new ArrayList<>(1);
+    long publishedAt = 0;
+    int rank = KvBatch.UNKNOWN_RANK;
+    try {
+      reader.reset(payload);
+      int fields = reader.array(Integer.MAX_VALUE);
+      if (fields < 2) {
+        throw new WireException(DecodeFault.MALFORMED, "a message of " + fields + " fields");
+      }
+      publishedAt = reader.time();
+      int count = reader.array(Integer.MAX_VALUE);
+      for (int i = 0; i < count; i++) {
+        KvEvent event = eventOrSkip();
+        if (event != null) {
+          events.add(event);
+        }
+      }
+      if (fields > 2 && reader.type() == ValueType.INTEGER) {
+        rank = reader.count(Integer.MAX_VALUE, "rank");
+      }
+    } catch (IOException | RuntimeException e) {
+      note(e);
+    }
+    return faults.of(new KvBatch(sequence, publishedAt, rank, List.copyOf(events)));
+  }
+
+  /** One event; null when it was unknown or could not be read, and was skipped. */
+  private @Nullable KvEvent eventOrSkip() throws IOException {
+    int start = reader.position();
+    try {
+      return event();
+    } catch (MessagePackException | WireException e) {
+      // Its end is found from its start: where reading stopped says nothing.
+      reader.seek(start);
+      reader.skip();
+      note(e);
+      return null;
+    }
+  }
+
+  private @Nullable KvEvent event() throws IOException {
+    draft.clear();
+    switch (reader.type()) {
+      case ARRAY -> readArray();
+      case MAP -> readMap();
+      default -> throw new WireException(DecodeFault.MALFORMED, "an event is neither array nor map");
+    }
+    return draft.event();
+  }
+
+  private void readArray() throws IOException {
+    int length = reader.array(Integer.MAX_VALUE);
+    if (length == 0) {
+      return;
+    }
+    draft.read(Field.TYPE);
+    List<Field> positions =
+        switch (draft.kind()) {
+          case STORED -> STORED_POSITIONS;
+          case REMOVED -> REMOVED_POSITIONS;
+          case CLEARED, UNKNOWN, UNTOLD -> List.of();
+        };
+    for (int i = 0; i < length - 1; i++) {
+      if (i < positions.size()) {
+        draft.read(positions.get(i));
+      } else {
+        unknownField();
+      }
+    }
+  }
+
+  private void readMap() throws IOException {
+    int length = reader.map();
+    for (int i = 0; i < length; i++) {
+      Field field = null;
+      if (reader.type() == ValueType.STRING) {
+        field = reader.named(FIELDS);
+      } else {
+        reader.skip();
+      }
+      // Once an event is known to be none of ours, its fields may mean anything.
+      if (field == null || draft.kind() == Kind.UNKNOWN) {
+        unknownField();
+      } else {
+        draft.read(field);
+      }
+    }
+  }
+
+  private void unknownField() throws IOException {
+    reader.skip();
+    if (draft.kind() != Kind.UNKNOWN) {
+      faults.add(DecodeFault.UNKNOWN_FIELD, "unknown field");
+    }
+  }
+
+  private void note(Exception e) {
+    switch (e) {
+      case WireException wire -> faults.add(wire.fault(), String.valueOf(wire.getMessage()));
+      case MessageInsufficientBufferException _ -> faults.add(DecodeFault.TRUNCATED, "the bytes end early");
+      default -> faults.add(DecodeFault.MALFORMED, String.valueOf(e.getMessage()));
+    }
+  }
+}

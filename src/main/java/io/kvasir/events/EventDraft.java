@@ -1,0 +1,267 @@
+package io.kvasir.events;
+
+import io.kvasir.events.KvEvent.Spec;
+import io.kvasir.index.Tier;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.msgpack.value.ValueType;
+
+/**
+ * The fields of the event that is being read, in whatever order they come. Array and map encodings fill
+ * the same draft; {@link #event} looks at it as a whole. One thread at a time.
+ */
+final class EventDraft {
+  private static final int MAX_BLOCK_SIZE = 1 << 20;
+  private static final Names<Kind> KINDS =
+      new Names<>(
+          Map.of("BlockStored", Kind.STORED, "BlockRemoved", Kind.REMOVED, "AllBlocksCleared", Kind.CLEARED));
+  private static final Names<Tier> MEDIA =
+      new Names<>(
+          Map.of(
+              "gpu", Tier.DEVICE,
+              "cpu", Tier.HOST,
+              "cpu_pinned", Tier.HOST,
+              "disk", Tier.DISK,
+              "fs", Tier.DISK,
+              "storage", Tier.DISK,
+              "obj", Tier.REMOTE,
+              "external", Tier.REMOTE));
+  private static final Names<Spec> SPECS =
+      new Names<>(
+          Map.of(
+              "full_attention", Spec.FULL,
+              "mla_attention", Spec.FULL,
+              "sink_full_attention", Spec.FULL,
+              "sliding_window", Spec.OTHER,
+              "sliding_window_mla", Spec.OTHER,
+              "mamba", Spec.OTHER,
+              "chunked_local_attention", Spec.OTHER,
+              "encoder_only_attention", Spec.OTHER,
+              "cross_attention", Spec.OTHER,
+              "unknown", Spec.UNSAID));
+  private static final Names<Boolean> LOCALITIES = new Names<>(Map.of("remote", true, "local", false));
+  private static final Names<Boolean> METADATA = new Names<>(Map.of("cache_salt", true));
+
+  private final WireReader reader;
+  private final Decoded.Faults faults;
+
+  private Kind kind = Kind.UNTOLD;
+  private long @Nullable [] keys;
+  private boolean parentSeen;
+  private long parent;
+  private int @Nullable [] tokens;
+  private int blockSize;
+  private @Nullable String lora;
+  private @Nullable String loraId;
+  private @Nullable String cacheSalt;
+  private Tier tier = Tier.DEVICE;
+  private boolean remote;
+  private int group;
+  private Spec spec = Spec.UNSAID;
+  private List<List<ExtraKey>> extraKeys = List.of();
+
+  EventDraft(WireReader reader, Decoded.Faults faults) {
+    this.reader = reader;
+    this.faults = faults;
+  }
+
+  void clear() {
+    kind = Kind.UNTOLD;
+    keys = null;
+    parentSeen = false;
+    parent = 0;
+    tokens = null;
+    blockSize = -1;
+    lora = null;
+    loraId = null;
+    cacheSalt = null;
+    tier = Tier.DEVICE;
+    remote = false;
+    group = KvEvent.UNSAID;
+    spec = Spec.UNSAID;
+    extraKeys = List.of();
+  }
+
+  /** Reads the value of a field that both encodings know. */
+  void read(Field field) throws IOException {
+    switch (field) {
+      case TYPE -> {
+        Kind named = reader.named(KINDS);
+        kind = named == null ? Kind.UNKNOWN : named;
+      }
+      case KEYS -> keys = reader.keys();
+      case PARENT -> {
+        parentSeen = true;
+        parent = reader.nil() ? 0 : reader.key();
+      }
+      case TOKENS -> tokens = reader.tokens();
+      case BLOCK_SIZE -> blockSize = reader.count(MAX_BLOCK_SIZE, "block size");
+      case LORA_ID -> loraId = reader.nil() ? null : "lora id " + reader.integer();
+      case MEDIUM -> tier = medium();
+      case LORA_NAME -> loraNameOrMetadata();
+      case EXTRA_KEYS -> extraKeys = extraKeys();
+      case GROUP -> group = reader.nil() ? KvEvent.UNSAID : reader.count(Integer.MAX_VALUE, "group");
+      case SPEC -> spec = spec();
+      case LOCALITY -> remote = locality();
+      case WINDOW -> reader.skip();
+    }
+  }
+
+  Kind kind() {
+    return kind;
+  }
+
+  /** The event that the fields make; null for one of an unknown kind. */
+  @Nullable KvEvent event() {
+    return switch (kind) {
+      case STORED -> stored();
+      case REMOVED -> removed();
+      case CLEARED -> new KvEvent.Cleared();
+      case UNKNOWN -> {
+        faults.add(DecodeFault.UNKNOWN_EVENT, "unknown event");
+        yield null;
+      }
+      case UNTOLD -> throw new WireException(DecodeFault.MALFORMED, "an event without a type");
+    };
+  }
+
+  private KvEvent stored() {
+    if (keys == null || tokens == null || blockSize < 0 || !parentSeen) {
+      throw new WireException(DecodeFault.MALFORMED, "BlockStored lacks hashes, parent, tokens or block size");
+    }
+    String adapter = lora != null && !lora.isEmpty() ? lora : loraId;
+    return new KvEvent.Stored(
+        parent == 0, parent, keys, tokens, blockSize, tier(), adapter, cacheSalt, group, spec, extraKeys);
+  }
+
+  private KvEvent removed() {
+    if (keys == null) {
+      throw new WireException(DecodeFault.MALFORMED, "BlockRemoved lacks hashes");
+    }
+    return new KvEvent.Removed(keys, tier(), group);
+  }
+
+  private Tier tier() {
+    return remote ? Tier.REMOTE : tier;
+  }
+
+  private Tier medium() throws IOException {
+    if (reader.nil()) {
+      return Tier.DEVICE;
+    }
+    Tier named = reader.namedAnyCase(MEDIA);
+    if (named == null) {
+      faults.add(DecodeFault.UNKNOWN_MEDIUM, "unknown medium");
+      return Tier.REMOTE;
+    }
+    return named;
+  }
+
+  private Spec spec() throws IOException {
+    Spec named = reader.nil() ? Spec.UNSAID : reader.named(SPECS);
+    // A kind invented after us: better no prefix than one that is not there.
+    return named == null ? Spec.OTHER : named;
+  }
+
+  private boolean locality() throws IOException {
+    return !reader.nil() && Boolean.TRUE.equals(reader.namedAnyCase(LOCALITIES));
+  }
+
+  /** Position 7 of an array: vLLM's adapter name, or the map that SGLang appends to salted stores. */
+  private void loraNameOrMetadata() throws IOException {
+    if (reader.type() != ValueType.MAP) {
+      lora = reader.nil() ? null : reader.text();
+      return;
+    }
+    int entries = reader.map();
+    for (int i = 0; i < entries; i++) {
+      if (reader.named(METADATA) == null) {
+        faults.add(DecodeFault.UNKNOWN_FIELD, "unknown metadata");
+        reader.skip();
+      } else {
+        cacheSalt = reader.nil() ? null : reader.text();
+      }
+    }
+  }
+
+  private List<List<ExtraKey>> extraKeys() throws IOException {
+    if (reader.nil()) {
+      return List.of();
+    }
+    int blocks = reader.array(WireReader.MAX_KEYS);
+    @Nullable List<ExtraKey>[] perBlock = null;
+    for (int i = 0; i < blocks; i++) {
+      if (!reader.nil()) {
+        if (perBlock == null) {
+          perBlock = newLists(blocks);
+        }
+        perBlock[i] = blockKeys();
+      }
+    }
+    return perBlock == null ? List.of() : List.of(perBlock);
+  }
+
+  private List<ExtraKey> blockKeys() throws IOException {
+    int count = reader.array(WireReader.MAX_KEYS);
+    List<ExtraKey> read = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      read.add(
+          switch (reader.type()) {
+            case STRING -> new ExtraKey.Name(reader.text());
+            case BINARY -> new ExtraKey.Digest(reader.bytes());
+            case ARRAY -> item();
+            default -> new ExtraKey.Digest(reader.raw());
+          });
+    }
+    return List.copyOf(read);
+  }
+
+  private ExtraKey item() throws IOException {
+    int start = reader.position();
+    if (reader.array(WireReader.MAX_KEYS) == 2 && reader.type() == ValueType.STRING) {
+      String id = reader.text();
+      if (reader.type() == ValueType.INTEGER) {
+        return new ExtraKey.Item(id, reader.integer());
+      }
+    }
+    reader.seek(start);
+    return new ExtraKey.Digest(reader.raw());
+  }
+
+  @SuppressWarnings({"unchecked", "rawtypes"}) // an array of lists, filled before anyone sees it
+  private static List<ExtraKey>[] newLists(int blocks) {
+    List<ExtraKey>[] lists = new List[blocks];
+    Arrays.fill(lists, List.of());
+    return lists;
+  }
+
+  /** Kinds of events; untold until the type has been read. */
+  enum Kind {
+    STORED,
+    REMOVED,
+    CLEARED,
+    UNKNOWN,
+    UNTOLD
+  }
+
+  /** What a field means, whichever encoding it comes in. */
+  enum Field {
+    TYPE,
+    KEYS,
+    PARENT,
+    TOKENS,
+    BLOCK_SIZE,
+    LORA_ID,
+    MEDIUM,
+    LORA_NAME,
+    EXTRA_KEYS,
+    GROUP,
+    SPEC,
+    WINDOW,
+    LOCALITY
+  }
+}

@@ -1,0 +1,93 @@
+package io.kvasir.events;
+
+import io.kvasir.index.Tier;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What happened to one worker's KV cache, or to the stream that tells of it. Engine keys are 64-bit
+ * patterns: opaque, never ordered, never read as a signed number. Arrays in events are never changed
+ * after construction.
+ */
+public sealed interface KvEvent {
+  /** {@link Stored#group}, {@link Removed#group}: the engine did not say. */
+  int UNSAID = -1;
+
+  /**
+   * Blocks that follow one another were stored.
+   *
+   * @param root whether the first block begins a prompt; {@code parentKey} is then 0
+   * @param parentKey the engine's key of the block before the first
+   * @param keys the blocks' engine keys, in order
+   * @param tokens token ids as unsigned 32-bit; {@code keys.length × blockSize} of them where they can be
+   *     assigned to blocks, none in a placeholder, more where the engine skipped blocks. Of the token pairs
+   *     of a bigram cache the first of each
+   * @param blockSize tokens in each block: the page, less for a partial block, 0 in a placeholder
+   * @param tier where the blocks are
+   * @param lora the adapter's name, {@code lora id N} where the engine sent only its number, null for the
+   *     base model
+   * @param cacheSalt the salt where the engine names it as such (SGLang); vLLM hides it in {@code extraKeys}
+   * @param group KV cache group of a hybrid model, {@link #UNSAID} where not told
+   * @param spec what kind of attention the group serves
+   * @param extraKeys one list per block, or empty when no block has any
+   */
+  record Stored(
+      boolean root,
+      long parentKey,
+      long[] keys,
+      int[] tokens,
+      int blockSize,
+      Tier tier,
+      @Nullable String lora,
+      @Nullable String cacheSalt,
+      int group,
+      Spec spec,
+      List<List<ExtraKey>> extraKeys)
+      implements KvEvent {}
+
+  /**
+   * Copies of blocks were removed from a tier.
+   *
+   * @param keys engine keys, each one copy
+   * @param tier where they were
+   * @param group as in {@link Stored}
+   */
+  record Removed(long[] keys, Tier tier, int group) implements KvEvent {}
+
+  /** The engine forgot every block. */
+  record Cleared() implements KvEvent {}
+
+  /**
+   * Messages from {@code from} on may be missing. What is known may be wrong until {@link GapClosed},
+   * {@link GapAbandoned} or {@link Restarted}. Also the beginning of a stream whose history is not read yet.
+   */
+  record Gap(long from) implements KvEvent {}
+
+  /** Everything that was missing has been delivered: what is known is right again. */
+  record GapClosed() implements KvEvent {}
+
+  /**
+   * The messages {@code from} to {@code to} (both included), or parts of them, cannot be had any more. The
+   * stream goes on after them.
+   */
+  record GapAbandoned(long from, long to) implements KvEvent {}
+
+  /** The engine began anew, with an empty cache: whatever was known of it is void. */
+  record Restarted() implements KvEvent {}
+
+  /** The transport reached the engine, for the first time or again. */
+  record Connected() implements KvEvent {}
+
+  /** The transport lost the engine. */
+  record Disconnected() implements KvEvent {}
+
+  /** What a KV cache group attends to: only full attention makes a prefix. */
+  enum Spec {
+    /** Every block back to the beginning. */
+    FULL,
+    /** A window, a state, another sequence: not enough for a prefix. */
+    OTHER,
+    /** Not told, as by engines with one group, or a kind we do not know. */
+    UNSAID
+  }
+}

@@ -1,0 +1,51 @@
+package io.kvasir.events;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Objects;
+import java.util.stream.Stream;
+import java.util.zip.GZIPInputStream;
+
+/** What a real vLLM 0.32.0 sent while it served 120 requests, in the order it was seen. */
+public final class Recording {
+  private Recording() {}
+
+  /** Every line of the recording: requests, events, the reset and the replay. */
+  public static List<JsonNode> lines() throws IOException {
+    List<JsonNode> lines = new ArrayList<>();
+    ObjectMapper mapper = new ObjectMapper();
+    try (BufferedReader reader =
+        new BufferedReader(
+            new InputStreamReader(
+                new GZIPInputStream(
+                    Objects.requireNonNull(Recording.class.getResourceAsStream("/events/vllm-0.32.0.jsonl.gz"))),
+                StandardCharsets.UTF_8))) {
+      for (String line = reader.readLine(); line != null; line = reader.readLine()) {
+        lines.add(mapper.readTree(line));
+      }
+    }
+    return lines;
+  }
+
+  /** The published messages. */
+  public static Stream<Message> events() throws IOException {
+    return lines().stream().filter(line -> line.get("kind").asText().equals("event")).map(Recording::message);
+  }
+
+  /** The message of an event or replay line: number and payload are its last two frames. */
+  public static Message message(JsonNode line) {
+    JsonNode frames = line.get("frames");
+    return new Message(
+        Long.parseUnsignedLong(frames.get(frames.size() - 2).asText(), 16),
+        HexFormat.of().parseHex(frames.get(frames.size() - 1).asText()));
+  }
+
+  public record Message(long sequence, byte[] payload) {}
+}
