@@ -1,0 +1,10 @@
+package io.kvasir.routing;
+
+/**
+ * Says how a plan is carried out; the execution room does it. A profile names its executor so that the
+ * compiler sees all five stages.
+ */
+public non-sealed interface Executor extends Plugin {
+  /** What to do when a step fails before anything has reached the client. */
+  FailurePolicy onFailure();
+}

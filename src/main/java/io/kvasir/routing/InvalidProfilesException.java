@@ -1,0 +1,29 @@
+package io.kvasir.routing;
+
+import java.util.List;
+
+/** The profiles have faults; the message lists them all. */
+public final class InvalidProfilesException extends RuntimeException {
+  private static final long serialVersionUID = 1;
+
+  private final transient List<Fault> faults;
+
+  InvalidProfilesException(List<Fault> faults) {
+    super(report(faults));
+    this.faults = List.copyOf(faults);
+  }
+
+  /** Every fault, by file and line. */
+  public List<Fault> faults() {
+    return faults;
+  }
+
+  private static String report(List<Fault> faults) {
+    StringBuilder report = new StringBuilder(256);
+    report.append(faults.size() == 1 ? "1 fault" : faults.size() + " faults").append(" in the routing profiles:\n");
+    for (int i = 0; i < faults.size(); i++) {
+      report.append('\n').append(i + 1).append(". ").append(faults.get(i)).append('\n');
+    }
+    return report.toString();
+  }
+}

@@ -1,0 +1,71 @@
+package io.kvasir.routing;
+
+import com.typesafe.config.ConfigFactory;
+import java.util.Collection;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/** The plugins profiles may name. Immutable. */
+public final class PluginRegistry {
+  private final Map<Stage, Map<String, PluginType<?>>> types = new EnumMap<>(Stage.class);
+
+  /**
+   * A registry of the given plugins.
+   *
+   * @throws IllegalArgumentException when two plugins of a stage have one name
+   */
+  public PluginRegistry(Collection<PluginType<?>> plugins) {
+    for (Stage stage : Stage.values()) {
+      types.put(stage, new TreeMap<>());
+    }
+    for (PluginType<?> type : plugins) {
+      if (of(type.stage()).put(type.name(), type) != null) {
+        throw new IllegalArgumentException(
+            "there are two plugins named \"" + type.name() + "\" for stage " + type.stage().key());
+      }
+    }
+  }
+
+  @Nullable PluginType<?> find(Stage stage, String name) {
+    return of(stage).get(name);
+  }
+
+  /** The plugins of a stage, by name. */
+  Collection<PluginType<?>> types(Stage stage) {
+    return of(stage).values();
+  }
+
+  Collection<String> names(Stage stage) {
+    return of(stage).keySet();
+  }
+
+  /** The stage a plugin belongs to, null when there is no plugin of that name. */
+  @Nullable Stage stageOf(String name) {
+    for (Stage stage : Stage.values()) {
+      if (of(stage).containsKey(name)) {
+        return stage;
+      }
+    }
+    return null;
+  }
+
+  /** Names of the plugins that could fill a slot, as they are without parameters. */
+  List<String> writersOf(Slot<?> slot) {
+    return types.values().stream()
+        .flatMap(stage -> stage.values().stream())
+        .filter(type -> type.make().apply(new Parameters(ConfigFactory.empty().root(), null)).writes().contains(slot))
+        .map(PluginType::name)
+        .toList();
+  }
+
+  private Map<String, PluginType<?>> of(Stage stage) {
+    Map<String, PluginType<?>> plugins = types.get(stage);
+    if (plugins == null) {
+      throw new IllegalStateException("every stage has its plugins");
+    }
+    return plugins;
+  }
+}

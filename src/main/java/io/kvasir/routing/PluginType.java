@@ -1,0 +1,44 @@
+package io.kvasir.routing;
+
+import java.util.function.Function;
+
+/**
+ * A kind of plugin as profiles name it.
+ *
+ * @param name as profiles write it
+ * @param stage the stage it belongs to
+ * @param required why every profile must name it, empty when none must
+ * @param make makes an instance from its parameters; called once per selector, and at start-up to prove them
+ * @param <P> its stage's interface
+ */
+public record PluginType<P extends Plugin>(String name, Stage stage, String required, Function<Parameters, P> make) {
+  /** A preparer. */
+  public static PluginType<Preparer> preparer(String name, Function<Parameters, Preparer> make) {
+    return new PluginType<>(name, Stage.PREPARE, "", make);
+  }
+
+  /** A filter that a profile may use. */
+  public static PluginType<Filter> filter(String name, Function<Parameters, Filter> make) {
+    return new PluginType<>(name, Stage.FILTER, "", make);
+  }
+
+  /** A filter no profile may leave out, and what would happen if one did. */
+  public static PluginType<Filter> requiredFilter(String name, String otherwise, Function<Parameters, Filter> make) {
+    return new PluginType<>(name, Stage.FILTER, otherwise, make);
+  }
+
+  /** A scorer. */
+  public static PluginType<Scorer> scorer(String name, Function<Parameters, Scorer> make) {
+    return new PluginType<>(name, Stage.SCORE, "", make);
+  }
+
+  /** A picker. */
+  public static PluginType<Picker> picker(String name, Function<Parameters, Picker> make) {
+    return new PluginType<>(name, Stage.PICK, "", make);
+  }
+
+  /** An executor. */
+  public static PluginType<Executor> executor(String name, Function<Parameters, Executor> make) {
+    return new PluginType<>(name, Stage.EXECUTE, "", make);
+  }
+}

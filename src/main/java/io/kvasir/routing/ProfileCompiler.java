@@ -1,0 +1,56 @@
+package io.kvasir.routing;
+
+import com.typesafe.config.Config;
+import com.typesafe.config.ConfigFactory;
+import com.typesafe.config.ConfigObject;
+import com.typesafe.config.ConfigValue;
+import java.util.Collections;
+import java.util.Map;
+import java.util.SequencedMap;
+import java.util.TreeMap;
+
+/**
+ * Turns profiles as written (HOCON) into {@link Profile}s, before a port opens. It proves that every plugin
+ * named exists and has valid parameters and weights, that there is exactly one picker and one executor, that
+ * the filters correctness depends on are there, and that slots are written once and before they are read.
+ *
+ * <p>All faults are found in one go; a set of profiles with a fault gives no profiles, so that a reload can
+ * keep the old ones. Thread-safe.
+ *
+ * <p>The built-in profiles are the files of {@code conf/profiles}, which the build puts on the class path.
+ * A profile of the same name in an operator's configuration is laid over the built-in one key by key.
+ */
+public final class ProfileCompiler {
+  private static final String BUILT_IN = "profiles/built-in.conf";
+
+  private final PluginRegistry plugins;
+
+  /** A compiler for profiles made of {@code plugins}. */
+  public ProfileCompiler(PluginRegistry plugins) {
+    this.plugins = plugins;
+  }
+
+  /**
+   * Compiles the built-in profiles and an operator's own.
+   *
+   * @param own one object per profile, keyed by the profile's name; may be empty
+   * @return the profiles by name, in alphabetical order
+   * @throws InvalidProfilesException with every fault
+   */
+  public SequencedMap<String, Profile> compile(Config own) {
+    Config builtIn = ConfigFactory.parseResources(ProfileCompiler.class.getClassLoader(), BUILT_IN);
+    ConfigObject root = own.withFallback(builtIn).resolve().root();
+    Faults faults = new Faults();
+    SequencedMap<String, Profile> profiles = new TreeMap<>();
+    for (Map.Entry<String, ConfigValue> written : root.entrySet()) {
+      Profile profile = new ProfileReader(plugins, faults, written.getKey()).read(written.getValue());
+      if (profile != null) {
+        profiles.put(written.getKey(), profile);
+      }
+    }
+    if (faults.any()) {
+      throw new InvalidProfilesException(faults.sorted());
+    }
+    return Collections.unmodifiableSequencedMap(profiles);
+  }
+}

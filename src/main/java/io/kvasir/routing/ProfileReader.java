@@ -1,0 +1,224 @@
+package io.kvasir.routing;
+
+import com.typesafe.config.ConfigFactory;
+import com.typesafe.config.ConfigList;
+import com.typesafe.config.ConfigObject;
+import com.typesafe.config.ConfigValue;
+import com.typesafe.config.ConfigValueType;
+import io.kvasir.routing.Profile.Use;
+import io.kvasir.routing.ScoreSum.Normalisation;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads one profile and collects what is wrong with it. Goes on after a fault with whatever can still be
+ * looked at, so that an author sees everything at once and nothing that is only a consequence.
+ */
+final class ProfileReader {
+  private static final Pattern NAME = Pattern.compile("[a-z0-9][a-z0-9-]{0,39}");
+  private static final String DESCRIPTION = "description";
+  private static final String PLUGIN = "plugin";
+  private static final String WEIGHT = "weight";
+  private static final String NORMALISE = "normalise";
+  private static final double MOST_WEIGHT = 1e6;
+  private static final List<String> KEYS = List.of(DESCRIPTION, "prepare", "filter", "score", "pick", "execute");
+
+  private final PluginRegistry plugins;
+  private final Site site;
+  private final List<SlotProof.Mention> mentions = new ArrayList<>();
+
+  /** Whether a mention could not be read: what depends on the whole stage is then not judged. */
+  private boolean unread;
+
+  ProfileReader(PluginRegistry plugins, Faults faults, String name) {
+    this.plugins = plugins;
+    this.site = new Site(faults, name, null);
+  }
+
+  /** The profile; null when a fault leaves none. */
+  @Nullable Profile read(ConfigValue written) {
+    if (!NAME.matcher(site.profile()).matches()) {
+      site.fault(
+          written,
+          "its name cannot stand in headers and metric labels",
+          "use at most 40 lower-case letters, digits and hyphens");
+    }
+    if (!(written instanceof ConfigObject profile)) {
+      site.fault(written, "is " + Site.shown(written), "give an object with " + String.join(", ", KEYS));
+      return null;
+    }
+    for (Map.Entry<String, ConfigValue> entry : new TreeMap<>(profile).entrySet()) {
+      String key = entry.getKey();
+      if (!KEYS.contains(key)) {
+        site.fault(entry.getValue(), "has no key \"" + key + "\"", Spelling.suggestion(key, "keys", KEYS));
+      }
+    }
+    String description = description(profile);
+    List<Use<Preparer>> preparers = stage(profile, Stage.PREPARE, Preparer.class);
+    List<Use<Filter>> filters = stage(profile, Stage.FILTER, Filter.class);
+    List<Use<Scorer>> scorers = stage(profile, Stage.SCORE, Scorer.class);
+    List<Use<Picker>> pickers = stage(profile, Stage.PICK, Picker.class);
+    List<Use<Executor>> executors = stage(profile, Stage.EXECUTE, Executor.class);
+    exactlyOne(profile, Stage.PICK);
+    exactlyOne(profile, Stage.EXECUTE);
+    requiredFilters(profile);
+    if (!unread) {
+      scoresAndPicker(profile);
+      new SlotProof(plugins, site, profile, mentions).check();
+    }
+    return pickers.size() == 1 && executors.size() == 1
+        ? new Profile(
+            site.profile(), description, preparers, filters, scorers, pickers.getFirst(), executors.getFirst())
+        : null;
+  }
+
+  private String description(ConfigObject profile) {
+    ConfigValue value = profile.get(DESCRIPTION);
+    if (value == null) {
+      return "";
+    }
+    if (value.valueType() != ConfigValueType.STRING) {
+      site.fault(value, "\"" + DESCRIPTION + "\" is " + Site.shown(value), "give a text");
+    }
+    return String.valueOf(value.unwrapped());
+  }
+
+  private static List<? extends ConfigValue> mentioned(ConfigObject profile, Stage stage) {
+    ConfigValue value = profile.get(stage.key());
+    if (value == null) {
+      return List.of();
+    }
+    return value instanceof ConfigList list ? list : List.of(value);
+  }
+
+  private <P extends Plugin> List<Use<P>> stage(ConfigObject profile, Stage stage, Class<P> kind) {
+    List<? extends ConfigValue> mentioned = mentioned(profile, stage);
+    Normalisation usual = mentioned.size() > 1 ? Normalisation.MIN_MAX : Normalisation.NONE;
+    List<Use<P>> uses = new ArrayList<>();
+    for (ConfigValue mention : mentioned) {
+      Use<P> use = use(mention, stage, kind, usual);
+      if (use == null) {
+        unread = true;
+      } else {
+        uses.add(use);
+      }
+    }
+    return uses;
+  }
+
+  /** A mention is a plugin's name, or an object with the name under {@code plugin} and its parameters. */
+  private <P extends Plugin> @Nullable Use<P> use(
+      ConfigValue mention, Stage stage, Class<P> kind, Normalisation usual) {
+    ConfigValue named = mention instanceof ConfigObject object ? object.get(PLUGIN) : mention;
+    if (named == null || named.valueType() != ConfigValueType.STRING) {
+      site.fault(
+          mention,
+          "\"" + stage.key() + "\" has " + Site.shown(mention) + ", which names no plugin",
+          "write a " + stage.noun() + "'s name, or { plugin = NAME, PARAMETER = VALUE }");
+      return null;
+    }
+    String name = String.valueOf(named.unwrapped());
+    Site here = site.in(name);
+    PluginType<?> type = plugins.find(stage, name);
+    if (type == null) {
+      here.fault(named, "there is no " + stage.noun() + " of this name", elsewhere(stage, name));
+      return null;
+    }
+    ConfigObject given =
+        mention instanceof ConfigObject object ? object.withoutKey(PLUGIN) : ConfigFactory.empty().root();
+    double weight = 1;
+    Normalisation normalisation = usual;
+    if (stage == Stage.SCORE) {
+      Parameters common = new Parameters(given, here);
+      weight = common.number(WEIGHT, 1, Double.MIN_VALUE, MOST_WEIGHT);
+      normalisation = common.choice(NORMALISE, usual);
+      given = given.withoutKey(WEIGHT).withoutKey(NORMALISE);
+    }
+    P plugin = prove(type, kind, given, here, mention);
+    if (plugin == null) {
+      return null;
+    }
+    mentions.add(new SlotProof.Mention(name, stage, mention, plugin));
+    ConfigObject parameters = given;
+    return new Use<>(
+        name, () -> kind.cast(type.make().apply(new Parameters(parameters, null))), weight, normalisation);
+  }
+
+  /** Makes the plugin once to see whether it can be made, and reports its parameters' faults. */
+  private static <P extends Plugin> @Nullable P prove(
+      PluginType<?> type, Class<P> kind, ConfigObject given, Site here, ConfigValue mention) {
+    Parameters parameters = new Parameters(given, here);
+    try {
+      P plugin = kind.cast(type.make().apply(parameters));
+      parameters.reportUnknown();
+      return plugin;
+    } catch (IllegalArgumentException e) {
+      here.fault(mention, "cannot work with its parameters: " + e.getMessage(), "change them");
+      return null;
+    }
+  }
+
+  private String elsewhere(Stage stage, String name) {
+    Stage other = plugins.stageOf(name);
+    return other == null
+        ? Spelling.suggestion(name, stage.noun() + "s", plugins.names(stage))
+        : "it is a " + other.noun() + ": move it to \"" + other.key() + "\"";
+  }
+
+  private void exactlyOne(ConfigObject profile, Stage stage) {
+    int count = mentioned(profile, stage).size();
+    ConfigValue at = profile.getOrDefault(stage.key(), profile);
+    if (count == 0) {
+      site.fault(
+          at,
+          "names no " + stage.noun(),
+          "add " + stage.key() + " = NAME; the " + stage.noun() + "s are "
+              + String.join(", ", plugins.names(stage)));
+    } else if (count > 1) {
+      site.fault(at, "names " + count + " " + stage.noun() + "s", "keep exactly one under \"" + stage.key() + "\"");
+    }
+  }
+
+  private void requiredFilters(ConfigObject profile) {
+    for (PluginType<?> type : plugins.types(Stage.FILTER)) {
+      if (!type.required().isEmpty() && mentioned(type.name(), profile).isEmpty()) {
+        site.fault(
+            profile.getOrDefault(Stage.FILTER.key(), profile),
+            "does not filter by " + type.name() + ", so " + type.required(),
+            "add " + type.name() + " to \"" + Stage.FILTER.key() + "\"");
+      }
+    }
+  }
+
+  private static List<? extends ConfigValue> mentioned(String name, ConfigObject profile) {
+    return mentioned(profile, Stage.FILTER).stream()
+        .filter(mention -> {
+          ConfigValue named = mention instanceof ConfigObject object ? object.get(PLUGIN) : mention;
+          return named != null && name.equals(named.unwrapped());
+        })
+        .toList();
+  }
+
+  /** Scores that nobody looks at, and a picker that looks at scores nobody gave, are wiring errors. */
+  private void scoresAndPicker(ConfigObject profile) {
+    boolean scored = mentions.stream().anyMatch(mention -> mention.stage() == Stage.SCORE);
+    for (SlotProof.Mention mention : mentions) {
+      if (mention.plugin() instanceof Picker picker && picker.readsScores() != scored) {
+        site.in(mention.name())
+            .fault(
+                mention.at(),
+                scored ? "does not look at the scores this profile computes" : "ranks by score, and nothing scores",
+                scored
+                    ? "remove \"score\", or pick with one that does, such as max-score"
+                    : "add \"score\"; the scorers are " + String.join(", ", plugins.names(Stage.SCORE)));
+      }
+    }
+    if (profile.get(Stage.SCORE.key()) instanceof ConfigList list && list.isEmpty()) {
+      site.fault(list, "\"score\" is empty", "remove it or name a scorer");
+    }
+  }
+}

@@ -1,0 +1,46 @@
+package io.kvasir.routing;
+
+/** Ranks candidates by score, the part pickers share. */
+public final class Ranking {
+  private Ranking() {}
+
+  /**
+   * Writes the slots with the highest scores, best first, and returns how many: as many as there are
+   * candidates, at most {@code ranked.length}. Equal scores go to the worker with fewest requests in flight,
+   * and equal ones of those to each with the same chance. One pass, since {@code ranked} is short.
+   */
+  public static int byScore(RoutingContext context, Candidates candidates, double[] scores, int[] ranked) {
+    long seed = context.random().nextLong();
+    int count = 0;
+    for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
+      if (count == ranked.length && !before(slot, ranked[count - 1], candidates, scores, seed)) {
+        continue;
+      }
+      int at = count < ranked.length ? count++ : count - 1;
+      while (at > 0 && before(slot, ranked[at - 1], candidates, scores, seed)) {
+        ranked[at] = ranked[at - 1];
+        at--;
+      }
+      ranked[at] = slot;
+    }
+    return count;
+  }
+
+  private static boolean before(int slot, int other, Candidates candidates, double[] scores, long seed) {
+    if (scores[slot] != scores[other]) {
+      return scores[slot] > scores[other];
+    }
+    if (candidates.inFlight[slot] != candidates.inFlight[other]) {
+      return candidates.inFlight[slot] < candidates.inFlight[other];
+    }
+    return shuffled(slot, seed) < shuffled(other, seed);
+  }
+
+  /** A random number that stays the same for one slot within one decision (Stafford's mix 13). */
+  private static long shuffled(int slot, long seed) {
+    long z = seed + (slot + 1) * 0x9E3779B97F4A7C15L;
+    z = (z ^ (z >>> 30)) * 0xBF58476D1CE4E5B9L;
+    z = (z ^ (z >>> 27)) * 0x94D049BB133111EBL;
+    return z ^ (z >>> 31);
+  }
+}

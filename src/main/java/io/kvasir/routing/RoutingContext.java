@@ -1,0 +1,140 @@
+package io.kvasir.routing;
+
+import java.util.Arrays;
+import java.util.Set;
+import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One request while it is routed: its facts, and the slots plugins fill for one another. Made where the
+ * request arrives, and again at its cell's home from what crossed. Used by one thread at a time.
+ */
+public final class RoutingContext {
+  /** Stands in {@link #values} for a number that is kept in {@link #numbers}. */
+  private static final Object IN_NUMBERS = new Object();
+
+  private final String requestId;
+  private final String model;
+  private final Role role;
+  private final Set<String> excluded;
+  private @Nullable Object[] values;
+  private long[] numbers;
+  private @Nullable RandomGenerator random;
+  private boolean dryRun;
+
+  /**
+   * A request of which nothing has been prepared.
+   *
+   * @param requestId the client's or our own
+   * @param model as the request names it, a LoRA adapter's name included
+   * @param role what the chosen worker will have to do
+   * @param excluded ids of workers that already failed this request
+   */
+  public RoutingContext(String requestId, String model, Role role, Set<String> excluded) {
+    this.requestId = requestId;
+    this.model = model;
+    this.role = role;
+    this.excluded = excluded;
+    this.values = new @Nullable Object[Slot.count()];
+    this.numbers = new long[values.length];
+  }
+
+  /** The client's id of the request, or our own. */
+  public String requestId() {
+    return requestId;
+  }
+
+  /** The model as the request names it. */
+  public String model() {
+    return model;
+  }
+
+  /** What the chosen worker will have to do. */
+  public Role role() {
+    return role;
+  }
+
+  /** Ids of workers that already failed this request. */
+  public Set<String> excluded() {
+    return excluded;
+  }
+
+  /** Whether a slot has been filled. */
+  public boolean has(Slot<?> slot) {
+    return slot.index < values.length && values[slot.index] != null;
+  }
+
+  /** Fills a slot. */
+  public <T> RoutingContext put(Slot<T> slot, T value) {
+    if (value instanceof Long number) {
+      return number(slot, number);
+    }
+    room(slot);
+    values[slot.index] = value;
+    return this;
+  }
+
+  /** Fills a number slot without boxing. */
+  public RoutingContext put(Slot<Long> slot, long value) {
+    return number(slot, value);
+  }
+
+  /**
+   * What a slot holds.
+   *
+   * @throws IllegalStateException when nothing has filled it, which a compiled profile rules out for the
+   *     slots a plugin declares
+   */
+  public <T> T get(Slot<T> slot) {
+    Object value = filled(slot);
+    return slot.cast(slot.isNumber() ? numbers[slot.index] : value);
+  }
+
+  /** What a number slot holds, without boxing; throws as {@link #get} does. */
+  public long number(Slot<Long> slot) {
+    filled(slot);
+    return numbers[slot.index];
+  }
+
+  /** The randomness of this decision, seeded by the selector. For scorers and pickers. */
+  public RandomGenerator random() {
+    if (random == null) {
+      throw new IllegalStateException("there is no randomness before a selector has taken the request");
+    }
+    return random;
+  }
+
+  /** Whether the decision is only looked at: nothing is booked, and no plugin remembers it. */
+  public boolean dryRun() {
+    return dryRun;
+  }
+
+  void begin(RandomGenerator source, boolean dry) {
+    this.random = source;
+    this.dryRun = dry;
+  }
+
+  private Object filled(Slot<?> slot) {
+    Object value = slot.index < values.length ? values[slot.index] : null;
+    if (value == null) {
+      throw new IllegalStateException(
+          "slot \"" + slot + "\" is empty: a plugin that reads it must declare so in reads()");
+    }
+    return value;
+  }
+
+  private RoutingContext number(Slot<?> slot, long value) {
+    room(slot);
+    values[slot.index] = IN_NUMBERS;
+    numbers[slot.index] = value;
+    return this;
+  }
+
+  /** A plugin's class, and so its slots, may have been loaded after this context was made. */
+  private void room(Slot<?> slot) {
+    if (slot.index >= values.length) {
+      values = Arrays.copyOf(values, Slot.count());
+      numbers = Arrays.copyOf(numbers, values.length);
+    }
+  }
+}

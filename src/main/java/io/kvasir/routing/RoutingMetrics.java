@@ -1,0 +1,83 @@
+package io.kvasir.routing;
+
+import io.kvasir.telemetry.Metrics;
+import io.prometheus.metrics.core.datapoints.CounterDataPoint;
+import io.prometheus.metrics.core.datapoints.DistributionDataPoint;
+import io.prometheus.metrics.core.metrics.Counter;
+import io.prometheus.metrics.core.metrics.Histogram;
+import java.util.EnumMap;
+import java.util.Locale;
+import java.util.Map;
+
+/** What routing tells operators. One instance per process, shared by all selectors; thread-safe. */
+public final class RoutingMetrics {
+  private final Counter decisions;
+  private final Counter full;
+  private final Map<Part, DistributionDataPoint> parts = new EnumMap<>(Part.class);
+
+  /** Registers routing's metrics; once per registry. */
+  public RoutingMetrics(Metrics metrics) {
+    this.decisions =
+        Counter.builder()
+            .name("kvasir_routing_decisions_total")
+            .help("Decisions by profile and outcome: chosen, or what the fleet lacked.")
+            .labelNames("profile", "outcome")
+            .register(metrics.registry());
+    this.full =
+        Counter.builder()
+            .name("kvasir_routing_full_total")
+            .help("Workers that were chosen and had no room when load was to be booked.")
+            .labelNames("profile")
+            .register(metrics.registry());
+    Histogram seconds =
+        Histogram.builder()
+            .name("kvasir_routing_stage_seconds")
+            .help("Time of a decision's parts, from one decision in 16.")
+            .labelNames("stage")
+            .classicOnly()
+            .classicUpperBounds(2.5e-7, 5e-7, 1e-6, 2.5e-6, 5e-6, 1e-5, 2.5e-5, 1e-4, 1e-3, 1e-2)
+            .register(metrics.registry());
+    for (Part part : Part.values()) {
+      parts.put(part, seconds.labelValues(label(part)));
+    }
+  }
+
+  void took(Part part, long nanos) {
+    DistributionDataPoint seconds = parts.get(part);
+    if (seconds != null) {
+      seconds.observe(nanos / 1e9);
+    }
+  }
+
+  Counts counts(String profile) {
+    Map<Want, CounterDataPoint> none = new EnumMap<>(Want.class);
+    for (Want want : Want.values()) {
+      none.put(want, decisions.labelValues(profile, "no_" + label(want)));
+    }
+    return new Counts(decisions.labelValues(profile, "chosen"), full.labelValues(profile), none);
+  }
+
+  private static String label(Enum<?> constant) {
+    return constant.name().toLowerCase(Locale.ROOT);
+  }
+
+  /** The parts of a decision that are timed. */
+  enum Part {
+    PREPARE,
+    SNAPSHOT,
+    FILTER,
+    SEARCH,
+    SCORE,
+    PICK
+  }
+
+  /** One profile's counters, looked up once. */
+  record Counts(CounterDataPoint chosen, CounterDataPoint full, Map<Want, CounterDataPoint> none) {
+    void none(Want want) {
+      CounterDataPoint counter = none.get(want);
+      if (counter != null) {
+        counter.inc();
+      }
+    }
+  }
+}

@@ -1,0 +1,21 @@
+package io.kvasir.routing;
+
+/** Gives every candidate one number. */
+public non-sealed interface Scorer extends Plugin {
+  /**
+   * Writes the score of every candidate still in to {@code out[slot]}; other entries are not looked at. Never
+   * waits; allocates nothing per candidate. What is not a number counts as the worst score there is.
+   */
+  void score(RoutingContext context, Candidates candidates, double[] out);
+
+  /** Whether more is better (a share of the prompt) or less is (a cost, a load). */
+  Better better();
+
+  /** Which way a score points. */
+  enum Better {
+    /** The highest score wins. */
+    HIGHER,
+    /** The lowest score wins. */
+    LOWER
+  }
+}

@@ -1,0 +1,66 @@
+package io.kvasir.routing;
+
+import java.util.List;
+
+/** What one pass of a {@link Selector} came to. */
+public sealed interface Selection {
+  /**
+   * A worker was chosen and the load booked on it.
+   *
+   * @param profile name of the profile that chose
+   * @param role what was asked for
+   * @param slot the worker's slot
+   * @param worker the worker
+   * @param alternatives the next best, best first, nothing booked on them; at most three
+   * @param booking what was booked
+   * @param depth leading blocks of the chain the worker holds
+   * @param blocks blocks of the chain
+   * @param predictedCachedTokens what the engine should report as cached
+   * @param candidates how many workers the choice was from
+   * @param full how many better ones had no room
+   * @param onFailure what to do when the worker fails
+   */
+  record Chosen(
+      String profile,
+      Role role,
+      int slot,
+      Worker worker,
+      List<Worker> alternatives,
+      Booking booking,
+      int depth,
+      int blocks,
+      int predictedCachedTokens,
+      int candidates,
+      int full,
+      FailurePolicy onFailure)
+      implements Selection {
+
+    /**
+     * The decision in one line for {@code X-Router-Reason}, such as
+     * {@code expected-cost; depth=12/24; cached=192/389; candidates=4}: printable ASCII, at most 160 characters.
+     */
+    public String reason() {
+      StringBuilder reason = new StringBuilder(96);
+      reason.append(profile).append("; depth=").append(depth).append('/').append(blocks);
+      reason.append("; cached=").append(predictedCachedTokens).append('/').append(booking.promptTokens());
+      reason.append("; candidates=").append(candidates);
+      if (full > 0) {
+        reason.append("; full=").append(full);
+      }
+      return reason.toString();
+    }
+
+    /** The decision as a plan of one step. */
+    public RoutingPlan plan() {
+      return new RoutingPlan(List.of(new RoutingPlan.Step(role, worker, alternatives, onFailure)));
+    }
+  }
+
+  /**
+   * No worker could be chosen and nothing is booked.
+   *
+   * @param want what the fleet lacks
+   * @param detail the same in plain words
+   */
+  record None(Want want, String detail) implements Selection {}
+}

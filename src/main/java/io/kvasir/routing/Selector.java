@@ -1,0 +1,220 @@
+package io.kvasir.routing;
+
+import io.kvasir.index.Chain;
+import io.kvasir.routing.Selection.Chosen;
+import io.kvasir.routing.Selection.None;
+import io.kvasir.routing.cost.CostModel;
+import io.kvasir.routing.cost.EngineCost;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
+import java.util.random.RandomGenerator.SplittableGenerator;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One pass of a profile over a fleet: prepare what did not come prepared, filter, search, score, pick, and
+ * book the load in the same step. A worker that is full when its load is to be booked yields to the next.
+ *
+ * <p>A selector serves one fleet, since plugins may remember whose turn it is. It may be called from any
+ * number of threads; it holds no lock and allocates nothing per candidate. The columns it works in are handed
+ * from decision to decision.
+ */
+public final class Selector {
+  private final Profile profile;
+  private final Preparer[] preparers;
+  private final Filter[] filters;
+  private final ScoreSum scores;
+  private final Picker picker;
+  private final FailurePolicy onFailure;
+  private final PerTable<EngineCost[]> costs;
+  private final Scratch.Pool scratches;
+  private final RoutingMetrics.Counts counts;
+
+  /**
+   * A selector for one fleet.
+   *
+   * @param costs what prompts cost engines, for the load that is booked
+   * @param random source of all randomness; the same seed and order of requests on one thread give the same choices
+   * @param nanoClock nanoseconds from any origin, for the metrics of stages
+   */
+  public Selector(
+      Profile profile, CostModel costs, SplittableGenerator random, RoutingMetrics metrics, LongSupplier nanoClock) {
+    this.profile = profile;
+    this.preparers = profile.preparers();
+    this.filters = profile.filters();
+    this.scores = profile.scores();
+    this.picker = profile.picker();
+    this.onFailure = profile.executor().onFailure();
+    this.costs = PerTable.costs(costs);
+    this.scratches = new Scratch.Pool(random, metrics, nanoClock);
+    this.counts = metrics.counts(profile.name());
+  }
+
+  /** The profile it follows. */
+  public Profile profile() {
+    return profile;
+  }
+
+  /** Chooses a worker for the request and books its load on the fleet. Never throws for want of a worker. */
+  public Selection select(Fleet fleet, RoutingContext context) {
+    return count(pass(fleet, context, null, false));
+  }
+
+  /** The same, telling how the choice came about: for the sampled log, since it costs more than the choice. */
+  public Selection select(Fleet fleet, RoutingContext context, Consumer<Explanation> log) {
+    Trace trace = new Trace(profile);
+    Selection selection = count(pass(fleet, context, trace, false));
+    log.accept(trace.explanation(context, selection));
+    return selection;
+  }
+
+  /** A dry run: decides as {@link #select} would, books nothing, and no plugin remembers it. */
+  public Explanation explain(Fleet fleet, RoutingContext context) {
+    Trace trace = new Trace(profile);
+    return trace.explanation(context, pass(fleet, context, trace, true));
+  }
+
+  private Selection count(Selection selection) {
+    switch (selection) {
+      case Chosen chosen -> {
+        counts.chosen().inc();
+        if (chosen.full() > 0) {
+          counts.full().inc(chosen.full());
+        }
+      }
+      case None(Want want, var _) -> counts.none(want);
+    }
+    return selection;
+  }
+
+  private Selection pass(Fleet fleet, RoutingContext context, @Nullable Trace trace, boolean dryRun) {
+    Scratch scratch = scratches.take(fleet.slots());
+    try {
+      context.begin(scratch.random, dryRun);
+      return pass(fleet, context, scratch, trace);
+    } finally {
+      scratches.give(scratch);
+    }
+  }
+
+  private Selection pass(Fleet fleet, RoutingContext context, Scratch scratch, @Nullable Trace trace) {
+    StageClock clock = scratch.clock;
+    Candidates candidates = scratch.candidates;
+    clock.start();
+    prepare(context);
+    clock.ended(RoutingMetrics.Part.PREPARE);
+    fleet.snapshot(candidates);
+    clock.ended(RoutingMetrics.Part.SNAPSHOT);
+    None none = filter(context, candidates, trace);
+    if (none != null) {
+      return none;
+    }
+    clock.ended(RoutingMetrics.Part.FILTER);
+    Chain chain = context.get(Slots.CHAIN);
+    if (chain.length() == 0) {
+      Arrays.fill(candidates.depth, 0);
+    } else {
+      fleet.search(chain, candidates);
+    }
+    clock.ended(RoutingMetrics.Part.SEARCH);
+    scores.score(context, candidates, scratch.scores, scratch.column, trace);
+    clock.ended(RoutingMetrics.Part.SCORE);
+    if (trace != null) {
+      trace.scored(candidates, scratch.scores);
+    }
+    Selection selection = pick(fleet, context, scratch, chain);
+    clock.ended(RoutingMetrics.Part.PICK);
+    return selection;
+  }
+
+  private void prepare(RoutingContext context) {
+    for (Preparer preparer : preparers) {
+      for (Slot<?> slot : preparer.writes()) {
+        if (!context.has(slot)) {
+          preparer.prepare(context);
+          break;
+        }
+      }
+    }
+  }
+
+  private @Nullable None filter(RoutingContext context, Candidates candidates, @Nullable Trace trace) {
+    int live = candidates.count();
+    if (trace != null) {
+      trace.snapshot(candidates);
+    }
+    if (live == 0) {
+      return new None(Want.LIVE, "no worker " + Want.LIVE.words());
+    }
+    for (int i = 0; i < filters.length; i++) {
+      filters[i].filter(context, candidates);
+      if (trace != null) {
+        trace.filtered(i, candidates);
+      }
+      if (candidates.count() == 0) {
+        Want want = filters[i].want();
+        return new None(want, "none of " + live + (live == 1 ? " live worker " : " live workers ") + want.words());
+      }
+    }
+    return null;
+  }
+
+  private Selection pick(Fleet fleet, RoutingContext context, Scratch scratch, Chain chain) {
+    Candidates candidates = scratch.candidates;
+    int[] ranked = scratch.ranked;
+    int count = candidates.count();
+    int full = 0;
+    while (full < count) {
+      int picked = picker.pick(context, candidates, scratch.scores, ranked);
+      for (int i = 0; i < picked; i++) {
+        int slot = ranked[i];
+        Booking booking = booking(context, candidates, slot, chain);
+        if (context.dryRun() || fleet.reserve(slot, booking)) {
+          if (i > 0 && !context.dryRun()) {
+            picker.tookInstead(context, slot);
+          }
+          return new Chosen(
+              profile.name(),
+              context.role(),
+              slot,
+              candidates.workers[slot],
+              alternatives(candidates, ranked, i + 1, picked),
+              booking,
+              candidates.depth[slot],
+              chain.length(),
+              booking.promptTokens() - booking.uncachedTokens(),
+              count,
+              full,
+              onFailure);
+        }
+        candidates.remove(slot);
+        full++;
+      }
+      if (picked == 0) {
+        throw new IllegalStateException(
+            "the picker of profile \"" + profile + "\" chose none of " + candidates.count() + " candidates");
+      }
+    }
+    return new None(Want.ROOM, "none of " + count + (count == 1 ? " worker " : " workers ") + Want.ROOM.words());
+  }
+
+  private Booking booking(RoutingContext context, Candidates candidates, int slot, Chain chain) {
+    int prompt = Slots.promptTokens(context);
+    int cached = CachedTokens.predicted(candidates.depth[slot], chain.blockSize(), prompt);
+    double prefillMs = costs.of(candidates)[slot].prefillMs(prompt - cached, prompt);
+    return new Booking(prompt, prompt - cached, Math.max(1, Math.round(prefillMs * 1e3)));
+  }
+
+  private static List<Worker> alternatives(Candidates candidates, int[] ranked, int from, int to) {
+    if (from == to) {
+      return List.of();
+    }
+    List<Worker> alternatives = new ArrayList<>(to - from);
+    for (int i = from; i < to; i++) {
+      alternatives.add(candidates.workers[ranked[i]]);
+    }
+    return alternatives;
+  }
+}

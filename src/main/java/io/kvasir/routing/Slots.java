@@ -1,0 +1,25 @@
+package io.kvasir.routing;
+
+import io.kvasir.index.Chain;
+
+/** The slots that every decision starts from: they are filled where the request arrived and cross to its cell. */
+public final class Slots {
+  /** Tokens of the prompt, estimated where they could not be counted. */
+  public static final Slot<Long> PROMPT_TOKENS = Slot.number("prompt-tokens");
+
+  /** Block hashes of the prompt, {@link Chain#EMPTY} when nothing is known of it. */
+  public static final Slot<Chain> CHAIN = Slot.of("chain", Chain.class);
+
+  /** What keeps a conversation together, empty when the request carries nothing of the kind. */
+  public static final Slot<String> SESSION_KEY = Slot.of("session-key", String.class);
+
+  private Slots() {}
+
+  /**
+   * Tokens of a request's prompt: at least 1, whatever was counted, since a load of nothing would draw every
+   * request to one worker.
+   */
+  public static int promptTokens(RoutingContext context) {
+    return (int) Math.clamp(context.number(PROMPT_TOKENS), 1L, Integer.MAX_VALUE);
+  }
+}

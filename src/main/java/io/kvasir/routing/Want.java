@@ -1,0 +1,26 @@
+package io.kvasir.routing;
+
+/** What a fleet lacked when no worker could be chosen. */
+public enum Want {
+  /** A worker that is alive, healthy and not draining. */
+  LIVE("is alive and healthy"),
+  /** A worker that may do what the step asks for. */
+  ROLE("has the role asked for"),
+  /** A worker that serves the model. */
+  MODEL("serves the model"),
+  /** A worker that has not failed this request already. */
+  UNTRIED("has not failed this request already"),
+  /** A worker below its limit of requests in flight. */
+  ROOM("has room for another request");
+
+  private final String words;
+
+  Want(String words) {
+    this.words = words;
+  }
+
+  /** What no worker does, to follow "no worker …". */
+  String words() {
+    return words;
+  }
+}

@@ -1,0 +1,27 @@
+package io.kvasir.routing.cost;
+
+/**
+ * What work costs on one engine, in milliseconds. A linear term for the weights' multiplications and a
+ * quadratic one for attention: a token attends to every token before it, so computing the last {@code u} of
+ * {@code n} tokens takes {@code u·(n − u/2)} token pairs.
+ *
+ * @param msPerToken ms per prompt token computed, more than 0
+ * @param msPerPair ms per (token, earlier token) pair attended to
+ * @param msPerContextToken ms per token of context and generated token: what long contexts cost each decode step
+ */
+public record EngineCost(double msPerToken, double msPerPair, double msPerContextToken) {
+  /** Checks the ranges. */
+  public EngineCost {
+    if (!(msPerToken > 0) || !(msPerPair >= 0) || !(msPerContextToken >= 0)) {
+      throw new IllegalArgumentException(
+          "an engine's cost per token must be positive and the others not negative: " + msPerToken + ", "
+              + msPerPair + ", " + msPerContextToken);
+    }
+  }
+
+  /** Milliseconds to compute the last {@code uncached} of {@code prompt} tokens. */
+  public double prefillMs(int uncached, int prompt) {
+    double u = uncached;
+    return u * (msPerToken + msPerPair * (prompt - u / 2));
+  }
+}

@@ -1,0 +1,8 @@
+/**
+ * What a prompt costs an engine: coefficients by engine name, and how long answers tend to be. Fed by
+ * outcomes, read by every decision.
+ */
+@NullMarked
+package io.kvasir.routing.cost;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,31 @@
+package io.kvasir.routing.plugins;
+
+import io.kvasir.routing.Candidates;
+import io.kvasir.routing.Worker;
+import java.util.function.Predicate;
+
+/** Sets of slots. */
+final class Bitmaps {
+  static final long[] NOBODY = new long[0];
+
+  private Bitmaps() {}
+
+  /** The slots of the workers that satisfy a condition. */
+  static long[] of(Worker[] table, Predicate<Worker> condition) {
+    long[] bitmap = new long[(table.length + 63) >>> 6];
+    for (int slot = 0; slot < table.length; slot++) {
+      if (table[slot] != null && condition.test(table[slot])) {
+        bitmap[slot >>> 6] |= 1L << slot;
+      }
+    }
+    return bitmap;
+  }
+
+  /** Takes out every candidate that is not in the bitmap. */
+  static void keep(Candidates candidates, long[] bitmap) {
+    long[] live = candidates.live;
+    for (int i = 0; i < live.length; i++) {
+      live[i] &= i < bitmap.length ? bitmap[i] : 0;
+    }
+  }
+}

@@ -1,0 +1,31 @@
+package io.kvasir.routing.plugins;
+
+import io.kvasir.routing.CachedTokens;
+import io.kvasir.routing.Candidates;
+import io.kvasir.routing.RoutingContext;
+import io.kvasir.routing.Scorer;
+import io.kvasir.routing.Slot;
+import io.kvasir.routing.Slots;
+import java.util.Set;
+
+/** The share of the prompt a worker has cached, 0 to 1. */
+final class CacheAffinityScorer implements Scorer {
+  @Override
+  public void score(RoutingContext context, Candidates candidates, double[] out) {
+    int prompt = Slots.promptTokens(context);
+    int blockSize = context.get(Slots.CHAIN).blockSize();
+    for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
+      out[slot] = (double) CachedTokens.predicted(candidates.depth[slot], blockSize, prompt) / prompt;
+    }
+  }
+
+  @Override
+  public Better better() {
+    return Better.HIGHER;
+  }
+
+  @Override
+  public Set<Slot<?>> reads() {
+    return Set.of(Slots.PROMPT_TOKENS, Slots.CHAIN);
+  }
+}

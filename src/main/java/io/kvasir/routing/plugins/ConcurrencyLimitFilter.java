@@ -1,0 +1,33 @@
+package io.kvasir.routing.plugins;
+
+import io.kvasir.routing.Candidates;
+import io.kvasir.routing.Filter;
+import io.kvasir.routing.PerTable;
+import io.kvasir.routing.RoutingContext;
+import io.kvasir.routing.Want;
+import java.util.Arrays;
+
+/**
+ * Removes the workers at their limit of requests in flight. Booking would refuse them anyway; taking them out
+ * first keeps an overloaded fleet from being tried worker by worker.
+ */
+final class ConcurrencyLimitFilter implements Filter {
+  private final PerTable<int[]> limits =
+      new PerTable<>(
+          table -> Arrays.stream(table).mapToInt(worker -> worker == null ? 0 : worker.maxInFlight()).toArray());
+
+  @Override
+  public void filter(RoutingContext context, Candidates candidates) {
+    int[] limit = limits.of(candidates);
+    for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
+      if (candidates.inFlight[slot] >= limit[slot]) {
+        candidates.remove(slot);
+      }
+    }
+  }
+
+  @Override
+  public Want want() {
+    return Want.ROOM;
+  }
+}

@@ -1,0 +1,73 @@
+package io.kvasir.routing.plugins;
+
+import io.kvasir.routing.CachedTokens;
+import io.kvasir.routing.Candidates;
+import io.kvasir.routing.Parameters;
+import io.kvasir.routing.PerTable;
+import io.kvasir.routing.RoutingContext;
+import io.kvasir.routing.Scorer;
+import io.kvasir.routing.Slot;
+import io.kvasir.routing.Slots;
+import io.kvasir.routing.cost.CostModel;
+import io.kvasir.routing.cost.EngineCost;
+import io.kvasir.routing.cost.OutputLengths;
+import java.util.Set;
+
+/**
+ * What it costs the fleet, in milliseconds, to send the request to a worker:
+ *
+ * <pre>Q + P(u)·(kappa + gamma·B) + delta·O·c·KV</pre>
+ *
+ * <p>Q is the work queued there, P(u) the time to compute the u prompt tokens it has not cached, B its
+ * requests in flight, KV their context in tokens, O the length of answer to expect of the model and c what a
+ * token of context adds to each decode step.
+ *
+ * <ul>
+ *   <li>{@code kappa} (4): the price of computing what another worker has cached, counted against the queue:
+ *       besides the time itself it fills memory with copies and evicts what others need. 1 minds nothing but
+ *       the time to first token, very much keeps everything where it is cached; 8 suits agents.
+ *   <li>{@code gamma} (0.3): how much of a prefill each request that is decoding there is held up.
+ *   <li>{@code delta} (1): how much slow decoding counts against slow starting.
+ * </ul>
+ */
+final class ExpectedCostScorer implements Scorer {
+  private final double kappa;
+  private final double gamma;
+  private final double delta;
+  private final OutputLengths outputs;
+  private final PerTable<EngineCost[]> costs;
+
+  ExpectedCostScorer(Parameters parameters, CostModel costs, OutputLengths outputs) {
+    this.kappa = parameters.number("kappa", 4, 0, 1e6);
+    this.gamma = parameters.number("gamma", 0.3, 0, 1e6);
+    this.delta = parameters.number("delta", 1, 0, 1e6);
+    this.outputs = outputs;
+    this.costs = PerTable.costs(costs);
+  }
+
+  @Override
+  public void score(RoutingContext context, Candidates candidates, double[] out) {
+    int prompt = Slots.promptTokens(context);
+    int blockSize = context.get(Slots.CHAIN).blockSize();
+    double decode = delta * outputs.expected(context.model());
+    EngineCost[] engines = costs.of(candidates);
+    for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
+      EngineCost engine = engines[slot];
+      int uncached = prompt - CachedTokens.predicted(candidates.depth[slot], blockSize, prompt);
+      out[slot] =
+          candidates.queueMs[slot]
+              + engine.prefillMs(uncached, prompt) * (kappa + gamma * candidates.inFlight[slot])
+              + decode * engine.msPerContextToken() * candidates.contextTokens[slot];
+    }
+  }
+
+  @Override
+  public Better better() {
+    return Better.LOWER;
+  }
+
+  @Override
+  public Set<Slot<?>> reads() {
+    return Set.of(Slots.PROMPT_TOKENS, Slots.CHAIN);
+  }
+}

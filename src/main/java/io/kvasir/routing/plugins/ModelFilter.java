@@ -1,0 +1,40 @@
+package io.kvasir.routing.plugins;
+
+import io.kvasir.routing.Candidates;
+import io.kvasir.routing.Filter;
+import io.kvasir.routing.PerTable;
+import io.kvasir.routing.RoutingContext;
+import io.kvasir.routing.Want;
+import io.kvasir.routing.Worker;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.TreeSet;
+
+/** Keeps the workers that serve the model, or the LoRA adapter, the request names. */
+final class ModelFilter implements Filter {
+  private final PerTable<Map<String, long[]>> servers =
+      new PerTable<>(
+          table -> {
+            TreeSet<String> models = new TreeSet<>();
+            for (Worker worker : table) {
+              if (worker != null) {
+                models.addAll(worker.models());
+              }
+            }
+            Map<String, long[]> byModel = new HashMap<>();
+            for (String model : models) {
+              byModel.put(model, Bitmaps.of(table, worker -> worker.models().contains(model)));
+            }
+            return byModel;
+          });
+
+  @Override
+  public void filter(RoutingContext context, Candidates candidates) {
+    Bitmaps.keep(candidates, servers.of(candidates).getOrDefault(context.model(), Bitmaps.NOBODY));
+  }
+
+  @Override
+  public Want want() {
+    return Want.MODEL;
+  }
+}

@@ -1,0 +1,38 @@
+package io.kvasir.routing.plugins;
+
+import io.kvasir.routing.Preparer;
+import io.kvasir.routing.RoutingContext;
+import io.kvasir.routing.Slot;
+import java.util.Set;
+
+/**
+ * A slot that is filled where the request arrives, from its body and headers, and crosses to the cell with
+ * it. When it did not (nothing could be found out, or not in time) the slot gets a stated answer, and the
+ * request is routed by what else is known.
+ */
+final class OnArrival<T> implements Preparer {
+  private final Slot<T> slot;
+  private final T otherwise;
+  private final Set<Slot<?>> reads;
+
+  OnArrival(Slot<T> slot, T otherwise, Slot<?>... reads) {
+    this.slot = slot;
+    this.otherwise = otherwise;
+    this.reads = Set.of(reads);
+  }
+
+  @Override
+  public void prepare(RoutingContext context) {
+    context.put(slot, otherwise);
+  }
+
+  @Override
+  public Set<Slot<?>> reads() {
+    return reads;
+  }
+
+  @Override
+  public Set<Slot<?>> writes() {
+    return Set.of(slot);
+  }
+}

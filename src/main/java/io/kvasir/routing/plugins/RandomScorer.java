@@ -1,0 +1,22 @@
+package io.kvasir.routing.plugins;
+
+import io.kvasir.routing.Candidates;
+import io.kvasir.routing.RoutingContext;
+import io.kvasir.routing.Scorer;
+import java.util.random.RandomGenerator;
+
+/** A random number, 0 to 1: with a small weight it keeps many routers from choosing alike. */
+final class RandomScorer implements Scorer {
+  @Override
+  public void score(RoutingContext context, Candidates candidates, double[] out) {
+    RandomGenerator random = context.random();
+    for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
+      out[slot] = random.nextDouble();
+    }
+  }
+
+  @Override
+  public Better better() {
+    return Better.HIGHER;
+  }
+}

@@ -1,0 +1,33 @@
+package io.kvasir.routing.plugins;
+
+import io.kvasir.routing.Candidates;
+import io.kvasir.routing.Filter;
+import io.kvasir.routing.PerTable;
+import io.kvasir.routing.Role;
+import io.kvasir.routing.RoutingContext;
+import io.kvasir.routing.Want;
+import java.util.EnumMap;
+import java.util.Map;
+
+/** Keeps the workers whose role lets them do what the request asks for. */
+final class RoleFilter implements Filter {
+  private final PerTable<Map<Role, long[]>> takers =
+      new PerTable<>(
+          table -> {
+            Map<Role, long[]> byRole = new EnumMap<>(Role.class);
+            for (Role step : Role.values()) {
+              byRole.put(step, Bitmaps.of(table, worker -> worker.role().takes(step)));
+            }
+            return byRole;
+          });
+
+  @Override
+  public void filter(RoutingContext context, Candidates candidates) {
+    Bitmaps.keep(candidates, takers.of(candidates).getOrDefault(context.role(), Bitmaps.NOBODY));
+  }
+
+  @Override
+  public Want want() {
+    return Want.ROLE;
+  }
+}

@@ -1,0 +1,59 @@
+package io.kvasir.routing.plugins;
+
+import io.kvasir.routing.Candidates;
+import io.kvasir.routing.PerTable;
+import io.kvasir.routing.RoutingContext;
+import io.kvasir.routing.Scorer;
+import io.kvasir.routing.Slot;
+import io.kvasir.routing.Slots;
+import java.util.Arrays;
+import java.util.Set;
+
+/**
+ * Keeps a session on one worker without remembering it: rendezvous hashing of session key and worker id,
+ * 0 to 1, so that a worker that goes takes only its own sessions with it. 0 for all when the request has no
+ * session.
+ *
+ * <p>Thaler, Ravishankar: "Using name-based mappings to increase hit rates", 1998.
+ */
+final class SessionAffinityScorer implements Scorer {
+  private final PerTable<long[]> ids =
+      new PerTable<>(
+          table -> Arrays.stream(table).mapToLong(worker -> worker == null ? 0 : mix(hash(worker.id()))).toArray());
+
+  @Override
+  public void score(RoutingContext context, Candidates candidates, double[] out) {
+    String session = context.get(Slots.SESSION_KEY);
+    long key = hash(session);
+    long[] workers = ids.of(candidates);
+    for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
+      out[slot] = session.isEmpty() ? 0 : (mix(key ^ workers[slot]) >>> 11) * 0x1p-53;
+    }
+  }
+
+  @Override
+  public Better better() {
+    return Better.HIGHER;
+  }
+
+  @Override
+  public Set<Slot<?>> reads() {
+    return Set.of(Slots.SESSION_KEY);
+  }
+
+  /** FNV-1a over the characters. */
+  private static long hash(String text) {
+    long hash = 0xCBF29CE484222325L;
+    for (int i = 0; i < text.length(); i++) {
+      hash = (hash ^ text.charAt(i)) * 0x100000001B3L;
+    }
+    return hash;
+  }
+
+  /** Stafford's mix 13. */
+  private static long mix(long hash) {
+    long z = (hash ^ (hash >>> 30)) * 0xBF58476D1CE4E5B9L;
+    z = (z ^ (z >>> 27)) * 0x94D049BB133111EBL;
+    return z ^ (z >>> 31);
+  }
+}

@@ -1,0 +1,76 @@
+package io.kvasir.routing;
+
+import com.typesafe.config.Config;
+import com.typesafe.config.ConfigFactory;
+import com.typesafe.config.ConfigParseOptions;
+import io.kvasir.index.Chain;
+import io.kvasir.routing.cost.CostModel;
+import io.kvasir.routing.cost.OutputLengths;
+import io.kvasir.routing.plugins.BuiltInPlugins;
+import io.kvasir.telemetry.Metrics;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.util.Map;
+import java.util.Set;
+import java.util.SplittableRandom;
+import java.util.stream.LongStream;
+
+/** Routing as a cell wires it, for tests. */
+final class Routing {
+  final CostModel costs = CostModel.bundled();
+  final OutputLengths outputs = new OutputLengths();
+  final PrometheusRegistry registry = new PrometheusRegistry();
+  private final RoutingMetrics metrics = new RoutingMetrics(new Metrics(registry));
+  private final ProfileCompiler compiler = new ProfileCompiler(BuiltInPlugins.registry(costs, outputs));
+  private final long seed;
+
+  Routing(long seed) {
+    this.seed = seed;
+  }
+
+  Map<String, Profile> compile(String profiles) {
+    Config own =
+        ConfigFactory.parseString(
+            profiles, ConfigParseOptions.defaults().setOriginDescription("kvasir.conf"));
+    return compiler.compile(own);
+  }
+
+  /** A selector for a built-in profile. */
+  Selector selector(String profile) {
+    return selector(profile, "");
+  }
+
+  /** A selector for one of {@code profiles}. */
+  Selector selector(String profile, String profiles) {
+    Profile compiled = compile(profiles).get(profile);
+    if (compiled == null) {
+      throw new IllegalArgumentException(profile);
+    }
+    return new Selector(compiled, costs, new SplittableRandom(seed), metrics, System::nanoTime);
+  }
+
+  /** A selector that picks and scores as told and otherwise does the usual. */
+  Selector picking(String pickAndScore) {
+    return selector(
+        "mine",
+        """
+        mine {
+          prepare = [ tokenize, block-hash, session-key ]
+          filter = [ role, model, excluded, concurrency-limit ]
+          execute = forward
+          %s
+        }
+        """
+            .formatted(pickAndScore));
+  }
+
+  /** A request for model {@code m} with a prompt of so many full blocks and tokens. */
+  static RoutingContext request(int blocks, int blockSize, int promptTokens) {
+    return request("m", Role.BOTH, Set.of())
+        .put(Slots.PROMPT_TOKENS, promptTokens)
+        .put(Slots.CHAIN, new Chain(LongStream.rangeClosed(1, blocks).toArray(), blockSize));
+  }
+
+  static RoutingContext request(String model, Role role, Set<String> excluded) {
+    return new RoutingContext("r1", model, role, excluded);
+  }
+}

@@ -1,0 +1,90 @@
+package io.kvasir.routing;
+
+import io.kvasir.index.Chain;
+import java.net.URI;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/** A fleet as a test wants it: workers in order of their slots, with settable load and depths. */
+final class TestFleet implements Fleet {
+  final int[] depth;
+  final int[] inFlight;
+  final long[] pendingTokens;
+  final double[] queueMs;
+  final long[] contextTokens;
+  final boolean[] alive;
+  final List<Booking> booked = new ArrayList<>();
+  final List<Integer> bookedSlots = new ArrayList<>();
+  final Worker[] workers;
+  private final int slots;
+
+  TestFleet(Worker... workers) {
+    this.slots = workers.length <= 64 ? 64 : workers.length <= 128 ? 128 : 256;
+    this.workers = Arrays.copyOf(workers, slots);
+    this.depth = new int[slots];
+    this.inFlight = new int[slots];
+    this.pendingTokens = new long[slots];
+    this.queueMs = new double[slots];
+    this.contextTokens = new long[slots];
+    this.alive = new boolean[slots];
+    Arrays.fill(alive, 0, workers.length, true);
+  }
+
+  /** Aggregated workers of one model on one engine, with room for 100 requests each. */
+  static TestFleet of(int count) {
+    Worker[] workers = new Worker[count];
+    for (int slot = 0; slot < count; slot++) {
+      workers[slot] = worker(slot, Role.BOTH, Set.of("m"), 100, "h100-Qwen2.5-7B-tp1");
+    }
+    return new TestFleet(workers);
+  }
+
+  static Worker worker(int slot, Role role, Set<String> models, int maxInFlight, String engine) {
+    URI url = URI.create("http://127.0.0.1:" + (9000 + slot));
+    return new Worker("w" + slot, "w" + slot, url, 0, 1, slot, role, models, Map.of(), maxInFlight, engine);
+  }
+
+  @Override
+  public int slots() {
+    return slots;
+  }
+
+  @Override
+  public void snapshot(Candidates candidates) {
+    candidates.workers = workers;
+    Arrays.fill(candidates.live, 0);
+    for (int slot = 0; slot < slots; slot++) {
+      if (alive[slot]) {
+        candidates.live[slot >>> 6] |= 1L << slot;
+      }
+      candidates.inFlight[slot] = inFlight[slot];
+      candidates.pendingTokens[slot] = pendingTokens[slot];
+      candidates.queueMs[slot] = queueMs[slot];
+      candidates.contextTokens[slot] = contextTokens[slot];
+    }
+  }
+
+  @Override
+  public void search(Chain chain, Candidates candidates) {
+    for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
+      candidates.depth[slot] = Math.min(depth[slot], chain.length());
+    }
+  }
+
+  @Override
+  public synchronized boolean reserve(int slot, Booking booking) {
+    if (!alive[slot] || inFlight[slot] >= workers[slot].maxInFlight()) {
+      return false;
+    }
+    inFlight[slot]++;
+    pendingTokens[slot] += booking.uncachedTokens();
+    queueMs[slot] += booking.prefillMicros() / 1e3;
+    contextTokens[slot] += booking.promptTokens();
+    booked.add(booking);
+    bookedSlots.add(slot);
+    return true;
+  }
+}
