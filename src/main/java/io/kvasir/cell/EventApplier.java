@@ -1,0 +1,242 @@
+package io.kvasir.cell;
+
+import io.kvasir.cell.EventOrphans.Orphan;
+import io.kvasir.events.KvBatch;
+import io.kvasir.events.KvEvent;
+import io.kvasir.events.KvEvent.Removed;
+import io.kvasir.events.KvEvent.Spec;
+import io.kvasir.events.KvEvent.Stored;
+import io.kvasir.index.BlockHash;
+import io.kvasir.index.Tier;
+import io.kvasir.index.WorkerBlocks;
+import java.util.ArrayDeque;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a worker's events mean for the index.
+ *
+ * <p>An event names blocks by keys that mean nothing outside the engine; what they hold is told by their
+ * tokens and by the block they follow. So the chain hash of a new block is made from its parent's, which
+ * the index knows by key: {@code key → hash} is all the memory this takes, but for chains under a cache
+ * salt ({@link EventSalts}) and for blocks whose parent is not there ({@link EventOrphans}).
+ *
+ * <p>Only whole blocks of the group that makes a prefix are indexed; everything else is left out and
+ * counted. In doubt a block is left out: a missed hit costs time, a false one sends requests astray.
+ *
+ * <p>One thread at a time applies; any thread may read {@link #state}. No clock, no I/O.
+ */
+final class EventApplier {
+  private final WorkerBlocks blocks;
+  private final EventSalts salts = new EventSalts();
+  private final EventOrphans orphans = new EventOrphans();
+  private final ArrayDeque<Orphan> ready = new ArrayDeque<>();
+  private final EventHashing hashing = new EventHashing();
+  private long[] hashes = new long[64];
+
+  /** Tokens in a block: as configured until the events prove it, then as they say. */
+  private int blockSize;
+
+  private boolean blockSizeSeen;
+  /** The hybrid model's group that makes the prefix, once one has shown itself. */
+  private int prefixGroup = KvEvent.UNSAID;
+
+  /** Messages may be missing and may still come. */
+  private boolean gap;
+  /** Messages are missing and will not come. */
+  private boolean lost;
+
+  private long lastSequence = -1;
+  private long suspectSince = EventState.CERTAIN;
+  private boolean connected;
+  private long applied;
+  private long refused;
+  private long otherGroup;
+  private long partial;
+  private long placeholder;
+  private long unassignable;
+  private long otherBlockSize;
+  private long orphaned;
+  private volatile EventState state = EventState.START;
+
+  /**
+   * Applies to an empty worker's blocks.
+   *
+   * @param blockSize tokens in a block as the worker is configured
+   */
+  EventApplier(WorkerBlocks blocks, int blockSize) {
+    this.blocks = blocks;
+    this.blockSize = blockSize;
+  }
+
+  /** As of the last batch applied. Any thread. */
+  EventState state() {
+    return state;
+  }
+
+  /**
+   * Applies a batch.
+   *
+   * @param now the time that {@link EventState#suspectSince} is told in, at least 0
+   */
+  void apply(KvBatch batch, long now) {
+    // A numbered stream tells of every copy; in others an event may come twice.
+    boolean counted = batch.sequence() != KvBatch.UNSEQUENCED;
+    for (KvEvent event : batch.events()) {
+      switch (event) {
+        case Stored stored -> store(stored, counted);
+        case Removed removed -> remove(removed, counted);
+        case KvEvent.Cleared _ -> {
+          clear();
+          lost = false;
+        }
+        case KvEvent.Gap _ -> gap = true;
+        case KvEvent.GapClosed _ -> gap = false;
+        case KvEvent.GapAbandoned _ -> {
+          gap = false;
+          lost = true;
+        }
+        case KvEvent.Restarted _ -> restart();
+        case KvEvent.Connected _ -> connected = true;
+        case KvEvent.Disconnected _ -> connected = false;
+      }
+    }
+    if (counted) {
+      lastSequence = batch.sequence();
+    }
+    if (!gap && !lost) {
+      suspectSince = EventState.CERTAIN;
+    } else if (suspectSince == EventState.CERTAIN) {
+      suspectSince = now;
+    }
+    state =
+        new EventState(
+            lastSequence,
+            suspectSince,
+            connected,
+            blockSizeSeen ? blockSize : 0,
+            orphans.size(),
+            applied,
+            refused,
+            new EventState.Ignored(otherGroup, partial, placeholder, unassignable, otherBlockSize, orphaned));
+  }
+
+  private void restart() {
+    clear();
+    gap = false;
+    lost = false;
+    lastSequence = -1;
+    blockSizeSeen = false;
+    prefixGroup = KvEvent.UNSAID;
+  }
+
+  /** An engine that cleared its cache may have kept other tiers; it does not say, so nothing is assumed. */
+  private void clear() {
+    blocks.clear();
+    salts.clear();
+    orphans.clear();
+  }
+
+  private void store(Stored stored, boolean counted) {
+    if (stored.keys().length == 0 || !isPrefix(stored) || !isWhole(stored)) {
+      return;
+    }
+    long parent = BlockHash.NONE;
+    if (!stored.root()) {
+      parent = blocks.hashOf(stored.parentKey());
+      if (parent == BlockHash.NONE) {
+        orphaned += orphans.park(stored, counted);
+        return;
+      }
+    }
+    place(stored, stored.keys().length, parent, counted);
+    for (Orphan next = ready.poll(); next != null; next = ready.poll()) {
+      place(next.stored, next.count, blocks.hashOf(next.stored.parentKey()), next.counted);
+    }
+  }
+
+  /** Registers the first {@code count} blocks of an event whose parent is known, and calls up who waits for them. */
+  private void place(Stored stored, int count, long parent, boolean counted) {
+    if (hashes.length < count) {
+      hashes = new long[Math.max(count, 2 * hashes.length)];
+    }
+    @Nullable String salt = EventHashing.salt(stored);
+    if (salt == null && !stored.root()) {
+      salt = salts.of(stored.parentKey());
+    }
+    hashing.chain(stored, count, parent, salt, hashes);
+    int registered =
+        blocks.store(stored.parentKey(), stored.root(), stored.keys(), hashes, count, stored.tier(), counted);
+    applied++;
+    refused += count - registered;
+    if (salt != null) {
+      salts.put(stored.keys(), registered, salt);
+    } else if (!salts.isEmpty()) {
+      for (int i = 0; i < registered; i++) {
+        salts.remove(stored.keys()[i]);
+      }
+    }
+    orphans.take(stored.keys(), registered, ready);
+  }
+
+  private void remove(Removed removed, boolean counted) {
+    if (removed.group() != KvEvent.UNSAID && prefixGroup != KvEvent.UNSAID && removed.group() != prefixGroup) {
+      otherGroup++;
+      return;
+    }
+    applied++;
+    for (long key : removed.keys()) {
+      blocks.remove(key, removed.tier(), counted);
+      if (!(salts.isEmpty() && orphans.isEmpty()) && blocks.hashOf(key) == BlockHash.NONE) {
+        salts.remove(key);
+        orphans.remove(key);
+      }
+    }
+  }
+
+  /** Whether the event's group makes a prefix: the first group of full attention that shows itself does. */
+  private boolean isPrefix(Stored stored) {
+    int group = stored.group();
+    boolean prefix = stored.spec() != Spec.OTHER;
+    if (prefix && group != KvEvent.UNSAID) {
+      if (prefixGroup == KvEvent.UNSAID && (stored.spec() == Spec.FULL || group == 0)) {
+        prefixGroup = group;
+      }
+      prefix = group == prefixGroup;
+    }
+    if (!prefix) {
+      otherGroup++;
+    }
+    return prefix;
+  }
+
+  /** Whether the event tells the tokens of whole blocks of the worker's size. */
+  private boolean isWhole(Stored stored) {
+    int size = stored.blockSize();
+    int count = stored.keys().length;
+    if (size == 0 || stored.tokens().length == 0) {
+      placeholder++;
+      return false;
+    }
+    if ((long) size * count != stored.tokens().length) {
+      unassignable++;
+      return false;
+    }
+    if (size == blockSize) {
+      blockSizeSeen = true;
+      return true;
+    }
+    // A single short block may be one that is still filling; several of a size, or a longer one, are what the
+    // engine really uses. Only the device's tell: connectors cut other tiers into chunks of their own.
+    if (!blockSizeSeen && stored.tier() == Tier.DEVICE && (size > blockSize || count > 1)) {
+      blockSize = size;
+      blockSizeSeen = true;
+      return true;
+    }
+    if (size < blockSize && count == 1 && stored.tier() == Tier.DEVICE) {
+      partial++;
+    } else {
+      otherBlockSize++;
+    }
+    return false;
+  }
+}

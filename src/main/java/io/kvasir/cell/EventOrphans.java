@@ -1,0 +1,124 @@
+package io.kvasir.cell;
+
+import io.kvasir.events.KvEvent.Stored;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Stored blocks whose parent is not known: parked, never indexed at a guessed position. Bounded by the
+ * tokens they hold on to; the longest waiting give way. One thread at a time.
+ */
+final class EventOrphans {
+  /** About a megabyte of token ids. */
+  static final int MAX_TOKENS = 262_144;
+
+  private final Map<Long, List<Orphan>> byParent = new HashMap<>();
+  private final Map<Long, List<Orphan>> byKey = new HashMap<>();
+  private final LinkedHashMap<Orphan, Boolean> byAge = new LinkedHashMap<>();
+  private int tokens;
+
+  /** An event that waits; identity matters, not content. */
+  static final class Orphan {
+    final Stored stored;
+    final boolean counted;
+
+    /** Leading blocks still stored: what was removed while waiting, and all after it, no longer is. */
+    int count;
+
+    private Orphan(Stored stored, boolean counted) {
+      this.stored = stored;
+      this.counted = counted;
+      this.count = stored.keys().length;
+    }
+  }
+
+  boolean isEmpty() {
+    return byAge.isEmpty();
+  }
+
+  int size() {
+    return byAge.size();
+  }
+
+  /** Parks an event; returns how many had to be given up for it, itself included. */
+  int park(Stored stored, boolean counted) {
+    if (stored.tokens().length > MAX_TOKENS) {
+      return 1;
+    }
+    int dropped = 0;
+    while (tokens + stored.tokens().length > MAX_TOKENS) {
+      Orphan oldest = byAge.firstEntry().getKey();
+      forget(oldest);
+      dropped++;
+    }
+    Orphan orphan = new Orphan(stored, counted);
+    byAge.put(orphan, true);
+    tokens += stored.tokens().length;
+    byParent.computeIfAbsent(stored.parentKey(), _ -> new ArrayList<>(1)).add(orphan);
+    for (long key : stored.keys()) {
+      byKey.computeIfAbsent(key, _ -> new ArrayList<>(1)).add(orphan);
+    }
+    return dropped;
+  }
+
+  /** Takes out those that wait for any of the first {@code count} keys, into {@code ready}. */
+  void take(long[] keys, int count, ArrayDeque<Orphan> ready) {
+    for (int i = 0; i < count && !byAge.isEmpty(); i++) {
+      List<Orphan> waiting = byParent.get(keys[i]);
+      if (waiting != null) {
+        for (Orphan orphan : List.copyOf(waiting)) {
+          forget(orphan);
+          ready.add(orphan);
+        }
+      }
+    }
+  }
+
+  /** A copy of a parked block was removed by the engine. */
+  void remove(long key) {
+    List<Orphan> holders = byKey.get(key);
+    if (holders == null) {
+      return;
+    }
+    Orphan orphan = holders.getFirst();
+    long[] keys = orphan.stored.keys();
+    int at = 0;
+    while (keys[at] != key) {
+      at++;
+    }
+    for (int i = at; i < orphan.count; i++) {
+      drop(byKey, keys[i], orphan);
+    }
+    orphan.count = at;
+    if (at == 0) {
+      forget(orphan);
+    }
+  }
+
+  void clear() {
+    byParent.clear();
+    byKey.clear();
+    byAge.clear();
+    tokens = 0;
+  }
+
+  private void forget(Orphan orphan) {
+    byAge.remove(orphan);
+    tokens -= orphan.stored.tokens().length;
+    drop(byParent, orphan.stored.parentKey(), orphan);
+    for (int i = 0; i < orphan.count; i++) {
+      drop(byKey, orphan.stored.keys()[i], orphan);
+    }
+  }
+
+  private static void drop(Map<Long, List<Orphan>> map, long key, Orphan orphan) {
+    List<Orphan> list = map.get(key);
+    if (list != null && list.remove(orphan) && list.isEmpty()) {
+      map.remove(key);
+    }
+  }
+}
