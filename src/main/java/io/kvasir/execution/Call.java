@@ -1,0 +1,28 @@
+package io.kvasir.execution;
+
+import io.kvasir.cell.DecisionRequest;
+
+/**
+ * A request to be carried out.
+ *
+ * @param decision what is asked of the cells; its {@code excluded} workers are never tried
+ * @param method the client's
+ * @param target path and query, as the client sent them
+ * @param headers end-to-end headers for the pod, without {@code X-Request-Id} and
+ *     {@code X-data-parallel-rank}, which depend on the try
+ * @param body the client's own bytes; not to be changed
+ * @param repeatable whether a worker that failed in the middle may have done no harm, so that another may be
+ *     asked: true for inference, false for what may have changed something
+ * @param terminated whether a stream of this API ends with a terminator, so that one without it was cut
+ * @param withoutUsage whether the event that {@code stream_options.include_usage} adds is kept from the
+ *     client, who has not asked for it
+ */
+public record Call(
+    DecisionRequest decision,
+    String method,
+    String target,
+    Headers headers,
+    byte[] body,
+    boolean repeatable,
+    boolean terminated,
+    boolean withoutUsage) {}

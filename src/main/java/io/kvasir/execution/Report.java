@@ -1,0 +1,29 @@
+package io.kvasir.execution;
+
+import io.kvasir.cell.Outcome;
+import io.kvasir.routing.Worker;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How a call went.
+ *
+ * @param worker the last that was tried, null when none could be chosen
+ * @param outcome how it went there, null when none could be chosen
+ * @param tries how many workers were tried
+ * @param predictedCachedTokens what the index said that worker has in its cache
+ * @param promptTokens as the engine counted them, {@link Outcome#UNKNOWN} when it did not say
+ * @param cachedTokens as the engine reported them, {@link Outcome#UNKNOWN} when it did not say
+ * @param outputTokens tokens generated, {@link Outcome#UNKNOWN} when the engine did not say
+ * @param decideNanos spent in deciding, all tries together
+ * @param headNanos from sending the request to the head of its answer, at the last worker; 0 without one
+ */
+public record Report(
+    @Nullable Worker worker,
+    @Nullable Outcome outcome,
+    int tries,
+    int predictedCachedTokens,
+    int promptTokens,
+    int cachedTokens,
+    int outputTokens,
+    long decideNanos,
+    long headNanos) {}

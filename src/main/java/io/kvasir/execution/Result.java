@@ -1,0 +1,67 @@
+package io.kvasir.execution;
+
+import io.kvasir.cell.Decision;
+import io.kvasir.routing.Worker;
+import java.io.IOException;
+
+/** What became of a {@link Call}. */
+public sealed interface Result {
+  /**
+   * A worker answered, and the whole of it is here. Also the last error answer of a worker, when every try failed.
+   *
+   * @param worker who answered
+   * @param reason why it was chosen
+   * @param status its HTTP status
+   * @param headers its headers as they came, hop-by-hop ones included
+   * @param body its body
+   * @param report how it went
+   */
+  record Whole(Worker worker, String reason, int status, Headers headers, byte[] body, Report report)
+      implements Result {}
+
+  /**
+   * A worker answers, and the first bytes are here. {@link Streaming#relay} must be run, once: it holds the
+   * connection and the reservation.
+   *
+   * @param worker who answers
+   * @param reason why it was chosen
+   * @param status its HTTP status
+   * @param headers its headers as they came, hop-by-hop ones included
+   * @param relay gives the body
+   */
+  record Streaming(Worker worker, String reason, int status, Headers headers, Relay relay) implements Result {}
+
+  /** No worker could be chosen, and none has failed before. */
+  record NoWorker(Decision.NoWorker decision, Report report) implements Result {}
+
+  /**
+   * Every worker that was tried failed without an answer.
+   *
+   * @param late whether the last one was only too slow
+   * @param detail in plain words
+   * @param report how it went
+   */
+  record Unreachable(boolean late, String detail, Report report) implements Result {}
+
+  /** The client left; there is nobody to answer. */
+  record ClientLeft(Report report) implements Result {}
+
+  /** The body of an answer under way. */
+  @FunctionalInterface
+  interface Relay {
+    /**
+     * Hands the body to the client as it comes.
+     *
+     * @throws IOException when the worker cut it short or the client left: the client's connection must then
+     *     be cut too
+     */
+    void run(Sink client) throws IOException;
+  }
+
+  /** The way to the client. */
+  @FunctionalInterface
+  interface Sink {
+    /** Writes bytes, waiting while the client is slow; the array is free again on return. */
+    void write(byte[] bytes, int offset, int length) throws IOException;
+  }
+}

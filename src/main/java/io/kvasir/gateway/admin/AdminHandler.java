@@ -1,0 +1,184 @@
+package io.kvasir.gateway.admin;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.cell.Cells;
+import io.kvasir.cell.PodSpec;
+import io.kvasir.cell.WorkerStatus;
+import io.kvasir.execution.Headers;
+import io.kvasir.gateway.http.Answer;
+import io.kvasir.gateway.http.Exchange;
+import io.kvasir.gateway.http.Handler;
+import io.kvasir.routing.Worker;
+import java.io.IOException;
+import java.net.URLDecoder;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Locale;
+import java.util.function.Predicate;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * {@code /admin/workers}: lists workers (GET), adds a pod (POST), removes one at once (DELETE
+ * {@code /admin/workers/POD}) or lets it finish first (POST {@code /admin/workers/POD/drain}). Thread-safe.
+ */
+public final class AdminHandler implements Handler {
+  /** The path of the list. */
+  public static final String PATH = "/admin/workers";
+
+  private static final Logger LOG = LoggerFactory.getLogger(AdminHandler.class);
+  private static final Headers JSON = Headers.of("Content-Type", "application/json");
+  private static final String DRAIN = "/drain";
+
+  private final JsonMapper mapper =
+      JsonMapper.builder().enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS).build();
+  private final Cells cells;
+  private final PodDefaults defaults;
+
+  /** A handler over the fleet. */
+  public AdminHandler(Cells cells, PodDefaults defaults) {
+    this.cells = cells;
+    this.defaults = defaults;
+  }
+
+  @Override
+  public Answer handle(Exchange exchange) {
+    String path = exchange.path();
+    String method = exchange.method();
+    if (path.equals(PATH)) {
+      return switch (method) {
+        case "GET" -> answer(200, list());
+        case "POST" -> add(exchange.body());
+        default -> wrongMethod(method, "GET, POST");
+      };
+    }
+    if (!path.startsWith(PATH + "/")) {
+      return error(404, "there is nothing at " + path + "; workers are at " + PATH);
+    }
+    String rest = path.substring(PATH.length() + 1);
+    if (rest.endsWith(DRAIN)) {
+      String pod = rest.substring(0, rest.length() - DRAIN.length());
+      return method.equals("POST") ? change(pod, "draining", cells::drain) : wrongMethod(method, "POST");
+    }
+    return method.equals("DELETE") ? change(rest, "removed", cells::remove) : wrongMethod(method, "DELETE");
+  }
+
+  @Override
+  public Answer failure(String target, int status, String message) {
+    return error(status, message);
+  }
+
+  private ObjectNode list() {
+    ObjectNode body = JsonNodeFactory.instance.objectNode();
+    ArrayNode workers = body.putArray("workers");
+    for (WorkerStatus status : cells.workers()) {
+      Worker worker = status.worker();
+      ObjectNode entry = workers.addObject()
+          .put("id", worker.id())
+          .put("pod", worker.pod())
+          .put("url", worker.url().toString())
+          .put("rank", worker.rank())
+          .put("ranks", worker.ranks())
+          .put("role", lower(worker.role()));
+      ArrayNode models = entry.putArray("models");
+      worker.models().forEach(models::add);
+      ObjectNode labels = entry.putObject("labels");
+      worker.labels().forEach(labels::put);
+      entry
+          .put("max_in_flight", worker.maxInFlight())
+          .put("engine", worker.engine())
+          .put("cell", status.cell())
+          .put("slot", worker.slot())
+          .put("health", lower(status.health()))
+          .put("draining", status.draining())
+          .put("suspect", status.suspect())
+          .put("in_flight", status.inFlight())
+          .put("pending_tokens", status.pendingTokens())
+          .put("blocks", status.blocks())
+          .put("last_sequence", status.lastSequence());
+    }
+    return body;
+  }
+
+  private Answer add(byte[] body) {
+    JsonNode tree;
+    try {
+      tree = mapper.readTree(body);
+    } catch (JsonProcessingException e) {
+      return error(400, "the body is not valid JSON: %s at line %d, column %d".formatted(
+          e.getOriginalMessage(), e.getLocation().getLineNr(), e.getLocation().getColumnNr()));
+    } catch (IOException e) {
+      throw new AssertionError("reading an array", e);
+    }
+    if (!tree.isObject()) {
+      return error(400, "the body has to be a JSON object that describes one pod: name, url, models …");
+    }
+    PodReader reader = new PodReader(defaults);
+    PodSpec pod = reader.pod(tree);
+    if (!reader.faults().isEmpty()) {
+      return faults(reader.faults());
+    }
+    try {
+      cells.add(pod);
+    } catch (IllegalArgumentException e) {
+      return error(409, String.valueOf(e.getMessage()));
+    }
+    LOG.info("pod {} at {} added by the admin API", pod.name(), pod.url());
+    return answer(201, JsonNodeFactory.instance.objectNode()
+        .put("pod", pod.name())
+        .put("workers", pod.ranks()));
+  }
+
+  private Answer change(String encoded, String done, Predicate<String> action) {
+    String pod;
+    try {
+      pod = URLDecoder.decode(encoded.replace("+", "%2B"), StandardCharsets.UTF_8);
+    } catch (IllegalArgumentException e) {
+      return error(400, "the pod's name in the path is not percent-encoded: " + encoded);
+    }
+    if (!action.test(pod)) {
+      return error(404, "there is no pod '" + pod + "'; GET " + PATH + " lists those there are");
+    }
+    LOG.info("pod {} {} by the admin API", pod, done);
+    return answer(200, JsonNodeFactory.instance.objectNode().put("pod", pod).put("state", done));
+  }
+
+  private static Answer wrongMethod(String method, String allowed) {
+    ObjectNode body = JsonNodeFactory.instance.objectNode();
+    body.putObject("error").put("message", "this path does not take " + method + ", but " + allowed);
+    return new Answer.Whole(405, JSON.toBuilder().add("Allow", allowed).build(), bytes(body));
+  }
+
+  private static Answer faults(List<PodReader.Fault> faults) {
+    ObjectNode body = JsonNodeFactory.instance.objectNode();
+    ObjectNode error = body.putObject("error").put(
+        "message", faults.size() == 1 ? "the pod has a fault" : "the pod has " + faults.size() + " faults");
+    ArrayNode list = error.putArray("faults");
+    faults.forEach(fault -> list.addObject().put("field", fault.field()).put("message", fault.message()));
+    return answer(400, body);
+  }
+
+  private static Answer error(int status, String message) {
+    ObjectNode body = JsonNodeFactory.instance.objectNode();
+    body.putObject("error").put("message", message);
+    return answer(status, body);
+  }
+
+  private static Answer answer(int status, ObjectNode body) {
+    return new Answer.Whole(status, JSON, bytes(body));
+  }
+
+  private static byte[] bytes(ObjectNode body) {
+    return body.toString().getBytes(StandardCharsets.UTF_8);
+  }
+
+  private static String lower(Enum<?> value) {
+    return value.name().toLowerCase(Locale.ROOT);
+  }
+}

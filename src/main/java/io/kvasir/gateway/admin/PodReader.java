@@ -1,0 +1,212 @@
+package io.kvasir.gateway.admin;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.kvasir.cell.PodSpec;
+import io.kvasir.routing.Role;
+import java.net.URI;
+import java.net.URISyntaxException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads a pod's description, gathering every fault on the way. One description, one reader; when
+ * {@link #faults} is not empty, what {@link #pod} gave is of no use.
+ */
+final class PodReader {
+  /**
+   * What is wrong with a field.
+   *
+   * @param field its path
+   * @param message what is wrong and what would be right
+   */
+  record Fault(String field, String message) {}
+
+  /** Names go into headers, metrics and paths. */
+  private static final Pattern NAME = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._:-]{0,126}");
+  private static final Pattern ZMQ = Pattern.compile("(tcp://.+:\\d{1,5}|ipc://.+|inproc://.+)");
+  private static final int MAX_IN_FLIGHT = 1_000_000;
+  private static final int MAX_BLOCK = 1 << 20;
+
+  private final PodDefaults defaults;
+  private final List<Fault> faults = new ArrayList<>();
+
+  PodReader(PodDefaults defaults) {
+    this.defaults = defaults;
+  }
+
+  /** What was wrong so far. */
+  List<Fault> faults() {
+    return faults;
+  }
+
+  /** The pod that a JSON object describes. */
+  PodSpec pod(JsonNode body) {
+    known(body, "", "name", "url", "role", "models", "ranks", "block_size", "labels", "max_in_flight", "engine",
+        "events");
+    Set<String> models = models(body.get("models"));
+    return new PodSpec(
+        name(body.get("name")),
+        url(body.get("url")),
+        role(body.get("role")),
+        models,
+        count(body, "ranks", defaults.ranks(), defaults.maxRanks()),
+        count(body, "block_size",
+            defaults.blockSize().applyAsInt(models.stream().findFirst().orElse("")), MAX_BLOCK),
+        labels(body.get("labels")),
+        count(body, "max_in_flight", defaults.maxInFlight(), MAX_IN_FLIGHT),
+        body.has("engine") ? text(body.get("engine"), "engine") : defaults.engine(),
+        events(body.get("events")));
+  }
+
+  private String name(@Nullable JsonNode value) {
+    String name = text(value, "name");
+    if (!name.isEmpty() && !NAME.matcher(name).matches()) {
+      fault("name", "has to be 1 to 127 letters, digits, '.', '_', ':' or '-', and begin with a letter or digit");
+    }
+    return name;
+  }
+
+  private URI url(@Nullable JsonNode value) {
+    URI nowhere = URI.create("http://localhost");
+    String text = text(value, "url");
+    if (text.isEmpty()) {
+      return nowhere;
+    }
+    try {
+      URI url = new URI(text);
+      boolean http = "http".equals(url.getScheme()) || "https".equals(url.getScheme());
+      String path = url.getRawPath();
+      if (http && url.getHost() != null && (path == null || path.isEmpty() || path.equals("/"))
+          && url.getRawQuery() == null && url.getRawFragment() == null && url.getRawUserInfo() == null) {
+        return new URI(url.getScheme(), null, url.getHost(), url.getPort(), null, null, null);
+      }
+    } catch (URISyntaxException e) {
+      // Told below, with what would be right.
+    }
+    fault("url", "has to be like http://10.0.0.7:8000, http or https, without a path");
+    return nowhere;
+  }
+
+  private Role role(@Nullable JsonNode value) {
+    if (value == null) {
+      return defaults.role();
+    }
+    for (Role role : Role.values()) {
+      if (value.isTextual() && role.name().equalsIgnoreCase(value.textValue())) {
+        return role;
+      }
+    }
+    fault("role", "has to be one of " + Arrays.stream(Role.values())
+        .map(role -> role.name().toLowerCase(Locale.ROOT))
+        .collect(Collectors.joining(", ")));
+    return defaults.role();
+  }
+
+  private Set<String> models(@Nullable JsonNode value) {
+    Set<String> models = new LinkedHashSet<>();
+    if (value == null || !value.isArray() || value.isEmpty()) {
+      fault("models", "has to be a list with the model's name as requests call it, its LoRA adapters after it");
+      return models;
+    }
+    for (int i = 0; i < value.size(); i++) {
+      String model = text(value.get(i), "models[" + i + "]");
+      if (!model.isEmpty() && !models.add(model)) {
+        fault("models[" + i + "]", "names '" + model + "' twice");
+      }
+    }
+    return models;
+  }
+
+  private int count(JsonNode body, String field, int otherwise, int most) {
+    JsonNode value = body.get(field);
+    if (value == null) {
+      return otherwise;
+    }
+    if (value.isInt() && value.intValue() >= 1 && value.intValue() <= most) {
+      return value.intValue();
+    }
+    fault(field, "has to be a whole number from 1 to " + most);
+    return otherwise;
+  }
+
+  private Map<String, String> labels(@Nullable JsonNode value) {
+    if (value == null) {
+      return defaults.labels();
+    }
+    Map<String, String> labels = new LinkedHashMap<>(defaults.labels());
+    if (!value.isObject()) {
+      fault("labels", "has to be an object of texts");
+      return labels;
+    }
+    value.properties().forEach(
+        label -> labels.put(label.getKey(), text(label.getValue(), "labels." + label.getKey())));
+    return labels;
+  }
+
+  private PodSpec.@Nullable EventsSpec events(@Nullable JsonNode value) {
+    if (value == null || value.isNull()) {
+      return null;
+    }
+    if (!value.isObject()) {
+      fault("events", "has to be an object, such as {\"endpoint\": \"tcp://10.0.0.7:5557\"}");
+      return null;
+    }
+    known(value, "events.", "endpoint", "replay", "topic", "bind");
+    JsonNode replay = value.get("replay");
+    JsonNode topic = value.get("topic");
+    JsonNode bind = value.get("bind");
+    if (topic != null && !topic.isTextual()) {
+      fault("events.topic", "has to be a text");
+    }
+    if (bind != null && !bind.isBoolean()) {
+      fault("events.bind", "has to be true or false");
+    }
+    return new PodSpec.EventsSpec(
+        endpoint(value.get("endpoint"), "events.endpoint"),
+        replay == null || replay.isNull() ? null : endpoint(replay, "events.replay"),
+        topic == null ? "" : topic.asText(),
+        bind != null && bind.asBoolean());
+  }
+
+  private String endpoint(@Nullable JsonNode value, String field) {
+    String endpoint = text(value, field);
+    if (!endpoint.isEmpty() && !ZMQ.matcher(endpoint).matches()) {
+      fault(field, "has to be a ZMQ endpoint such as tcp://10.0.0.7:5557");
+    }
+    return endpoint;
+  }
+
+  private String text(@Nullable JsonNode value, String field) {
+    if (value == null) {
+      fault(field, "is missing");
+      return "";
+    }
+    if (!value.isTextual() || value.textValue().isBlank()) {
+      fault(field, "has to be a text that is not blank");
+      return "";
+    }
+    return value.textValue();
+  }
+
+  private void known(JsonNode body, String prefix, String... fields) {
+    Set<String> names = Set.of(fields);
+    body.properties().forEach(member -> {
+      if (!names.contains(member.getKey())) {
+        fault(prefix + member.getKey(), "is not a field of a pod; there are " + String.join(", ", fields));
+      }
+    });
+  }
+
+  private void fault(String field, String message) {
+    faults.add(new Fault(field, message));
+  }
+}
