@@ -1,0 +1,371 @@
+package io.kvasir.sim;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.sim.http.HttpExchange;
+import io.kvasir.sim.http.HttpServer;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.UUID;
+import java.util.concurrent.CountDownLatch;
+import org.jspecify.annotations.Nullable;
+
+/** vLLM's HTTP surface: reads requests, turns prompts into tokens and hands the work to the {@link Desk}. */
+final class Api implements HttpServer.Handler {
+  private static final String JSON = "application/json";
+  private static final String VERSION = "0.32.0+kvasir.sim";
+  private static final int COMPLETION_TOKENS = 16;
+
+  private final SimSettings settings;
+  private final ModelText text;
+  private final Desk desk;
+  private final List<EngineCore> ranks;
+  private final EngineMetrics metrics;
+  private final FaultInjector faults;
+  private final Embeddings embeddings;
+  private final long startedAt = System.currentTimeMillis() / 1000;
+
+  Api(
+      SimSettings settings,
+      ModelText text,
+      Desk desk,
+      List<EngineCore> ranks,
+      EngineMetrics metrics,
+      FaultInjector faults) {
+    this.settings = settings;
+    this.text = text;
+    this.desk = desk;
+    this.ranks = ranks;
+    this.metrics = metrics;
+    this.faults = faults;
+    this.embeddings = new Embeddings(desk);
+  }
+
+  @Override
+  public void handle(HttpExchange exchange) throws IOException {
+    boolean anthropic = exchange.path().startsWith("/v1/messages");
+    try {
+      switch (exchange.method()) {
+        case "GET", "HEAD" -> get(exchange);
+        case "POST" -> post(exchange);
+        default -> throw ApiError.of(405, "Method Not Allowed");
+      }
+    } catch (ApiError e) {
+      exchange.reply(e.status(), JSON, bytes(anthropic ? anthropicError(e) : openAiError(e)));
+    }
+  }
+
+  private void get(HttpExchange exchange) throws IOException, ApiError {
+    switch (exchange.path()) {
+      case "/health", "/ping" -> {
+        sleep(settings.healthDelay().toMillis());
+        exchange.reply(200, "", new byte[0]);
+      }
+      case "/version" -> reply(exchange, object().put("version", VERSION));
+      case "/v1/models" -> reply(exchange, models());
+      case "/load" -> reply(exchange, object().put("server_load", desk.inFlight()));
+      case "/metrics" -> exchange.reply(200, EngineMetrics.CONTENT_TYPE, metrics.text());
+      case "/server_info" -> reply(exchange, serverInfo());
+      default -> throw ApiError.notFound("Not Found", null);
+    }
+  }
+
+  private void post(HttpExchange exchange) throws IOException, ApiError {
+    String path = exchange.path();
+    Fault.Kind fault = path.startsWith("/v1/") ? faults.next() : null;
+    failEarly(exchange, fault);
+    switch (path) {
+      case "/v1/chat/completions" -> chat(exchange, Body.parse(exchange.body()), fault);
+      case "/v1/completions" -> complete(exchange, Body.parse(exchange.body()), fault);
+      case "/v1/responses" -> respond(exchange, Body.parse(exchange.body()), fault);
+      case "/v1/messages" -> message(exchange, Body.parse(exchange.body()), fault);
+      case "/v1/messages/count_tokens" -> {
+        int[] prompt = chatPrompt(new Body(ForeignChats.fromMessages(Body.parse(exchange.body()))));
+        reply(exchange, object().put("input_tokens", prompt.length));
+      }
+      case "/v1/embeddings" -> embed(exchange, Body.parse(exchange.body()));
+      case "/tokenize" -> tokenize(exchange, Body.parse(exchange.body()));
+      case "/detokenize" -> {
+        JsonNode tokens = Body.parse(exchange.body()).get("tokens");
+        if (tokens == null || !tokens.isArray()) {
+          throw ApiError.missing("tokens");
+        }
+        reply(exchange, object().put("prompt", text.decode(Job.ids(tokens, "tokens"))));
+      }
+      case "/reset_prefix_cache" -> {
+        boolean cleared = true;
+        for (EngineCore rank : ranks) {
+          cleared &= rank.clear().join();
+        }
+        reply(exchange, object().put("success", cleared));
+      }
+      case "/ping" -> exchange.reply(200, "", new byte[0]);
+      default -> throw ApiError.notFound("Not Found", null);
+    }
+  }
+
+  private void chat(HttpExchange exchange, Body body, Fault.@Nullable Kind fault) throws IOException, ApiError {
+    String lora = lora(body);
+    int[] prompt = chatPrompt(body);
+    Job job = Job.of(body, List.of(prompt), Job.most(body), 0, settings.modelLen(), lora);
+    AnswerShape shape =
+        new CompletionShape(
+            true, "chatcmpl-" + requestId(exchange, body), servedModel(body), now(), job.choices(),
+            job.includeUsage(), job.tokenIds() ? job.prompts() : null);
+    desk.serve(exchange, job, shape, fault);
+  }
+
+  private void complete(HttpExchange exchange, Body body, Fault.@Nullable Kind fault) throws IOException, ApiError {
+    String lora = lora(body);
+    List<int[]> prompts = prompts(body, "prompt");
+    Job job = Job.of(body, prompts, body.integer("max_tokens"), COMPLETION_TOKENS, settings.modelLen(), lora);
+    AnswerShape shape =
+        new CompletionShape(
+            false, "cmpl-" + requestId(exchange, body), servedModel(body), now(), prompts.size() * job.choices(),
+            job.includeUsage(), job.tokenIds() ? prompts : null);
+    desk.serve(exchange, job, shape, fault);
+  }
+
+  private void respond(HttpExchange exchange, Body body, Fault.@Nullable Kind fault) throws IOException, ApiError {
+    String lora = lora(body);
+    int[] prompt = chatPrompt(new Body(ForeignChats.fromResponses(body)));
+    Job job = Job.of(body, List.of(prompt), body.integer("max_output_tokens"), 0, settings.modelLen(), lora);
+    JsonNode instructions = body.get("instructions");
+    AnswerShape shape =
+        new ResponsesShape(
+            requestId(exchange, body), servedModel(body), now(),
+            instructions == null ? JsonNodeFactory.instance.nullNode() : instructions, job.extent().most());
+    desk.serve(exchange, job, shape, fault);
+  }
+
+  private void message(HttpExchange exchange, Body body, Fault.@Nullable Kind fault) throws IOException, ApiError {
+    String lora = lora(body);
+    Integer most = body.integer("max_tokens");
+    if (most == null) {
+      throw ApiError.missing("max_tokens");
+    }
+    int[] prompt = chatPrompt(new Body(ForeignChats.fromMessages(body)));
+    Job job = Job.of(body, List.of(prompt), most, 0, settings.modelLen(), lora);
+    String id = "chatcmpl-" + requestId(exchange, body);
+    desk.serve(exchange, job, new MessagesShape(id, servedModel(body), prompt.length), fault);
+  }
+
+  private void embed(HttpExchange exchange, Body body) throws IOException, ApiError {
+    String lora = lora(body);
+    JsonNode answer =
+        embeddings.answer(
+            exchange, body, prompts(body, "input"), lora, settings.modelLen(), "embd-" + requestId(exchange, body),
+            servedModel(body), now());
+    if (answer != null) {
+      reply(exchange, answer);
+    }
+  }
+
+  private void tokenize(HttpExchange exchange, Body body) throws IOException, ApiError {
+    lora(body);
+    int[] tokens;
+    if (body.get("messages") != null) {
+      tokens = chatPrompt(body);
+    } else {
+      String prompt = body.text("prompt");
+      if (prompt == null) {
+        throw ApiError.missing("prompt");
+      }
+      tokens = text.encode(prompt, special(body, true));
+    }
+    ObjectNode answer = object().put("count", tokens.length).put("max_model_len", settings.modelLen());
+    ArrayNode list = answer.putArray("tokens");
+    for (int token : tokens) {
+      list.add(Integer.toUnsignedLong(token));
+    }
+    if (body.flag("return_token_strs")) {
+      ArrayNode strings = answer.putArray("token_strs");
+      for (int token : tokens) {
+        strings.add(text.decode(new int[] {token}));
+      }
+    } else {
+      answer.putNull("token_strs");
+    }
+    reply(exchange, answer);
+  }
+
+  private int[] chatPrompt(Body body) throws ApiError {
+    JsonNode messages = body.get("messages");
+    if (messages == null) {
+      throw ApiError.missing("messages");
+    }
+    if (!messages.isArray()) {
+      throw Body.invalid("list_type", "messages", "Input should be a valid list");
+    }
+    if (body.flag("continue_final_message")
+        && (body.get("add_generation_prompt") == null || body.flag("add_generation_prompt"))) {
+      throw ApiError.badRequest(
+          "Cannot set both `continue_final_message` and `add_generation_prompt` to True.", "continue_final_message");
+    }
+    int[] prompt = text.encode(text.render(body.json()), special(body, false));
+    if (prompt.length == 0) {
+      throw ApiError.badRequest("The prompt is empty.", "messages");
+    }
+    return prompt;
+  }
+
+  /** The prompts in {@code field}: a text, several, token ids, or several lists of them. */
+  private List<int[]> prompts(Body body, String field) throws ApiError {
+    JsonNode given = body.get(field);
+    if (given == null) {
+      throw ApiError.missing(field);
+    }
+    boolean special = special(body, true);
+    List<int[]> prompts = new ArrayList<>();
+    if (given.isTextual()) {
+      prompts.add(text.encode(given.textValue(), special));
+    } else if (given.isArray() && !given.isEmpty() && given.get(0).isNumber()) {
+      prompts.add(Job.ids(given, field));
+    } else if (given.isArray()) {
+      for (JsonNode one : given) {
+        if (one.isTextual()) {
+          prompts.add(text.encode(one.textValue(), special));
+        } else if (one.isArray()) {
+          prompts.add(Job.ids(one, field));
+        } else {
+          throw Body.invalid("string_type", field, "Input should be a valid string");
+        }
+      }
+    } else {
+      throw Body.invalid("string_type", field, "Input should be a valid string");
+    }
+    if (prompts.isEmpty() || prompts.stream().anyMatch(prompt -> prompt.length == 0)) {
+      throw ApiError.badRequest("Either prompt or prompt_embeds must be provided and non-empty.", field);
+    }
+    return prompts;
+  }
+
+  private static boolean special(Body body, boolean otherwise) throws ApiError {
+    return body.get("add_special_tokens") == null ? otherwise : body.flag("add_special_tokens");
+  }
+
+  /** The adapter that the request's model names; null for the base model or when it names none. */
+  private @Nullable String lora(Body body) throws ApiError {
+    String asked = body.text("model");
+    if (asked == null || asked.isEmpty() || asked.equals(settings.model())) {
+      return null;
+    }
+    if (settings.loras().contains(asked)) {
+      return asked;
+    }
+    throw ApiError.notFound("The model `" + asked + "` does not exist.", "model");
+  }
+
+  private String servedModel(Body body) throws ApiError {
+    String asked = body.text("model");
+    return asked == null || asked.isEmpty() ? settings.model() : asked;
+  }
+
+  private void failEarly(HttpExchange exchange, Fault.@Nullable Kind fault) throws IOException, ApiError {
+    if (fault == null) {
+      return;
+    }
+    switch (fault) {
+      case STATUS_500 -> throw ApiError.of(500, "Internal server error");
+      case STATUS_503 -> throw ApiError.of(503, "Service Unavailable");
+      case STATUS_429 -> throw ApiError.of(429, "Too many requests");
+      case HANG -> {
+        CountDownLatch gone = new CountDownLatch(1);
+        exchange.onGone(gone::countDown);
+        awaitQuietly(gone);
+        throw new IOException("The client left");
+      }
+      case CUT, STREAM_ERROR -> { } // later, within the answer
+    }
+  }
+
+  private JsonNode models() {
+    ObjectNode answer = object().put("object", "list");
+    ArrayNode data = answer.putArray("data");
+    model(data, settings.model(), null);
+    settings.loras().forEach(lora -> model(data, lora, settings.model()));
+    return answer;
+  }
+
+  private void model(ArrayNode data, String name, @Nullable String parent) {
+    ObjectNode model = data.addObject();
+    model.put("id", name).put("object", "model").put("created", startedAt).put("owned_by", "vllm");
+    model.put("root", name).put("parent", parent).put("max_model_len", settings.modelLen());
+    ObjectNode permission = model.putArray("permission").addObject();
+    permission.put("id", "modelperm-" + UUID.nameUUIDFromBytes(name.getBytes(StandardCharsets.UTF_8)));
+    permission.put("object", "model_permission").put("created", startedAt);
+    permission.put("allow_create_engine", false).put("allow_sampling", true).put("allow_logprobs", true);
+    permission.put("allow_search_indices", false).put("allow_view", true).put("allow_fine_tuning", false);
+    permission.put("organization", "*").putNull("group").put("is_blocking", false);
+  }
+
+  private JsonNode serverInfo() {
+    ObjectNode info = object();
+    info.put("engine", settings.engine()).put("role", settings.role().name().toLowerCase(Locale.ROOT));
+    info.put("block_size", settings.blockSize()).put("num_gpu_blocks", settings.blocks());
+    info.put("data_parallel_size", settings.ranks()).put("speed", settings.speed());
+    return info;
+  }
+
+  private static String requestId(HttpExchange exchange, Body body) throws ApiError {
+    String header = exchange.header("x-request-id");
+    if (header != null && !header.isEmpty()) {
+      return header;
+    }
+    String given = body.text("request_id");
+    return given != null ? given : UUID.randomUUID().toString().replace("-", "");
+  }
+
+  private static JsonNode openAiError(ApiError e) {
+    ObjectNode answer = object();
+    answer.putObject("error")
+        .put("message", e.getMessage())
+        .put("type", e.type())
+        .put("param", e.param())
+        .put("code", e.status());
+    return answer;
+  }
+
+  private static JsonNode anthropicError(ApiError e) {
+    ObjectNode answer = object().put("type", "error");
+    answer.putObject("error").put("type", e.type()).put("message", e.getMessage());
+    return answer;
+  }
+
+  private static void reply(HttpExchange exchange, JsonNode answer) throws IOException {
+    exchange.reply(200, JSON, bytes(answer));
+  }
+
+  private static byte[] bytes(JsonNode json) {
+    return json.toString().getBytes(StandardCharsets.UTF_8);
+  }
+
+  private static ObjectNode object() {
+    return JsonNodeFactory.instance.objectNode();
+  }
+
+  private static long now() {
+    return System.currentTimeMillis() / 1000;
+  }
+
+  private static void sleep(long millis) {
+    try {
+      Thread.sleep(millis);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private static void awaitQuietly(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

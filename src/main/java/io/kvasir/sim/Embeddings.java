@@ -1,0 +1,95 @@
+package io.kvasir.sim;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.sim.http.HttpExchange;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.Arrays;
+import java.util.Base64;
+import java.util.List;
+import java.util.SplittableRandom;
+import org.jspecify.annotations.Nullable;
+
+/** {@code /v1/embeddings}: reads the inputs as any prompt and answers unit vectors that depend on them alone. */
+final class Embeddings {
+  private static final int DIMENSIONS = 384;
+
+  private final Desk desk;
+
+  Embeddings(Desk desk) {
+    this.desk = desk;
+  }
+
+  /** The answer, or null when the client left before there was one. */
+  @Nullable JsonNode answer(
+      HttpExchange exchange,
+      Body body,
+      List<int[]> inputs,
+      @Nullable String lora,
+      int modelLen,
+      String id,
+      String model,
+      long created)
+      throws IOException, ApiError {
+    Integer asked = body.integer("dimensions");
+    int dimensions = asked == null ? DIMENSIONS : asked;
+    if (dimensions < 1 || dimensions > 8192) {
+      throw ApiError.badRequest("dimensions must be 1 to 8192, got " + dimensions + ".", "dimensions");
+    }
+    String encoding = body.text("encoding_format");
+    for (int[] input : inputs) {
+      if (input.length > modelLen) {
+        throw ApiError.badRequest(
+            "This model's maximum context length is " + modelLen + " tokens. However, you requested " + input.length
+                + " tokens in the input for embedding generation. Please reduce the length of the input.",
+            "input");
+      }
+    }
+    Job job =
+        new Job(
+            inputs, 1, new Generation.Extent(0, 0, false), false, false, false, false, lora, body.text("cache_salt"));
+    Usage usage = desk.read(exchange, job);
+    if (usage == null) {
+      return null;
+    }
+    ObjectNode answer = JsonNodeFactory.instance.objectNode();
+    answer.put("id", id).put("object", "list").put("created", created).put("model", model);
+    ArrayNode data = answer.putArray("data");
+    for (int i = 0; i < inputs.size(); i++) {
+      ObjectNode one = data.addObject().put("index", i).put("object", "embedding");
+      put(one, vector(inputs.get(i), dimensions), "base64".equals(encoding));
+    }
+    answer.set("usage", usage.json());
+    return answer;
+  }
+
+  private static void put(ObjectNode one, float[] vector, boolean base64) {
+    if (base64) {
+      ByteBuffer bytes = ByteBuffer.allocate(vector.length * Float.BYTES).order(ByteOrder.LITTLE_ENDIAN);
+      for (float value : vector) {
+        bytes.putFloat(value);
+      }
+      one.put("embedding", Base64.getEncoder().encodeToString(bytes.array()));
+      return;
+    }
+    ArrayNode array = one.putArray("embedding");
+    for (float value : vector) {
+      array.add(value);
+    }
+  }
+
+  private static float[] vector(int[] tokens, int dimensions) {
+    SplittableRandom random = new SplittableRandom(Arrays.hashCode(tokens));
+    double[] raw = random.doubles(dimensions, -1, 1).toArray();
+    double length = Math.sqrt(Arrays.stream(raw).map(value -> value * value).sum());
+    float[] unit = new float[dimensions];
+    for (int i = 0; i < dimensions; i++) {
+      unit[i] = (float) (raw[i] / length);
+    }
+    return unit;
+  }
+}

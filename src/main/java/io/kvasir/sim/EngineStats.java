@@ -1,0 +1,11 @@
+package io.kvasir.sim;
+
+/**
+ * What an engine is doing.
+ *
+ * @param running sequences admitted and not ended
+ * @param waiting sequences waiting for admission
+ * @param queriedTokens tokens of all sequences admitted so far
+ * @param hitTokens of those, the ones found in the cache
+ */
+public record EngineStats(int running, int waiting, long queriedTokens, long hitTokens) {}

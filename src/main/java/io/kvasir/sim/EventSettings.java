@@ -1,0 +1,52 @@
+package io.kvasir.sim;
+
+import io.kvasir.sim.publisher.EventFormat;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How a simulated engine tells of its cache.
+ *
+ * @param enabled whether it does at all
+ * @param host interface to bind, {@code *} for all
+ * @param port port of rank 0's PUB socket, rank r's is {@code port + r}; 0 for free ones
+ * @param connect an address such as {@code tcp://router:5557} that the PUB sockets connect to instead of
+ *     binding (rank r to its port + r); null to bind
+ * @param replay whether the last batches can be asked for again
+ * @param replayPort port of rank 0's ROUTER socket, rank r's is {@code replayPort + r}; 0 for free ones
+ * @param topic first frame of every message; may be empty
+ * @param topicInReplay whether replayed messages carry the topic frame (vLLM since 0.26) or not (before, SGLang)
+ * @param bufferSteps batches kept for replay, per rank
+ * @param format shape of the events
+ */
+public record EventSettings(
+    boolean enabled,
+    String host,
+    int port,
+    @Nullable String connect,
+    boolean replay,
+    int replayPort,
+    String topic,
+    boolean topicInReplay,
+    int bufferSteps,
+    EventFormat format) {
+
+  /** As vLLM with events on: PUB bound to every interface's port 5557, replay at 5657, maps, no topic. */
+  public static final EventSettings DEFAULT =
+      new EventSettings(true, "*", 5557, null, true, 5657, "", true, 10_000, EventFormat.VLLM);
+
+  /** No events. */
+  public static final EventSettings OFF =
+      new EventSettings(false, "*", 5557, null, false, 5657, "", true, 0, EventFormat.VLLM);
+
+  /** These, on free ports of the loopback interface. */
+  public EventSettings onLoopback() {
+    return new EventSettings(
+        enabled, "127.0.0.1", 0, connect, replay, 0, topic, topicInReplay, bufferSteps, format);
+  }
+
+  /** These, in another shape. */
+  public EventSettings withFormat(EventFormat other) {
+    return new EventSettings(
+        enabled, host, port, connect, replay, replayPort, topic, topicInReplay, bufferSteps, other);
+  }
+}

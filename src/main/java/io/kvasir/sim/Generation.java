@@ -1,0 +1,164 @@
+package io.kvasir.sim;
+
+import io.kvasir.sim.engine.KeyChain;
+import io.kvasir.sim.engine.Sequence;
+import java.util.Arrays;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One answer in the making. The engine's thread writes it, token by token; the thread that asked waits
+ * for it and reads what has been delivered.
+ */
+final class Generation extends Sequence {
+  /** Why an answer ended. */
+  enum Finish {
+    STOP,
+    LENGTH,
+    ABORT
+  }
+
+  /**
+   * How much to say.
+   *
+   * @param most tokens after which the answer is cut; 0 to read the prompt only
+   * @param fewest tokens before which it does not end by itself
+   * @param endless never ends by itself
+   */
+  record Extent(int most, int fewest, boolean endless) {}
+
+  private final int[] prompt;
+  private final KeyChain keys;
+  private final Prose.Writer writer;
+  private final int eos;
+  private final Extent extent;
+  private final boolean eachToken;
+  final @Nullable String lora;
+  final @Nullable String salt;
+  final long arrived = System.nanoTime();
+
+  private volatile int[] output;
+  private int count;
+  private @Nullable Finish ended;
+  private volatile int delivered;
+  private volatile @Nullable Finish finish;
+  private volatile @Nullable Thread reader;
+
+  /**
+   * An answer to {@code prompt}.
+   *
+   * @param keys an empty chain in the engine's and the request's namespace
+   * @param eachToken whether the reader wants every token as it comes, or to be woken at the end
+   */
+  Generation(
+      int[] prompt,
+      KeyChain keys,
+      Prose.Writer writer,
+      int eos,
+      Extent extent,
+      boolean eachToken,
+      @Nullable String lora,
+      @Nullable String salt) {
+    super(prompt.length);
+    this.prompt = prompt;
+    this.keys = keys;
+    this.writer = writer;
+    this.eos = eos;
+    this.extent = extent;
+    this.eachToken = eachToken;
+    this.lora = lora;
+    this.salt = salt;
+    this.output = new int[Math.min(extent.most(), 64)];
+    keys.append(prompt, 0, prompt.length);
+  }
+
+  @Override
+  protected long key(int block) {
+    return keys.key(block);
+  }
+
+  @Override
+  protected boolean sample() {
+    if (extent.most() == 0) {
+      ended = Finish.STOP;
+      return true;
+    }
+    int token = writer.next(!extent.endless() && count >= extent.fewest());
+    if (count == output.length) {
+      output = Arrays.copyOf(output, Math.min(extent.most(), count * 2));
+    }
+    output[count++] = token;
+    keys.append(token);
+    grow();
+    if (token == eos && !extent.endless()) {
+      ended = Finish.STOP;
+    } else if (count == extent.most()) {
+      ended = Finish.LENGTH;
+    }
+    return ended != null;
+  }
+
+  /** Engine's thread: shows the reader what has been sampled. Returns whether it was the first. */
+  boolean deliver() {
+    boolean first = delivered == 0 && (count > 0 || ended != null) && finish == null;
+    delivered = count;
+    finish = ended;
+    if (eachToken || ended != null) {
+      LockSupport.unpark(reader);
+    }
+    return first;
+  }
+
+  /** Engine's thread: there will be no more. */
+  void abort() {
+    ended = Finish.ABORT;
+    deliver();
+  }
+
+  /** The keys of full blocks {@code from} to {@code to}. */
+  long[] keys(int from, int to) {
+    long[] range = new long[to - from];
+    for (int i = from; i < to; i++) {
+      range[i - from] = keys.key(i);
+    }
+    return range;
+  }
+
+  /** Tokens {@code from} to {@code to} of prompt and answer. */
+  int[] tokens(int from, int to) {
+    int[] range = new int[to - from];
+    int fromPrompt = Math.clamp(prompt.length - from, 0, range.length);
+    if (fromPrompt > 0) {
+      System.arraycopy(prompt, from, range, 0, fromPrompt);
+    }
+    int[] answer = output;
+    for (int i = fromPrompt; i < range.length; i++) {
+      range[i] = answer[from + i - prompt.length];
+    }
+    return range;
+  }
+
+  int[] prompt() {
+    return prompt;
+  }
+
+  /** Names the thread that is woken when there is something new. */
+  void readBy(Thread thread) {
+    reader = thread;
+  }
+
+  /** How many tokens of the answer may be read. */
+  int delivered() {
+    return delivered;
+  }
+
+  /** A delivered token. */
+  int token(int position) {
+    return output[position];
+  }
+
+  /** Why it ended; null while it goes on. Read before {@link #delivered}, which is then final. */
+  @Nullable Finish finish() {
+    return finish;
+  }
+}

@@ -1,0 +1,151 @@
+package io.kvasir.sim.engine;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+
+/**
+ * Continuous batching with chunked prefill, first come first served, after vLLM's V1 scheduler
+ * ({@code v1/core/sched/scheduler.py}).
+ *
+ * <p>{@link #plan()} fills the next iteration: running sequences first, each with what it has left to
+ * compute (one token when it decodes), then waiting ones as long as the token budget, the sequence limit
+ * and the free blocks last. A sequence that finds no block takes them from the one admitted last,
+ * which starts over later. When the iteration's time has passed, {@link #complete(Step)} samples the next
+ * tokens and frees what has ended. Not thread-safe; knows no time.
+ */
+public final class Scheduler<S extends Sequence> {
+  private final PagedCache cache;
+  private final int tokenBudget;
+  private final int maxSequences;
+  private final List<S> running = new ArrayList<>();
+  private final Deque<S> waiting = new ArrayDeque<>();
+  private long queriedTokens;
+  private long hitTokens;
+
+  /**
+   * A scheduler over {@code cache} that computes at most {@code tokenBudget} tokens of at most
+   * {@code maxSequences} sequences per iteration.
+   */
+  public Scheduler(PagedCache cache, int tokenBudget, int maxSequences) {
+    this.cache = cache;
+    this.tokenBudget = tokenBudget;
+    this.maxSequences = maxSequences;
+  }
+
+  /** Queues a sequence that was never added before. */
+  public void add(S sequence) {
+    sequence.waiting = true;
+    waiting.addLast(sequence);
+  }
+
+  /** Takes a sequence out, wherever it is, and frees its blocks. Idempotent. */
+  public void abort(S sequence) {
+    if (sequence.waiting) {
+      waiting.remove(sequence);
+      sequence.waiting = false;
+    }
+    if (sequence.running) {
+      running.remove(sequence);
+      sequence.running = false;
+    }
+    cache.release(sequence);
+  }
+
+  /** Takes everything out and returns it. */
+  public List<S> abortAll() {
+    List<S> all = new ArrayList<>(running);
+    all.addAll(waiting);
+    all.forEach(this::abort);
+    return all;
+  }
+
+  /**
+   * Who is computed next. Blocks for it are assigned, and full ones announced, now. Empty when nothing
+   * waits or runs, or when the first in the queue does not fit into the whole cache.
+   */
+  public Step<S> plan() {
+    Step<S> step = new Step<>();
+    planRunning(step);
+    if (step.preempted() == 0) {
+      planWaiting(step);
+    }
+    return step;
+  }
+
+  /** The time of {@code step} has passed: what it computed counts, sequences sample and may end. */
+  public void complete(Step<S> step) {
+    for (S sequence : step.sequences()) {
+      if (!sequence.running) {
+        continue; // aborted while the step ran
+      }
+      sequence.computed += sequence.chunk;
+      if (sequence.computed == sequence.length() && sequence.sample()) {
+        running.remove(sequence);
+        sequence.running = false;
+        cache.release(sequence);
+      }
+    }
+  }
+
+  /** Sequences admitted and not ended. */
+  public int running() {
+    return running.size();
+  }
+
+  /** Sequences not yet admitted, or preempted. */
+  public int waiting() {
+    return waiting.size();
+  }
+
+  /** Tokens of all sequences admitted so far; what hits are counted against. */
+  public long queriedTokens() {
+    return queriedTokens;
+  }
+
+  /** Tokens found in the cache at admission so far. */
+  public long hitTokens() {
+    return hitTokens;
+  }
+
+  @SuppressWarnings("ReferenceEquality") // a sequence is who it is, not what it says
+  private void planRunning(Step<S> step) {
+    for (int i = 0; i < running.size() && step.tokens() < tokenBudget; i++) {
+      S sequence = running.get(i);
+      int chunk = Math.min(sequence.length() - sequence.computed, tokenBudget - step.tokens());
+      while (!cache.extend(sequence, sequence.computed + chunk)) {
+        S last = running.removeLast();
+        last.running = false;
+        cache.release(last);
+        last.waiting = true;
+        waiting.addFirst(last);
+        step.countPreemption();
+        if (last == sequence) {
+          return;
+        }
+      }
+      step.add(sequence, chunk);
+    }
+  }
+
+  private void planWaiting(Step<S> step) {
+    while (!waiting.isEmpty() && step.tokens() < tokenBudget && running.size() < maxSequences) {
+      S sequence = waiting.getFirst();
+      int hits = cache.hits(sequence);
+      int computed = hits * cache.blockSize();
+      int chunk = Math.min(sequence.length() - computed, tokenBudget - step.tokens());
+      if (!cache.admit(sequence, hits, computed + chunk)) {
+        return;
+      }
+      waiting.removeFirst();
+      sequence.waiting = false;
+      queriedTokens += sequence.length();
+      hitTokens += computed;
+      sequence.admitted(computed);
+      sequence.running = true;
+      running.add(sequence);
+      step.add(sequence, chunk);
+    }
+  }
+}

@@ -1,0 +1,11 @@
+/**
+ * The engine without a clock, a socket or a thread: which sequences share the next iteration
+ * ({@link io.kvasir.sim.engine.Scheduler}), which KV blocks they hold
+ * ({@link io.kvasir.sim.engine.PagedCache}) and how long the iteration takes
+ * ({@link io.kvasir.sim.engine.StepTime}). A live simulated engine drives it in real time, the trace
+ * laboratory in simulated time.
+ */
+@NullMarked
+package io.kvasir.sim.engine;
+
+import org.jspecify.annotations.NullMarked;

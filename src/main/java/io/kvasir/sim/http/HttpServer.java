@@ -1,0 +1,113 @@
+package io.kvasir.sim.http;
+
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.time.Duration;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Accepts connections and hands every request to a handler on a virtual thread of its own. While a request
+ * is handled its connection is read on, so that a client who leaves is noticed at once, also before the
+ * first byte of the answer ({@link HttpExchange#onGone}); a client who half-closes counts as gone, as with
+ * the engines' own servers. Requests of one connection are answered in order.
+ */
+public final class HttpServer implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(HttpServer.class);
+  private static final int BACKLOG = 4096;
+
+  private final ServerSocket server;
+  private final Handler handler;
+  private final Limits limits;
+  private final Set<Socket> open = ConcurrentHashMap.newKeySet();
+
+  /** Answers requests; called on a virtual thread, may block. */
+  public interface Handler {
+    /** Answers {@code exchange}. An exception thrown before anything was sent becomes a 500. */
+    void handle(HttpExchange exchange) throws IOException;
+  }
+
+  /**
+   * What a connection may cost.
+   *
+   * @param bodyBytes largest request body; above, 413
+   * @param idle how long a connection may wait for its next request
+   */
+  public record Limits(int bodyBytes, Duration idle) {}
+
+  /**
+   * Binds and starts.
+   *
+   * @param address where to listen; port 0 for any free one
+   * @throws IOException when the port is taken
+   */
+  public HttpServer(InetSocketAddress address, Limits limits, Handler handler) throws IOException {
+    this.limits = limits;
+    this.handler = handler;
+    server = new ServerSocket();
+    try {
+      server.setReuseAddress(true);
+      server.bind(address, BACKLOG);
+    } catch (IOException e) {
+      server.close();
+      throw e;
+    }
+    Thread.ofPlatform().daemon().name("sim-http-" + server.getLocalPort()).start(this::accept);
+  }
+
+  /** The port it listens on. */
+  public int port() {
+    return server.getLocalPort();
+  }
+
+  /** Stops listening and drops every connection, as a dying process would. */
+  @Override
+  public void close() {
+    try {
+      server.close();
+    } catch (IOException e) {
+      LOG.debug("Closing the listening socket failed", e);
+    }
+    open.forEach(HttpServer::drop);
+  }
+
+  private void accept() {
+    while (!server.isClosed()) {
+      try {
+        Socket socket = server.accept();
+        open.add(socket);
+        if (server.isClosed()) {
+          drop(socket);
+        }
+        Thread.startVirtualThread(() -> serve(socket));
+      } catch (IOException e) {
+        if (!server.isClosed()) {
+          LOG.warn("A connection could not be accepted", e);
+        }
+      }
+    }
+  }
+
+  private void serve(Socket socket) {
+    try (socket) {
+      socket.setTcpNoDelay(true);
+      new HttpConnection(socket, limits, handler).run();
+    } catch (IOException e) {
+      LOG.trace("A connection ended", e);
+    } finally {
+      open.remove(socket);
+    }
+  }
+
+  static void drop(Socket socket) {
+    try {
+      socket.close();
+    } catch (IOException e) {
+      LOG.trace("A connection was gone already", e);
+    }
+  }
+}

@@ -1,0 +1,8 @@
+/**
+ * A small HTTP/1.1 server on blocking sockets and virtual threads: cheap enough to stand behind a load
+ * test, and near enough to the socket to hang, cut or drop a connection on purpose.
+ */
+@NullMarked
+package io.kvasir.sim.http;
+
+import org.jspecify.annotations.NullMarked;
