@@ -1,0 +1,81 @@
+package io.kvasir.prompt;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.Set;
+
+/**
+ * The images, sounds and other items of a conversation. What the engine makes of one cannot be known here, so a chain
+ * ends where the first appears: a mark is put before it, and the rendered text is cut at the mark.
+ */
+final class Items {
+  /** Nobody types it; whoever does shortens his own chain. */
+  private static final String MARK = "\uE0F1kvasir:item\uE0F1";
+
+  private static final Set<String> TEXTS =
+      Set.of("text", "input_text", "output_text", "refusal", "thinking");
+
+  private Items() {}
+
+  /** The first message with an item, -1 if there is none. */
+  static int firstMessage(JsonNode chat) {
+    int index = 0;
+    for (JsonNode message : chat.path("messages")) {
+      if (firstPart(message.path("content")) >= 0) {
+        return index;
+      }
+      index++;
+    }
+    return -1;
+  }
+
+  private static int firstPart(JsonNode content) {
+    if (!content.isArray()) {
+      return -1;
+    }
+    for (int i = 0; i < content.size(); i++) {
+      JsonNode part = content.get(i);
+      if (part.isObject() && part.has("type") && !TEXTS.contains(part.path("type").asText())) {
+        return i;
+      }
+    }
+    return -1;
+  }
+
+  /**
+   * The conversation with the mark at the start of message {@code message}, before its text: engines put an item's
+   * placeholder there when the template takes contents as one text.
+   */
+  static ObjectNode marked(ObjectNode chat, int message) {
+    ObjectNode copy = chat.objectNode();
+    copy.setAll(chat);
+    ArrayNode messages = copy.arrayNode().addAll((ArrayNode) chat.get("messages"));
+    ObjectNode turn = copy.objectNode();
+    turn.setAll((ObjectNode) messages.get(message));
+    ArrayNode content = copy.arrayNode();
+    content.addObject().put("type", "text").put("text", MARK);
+    turn.set("content", content.addAll((ArrayNode) turn.get("content")));
+    messages.set(message, turn);
+    copy.set("messages", messages);
+    return copy;
+  }
+
+  /** The conversation before message {@code message}. */
+  static ObjectNode before(ObjectNode chat, int message) {
+    ObjectNode copy = chat.objectNode();
+    copy.setAll(chat);
+    ArrayNode messages = copy.arrayNode();
+    for (int i = 0; i < message; i++) {
+      messages.add(chat.get("messages").get(i));
+    }
+    copy.set("messages", messages);
+    return copy.put("add_generation_prompt", false);
+  }
+
+  /** The rendered text up to the mark; nothing when the template did not show where it is. */
+  static String upToMark(String rendered) {
+    int at = rendered.indexOf(MARK);
+    return at < 0 ? "" : rendered.substring(0, at);
+  }
+}

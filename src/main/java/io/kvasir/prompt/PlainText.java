@@ -1,0 +1,28 @@
+package io.kvasir.prompt;
+
+import com.fasterxml.jackson.databind.JsonNode;
+
+/** A conversation's text where there is no template: what it says, in order, roles included. */
+final class PlainText {
+  private PlainText() {}
+
+  static String of(JsonNode chat) {
+    StringBuilder text = new StringBuilder();
+    for (JsonNode tool : chat.path("tools")) {
+      text.append(tool).append('\n');
+    }
+    for (JsonNode message : chat.path("messages")) {
+      text.append(message.path("role").asText()).append('\n');
+      JsonNode content = message.path("content");
+      text.append(content.asText());
+      for (JsonNode part : content) {
+        text.append(part.path("text").asText());
+      }
+      for (JsonNode call : message.path("tool_calls")) {
+        text.append(call.path("function"));
+      }
+      text.append('\n');
+    }
+    return text.toString();
+  }
+}

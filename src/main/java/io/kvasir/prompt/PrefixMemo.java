@@ -1,0 +1,188 @@
+package io.kvasir.prompt;
+
+import com.dynatrace.hash4j.hashing.HashValue128;
+import com.dynatrace.hash4j.hashing.Hasher128;
+import com.dynatrace.hash4j.hashing.Hashing;
+import com.github.benmanes.caffeine.cache.Cache;
+import com.github.benmanes.caffeine.cache.Caffeine;
+import io.kvasir.index.BlockHash;
+import io.kvasir.index.Chain;
+import io.kvasir.prompt.tokens.Ids;
+import io.kvasir.prompt.tokens.Tokenizer;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.random.RandomGenerator;
+
+/**
+ * Remembers what the beginnings of prompts came to, so that a turn of a conversation costs its new text and not its
+ * history.
+ *
+ * <p>A text is cut into pieces where the tokenizer says that they tokenise independently (special tokens; in long
+ * stretches without one, line breaks before a letter). Where a piece ends depends on the text up to there only, so
+ * texts that begin alike are cut alike. A <em>step</em> is what one piece adds to everything before it: the hashes of
+ * the blocks it completes and the ids of the block it leaves unfinished. It is found under a 128-bit hash of the whole
+ * text up to the piece's end (with a random seed: nobody can prepare two texts that collide). A prompt is walked from
+ * its start: each step is copied where it is remembered and computed where it is not, so that a step lost in the
+ * middle costs that step. No token is kept but the unfinished block's: 48,000 tokens of 16 to a block take some 60 kB
+ * here, whichever prompts share them.
+ *
+ * <p>Walking costs a scan for the cuts, one hash over the text and a look-up a piece. Bounded in bytes; the least
+ * used steps go first. Thread-safe.
+ */
+final class PrefixMemo {
+  /** What one step weighs beside its arrays: the entry, its key, the records and headers. */
+  private static final int OVERHEAD = 176;
+
+  /** A prompt's last piece is remembered from this length on: a shorter one is cheaper to make than to keep. */
+  private static final int LAST_PIECE = 512;
+
+  private record Step(int tokens, long[] blocks, int[] rest) {
+    int bytes() {
+      return OVERHEAD + Long.BYTES * blocks.length + Integer.BYTES * rest.length;
+    }
+  }
+
+  /**
+   * The chain of a prompt.
+   *
+   * @param tokens its length
+   * @param remembered how many of the tokens did not have to be made
+   */
+  record Tokens(Chain chain, int tokens, int remembered) {}
+
+  private final Hasher128 hasher;
+  private final Cache<HashValue128, Step> steps;
+
+  PrefixMemo(long maxBytes) {
+    hasher = Hashing.xxh3_128(RandomGenerator.of("SecureRandom").nextLong());
+    steps = Caffeine.newBuilder()
+        .maximumWeight(maxBytes)
+        .weigher((HashValue128 key, Step step) -> step.bytes())
+        .build();
+  }
+
+  /** Bytes that are held, by estimate; up to a moment old. */
+  long bytes() {
+    return steps.policy().eviction().map(e -> e.weightedSize().orElse(0)).orElse(0L);
+  }
+
+  /** Carries out evictions that are due. */
+  void settle() {
+    steps.cleanUp();
+  }
+
+  /** Steps that are held, by estimate. */
+  long size() {
+    return steps.estimatedSize();
+  }
+
+  /** The tokens of {@code text}, with those that the tokenizer puts around a text when {@code special}. */
+  Tokens tokens(Tokenizer tokenizer, Namespace namespace, String text, boolean special) {
+    return new Walk(tokenizer, namespace).over(text.getBytes(StandardCharsets.UTF_8), special);
+  }
+
+  /** The chain of {@code ids}, which nobody has to make. */
+  static Tokens given(Namespace namespace, int[] ids) {
+    long[] hashes = new long[ids.length / namespace.blockSize()];
+    namespace.hash().chain(BlockHash.NONE, ids, 0, ids.length, namespace.blockSize(), hashes, 0);
+    return new Tokens(new Chain(hashes, namespace.blockSize()), ids.length, 0);
+  }
+
+  private final class Walk {
+    private final Tokenizer tokenizer;
+    private final Namespace namespace;
+    private final byte[] link = new byte[2 * HASH_BYTES];
+    private final Ids open;
+    private long[] chain = new long[16];
+    private int blocks;
+    private int tokens;
+    private int remembered;
+
+    private static final int HASH_BYTES = 16;
+
+    Walk(Tokenizer tokenizer, Namespace namespace) {
+      this.tokenizer = tokenizer;
+      this.namespace = namespace;
+      this.open = new Ids(namespace.blockSize());
+    }
+
+    Tokens over(byte[] text, boolean special) {
+      chain = new long[text.length / (4 * namespace.blockSize()) + 1];
+      if (special) {
+        add(tokenizer.before());
+      }
+      HashValue128 key = root(special);
+      int from = 0;
+      while (from < text.length) {
+        int to = tokenizer.cut(text, from);
+        if (to == text.length && to - from < LAST_PIECE) {
+          make(text, from, to);
+        } else {
+          key = after(key, text, from, to);
+          Step step = steps.getIfPresent(key);
+          if (step != null) {
+            take(step);
+          } else {
+            steps.put(key, make(text, from, to));
+          }
+        }
+        from = to;
+      }
+      if (special) {
+        add(tokenizer.after());
+      }
+      return new Tokens(new Chain(Arrays.copyOf(chain, blocks), namespace.blockSize()), tokens, remembered);
+    }
+
+    private void take(Step step) {
+      reserve(step.blocks.length);
+      System.arraycopy(step.blocks, 0, chain, blocks, step.blocks.length);
+      blocks += step.blocks.length;
+      open.clear();
+      open.addAll(step.rest);
+      tokens += step.tokens;
+      remembered += step.tokens;
+    }
+
+    private Step make(byte[] text, int from, int to) {
+      int before = blocks;
+      int held = open.size();
+      tokenizer.encode(text, from, to, open);
+      int made = open.size() - held;
+      tokens += made;
+      hashFull();
+      return new Step(made, Arrays.copyOfRange(chain, before, blocks), open.copyFrom(0));
+    }
+
+    private void add(int[] ids) {
+      open.addAll(ids);
+      tokens += ids.length;
+      hashFull();
+    }
+
+    private void hashFull() {
+      int size = namespace.blockSize();
+      reserve(open.size() / size);
+      long parent = blocks == 0 ? BlockHash.NONE : chain[blocks - 1];
+      int full = namespace.hash().chain(parent, open.array(), 0, open.size(), size, chain, blocks);
+      blocks += full;
+      open.removeFirst(full * size);
+    }
+
+    private void reserve(int more) {
+      if (blocks + more > chain.length) {
+        chain = Arrays.copyOf(chain, Math.max(2 * chain.length, blocks + more));
+      }
+    }
+
+    private HashValue128 root(boolean special) {
+      return hasher.hashStream().putString(namespace.id()).putBoolean(special).get();
+    }
+
+    private HashValue128 after(HashValue128 before, byte[] text, int from, int to) {
+      System.arraycopy(before.toByteArray(), 0, link, 0, HASH_BYTES);
+      System.arraycopy(hasher.hashBytesTo128Bits(text, from, to - from).toByteArray(), 0, link, HASH_BYTES, HASH_BYTES);
+      return hasher.hashBytesTo128Bits(link);
+    }
+  }
+}

@@ -1,0 +1,20 @@
+package io.kvasir.prompt;
+
+import io.kvasir.index.Chain;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What is known of a request's prompt.
+ *
+ * @param chain its blocks; empty when nothing is known. In text mode a block is 32 bytes and counts as 8 tokens
+ * @param tokens its length in tokens: exact in exact and engine mode but for what images add, else estimated
+ * @param mode where the blocks come from
+ * @param why why that is not the mode configured, or the chain ends early
+ * @param detail in words what {@code why} names, null when there is nothing to add; for
+ *     {@link Why#TEMPLATE_REFUSED} the template's own message, meant for the client
+ */
+public record Prompt(Chain chain, int tokens, Mode mode, Why why, @Nullable String detail) {
+  static Prompt unknown(Why why) {
+    return new Prompt(Chain.EMPTY, 0, Mode.NONE, why, null);
+  }
+}

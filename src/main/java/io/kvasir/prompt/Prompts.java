@@ -1,0 +1,176 @@
+package io.kvasir.prompt;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.kvasir.index.Chain;
+import io.kvasir.prompt.tokens.Tokenizer;
+import io.kvasir.telemetry.Metrics;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Function;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Prepares the prompt of every request: the room's front. Thread-safe; blocks only where an engine is asked for its
+ * tokens.
+ */
+public final class Prompts {
+  private static final Logger log = LoggerFactory.getLogger(Prompts.class);
+
+  /** Comparisons in service that may run at once; a request beyond them is not compared. */
+  private static final int COMPARISONS = 2;
+
+  private final Map<String, PromptModel> models = new HashMap<>();
+  private final Map<String, String> adapters = new HashMap<>();
+  private final PromptModel other;
+  private final PromptMetrics metrics;
+  private final Executor background;
+  private final Semaphore comparisons = new Semaphore(COMPARISONS);
+
+  private Prompts(PromptMetrics metrics, PromptModel other, Executor background) {
+    this.metrics = metrics;
+    this.other = other;
+    this.background = background;
+  }
+
+  /**
+   * Loads the models' files.
+   *
+   * @param configs the models
+   * @param memoBytes what remembered prefixes of all models together may take, in bytes
+   * @param engines an engine's {@code /tokenize} for a model of this name, null for none
+   * @param background where comparisons with engines run, on threads that may block
+   * @param nanoClock as {@link System#nanoTime}
+   * @throws IOException when a model cannot be what it is configured to be, naming it and what is missing
+   */
+  public static Prompts load(
+      Collection<ModelConfig> configs,
+      long memoBytes,
+      Function<String, @Nullable EngineTokenizer> engines,
+      Executor background,
+      LongSupplier nanoClock,
+      Metrics metrics)
+      throws IOException {
+    PromptMetrics counted = new PromptMetrics(metrics);
+    PrefixMemo memo = new PrefixMemo(memoBytes);
+    counted.memo(memo);
+    Prompts prompts = new Prompts(
+        counted, new PromptModel(ModelConfig.text("other"), null, null, null, memo, counted), background);
+    for (ModelConfig config : configs) {
+      EngineTokenizer engine = engines.apply(config.name());
+      prompts.add(load(config, engine == null ? null : new EngineTokens(engine, nanoClock), memo, counted));
+    }
+    return prompts;
+  }
+
+  private static PromptModel load(
+      ModelConfig config, @Nullable EngineTokens engine, PrefixMemo memo, PromptMetrics metrics) throws IOException {
+    if (config.mode() == Mode.ENGINE && engine == null) {
+      throw new IOException("model " + config.name() + ": mode engine needs an engine that answers /tokenize");
+    }
+    ModelFiles files = new ModelFiles(config);
+    try {
+      byte[] json = config.mode() == Mode.EXACT ? files.tokenizer() : null;
+      if (config.mode() == Mode.EXACT && json == null) {
+        throw new IOException("no tokenizer.json; give its directory or file, or set mode to engine or text");
+      }
+      Tokenizer tokenizer = json == null ? null : Tokenizer.of(json);
+      return new PromptModel(config, tokenizer, files.rendering(), engine, memo, metrics);
+    } catch (IOException e) {
+      throw new IOException("model " + config.name() + ": " + e.getMessage(), e);
+    }
+  }
+
+  private void add(PromptModel model) throws IOException {
+    ModelConfig config = model.config();
+    List<String> names = new ArrayList<>(config.adapters());
+    names.add(config.name());
+    for (String name : names) {
+      if (models.put(name, model) != null) {
+        throw new IOException("two models or adapters are named " + name);
+      }
+    }
+    config.adapters().forEach(adapter -> adapters.put(adapter, adapter));
+  }
+
+  /** The models, in no order. */
+  public Collection<PromptModel> models() {
+    return models.values().stream().distinct().toList();
+  }
+
+  /**
+   * The prompt of a request to {@code model}, whatever its body: one that cannot be read has an empty chain and says
+   * why.
+   */
+  public Prompt prepare(Api api, String requested, JsonNode body) {
+    PromptModel model = models.getOrDefault(requested, other);
+    Prompt prompt;
+    try {
+      PromptSource source = PromptSource.of(api, body);
+      Namespace namespace = namespace(model, requested, body);
+      prompt = model.prepare(source, requested, namespace);
+      if (model == other && prompt.why() == Why.AS_CONFIGURED) {
+        prompt = new Prompt(prompt.chain(), prompt.tokens(), prompt.mode(), Why.UNKNOWN_MODEL, null);
+      }
+      sample(model, source, requested, prompt);
+    } catch (RuntimeException e) {
+      log.debug("a prompt for {} could not be read", requested, e);
+      prompt = new Prompt(Chain.EMPTY, 0, Mode.NONE, Why.UNREADABLE, e.toString());
+    }
+    metrics.prepared(model.name(), prompt);
+    return prompt;
+  }
+
+  /**
+   * The token ids of a request's prompt as an engine of that model would make them, null when we cannot make them.
+   *
+   * @throws RuntimeException when the model's template refuses the conversation or the body is not one
+   */
+  public int @Nullable [] tokens(Api api, String requested, JsonNode body) {
+    return models.getOrDefault(requested, other).tokens(PromptSource.of(api, body));
+  }
+
+  private Namespace namespace(PromptModel model, String requested, JsonNode body) {
+    String salt = body.path("cache_salt").asText(null);
+    String name = model == other ? requested : model.name();
+    return Namespace.of(name, model.config().blockSize(), adapters.get(requested), salt);
+  }
+
+  private void sample(PromptModel model, PromptSource source, String requested, Prompt prompt) {
+    double share = model.config().paritySample();
+    if (share == 0 || ThreadLocalRandom.current().nextDouble() >= share || !comparable(source)
+        || !comparisons.tryAcquire()) {
+      return;
+    }
+    try {
+      background.execute(() -> {
+        try {
+          model.compare(source, requested, prompt);
+        } finally {
+          comparisons.release();
+        }
+      });
+    } catch (RejectedExecutionException e) {
+      comparisons.release();
+    }
+  }
+
+  private static boolean comparable(PromptSource source) {
+    return switch (source) {
+      case PromptSource.Text text -> true;
+      case PromptSource.Chat chat -> Items.firstMessage(chat.body()) < 0;
+      case PromptSource.Given given -> false;
+      case PromptSource.Unknown unknown -> false;
+    };
+  }
+}

@@ -1,0 +1,87 @@
+package io.kvasir.prompt;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.kvasir.index.Chain;
+import io.kvasir.prompt.PrefixMemo.Tokens;
+import io.kvasir.prompt.tokens.Samples;
+import io.kvasir.prompt.tokens.Texts;
+import io.kvasir.prompt.tokens.Tokenizer;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+final class PrefixMemoTest {
+  private static final Namespace PLAIN = Namespace.of("m", 16, null, null);
+  private final PrefixMemo memo = new PrefixMemo(8 << 20);
+
+  private static Chain afresh(Tokenizer tokenizer, Namespace namespace, String text, boolean special) {
+    return PrefixMemo.given(namespace, tokenizer.encode(text, special)).chain();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"qwen2", "llama3", "gpt2", "deepseek", "o200k", "llama2", "mistral", "gemma"})
+  void tokens_textsThatShareBeginnings_areThoseOfTheWholeText(String name) {
+    Tokenizer tokenizer = Samples.tokenizer(name);
+    String[] special = {"<|im_start|>user\n", "<|im_end|>\n", "<|eot_id|>", "<|endoftext|>", "<s>", "</s>", "[INST]",
+        "<｜User｜>", "<|start|>", "<start_of_turn>", "<mask>", "<right>", "<tool_call>"};
+    Texts texts = new Texts(11);
+    List<String> seen = new ArrayList<>(List.of(""));
+    for (int i = 0; i < 150; i++) {
+      String base = seen.get(texts.below(seen.size()));
+      String text = base.substring(0, base.isEmpty() ? 0 : base.offsetByCodePoints(0,
+          texts.below(base.codePointCount(0, base.length()))))
+          + (texts.below(3) == 0 ? texts.prose(2500) : "") + texts.text(texts.below(60), special);
+      seen.add(text);
+      boolean around = texts.below(2) == 0;
+      Tokens tokens = memo.tokens(tokenizer, PLAIN, text, around);
+      assertThat(tokens.chain()).as(text).isEqualTo(afresh(tokenizer, PLAIN, text, around));
+      assertThat(tokens.tokens()).isEqualTo(tokenizer.encode(text, around).length);
+    }
+  }
+
+  @Test
+  void tokens_nextTurn_makesItsOwnTextOnly() {
+    Tokenizer demo = Samples.demo();
+    Texts texts = new Texts(5);
+    StringBuilder text = new StringBuilder();
+    for (int turn = 0; turn < 40; turn++) {
+      String added = "<|im_start|>user\n" + texts.prose(1500) + "<|im_end|>\n<|im_start|>assistant\n";
+      text.append(added);
+      Tokens tokens = memo.tokens(demo, PLAIN, text.toString(), false);
+      int own = demo.encode(added, false).length;
+      assertThat(tokens.tokens() - tokens.remembered()).isBetween(1, own + 16);
+      text.append("Well.<|im_end|>\n");
+    }
+  }
+
+  @Test
+  void tokens_otherNamespace_sharesNothing() {
+    Tokenizer demo = Samples.demo();
+    String text = "<|im_start|>user\n" + new Texts(7).prose(3000) + "<|im_end|>\n";
+    Tokens plain = memo.tokens(demo, PLAIN, text, false);
+    for (Namespace other : List.of(Namespace.of("m", 16, "adapter", null), Namespace.of("m", 16, null, "tenant"),
+        Namespace.of("n", 16, null, null), Namespace.of("m", 32, null, null))) {
+      Tokens tokens = memo.tokens(demo, other, text, false);
+      assertThat(tokens.remembered()).isZero();
+      assertThat(tokens.chain()).isEqualTo(afresh(demo, other, text, false));
+    }
+    assertThat(memo.tokens(demo, Namespace.of("m", 16, "adapter", null), text, false).chain().hashes())
+        .doesNotContain(plain.chain().hashes()[0]);
+  }
+
+  @Test
+  void tokens_moreThanFits_staysWithinItsBytes() {
+    PrefixMemo small = new PrefixMemo(20_000);
+    Tokenizer demo = Samples.demo();
+    Texts texts = new Texts(8);
+    for (int i = 0; i < 100; i++) {
+      String text = "<|im_start|>" + texts.prose(3000) + "<|im_end|>";
+      assertThat(small.tokens(demo, PLAIN, text, false).chain()).isEqualTo(afresh(demo, PLAIN, text, false));
+    }
+    small.settle();
+    assertThat(small.bytes()).isBetween(1L, 20_000L);
+  }
+}

@@ -1,0 +1,133 @@
+package io.kvasir.prompt;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.kvasir.index.BlockHash;
+import io.kvasir.prompt.tokens.Samples;
+import io.kvasir.prompt.tokens.Texts;
+import io.kvasir.telemetry.Metrics;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.io.IOException;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+final class PromptsTest {
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final String LONG = new Texts(1).prose(600);
+
+  private final Prompts prompts = load(
+      new ModelConfig("demo", Set.of("my-lora"), 16, Mode.EXACT, "bundled:kvasir-demo", null, null, Map.of(), 0),
+      ModelConfig.text("text"));
+
+  private static Prompts load(ModelConfig... configs) {
+    try {
+      return Prompts.load(List.of(configs), 1 << 20, model -> null, Runnable::run, () -> 0,
+          new Metrics(new PrometheusRegistry()));
+    } catch (IOException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  private static JsonNode json(String text) {
+    try {
+      return JSON.readTree(text.replace('\'', '"').replace("LONG", JSON.writeValueAsString(LONG)));
+    } catch (JsonProcessingException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  @Test
+  void prepare_givenIds_hashesThemAsDynamoDoes() {
+    StringBuilder ids = new StringBuilder("1");
+    for (int i = 2; i <= 40; i++) {
+      ids.append(',').append(i);
+    }
+    for (String body : List.of("{'prompt': [" + ids + "]}", "{'prompt': [[" + ids + "], [9]]}")) {
+      Prompt prompt = prompts.prepare(Api.COMPLETIONS, "demo", json(body));
+      assertThat(LongStream.of(prompt.chain().hashes()).mapToObj(Long::toUnsignedString))
+.containsExactly("16863443419780771464", "12466389667045779788");
+      assertThat(prompt).extracting(Prompt::tokens, Prompt::mode, Prompt::why)
+          .containsExactly(40, Mode.EXACT, Why.AS_CONFIGURED);
+    }
+    assertThat(prompts.prepare(Api.COMPLETIONS, "my-lora", json("{'prompt': [" + ids + "]}")).chain().hashes()[0])
+        .isEqualTo(4148081000444450790L);
+    JsonNode salted = json("{'cache_salt': 'tenant-a', 'prompt': [" + ids + "]}");
+    assertThat(prompts.prepare(Api.COMPLETIONS, "demo", salted).chain().hashes()[0]).isEqualTo(8175209796170318505L);
+  }
+
+  @ParameterizedTest
+  @CsvSource(delimiter = '|', textBlock = """
+      COMPLETIONS | {'prompt': LONG}
+      COMPLETIONS | {'prompt': [LONG, 'another']}
+      EMBEDDINGS  | {'input': LONG}
+      EMBEDDINGS  | {'input': [LONG]}
+      """)
+  void prepare_text_isTheTokenizersTokens(Api api, String body) {
+    Prompt prompt = prompts.prepare(api, "demo", json(body));
+    int[] ids = Samples.demo().encode(LONG, true);
+    assertThat(prompt.mode()).isEqualTo(Mode.EXACT);
+    assertThat(prompt.tokens()).isEqualTo(ids.length);
+    long[] expected = new long[ids.length / 16];
+    BlockHash.in(null, null).chain(BlockHash.NONE, ids, 0, ids.length, 16, expected, 0);
+    assertThat(prompt.chain().hashes()).containsExactly(expected);
+  }
+
+  @ParameterizedTest
+  @CsvSource(delimiter = '|', textBlock = """
+      COMPLETIONS | {}                                                        | UNREADABLE
+      COMPLETIONS | []                                                        | UNREADABLE
+      COMPLETIONS | {'prompt': 3}                                             | UNREADABLE
+      COMPLETIONS | {'prompt': {}}                                            | UNREADABLE
+      COMPLETIONS | {'prompt': [1, 'a']}                                      | UNREADABLE
+      COMPLETIONS | {'prompt': [99999999999]}                                 | UNREADABLE
+      COMPLETIONS | {'prompt': [[[1]]]}                                       | UNREADABLE
+      COMPLETIONS | {'prompt': 'a', 'truncate_prompt_tokens': 5}              | ALTERED
+      COMPLETIONS | {'prompt_embeds': 'AAAA'}                                 | ALTERED
+      CHAT        | {'messages': 'hello'}                                     | UNREADABLE
+      CHAT        | {'messages': []}                                          | UNREADABLE
+      CHAT        | null                                                      | UNREADABLE
+      CHAT        | {'messages': [{'role': 'user'}], 'chat_template': 'x'}    | OWN_TEMPLATE
+      RESPONSES   | {'input': 'x', 'previous_response_id': 'resp_1'}          | STORED_RESPONSE
+      """)
+  void prepare_promptThatCannotBeKnown_saysWhy(Api api, String body, Why why) {
+    Prompt prompt = prompts.prepare(api, "demo", json(body));
+    assertThat(prompt.mode()).isEqualTo(Mode.NONE);
+    assertThat(prompt.why()).isEqualTo(why);
+    assertThat(prompt.chain().length()).isZero();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"text", "nobody-knows-me"})
+  void prepare_withoutTokenizer_chainsChunksOf32Bytes(String model) {
+    Prompt shorter = prompts.prepare(Api.COMPLETIONS, model, json("{'prompt': LONG}"));
+    assertThat(shorter.mode()).isEqualTo(Mode.TEXT);
+    assertThat(shorter.chain().blockSize()).isEqualTo(8);
+    assertThat(shorter.chain().length()).isEqualTo(LONG.length() / 32);
+    assertThat(shorter.tokens()).isEqualTo(LONG.length() / 4);
+    Prompt longer = prompts.prepare(Api.COMPLETIONS, model, JSON.createObjectNode().put("prompt", LONG + LONG));
+    assertThat(longer.chain().hashes()).startsWith(shorter.chain().hashes());
+    Prompt other = prompts.prepare(Api.COMPLETIONS, model, JSON.createObjectNode().put("prompt", "x" + LONG));
+    assertThat(other.chain().hashes()).doesNotContain(shorter.chain().hashes()[0]);
+  }
+
+  @Test
+  void load_whatCannotBe_namesTheModelAndTheRemedy() {
+    ModelConfig missing = new ModelConfig("m", Set.of(), 16, Mode.EXACT, "/nowhere", null, null, Map.of(), 0);
+    ModelConfig engine = new ModelConfig("e", Set.of(), 16, Mode.ENGINE, null, null, null, Map.of(), 0);
+    assertThatThrownBy(() -> load(missing)).hasMessageContaining("model m: no tokenizer.json");
+    assertThatThrownBy(() -> load(engine)).hasMessageContaining("model e: mode engine needs");
+    assertThatThrownBy(() -> load(ModelConfig.text("a"), ModelConfig.text("a"))).hasMessageContaining("named a");
+    assertThatThrownBy(() -> new ModelConfig("b", Set.of(), 0, Mode.TEXT, null, null, null, Map.of(), 0))
+        .hasMessageContaining("block size");
+  }
+}
