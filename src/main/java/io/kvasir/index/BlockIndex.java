@@ -1,17 +1,51 @@
 package io.kvasir.index;
 
-/** Who holds which block, for the workers of one cell. */
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import java.util.concurrent.atomic.LongAdder;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Who holds which block, for the workers of one cell.
+ *
+ * <p>Any thread may ask at any time and never waits. Each worker's blocks are written through its own
+ * {@link WorkerBlocks}; different workers' writers work side by side. A worker leaves in two steps:
+ * {@link #retire} takes it out of every search at once, {@link #sweep} clears what it held, and only
+ * then may its slot be opened again.
+ *
+ * <p>How it works: {@link Segments} (memory), {@link Shards} (tables), {@link Rows} (writing),
+ * {@link Search} (reading).
+ */
 public final class BlockIndex {
   private final int slots;
+  private final Budget budget;
+  private final Segments segments;
+  private final Shards shards;
+  private final Rows rows;
+  private final Search search;
+  private final long[] alive;
+  private final AtomicReferenceArray<@Nullable WorkerBlocks> workers;
+  private final LongAdder refused = new LongAdder();
 
   /**
    * Makes an empty index.
    *
    * @param slots 64, 128 or 256
-   * @param budgetBytes the most memory rows and maps may take
+   * @param budgetBytes the most memory rows, tables and maps may take
+   * @throws IllegalArgumentException when the slots are another number, or the budget is too small for
+   *     an empty index
    */
   public BlockIndex(int slots, long budgetBytes) {
+    if (slots != 64 && slots != 128 && slots != 256) {
+      throw new IllegalArgumentException("slots: must be 64, 128 or 256, is " + slots);
+    }
     this.slots = slots;
+    this.budget = new Budget(budgetBytes);
+    this.segments = new Segments(slots >>> 6, budget);
+    this.shards = new Shards(segments, budget);
+    this.rows = new Rows(segments, shards);
+    this.search = new Search(segments, shards);
+    this.alive = new long[slots >>> 6];
+    this.workers = new AtomicReferenceArray<>(slots);
   }
 
   /** How many workers the index can tell apart. */
@@ -19,48 +53,120 @@ public final class BlockIndex {
     return slots;
   }
 
-  /** Gives a free slot to a new worker, alive and empty. */
+  /**
+   * Gives a free slot to a new worker, alive and empty.
+   *
+   * @throws IllegalStateException when the slot is taken, or was retired and is not yet swept
+   */
   public WorkerBlocks open(int slot) {
-    throw new UnsupportedOperationException();
+    WorkerBlocks worker = new WorkerBlocks(checked(slot), this, segments, rows, budget);
+    synchronized (workers) {
+      if (!workers.compareAndSet(slot, null, worker)) {
+        throw new IllegalStateException(
+            "slot " + slot + (isAlive(slot) ? " is taken: retire its worker first" : " is retired: sweep it first"));
+      }
+      long _ = (long) Segments.LONGS.getAndBitwiseOr(alive, slot >>> 6, 1L << slot);
+    }
+    return worker;
   }
 
-  /** Takes a worker out of every search at once. Its slot stays taken until {@link #sweep}. */
+  /**
+   * Takes a worker out of every search at once. Its slot stays taken until {@link #sweep}. Waits for the
+   * call its writer is in, if any; from then on its handle does nothing. A no-op on a free slot.
+   */
   public void retire(int slot) {
-    throw new UnsupportedOperationException();
+    WorkerBlocks worker;
+    synchronized (workers) {
+      worker = workers.get(checked(slot));
+      if (worker != null) {
+        long _ = (long) Segments.LONGS.getAndBitwiseAnd(alive, slot >>> 6, ~(1L << slot));
+      }
+    }
+    if (worker != null) {
+      worker.close();
+    }
   }
 
-  /** Clears everything a retired worker held and frees its slot. Takes time; safe beside reads and other writers. */
+  /**
+   * Clears everything a retired worker held and frees its slot. Takes time in proportion to the whole
+   * index; safe beside reads and writers of other slots, and beside other sweeps. A no-op on a free slot.
+   *
+   * @throws IllegalStateException when the worker is not retired
+   */
   public void sweep(int slot) {
-    throw new UnsupportedOperationException();
+    WorkerBlocks worker = workers.get(checked(slot));
+    if (worker != null) {
+      worker.sweep();
+      workers.compareAndSet(slot, worker, null);
+    }
   }
 
   /**
    * Writes the depth of every candidate into {@code depths[slot]} (0 where it holds nothing) and
-   * returns the greatest. Wait-free, allocates nothing.
+   * returns the greatest. Other slots are left as they are. Wait-free, allocates nothing.
+   *
+   * <p>A worker that holds a block is taken to hold the blocks before it; {@link #verify} makes sure.
    *
    * @param candidates a bitmap of slots, {@code slots / 64} longs
+   * @param depths at least {@code slots} long
    */
   public int search(Chain chain, long[] candidates, int[] depths) {
-    throw new UnsupportedOperationException();
+    return search.search(chain.hashes(), candidates, alive, depths);
   }
 
-  /** The oracle of {@link #search}: looks every block up, one by one. */
+  /** The oracle of {@link #search}: looks every block up for every candidate, one by one. */
   public int linear(Chain chain, long[] candidates, int[] depths) {
-    throw new UnsupportedOperationException();
+    int deepest = 0;
+    for (int slot = 0; slot < slots; slot++) {
+      if ((candidates[slot >>> 6] >>> slot & 1) != 0) {
+        depths[slot] = verify(chain, slot);
+        deepest = Math.max(deepest, depths[slot]);
+      }
+    }
+    return deepest;
   }
 
-  /** How many leading blocks of the chain the worker holds, proven one by one. */
+  /** How many leading blocks of the chain the worker holds, proven one by one; 0 if it is not alive. */
   public int verify(Chain chain, int slot) {
-    throw new UnsupportedOperationException();
+    return isAlive(slot) ? search.verify(chain.hashes(), slot, null, null) : 0;
   }
 
-  /** Distinct blocks held by some worker. */
+  /**
+   * As {@link #verify}, and tells where the blocks are: adds their number to {@code blocks}, at the
+   * {@link Tier#index} of each one's nearest tier.
+   */
+  public int tiers(Chain chain, int slot, int[] blocks) {
+    WorkerBlocks worker = workers.get(checked(slot));
+    return worker != null && isAlive(slot) ? search.verify(chain.hashes(), slot, worker, blocks) : 0;
+  }
+
+  /** Distinct blocks held by some worker. Counts them: for gauges, not for the request path. */
   public long rows() {
-    throw new UnsupportedOperationException();
+    return rows.count();
   }
 
-  /** Bytes taken by rows, tables and workers' maps. */
+  /** Bytes taken by rows, tables and workers' maps, exactly; never more than the budget. */
   public long bytes() {
-    throw new UnsupportedOperationException();
+    return budget.taken();
+  }
+
+  /** Blocks that were not registered because the budget was reached, since the index was made. */
+  public long refused() {
+    return refused.sum();
+  }
+
+  void refuse(int blocks) {
+    refused.add(blocks);
+  }
+
+  private boolean isAlive(int slot) {
+    return ((long) Segments.LONGS.getAcquire(alive, checked(slot) >>> 6) >>> slot & 1) != 0;
+  }
+
+  private int checked(int slot) {
+    if (slot < 0 || slot >= slots) {
+      throw new IllegalArgumentException("slot: must be 0 to " + (slots - 1) + ", is " + slot);
+    }
+    return slot;
   }
 }

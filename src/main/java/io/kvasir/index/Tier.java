@@ -3,11 +3,22 @@ package io.kvasir.index;
 /** Where a worker holds a block, nearest first. */
 public enum Tier {
   /** The accelerator's own memory: ready to be attended to. */
-  DEVICE,
+  DEVICE(0),
   /** The host's memory. */
-  HOST,
+  HOST(1),
   /** A local disk. */
-  DISK,
+  DISK(2),
   /** Shared or far storage. */
-  REMOTE
+  REMOTE(3);
+
+  private final int index;
+
+  Tier(int index) {
+    this.index = index;
+  }
+
+  /** The tier's place in arrays that have one entry per tier, 0 to 3, nearest first. */
+  public int index() {
+    return index;
+  }
 }

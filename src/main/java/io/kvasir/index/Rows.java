@@ -1,0 +1,138 @@
+package io.kvasir.index;
+
+/**
+ * The writers' way to rows: finds or claims the row of each block of a chain and sets a worker's bit
+ * there, takes bits away, and sweeps a whole slot.
+ *
+ * <p>There is one row per block. A block's row is the place after its parent's row, if that is in the
+ * segment still and free or claimed for it; else it begins a segment, found through {@link Shards}.
+ * A free place is claimed only when no segment begins with the block: one may be left from a time when
+ * another block had the place, while the parent's own segment has ended and come again since.
+ *
+ * <p>Thread-safe; lock-free but for new segments.
+ */
+final class Rows {
+  /** Marks a row in which the worker's bit was not set before. */
+  static final int FRESH = 1 << 31;
+
+  private final Segments segments;
+  private final Shards shards;
+
+  Rows(Segments segments, Shards shards) {
+    this.segments = segments;
+    this.shards = shards;
+  }
+
+  /**
+   * Sets a worker's bit on the rows of {@code count} blocks that follow one another.
+   *
+   * @param parent the row before the first of them, which holds the bit too; {@link Segments#NONE} for a root
+   * @param rows takes each block's row, with {@link #FRESH}
+   * @return how many were placed; less than {@code count} only when the budget is reached
+   */
+  int place(int parent, long[] hashes, int from, int count, int word, long bit, int[] rows) {
+    int previous = parent;
+    int done = 0;
+    while (done < count) {
+      int wanted = count - done;
+      int row = pinned(previous, hashes[from + done], wanted);
+      if (row == Segments.NONE) {
+        break;
+      }
+      int pins = pins(row, wanted);
+      int unused = pins;
+      for (int i = 0; i < pins && owns(row + i, hashes[from + done]); i++) {
+        previous = row + i;
+        boolean fresh = segments.set(previous, word, bit);
+        if (fresh) {
+          unused--;
+        }
+        rows[done++] = fresh ? previous | FRESH : previous;
+      }
+      shards.unpin(row, unused);
+    }
+    return done;
+  }
+
+  /** Takes a worker's bit off a row. */
+  void release(int row, int word, long bit) {
+    if (segments.unset(row, word, bit)) {
+      shards.unpin(row, 1);
+    }
+  }
+
+  /** Takes a bit that nobody sets any more off every row. */
+  void sweep(int word, long bit) {
+    int end = segments.end();
+    for (int segment = Segments.CHUNK; segment < end; segment++) {
+      int first = segment << Segments.ROW_BITS;
+      if (segments.isAlive(first)) {
+        int cleared = 0;
+        for (int row = first; row < first + Segments.ROWS; row++) {
+          if (segments.unset(row, word, bit)) {
+            cleared++;
+          }
+        }
+        shards.unpin(first, cleared);
+      }
+    }
+  }
+
+  /** How many rows have some bit. */
+  long count() {
+    long count = 0;
+    int end = segments.end();
+    for (int segment = Segments.CHUNK; segment < end; segment++) {
+      int first = segment << Segments.ROW_BITS;
+      for (int row = first; segments.isAlive(first) && row < first + Segments.ROWS; row++) {
+        for (int word = 0; word < segments.width(); word++) {
+          if (segments.bits(row, word) != 0) {
+            count++;
+            break;
+          }
+        }
+      }
+    }
+    return count;
+  }
+
+  /** The row of a block that follows {@code previous}, claimed, and its segment pinned for what it can take. */
+  private int pinned(int previous, long hash, int wanted) {
+    if (previous == Segments.NONE) {
+      return shards.pinned(hash, pins(0, wanted), Segments.NONE) << Segments.ROW_BITS;
+    }
+    // The worker's own bit on the previous row keeps that segment alive.
+    if ((previous & Segments.PLACE) != Segments.PLACE) {
+      int row = previous + 1;
+      if (owns(row, hash)) {
+        segments.pin(row, pins(row, wanted));
+        return row;
+      }
+      return shards.pinned(hash, pins(0, wanted), Segments.NONE) << Segments.ROW_BITS;
+    }
+    int next = segments.next(previous) << Segments.ROW_BITS;
+    if (next != Segments.NONE && segments.tryPin(next, pins(next, wanted))) {
+      if (segments.hash(next) == hash) {
+        return next;
+      }
+      shards.unpin(next, pins(next, wanted));
+    }
+    int segment = shards.pinned(hash, pins(0, wanted), previous);
+    if (segment != Segments.NONE) {
+      segments.linkNext(previous, segment);
+    }
+    return segment << Segments.ROW_BITS;
+  }
+
+  private boolean owns(int row, long hash) {
+    long found = segments.hash(row);
+    if (found == 0 && shards.find(hash) == Segments.NONE) {
+      found = segments.claim(row, hash);
+    }
+    return found == hash;
+  }
+
+  private static int pins(int row, int wanted) {
+    return Math.min(Segments.ROWS - (row & Segments.PLACE), wanted);
+  }
+}

@@ -1,0 +1,186 @@
+package io.kvasir.index;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How readers ask: wait-free, without allocation, beside any number of writers.
+ *
+ * <p>Chain hashes are cumulative, so who holds a block (nearly always) holds those before it: along a
+ * chain the set of holders only shrinks, and every worker has one drop-off point. The last row of a
+ * segment therefore answers for all of it: if it has the chain's hash, which proves everything before
+ * it, and every candidate's bit, the search goes on to the next segment, or from anchor to anchor 16
+ * segments at a time. Only where that fails does it look at the rows one by one. Its cost grows with the
+ * number of segments and of distinct depths, not with blocks times workers, and it ends when no
+ * candidate is left. A worker with a hole that no look fell into is taken to hold it: {@link #verify}
+ * tells.
+ *
+ * <p>Places and links are hints. If the hash there is another, the block may begin a segment of its own
+ * (a branch), and the table is asked, once. What a row says counts only if its segment is still in the
+ * life it was in before the row's hash was read; else the block has just been evicted by its last
+ * holder, and that is the answer. So a depth d means: at some moment during the call, the worker did
+ * hold the d-th block.
+ */
+final class Search {
+  private static final int FAR = Segments.STRIDE * Segments.ROWS;
+
+  private final Segments segments;
+  private final Shards shards;
+  private final int width;
+  private final int rowLongs;
+
+  Search(Segments segments, Shards shards) {
+    this.segments = segments;
+    this.shards = shards;
+    this.width = segments.width();
+    this.rowLongs = segments.rowLongs();
+  }
+
+  /** As {@link BlockIndex#search}, for the candidates that are alive. */
+  int search(long[] hashes, long[] candidates, long[] alive, int[] depths) {
+    long c0 = living(candidates, alive, 0, depths);
+    long c1 = width > 1 ? living(candidates, alive, 1, depths) : 0;
+    long c2 = width > 2 ? living(candidates, alive, 2, depths) : 0;
+    long c3 = width > 2 ? living(candidates, alive, 3, depths) : 0;
+    if ((c0 | c1 | c2 | c3) == 0 || hashes.length == 0) {
+      drop(depths, c0, c1, c2, c3, 0);
+      return 0;
+    }
+    int depth = 0;
+    int row = shards.find(hashes[0]) << Segments.ROW_BITS;
+    boolean found = true; // through the table, so that it need not be asked again
+    boolean one = false; // look at one row after the other
+    while (row != Segments.NONE) {
+      long[] chunk = segments.chunkOf(row);
+      int first = segments.segmentAt(row);
+      int state = first + Segments.ROWS * rowLongs;
+      long life = (long) Segments.LONGS.getAcquire(chunk, state);
+      int place = row & Segments.PLACE;
+      if (place == 0 && !one && hashes.length - depth > FAR && Segments.isAnchor(life)) {
+        int there = (int) ((long) Segments.LONGS.getAcquire(chunk, state + 1) >>> 32) << Segments.ROW_BITS;
+        int last = Math.min(Segments.PLACE, hashes.length - 1 - depth - FAR);
+        if (there != Segments.NONE && covers(there + last, hashes[depth + FAR + last], c0, c1, c2, c3)) {
+          depth += FAR + last + 1;
+          row = next(there + last);
+          found = false;
+          if (depth == hashes.length) {
+            break;
+          }
+          row = row == Segments.NONE ? shards.find(hashes[depth]) << Segments.ROW_BITS : row;
+          continue;
+        }
+      }
+      int probe = one ? place : Math.min(Segments.PLACE, place + hashes.length - 1 - depth);
+      int at = first + probe * rowLongs;
+      boolean same = (long) Segments.LONGS.getAcquire(chunk, at) == hashes[depth + probe - place];
+      long b0 = (long) Segments.LONGS.getAcquire(chunk, at + 1);
+      long b1 = width > 1 ? (long) Segments.LONGS.getAcquire(chunk, at + 2) : 0;
+      long b2 = width > 2 ? (long) Segments.LONGS.getAcquire(chunk, at + 3) : 0;
+      long b3 = width > 2 ? (long) Segments.LONGS.getAcquire(chunk, at + 4) : 0;
+      same &= Segments.sameLife(life, (long) Segments.LONGS.getAcquire(chunk, state));
+      long lost = (c0 & ~b0) | (c1 & ~b1) | (c2 & ~b2) | (c3 & ~b3);
+      if (!(same && lost == 0)) {
+        if (probe != place) {
+          one = true;
+          continue;
+        }
+        if (!same) {
+          row = found ? Segments.NONE : shards.find(hashes[depth]) << Segments.ROW_BITS;
+          found = true;
+          one = false;
+          continue;
+        }
+        drop(depths, c0 & ~b0, c1 & ~b1, c2 & ~b2, c3 & ~b3, depth);
+        c0 &= b0;
+        c1 &= b1;
+        c2 &= b2;
+        c3 &= b3;
+        if ((c0 | c1 | c2 | c3) == 0) {
+          return depth;
+        }
+      }
+      depth += probe - place + 1;
+      if (depth == hashes.length) {
+        break;
+      }
+      found = false;
+      if (probe != Segments.PLACE) {
+        row += probe - place + 1;
+      } else {
+        one = false;
+        row = (int) (long) Segments.LONGS.getAcquire(chunk, state + 1) << Segments.ROW_BITS;
+        if (row == Segments.NONE) {
+          row = shards.find(hashes[depth]) << Segments.ROW_BITS;
+          found = true;
+        }
+      }
+    }
+    drop(depths, c0, c1, c2, c3, depth);
+    return depth;
+  }
+
+  /** How many leading blocks a slot's worker holds, looked up one by one. */
+  int verify(long[] hashes, int slot, @Nullable WorkerBlocks worker, int @Nullable [] tiers) {
+    int row = Segments.NONE;
+    for (int depth = 0; depth < hashes.length; depth++) {
+      row = after(row, hashes[depth]);
+      if (row == Segments.NONE || !holds(row, hashes[depth], slot)) {
+        return depth;
+      }
+      if (worker != null && tiers != null) {
+        tiers[worker.tier(row).index()]++;
+      }
+    }
+    return hashes.length;
+  }
+
+  private int after(int previous, long hash) {
+    if (previous != Segments.NONE) {
+      int row = (previous & Segments.PLACE) != Segments.PLACE ? previous + 1 : next(previous);
+      if (row != Segments.NONE && segments.hash(row) == hash) {
+        return row;
+      }
+    }
+    return shards.find(hash) << Segments.ROW_BITS;
+  }
+
+  private int next(int row) {
+    return segments.next(row) << Segments.ROW_BITS;
+  }
+
+  private boolean holds(int row, long hash, int slot) {
+    long life = segments.state(row);
+    return segments.hash(row) == hash
+        && (segments.bits(row, slot >>> 6) >>> slot & 1) != 0
+        && Segments.sameLife(life, segments.state(row));
+  }
+
+  /** Whether a row has this hash and all of these bits. */
+  private boolean covers(int row, long hash, long c0, long c1, long c2, long c3) {
+    long life = segments.state(row);
+    return segments.hash(row) == hash
+        && (c0 & ~segments.bits(row, 0)) == 0
+        && (c1 == 0 || (c1 & ~segments.bits(row, 1)) == 0)
+        && (c2 == 0 || (c2 & ~segments.bits(row, 2)) == 0)
+        && (c3 == 0 || (c3 & ~segments.bits(row, 3)) == 0)
+        && Segments.sameLife(life, segments.state(row));
+  }
+
+  private static long living(long[] candidates, long[] alive, int word, int[] depths) {
+    long living = candidates[word] & (long) Segments.LONGS.getAcquire(alive, word);
+    drop(depths, candidates[word] & ~living, word, 0);
+    return living;
+  }
+
+  private static void drop(int[] depths, long s0, long s1, long s2, long s3, int depth) {
+    drop(depths, s0, 0, depth);
+    drop(depths, s1, 1, depth);
+    drop(depths, s2, 2, depth);
+    drop(depths, s3, 3, depth);
+  }
+
+  private static void drop(int[] depths, long slots, int word, int depth) {
+    for (long left = slots; left != 0; left &= left - 1) {
+      depths[(word << 6) + Long.numberOfTrailingZeros(left)] = depth;
+    }
+  }
+}

@@ -1,0 +1,262 @@
+package io.kvasir.index;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.util.Arrays;
+
+/**
+ * The memory in which rows live: flat chunks that never move, cut into segments of {@value #ROWS} rows.
+ *
+ * <p>A segment holds consecutive blocks of one chain, from its first row on. In longs, for an index of
+ * {@code w} words of slots:
+ *
+ * <pre>
+ *   16 × [ hash | bits × w ]   rows; hash 0 = not claimed yet
+ *   [ version:40 | ordinal:4 | count:20 ]   state
+ *   [ far:32 | next:32 ]                    links, hints only
+ * </pre>
+ *
+ * <p>State and links stand beside the last row because a search that passes through a segment reads
+ * just these three.
+ *
+ * <p><b>count</b> is the number of bits set in the segment's rows, plus what writers have pinned while
+ * they set more. It may rise only from above 0; who takes it to 0 alone wipes the segment, and raises
+ * the <b>version</b> first. So whoever has a bit in a segment, or a pin, may rely on its rows' hashes;
+ * and a reader that saw the same version before and after has seen rows of one life of the segment.
+ * Within a life a row's hash goes from 0 to one value and stays.
+ *
+ * <p><b>ordinal</b> counts segments along a chain modulo 16. One with ordinal 0 is an anchor, and its
+ * <b>far</b> link names the anchor after it; the others' name the anchor before them, which is how a
+ * new anchor finds the one to be linked from.
+ *
+ * <p>Segments and rows are named by positive ints: a row is its segment's name × 16 + its place. 0 is
+ * none. All methods are lock-free but {@link #addChunk}.
+ */
+final class Segments {
+  static final int ROWS = 16;
+  static final int ROW_BITS = 4;
+  static final int PLACE = ROWS - 1;
+  static final int NONE = 0;
+
+  /** Segments from one anchor to the next. */
+  static final int STRIDE = 16;
+
+  /** Segments in a chunk. */
+  static final int CHUNK = 16;
+
+  static final VarHandle LONGS =
+      MethodHandles.arrayElementVarHandle(long[].class).withInvokeExactBehavior();
+
+  private static final int CHUNK_BITS = 4;
+  private static final int MAX_CHUNKS = 1 << (31 - CHUNK_BITS - ROW_BITS);
+  private static final long COUNT = (1L << 20) - 1;
+  private static final int ORDINAL_SHIFT = 20;
+  private static final int VERSION_SHIFT = 24;
+
+  private final int width;
+  private final int rowLongs;
+  private final int segmentLongs;
+  private final Budget budget;
+  private volatile long[][] chunks = new long[16][];
+  private int chunkCount = 1; // 0 stays empty, so that no segment is named 0
+
+  /** Rows for {@code width} words of slots. */
+  Segments(int width, Budget budget) {
+    this.width = width;
+    this.rowLongs = 1 + width;
+    this.segmentLongs = ROWS * rowLongs + 2;
+    this.budget = budget;
+  }
+
+  int width() {
+    return width;
+  }
+
+  /** Makes a chunk of empty segments and returns the first's name; {@link #NONE} when the budget is reached. */
+  synchronized int addChunk() {
+    if (chunkCount == MAX_CHUNKS) {
+      return NONE;
+    }
+    int longs = CHUNK * segmentLongs;
+    boolean full = chunkCount == chunks.length;
+    long directory = full ? (long) chunks.length * Long.BYTES : 0;
+    if (!budget.take(Budget.arrayOf(longs) + directory)) {
+      return NONE;
+    }
+    long[][] all = full ? Arrays.copyOf(chunks, chunks.length * 2) : chunks;
+    all[chunkCount] = new long[longs];
+    chunks = all;
+    return chunkCount++ << CHUNK_BITS;
+  }
+
+  /** One more than the last segment's name. */
+  synchronized int end() {
+    return chunkCount << CHUNK_BITS;
+  }
+
+  // A row's address is its chunk and the index of its hash there; its bits follow the hash.
+
+  long[] chunkOf(int row) {
+    return chunks[row >>> (ROW_BITS + CHUNK_BITS)];
+  }
+
+  int segmentAt(int row) {
+    return ((row >>> ROW_BITS) & (CHUNK - 1)) * segmentLongs;
+  }
+
+  int at(int row) {
+    return segmentAt(row) + (row & PLACE) * rowLongs;
+  }
+
+  int rowLongs() {
+    return rowLongs;
+  }
+
+  private int stateAt(int row) {
+    return segmentAt(row) + ROWS * rowLongs;
+  }
+
+  long hash(int row) {
+    return (long) LONGS.getAcquire(chunkOf(row), at(row));
+  }
+
+  /**
+   * Claims a row for a hash, or finds it claimed for it. Only for who has a bit or a pin in its segment.
+   *
+   * @return the hash the row has now
+   */
+  long claim(int row, long hash) {
+    long witness = (long) LONGS.compareAndExchange(chunkOf(row), at(row), 0L, hash);
+    return witness == 0 ? hash : witness;
+  }
+
+  long bits(int row, int word) {
+    return (long) LONGS.getAcquire(chunkOf(row), at(row) + 1 + word);
+  }
+
+  /** Sets a bit; false when it was set before. */
+  boolean set(int row, int word, long bit) {
+    long[] chunk = chunkOf(row);
+    int at = at(row) + 1 + word;
+    if (((long) LONGS.getAcquire(chunk, at) & bit) != 0) {
+      return false;
+    }
+    return ((long) LONGS.getAndBitwiseOr(chunk, at, bit) & bit) == 0;
+  }
+
+  /** Clears a bit; false when it was clear before. */
+  boolean unset(int row, int word, long bit) {
+    long[] chunk = chunkOf(row);
+    int at = at(row) + 1 + word;
+    if (((long) LONGS.getAcquire(chunk, at) & bit) == 0) {
+      return false;
+    }
+    return ((long) LONGS.getAndBitwiseAnd(chunk, at, ~bit) & bit) != 0;
+  }
+
+  /** The state of a row's segment: its life, for {@link #sameLife}. */
+  long state(int row) {
+    return (long) LONGS.getAcquire(chunkOf(row), stateAt(row));
+  }
+
+  static boolean sameLife(long state, long other) {
+    return ((state ^ other) >>> VERSION_SHIFT) == 0;
+  }
+
+  static boolean isAnchor(long state) {
+    return ((state >>> ORDINAL_SHIFT) & (STRIDE - 1)) == 0;
+  }
+
+  /** Pins a row's segment, in which the caller has a bit or a pin already. */
+  void pin(int row, int pins) {
+    long _ = (long) LONGS.getAndAdd(chunkOf(row), stateAt(row), (long) pins);
+  }
+
+  /** Pins a row's segment; false when it has come to its end. */
+  boolean tryPin(int row, int pins) {
+    long[] chunk = chunkOf(row);
+    int at = stateAt(row);
+    long state = (long) LONGS.getAcquire(chunk, at);
+    while ((state & COUNT) != 0) {
+      long witness = (long) LONGS.compareAndExchange(chunk, at, state, state + pins);
+      if (witness == state) {
+        return true;
+      }
+      state = witness;
+    }
+    return false;
+  }
+
+  /** Takes pins, or bits that were cleared, off the count. True when that ended the segment: the caller wipes it. */
+  boolean unpin(int row, int pins) {
+    return ((long) LONGS.getAndAdd(chunkOf(row), stateAt(row), -(long) pins) & COUNT) == pins;
+  }
+
+  boolean isAlive(int row) {
+    return (state(row) & COUNT) != 0;
+  }
+
+  /**
+   * Starts a segment's life, pinned, with a hash in its first row.
+   *
+   * @param previous a row of the segment it follows, {@link #NONE} for the first of a chain or a branch
+   */
+  void start(int row, long hash, int pins, int previous) {
+    long[] chunk = chunkOf(row);
+    int at = stateAt(row);
+    long ordinal = 0;
+    long far = NONE;
+    if (previous != NONE) {
+      long before = state(previous);
+      ordinal = ((before >>> ORDINAL_SHIFT) + 1) & (STRIDE - 1);
+      int anchor = isAnchor(before) ? previous >>> ROW_BITS : far(previous);
+      if (ordinal != 0) {
+        far = anchor;
+      } else if (anchor != NONE) {
+        linkFar(anchor << ROW_BITS, row >>> ROW_BITS);
+      }
+    }
+    LONGS.setRelease(chunk, at + 1, far << 32);
+    LONGS.setRelease(chunk, segmentAt(row), hash);
+    long version = (long) LONGS.getAcquire(chunk, at) >>> VERSION_SHIFT;
+    LONGS.setVolatile(chunk, at, (version << VERSION_SHIFT) | (ordinal << ORDINAL_SHIFT) | pins);
+  }
+
+  /** Ends a segment's life: raises its version, then empties its rows. */
+  void wipe(int row) {
+    long[] chunk = chunkOf(row);
+    int at = stateAt(row);
+    long version = ((long) LONGS.getAcquire(chunk, at) >>> VERSION_SHIFT) + 1;
+    LONGS.setVolatile(chunk, at, version << VERSION_SHIFT);
+    int first = segmentAt(row);
+    for (int i = first; i < first + ROWS * rowLongs; i += rowLongs) {
+      LONGS.setRelease(chunk, i, 0L);
+    }
+  }
+
+  /** The segment after a row's, or what once was; {@link #NONE} if none is known. */
+  int next(int row) {
+    return (int) links(row);
+  }
+
+  /** The anchor after a row's segment if it is an anchor itself, else the one before it. */
+  int far(int row) {
+    return (int) (links(row) >>> 32);
+  }
+
+  long links(int row) {
+    return (long) LONGS.getAcquire(chunkOf(row), stateAt(row) + 1);
+  }
+
+  /** Links a segment in which the caller has a bit to the one after it, or, once it is free, to the next free one. */
+  void linkNext(int row, int segment) {
+    LONGS.setRelease(chunkOf(row), stateAt(row) + 1, ((links(row) >>> 32) << 32) | segment);
+  }
+
+  /** Links an anchor, or what once was one, to the next; its other link stays what it is at that moment. */
+  private void linkFar(int row, int segment) {
+    long links = links(row);
+    boolean _ =
+        LONGS.compareAndSet(chunkOf(row), stateAt(row) + 1, links, ((long) segment << 32) | (links & 0xFFFFFFFFL));
+  }
+}

@@ -1,0 +1,139 @@
+package io.kvasir.index;
+
+/**
+ * The writers' side of one shard: makes and frees the segments whose first hash falls to it, under its
+ * own monitor. Both are short and concern new segments only; a row or a bit is set without it.
+ */
+final class Shard extends Apart {
+  private static final long REMOVED = 1L << 63; // an entry of no segment
+
+  private final int number;
+  private final Shards shards;
+  private final Segments segments;
+  private final Budget budget;
+  private int live;
+  private int used; // live and removed entries
+  private int free = Segments.NONE; // chained by their next links
+  private int fresh = Segments.NONE; // of the newest chunk
+
+  Shard(int number, Shards shards, Segments segments, Budget budget) {
+    this.number = number;
+    this.shards = shards;
+    this.segments = segments;
+    this.budget = budget;
+  }
+
+  /** As {@link Shards#pinned}. */
+  synchronized int pinned(long hash, int pins, int previous) {
+    long mixed = Shards.mix(hash);
+    long[] table = roomy();
+    int mask = table.length - 1;
+    int target = -1;
+    int i = Shards.home(mixed, table.length);
+    for (; table[i] != 0; i = (i + 1) & mask) {
+      int segment = (int) table[i];
+      if (segment == Segments.NONE) {
+        target = target < 0 ? i : target;
+      } else if (table[i] == Shards.entry(mixed, segment)
+          && segments.hash(segment << Segments.ROW_BITS) == hash) {
+        if (segments.tryPin(segment << Segments.ROW_BITS, pins)) {
+          return segment;
+        }
+        // It has ended and waits for our monitor to be freed. Its successor takes its entry.
+        int row = take();
+        if (row != Segments.NONE) {
+          segments.start(row, hash, pins, previous);
+          Segments.LONGS.setRelease(table, i, Shards.entry(mixed, row >>> Segments.ROW_BITS));
+        }
+        return row >>> Segments.ROW_BITS;
+      }
+    }
+    if (target < 0 && used + 1 == table.length) {
+      return Segments.NONE; // a reader needs one empty entry to stop at
+    }
+    int row = take();
+    if (row == Segments.NONE) {
+      return Segments.NONE;
+    }
+    if (target < 0) {
+      target = i;
+      used++;
+    }
+    live++;
+    segments.start(row, hash, pins, previous);
+    Segments.LONGS.setRelease(table, target, Shards.entry(mixed, row >>> Segments.ROW_BITS));
+    return row >>> Segments.ROW_BITS;
+  }
+
+  /** Takes a segment that has ended off the table and keeps it for another chain. */
+  synchronized void free(int row, long hash) {
+    long mixed = Shards.mix(hash);
+    long entry = Shards.entry(mixed, row >>> Segments.ROW_BITS);
+    long[] table = shards.table(number);
+    int mask = table.length - 1;
+    int i = Shards.home(mixed, table.length);
+    while (table[i] != 0 && table[i] != entry) {
+      i = (i + 1) & mask;
+    }
+    if (table[i] == entry) {
+      live--;
+      if (table[(i + 1) & mask] != 0) {
+        Segments.LONGS.setRelease(table, i, REMOVED);
+      } else {
+        // Nothing stands behind: the entry, and the marks before it, need not be passed any more.
+        do {
+          Segments.LONGS.setRelease(table, i, 0L);
+          used--;
+          i = (i - 1) & mask;
+        } while (table[i] == REMOVED);
+      }
+    }
+    segments.wipe(row);
+    segments.linkNext(row, free);
+    free = row >>> Segments.ROW_BITS;
+  }
+
+  /** An unused segment's first row. */
+  private int take() {
+    if (free != Segments.NONE) {
+      int row = free << Segments.ROW_BITS;
+      free = segments.next(row);
+      return row;
+    }
+    if (fresh % Segments.CHUNK == 0) {
+      fresh = segments.addChunk();
+      if (fresh == Segments.NONE) {
+        return Segments.NONE;
+      }
+    }
+    return fresh++ << Segments.ROW_BITS;
+  }
+
+  /** The table, replaced first if it is too full. */
+  private long[] roomy() {
+    long[] table = shards.table(number);
+    if (used < table.length / 4 * 3) {
+      return table;
+    }
+    boolean wider = live >= table.length / 2 && budget.take((long) table.length * Long.BYTES);
+    if (!wider && live > table.length / 4 * 3) {
+      return table;
+    }
+    long[] replacement = new long[wider ? table.length * 2 : table.length];
+    int mask = replacement.length - 1;
+    for (long entry : table) {
+      int segment = (int) entry;
+      if (segment != Segments.NONE) {
+        long mixed = Shards.mix(segments.hash(segment << Segments.ROW_BITS));
+        int i = Shards.home(mixed, replacement.length);
+        while (replacement[i] != 0) {
+          i = (i + 1) & mask;
+        }
+        replacement[i] = entry;
+      }
+    }
+    used = live;
+    shards.table(number, replacement);
+    return replacement;
+  }
+}

@@ -1,0 +1,112 @@
+package io.kvasir.index;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+
+/**
+ * Where a chain is entered: the hash of every segment's first row, in {@value #COUNT} tables.
+ *
+ * <p>A hash's shard, its place in the shard's table and the tag kept there come from one product with
+ * 2⁶⁴/φ (Fibonacci hashing, Knuth, TAOCP 3, 6.4): chained hashes of a tool that is not ours may carry
+ * structure. A table is an array of {@code tag:32 | segment:32}, probed linearly. Readers take no lock:
+ * entries never move within an array, a removed one leaves a mark that only an insertion replaces, and
+ * an array that is too full is replaced as a whole. The references to the arrays stand together, apart
+ * from what writers change at every new segment: they stay in every reader's cache.
+ */
+final class Shards {
+  static final int COUNT = 256;
+
+  private static final VarHandle TABLES = MethodHandles.arrayElementVarHandle(long[][].class);
+  private static final long PHI = 0x9E3779B97F4A7C15L;
+  private static final int TABLE = 16;
+
+  private final Segments segments;
+  private final Shard[] shards = new Shard[COUNT];
+  private final long[][] tables = new long[COUNT][];
+
+  Shards(Segments segments, Budget budget) {
+    this.segments = segments;
+    for (int i = 0; i < COUNT; i++) {
+      tables[i] = new long[TABLE];
+      shards[i] = new Shard(i, this, segments, budget);
+    }
+    if (!budget.take(COUNT * Budget.arrayOf(TABLE))) {
+      throw new IllegalArgumentException(
+          "budgetBytes: an empty index takes " + COUNT * Budget.arrayOf(TABLE) + " bytes, allow more");
+    }
+  }
+
+  static long mix(long hash) {
+    return hash * PHI;
+  }
+
+  /** Where the search for a mixed hash begins in a table. */
+  static int home(long mixed, int length) {
+    return (int) ((mixed << 8) >>> Long.numberOfLeadingZeros(length - 1L));
+  }
+
+  /** The entry of a segment whose first row has this mixed hash. */
+  static long entry(long mixed, int segment) {
+    return (mixed << 32) | segment;
+  }
+
+  private static int shard(long mixed) {
+    return (int) (mixed >>> 56);
+  }
+
+  /** The segment that begins with a block, as of some moment during the call; {@link Segments#NONE} if none does. */
+  int find(long hash) {
+    long mixed = mix(hash);
+    long[] table = table(shard(mixed));
+    int mask = table.length - 1;
+    for (int i = home(mixed, table.length); ; i = (i + 1) & mask) {
+      long entry = (long) Segments.LONGS.getAcquire(table, i);
+      if (entry == 0) {
+        return Segments.NONE;
+      }
+      int segment = (int) entry;
+      if (entry == entry(mixed, segment)
+          && segment != Segments.NONE
+          && segments.hash(segment << Segments.ROW_BITS) == hash) {
+        return segment;
+      }
+    }
+  }
+
+  /**
+   * The segment that begins with a block, pinned; made if there is none.
+   *
+   * @param previous a row of the segment that a new one follows, {@link Segments#NONE} for a root or a branch
+   * @return {@link Segments#NONE} when the budget is reached
+   */
+  int pinned(long hash, int pins, int previous) {
+    int segment = find(hash);
+    if (segment != Segments.NONE) {
+      int row = segment << Segments.ROW_BITS;
+      if (segments.tryPin(row, pins)) {
+        if (segments.hash(row) == hash) {
+          return segment;
+        }
+        unpin(row, pins);
+      }
+    }
+    return shards[shard(mix(hash))].pinned(hash, pins, previous);
+  }
+
+  /** Takes pins, or bits that were cleared, off a segment's count, and frees it when they were the last. */
+  void unpin(int row, int pins) {
+    if (pins != 0 && segments.unpin(row, pins)) {
+      int first = row & ~Segments.PLACE;
+      long hash = segments.hash(first);
+      shards[shard(mix(hash))].free(first, hash);
+    }
+  }
+
+  long[] table(int shard) {
+    return (long[]) TABLES.getAcquire(tables, shard);
+  }
+
+  void table(int shard, long[] table) {
+    TABLES.setRelease(tables, shard, table);
+  }
+}
