@@ -16,7 +16,8 @@ import org.junit.jupiter.api.Test;
 
 /** What every client sees of an engine: OpenAI's API as vLLM serves it. */
 final class SimEngineTest extends EngineTest {
-  private static final String LONG_TEXT = "The cache keeps what was read once so that nobody reads it again. ".repeat(40);
+  private static final String LONG_TEXT =
+      "The cache keeps what was read once so that nobody reads it again. ".repeat(40);
 
   @Test
   void chat_whole_hasVllmsShape() throws Exception {
