@@ -1,7 +1,9 @@
 /**
- * The HTTP front door on every router node: the OpenAI and Anthropic APIs, and administration.
- * A request is read once, prepared (prompt), decided (cell), carried out (execution) and answered;
- * what it said and we do not understand is passed on unchanged.
+ * What the front door's requests mean: the OpenAI and Anthropic APIs. {@link io.kvasir.gateway.Gateway} finds
+ * what a path stands for; a request that a worker will answer is read once ({@code RequestReader}), prepared
+ * (prompt), decided (cell) and carried out (execution) by {@code InferenceHandler}, and its answer passed on.
+ * What it said and we do not understand is passed on unchanged. Sockets are {@code gateway.http}'s, the
+ * operator's side {@code gateway.admin}'s.
  */
 @NullMarked
 package io.kvasir.gateway;

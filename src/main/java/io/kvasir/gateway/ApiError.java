@@ -1,0 +1,26 @@
+package io.kvasir.gateway;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * An error of the router's own.
+ *
+ * @param status HTTP status, 400..599
+ * @param message what is wrong and what to do about it
+ * @param param the field at fault, null when it is none
+ * @param code a short name for programs
+ * @param retryAfterSeconds when to come back, 0 when that would not help
+ */
+record ApiError(int status, String message, @Nullable String param, String code, int retryAfterSeconds) {
+  static ApiError badField(String field, String code, String message) {
+    return new ApiError(400, message, field, code, 0);
+  }
+
+  static ApiError of(int status, String code, String message) {
+    return new ApiError(status, message, null, code, 0);
+  }
+
+  ApiError retryAfter(int seconds) {
+    return new ApiError(status, message, param, code, seconds);
+  }
+}

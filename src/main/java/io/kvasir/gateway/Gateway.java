@@ -1,0 +1,121 @@
+package io.kvasir.gateway;
+
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import io.kvasir.cell.Cells;
+import io.kvasir.cell.WorkerStatus;
+import io.kvasir.cell.WorkerStatus.Health;
+import io.kvasir.execution.Dispatcher;
+import io.kvasir.execution.Headers;
+import io.kvasir.gateway.http.Answer;
+import io.kvasir.gateway.http.Exchange;
+import io.kvasir.gateway.http.Handler;
+import io.kvasir.prompt.Prompts;
+import io.kvasir.telemetry.Metrics;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The front door's handler: finds what a path stands for, and sees to it that every answer, errors too,
+ * carries the request's id and speaks the API's own language. Thread-safe.
+ */
+public final class Gateway implements Handler {
+  static final ApiError INTERNAL = ApiError.of(
+      500, "internal_error", "The router failed on this request. Its log says why, under its id.");
+
+  private static final Logger LOG = LoggerFactory.getLogger(Gateway.class);
+  private static final Headers JSON = Headers.of("Content-Type", "application/json");
+
+  private final Cells cells;
+  private final ModelsHandler models;
+  private final InferenceHandler inference;
+
+  /** A gateway over these rooms; it owns none of them. */
+  public Gateway(
+      Prompts prompts, Cells cells, Dispatcher dispatcher, GatewaySettings settings, Metrics metrics) {
+    this.cells = cells;
+    this.models = new ModelsHandler(cells);
+    this.inference = new InferenceHandler(prompts, cells, dispatcher, new GatewayMetrics(metrics), settings);
+  }
+
+  @Override
+  public Answer handle(Exchange exchange) throws InterruptedException {
+    String requestId = RequestIds.of(exchange.headers());
+    Answer answer;
+    try {
+      answer = route(exchange, requestId);
+    } catch (ApiException e) {
+      answer = ErrorShape.at(exchange.path()).answer(e.error());
+    } catch (RuntimeException e) {
+      LOG.error("request {} {} {} failed inside the router", requestId, exchange.method(), exchange.path(), e);
+      answer = ErrorShape.at(exchange.path()).answer(INTERNAL);
+    }
+    return withId(answer, requestId);
+  }
+
+  @Override
+  public Answer failure(String target, int status, String message) {
+    int query = target.indexOf('?');
+    String path = query < 0 ? target : target.substring(0, query);
+    String code = switch (status) {
+      case 408 -> "request_timeout";
+      case 413 -> "request_too_large";
+      case 500 -> "internal_error";
+      default -> "bad_request";
+    };
+    return withId(ErrorShape.at(path).answer(ApiError.of(status, code, message)), RequestIds.minted());
+  }
+
+  private Answer route(Exchange exchange, String requestId) throws ApiException, InterruptedException {
+    String path = exchange.path();
+    String method = exchange.method();
+    if (path.equals("/health")) {
+      return reading(method) ? health() : wrongMethod(path, method, "GET, HEAD");
+    }
+    if (ModelsHandler.takes(path)) {
+      return reading(method) ? models.answer(path) : wrongMethod(path, method, "GET, HEAD");
+    }
+    ApiPath api = ApiPath.at(path);
+    if (api == null) {
+      throw new ApiException(
+          ApiError.of(
+              404,
+              "unknown_path",
+              "There is nothing at %s. The APIs are under /v1, such as POST /v1/chat/completions.".formatted(path)));
+    }
+    if (api.postOnly() && !method.equals("POST")) {
+      return wrongMethod(path, method, "POST");
+    }
+    return inference.answer(exchange, api, requestId);
+  }
+
+  private Answer health() {
+    List<WorkerStatus> workers = cells.workers();
+    long healthy = workers.stream().filter(worker -> worker.health() == Health.HEALTHY).count();
+    String body = JsonNodeFactory.instance.objectNode()
+        .put("status", "ok")
+        .put("workers", workers.size())
+        .put("healthy", healthy)
+        .toString();
+    return new Answer.Whole(200, JSON, body.getBytes(StandardCharsets.UTF_8));
+  }
+
+  private static boolean reading(String method) {
+    return method.equals("GET") || method.equals("HEAD");
+  }
+
+  private static Answer wrongMethod(String path, String method, String allowed) {
+    Answer.Whole answer = ErrorShape.at(path).answer(
+        ApiError.of(405, "method_not_allowed", "%s does not take %s, but %s.".formatted(path, method, allowed)));
+    return new Answer.Whole(405, answer.headers().toBuilder().add("Allow", allowed).build(), answer.body());
+  }
+
+  private static Answer withId(Answer answer, String requestId) {
+    Headers headers = answer.headers().toBuilder().set(RequestIds.HEADER, requestId).build();
+    return switch (answer) {
+      case Answer.Whole whole -> new Answer.Whole(whole.status(), headers, whole.body());
+      case Answer.Streamed streamed -> new Answer.Streamed(streamed.status(), headers, streamed.relay());
+    };
+  }
+}

@@ -1,0 +1,136 @@
+package io.kvasir.gateway;
+
+import io.kvasir.cell.Outcome;
+import io.kvasir.execution.Report;
+import io.kvasir.telemetry.Metrics;
+import io.prometheus.metrics.core.metrics.Counter;
+import io.prometheus.metrics.core.metrics.Gauge;
+import io.prometheus.metrics.core.metrics.Histogram;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
+
+/**
+ * What operators see of requests. Models are labelled by name only when the fleet knows them, all others
+ * as {@link #UNKNOWN_MODEL}: clients must not be able to make series. Thread-safe.
+ */
+final class GatewayMetrics {
+  static final String UNKNOWN_MODEL = "unknown";
+
+  private static final double NANOS = 1e9;
+
+  private final Counter requests;
+  private final Histogram seconds;
+  private final Histogram ttft;
+  private final Histogram stages;
+  private final Gauge inFlight;
+  private final Counter aborts;
+  private final Counter cachedTokens;
+  private final Counter promptTokens;
+  private final Counter outputTokens;
+  private final Counter predictions;
+  private final Histogram predictionError;
+
+  GatewayMetrics(Metrics metrics) {
+    PrometheusRegistry registry = metrics.registry();
+    requests = Counter.builder()
+        .name("kvasir_requests_total")
+        .help("Requests answered, by class of status (499: the client left)")
+        .labelNames("api", "model", "status", "stream")
+        .register(registry);
+    seconds = histogram("kvasir_request_seconds", "From a request's arrival to the end of its answer")
+        .classicExponentialUpperBounds(0.001, 2, 20)
+        .labelNames("api")
+        .register(registry);
+    ttft = histogram("kvasir_ttft_seconds", "From a request's arrival to the first token of its stream")
+        .classicExponentialUpperBounds(0.001, 2, 18)
+        .labelNames("model")
+        .register(registry);
+    stages = histogram("kvasir_stage_seconds",
+        "Time of a request in each stage: parse, prepare, decide (all tries), head (the worker's first sign)")
+        .classicExponentialUpperBounds(1e-6, 4, 14)
+        .labelNames("stage")
+        .register(registry);
+    inFlight = Gauge.builder()
+        .name("kvasir_requests_in_flight")
+        .help("Requests being served now")
+        .labelNames("api")
+        .register(registry);
+    aborts = Counter.builder()
+        .name("kvasir_client_aborts_total")
+        .help("Clients that left before their answer was complete, by whether it had begun")
+        .labelNames("phase")
+        .register(registry);
+    cachedTokens = Counter.builder()
+        .name("kvasir_cached_tokens_total")
+        .help("Prompt tokens found cached, as the index predicted and as engines reported;"
+            + " both only for requests whose engine reported them")
+        .labelNames("kind", "model")
+        .register(registry);
+    promptTokens = Counter.builder()
+        .name("kvasir_usage_prompt_tokens_total")
+        .help("Prompt tokens as engines counted them, by whether the engine reported cached ones")
+        .labelNames("model", "cache_report")
+        .register(registry);
+    outputTokens = Counter.builder()
+        .name("kvasir_usage_output_tokens_total")
+        .help("Tokens generated, as engines counted them")
+        .labelNames("model")
+        .register(registry);
+    predictions = Counter.builder()
+        .name("kvasir_predictions_total")
+        .help("Predictions of cached tokens against the engine's report: exact, over, under, unreported")
+        .labelNames("model", "result")
+        .register(registry);
+    predictionError = histogram("kvasir_prediction_error_tokens", "Distance of predicted and reported cached tokens")
+        .classicUpperBounds(0, 16, 64, 256, 1024, 4096, 16384, 65536)
+        .labelNames("model")
+        .register(registry);
+  }
+
+  private static Histogram.Builder histogram(String name, String help) {
+    return Histogram.builder().name(name).help(help).classicOnly();
+  }
+
+  void arrived(ApiPath api) {
+    inFlight.labelValues(api.label()).inc();
+  }
+
+  void answered(ApiPath api, String model, int status, boolean stream, long nanos) {
+    inFlight.labelValues(api.label()).dec();
+    String statusClass = status == 499 ? "499" : status / 100 + "xx";
+    requests.labelValues(api.label(), model, statusClass, Boolean.toString(stream)).inc();
+    seconds.labelValues(api.label()).observe(nanos / NANOS);
+  }
+
+  void stage(String stage, long nanos) {
+    stages.labelValues(stage).observe(nanos / NANOS);
+  }
+
+  void firstToken(String model, long nanos) {
+    ttft.labelValues(model).observe(nanos / NANOS);
+  }
+
+  void aborted(boolean begun) {
+    aborts.labelValues(begun ? "streaming" : "waiting").inc();
+  }
+
+  /** The truth loop: what the index said against what the engine says. */
+  void truth(String model, Report report) {
+    boolean reported = report.cachedTokens() != Outcome.UNKNOWN;
+    if (report.promptTokens() != Outcome.UNKNOWN) {
+      promptTokens.labelValues(model, Boolean.toString(reported)).inc(report.promptTokens());
+    }
+    if (report.outputTokens() != Outcome.UNKNOWN) {
+      outputTokens.labelValues(model).inc(report.outputTokens());
+    }
+    if (!reported) {
+      predictions.labelValues(model, "unreported").inc();
+      return;
+    }
+    int predicted = report.predictedCachedTokens();
+    int actual = report.cachedTokens();
+    cachedTokens.labelValues("predicted", model).inc(predicted);
+    cachedTokens.labelValues("actual", model).inc(actual);
+    predictions.labelValues(model, predicted == actual ? "exact" : predicted > actual ? "over" : "under").inc();
+    predictionError.labelValues(model).observe(Math.abs(predicted - actual));
+  }
+}

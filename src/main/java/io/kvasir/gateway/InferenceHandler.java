@@ -1,0 +1,220 @@
+package io.kvasir.gateway;
+
+import io.kvasir.cell.Cells;
+import io.kvasir.cell.Decision;
+import io.kvasir.cell.DecisionRequest;
+import io.kvasir.cell.WorkerStatus;
+import io.kvasir.execution.Call;
+import io.kvasir.execution.Dispatcher;
+import io.kvasir.execution.Headers;
+import io.kvasir.execution.Result;
+import io.kvasir.gateway.http.Answer;
+import io.kvasir.gateway.http.Exchange;
+import io.kvasir.index.Chain;
+import io.kvasir.prompt.Api;
+import io.kvasir.prompt.Prompt;
+import io.kvasir.prompt.Prompts;
+import io.kvasir.routing.Role;
+import io.kvasir.routing.Worker;
+import java.nio.charset.StandardCharsets;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A request that a worker will answer: read, prepared, decided and carried out, and the answer passed on
+ * with the name of who gave it.
+ */
+final class InferenceHandler {
+  private static final String PROFILE = "X-Router-Profile";
+  private static final int BYTES_PER_TOKEN = 4;
+
+  private final RequestReader reader = new RequestReader();
+  private final Prompts prompts;
+  private final Cells cells;
+  private final Dispatcher dispatcher;
+  private final StoredResponses stored;
+  private final GatewayMetrics metrics;
+  private final GatewaySettings settings;
+
+  InferenceHandler(
+      Prompts prompts, Cells cells, Dispatcher dispatcher, GatewayMetrics metrics, GatewaySettings settings) {
+    this.prompts = prompts;
+    this.cells = cells;
+    this.dispatcher = dispatcher;
+    this.stored = new StoredResponses(settings.storedResponses());
+    this.metrics = metrics;
+    this.settings = settings;
+  }
+
+  Answer answer(Exchange exchange, ApiPath api, String requestId) throws InterruptedException {
+    RequestTrace trace = new RequestTrace(metrics, stored, api, requestId);
+    ErrorShape shape = ErrorShape.at(exchange.path());
+    try {
+      return answer(exchange, api, requestId, trace, shape);
+    } catch (ApiException e) {
+      trace.refused(e.error());
+      return shape.answer(e.error());
+    } catch (RuntimeException e) {
+      trace.refused(Gateway.INTERNAL);
+      throw e;
+    }
+  }
+
+  private Answer answer(
+      Exchange exchange, ApiPath api, String requestId, RequestTrace trace, ErrorShape shape)
+      throws ApiException, InterruptedException {
+    Headers headers = exchange.headers();
+    ApiRequest request = reader.read(api, headers, exchange.body());
+    String profile = profile(headers);
+    StoredResponses.Place place = place(api, exchange, request);
+    String model = request.model() != null ? request.model()
+        : place != null ? place.model()
+        : anyModel();
+    trace.read(model, cells.models().contains(model), request.stream());
+    trace.stage("parse");
+    Prompt prompt = prepare(api, model, request);
+    trace.stage("prepare");
+
+    boolean injected = settings.usageInjection() && UsageInjection.applies(api, request);
+    Call call = new Call(
+        new DecisionRequest(
+            requestId,
+            model,
+            profile,
+            Role.BOTH,
+            prompt == null ? Chain.EMPTY : prompt.chain(),
+            prompt == null || prompt.tokens() == 0 ? exchange.body().length / BYTES_PER_TOKEN : prompt.tokens(),
+            request.sessionKey(),
+            place == null ? Set.of() : allBut(place.worker())),
+        exchange.method(),
+        exchange.target(),
+        EndToEnd.request(headers, exchange.client(), settings.scheme()),
+        injected ? UsageInjection.into(exchange.body()) : exchange.body(),
+        api.repeatable(exchange.method()),
+        api.terminated(),
+        injected);
+    return switch (dispatcher.execute(call, exchange::onClientGone, trace)) {
+      case Result.Whole whole -> {
+        trace.finished(whole.status(), whole.report());
+        yield new Answer.Whole(
+            whole.status(), named(whole.headers(), whole.worker(), whole.reason(), profile), whole.body());
+      }
+      case Result.Streaming streaming -> {
+        trace.streams(streaming.status());
+        yield new Answer.Streamed(
+            streaming.status(),
+            named(streaming.headers(), streaming.worker(), streaming.reason(), profile),
+            body -> streaming.relay().run(body::write));
+      }
+      case Result.NoWorker(Decision.NoWorker none, _) -> throw new ApiException(noWorker(none, model));
+      case Result.Unreachable unreachable -> {
+        ApiError error = unreachable(unreachable);
+        trace.finished(error.status(), unreachable.report());
+        yield shape.answer(error);
+      }
+      case Result.ClientLeft left -> {
+        trace.clientLeft(left.report());
+        yield new Answer.Whole(499, Headers.EMPTY, new byte[0]);
+      }
+    };
+  }
+
+  static ApiError unknownModel(String model) {
+    return new ApiError(
+        404,
+        "The model '%s' does not exist here. GET /v1/models lists those that do.".formatted(model),
+        "model",
+        "model_not_found",
+        0);
+  }
+
+  private @Nullable Prompt prepare(ApiPath api, String model, ApiRequest request) {
+    Api carries = api.prompt();
+    if (carries == null || request.body() == null) {
+      return null;
+    }
+    return prompts.prepare(carries, model, request.body());
+  }
+
+  private @Nullable String profile(Headers headers) throws ApiException {
+    String profile = headers.first(PROFILE);
+    if (profile != null && !settings.profileHeader()) {
+      throw new ApiException(
+          ApiError.badField(
+              PROFILE,
+              "profile_not_allowed",
+              "This router does not let clients choose a routing profile: leave out the header " + PROFILE + "."));
+    }
+    return profile;
+  }
+
+  private StoredResponses.@Nullable Place place(ApiPath api, Exchange exchange, ApiRequest request) {
+    return api == ApiPath.STORED_RESPONSE ? stored.placeOf(ApiPath.storedId(exchange.path()))
+        : request.previousResponse() != null ? stored.placeOf(request.previousResponse())
+        : null;
+  }
+
+  /** Requests that name no model go to the only one, or to the first by name. */
+  private String anyModel() throws ApiException {
+    Set<String> models = cells.models();
+    if (models.isEmpty()) {
+      throw new ApiException(
+          ApiError.of(503, "no_workers", "No worker serves any model yet. Try again shortly.").retryAfter(5));
+    }
+    return models.size() == 1 ? models.iterator().next() : new TreeSet<>(models).first();
+  }
+
+  private Set<String> allBut(String worker) {
+    Set<String> others = new HashSet<>();
+    boolean there = false;
+    for (WorkerStatus status : cells.workers()) {
+      String id = status.worker().id();
+      there |= id.equals(worker);
+      others.add(id);
+    }
+    others.remove(worker);
+    // Gone with all it stored: any worker can say so.
+    return there ? others : Set.of();
+  }
+
+  private static Headers named(Headers headers, Worker worker, String reason, @Nullable String profile) {
+    Headers.Builder out = EndToEnd.answer(headers)
+        .set("X-Router-Backend", worker.id())
+        .set("X-Router-Reason", visible(reason));
+    if (profile != null) {
+      out.set(PROFILE, visible(profile));
+    }
+    return out.build();
+  }
+
+  private static String visible(String text) {
+    for (int i = 0; i < text.length(); i++) {
+      if (text.charAt(i) < ' ' || text.charAt(i) > '~') {
+        return new String(text.getBytes(StandardCharsets.US_ASCII), StandardCharsets.US_ASCII)
+            .replaceAll("\\p{Cntrl}", " ");
+      }
+    }
+    return text;
+  }
+
+  private static ApiError noWorker(Decision.NoWorker none, String model) {
+    return switch (none.why()) {
+      case UNKNOWN_MODEL -> unknownModel(model);
+      case UNKNOWN_PROFILE -> ApiError.badField(PROFILE, "unknown_profile", none.detail());
+      case NONE_HEALTHY -> ApiError.of(503, "no_healthy_worker", none.detail()).retryAfter(2);
+      case ALL_FULL -> ApiError.of(429, "all_workers_full", none.detail()).retryAfter(1);
+      case NO_HOME -> ApiError.of(503, "no_cell_home", none.detail()).retryAfter(1);
+    };
+  }
+
+  private static ApiError unreachable(Result.Unreachable result) {
+    int tries = result.report().tries();
+    String message = "No worker answered: %d %s tried, the last said: %s.".formatted(
+        tries, tries == 1 ? "was" : "were", result.detail());
+    return result.late()
+        ? ApiError.of(504, "worker_timeout", message)
+        : ApiError.of(502, "worker_failed", message).retryAfter(1);
+  }
+}

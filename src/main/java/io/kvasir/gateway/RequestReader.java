@@ -1,0 +1,181 @@
+package io.kvasir.gateway;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.StreamReadConstraints;
+import com.fasterxml.jackson.core.StreamReadFeature;
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectReader;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import io.kvasir.execution.Headers;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads a request once. What is forwarded stays the client's own bytes; this only looks. A body whose
+ * meaning is another's (unknown paths) may be anything; one that must name a model gets a clear error
+ * when it does not. Thread-safe.
+ */
+final class RequestReader {
+  /** In order of preference. */
+  private static final List<String> SESSION_HEADERS =
+      List.of("X-Session-ID", "X-User-ID", "X-Tenant-ID", "X-SMG-Routing-Key");
+  private static final List<String> SESSION_FIELDS = List.of("session_id", "prompt_cache_key", "user");
+  private static final int MAX_SESSION_KEY = 256;
+  private static final byte[] FORM_MODEL = "name=\"model\"\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
+
+  private final ObjectReader reader;
+
+  RequestReader() {
+    // Images travel inside strings; the front door bounds the whole body.
+    StreamReadConstraints constraints =
+        StreamReadConstraints.builder().maxStringLength(Integer.MAX_VALUE).build();
+    JsonFactory factory = JsonFactory.builder()
+        .streamReadConstraints(constraints)
+        .disable(StreamReadFeature.INCLUDE_SOURCE_IN_LOCATION)
+        .build();
+    reader = JsonMapper.builder(factory)
+        .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+        .build()
+        .readerFor(JsonNode.class);
+  }
+
+  /** Looks at a request. */
+  ApiRequest read(ApiPath api, Headers headers, byte[] body) throws ApiException {
+    if (api.named()) {
+      JsonNode tree = object(body);
+      return request(api, headers, tree, model(tree));
+    }
+    JsonNode tree = anything(headers, body);
+    return request(api, headers, tree, modelIfAny(tree, headers, body));
+  }
+
+  private static ApiRequest request(
+      ApiPath api, Headers headers, @Nullable JsonNode tree, @Nullable String model) {
+    return new ApiRequest(
+        model,
+        tree != null && tree.path("stream").asBoolean(false),
+        sessionKey(headers, tree),
+        api == ApiPath.RESPONSES ? text(tree, "previous_response_id") : null,
+        tree);
+  }
+
+  private JsonNode object(byte[] body) throws ApiException {
+    JsonNode tree;
+    try {
+      tree = body.length == 0 ? null : reader.readTree(body);
+    } catch (JsonProcessingException e) {
+      throw new ApiException(
+          ApiError.of(
+              400,
+              "invalid_json",
+              "The request body is not valid JSON: %s at line %d, column %d. Send one JSON object.".formatted(
+                  e.getOriginalMessage(), e.getLocation().getLineNr(), e.getLocation().getColumnNr())));
+    } catch (IOException e) {
+      throw new AssertionError("reading an array", e);
+    }
+    if (tree == null || !tree.isObject()) {
+      throw new ApiException(
+          ApiError.of(
+              400,
+              "invalid_json",
+              "The request body is %s, not a JSON object. Send {\"model\": …, …}.".formatted(
+                  tree == null || tree.isMissingNode()
+                      ? "empty"
+                      : "a JSON " + tree.getNodeType().name().toLowerCase(Locale.ROOT))));
+    }
+    return tree;
+  }
+
+  private static String model(JsonNode tree) throws ApiException {
+    JsonNode model = tree.get("model");
+    String wrong = model == null ? "is missing"
+        : !model.isTextual() ? "must be a string, not " + model.getNodeType().name().toLowerCase(Locale.ROOT)
+        : model.textValue().isBlank() ? "is blank"
+        : null;
+    if (model == null || wrong != null) {
+      throw new ApiException(
+          ApiError.badField(
+              "model",
+              "invalid_model",
+              "Field 'model' %s. Name one of the models that GET /v1/models lists.".formatted(wrong)));
+    }
+    return model.textValue();
+  }
+
+  private @Nullable JsonNode anything(Headers headers, byte[] body) {
+    String type = headers.first("Content-Type");
+    if (body.length == 0 || (type != null && !type.toLowerCase(Locale.ROOT).contains("json"))) {
+      return null;
+    }
+    try {
+      JsonNode tree = reader.readTree(body);
+      return tree.isObject() ? tree : null;
+    } catch (IOException e) {
+      // Not for us to judge: the worker will.
+      return null;
+    }
+  }
+
+  private static @Nullable String modelIfAny(@Nullable JsonNode tree, Headers headers, byte[] body) {
+    if (tree != null) {
+      return text(tree, "model");
+    }
+    String type = headers.first("Content-Type");
+    return type != null && type.toLowerCase(Locale.ROOT).startsWith("multipart/form-data") ? formModel(body) : null;
+  }
+
+  /** The field {@code model} of a form, as transcriptions carry it. */
+  private static @Nullable String formModel(byte[] body) {
+    for (int at = 0; at + FORM_MODEL.length < body.length; at++) {
+      if (body[at] == FORM_MODEL[0] && startsAt(body, at)) {
+        int from = at + FORM_MODEL.length;
+        int to = from;
+        while (to < body.length && body[to] != '\r') {
+          to++;
+        }
+        String model = new String(body, from, to - from, StandardCharsets.UTF_8).strip();
+        return model.isEmpty() ? null : model;
+      }
+    }
+    return null;
+  }
+
+  private static boolean startsAt(byte[] body, int at) {
+    for (int i = 1; i < FORM_MODEL.length; i++) {
+      if (body[at + i] != FORM_MODEL[i]) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private static @Nullable String sessionKey(Headers headers, @Nullable JsonNode tree) {
+    for (String name : SESSION_HEADERS) {
+      String value = headers.first(name);
+      if (value != null && !value.isBlank()) {
+        return bounded(value);
+      }
+    }
+    for (String field : SESSION_FIELDS) {
+      String value = text(tree, field);
+      if (value != null) {
+        return bounded(value);
+      }
+    }
+    return null;
+  }
+
+  private static String bounded(String key) {
+    return key.length() <= MAX_SESSION_KEY ? key : key.substring(0, MAX_SESSION_KEY);
+  }
+
+  private static @Nullable String text(@Nullable JsonNode tree, String field) {
+    JsonNode value = tree == null ? null : tree.get(field);
+    return value == null || !value.isTextual() || value.textValue().isBlank() ? null : value.textValue();
+  }
+}

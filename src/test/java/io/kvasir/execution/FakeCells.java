@@ -1,0 +1,129 @@
+package io.kvasir.execution;
+
+import io.kvasir.cell.Cells;
+import io.kvasir.cell.Decision;
+import io.kvasir.cell.DecisionRequest;
+import io.kvasir.cell.Outcome;
+import io.kvasir.cell.PodSpec;
+import io.kvasir.cell.Reservation;
+import io.kvasir.cell.WorkerStatus;
+import io.kvasir.routing.Role;
+import io.kvasir.routing.Worker;
+import java.net.URI;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** Cells that choose the first worker in order, and remember everything. */
+public final class FakeCells implements Cells {
+  public final List<Worker> workers = new CopyOnWriteArrayList<>();
+  public final List<PodSpec> added = new CopyOnWriteArrayList<>();
+  public final List<String> drained = new CopyOnWriteArrayList<>();
+  public final BlockingQueue<DecisionRequest> requests = new LinkedBlockingQueue<>();
+  public final BlockingQueue<Outcome> outcomes = new LinkedBlockingQueue<>();
+  public final AtomicInteger open = new AtomicInteger();
+  public final AtomicInteger firstTokens = new AtomicInteger();
+  /** What is said when nobody is left. */
+  public volatile Decision.Why otherwise = Decision.Why.NONE_HEALTHY;
+  /** What is predicted for every request. */
+  public volatile int predicted;
+
+  public Worker worker(String id, URI url, String... models) {
+    return worker(id, url, 0, 1, models);
+  }
+
+  public Worker worker(String id, URI url, int rank, int ranks, String... models) {
+    Worker worker = new Worker(
+        id, id, url, rank, ranks, workers.size(), Role.BOTH, new TreeSet<>(List.of(models)), Map.of(), 100, "e");
+    workers.add(worker);
+    return worker;
+  }
+
+  /** The next outcome, waited for. */
+  public Outcome outcome() throws InterruptedException {
+    Outcome outcome = outcomes.poll(10, TimeUnit.SECONDS);
+    if (outcome == null) {
+      throw new AssertionError("no reservation was closed");
+    }
+    return outcome;
+  }
+
+  @Override
+  public Decision decide(DecisionRequest request) {
+    requests.add(request);
+    boolean known = false;
+    for (Worker worker : workers) {
+      if (worker.models().contains(request.model())) {
+        known = true;
+        if (!request.excluded().contains(worker.id())) {
+          return new Decision.Chosen(worker, new Booked(), 0, predicted, "first in order", false);
+        }
+      }
+    }
+    return new Decision.NoWorker(
+        known ? otherwise : Decision.Why.UNKNOWN_MODEL, "nobody is left for " + request.model());
+  }
+
+  @Override
+  public List<WorkerStatus> workers() {
+    return workers.stream()
+        .map(worker -> new WorkerStatus(
+            worker, "cell-0", WorkerStatus.Health.HEALTHY, false, false, 0, 0, 0, -1))
+        .toList();
+  }
+
+  @Override
+  public Set<String> models() {
+    Set<String> models = new TreeSet<>();
+    workers.forEach(worker -> models.addAll(worker.models()));
+    return models;
+  }
+
+  @Override
+  public void add(PodSpec pod) {
+    if (added.stream().anyMatch(known -> known.name().equals(pod.name()))) {
+      throw new IllegalArgumentException("there is a pod '" + pod.name() + "' already");
+    }
+    added.add(pod);
+  }
+
+  @Override
+  public boolean drain(String pod) {
+    drained.add(pod);
+    return workers.stream().anyMatch(worker -> worker.pod().equals(pod));
+  }
+
+  @Override
+  public boolean remove(String pod) {
+    return workers.removeIf(worker -> worker.pod().equals(pod));
+  }
+
+  private final class Booked implements Reservation {
+    private final AtomicBoolean closed = new AtomicBoolean();
+
+    Booked() {
+      open.incrementAndGet();
+    }
+
+    @Override
+    public void firstToken() {
+      firstTokens.incrementAndGet();
+    }
+
+    @Override
+    public void close(Outcome outcome) {
+      if (!closed.compareAndSet(false, true)) {
+        throw new AssertionError("closed twice");
+      }
+      open.decrementAndGet();
+      outcomes.add(outcome);
+    }
+  }
+}
