@@ -184,9 +184,12 @@ final class EventApplier {
       return;
     }
     applied++;
+    blocks.remove(removed.keys(), removed.keys().length, removed.tier(), counted);
+    if (salts.isEmpty() && orphans.isEmpty()) {
+      return;
+    }
     for (long key : removed.keys()) {
-      blocks.remove(key, removed.tier(), counted);
-      if (!(salts.isEmpty() && orphans.isEmpty()) && blocks.hashOf(key) == BlockHash.NONE) {
+      if (blocks.hashOf(key) == BlockHash.NONE) {
         salts.remove(key);
         orphans.remove(key);
       }
