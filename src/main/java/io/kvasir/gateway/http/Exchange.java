@@ -18,8 +18,8 @@ public interface Exchange {
   }
 
   /**
-   * The request's headers as they came, in order, names in the client's own case, hop-by-hop ones
-   * included. Content-Type and Content-Length stand last when there is a body.
+   * The request's headers as they came, in order, hop-by-hop ones included; names in the client's own case, as it
+   * wrote them first on this connection. Content-Type and Content-Length stand last when there is a body.
    */
   Headers headers();
 
@@ -34,8 +34,8 @@ public interface Exchange {
 
   /**
    * Runs {@code action} once if the client leaves before the answer is complete; at once if it has left.
-   * The action runs on the connection's reading thread and must not block. Never runs after the answer
-   * has been sent whole.
+   * The action runs on the connection's reading thread and must not block. Never runs once the end of
+   * the answer is on its way.
    */
   void onClientGone(Runnable action);
 }

@@ -1,0 +1,378 @@
+package io.kvasir.gateway.http;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.util.Arrays;
+import java.util.Locale;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import org.apache.pekko.Done;
+import org.apache.pekko.stream.stage.AsyncCallback;
+import org.apache.pekko.util.ByteString;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A client's connection: its socket, the thread that reads it, and what it is waiting for.
+ *
+ * <p>The reading thread always reads, also while a request is being answered: so the client's leaving is
+ * noticed at once. It stops only when {@value #READ_AHEAD} bytes wait that nobody has asked for (a client that
+ * pipelines a lot; its leaving is then noticed at the next write).
+ *
+ * <p>Writers take turns by the order of things, without a lock: Pekko writes a head or a whole answer, then, if
+ * the answer is streamed, its relay writes alone until it is done, then Pekko writes the end.
+ */
+final class Connection implements Runnable {
+  private static final Logger LOG = LoggerFactory.getLogger(Connection.class);
+
+  private static final int READ_AHEAD = 64 << 10;
+  private static final int SMALL_READ = 8 << 10;
+  private static final int LARGE_READ = 64 << 10;
+
+  /** How long a client may take to read the last answer and close; its further bytes are thrown away. */
+  private static final long LINGER_NANOS = 1_000_000_000L;
+
+  /** What the client owes us, and so which time limit runs. */
+  private enum Phase {
+    /** A request's first byte. */
+    IDLE,
+    /** The rest of a head. */
+    HEAD,
+    /** The rest of a body. */
+    BODY,
+    /** Nothing: it is our turn. */
+    ANSWERING,
+    /** To close: our last word is said. */
+    LINGER
+  }
+
+  private final HttpServer server;
+  private final HttpSettings settings;
+
+  /** The TCP socket, also beneath TLS: closing it never waits. */
+  private final Socket tcp;
+
+  private final CountDownLatch wired = new CountDownLatch(1);
+  private final AtomicInteger unconsumed = new AtomicInteger();
+
+  private Socket socket;
+  private @Nullable InputStream in;
+  private @Nullable OutputStream out;
+  private byte[] frame = new byte[0];
+  private volatile Wire.@Nullable Feed feed;
+  private volatile @Nullable Thread reader;
+  private volatile boolean closed;
+
+  /** Whether the next bytes from Pekko end an answer. */
+  private volatile boolean ending;
+
+  /** Nanosecond clock when the write under way began, 0 when none is. */
+  private volatile long writeBegan;
+
+  // Guarded by this.
+  private Phase phase = Phase.IDLE;
+  private long deadline;
+  private boolean gone;
+  private @Nullable RunningExchange exchange;
+  private @Nullable AsyncCallback<Done> bodyLate;
+
+  Connection(HttpServer server, HttpSettings settings, Socket tcp) {
+    this.server = server;
+    this.settings = settings;
+    this.tcp = tcp;
+    this.socket = tcp;
+    this.deadline = System.nanoTime() + settings.headTimeout().toNanos();
+  }
+
+  InetAddress client() {
+    return tcp.getInetAddress();
+  }
+
+  boolean isClosed() {
+    return closed;
+  }
+
+  /** Whether the answer to be given is the connection's last. */
+  boolean isLastAnswer() {
+    return server.isDraining();
+  }
+
+  // The reading thread.
+
+  @Override
+  public void run() {
+    reader = Thread.currentThread();
+    try {
+      socket = server.secured(tcp);
+      in = socket.getInputStream();
+      out = socket.getOutputStream();
+      server.materialize(this);
+      wired.await();
+      read(in);
+    } catch (IOException e) {
+      LOG.debug("A connection from {} ended: {}", client(), e.toString());
+    } catch (RuntimeException e) {
+      LOG.error("A connection from {} failed", client(), e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    } finally {
+      gone();
+    }
+  }
+
+  private void read(InputStream in) throws IOException {
+    byte[] buffer = new byte[SMALL_READ];
+    while (true) {
+      int length = in.read(buffer, 0, buffer.length);
+      if (length < 0) {
+        return;
+      }
+      if (!received()) {
+        continue;
+      }
+      unconsumed.addAndGet(length);
+      Wire.Feed stream = feed;
+      if (stream == null) {
+        return;
+      }
+      stream.arrived().invoke(ByteString.fromArrayUnsafe(Arrays.copyOf(buffer, length)));
+      if (length == buffer.length && length < LARGE_READ) {
+        buffer = new byte[LARGE_READ];
+      } else if (length < SMALL_READ && buffer.length > SMALL_READ) {
+        buffer = new byte[SMALL_READ];
+      }
+      while (unconsumed.get() > READ_AHEAD && !closed && feed != null) {
+        LockSupport.park(this);
+      }
+    }
+  }
+
+  /** Notes that bytes came; false when nobody is to see them. */
+  private synchronized boolean received() {
+    if (phase == Phase.IDLE) {
+      enter(Phase.HEAD, settings.headTimeout().toNanos());
+    }
+    return phase != Phase.LINGER;
+  }
+
+  // The stream's side.
+
+  void wired(Wire.Feed stream) {
+    feed = stream;
+    wired.countDown();
+  }
+
+  void unwired() {
+    feed = null;
+    wired.countDown();
+    synchronized (this) {
+      if (phase == Phase.LINGER) {
+        wakeReader();
+        return;
+      }
+    }
+    abort();
+  }
+
+  void consumed(int bytes) {
+    if (unconsumed.addAndGet(-bytes) <= READ_AHEAD && unconsumed.get() + bytes > READ_AHEAD) {
+      wakeReader();
+    }
+  }
+
+  private void wakeReader() {
+    Thread thread = reader;
+    if (thread != null) {
+      LockSupport.unpark(thread);
+    }
+  }
+
+  /** The head is here, its body is not: {@code late} is called when it takes too long. */
+  synchronized void awaitBody(AsyncCallback<Done> late) {
+    bodyLate = late;
+    enter(Phase.BODY, settings.bodyTimeout().toNanos());
+  }
+
+  /** An exchange begins; false when the client has left already. */
+  synchronized boolean begin(RunningExchange next) {
+    bodyLate = null;
+    if (gone || phase == Phase.LINGER) {
+      return false;
+    }
+    exchange = next;
+    enter(Phase.ANSWERING, 0);
+    return true;
+  }
+
+  /** What Pekko writes next is a whole answer, or the end of one. */
+  void expectEnd() {
+    ending = true;
+  }
+
+  void write(ByteString bytes) throws IOException {
+    boolean end = ending;
+    if (end) {
+      ending = false;
+      // Before the write: a client that has read its answer may leave, and is nobody's business then.
+      completeExchange();
+    }
+    byte[] array = bytes.toArrayUnsafe();
+    write(array, 0, array.length);
+    if (end) {
+      boolean last = server.isDraining();
+      synchronized (this) {
+        enter(Phase.IDLE, settings.idleTimeout().toNanos());
+      }
+      if (last) {
+        finish();
+      }
+    }
+  }
+
+  private void completeExchange() {
+    RunningExchange answered;
+    synchronized (this) {
+      answered = exchange;
+      exchange = null;
+    }
+    if (answered != null) {
+      answered.complete();
+    }
+  }
+
+  void write(byte[] bytes, int offset, int length) throws IOException {
+    OutputStream to = out;
+    if (to == null) {
+      throw new IOException("not connected");
+    }
+    writeBegan = System.nanoTime() | 1;
+    try {
+      to.write(bytes, offset, length);
+    } finally {
+      writeBegan = 0;
+    }
+  }
+
+  /** Writes one chunk of a chunked body: its length, the bytes and the line's end in one piece. */
+  void writeChunk(byte[] bytes, int offset, int length) throws IOException {
+    String size = Integer.toHexString(length);
+    int total = size.length() + 2 + length + 2;
+    if (frame.length < total) {
+      frame = new byte[Math.max(1024, Integer.highestOneBit(total) << 1)];
+    }
+    int at = 0;
+    while (at < size.length()) {
+      frame[at] = (byte) size.charAt(at);
+      at++;
+    }
+    frame[at++] = '\r';
+    frame[at++] = '\n';
+    System.arraycopy(bytes, offset, frame, at, length);
+    at += length;
+    frame[at++] = '\r';
+    frame[at++] = '\n';
+    write(frame, 0, at);
+  }
+
+  /** Pekko has said its last word on this connection: lets the client read it, then closes. */
+  void finish() {
+    synchronized (this) {
+      if (phase == Phase.LINGER || closed) {
+        return;
+      }
+      enter(Phase.LINGER, LINGER_NANOS);
+    }
+    completeExchange();
+    wakeReader();
+    try {
+      socket.shutdownOutput();
+    } catch (IOException e) {
+      abort();
+    }
+  }
+
+  // Ends.
+
+  /** The client has left, or the connection has ended otherwise. Idempotent. */
+  void gone() {
+    RunningExchange left;
+    synchronized (this) {
+      gone = true;
+      left = exchange;
+      exchange = null;
+    }
+    if (left != null) {
+      left.clientLeft();
+    }
+    abort();
+    Wire.Feed stream = feed;
+    if (stream != null) {
+      stream.ended().invoke(Done.getInstance());
+    }
+    server.closed(this);
+  }
+
+  /** Closes the socket at once; the reading thread then ends everything else. Never waits. */
+  void abort() {
+    closed = true;
+    try {
+      tcp.close();
+    } catch (IOException e) {
+      LOG.debug("Closing a connection from {} failed: {}", client(), e.toString());
+    }
+    wakeReader();
+  }
+
+  /** Closes the connection if no request is under way. */
+  void closeIfIdle() {
+    synchronized (this) {
+      if (phase != Phase.IDLE) {
+        return;
+      }
+    }
+    finish();
+  }
+
+  /** Ends what has taken too long. */
+  void checkDeadlines(long now) {
+    long began = writeBegan;
+    if (began != 0 && now - began > settings.writeTimeout().toNanos()) {
+      LOG.debug("{} does not read its answer: closed", client());
+      server.metrics().timedOut("write");
+      abort();
+      return;
+    }
+    Phase late;
+    AsyncCallback<Done> body;
+    synchronized (this) {
+      if (deadline == 0 || now - deadline < 0) {
+        return;
+      }
+      late = phase;
+      body = bodyLate;
+      bodyLate = null;
+    }
+    if (late != Phase.LINGER) {
+      server.metrics().timedOut(late.name().toLowerCase(Locale.ROOT));
+    }
+    if (late == Phase.BODY && body != null) {
+      synchronized (this) {
+        enter(Phase.ANSWERING, 0);
+      }
+      // Not on this thread: the answer's write may wait.
+      Thread.startVirtualThread(() -> body.invoke(Done.getInstance()));
+    } else {
+      abort();
+    }
+  }
+
+  private void enter(Phase next, long nanos) {
+    phase = next;
+    deadline = nanos == 0 ? 0 : (System.nanoTime() + nanos) | 1;
+  }
+}
