@@ -1,0 +1,9 @@
+package io.kvasir.prompt.template;
+
+import org.jspecify.annotations.Nullable;
+
+/** Something a template can call. */
+@FunctionalInterface
+interface Callable {
+  @Nullable Object call(Render render, Arguments arguments);
+}

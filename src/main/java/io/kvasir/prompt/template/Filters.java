@@ -1,0 +1,108 @@
+package io.kvasir.prompt.template;
+
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** The filters by name, and those that are about no kind of value in particular. */
+final class Filters {
+  /** One filter. */
+  @FunctionalInterface
+  interface Filter {
+    @Nullable Object apply(Render render, @Nullable Object value, Arguments arguments);
+  }
+
+  private static final Map<String, Filter> FILTERS = new HashMap<>();
+
+  static {
+    define("default", "default_value boolean", (r, v, a) ->
+        v instanceof Undefined || (a.flag(1, false) && !Values.truth(v)) ? a.get(0, "") : v);
+    alias("d", "default");
+    define("tojson", "ensure_ascii indent separators sort_keys", (r, v, a) ->
+        r.produced(Json.dumps(r, v, a.flag(0, false), a.get(1, null), a.get(2, null), a.flag(3, false))));
+    define("length", "", (r, v, a) -> (long) Values.size(v));
+    alias("count", "length");
+    define("attr", "name", (r, v, a) -> v instanceof Map ? Attributes.own(v, a.text(0)) : Attributes.get(v, a.text(0)));
+    define("int", "default base", (r, v, a) -> integer(v, a.get(0, 0L), Math.clamp(a.integer(1, 10), 2, 36)));
+    define("float", "default", (r, v, a) -> real(v, a.get(0, 0.0)));
+    define("abs", "", (r, v, a) -> Numbers.is(v) && Values.compare("<", v, 0L) < 0 ? Numbers.negate(v) : number(v));
+    define("round", "precision method", Filters::round);
+    TextFilters.define();
+    SequenceFilters.define();
+  }
+
+  private Filters() {}
+
+  /** Adds a filter whose parameters are named so, in this order. */
+  static void define(String name, String parameters, Filter body) {
+    List<String> names = parameters.isEmpty() ? List.of() : List.of(parameters.split(" ", -1));
+    FILTERS.put(name, (render, value, arguments) -> body.apply(render, value, arguments.bind(name, names)));
+  }
+
+  /** Adds a filter that reads its arguments as they are. */
+  static void raw(String name, Filter body) {
+    FILTERS.put(name, body);
+  }
+
+  static void alias(String name, String of) {
+    FILTERS.put(name, java.util.Objects.requireNonNull(FILTERS.get(of)));
+  }
+
+  static @Nullable Filter find(String name) {
+    return FILTERS.get(name);
+  }
+
+  static TemplateException.Evaluation unknown(String name) {
+    return new TemplateException.Evaluation("there is no filter named '" + name + "'");
+  }
+
+  private static @Nullable Object number(@Nullable Object value) {
+    if (!Numbers.is(value)) {
+      throw value instanceof Undefined u ? u.refused() : new TemplateException.Evaluation(
+          "bad operand type: '" + Values.typeName(value) + "'");
+    }
+    return value instanceof Boolean ? (Object) Numbers.integer(value) : value;
+  }
+
+  private static @Nullable Object integer(@Nullable Object value, @Nullable Object otherwise, int base) {
+    if (value instanceof Undefined u) {
+      throw u.refused();
+    }
+    if (Numbers.isInteger(value)) {
+      return number(value);
+    }
+    String text = Values.text(value);
+    Number parsed = text == null ? null : Numbers.parse(text, base);
+    if (parsed != null) {
+      return parsed;
+    }
+    Double real = text != null ? Numbers.parseFloat(text) : value instanceof Number n ? (Double) n.doubleValue() : null;
+    return real == null || real.isNaN() || real.isInfinite() ? otherwise : (Object) (long) (double) real;
+  }
+
+  private static @Nullable Object real(@Nullable Object value, @Nullable Object otherwise) {
+    if (Numbers.is(value) || value instanceof Undefined) {
+      return Numbers.real(value);
+    }
+    String text = Values.text(value);
+    Double parsed = text == null ? null : Numbers.parseFloat(text);
+    return parsed == null ? otherwise : parsed;
+  }
+
+  private static @Nullable Object round(Render render, @Nullable Object value, Arguments a) {
+    int precision = Math.clamp(a.integer(0, 0), -400, 400);
+    String method = a.text(1, "common");
+    Object number = number(value);
+    if (number == null) {
+      return null;
+    }
+    double scale = Math.pow(10, precision);
+    return switch (method) {
+      case "common" -> Numbers.round(number, precision);
+      case "ceil" -> Math.ceil(Numbers.real(number) * scale) / scale;
+      case "floor" -> Math.floor(Numbers.real(number) * scale) / scale;
+      default -> throw new TemplateException.Evaluation("round method must be common, ceil or floor");
+    };
+  }
+}

@@ -1,0 +1,338 @@
+package io.kvasir.prompt.template;
+
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** Python's two ways to fill in a text: {@code text % values} and {@code text.format(values)}. */
+final class Formats {
+  private final Render render;
+  private final String format;
+  private final boolean markup;
+  private final StringBuilder out = new StringBuilder();
+  private int at;
+
+  private Formats(Render render, String format, boolean markup) {
+    this.render = render;
+    this.format = format;
+    this.markup = markup;
+  }
+
+  /** {@code format % values}; in safe HTML ({@code markup}) what is filled in is escaped. */
+  static String percent(Render render, String format, @Nullable Object values, boolean markup) {
+    return new Formats(render, format, markup).percent(values);
+  }
+
+  /** {@code format.format(arguments)}. */
+  static String braces(Render render, String format, Arguments arguments, boolean markup) {
+    return new Formats(render, format, markup).braces(arguments);
+  }
+
+  private static TemplateException.Evaluation error(String message) {
+    return new TemplateException.Evaluation(message);
+  }
+
+  private String percent(@Nullable Object values) {
+    List<?> positional = values instanceof Tuple tuple ? tuple : java.util.Collections.singletonList(values);
+    int used = 0;
+    while (at < format.length()) {
+      char c = format.charAt(at++);
+      if (c != '%') {
+        out.append(c);
+        continue;
+      }
+      Object named = null;
+      boolean byName = false;
+      if (peek() == '(') {
+        int close = format.indexOf(')', at);
+        if (close < 0 || !(values instanceof Map<?, ?> map)) {
+          throw error(close < 0 ? "incomplete format key" : "format requires a mapping");
+        }
+        String key = format.substring(at + 1, close);
+        if (!map.containsKey(key)) {
+          throw error("no value for '" + key + "' in the format");
+        }
+        named = map.get(key);
+        byName = true;
+        at = close + 1;
+      }
+      Spec spec = new Spec();
+      while ("-+ #0".indexOf(peek()) >= 0 && peek() != 0) {
+        spec.flag(format.charAt(at++));
+      }
+      spec.width = number();
+      if (peek() == '.') {
+        at++;
+        spec.precision = Math.max(0, number());
+      }
+      char type = peek();
+      at++;
+      if (type == '%') {
+        out.append('%');
+        continue;
+      }
+      if (!byName && used >= positional.size()) {
+        throw error("not enough arguments for format string");
+      }
+      Object value = byName ? named : positional.get(used++);
+      spec.align = spec.align == 0 ? '>' : spec.align;
+      out.append(spec.pad(render, converted(spec, type, value), type == 's' || type == 'r' || type == 'c'));
+      render.check(out.length());
+    }
+    boolean lenient = values instanceof Map || (values instanceof List && !(values instanceof Tuple));
+    if (used < positional.size() && !lenient) {
+      throw error("not all arguments converted during string formatting");
+    }
+    return out.toString();
+  }
+
+  private String converted(Spec spec, char type, @Nullable Object value) {
+    return switch (type) {
+      case 's', 'r', 'a' -> {
+        String text = type == 's' ? Values.str(value) : Values.repr(value);
+        text = markup && !(value instanceof Markup) ? Markup.escape(text) : text;
+        yield spec.precision < 0 ? text : text.substring(0, Text.index(text, spec.precision));
+      }
+      case 'd', 'i', 'u' -> spec.signed(integral(value));
+      case 'x' -> spec.signed(Long.toString(Numbers.integer(value), 16));
+      case 'X' -> spec.signed(Text.upper(Long.toString(Numbers.integer(value), 16)));
+      case 'o' -> spec.signed(Long.toString(Numbers.integer(value), 8));
+      case 'c' -> value instanceof String s ? s : Character.toString((int) Numbers.integer(value));
+      case 'f', 'F', 'e', 'E', 'g', 'G' -> spec.signed(real(type, Numbers.real(value), spec.precision));
+      default -> throw error("unsupported format character '" + type + "'");
+    };
+  }
+
+  private static String integral(@Nullable Object value) {
+    if (!Numbers.is(value)) {
+      throw error("%d format: a real number is required, not " + Values.typeName(value));
+    }
+    return Numbers.isInteger(value) ? value instanceof Number n ? n.toString() : Long.toString(Numbers.integer(value))
+        : Long.toString((long) Numbers.real(value));
+  }
+
+  private static String real(char type, double d, int precision) {
+    int digits = precision < 0 ? 6 : Math.min(precision, 1000);
+    return switch (type) {
+      case 'f', 'F' -> Numbers.fixed(d, digits);
+      case 'e' -> Numbers.scientific(d, digits);
+      case 'E' -> Text.upper(Numbers.scientific(d, digits));
+      case 'g' -> Numbers.general(d, digits);
+      default -> Text.upper(Numbers.general(d, digits));
+    };
+  }
+
+  private char peek() {
+    return at < format.length() ? format.charAt(at) : 0;
+  }
+
+  private int number() {
+    int start = at;
+    int value = 0;
+    while (peek() >= '0' && peek() <= '9') {
+      value = Math.min(100_000_000, value * 10 + format.charAt(at++) - '0');
+    }
+    return at == start ? -1 : value;
+  }
+
+  private String braces(Arguments arguments) {
+    int auto = 0;
+    while (at < format.length()) {
+      char c = format.charAt(at++);
+      if ((c == '{' || c == '}') && peek() == c) {
+        at++;
+        out.append(c);
+      } else if (c == '}') {
+        throw error("single '}' encountered in format string");
+      } else if (c != '{') {
+        out.append(c);
+      } else {
+        int start = at;
+        while (peek() != 0 && ".[!:}".indexOf(peek()) < 0) {
+          at++;
+        }
+        String field = format.substring(start, at);
+        Object value = field.isEmpty() ? arguments.get(auto++)
+            : Character.isDigit(field.charAt(0)) ? arguments.get(Integer.parseInt(field.length() < 9 ? field : "0"))
+            : keyword(arguments, field);
+        out.append(field(path(value)));
+        render.check(out.length());
+      }
+    }
+    return out.toString();
+  }
+
+  private static @Nullable Object keyword(Arguments arguments, String name) {
+    if (!arguments.keywords().containsKey(name)) {
+      throw error("no value for '" + name + "' in the format");
+    }
+    return arguments.keywords().get(name);
+  }
+
+  /** {@code .name} and {@code [index]} after a field's name. */
+  private @Nullable Object path(@Nullable Object start) {
+    Object value = start;
+    while (peek() == '.' || peek() == '[') {
+      boolean index = format.charAt(at++) == '[';
+      int from = at;
+      while (peek() != 0 && (index ? peek() != ']' : ".[!:}".indexOf(peek()) < 0)) {
+        at++;
+      }
+      String name = format.substring(from, at);
+      at += index ? 1 : 0;
+      boolean digits = !name.isEmpty() && name.length() < 10 && name.chars().allMatch(c -> c >= '0' && c <= '9');
+      value = index ? Values.item(value, digits ? (Object) Long.valueOf(name) : name) : Attributes.get(value, name);
+      if (value instanceof Undefined u) {
+        throw u.refused();
+      }
+    }
+    return value;
+  }
+
+  private String field(@Nullable Object given) {
+    Object value = given;
+    if (peek() == '!') {
+      at++;
+      char conversion = peek();
+      at++;
+      value = conversion == 's' ? Values.str(value) : Values.repr(value);
+    }
+    Spec spec = new Spec();
+    char type = 0;
+    if (peek() == ':') {
+      at++;
+      type = spec(spec);
+    }
+    if (peek() != '}') {
+      throw error("expected '}' before end of string");
+    }
+    at++;
+    String text = Values.text(value);
+    boolean numeric = Numbers.is(value) && !(value instanceof Boolean && type == 0 && spec.width < 0);
+    if (!numeric && type != 0 && type != 's') {
+      throw error("unknown format code '" + type + "' for object of type '" + Values.typeName(value) + "'");
+    }
+    if (numeric && value != null) {
+      return spec.pad(render, spec.signed(spec.grouped(number(type, value, spec.precision))), false);
+    }
+    String plain = text != null ? text : Values.str(value);
+    plain = markup && !(value instanceof Markup) ? Markup.escape(plain) : plain;
+    return spec.pad(render,
+        spec.precision < 0 ? plain : plain.substring(0, Text.index(plain, spec.precision)), true);
+  }
+
+  private static String number(char type, Object value, int precision) {
+    return switch (type) {
+      case 0 -> Numbers.isInteger(value) ? integral(value)
+          : precision < 0 ? Numbers.str(Numbers.real(value)) : Numbers.general(Numbers.real(value), precision);
+      case 'd', 'n' -> Long.toString(Numbers.integer(value));
+      case 'x' -> Long.toString(Numbers.integer(value), 16);
+      case 'X' -> Text.upper(Long.toString(Numbers.integer(value), 16));
+      case 'o' -> Long.toString(Numbers.integer(value), 8);
+      case 'b' -> Long.toString(Numbers.integer(value), 2);
+      case 'c' -> Character.toString((int) Numbers.integer(value));
+      case '%' -> Numbers.fixed(Numbers.real(value) * 100, precision < 0 ? 6 : Math.min(precision, 1000)) + "%";
+      case 'f', 'F', 'e', 'E', 'g', 'G' -> real(type, Numbers.real(value), precision);
+      default -> throw error("unknown format code '" + type + "' for a number");
+    };
+  }
+
+  /** {@code [[fill]align][sign][#][0][width][,][.precision][type]}; returns the type, or 0. */
+  private char spec(Spec spec) {
+    if (at + 1 < format.length() && "<>^=".indexOf(format.charAt(at + 1)) >= 0) {
+      spec.fill = format.charAt(at);
+      spec.align = format.charAt(at + 1);
+      at += 2;
+    } else if (peek() != 0 && "<>^=".indexOf(peek()) >= 0) {
+      spec.align = format.charAt(at++);
+    }
+    while (peek() != 0 && "+- #0".indexOf(peek()) >= 0) {
+      char flag = format.charAt(at++);
+      if (flag == '0' && spec.align == 0) {
+        spec.fill = '0';
+        spec.align = '=';
+      } else if (flag == '+' || flag == ' ') {
+        spec.sign = flag;
+      }
+    }
+    spec.width = number();
+    if (peek() == ',' || peek() == '_') {
+      spec.group = format.charAt(at++);
+    }
+    if (peek() == '.') {
+      at++;
+      spec.precision = Math.max(0, number());
+    }
+    if (peek() == '}' || peek() == 0) {
+      return 0;
+    }
+    return format.charAt(at++);
+  }
+
+  /** How a value is laid out. */
+  private static final class Spec {
+    private char fill = ' ';
+    private char align;
+    private char sign;
+    private char group;
+    private int width = -1;
+    private int precision = -1;
+
+    void flag(char flag) {
+      switch (flag) {
+        case '-' -> {
+          align = '<';
+          fill = ' ';
+        }
+        case '0' -> {
+          if (align != '<') {
+            align = '=';
+            fill = '0';
+          }
+        }
+        case '+' -> sign = '+';
+        case ' ' -> sign = sign == '+' ? '+' : ' ';
+        default -> {
+          // The alternate form is not supported.
+        }
+      }
+    }
+
+    String signed(String digits) {
+      return sign == 0 || digits.startsWith("-") ? digits : sign + digits;
+    }
+
+    String grouped(String digits) {
+      if (group == 0) {
+        return digits;
+      }
+      int start = digits.startsWith("-") ? 1 : 0;
+      int end = start;
+      while (end < digits.length() && Character.isDigit(digits.charAt(end))) {
+        end++;
+      }
+      StringBuilder out = new StringBuilder(digits);
+      for (int i = end - 3; i > start; i -= 3) {
+        out.insert(i, group);
+      }
+      return out.toString();
+    }
+
+    String pad(Render render, String text, boolean isText) {
+      if (width < 0) {
+        return text;
+      }
+      render.produce(width);
+      char how = align != 0 ? align : isText ? '<' : '>';
+      String filler = String.valueOf(fill);
+      if (how != '=') {
+        return Text.pad(text, width, filler, how);
+      }
+      if (isText) {
+        return Text.pad(text, width, " ", '>');
+      }
+      int prefix = text.startsWith("-") || text.startsWith("+") || text.startsWith(" ") ? 1 : 0;
+      return text.substring(0, prefix) + Text.pad(text.substring(prefix), width - prefix, filler, '>');
+    }
+  }
+}

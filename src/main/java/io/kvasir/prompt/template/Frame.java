@@ -1,0 +1,61 @@
+package io.kvasir.prompt.template;
+
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The variables of one scope. A scope sees those around it and writes only its own, so what a loop's body sets is
+ * gone with the turn. Names are interned and few, so a look-up is a handful of identity comparisons.
+ */
+final class Frame {
+  private static final String[] NO_NAMES = {};
+  private static final Object[] NO_VALUES = {};
+
+  private final Render render;
+  private final @Nullable Frame outer;
+  private String[] names = NO_NAMES;
+  private @Nullable Object[] values = NO_VALUES;
+  private int size;
+
+  Frame(Render render) {
+    this.render = render;
+    this.outer = null;
+  }
+
+  Frame(Frame outer) {
+    this.render = outer.render;
+    this.outer = outer;
+  }
+
+  Render render() {
+    return render;
+  }
+
+  @SuppressWarnings("ReferenceEquality") // Names are interned by the lexer.
+  @Nullable Object get(String name) {
+    for (Frame frame = this; frame != null; frame = frame.outer) {
+      for (int i = 0; i < frame.size; i++) {
+        if (frame.names[i] == name) {
+          return frame.values[i];
+        }
+      }
+    }
+    return render.global(name);
+  }
+
+  @SuppressWarnings("ReferenceEquality") // Names are interned by the lexer.
+  void set(String name, @Nullable Object value) {
+    for (int i = 0; i < size; i++) {
+      if (names[i] == name) {
+        values[i] = value;
+        return;
+      }
+    }
+    if (size == names.length) {
+      names = Arrays.copyOf(names, size + 4);
+      values = Arrays.copyOf(values, size + 4);
+    }
+    names[size] = name;
+    values[size++] = value;
+  }
+}

@@ -1,0 +1,162 @@
+package io.kvasir.prompt.template;
+
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** Python's {@code json.dumps}: its separators, escapes, floats and order of keys. */
+final class Json {
+  private final Render render;
+  private final StringBuilder out = new StringBuilder();
+  private final boolean ascii;
+  private final @Nullable String indent;
+  private final String itemSeparator;
+  private final String keySeparator;
+  private final boolean sortKeys;
+
+  private Json(Render render, boolean ascii, @Nullable String indent, @Nullable Object separators, boolean sortKeys) {
+    this.render = render;
+    this.ascii = ascii;
+    this.indent = indent;
+    this.sortKeys = sortKeys;
+    if (separators == null) {
+      itemSeparator = indent == null ? ", " : ",";
+      keySeparator = ": ";
+    } else {
+      List<@Nullable Object> both = Values.list(render, separators);
+      if (both.size() != 2) {
+        throw new TemplateException.Evaluation("tojson separators must be a pair");
+      }
+      itemSeparator = Values.str(both.get(0));
+      keySeparator = Values.str(both.get(1));
+    }
+  }
+
+  static String dumps(Render render, @Nullable Object value, boolean ascii, @Nullable Object indent,
+      @Nullable Object separators, boolean sortKeys) {
+    String unit = null;
+    if (indent != null) {
+      unit = indent instanceof String s ? s : " ".repeat(Math.clamp(Numbers.integer(indent), 0, 1000));
+    }
+    Json json = new Json(render, ascii, unit, separators, sortKeys);
+    json.value(value, 0);
+    return json.out.toString();
+  }
+
+  private void value(@Nullable Object value, int depth) {
+    render.step();
+    switch (value) {
+      case null -> out.append("null");
+      case String s -> string(s);
+      case Markup m -> string(m.text());
+      case Boolean b -> out.append(b.booleanValue());
+      case Number n -> out.append(number(n));
+      case List<?> list when !(list instanceof Range) -> list(list, depth);
+      case Map<?, ?> map -> map(map, depth);
+      default -> throw new TemplateException.Evaluation(
+          "Object of type " + Values.typeName(value) + " is not JSON serializable");
+    }
+    render.check(out.length());
+  }
+
+  private static String number(Number n) {
+    if (Numbers.isInteger(n)) {
+      return n.toString();
+    }
+    double d = n.doubleValue();
+    return Double.isNaN(d) ? "NaN" : Double.isInfinite(d) ? (d > 0 ? "Infinity" : "-Infinity") : Numbers.str(d);
+  }
+
+  private void list(List<?> list, int depth) {
+    if (list.isEmpty()) {
+      out.append("[]");
+      return;
+    }
+    out.append('[');
+    for (int i = 0; i < list.size(); i++) {
+      if (i > 0) {
+        out.append(itemSeparator);
+      }
+      newline(depth + 1);
+      value(list.get(i), depth + 1);
+    }
+    newline(depth);
+    out.append(']');
+  }
+
+  private void map(Map<?, ?> map, int depth) {
+    if (map.isEmpty()) {
+      out.append("{}");
+      return;
+    }
+    out.append('{');
+    boolean first = true;
+    for (Iterator<? extends Map.Entry<?, ?>> i = entries(map); i.hasNext(); ) {
+      Map.Entry<?, ?> entry = i.next();
+      if (!first) {
+        out.append(itemSeparator);
+      }
+      first = false;
+      newline(depth + 1);
+      string(key(entry.getKey()));
+      out.append(keySeparator);
+      value(entry.getValue(), depth + 1);
+    }
+    newline(depth);
+    out.append('}');
+  }
+
+  private Iterator<? extends Map.Entry<?, ?>> entries(Map<?, ?> map) {
+    Set<? extends Map.Entry<?, ?>> entries = map.entrySet();
+    if (!sortKeys) {
+      return entries.iterator();
+    }
+    List<Map.Entry<?, ?>> sorted = new ArrayList<>(entries);
+    sorted.sort((a, b) -> Values.compare("<", a.getKey(), b.getKey()));
+    return sorted.iterator();
+  }
+
+  private static String key(@Nullable Object key) {
+    return switch (key) {
+      case null -> "null";
+      case Boolean b -> b.toString();
+      case Number n -> number(n);
+      case String s -> s;
+      default -> throw new TemplateException.Evaluation(
+          "keys must be str, int, float, bool or None, not " + Values.typeName(key));
+    };
+  }
+
+  private void newline(int depth) {
+    if (indent != null) {
+      out.append('\n').repeat(indent, depth);
+    }
+  }
+
+  private void string(String s) {
+    out.append('"');
+    int clean = 0;
+    for (int i = 0; i < s.length(); i++) {
+      char c = s.charAt(i);
+      if (c >= ' ' && c != '"' && c != '\\' && (!ascii || c < 0x7f)) {
+        continue;
+      }
+      out.append(s, clean, i);
+      clean = i + 1;
+      switch (c) {
+        case '"' -> out.append("\\\"");
+        case '\\' -> out.append("\\\\");
+        case '\n' -> out.append("\\n");
+        case '\r' -> out.append("\\r");
+        case '\t' -> out.append("\\t");
+        case '\f' -> out.append("\\f");
+        case '\b' -> out.append("\\b");
+        default -> out.append(String.format("\\u%04x", (int) c));
+      }
+    }
+    out.append(s, clean, s.length()).append('"');
+  }
+}

@@ -1,0 +1,93 @@
+package io.kvasir.prompt.template;
+
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** A macro, or the body of a call block, with the variables around its definition. */
+final class Macro implements Callable {
+  /**
+   * What the source says of it.
+   *
+   * @param defaults of the last parameters
+   * @param special which of {@code caller}, {@code varargs} and {@code kwargs} the body reads
+   */
+  record Definition(@Nullable String name, List<String> parameters, List<Expr> defaults, List<String> special,
+      Stmt.Block body) {}
+
+  private final Definition definition;
+  private final Frame outer;
+
+  Macro(Definition definition, Frame outer) {
+    this.definition = definition;
+    this.outer = outer;
+  }
+
+  @Override
+  public Object call(Render render, Arguments arguments) {
+    render.enter();
+    try {
+      Frame frame = new Frame(outer);
+      bind(frame, arguments);
+      return render.produced(render.capture(() -> definition.body().run(frame)));
+    } finally {
+      render.leave();
+    }
+  }
+
+  private void bind(Frame frame, Arguments arguments) {
+    List<String> parameters = definition.parameters();
+    Map<String, @Nullable Object> keywords = new LinkedHashMap<>(arguments.keywords());
+    int firstDefault = parameters.size() - definition.defaults().size();
+    for (int i = 0; i < parameters.size(); i++) {
+      String parameter = parameters.get(i);
+      if (i < arguments.size()) {
+        frame.set(parameter, arguments.get(i));
+      } else if (keywords.containsKey(parameter)) {
+        frame.set(parameter, keywords.remove(parameter));
+      } else if (i >= firstDefault) {
+        frame.set(parameter, definition.defaults().get(i - firstDefault).eval(frame));
+      } else {
+        frame.set(parameter, Undefined.because("parameter '" + parameter + "' was not provided"));
+      }
+    }
+    List<String> special = definition.special();
+    if (special.contains("caller") && !parameters.contains("caller")) {
+      Object caller = keywords.remove("caller");
+      frame.set("caller", caller == null ? Undefined.because("No caller defined") : caller);
+    }
+    if (special.contains("kwargs")) {
+      frame.set("kwargs", keywords);
+    } else if (!keywords.isEmpty()) {
+      throw new TemplateException.Evaluation(
+          describe() + " takes no keyword argument '" + keywords.keySet().iterator().next() + "'");
+    }
+    if (special.contains("varargs")) {
+      frame.set("varargs", Tuple.of(arguments.after(parameters.size()).positional()));
+    } else if (arguments.size() > parameters.size()) {
+      throw new TemplateException.Evaluation(
+          describe() + " takes not more than " + parameters.size() + " argument(s)");
+    }
+  }
+
+  private String describe() {
+    return definition.name() == null ? "the caller" : "macro '" + definition.name() + "'";
+  }
+
+  @Nullable Object attribute(String name) {
+    return switch (name) {
+      case "name" -> definition.name();
+      case "arguments" -> Tuple.copyOf(definition.parameters());
+      case "catch_kwargs" -> definition.special().contains("kwargs");
+      case "catch_varargs" -> definition.special().contains("varargs");
+      case "caller" -> definition.special().contains("caller");
+      default -> Undefined.member(this, name);
+    };
+  }
+
+  @Override
+  public String toString() {
+    return "<Macro " + Values.repr(definition.name()) + ">";
+  }
+}

@@ -1,0 +1,234 @@
+package io.kvasir.prompt.template;
+
+import java.util.Iterator;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** A statement, and how it is carried out. */
+sealed interface Stmt {
+  /** How a statement ended: on to the next one, or out of the innermost loop's body. */
+  enum Flow {
+    NEXT,
+    BREAK,
+    CONTINUE
+  }
+
+  Flow run(Frame frame);
+
+  /** Statements one after another; {@code lines} are theirs, for errors. */
+  record Block(List<Stmt> statements, int[] lines) {
+    Flow run(Frame frame) {
+      int i = 0;
+      try {
+        for (; i < lines.length; i++) {
+          frame.render().step();
+          Flow flow = statements.get(i).run(frame);
+          if (flow != Flow.NEXT) {
+            return flow;
+          }
+        }
+        return Flow.NEXT;
+      } catch (TemplateException e) {
+        e.at(lines[i]);
+        throw e;
+      }
+    }
+  }
+
+  /** Text as written. */
+  record Data(String text) implements Stmt {
+    @Override
+    public Flow run(Frame frame) {
+      frame.render().write(text);
+      return Flow.NEXT;
+    }
+  }
+
+  /** {@code {{ value }}}. */
+  record Print(Expr value) implements Stmt {
+    @Override
+    public Flow run(Frame frame) {
+      frame.render().write(value.eval(frame));
+      return Flow.NEXT;
+    }
+  }
+
+  /** {@code if … elif … else}: a body per condition, and one more for else. */
+  record If(List<Expr> conditions, List<Block> bodies) implements Stmt {
+    @Override
+    public Flow run(Frame frame) {
+      for (int i = 0; i < conditions.size(); i++) {
+        if (Values.truth(conditions.get(i).eval(frame))) {
+          return bodies.get(i).run(frame);
+        }
+      }
+      return bodies.size() > conditions.size() ? bodies.getLast().run(frame) : Flow.NEXT;
+    }
+  }
+
+  /** {@code for target in elements if condition recursive … else …}. */
+  record For(Target target, Expr elements, @Nullable Expr condition, boolean recursive, Block body,
+      @Nullable Block orElse) implements Stmt {
+    @Override
+    public Flow run(Frame frame) {
+      loop(frame, elements.eval(frame), 0);
+      return Flow.NEXT;
+    }
+
+    void loop(Frame outer, @Nullable Object over, int depth) {
+      Iterator<@Nullable Object> elements = Values.iterate(over);
+      Loop loop = condition == null
+          ? new Loop(this, outer, depth, elements, Values.sizeOrNone(over))
+          : new Loop(this, outer, depth, filtered(elements, condition, outer), -1);
+      boolean any = false;
+      while (loop.hasNext()) {
+        any = true;
+        Frame frame = new Frame(outer);
+        target.assign(frame, loop.next());
+        frame.set("loop", loop);
+        outer.render().step();
+        if (body.run(frame) == Flow.BREAK) {
+          return;
+        }
+      }
+      if (!any && orElse != null) {
+        orElse.run(new Frame(outer));
+      }
+    }
+
+    private Iterator<@Nullable Object> filtered(Iterator<@Nullable Object> elements, Expr condition, Frame outer) {
+      return Values.generate(elements, element -> {
+        outer.render().step();
+        Frame frame = new Frame(outer);
+        target.assign(frame, element);
+        return Values.truth(condition.eval(frame)) ? element : Values.SKIP;
+      }).rest();
+    }
+  }
+
+  /** {@code set target = value}. */
+  record Set(Target target, Expr value) implements Stmt {
+    @Override
+    public Flow run(Frame frame) {
+      target.assign(frame, value.eval(frame));
+      return Flow.NEXT;
+    }
+  }
+
+  /** {@code set target | filter … endset}: the body's text. */
+  record SetBlock(Target target, Expr.@Nullable Filter filter, Block body) implements Stmt {
+    @Override
+    public Flow run(Frame frame) {
+      Frame inner = new Frame(frame);
+      Object text = frame.render().capture(() -> body.run(inner));
+      target.assign(frame, filter == null ? text : applied(filter, frame, text));
+      return Flow.NEXT;
+    }
+  }
+
+  /** {@code filter name … endfilter}. */
+  record FilterBlock(Expr.Filter filter, Block body) implements Stmt {
+    @Override
+    public Flow run(Frame frame) {
+      Frame inner = new Frame(frame);
+      frame.render().write(applied(filter, inner, frame.render().capture(() -> body.run(inner))));
+      return Flow.NEXT;
+    }
+  }
+
+  /** A chain of filters, the first of which has no value of its own, on a text. */
+  private static @Nullable Object applied(Expr.Filter filter, Frame frame, @Nullable Object text) {
+    return filter.value() instanceof Expr.Filter first
+        ? filter.eval(frame, applied(first, frame, text))
+        : filter.eval(frame, text);
+  }
+
+  /** {@code with name = value … endwith}. */
+  record With(List<Target> targets, List<Expr> values, Block body) implements Stmt {
+    @Override
+    public Flow run(Frame frame) {
+      Frame inner = new Frame(frame);
+      for (int i = 0; i < targets.size(); i++) {
+        targets.get(i).assign(inner, values.get(i).eval(frame));
+      }
+      return body.run(inner);
+    }
+  }
+
+  /** {@code macro name(…) … endmacro}. */
+  record Define(String name, Macro.Definition definition) implements Stmt {
+    @Override
+    public Flow run(Frame frame) {
+      frame.set(name, new Macro(definition, frame));
+      return Flow.NEXT;
+    }
+  }
+
+  /** {@code call(…) macro(…) … endcall}. */
+  record CallBlock(Expr.Call call, Macro.Definition caller) implements Stmt {
+    @Override
+    public Flow run(Frame frame) {
+      frame.render().write(call.eval(frame, new Macro(caller, frame)));
+      return Flow.NEXT;
+    }
+  }
+
+  /** {@code generation … endgeneration}: marks an answer for training; only its scope matters here. */
+  record Generation(Block body) implements Stmt {
+    @Override
+    public Flow run(Frame frame) {
+      body.run(new Frame(frame));
+      return Flow.NEXT;
+    }
+  }
+
+  /** {@code break} or {@code continue}. */
+  record Jump(Flow flow) implements Stmt {
+    @Override
+    public Flow run(Frame frame) {
+      return flow;
+    }
+  }
+
+  /** What a value is assigned to. */
+  sealed interface Target {
+    void assign(Frame frame, @Nullable Object value);
+
+    /** A variable. */
+    record Variable(String name) implements Target {
+      @Override
+      public void assign(Frame frame, @Nullable Object value) {
+        frame.set(name, value);
+      }
+    }
+
+    /** A namespace's attribute. */
+    record Member(String namespace, String name) implements Target {
+      @Override
+      public void assign(Frame frame, @Nullable Object value) {
+        if (!(frame.get(namespace) instanceof Namespace target)) {
+          throw new TemplateException.Evaluation("cannot assign attribute on non-namespace object");
+        }
+        target.set(name, value);
+      }
+    }
+
+    /** Several, one for each element of the value. */
+    record Unpack(List<Target> targets) implements Target {
+      @Override
+      public void assign(Frame frame, @Nullable Object value) {
+        Iterator<@Nullable Object> elements = Values.iterate(value);
+        for (int i = 0; i < targets.size(); i++) {
+          if (!elements.hasNext()) {
+            throw new TemplateException.Evaluation(
+                "not enough values to unpack (expected " + targets.size() + ", got " + i + ")");
+          }
+          targets.get(i).assign(frame, elements.next());
+        }
+        if (elements.hasNext()) {
+          throw new TemplateException.Evaluation("too many values to unpack (expected " + targets.size() + ")");
+        }
+      }
+    }
+  }
+}

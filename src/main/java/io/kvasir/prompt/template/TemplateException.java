@@ -1,0 +1,73 @@
+package io.kvasir.prompt.template;
+
+/** Why a template could not be parsed or rendered. Nothing else leaves this package for a bad template or request. */
+public abstract sealed class TemplateException extends RuntimeException {
+  private static final long serialVersionUID = 1L;
+
+  private final String reason;
+  private int line;
+
+  private TemplateException(String message, int line) {
+    super(message);
+    this.reason = message;
+    this.line = line;
+  }
+
+  /** The template's line, from 1; 0 where it is not known. */
+  public int line() {
+    return line;
+  }
+
+  @Override
+  public String getMessage() {
+    return line == 0 ? reason : reason + " (line " + line + " of the chat template)";
+  }
+
+  /** What went wrong, without the line. */
+  public String reason() {
+    return reason;
+  }
+
+  /** Notes the line of the innermost statement; an outer one does not overwrite it. */
+  void at(int statementLine) {
+    if (line == 0) {
+      line = statementLine;
+    }
+  }
+
+  /** The source is not a template: the model's files, or the one a request brought, are at fault. */
+  public static final class Syntax extends TemplateException {
+    private static final long serialVersionUID = 1L;
+
+    Syntax(String message, int line) {
+      super(message, line);
+    }
+  }
+
+  /** The template did with these variables what Python would refuse: a type error, an attribute of nothing. */
+  public static final class Evaluation extends TemplateException {
+    private static final long serialVersionUID = 1L;
+
+    Evaluation(String message) {
+      super(message, 0);
+    }
+  }
+
+  /** The template called {@code raise_exception}: the conversation is not one that this model takes. */
+  public static final class Raised extends TemplateException {
+    private static final long serialVersionUID = 1L;
+
+    Raised(String message) {
+      super(message, 0);
+    }
+  }
+
+  /** The rendering would exceed its {@link Limits}. */
+  public static final class Limit extends TemplateException {
+    private static final long serialVersionUID = 1L;
+
+    Limit(String message) {
+      super(message, 0);
+    }
+  }
+}

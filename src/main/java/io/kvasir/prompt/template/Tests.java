@@ -1,0 +1,99 @@
+package io.kvasir.prompt.template;
+
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** The tests: what may follow {@code is}. */
+final class Tests {
+  /** One test. */
+  @FunctionalInterface
+  interface Test {
+    boolean apply(Render render, @Nullable Object value, Arguments arguments);
+  }
+
+  @FunctionalInterface
+  private interface Plain {
+    boolean apply(@Nullable Object value);
+  }
+
+  private static final Map<String, Test> TESTS = new HashMap<>();
+
+  static {
+    plain("defined", v -> !(v instanceof Undefined));
+    plain("undefined", v -> v instanceof Undefined);
+    plain("none", v -> v == null);
+    plain("string", v -> Values.text(v) != null);
+    plain("mapping", v -> v instanceof Map);
+    plain("iterable", Values::isIterable);
+    plain("sequence", v -> v instanceof List || v instanceof Map || v instanceof Undefined || Values.text(v) != null);
+    plain("number", Numbers::is);
+    plain("integer", v -> v instanceof Number && Numbers.isInteger(v));
+    plain("float", v -> v instanceof Number && !Numbers.isInteger(v));
+    plain("boolean", v -> v instanceof Boolean);
+    plain("true", v -> v instanceof Boolean b && b);
+    plain("false", v -> v instanceof Boolean b && !b);
+    plain("callable", v -> v instanceof Callable || v instanceof Undefined);
+    plain("escaped", v -> v instanceof Markup);
+    plain("lower", v -> Text.isCase(Values.str(v), false));
+    plain("upper", v -> Text.isCase(Values.str(v), true));
+    plain("odd", v -> isDivisible(v, 2, 1));
+    plain("even", v -> isDivisible(v, 2, 0));
+    plain("filter", v -> Filters.find(Values.str(v)) != null);
+    plain("test", v -> find(Values.str(v)) != null);
+    TESTS.put("divisibleby", (r, v, a) -> isDivisible(v, a.bind("divisibleby", List.of("num")).get(0), 0));
+    TESTS.put("sameas", (r, v, a) -> isSame(v, a.bind("sameas", List.of("other")).get(0)));
+    TESTS.put("in", (r, v, a) -> Values.contains(r, a.bind("in", List.of("seq")).get(0), v));
+    operator("==", "eq", "equalto");
+    operator("!=", "ne");
+    operator("<", "lt", "lessthan");
+    operator("<=", "le");
+    operator(">", "gt", "greaterthan");
+    operator(">=", "ge");
+  }
+
+  private Tests() {}
+
+  private static void plain(String name, Plain test) {
+    TESTS.put(name, (render, value, arguments) -> {
+      arguments.bind(name, List.of());
+      return test.apply(value);
+    });
+  }
+
+  private static void operator(String operator, String... names) {
+    Test test = (render, value, arguments) ->
+        Operators.compare(render, operator, value, arguments.bind(operator, List.of("other")).get(0));
+    TESTS.put(operator, test);
+    for (String name : names) {
+      TESTS.put(name, test);
+    }
+  }
+
+  private static boolean isDivisible(@Nullable Object value, @Nullable Object by, long rest) {
+    if (!Numbers.is(value) || !Numbers.is(by)) {
+      throw value instanceof Undefined u ? u.refused() : Values.unsupported("%", value, by);
+    }
+    return Values.equal(Numbers.arithmetic("%", value, by), rest);
+  }
+
+  private static boolean isDivisible(@Nullable Object value, long by, long rest) {
+    return isDivisible(value, (Object) by, rest);
+  }
+
+  @SuppressWarnings("ReferenceEquality") // Identity is what the test asks for.
+  private static boolean isSame(@Nullable Object a, @Nullable Object b) {
+    return a == b
+        || (a != null && b != null && a.getClass() == b.getClass() && (a instanceof Boolean || a instanceof String
+            || a instanceof Number) && a.equals(b));
+  }
+
+  static @Nullable Test find(String name) {
+    return TESTS.get(name);
+  }
+
+  static TemplateException.Evaluation unknown(String name) {
+    return new TemplateException.Evaluation("there is no test named '" + name + "'");
+  }
+}

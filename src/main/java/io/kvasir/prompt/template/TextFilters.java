@@ -1,0 +1,159 @@
+package io.kvasir.prompt.template;
+
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/** The filters on texts. What is not a text is printed first; safe HTML stays so. */
+final class TextFilters {
+  private static final Pattern WORD_START = Pattern.compile("[-\\s({\\[<]+", Pattern.UNICODE_CHARACTER_CLASS);
+  private static final Pattern WORD = Pattern.compile("\\w+", Pattern.UNICODE_CHARACTER_CLASS);
+  private static final Pattern TAG = Pattern.compile("<!--.*?-->|<[^>]*>", Pattern.DOTALL);
+
+  @FunctionalInterface
+  private interface Body {
+    String apply(Render render, String text, Arguments arguments);
+  }
+
+  private TextFilters() {}
+
+  static void define() {
+    Filters.define("string", "", (r, v, a) -> v instanceof Markup ? v : r.produced(Values.str(v)));
+    Filters.define("safe", "", (r, v, a) -> v instanceof Markup ? v : new Markup(Values.str(v)));
+    Filters.define("escape", "", (r, v, a) ->
+        v instanceof Markup ? v : new Markup(r.produced(Markup.escape(Values.str(v)))));
+    Filters.alias("e", "escape");
+    Filters.define("forceescape", "", (r, v, a) -> new Markup(r.produced(Markup.escape(Values.str(v)))));
+    text("trim", "chars", (r, s, a) -> Text.strip(s, a.given(0) ? a.text(0) : null));
+    text("upper", "", (r, s, a) -> Text.upper(s));
+    text("lower", "", (r, s, a) -> Text.lower(s));
+    text("capitalize", "", (r, s, a) -> Text.capitalize(s));
+    text("title", "", (r, s, a) -> title(s));
+    text("center", "width", (r, s, a) -> {
+      long width = a.integer(0, 80);
+      r.produce(Math.max(0, width));
+      return Text.center(s, width, " ");
+    });
+    text("indent", "width first blank", TextFilters::indent);
+    text("truncate", "length killwords end leeway", TextFilters::truncate);
+    Filters.define("wordcount", "", (r, v, a) -> {
+      String s = Values.str(v);
+      r.work(s.length());
+      return WORD.matcher(s).results().count();
+    });
+    Filters.define("replace", "old new count", (r, v, a) -> StringMethods.replace(
+        r, Values.str(v), Values.str(a.get(0)), Values.str(a.get(1)), a.given(2) ? a.integer(2, -1) : -1));
+    Filters.define("striptags", "", (r, v, a) -> r.produced(stripTags(Values.str(v))));
+    Filters.define("urlencode", "", (r, v, a) -> r.produced(urlEncode(r, v)));
+    Filters.raw("format", (r, v, a) -> Operators.apply(r, "%", v instanceof Markup ? v : Values.str(v),
+        a.keywords().isEmpty() ? Tuple.of(a.positional()) : a.keywords()));
+  }
+
+  private static void text(String name, String parameters, Body body) {
+    Filters.define(name, parameters, (render, value, arguments) -> {
+      String text = Values.str(value);
+      render.work(text.length());
+      String result = render.produced(body.apply(render, text, arguments));
+      return value instanceof Markup ? new Markup(result) : result;
+    });
+  }
+
+  private static String title(String s) {
+    StringBuilder out = new StringBuilder(s.length());
+    Matcher gaps = WORD_START.matcher(s);
+    int from = 0;
+    while (gaps.find()) {
+      titleWord(out, s.substring(from, gaps.start()));
+      out.append(gaps.group());
+      from = gaps.end();
+    }
+    titleWord(out, s.substring(from));
+    return out.toString();
+  }
+
+  private static void titleWord(StringBuilder out, String word) {
+    if (!word.isEmpty()) {
+      int first = Character.charCount(word.codePointAt(0));
+      out.append(Text.upper(word.substring(0, first))).append(Text.lower(word.substring(first)));
+    }
+  }
+
+  private static String indent(Render render, String s, Arguments a) {
+    Object width = a.get(0, 4L);
+    String text = Values.text(width);
+    String unit = text != null ? text : " ".repeat(Math.clamp(Numbers.integer(width), 0, 10_000));
+    List<@Nullable Object> lines = Text.lines(s + "\n", false);
+    render.produce(s.length() + (long) unit.length() * lines.size());
+    StringBuilder out = new StringBuilder();
+    for (int i = 0; i < lines.size(); i++) {
+      String line = Values.str(lines.get(i));
+      if (i == 0 ? a.flag(1, false) : a.flag(2, false) || !line.isEmpty()) {
+        out.append(i == 0 ? "" : "\n").append(unit).append(line);
+      } else {
+        out.append(i == 0 ? "" : "\n").append(line);
+      }
+    }
+    return out.toString();
+  }
+
+  private static String truncate(Render render, String s, Arguments a) {
+    long length = a.integer(0, 255);
+    String end = a.text(2, "...");
+    long leeway = a.given(3) ? a.integer(3, 5) : 5;
+    long endLength = Text.length(end);
+    if (length < endLength || leeway < 0) {
+      throw new TemplateException.Evaluation("truncate expects a length of at least " + endLength);
+    }
+    if (Text.length(s) <= length + leeway) {
+      return s;
+    }
+    String cut = s.substring(0, Text.index(s, length - endLength));
+    if (!a.flag(1, false)) {
+      int space = cut.lastIndexOf(' ');
+      cut = space < 0 ? cut : cut.substring(0, space);
+    }
+    return cut + end;
+  }
+
+  private static String stripTags(String s) {
+    String[] words = TAG.matcher(s).replaceAll("").split("\\s+", -1);
+    List<String> kept = new ArrayList<>();
+    for (String word : words) {
+      if (!word.isEmpty()) {
+        kept.add(word);
+      }
+    }
+    return String.join(" ", kept).replace("&lt;", "<").replace("&gt;", ">").replace("&#34;", "\"")
+        .replace("&quot;", "\"").replace("&#39;", "'").replace("&amp;", "&");
+  }
+
+  private static String urlEncode(Render render, @Nullable Object value) {
+    if (!(value instanceof Map<?, ?> map)) {
+      return quote(Values.str(value), "/");
+    }
+    List<String> pairs = new ArrayList<>();
+    for (Map.Entry<?, ?> entry : map.entrySet()) {
+      render.step();
+      pairs.add((quote(Values.str(entry.getKey()), "") + "=" + quote(Values.str(entry.getValue()), ""))
+          .replace("%20", "+"));
+    }
+    return String.join("&", pairs);
+  }
+
+  private static String quote(String s, String safe) {
+    StringBuilder out = new StringBuilder();
+    for (byte b : s.getBytes(StandardCharsets.UTF_8)) {
+      char c = (char) (b & 0xff);
+      if (c < 0x80 && (Character.isLetterOrDigit(c) || "_.-~".indexOf(c) >= 0 || safe.indexOf(c) >= 0)) {
+        out.append(c);
+      } else {
+        out.append('%').append(String.format("%02X", (int) c));
+      }
+    }
+    return out.toString();
+  }
+}

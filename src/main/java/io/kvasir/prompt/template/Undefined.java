@@ -1,0 +1,42 @@
+package io.kvasir.prompt.template;
+
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a name or attribute that is not there evaluates to: prints as nothing, is false and empty, and refuses
+ * everything else with the reason it is undefined.
+ */
+final class Undefined {
+  private final Supplier<String> reason;
+
+  private Undefined(Supplier<String> reason) {
+    this.reason = reason;
+  }
+
+  static Undefined variable(String name) {
+    return new Undefined(() -> "'" + name + "' is undefined");
+  }
+
+  static Undefined member(@Nullable Object owner, @Nullable Object name) {
+    return new Undefined(() -> {
+      String type = owner == null ? "None" : "'" + Values.typeName(owner) + " object'";
+      return name instanceof String
+          ? type + " has no attribute '" + name + "'"
+          : type + " has no element " + Values.repr(name);
+    });
+  }
+
+  static Undefined because(String reason) {
+    return new Undefined(() -> reason);
+  }
+
+  TemplateException.Evaluation refused() {
+    return new TemplateException.Evaluation(reason.get());
+  }
+
+  @Override
+  public String toString() {
+    return "";
+  }
+}

@@ -1,0 +1,330 @@
+package io.kvasir.prompt.template;
+
+import java.math.BigDecimal;
+import java.math.BigInteger;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.NoSuchElementException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Python's view of plain Java values: null is None, integers and floats are {@link Number}s, texts are strings of
+ * code points, {@link List} and {@link Map} are list and dict.
+ */
+final class Values {
+  private Values() {}
+
+  /** A collection of unknown element type, to read from. */
+  static Collection<@Nullable Object> view(Collection<?> any) {
+    return Collections.unmodifiableCollection(any);
+  }
+
+  /** The string that a str or Markup is, else null. */
+  static @Nullable String text(@Nullable Object value) {
+    return value instanceof String s ? s : value instanceof Markup m ? m.text() : null;
+  }
+
+  static boolean truth(@Nullable Object value) {
+    return switch (value) {
+      case null -> false;
+      case Boolean b -> b;
+      case String s -> !s.isEmpty();
+      case Collection<?> c -> !c.isEmpty();
+      case Map<?, ?> m -> !m.isEmpty();
+      case Undefined u -> false;
+      case Number n -> Numbers.isInteger(n) ? Numbers.signum(n) != 0 : n.doubleValue() != 0;
+      case Markup m -> !m.text().isEmpty();
+      default -> true;
+    };
+  }
+
+  static String typeName(@Nullable Object value) {
+    return switch (value) {
+      case null -> "NoneType";
+      case Boolean b -> "bool";
+      case String s -> "str";
+      case Markup m -> "Markup";
+      case Tuple t -> "tuple";
+      case Range r -> "range";
+      case List<?> l -> "list";
+      case DictView v -> v.kind().typeName;
+      case Map<?, ?> m -> "dict";
+      case Number n -> Numbers.isInteger(n) ? "int" : "float";
+      case Generator g -> "generator";
+      default -> value.getClass().getSimpleName();
+    };
+  }
+
+  static TemplateException.Evaluation unsupported(String operator, @Nullable Object left, @Nullable Object right) {
+    return new TemplateException.Evaluation("unsupported operand type(s) for " + operator + ": '"
+        + typeName(left) + "' and '" + typeName(right) + "'");
+  }
+
+  /** Python's {@code str()}. */
+  static String str(@Nullable Object value) {
+    return switch (value) {
+      case null -> "None";
+      case String s -> s;
+      case Markup m -> m.text();
+      case Undefined u -> "";
+      default -> {
+        StringBuilder out = new StringBuilder();
+        Repr.append(out, value);
+        yield out.toString();
+      }
+    };
+  }
+
+  /** Python's {@code repr()}. */
+  static String repr(@Nullable Object value) {
+    StringBuilder out = new StringBuilder();
+    Repr.append(out, value);
+    return out.toString();
+  }
+
+  /** Python's {@code ==}. */
+  @SuppressWarnings("ReferenceEquality") // What is the same is equal, but for a NaN.
+  static boolean equal(@Nullable Object a, @Nullable Object b) {
+    if (a == b) {
+      return !(a instanceof Double d && d.isNaN());
+    }
+    return switch (a) {
+      case null -> false;
+      case String s -> s.equals(text(b));
+      case Markup m -> m.text().equals(text(b));
+      case Boolean x -> Numbers.is(b) && Numbers.compare(a, b) == 0;
+      case Number x -> Numbers.is(b) && !isNan(a) && !isNan(b) && Numbers.compare(a, b) == 0;
+      case Undefined u -> b instanceof Undefined;
+      case List<?> list -> b instanceof List<?> other && sameKind(list, other) && equalElements(list, other);
+      case Map<?, ?> map -> b instanceof Map<?, ?> other && equalEntries(map, other);
+      default -> a.equals(b);
+    };
+  }
+
+  private static boolean isNan(@Nullable Object value) {
+    return value instanceof Number n && !Numbers.isInteger(n) && Double.isNaN(n.doubleValue());
+  }
+
+  private static boolean sameKind(List<?> a, List<?> b) {
+    return (a instanceof Tuple) == (b instanceof Tuple) && (a instanceof Range) == (b instanceof Range);
+  }
+
+  private static boolean equalElements(List<?> a, List<?> b) {
+    if (a.size() != b.size()) {
+      return false;
+    }
+    for (int i = 0; i < a.size(); i++) {
+      if (!equal(a.get(i), b.get(i))) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private static boolean equalEntries(Map<?, ?> a, Map<?, ?> b) {
+    if (a.size() != b.size()) {
+      return false;
+    }
+    for (Map.Entry<?, ?> entry : a.entrySet()) {
+      if (!b.containsKey(entry.getKey()) || !equal(entry.getValue(), b.get(entry.getKey()))) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** Python's order; {@code operator} names the comparison when the two have none. */
+  static int compare(String operator, @Nullable Object a, @Nullable Object b) {
+    if (Numbers.is(a) && Numbers.is(b)) {
+      return Numbers.compare(a, b);
+    }
+    String left = text(a);
+    String right = text(b);
+    if (left != null && right != null) {
+      return Text.compare(left, right);
+    }
+    if (a instanceof List<?> x && b instanceof List<?> y && sameKind(x, y) && !(a instanceof Range)) {
+      for (int i = 0; i < Math.min(x.size(), y.size()); i++) {
+        if (!equal(x.get(i), y.get(i))) {
+          return compare(operator, x.get(i), y.get(i));
+        }
+      }
+      return Integer.compare(x.size(), y.size());
+    }
+    if (a instanceof Undefined u) {
+      throw u.refused();
+    }
+    if (b instanceof Undefined u) {
+      throw u.refused();
+    }
+    throw new TemplateException.Evaluation("'" + operator + "' not supported between instances of '"
+        + typeName(a) + "' and '" + typeName(b) + "'");
+  }
+
+  /** Python's {@code needle in haystack}. */
+  static boolean contains(Render render, @Nullable Object haystack, @Nullable Object needle) {
+    String text = text(haystack);
+    if (text != null) {
+      String part = text(needle);
+      if (part == null) {
+        throw needle instanceof Undefined u ? u.refused() : new TemplateException.Evaluation(
+            "'in <string>' requires string as left operand, not " + typeName(needle));
+      }
+      render.work(text.length());
+      return text.contains(part);
+    }
+    if (haystack instanceof Map<?, ?> map) {
+      return map.containsKey(key(needle));
+    }
+    if (haystack instanceof Number || haystack instanceof Boolean || haystack == null) {
+      throw new TemplateException.Evaluation("argument of type '" + typeName(haystack) + "' is not iterable");
+    }
+    Iterator<@Nullable Object> elements = iterate(haystack);
+    while (elements.hasNext()) {
+      render.step();
+      if (equal(elements.next(), needle)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** A value as a dict's key: equal in Python means equal here. */
+  static @Nullable Object key(@Nullable Object value) {
+    return switch (value) {
+      case null -> null;
+      case Markup m -> m.text();
+      case Tuple t -> t;
+      case BigInteger n -> n;
+      case BigDecimal n -> n.doubleValue();
+      case Number n when Numbers.isInteger(n) -> (Object) n.longValue();
+      case Number n when n.doubleValue() == (long) n.doubleValue() -> (Object) (long) n.doubleValue();
+      case List<?> l -> throw unhashable(l);
+      case Map<?, ?> m -> throw unhashable(m);
+      default -> value;
+    };
+  }
+
+  private static TemplateException.Evaluation unhashable(Object value) {
+    return new TemplateException.Evaluation("unhashable type: '" + typeName(value) + "'");
+  }
+
+  /** Python's {@code len()}, or -1 where it has none. */
+  static int sizeOrNone(@Nullable Object value) {
+    return switch (value) {
+      case null -> -1;
+      case String s -> Text.length(s);
+      case Markup m -> Text.length(m.text());
+      case Collection<?> c -> c.size();
+      case Map<?, ?> m -> m.size();
+      case Undefined u -> 0;
+      default -> -1;
+    };
+  }
+
+  static int size(@Nullable Object value) {
+    int size = sizeOrNone(value);
+    if (size < 0) {
+      throw new TemplateException.Evaluation("object of type '" + typeName(value) + "' has no len()");
+    }
+    return size;
+  }
+
+  static boolean isIterable(@Nullable Object value) {
+    return sizeOrNone(value) >= 0 || value instanceof Generator;
+  }
+
+  /** Python's {@code iter()}; a generator goes on where it was left. */
+  static Iterator<@Nullable Object> iterate(@Nullable Object value) {
+    return switch (value) {
+      case null -> throw notIterable(null);
+      case String s -> Text.characters(s);
+      case Markup m -> Text.characters(m.text());
+      case Collection<?> c -> view(c).iterator();
+      case Map<?, ?> m -> view(m.keySet()).iterator();
+      case Generator g -> g.rest();
+      case Undefined u -> Collections.emptyIterator();
+      default -> throw notIterable(value);
+    };
+  }
+
+  private static TemplateException.Evaluation notIterable(@Nullable Object value) {
+    return new TemplateException.Evaluation("'" + typeName(value) + "' object is not iterable");
+  }
+
+  /** Python's {@code list()}: always a new list. */
+  static List<@Nullable Object> list(Render render, @Nullable Object value) {
+    List<@Nullable Object> list = new ArrayList<>(Math.max(0, sizeOrNone(value)));
+    Iterator<@Nullable Object> elements = iterate(value);
+    while (elements.hasNext()) {
+      render.element();
+      list.add(elements.next());
+    }
+    return list;
+  }
+
+  /** What {@code value[index]} is; undefined where there is no such element. */
+  static @Nullable Object item(@Nullable Object value, @Nullable Object index) {
+    if (value instanceof Map<?, ?> map) {
+      if (index instanceof Map || (index instanceof List && !(index instanceof Tuple))) {
+        return Undefined.member(map, index);
+      }
+      Object key = key(index);
+      Object found = map.get(key);
+      if (found != null || map.containsKey(key)) {
+        return found;
+      }
+    } else if (value instanceof Undefined u) {
+      throw u.refused();
+    } else if (index instanceof Boolean || (index instanceof Number n && Numbers.isInteger(n))) {
+      long i = Numbers.integer(index);
+      if (value instanceof List<?> list) {
+        long at = i < 0 ? i + list.size() : i;
+        return at >= 0 && at < list.size() ? list.get((int) at) : Undefined.member(list, i);
+      }
+      String text = text(value);
+      if (text != null) {
+        String character = Text.at(text, i);
+        return character == null ? Undefined.member(text, i) : character;
+      }
+    }
+    String name = text(index);
+    if (name != null) {
+      return Attributes.own(value, name);
+    }
+    return Undefined.member(value, index);
+  }
+
+  /** Reads {@code source} lazily through {@code next}, which returns {@link #SKIP} to leave an element out. */
+  @SuppressWarnings("ReferenceEquality") // SKIP is told from every element by identity.
+  static Generator generate(Iterator<@Nullable Object> source, java.util.function.Function<Object, Object> next) {
+    return new Generator(new Iterator<>() {
+      private @Nullable Object ready = SKIP;
+
+      @Override
+      public boolean hasNext() {
+        while (ready == SKIP && source.hasNext()) {
+          ready = next.apply(source.next());
+        }
+        return ready != SKIP;
+      }
+
+      @Override
+      public @Nullable Object next() {
+        if (!hasNext()) {
+          throw new NoSuchElementException();
+        }
+        Object element = ready;
+        ready = SKIP;
+        return element;
+      }
+    });
+  }
+
+  /** Not an element: see {@link #generate}. */
+  static final Object SKIP = new Object();
+}
