@@ -7,11 +7,13 @@ import java.util.Arrays;
  * {@code v1/core/block_pool.py}, {@code kv_cache_manager.py}).
  *
  * <p>A block is held (references &gt; 0) or free. A free block may still be <em>cached</em>: its content
- * stands under its key until the block is handed out again. Free blocks form one queue: new ones are
- * taken from the front, a finished sequence's are put at the back, last block first, so that what goes
- * first is the tail of what was used longest ago and a prefix outlives what follows it. Only full
- * blocks are cached. Equal blocks computed by two sequences at once are two copies under one key, stored
- * and evicted one by one, as in vLLM. At least one token of a sequence is always left to compute.
+ * stands under its key until the block is handed out again. Free blocks form one queue, taken from the
+ * front. Cached blocks of a finished sequence go to the back, last block first, so that what goes first is
+ * the tail of what was used longest ago and a prefix outlives what follows it; blocks without cached
+ * content go to the front, so that they are used up before anything is forgotten (as recorded from vLLM
+ * 0.32). Only full blocks are cached. Equal blocks computed by two sequences at once are two copies under
+ * one key, stored and evicted one by one, as in vLLM. At least one token of a sequence is always left to
+ * compute.
  *
  * <p>Everything is an array indexed by block: the free queue is an intrusive list (no allocation, any
  * block can leave its middle), the key table a chained hash whose links are the blocks themselves.
@@ -178,12 +180,14 @@ public final class PagedCache {
     }
   }
 
+  /** What is cached leaves last; what is not leaves next. */
   private void enqueue(int block) {
-    int last = before[capacity];
-    after[last] = block;
-    before[block] = last;
-    after[block] = capacity;
-    before[capacity] = block;
+    int previous = cached[block] ? before[capacity] : capacity;
+    int next = after[previous];
+    before[block] = previous;
+    after[block] = next;
+    after[previous] = block;
+    before[next] = block;
     free++;
   }
 

@@ -4,6 +4,7 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -36,6 +37,7 @@ public final class EventPublisher implements AutoCloseable {
   private final byte[] topic;
   private final boolean topicInReplay;
   private final int kept;
+  private final AtomicBoolean closed = new AtomicBoolean();
   private final Deque<Batch> history = new ArrayDeque<>();
 
   private record Batch(long sequence, byte[] payload) {}
@@ -123,6 +125,9 @@ public final class EventPublisher implements AutoCloseable {
   /** Closes the sockets at once, as a dying process would: what has not been sent is lost. */
   @Override
   public void close() {
+    if (!closed.compareAndSet(false, true)) {
+      return;
+    }
     feed.send(EMPTY);
     try {
       thread.join();

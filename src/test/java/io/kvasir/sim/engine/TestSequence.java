@@ -1,33 +1,36 @@
 package io.kvasir.sim.engine;
 
 import java.util.Arrays;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
-/** A sequence whose token at position p of prompt {@code id} is known, and that samples {@code answer} tokens. */
+/** A sequence whose prompt and answer are known beforehand. */
 final class TestSequence extends Sequence {
   private final int[] tokens;
   private final int answer;
   private final int blockSize;
+  private final @Nullable String salt;
   private int sampled;
 
+  /** A sequence with an answer that depends on its prompt. */
   TestSequence(int[] prompt, int answer, int blockSize) {
-    super(prompt.length);
-    this.tokens = Arrays.copyOf(prompt, prompt.length + answer);
-    this.answer = answer;
-    this.blockSize = blockSize;
-    for (int i = 0; i < answer; i++) {
-      tokens[prompt.length + i] = Arrays.hashCode(prompt) + i;
-    }
+    this(prompt, new int[answer], blockSize, null);
+    Arrays.setAll(tokens, i -> i < prompt.length ? prompt[i] : Arrays.hashCode(prompt) + i);
   }
 
   /** A sequence whose answer is given. */
-  TestSequence(int[] prompt, int[] answer, int blockSize) {
-    this(prompt, answer.length, blockSize);
+  TestSequence(int[] prompt, int[] answer, int blockSize, @Nullable String salt) {
+    super(prompt.length);
+    this.tokens = Arrays.copyOf(prompt, prompt.length + answer.length);
+    this.answer = answer.length;
+    this.blockSize = blockSize;
+    this.salt = salt;
     System.arraycopy(answer, 0, tokens, prompt.length, answer.length);
   }
 
   @Override
   protected long key(int block) {
-    long key = 17;
+    long key = Objects.hashCode(salt);
     for (int i = 0; i < (block + 1) * blockSize; i++) {
       key = (key ^ tokens[i]) * 0x9E3779B97F4A7C15L;
       key ^= key >>> 29;
@@ -48,7 +51,12 @@ final class TestSequence extends Sequence {
     return sampled;
   }
 
-  int[] tokens(int from, int to) {
-    return Arrays.copyOfRange(tokens, from, to);
+  /** The first {@code count} tokens of prompt and answer. */
+  int[] tokens(int count) {
+    return Arrays.copyOf(tokens, count);
+  }
+
+  @Nullable String salt() {
+    return salt;
   }
 }

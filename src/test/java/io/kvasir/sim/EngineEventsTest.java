@@ -1,0 +1,351 @@
+package io.kvasir.sim;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.sim.publisher.EventFormat;
+import io.kvasir.sim.publisher.EventFormat.Encoding;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.msgpack.core.MessagePack;
+import org.zeromq.SocketType;
+import org.zeromq.ZContext;
+import org.zeromq.ZMQ;
+
+/** What a subscriber on the other end of a real socket hears of an engine's cache. */
+final class EngineEventsTest extends EngineTest {
+  private static final String TEXT = "Once there was a king who counted every tree in his land. ".repeat(30);
+
+  private final ZContext context = new ZContext();
+
+  @AfterEach
+  void disconnect() {
+    context.close();
+  }
+
+  /** One message: topic, sequence number and decoded payload. */
+  private record Message(String topic, long sequence, JsonNode batch) {}
+
+  @Test
+  void answer_inAColdCache_isToldBlockByBlock() throws Exception {
+    SimEngine engine = start(settings());
+    ObjectNode request = text().put("max_tokens", 64).put("ignore_eos", true).put("return_token_ids", true);
+
+    JsonNode answer = ask(engine, "/v1/completions", request.toString());
+    int computed = answer.at("/usage/total_tokens").asInt() - 1;
+
+    List<Integer> told = new ArrayList<>();
+    @Nullable String parent = null;
+    long sequence = 0;
+    for (Message message : replay(engine, 0, 0, true)) {
+      assertThat(message.topic).isEmpty();
+      assertThat(message.sequence).isEqualTo(sequence++);
+      assertThat(message.batch.get(2).asInt()).isZero();
+      for (JsonNode event : message.batch.get(1)) {
+        assertThat(event.path("type").asText()).isEqualTo("BlockStored");
+        assertThat(event.path("block_size").asInt()).isEqualTo(16);
+        assertThat(event.path("medium").asText()).isEqualTo("GPU");
+        assertThat(event.path("parent_block_hash").isNull() ? null : event.path("parent_block_hash").asText())
+            .isEqualTo(parent);
+        event.path("token_ids").forEach(token -> told.add(token.asInt()));
+        JsonNode hashes = event.path("block_hashes");
+        parent = hashes.get(hashes.size() - 1).asText();
+      }
+    }
+    List<Integer> expected = new ArrayList<>();
+    answer.at("/choices/0/prompt_token_ids").forEach(token -> expected.add(token.asInt()));
+    answer.at("/choices/0/token_ids").forEach(token -> expected.add(token.asInt()));
+    assertThat(told).isEqualTo(expected.subList(0, computed / 16 * 16));
+  }
+
+  @Test
+  void subscriber_hearsEveryBatchInOrder() throws Exception {
+    SimEngine engine = start(settings());
+    ZMQ.Socket subscriber = context.createSocket(SocketType.SUB);
+    subscriber.setReceiveTimeOut(100);
+    subscriber.subscribe("");
+    subscriber.connect(Objects.requireNonNull(engine.eventsEndpoint()));
+
+    Message first = firstHeard(subscriber, engine);
+    subscriber.setReceiveTimeOut(10_000);
+    List<Message> heard = new ArrayList<>(List.of(first));
+    ask(engine, "/v1/completions", text("The last. ").put("max_tokens", 64).put("ignore_eos", true).toString());
+    List<Message> sent = replay(engine, 0, first.sequence, true);
+    while (heard.size() < sent.size()) {
+      heard.add(Objects.requireNonNull(poll(subscriber), "a batch is missing"));
+    }
+
+    assertThat(heard).isEqualTo(sent);
+    assertThat(sent.size()).isGreaterThan(4);
+  }
+
+  @Test
+  void warmAnswer_tellsOnlyWhatIsNew() throws Exception {
+    SimEngine engine = start(settings());
+    ask(engine, "/v1/completions", text().put("max_tokens", 1).toString());
+    JsonNode warm = ask(engine, "/v1/completions", text().put("max_tokens", 1).toString());
+    int prompt = warm.at("/usage/prompt_tokens").asInt();
+    int cached = warm.at("/usage/prompt_tokens_details/cached_tokens").asInt();
+
+    assertThat(cached).isEqualTo((prompt - 1) / 16 * 16);
+    List<Message> replay = replay(engine, 0, 0, true);
+    assertThat(replay).hasSize(1 + (prompt % 16 == 0 ? 1 : 0));
+    assertThat(replay.getFirst().batch.get(1).get(0).path("block_hashes")).hasSize(prompt / 16);
+  }
+
+  @Test
+  void eviction_isToldBeforeWhatTookItsPlace() throws Exception {
+    SimEngine engine = start(settings().capacityBlocks(40).maxModelLen(512));
+    Map<String, Integer> held = new HashMap<>();
+    for (int i = 0; i < 6; i++) {
+      ObjectNode request = JSON.createObjectNode().put("prompt", "Story " + i + ". " + TEXT.substring(0, 600));
+      assertThat(post(engine, "/v1/completions", request.toString()).statusCode()).isEqualTo(200);
+    }
+
+    int removed = 0;
+    for (Message message : replay(engine, 0, 0, true)) {
+      for (JsonNode event : message.batch.get(1)) {
+        int change = event.path("type").asText().equals("BlockStored") ? 1 : -1;
+        for (JsonNode hash : event.path("block_hashes")) {
+          held.merge(hash.asText(), change, Integer::sum);
+          assertThat(held.get(hash.asText())).isNotNegative();
+          removed -= Math.min(0, change);
+        }
+        assertThat(held.values().stream().mapToInt(Integer::intValue).sum()).isLessThanOrEqualTo(40);
+      }
+    }
+    assertThat(removed).isPositive();
+  }
+
+  @Test
+  void clear_isToldWithTheNextStep() throws Exception {
+    SimEngine engine = start(settings());
+    ask(engine, "/v1/completions", text().put("max_tokens", 1).toString());
+    int before = replay(engine, 0, 0, true).size();
+
+    assertThat(ask(engine, "/reset_prefix_cache", "{}").path("success").asBoolean()).isTrue();
+    assertThat(replay(engine, 0, 0, true)).hasSize(before);
+    JsonNode cold = ask(engine, "/v1/completions", text().put("max_tokens", 1).toString());
+
+    assertThat(cold.at("/usage/prompt_tokens_details/cached_tokens").asInt()).isZero();
+    JsonNode events = replay(engine, 0, before, true).getFirst().batch.get(1);
+    assertThat(events.get(0).path("type").asText()).isEqualTo("AllBlocksCleared");
+    assertThat(events.get(1).path("type").asText()).isEqualTo("BlockStored");
+  }
+
+  @Test
+  void replay_fromTheMiddle_tellsTheRestInBothFramings() throws Exception {
+    EventSettings events = EventSettings.DEFAULT.onLoopback();
+    SimEngine with = start(settings());
+    SimEngine without =
+        start(settings().events(
+            new EventSettings(true, "127.0.0.1", 0, null, true, 0, "kv", false, 100, events.format())));
+    for (SimEngine engine : List.of(with, without)) {
+      ask(engine, "/v1/completions", text().put("max_tokens", 64).put("ignore_eos", true).toString());
+      boolean topic = engine.settings().events().topicInReplay();
+
+      List<Message> all = replay(engine, 0, 0, topic);
+      List<Message> rest = replay(engine, 0, 2, topic);
+
+      assertThat(all.size()).isGreaterThan(3);
+      assertThat(rest).isEqualTo(all.subList(2, all.size()));
+      assertThat(rest.getFirst().sequence).isEqualTo(2);
+    }
+  }
+
+  @Test
+  void replay_beyondTheBuffer_startsWhereItBegins() throws Exception {
+    EventFormat format = EventFormat.VLLM;
+    SimEngine engine =
+        start(settings().events(new EventSettings(true, "127.0.0.1", 0, null, true, 0, "", true, 2, format)));
+    ask(engine, "/v1/completions", text().put("max_tokens", 64).put("ignore_eos", true).toString());
+
+    List<Message> kept = replay(engine, 0, 0, true);
+
+    assertThat(kept).hasSize(2);
+    assertThat(kept.getFirst().sequence).isPositive();
+  }
+
+  @Test
+  void ranks_haveNeighbouringPortsAndStreamsOfTheirOwn() throws Exception {
+    SimEngine engine = start(settings().ranks(2));
+
+    ask(engine, "/v1/completions", text().put("max_tokens", 1).toString(), "X-data-parallel-rank", "1");
+    assertThat(replay(engine, 0, 0, true)).isEmpty();
+    Message first = replay(engine, 1, 0, true).getFirst();
+    ask(engine, "/v1/completions", text().put("max_tokens", 1).toString(), "X-data-parallel-rank", "0");
+    Message second = replay(engine, 0, 0, true).getFirst();
+
+    assertThat(first.batch.get(2).asInt()).isEqualTo(1);
+    assertThat(second.batch.get(2).asInt()).isZero();
+    assertThat(first.sequence).isZero();
+    assertThat(second.sequence).isZero();
+    assertThat(port(engine.eventsEndpoint(1))).isEqualTo(port(engine.eventsEndpoint(0)) + 1);
+    assertThat(port(engine.replayEndpoint(1))).isEqualTo(port(engine.replayEndpoint(0)) + 1);
+  }
+
+  @Test
+  void restart_onTheSamePorts_startsFromNothing() throws Exception {
+    SimEngine engine = start(settings());
+    ask(engine, "/v1/completions", text().put("max_tokens", 40).toString());
+    SimSettings same =
+        settings()
+            .port(engine.url().getPort())
+            .events(new EventSettings(
+                true, "127.0.0.1", port(engine.eventsEndpoint()), null, true, port(engine.replayEndpoint()), "", true,
+                100, EventFormat.VLLM))
+            .build();
+    engine.close();
+
+    try (SimEngine again = SimEngine.start(same)) {
+      JsonNode answer = ask(again, "/v1/completions", text().put("max_tokens", 1).toString());
+
+      assertThat(answer.at("/usage/prompt_tokens_details/cached_tokens").asInt()).isZero();
+      assertThat(replay(again, 0, 0, true).getFirst().sequence).isZero();
+    }
+  }
+
+  @Test
+  void connectingPublisher_reachesABoundSubscriber() throws Exception {
+    ZMQ.Socket subscriber = context.createSocket(SocketType.SUB);
+    subscriber.subscribe("kv@");
+    int port = subscriber.bindToRandomPort("tcp://127.0.0.1");
+    SimEngine engine =
+        start(settings().events(new EventSettings(
+            true, "127.0.0.1", 0, "tcp://127.0.0.1:" + port, false, 0, "kv@pod-1@kvasir-demo", true, 100,
+            new EventFormat(Encoding.VLLM_ARRAY, false, true))));
+
+    subscriber.setReceiveTimeOut(100);
+    Message heard = firstHeard(subscriber, engine);
+
+    assertThat(engine.eventsEndpoint()).isNull();
+    assertThat(heard.topic).isEqualTo("kv@pod-1@kvasir-demo");
+    assertThat(heard.batch.get(1).get(0).get(0).asText()).isEqualTo("BlockStored");
+    assertThat(heard.batch.get(1).get(0).get(2).asInt(-1)).isZero();
+  }
+
+  @Test
+  void sglang_tellsAnEmptyCacheFirst() throws Exception {
+    EventSettings events =
+        EventSettings.DEFAULT.onLoopback().withFormat(new EventFormat(Encoding.SGLANG, false, false));
+    SimEngine engine = start(settings().events(events));
+    ask(engine, "/v1/completions", text().put("max_tokens", 1).put("cache_salt", "tenant-a").toString());
+
+    List<Message> all = replay(engine, 0, 0, true);
+
+    assertThat(all.getFirst().batch.at("/1/0/0").asText()).isEqualTo("AllBlocksCleared");
+    assertThat(all.get(1).batch.at("/1/0/0").asText()).isEqualTo("BlockStored");
+    assertThat(all.get(1).batch.at("/1/0/7/cache_salt").asText()).isEqualTo("tenant-a");
+  }
+
+  @Test
+  void byteKeys_areTheSameInStoreAndParent() throws Exception {
+    EventSettings events =
+        EventSettings.DEFAULT.onLoopback().withFormat(new EventFormat(Encoding.VLLM_MAP, true, false));
+    SimEngine engine = start(settings().events(events));
+    ask(engine, "/v1/completions", text().put("max_tokens", 40).put("ignore_eos", true).toString());
+
+    List<Message> all = replay(engine, 0, 0, true);
+
+    JsonNode first = all.get(0).batch.at("/1/0/block_hashes");
+    assertThat(all.get(1).batch.at("/1/0/parent_block_hash").asText())
+        .isEqualTo(first.get(first.size() - 1).asText());
+  }
+
+  @Test
+  void events_off_openNoPorts() throws Exception {
+    SimEngine engine = start(settings().events(EventSettings.OFF));
+
+    JsonNode answer = ask(engine, "/v1/completions", text().put("max_tokens", 1).toString());
+
+    assertThat(answer.at("/usage/completion_tokens").asInt()).isEqualTo(1);
+    assertThat(engine.eventsEndpoint()).isNull();
+    assertThat(engine.replayEndpoint()).isNull();
+  }
+
+  /** A subscription may arrive after the first events: asks until one is heard. */
+  private static Message firstHeard(ZMQ.Socket subscriber, SimEngine engine) throws Exception {
+    for (int i = 0; i < 100; i++) {
+      ask(engine, "/v1/completions", text("Chapter " + i + ". ").put("max_tokens", 1).toString());
+      Message message = poll(subscriber);
+      if (message != null) {
+        return message;
+      }
+    }
+    throw new AssertionError("nothing was heard");
+  }
+
+  /** All batches from a sequence number on, by the protocol of a DEALER. */
+  private List<Message> replay(SimEngine engine, int rank, long from, boolean withTopic) throws IOException {
+    ZMQ.Socket dealer = context.createSocket(SocketType.DEALER);
+    dealer.setReceiveTimeOut(10_000);
+    dealer.setRcvHWM(0);
+    dealer.connect(Objects.requireNonNull(engine.replayEndpoint(rank)));
+    dealer.sendMore(new byte[0]);
+    dealer.send(ByteBuffer.allocate(8).putLong(from).array());
+    List<Message> messages = new ArrayList<>();
+    while (true) {
+      List<byte[]> frames = frames(dealer);
+      assertThat(frames).hasSize(withTopic ? 4 : 3);
+      assertThat(frames.getFirst()).isEmpty();
+      byte[] sequence = frames.get(frames.size() - 2);
+      if (HexFormat.of().formatHex(sequence).equals("ffffffffffffffff")) {
+        assertThat(frames.getLast()).isEmpty();
+        dealer.close();
+        return messages;
+      }
+      String topic = withTopic ? new String(frames.get(1), StandardCharsets.UTF_8) : "";
+      messages.add(new Message(topic, ByteBuffer.wrap(sequence).getLong(), decoded(frames.getLast())));
+    }
+  }
+
+  private static @Nullable Message poll(ZMQ.Socket subscriber) throws IOException {
+    List<byte[]> frames = frames(subscriber);
+    if (frames.isEmpty()) {
+      return null;
+    }
+    assertThat(frames).hasSize(3);
+    return new Message(
+        new String(frames.get(0), StandardCharsets.UTF_8),
+        ByteBuffer.wrap(frames.get(1)).getLong(),
+        decoded(frames.get(2)));
+  }
+
+  private static List<byte[]> frames(ZMQ.Socket socket) {
+    List<byte[]> frames = new ArrayList<>();
+    byte[] frame = socket.recv();
+    while (frame != null) {
+      frames.add(frame);
+      frame = socket.hasReceiveMore() ? socket.recv() : null;
+    }
+    return frames;
+  }
+
+  private static JsonNode decoded(byte[] payload) throws IOException {
+    return JSON.readTree(MessagePack.newDefaultUnpacker(payload).unpackValue().toJson());
+  }
+
+  private static int port(@Nullable String endpoint) {
+    String known = Objects.requireNonNull(endpoint);
+    return Integer.parseInt(known.substring(known.lastIndexOf(':') + 1));
+  }
+
+  private static ObjectNode text() {
+    return text("");
+  }
+
+  private static ObjectNode text(String before) {
+    return JSON.createObjectNode().put("model", "kvasir-demo").put("prompt", before + TEXT);
+  }
+}

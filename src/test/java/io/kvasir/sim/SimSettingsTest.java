@@ -1,0 +1,85 @@
+package io.kvasir.sim;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.kvasir.routing.Role;
+import io.kvasir.sim.publisher.EventFormat;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+final class SimSettingsTest {
+  @Test
+  void validate_ofDefaults_findsNothing() {
+    SimSettings settings = SimSettings.builder().build();
+
+    assertThat(settings.validate()).isEmpty();
+    assertThat(settings.blocks()).isEqualTo(434_527 / 16);
+    assertThat(settings.modelLen()).isEqualTo(131_072);
+  }
+
+  @Test
+  void validate_ofManyFaults_namesEachByItsFlag() {
+    SimSettings settings =
+        SimSettings.builder()
+            .port(70_000)
+            .model(" ")
+            .modelDirectory(Path.of("nowhere"))
+            .blockSize(0)
+            .capacityBlocks(-1)
+            .maxBatchedTokens(0)
+            .maxSequences(0)
+            .engine("h900")
+            .speed(Double.NaN)
+            .ranks(65)
+            .role(Role.ENCODE)
+            .healthDelay(Duration.ofSeconds(-1))
+            .keepAlive(Duration.ZERO)
+            .build();
+
+    assertThat(settings.validate().stream().map(fault -> fault.substring(0, fault.indexOf(':'))))
+        .contains("port", "model", "model-dir", "block-size", "capacity", "max-batched-tokens", "max-sequences",
+            "engine", "speed", "ranks", "role", "health-delay", "keep-alive");
+  }
+
+  @Test
+  void validate_ofContextLargerThanTheCache_namesBoth() {
+    SimSettings settings = SimSettings.builder().capacityBlocks(10).maxModelLen(161).build();
+
+    assertThat(settings.validate()).singleElement().asString().contains("161").contains("10 blocks of 16");
+  }
+
+  @Test
+  void validate_ofPortsThatRanksWouldShare_saysSo() {
+    SimSettings settings = SimSettings.builder().ranks(2).events(events(5557, null, 5558)).build();
+
+    assertThat(settings.validate()).singleElement().asString().startsWith("replay-port:");
+    assertThat(SimSettings.builder().ranks(2).events(events(5557, null, 5559)).build().validate()).isEmpty();
+  }
+
+  @Test
+  void validate_ofAddressToConnectTo_wantsHostAndPort() {
+    SimSettings settings = SimSettings.builder().events(events(0, "router", 5657)).build();
+
+    assertThat(settings.validate()).singleElement().asString().contains("tcp://host:port");
+  }
+
+  @Test
+  void fault_parsed_isShareOrCount() {
+    assertThat(Fault.parse("503=0.05")).isEqualTo(new Fault(Fault.Kind.STATUS_503, 0.05, 0));
+    assertThat(Fault.parse("hang=2x")).isEqualTo(new Fault(Fault.Kind.HANG, 0, 2));
+    for (String wrong : List.of("502=1x", "hang", "hang=", "hang=2", "hang=-1x", "hang=many")) {
+      assertThatThrownBy(() -> Fault.parse(wrong))
+          .as(wrong)
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("'" + wrong + "'");
+    }
+  }
+
+  private static EventSettings events(int port, @Nullable String connect, int replayPort) {
+    return new EventSettings(true, "*", port, connect, true, replayPort, "", true, 10, EventFormat.VLLM);
+  }
+}
