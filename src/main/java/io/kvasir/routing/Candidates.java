@@ -66,15 +66,17 @@ public final class Candidates {
 
   /** The first slot still in at or after {@code from}, -1 if there is none: the loop of every stage. */
   public int next(int from) {
-    for (int word = from >>> 6; word < live.length; word++) {
-      long bits = live[word];
-      if (word == from >>> 6) {
-        bits &= -1L << from;
-      }
-      if (bits != 0) {
-        return (word << 6) + Long.numberOfTrailingZeros(bits);
-      }
+    int word = from >>> 6;
+    if (word >= live.length) {
+      return -1;
     }
-    return -1;
+    long bits = live[word] & (-1L << from);
+    while (bits == 0) {
+      if (++word == live.length) {
+        return -1;
+      }
+      bits = live[word];
+    }
+    return (word << 6) + Long.numberOfTrailingZeros(bits);
   }
 }

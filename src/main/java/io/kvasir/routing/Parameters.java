@@ -3,6 +3,7 @@ package io.kvasir.routing;
 import com.typesafe.config.ConfigObject;
 import com.typesafe.config.ConfigValue;
 import com.typesafe.config.ConfigValueType;
+import java.math.BigDecimal;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
@@ -108,7 +109,7 @@ public final class Parameters {
   }
 
   private static String number(double bound) {
-    return bound == Math.rint(bound) && Math.abs(bound) < 1e15 ? Long.toString((long) bound) : Double.toString(bound);
+    return new BigDecimal(Double.toString(bound)).stripTrailingZeros().toPlainString();
   }
 
   private static String written(Enum<?> constant) {

@@ -1,7 +1,7 @@
 package io.kvasir.routing;
 
 import io.kvasir.routing.cost.CostModel;
-import io.kvasir.routing.cost.EngineCost;
+import io.kvasir.routing.cost.FleetCosts;
 import java.util.Arrays;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -19,18 +19,15 @@ public final class PerTable<V> {
   private final Function<Worker[], V> derive;
   private volatile @Nullable Derived<V> last;
 
-  /** Derives with {@code derive}, which meets nulls where a slot is empty. */
+  /** Derives with {@code derive} from a table as wide as the cell, with nulls where a slot is empty. */
   public PerTable(Function<Worker[], V> derive) {
     this.derive = derive;
   }
 
-  /** What each worker's engine costs, by slot, that of an unknown engine where the slot is empty. */
-  public static PerTable<EngineCost[]> costs(CostModel costs) {
+  /** What the workers' engines cost. */
+  public static PerTable<FleetCosts> costs(CostModel costs) {
     return new PerTable<>(
-        table ->
-            Arrays.stream(table)
-                .map(worker -> costs.of(worker == null ? "" : worker.engine()))
-                .toArray(EngineCost[]::new));
+        table -> costs.of(Arrays.stream(table).map(worker -> worker == null ? "" : worker.engine()).toList()));
   }
 
   /** What belongs to the candidates' table. */
@@ -39,7 +36,7 @@ public final class PerTable<V> {
     Worker[] table = candidates.workers;
     Derived<V> derived = last;
     if (derived == null || derived.table != table) {
-      derived = new Derived<>(table, derive.apply(table));
+      derived = new Derived<>(table, derive.apply(Arrays.copyOf(table, candidates.slots())));
       last = derived;
     }
     return derived.value;

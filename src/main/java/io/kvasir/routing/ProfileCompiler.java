@@ -8,6 +8,7 @@ import java.util.Collections;
 import java.util.Map;
 import java.util.SequencedMap;
 import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Turns profiles as written (HOCON) into {@link Profile}s, before a port opens. It proves that every plugin
@@ -18,7 +19,8 @@ import java.util.TreeMap;
  * keep the old ones. Thread-safe.
  *
  * <p>The built-in profiles are the files of {@code conf/profiles}, which the build puts on the class path.
- * A profile of the same name in an operator's configuration is laid over the built-in one key by key.
+ * A profile of the same name in an operator's configuration is laid over the built-in one key by key, so that one
+ * number can be changed in one line.
  */
 public final class ProfileCompiler {
   private static final String BUILT_IN = "profiles/built-in.conf";
@@ -39,7 +41,7 @@ public final class ProfileCompiler {
    */
   public SequencedMap<String, Profile> compile(Config own) {
     Config builtIn = ConfigFactory.parseResources(ProfileCompiler.class.getClassLoader(), BUILT_IN);
-    ConfigObject root = own.withFallback(builtIn).resolve().root();
+    ConfigObject root = overlay(own.resolve().root(), builtIn.root());
     Faults faults = new Faults();
     SequencedMap<String, Profile> profiles = new TreeMap<>();
     for (Map.Entry<String, ConfigValue> written : root.entrySet()) {
@@ -52,5 +54,29 @@ public final class ProfileCompiler {
       throw new InvalidProfilesException(faults.sorted());
     }
     return Collections.unmodifiableSequencedMap(profiles);
+  }
+
+  /** Lays profiles over others key by key, but never the parameters of one plugin over those of another. */
+  private static ConfigObject overlay(ConfigObject own, ConfigObject builtIn) {
+    ConfigObject laid = own.withFallback(builtIn);
+    for (Map.Entry<String, ConfigValue> written : own.entrySet()) {
+      if (written.getValue() instanceof ConfigObject above
+          && builtIn.get(written.getKey()) instanceof ConfigObject below
+          && laid.get(written.getKey()) instanceof ConfigObject profile) {
+        for (Map.Entry<String, ConfigValue> stage : above.entrySet()) {
+          Object plugin = plugin(stage.getValue());
+          if (plugin != null && !plugin.equals(plugin(below.get(stage.getKey())))) {
+            profile = profile.withValue(stage.getKey(), stage.getValue());
+          }
+        }
+        laid = laid.withValue(written.getKey(), profile);
+      }
+    }
+    return laid;
+  }
+
+  private static @Nullable Object plugin(@Nullable ConfigValue stage) {
+    ConfigValue named = stage instanceof ConfigObject mention ? mention.get(ProfileReader.PLUGIN) : null;
+    return named == null ? null : named.unwrapped();
   }
 }

@@ -8,8 +8,11 @@ import com.typesafe.config.ConfigValueType;
 import io.kvasir.routing.Profile.Use;
 import io.kvasir.routing.ScoreSum.Normalisation;
 import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -21,9 +24,10 @@ import org.jspecify.annotations.Nullable;
 final class ProfileReader {
   private static final Pattern NAME = Pattern.compile("[a-z0-9][a-z0-9-]{0,39}");
   private static final String DESCRIPTION = "description";
-  private static final String PLUGIN = "plugin";
+  static final String PLUGIN = "plugin";
   private static final String WEIGHT = "weight";
   private static final String NORMALISE = "normalise";
+  private static final double LEAST_WEIGHT = 1e-6;
   private static final double MOST_WEIGHT = 1e6;
   private static final List<String> KEYS = List.of(DESCRIPTION, "prepare", "filter", "score", "pick", "execute");
 
@@ -31,7 +35,10 @@ final class ProfileReader {
   private final Site site;
   private final List<SlotProof.Mention> mentions = new ArrayList<>();
 
-  /** Whether a mention could not be read: what depends on the whole stage is then not judged. */
+  /** Keys and plugins that were probably meant by what was misspelt: their absence is no second fault. */
+  private final Set<String> meant = new HashSet<>();
+
+  /** Whether a mention could not be read: what depends on all of them is then not judged. */
   private boolean unread;
 
   ProfileReader(PluginRegistry plugins, Faults faults, String name) {
@@ -54,7 +61,7 @@ final class ProfileReader {
     for (Map.Entry<String, ConfigValue> entry : new TreeMap<>(profile).entrySet()) {
       String key = entry.getKey();
       if (!KEYS.contains(key)) {
-        site.fault(entry.getValue(), "has no key \"" + key + "\"", Spelling.suggestion(key, "keys", KEYS));
+        site.fault(entry.getValue(), "has no key \"" + key + "\"", suggestion(key, "keys", KEYS));
       }
     }
     String description = description(profile);
@@ -89,7 +96,7 @@ final class ProfileReader {
 
   private static List<? extends ConfigValue> mentioned(ConfigObject profile, Stage stage) {
     ConfigValue value = profile.get(stage.key());
-    if (value == null) {
+    if (value == null || value.valueType() == ConfigValueType.NULL) {
       return List.of();
     }
     return value instanceof ConfigList list ? list : List.of(value);
@@ -134,7 +141,7 @@ final class ProfileReader {
     Normalisation normalisation = usual;
     if (stage == Stage.SCORE) {
       Parameters common = new Parameters(given, here);
-      weight = common.number(WEIGHT, 1, Double.MIN_VALUE, MOST_WEIGHT);
+      weight = common.number(WEIGHT, 1, LEAST_WEIGHT, MOST_WEIGHT);
       normalisation = common.choice(NORMALISE, usual);
       given = given.withoutKey(WEIGHT).withoutKey(NORMALISE);
     }
@@ -165,14 +172,22 @@ final class ProfileReader {
   private String elsewhere(Stage stage, String name) {
     Stage other = plugins.stageOf(name);
     return other == null
-        ? Spelling.suggestion(name, stage.noun() + "s", plugins.names(stage))
+        ? suggestion(name, stage.noun() + "s", plugins.names(stage))
         : "it is a " + other.noun() + ": move it to \"" + other.key() + "\"";
+  }
+
+  private String suggestion(String written, String plural, Collection<String> names) {
+    String nearest = Spelling.nearest(written, names);
+    if (nearest != null) {
+      meant.add(nearest);
+    }
+    return Spelling.suggestion(written, plural, names);
   }
 
   private void exactlyOne(ConfigObject profile, Stage stage) {
     int count = mentioned(profile, stage).size();
     ConfigValue at = profile.getOrDefault(stage.key(), profile);
-    if (count == 0) {
+    if (count == 0 && !meant.contains(stage.key())) {
       site.fault(
           at,
           "names no " + stage.noun(),
@@ -185,7 +200,7 @@ final class ProfileReader {
 
   private void requiredFilters(ConfigObject profile) {
     for (PluginType<?> type : plugins.types(Stage.FILTER)) {
-      if (!type.required().isEmpty() && mentioned(type.name(), profile).isEmpty()) {
+      if (!type.required().isEmpty() && !meant.contains(type.name()) && !filters(profile, type.name())) {
         site.fault(
             profile.getOrDefault(Stage.FILTER.key(), profile),
             "does not filter by " + type.name() + ", so " + type.required(),
@@ -194,13 +209,10 @@ final class ProfileReader {
     }
   }
 
-  private static List<? extends ConfigValue> mentioned(String name, ConfigObject profile) {
+  private static boolean filters(ConfigObject profile, String name) {
     return mentioned(profile, Stage.FILTER).stream()
-        .filter(mention -> {
-          ConfigValue named = mention instanceof ConfigObject object ? object.get(PLUGIN) : mention;
-          return named != null && name.equals(named.unwrapped());
-        })
-        .toList();
+        .map(mention -> mention instanceof ConfigObject object ? object.get(PLUGIN) : mention)
+        .anyMatch(named -> named != null && name.equals(named.unwrapped()));
   }
 
   /** Scores that nobody looks at, and a picker that looks at scores nobody gave, are wiring errors. */

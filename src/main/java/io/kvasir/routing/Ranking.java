@@ -12,16 +12,26 @@ public final class Ranking {
   public static int byScore(RoutingContext context, Candidates candidates, double[] scores, int[] ranked) {
     long seed = context.random().nextLong();
     int count = 0;
-    for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
-      if (count == ranked.length && !before(slot, ranked[count - 1], candidates, scores, seed)) {
-        continue;
+    double least = Double.NEGATIVE_INFINITY;
+    for (int word = 0; word < candidates.live.length; word++) {
+      for (long bits = candidates.live[word]; bits != 0; bits &= bits - 1) {
+        int slot = (word << 6) + Long.numberOfTrailingZeros(bits);
+        if (scores[slot] < least) {
+          continue;
+        }
+        if (count == ranked.length && !before(slot, ranked[count - 1], candidates, scores, seed)) {
+          continue;
+        }
+        int at = count < ranked.length ? count++ : count - 1;
+        while (at > 0 && before(slot, ranked[at - 1], candidates, scores, seed)) {
+          ranked[at] = ranked[at - 1];
+          at--;
+        }
+        ranked[at] = slot;
+        if (count == ranked.length) {
+          least = scores[ranked[count - 1]];
+        }
       }
-      int at = count < ranked.length ? count++ : count - 1;
-      while (at > 0 && before(slot, ranked[at - 1], candidates, scores, seed)) {
-        ranked[at] = ranked[at - 1];
-        at--;
-      }
-      ranked[at] = slot;
     }
     return count;
   }

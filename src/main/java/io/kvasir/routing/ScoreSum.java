@@ -44,7 +44,7 @@ final class ScoreSum {
     score(terms[0], context, candidates, total, trace);
     for (int i = 1; i < terms.length; i++) {
       score(terms[i], context, candidates, column, trace);
-      for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
+      for (int slot = 0; slot < total.length; slot++) {
         total[slot] += column[slot];
       }
     }
@@ -79,9 +79,12 @@ final class ScoreSum {
       shift = term.sign() > 0 ? -least : -most;
       scale = most > least ? term.sign() / (most - least) : 0;
     }
-    for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
-      double score = (column[slot] + shift) * scale * term.weight;
-      column[slot] = Double.isNaN(score) ? WORST : Math.clamp(score, WORST, -WORST);
+    double factor = scale * term.weight;
+    for (int slot = 0; slot < column.length; slot++) {
+      // + 0.0: a contribution of nothing reads 0, not -0.
+      double score = (column[slot] + shift) * factor + 0.0;
+      // Written so that what is not a number becomes the worst.
+      column[slot] = score > WORST ? Math.min(score, -WORST) : WORST;
     }
   }
 }

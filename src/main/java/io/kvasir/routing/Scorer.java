@@ -3,8 +3,9 @@ package io.kvasir.routing;
 /** Gives every candidate one number. */
 public non-sealed interface Scorer extends Plugin {
   /**
-   * Writes the score of every candidate still in to {@code out[slot]}; other entries are not looked at. Never
-   * waits; allocates nothing per candidate. What is not a number counts as the worst score there is.
+   * Writes the score of every candidate still in to {@code out[slot]}. Other entries are not looked at, so a
+   * plain loop over all columns is right, and fastest, as long as it leaves the table of workers alone (it has
+   * nulls). Never waits; allocates nothing per candidate. What is not a number counts as the worst score.
    */
   void score(RoutingContext context, Candidates candidates, double[] out);
 

@@ -4,7 +4,7 @@ import io.kvasir.index.Chain;
 import io.kvasir.routing.Selection.Chosen;
 import io.kvasir.routing.Selection.None;
 import io.kvasir.routing.cost.CostModel;
-import io.kvasir.routing.cost.EngineCost;
+import io.kvasir.routing.cost.FleetCosts;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -24,11 +24,12 @@ import org.jspecify.annotations.Nullable;
 public final class Selector {
   private final Profile profile;
   private final Preparer[] preparers;
+  private final Slot<?>[][] prepared;
   private final Filter[] filters;
   private final ScoreSum scores;
   private final Picker picker;
   private final FailurePolicy onFailure;
-  private final PerTable<EngineCost[]> costs;
+  private final PerTable<FleetCosts> costs;
   private final Scratch.Pool scratches;
   private final RoutingMetrics.Counts counts;
 
@@ -43,6 +44,8 @@ public final class Selector {
       Profile profile, CostModel costs, SplittableGenerator random, RoutingMetrics metrics, LongSupplier nanoClock) {
     this.profile = profile;
     this.preparers = profile.preparers();
+    this.prepared =
+        Arrays.stream(preparers).map(preparer -> preparer.writes().toArray(Slot<?>[]::new)).toArray(Slot<?>[][]::new);
     this.filters = profile.filters();
     this.scores = profile.scores();
     this.picker = profile.picker();
@@ -130,10 +133,10 @@ public final class Selector {
   }
 
   private void prepare(RoutingContext context) {
-    for (Preparer preparer : preparers) {
-      for (Slot<?> slot : preparer.writes()) {
+    for (int i = 0; i < preparers.length; i++) {
+      for (Slot<?> slot : prepared[i]) {
         if (!context.has(slot)) {
-          preparer.prepare(context);
+          preparers[i].prepare(context);
           break;
         }
       }
@@ -203,7 +206,7 @@ public final class Selector {
   private Booking booking(RoutingContext context, Candidates candidates, int slot, Chain chain) {
     int prompt = Slots.promptTokens(context);
     int cached = CachedTokens.predicted(candidates.depth[slot], chain.blockSize(), prompt);
-    double prefillMs = costs.of(candidates)[slot].prefillMs(prompt - cached, prompt);
+    double prefillMs = costs.of(candidates).prefillMs(slot, prompt - cached, prompt);
     return new Booking(prompt, prompt - cached, Math.max(1, Math.round(prefillMs * 1e3)));
   }
 

@@ -40,7 +40,7 @@ final class SlotProof {
         site.fault(
             profile.getOrDefault(Stage.PREPARE.key(), profile),
             "nothing fills slot \"" + slot + "\", which every decision reads to book load",
-            fillers(slot));
+            "add " + String.join(" or ", plugins.writersOf(slot)) + " to \"" + Stage.PREPARE.key() + "\"");
       }
     }
     for (int reader = 0; reader < mentions.size(); reader++) {
@@ -58,7 +58,7 @@ final class SlotProof {
         if (first != null) {
           mention.site(site).fault(
               mention.at,
-              "fills slot \"" + slot + "\", which " + mentions.get(first).name + " fills already",
+              "fills slot \"" + slot + "\", which \"" + mentions.get(first).name + "\" fills already",
               "keep one of the two");
         }
       }
@@ -88,12 +88,12 @@ final class SlotProof {
     } else if (late.stage == mention.stage) {
       mention.site(site).fault(
           mention.at,
-          "reads slot \"" + slot + "\", which " + late.name + " fills only after it",
-          "list " + late.name + " before " + mention.name);
+          "reads slot \"" + slot + "\", which \"" + late.name + "\" fills only after it",
+          "list \"" + late.name + "\" before \"" + mention.name + "\"");
     } else {
       mention.site(site).fault(
           mention.at,
-          "reads slot \"" + slot + "\", which " + late.name + " fills in a later stage (\"" + late.stage.key()
+          "reads slot \"" + slot + "\", which \"" + late.name + "\" fills in a later stage (\"" + late.stage.key()
               + "\")",
           "use one that needs no such slot, or fill it earlier");
     }
@@ -122,7 +122,9 @@ final class SlotProof {
 
   private String fillers(Slot<?> slot) {
     List<String> names = plugins.writersOf(slot);
-    return names.isEmpty() ? "no plugin fills it" : "add " + String.join(" or ", names) + " before it";
+    return names.isEmpty()
+        ? "remove it: there is no plugin that fills the slot"
+        : "add " + String.join(" or ", names) + " before it";
   }
 
   private static List<Slot<?>> sorted(Set<Slot<?>> slots) {

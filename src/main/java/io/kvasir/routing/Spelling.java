@@ -24,8 +24,8 @@ final class Spelling {
   /** "did you mean …? The scorers are …". */
   static String suggestion(String written, String plural, Collection<String> names) {
     String nearest = nearest(written, names);
-    String known = names.isEmpty() ? "there are no " + plural : "the " + plural + " are " + String.join(", ", names);
-    return nearest == null ? known : "did you mean \"" + nearest + "\"? " + known;
+    String known = plural + " are " + String.join(", ", names);
+    return nearest == null ? "the " + known : "did you mean \"" + nearest + "\"? The " + known;
   }
 
   /** Optimal string alignment: insertions, deletions, substitutions and swaps of neighbours. */

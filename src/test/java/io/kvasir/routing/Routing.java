@@ -20,7 +20,7 @@ final class Routing {
   final OutputLengths outputs = new OutputLengths();
   final PrometheusRegistry registry = new PrometheusRegistry();
   private final RoutingMetrics metrics = new RoutingMetrics(new Metrics(registry));
-  private final ProfileCompiler compiler = new ProfileCompiler(BuiltInPlugins.registry(costs, outputs));
+  private final ProfileCompiler compiler =  new ProfileCompiler(BuiltInPlugins.registry(costs, outputs));
   private final long seed;
 
   Routing(long seed) {
@@ -28,10 +28,13 @@ final class Routing {
   }
 
   Map<String, Profile> compile(String profiles) {
-    Config own =
-        ConfigFactory.parseString(
-            profiles, ConfigParseOptions.defaults().setOriginDescription("kvasir.conf"));
-    return compiler.compile(own);
+    return compiler.compile(config(profiles));
+  }
+
+  /** Profiles as if they stood in a file named kvasir.conf. */
+  static Config config(String profiles) {
+    return ConfigFactory.parseString(
+        profiles, ConfigParseOptions.defaults().setOriginDescription("kvasir.conf"));
   }
 
   /** A selector for a built-in profile. */

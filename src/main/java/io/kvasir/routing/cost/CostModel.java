@@ -56,6 +56,11 @@ public final class CostModel {
     return engines.getOrDefault(engine, unknown);
   }
 
+  /** The costs of a fleet, given the name of the engine at each slot. */
+  public FleetCosts of(List<String> engines) {
+    return new FleetCosts(this, engines);
+  }
+
   /** Whether an engine's coefficients are known. */
   public boolean knows(String engine) {
     return engines.containsKey(engine);

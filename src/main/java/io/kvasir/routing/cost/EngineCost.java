@@ -21,6 +21,10 @@ public record EngineCost(double msPerToken, double msPerPair, double msPerContex
 
   /** Milliseconds to compute the last {@code uncached} of {@code prompt} tokens. */
   public double prefillMs(int uncached, int prompt) {
+    return prefillMs(msPerToken, msPerPair, uncached, prompt);
+  }
+
+  static double prefillMs(double msPerToken, double msPerPair, int uncached, int prompt) {
     double u = uncached;
     return u * (msPerToken + msPerPair * (prompt - u / 2));
   }

@@ -9,9 +9,11 @@ import static io.kvasir.routing.PluginType.scorer;
 
 import io.kvasir.index.Chain;
 import io.kvasir.routing.PluginRegistry;
+import io.kvasir.routing.PluginType;
 import io.kvasir.routing.Slots;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.routing.cost.OutputLengths;
+import java.util.ArrayList;
 import java.util.List;
 
 /** Every plugin Kvasir comes with, a line each. */
@@ -19,33 +21,37 @@ public final class BuiltInPlugins {
   private BuiltInPlugins() {}
 
   /**
-   * The registry.
+   * The registry of them, and of others.
    *
    * @param costs what prompts cost engines
    * @param outputs how long answers tend to be; whoever sees outcomes feeds it
+   * @param more plugins that do not come with Kvasir
    */
-  public static PluginRegistry registry(CostModel costs, OutputLengths outputs) {
-    return new PluginRegistry(
-        List.of(
-            preparer("tokenize", p -> new OnArrival<>(Slots.PROMPT_TOKENS, 1L)),
-            preparer("block-hash", p -> new OnArrival<>(Slots.CHAIN, Chain.EMPTY, Slots.PROMPT_TOKENS)),
-            preparer("session-key", p -> new OnArrival<>(Slots.SESSION_KEY, "")),
-            requiredFilter("role", "a prefill-only worker could be asked to generate", p -> new RoleFilter()),
-            requiredFilter("model", "requests could reach a worker without their model", p -> new ModelFilter()),
-            requiredFilter("excluded", "a retry could return to the worker that failed", p -> new ExcludedFilter()),
-            filter("concurrency-limit", p -> new ConcurrencyLimitFilter()),
-            filter("saturation", SaturationFilter::new),
-            scorer("expected-cost", p -> new ExpectedCostScorer(p, costs, outputs)),
-            scorer("longest-prefix", LongestPrefixScorer::new),
-            scorer("cache-affinity", p -> new CacheAffinityScorer()),
-            scorer("least-load", LeastLoadScorer::new),
-            scorer("session-affinity", p -> new SessionAffinityScorer()),
-            scorer("random", p -> new RandomScorer()),
-            picker("max-score", p -> new MaxScorePicker()),
-            picker("weighted-random", WeightedRandomPicker::new),
-            picker("power-of-two", p -> new PowerOfTwoPicker()),
-            picker("round-robin", p -> new RoundRobinPicker()),
-            picker("random", p -> new RandomPicker()),
-            executor("forward", ForwardExecutor::new)));
+  public static PluginRegistry registry(CostModel costs, OutputLengths outputs, PluginType<?>... more) {
+    List<PluginType<?>> plugins =
+        new ArrayList<>(
+            List.of(
+                preparer("tokenize", p -> new OnArrival<>(Slots.PROMPT_TOKENS, 1L)),
+                preparer("block-hash", p -> new OnArrival<>(Slots.CHAIN, Chain.EMPTY, Slots.PROMPT_TOKENS)),
+                preparer("session-key", p -> new OnArrival<>(Slots.SESSION_KEY, "")),
+                requiredFilter("role", "a prefill-only worker could be asked to generate", p -> new RoleFilter()),
+                requiredFilter("model", "requests could reach a worker without their model", p -> new ModelFilter()),
+                requiredFilter("excluded", "a retry could return to the worker that failed", p -> new ExcludedFilter()),
+                filter("concurrency-limit", p -> new ConcurrencyLimitFilter()),
+                filter("saturation", SaturationFilter::new),
+                scorer("expected-cost", p -> new ExpectedCostScorer(p, costs, outputs)),
+                scorer("longest-prefix", LongestPrefixScorer::new),
+                scorer("cache-affinity", p -> new CacheAffinityScorer()),
+                scorer("least-load", LeastLoadScorer::new),
+                scorer("session-affinity", p -> new SessionAffinityScorer()),
+                scorer("random", p -> new RandomScorer()),
+                picker("max-score", p -> new MaxScorePicker()),
+                picker("weighted-random", WeightedRandomPicker::new),
+                picker("power-of-two", p -> new PowerOfTwoPicker()),
+                picker("round-robin", p -> new RoundRobinPicker()),
+                picker("random", p -> new RandomPicker()),
+                executor("forward", ForwardExecutor::new)));
+    plugins.addAll(List.of(more));
+    return new PluginRegistry(plugins);
   }
 }

@@ -14,7 +14,7 @@ final class CacheAffinityScorer implements Scorer {
   public void score(RoutingContext context, Candidates candidates, double[] out) {
     int prompt = Slots.promptTokens(context);
     int blockSize = context.get(Slots.CHAIN).blockSize();
-    for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
+    for (int slot = 0; slot < candidates.slots(); slot++) {
       out[slot] = (double) CachedTokens.predicted(candidates.depth[slot], blockSize, prompt) / prompt;
     }
   }

@@ -9,7 +9,7 @@ import io.kvasir.routing.Scorer;
 import io.kvasir.routing.Slot;
 import io.kvasir.routing.Slots;
 import io.kvasir.routing.cost.CostModel;
-import io.kvasir.routing.cost.EngineCost;
+import io.kvasir.routing.cost.FleetCosts;
 import io.kvasir.routing.cost.OutputLengths;
 import java.util.Set;
 
@@ -35,7 +35,7 @@ final class ExpectedCostScorer implements Scorer {
   private final double gamma;
   private final double delta;
   private final OutputLengths outputs;
-  private final PerTable<EngineCost[]> costs;
+  private final PerTable<FleetCosts> costs;
 
   ExpectedCostScorer(Parameters parameters, CostModel costs, OutputLengths outputs) {
     this.kappa = parameters.number("kappa", 4, 0, 1e6);
@@ -50,14 +50,13 @@ final class ExpectedCostScorer implements Scorer {
     int prompt = Slots.promptTokens(context);
     int blockSize = context.get(Slots.CHAIN).blockSize();
     double decode = delta * outputs.expected(context.model());
-    EngineCost[] engines = costs.of(candidates);
-    for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
-      EngineCost engine = engines[slot];
+    FleetCosts engines = costs.of(candidates);
+    for (int slot = 0; slot < candidates.slots(); slot++) {
       int uncached = prompt - CachedTokens.predicted(candidates.depth[slot], blockSize, prompt);
       out[slot] =
           candidates.queueMs[slot]
-              + engine.prefillMs(uncached, prompt) * (kappa + gamma * candidates.inFlight[slot])
-              + decode * engine.msPerContextToken() * candidates.contextTokens[slot];
+              + engines.prefillMs(slot, uncached, prompt) * (kappa + gamma * candidates.inFlight[slot])
+              + decode * engines.msPerContextToken(slot) * candidates.contextTokens[slot];
     }
   }
 

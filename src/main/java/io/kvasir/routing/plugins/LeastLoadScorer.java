@@ -15,14 +15,21 @@ final class LeastLoadScorer implements Scorer {
 
   @Override
   public void score(RoutingContext context, Candidates candidates, double[] out) {
-    for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
-      out[slot] =
-          switch (by) {
-            case REQUESTS -> candidates.inFlight[slot];
-            case TOKENS -> candidates.pendingTokens[slot];
-            case KV -> candidates.contextTokens[slot];
-            case QUEUE -> candidates.queueMs[slot];
-          };
+    switch (by) {
+      case REQUESTS -> {
+        for (int slot = 0; slot < candidates.slots(); slot++) {
+          out[slot] = candidates.inFlight[slot];
+        }
+      }
+      case TOKENS -> copy(candidates.pendingTokens, out);
+      case KV -> copy(candidates.contextTokens, out);
+      case QUEUE -> System.arraycopy(candidates.queueMs, 0, out, 0, candidates.slots());
+    }
+  }
+
+  private static void copy(long[] load, double[] out) {
+    for (int slot = 0; slot < load.length; slot++) {
+      out[slot] = load[slot];
     }
   }
 

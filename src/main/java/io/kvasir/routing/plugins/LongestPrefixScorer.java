@@ -27,7 +27,7 @@ final class LongestPrefixScorer implements Scorer {
 
   @Override
   public void score(RoutingContext context, Candidates candidates, double[] out) {
-    for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
+    for (int slot = 0; slot < candidates.slots(); slot++) {
       int depth = candidates.depth[slot];
       int inFlight = candidates.inFlight[slot];
       out[slot] = depth >= minMatch && inFlight < saturation ? depth : -1.0 - inFlight;

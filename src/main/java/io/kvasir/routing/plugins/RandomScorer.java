@@ -10,7 +10,7 @@ final class RandomScorer implements Scorer {
   @Override
   public void score(RoutingContext context, Candidates candidates, double[] out) {
     RandomGenerator random = context.random();
-    for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
+    for (int slot = 0; slot < candidates.slots(); slot++) {
       out[slot] = random.nextDouble();
     }
   }

@@ -26,7 +26,7 @@ final class SessionAffinityScorer implements Scorer {
     String session = context.get(Slots.SESSION_KEY);
     long key = hash(session);
     long[] workers = ids.of(candidates);
-    for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
+    for (int slot = 0; slot < candidates.slots(); slot++) {
       out[slot] = session.isEmpty() ? 0 : (mix(key ^ workers[slot]) >>> 11) * 0x1p-53;
     }
   }

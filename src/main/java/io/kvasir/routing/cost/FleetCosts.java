@@ -1,0 +1,30 @@
+package io.kvasir.routing.cost;
+
+import java.util.List;
+
+/**
+ * What engines cost, as columns indexed by slot, so that a formula over a whole fleet is one plain loop.
+ * Immutable.
+ */
+public final class FleetCosts {
+  private final double[] msPerToken;
+  private final double[] msPerPair;
+  private final double[] msPerContextToken;
+
+  /** The costs of one engine per slot, by name; slots without a worker may have any. */
+  FleetCosts(CostModel costs, List<String> engines) {
+    this.msPerToken = engines.stream().mapToDouble(engine -> costs.of(engine).msPerToken()).toArray();
+    this.msPerPair = engines.stream().mapToDouble(engine -> costs.of(engine).msPerPair()).toArray();
+    this.msPerContextToken = engines.stream().mapToDouble(engine -> costs.of(engine).msPerContextToken()).toArray();
+  }
+
+  /** {@link EngineCost#prefillMs} of the engine at {@code slot}. */
+  public double prefillMs(int slot, int uncached, int prompt) {
+    return EngineCost.prefillMs(msPerToken[slot], msPerPair[slot], uncached, prompt);
+  }
+
+  /** {@link EngineCost#msPerContextToken} of the engine at {@code slot}. */
+  public double msPerContextToken(int slot) {
+    return msPerContextToken[slot];
+  }
+}

@@ -1,0 +1,174 @@
+package io.kvasir.routing;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import io.kvasir.routing.Explanation.Candidate;
+import io.kvasir.routing.Explanation.Score;
+import io.kvasir.routing.Selection.Chosen;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Set;
+import java.util.SplittableRandom;
+import java.util.random.RandomGenerator;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+final class ScorerTest {
+  private final Routing routing = new Routing(8);
+
+  /** The policy as a walk down the list of matches, the way it is usually told. */
+  @Test
+  void longestPrefix_agreesWithTheWalkDownTheMatches() {
+    RandomGenerator random = new SplittableRandom(9);
+    Selector selector = routing.selector("prefix-aware");
+    for (int i = 0; i < 500; i++) {
+      TestFleet fleet = TestFleet.of(random.nextInt(1, 20));
+      List<Integer> slots = new ArrayList<>();
+      for (int slot = 0; fleet.alive[slot]; slot++) {
+        fleet.depth[slot] = random.nextInt(0, 6);
+        fleet.inFlight[slot] = random.nextInt(0, 12);
+        slots.add(slot);
+      }
+      slots.sort(
+          Comparator.<Integer>comparingInt(slot -> -fleet.depth[slot])
+              .thenComparingInt(slot -> fleet.inFlight[slot]));
+      int expected =
+          slots.stream()
+              .filter(slot -> fleet.depth[slot] >= 2 && fleet.inFlight[slot] < 8)
+              .findFirst()
+              .orElse(slots.stream().min(Comparator.comparingInt(slot -> fleet.inFlight[slot])).orElseThrow());
+      boolean holder = fleet.depth[expected] >= 2 && fleet.inFlight[expected] < 8;
+      int depth = fleet.depth[expected];
+      int inFlight = fleet.inFlight[expected];
+
+      int chosen = chosen(selector, fleet).slot();
+
+      assertThat(fleet.inFlight[chosen] - 1).isEqualTo(inFlight);
+      if (holder) {
+        assertThat(fleet.depth[chosen]).isEqualTo(depth);
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({"requests, 0", "tokens, 1", "kv, 2", "queue, 3"})
+  void leastLoad_looksAtTheMeasureAskedFor(String by, int slot) {
+    TestFleet fleet = TestFleet.of(4);
+    for (int other = 0; other < 4; other++) {
+      fleet.inFlight[other] = other == 0 ? 1 : 2;
+      fleet.pendingTokens[other] = other == 1 ? 1 : 2;
+      fleet.contextTokens[other] = other == 2 ? 1 : 2;
+      fleet.queueMs[other] = other == 3 ? 1 : 2;
+    }
+
+    Selector selector = routing.picking("score { plugin = least-load, by = " + by + " }, pick = max-score");
+
+    assertThat(chosen(selector, fleet).slot()).isEqualTo(slot);
+  }
+
+  @Test
+  void saturation_sparesBusyWorkersWhileThereAreOthers() {
+    TestFleet fleet = TestFleet.of(3);
+    fleet.depth[0] = 20;
+    fleet.inFlight[0] = 4;
+    fleet.inFlight[1] = 3;
+    fleet.inFlight[2] = 9;
+    Selector selector =
+        routing.picking(
+            """
+            filter = [ role, model, excluded, { plugin = saturation, in-flight = 4 } ]
+            score = cache-affinity
+            pick = max-score
+            """);
+
+    assertThat(chosen(selector, fleet).slot()).isEqualTo(1);
+    assertThat(chosen(selector, fleet).slot()).isEqualTo(0);
+  }
+
+  @Test
+  void sessionAffinity_keepsASessionTogetherAndMovesOnlyOrphans() {
+    Selector selector = routing.picking("score = session-affinity, pick = max-score");
+    TestFleet fleet = TestFleet.of(8);
+    int[] home = new int[200];
+    for (int session = 0; session < home.length; session++) {
+      home[session] = chosen(selector, fleet, "s" + session);
+      assertThat(chosen(selector, fleet, "s" + session)).isEqualTo(home[session]);
+    }
+    assertThat(IntStream.of(home).distinct().count()).isEqualTo(8);
+
+    fleet.alive[3] = false;
+
+    for (int session = 0; session < home.length; session++) {
+      int now = chosen(selector, fleet, "s" + session);
+      assertThat(home[session] == 3 || now == home[session]).isTrue();
+    }
+  }
+
+  @Test
+  void sum_normalisesWeighsAndTurns() {
+    TestFleet fleet = TestFleet.of(3);
+    fleet.depth[0] = 10;
+    fleet.depth[1] = 5;
+    fleet.queueMs[0] = 300;
+    fleet.queueMs[1] = 100;
+    fleet.queueMs[2] = 200;
+    Selector selector =
+        routing.picking(
+            """
+            score = [
+              { plugin = cache-affinity, weight = 3, normalise = none }
+              { plugin = least-load, by = queue, weight = 2 }
+            ]
+            pick = max-score
+            """);
+
+    Explanation explanation = selector.explain(fleet, Routing.request(10, 16, 200));
+
+    double[] expected = {3 * 160 / 200.0 + 2 * 0, 3 * 80 / 200.0 + 2 * 1, 3 * 0 + 2 * 0.5};
+    for (Candidate candidate : explanation.candidates()) {
+      assertThat(candidate.total()).isCloseTo(expected[candidate.worker().slot()], within(1e-9));
+    }
+    assertThat(explanation.candidates().getFirst().scores())
+        .containsExactly(new Score("cache-affinity", 0.8, 0.8 * 3), new Score("least-load", 300, 0));
+    assertThat(explanation.selection())
+        .isInstanceOfSatisfying(Chosen.class, chosen -> assertThat(chosen.slot()).isEqualTo(1));
+  }
+
+  @Test
+  void sum_equalCandidates_normaliseToNothingAndStayEqual() {
+    TestFleet fleet = TestFleet.of(2);
+    Selector selector = routing.picking("score = [ least-load, cache-affinity ], pick = max-score");
+
+    assertThat(selector.explain(fleet, Routing.request(10, 16, 200)).candidates())
+        .allMatch(candidate -> candidate.total() == 0);
+  }
+
+  @Test
+  void score_thatIsNotANumber_isTheWorst() {
+    TestFleet fleet = TestFleet.of(3);
+    fleet.queueMs[0] = Double.NaN;
+    fleet.queueMs[1] = 1e9;
+    fleet.queueMs[2] = Double.POSITIVE_INFINITY;
+    for (String normalise : List.of("none", "min-max")) {
+      Selector selector =
+          routing.picking(
+              "score { plugin = least-load, by = queue, normalise = %s }, pick = max-score".formatted(normalise));
+
+      assertThat(selector.explain(fleet, Routing.request(1, 16, 20)).selection())
+          .isInstanceOfSatisfying(Chosen.class, chosen -> assertThat(chosen.slot()).isEqualTo(1));
+    }
+  }
+
+  private static int chosen(Selector selector, TestFleet fleet, String session) {
+    RoutingContext request = Routing.request("m", Role.BOTH, Set.of()).put(Slots.SESSION_KEY, session);
+    return ((Chosen) selector.select(fleet, request)).slot();
+  }
+
+  private static Chosen chosen(Selector selector, TestFleet fleet) {
+    return (Chosen) selector.select(fleet, Routing.request(20, 16, 330));
+  }
+}
