@@ -28,7 +28,7 @@ public record WorkerStatus(
 
   /** Whether requests may go to a worker. */
   public enum Health {
-    /** Not heard of yet: gets requests only while no healthy worker has room. */
+    /** Not heard of yet: gets nothing until it has answered once. */
     UNKNOWN,
     /** Answers. */
     HEALTHY,

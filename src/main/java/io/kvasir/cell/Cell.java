@@ -1,0 +1,272 @@
+package io.kvasir.cell;
+
+import io.kvasir.routing.Worker;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.pekko.actor.typed.ActorRef;
+import org.apache.pekko.actor.typed.Behavior;
+import org.apache.pekko.actor.typed.PostStop;
+import org.apache.pekko.actor.typed.javadsl.AbstractBehavior;
+import org.apache.pekko.actor.typed.javadsl.ActorContext;
+import org.apache.pekko.actor.typed.javadsl.Behaviors;
+import org.apache.pekko.actor.typed.javadsl.Receive;
+import org.apache.pekko.actor.typed.javadsl.TimerScheduler;
+import org.apache.pekko.cluster.ClusterEvent;
+import org.apache.pekko.cluster.sharding.typed.javadsl.EntityTypeKey;
+import org.apache.pekko.cluster.typed.Cluster;
+import org.apache.pekko.cluster.typed.Subscribe;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A cell at home on this node: the sharded entity that owns the members, their event actors, and the
+ * reservations that other nodes hold. It keeps its {@link CellView} published while it lives, so that
+ * threads of this node decide without asking it; decisions for other nodes come as messages.
+ */
+final class Cell extends AbstractBehavior<Cell.Message> {
+  static final EntityTypeKey<Message> KEY = EntityTypeKey.create(Message.class, "cell");
+
+  private static final Duration TICK = Duration.ofMillis(250);
+
+  /** What a cell is told. Those that cross the cluster are also {@link ClusterMessage}s. */
+  sealed interface Message {}
+
+  /** Starts the entity where it is not running; otherwise nothing. */
+  record Wake() implements Message, ClusterMessage {}
+
+  /**
+   * Another node wants a decision.
+   *
+   * @param node the node that will hold the reservation: its address and incarnation
+   */
+  record Decide(DecisionRequest request, String node, ActorRef<Decided> replyTo) implements Message, ClusterMessage {}
+
+  /**
+   * The decision for another node; {@code worker} is null when there is none, and {@code why} then says why.
+   */
+  record Decided(
+      @Nullable Worker worker,
+      long reservation,
+      int depth,
+      int predictedCachedTokens,
+      String reason,
+      boolean suspect,
+      Decision.@Nullable Why why)
+      implements ClusterMessage {}
+
+  /** Another node has seen the first token of a request it holds a reservation for. */
+  record FirstToken(long reservation) implements Message, ClusterMessage {}
+
+  /** A request of another node is over. */
+  record Close(long reservation, WireOutcome outcome) implements Message, ClusterMessage {}
+
+  /** Another node wants to know the cell's workers. */
+  record Describe(ActorRef<Description> replyTo) implements Message, ClusterMessage {}
+
+  /** The cell's workers. */
+  record Description(List<WorkerStatus> workers) implements ClusterMessage {}
+
+  private record RosterChanged(Roster roster) implements Message {}
+
+  private record NodeRemoved(String node) implements Message {}
+
+  private record Probed(Member member, boolean well) implements Message {}
+
+  /** The transport of a worker's events lost its engine. */
+  private record StreamLost(Member member) implements Message {}
+
+  /** Everything a retired worker held has been cleared from the index. */
+  private record Swept(int slot) implements Message {}
+
+  private enum Tick implements Message { INSTANCE }
+
+  private final String name;
+  private final CellServices services;
+  private final CellView view;
+  private final Members members;
+  private final HeldReservations held;
+  private final Map<Member, ActorRef<WorkerEvents.Message>> streams = new HashMap<>();
+  private final Map<String, Long> probeDueNanos = new HashMap<>();
+  private final Set<String> probing = new HashSet<>();
+  private Roster roster = Roster.EMPTY;
+
+  private Cell(ActorContext<Message> context, TimerScheduler<Message> timers, String name, CellServices services) {
+    super(context);
+    this.name = name;
+    this.services = services;
+    this.members = new Members(name, services);
+    this.view = members.view();
+    this.held = new HeldReservations(services.settings().reservationLease(), services.nanos());
+    services.directory().tell(
+        new Directory.Subscribe(context.messageAdapter(Roster.class, RosterChanged::new)));
+    Cluster.get(context.getSystem())
+        .subscriptions()
+        .tell(
+            Subscribe.create(
+                context.messageAdapter(
+                    ClusterEvent.MemberRemoved.class,
+                    removed -> new NodeRemoved(nodeName(removed.member().uniqueAddress()))),
+                ClusterEvent.MemberRemoved.class));
+    timers.startTimerWithFixedDelay(Tick.INSTANCE, TICK);
+    services.views().publish(name, view);
+    context.getLog().info("cell {} is at home here", name);
+  }
+
+  static Behavior<Message> create(String name, CellServices services) {
+    return Behaviors.setup(
+        context -> Behaviors.withTimers(timers -> new Cell(context, timers, name, services)));
+  }
+
+  /** How a node is named in reservations: its address and incarnation. */
+  static String nodeName(org.apache.pekko.cluster.UniqueAddress address) {
+    return address.address() + "#" + address.longUid();
+  }
+
+  @Override
+  public Receive<Message> createReceive() {
+    return newReceiveBuilder()
+        .onMessage(Message.class, this::on)
+        .onSignal(PostStop.class, stopped -> left())
+        .build();
+  }
+
+  private Behavior<Message> on(Message message) {
+    switch (message) {
+      case Wake ignored -> {}
+      case Decide decide -> decide.replyTo().tell(decide(decide));
+      case FirstToken token -> held.firstToken(token.reservation());
+      case Close close -> held.close(close.reservation(), close.outcome().outcome());
+      case Describe describe -> describe.replyTo().tell(new Description(view.workers()));
+      case RosterChanged changed -> apply(changed.roster());
+      case NodeRemoved removed -> held.closeAllOf(removed.node());
+      case Probed probed -> probed(probed);
+      case StreamLost lost -> probeDueNanos.remove(lost.member().pod().spec().name());
+      case Swept swept -> {
+        members.free(swept.slot());
+        apply(roster);
+      }
+      case Tick ignored -> tick();
+    }
+    return this;
+  }
+
+  private Decided decide(Decide decide) {
+    return switch (view.decide(decide.request())) {
+      case Decision.Chosen chosen ->
+          new Decided(
+              chosen.worker(),
+              held.hold(decide.node(), chosen.reservation()),
+              chosen.depth(),
+              chosen.predictedCachedTokens(),
+              chosen.reason(),
+              chosen.suspect(),
+              null);
+      case Decision.NoWorker none -> new Decided(null, 0, 0, 0, none.detail(), false, none.why());
+    };
+  }
+
+  private void apply(Roster now) {
+    roster = now;
+    Map<String, PodEntry> wanted = roster.ofCell(name);
+    for (Member member : members.all()) {
+      PodEntry entry = wanted.get(member.pod().spec().name());
+      if (entry == null || !entry.spec().equals(member.pod().spec())) {
+        remove(member);
+      } else if (entry.draining()) {
+        member.drain();
+      }
+    }
+    for (PodEntry entry : wanted.values()) {
+      add(entry);
+    }
+  }
+
+  /** Takes in those ranks of a pod that are not members yet; what finds no free slot is tried again later. */
+  private void add(PodEntry entry) {
+    ActorRef<Message> self = getContext().getSelf();
+    for (Member member : members.admit(entry)) {
+      if (entry.spec().events() != null) {
+        ActorRef<WorkerEvents.Message> stream =
+            getContext()
+                .spawnAnonymous(
+                    WorkerEvents.create(member, services.eventSources(), () -> self.tell(new StreamLost(member))),
+                    WorkerEvents.DISPATCHER);
+        streams.put(member, stream);
+      }
+      getContext().getLog().info("worker {} joins cell {} in slot {}", member.worker().id(), name,
+          member.worker().slot());
+    }
+  }
+
+  private void remove(Member member) {
+    int slot = member.worker().slot();
+    members.retire(member);
+    probeDueNanos.remove(member.worker().id());
+    ActorRef<WorkerEvents.Message> stream = streams.remove(member);
+    getContext().getLog().info("worker {} leaves cell {}", member.worker().id(), name);
+    // The event actor may be in the middle of a batch: what it holds is swept once it has stopped.
+    if (stream == null) {
+      sweep(slot);
+    } else {
+      stream.tell(new WorkerEvents.Stop(() -> sweep(slot)));
+    }
+  }
+
+  private void sweep(int slot) {
+    ActorRef<Message> self = getContext().getSelf();
+    services.background().execute(() -> {
+      members.sweep(slot);
+      self.tell(new Swept(slot));
+    });
+  }
+
+  private void tick() {
+    long now = services.nanos().getAsLong();
+    held.expire();
+    Set<String> asked = new HashSet<>();
+    for (Member member : members.all()) {
+      String pod = member.pod().spec().name();
+      if (!asked.add(pod) || probing.contains(pod)) {
+        continue;
+      }
+      Long due = probeDueNanos.get(pod);
+      boolean well = member.health().contact() == WorkerStatus.Health.HEALTHY;
+      if (due == null || now - due >= 0 || (!well && due - now > probeIntervalDown())) {
+        probing.add(pod);
+        getContext()
+            .pipeToSelf(
+                services.probe().probe(member.worker().url()),
+                (answer, fault) -> new Probed(member, answer != null && answer));
+      }
+    }
+  }
+
+  private long probeIntervalDown() {
+    return services.settings().health().probeIntervalDown().toNanos();
+  }
+
+  private void probed(Probed probed) {
+    String pod = probed.member().pod().spec().name();
+    probing.remove(pod);
+    for (Member member : members.all()) {
+      if (member.pod().spec().name().equals(pod)) {
+        member.health().probed(probed.well());
+      }
+    }
+    Duration interval =
+        probed.well()
+            ? services.settings().health().probeInterval()
+            : services.settings().health().probeIntervalDown();
+    probeDueNanos.put(pod, services.nanos().getAsLong() + interval.toNanos());
+  }
+
+  private Behavior<Message> left() {
+    services.views().withdraw(name, view);
+    services.metrics().forget(name);
+    members.close();
+    return this;
+  }
+}

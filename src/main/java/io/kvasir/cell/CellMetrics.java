@@ -1,0 +1,121 @@
+package io.kvasir.cell;
+
+import io.kvasir.index.BlockIndex;
+import io.kvasir.telemetry.Metrics;
+import io.prometheus.metrics.core.metrics.Counter;
+import io.prometheus.metrics.core.metrics.GaugeWithCallback;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.ToDoubleFunction;
+import java.util.function.ToLongFunction;
+
+/** The metrics of cells, workers, decisions and the index. One per node; thread-safe. */
+public final class CellMetrics {
+  private final Counter decisions;
+  private final Counter outcomes;
+  private final Map<String, Watched> watched = new ConcurrentHashMap<>();
+
+  private record Watched(BlockIndex index, CellView view) {}
+
+  /** Registers the room's metrics. */
+  public CellMetrics(Metrics metrics) {
+    PrometheusRegistry registry = metrics.registry();
+    decisions =
+        Counter.builder()
+            .name("kvasir_decisions_total")
+            .help("Decisions by result, and by whether the cell was at home on this node.")
+            .labelNames("result", "home")
+            .register(registry);
+    outcomes =
+        Counter.builder()
+            .name("kvasir_worker_requests_total")
+            .help("Requests that ended on a worker, by how.")
+            .labelNames("worker", "outcome")
+            .register(registry);
+    index(registry, "kvasir_index_rows", "Distinct blocks held by some worker of the cell.", BlockIndex::rows);
+    index(registry, "kvasir_index_bytes", "Memory of the cell's index.", BlockIndex::bytes);
+    worker(registry, "kvasir_worker_in_flight", "Requests booked on the worker.", WorkerStatus::inFlight);
+    worker(
+        registry,
+        "kvasir_worker_pending_tokens",
+        "Uncached prompt tokens booked on the worker whose first token has not been seen.",
+        WorkerStatus::pendingTokens);
+    worker(registry, "kvasir_worker_blocks", "KV blocks the index knows the worker holds.", WorkerStatus::blocks);
+    worker(
+        registry,
+        "kvasir_worker_healthy",
+        "1 while the worker may be sent requests.",
+        worker -> worker.health() == WorkerStatus.Health.HEALTHY && !worker.draining() ? 1 : 0);
+    worker(
+        registry,
+        "kvasir_worker_suspect",
+        "1 while events of the worker are known to be missing.",
+        worker -> worker.suspect() ? 1 : 0);
+  }
+
+  /** Shows a cell's figures until it is {@link #forget forgotten}. */
+  void watch(String cell, BlockIndex index, CellView view) {
+    watched.put(cell, new Watched(index, view));
+  }
+
+  void forget(String cell) {
+    watched.remove(cell);
+  }
+
+  void decided(Decision decision, boolean home) {
+    String result =
+        switch (decision) {
+          case Decision.Chosen ignored -> "chosen";
+          case Decision.NoWorker none ->
+              switch (none.why()) {
+                case UNKNOWN_MODEL -> "unknown_model";
+                case UNKNOWN_PROFILE -> "unknown_profile";
+                case NONE_HEALTHY -> "none_healthy";
+                case ALL_FULL -> "all_full";
+                case NO_HOME -> "no_home";
+              };
+        };
+    decisions.labelValues(result, home ? "here" : "elsewhere").inc();
+  }
+
+  void ended(Member member, Outcome outcome) {
+    String kind =
+        switch (outcome) {
+          case Outcome.Completed ignored -> "completed";
+          case Outcome.Cancelled ignored -> "cancelled";
+          case Outcome.Refused ignored -> "refused";
+          case Outcome.Failed failed -> failed.transport() ? "lost_contact" : "failed";
+        };
+    outcomes.labelValues(member.worker().id(), kind).inc();
+  }
+
+  private void index(
+      PrometheusRegistry registry, String name, String help, ToLongFunction<BlockIndex> value) {
+    GaugeWithCallback.builder()
+        .name(name)
+        .help(help)
+        .labelNames("cell")
+        .callback(
+            gauge -> watched.forEach((cell, seen) -> gauge.call((double) value.applyAsLong(seen.index()), cell)))
+        .register(registry);
+  }
+
+  private void worker(
+      PrometheusRegistry registry, String name, String help, ToDoubleFunction<WorkerStatus> value) {
+    GaugeWithCallback.builder()
+        .name(name)
+        .help(help)
+        .labelNames("cell", "worker")
+        .callback(
+            gauge ->
+                watched.forEach(
+                    (cell, seen) ->
+                        seen.view()
+                            .workers()
+                            .forEach(
+                                worker ->
+                                    gauge.call(value.applyAsDouble(worker), cell, worker.worker().id()))))
+        .register(registry);
+  }
+}

@@ -1,0 +1,29 @@
+package io.kvasir.cell;
+
+import java.util.concurrent.Executor;
+import java.util.function.LongSupplier;
+import org.apache.pekko.actor.typed.ActorRef;
+
+/**
+ * What every cell at home on a node shares.
+ *
+ * @param settings the operator's
+ * @param views where cells show themselves to the node's threads
+ * @param directory the node's directory, for the roster
+ * @param profiles how decisions are made
+ * @param eventSources opens workers' event streams
+ * @param probe asks pods whether they are well
+ * @param metrics the room's metrics
+ * @param background for work that takes time, such as sweeps
+ * @param nanos a monotonic clock
+ */
+record CellServices(
+    CellSettings settings,
+    CellViews views,
+    ActorRef<Directory.Message> directory,
+    ProfileSet profiles,
+    EventSources eventSources,
+    HealthProbe probe,
+    CellMetrics metrics,
+    Executor background,
+    LongSupplier nanos) {}

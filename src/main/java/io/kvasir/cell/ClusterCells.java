@@ -1,0 +1,193 @@
+package io.kvasir.cell;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import org.apache.pekko.actor.typed.ActorRef;
+import org.apache.pekko.actor.typed.ActorSystem;
+import org.apache.pekko.actor.typed.Props;
+import org.apache.pekko.actor.typed.javadsl.AskPattern;
+import org.apache.pekko.cluster.sharding.typed.ShardingEnvelope;
+import org.apache.pekko.cluster.sharding.typed.ShardingMessageExtractor;
+import org.apache.pekko.cluster.sharding.typed.javadsl.ClusterSharding;
+import org.apache.pekko.cluster.sharding.typed.javadsl.Entity;
+import org.apache.pekko.cluster.sharding.typed.javadsl.EntityRef;
+import org.apache.pekko.cluster.typed.Cluster;
+import org.apache.pekko.japi.function.Function;
+
+/** The node's way to every cell, over Pekko Cluster Sharding. One per actor system. */
+public final class ClusterCells implements Cells {
+  private static final Duration ADMIN_TIMEOUT = Duration.ofSeconds(5);
+
+  private final ActorSystem<?> system;
+  private final CellSettings settings;
+  private final CellMetrics metrics;
+  private final CellViews views = new CellViews();
+  private final CurrentRoster roster = new CurrentRoster();
+  private final ClusterSharding sharding;
+  private final ActorRef<Directory.Message> directory;
+  private final String self;
+
+  /**
+   * Starts this node's directory and makes it a home for cells.
+   *
+   * @param system a member of the cluster, or about to become one
+   * @param pods the pods of this node's configuration
+   */
+  public ClusterCells(
+      ActorSystem<?> system,
+      CellSettings settings,
+      Set<PodSpec> pods,
+      ProfileSet profiles,
+      EventSources eventSources,
+      HealthProbe probe,
+      CellMetrics metrics) {
+    this.system = system;
+    this.settings = settings;
+    this.metrics = metrics;
+    this.sharding = ClusterSharding.get(system);
+    this.self = Cell.nodeName(Cluster.get(system).selfMember().uniqueAddress());
+    this.directory =
+        system.systemActorOf(
+            Directory.create(roster, this::wake), "kvasir-directory", Props.empty());
+    CellServices services =
+        new CellServices(
+            settings,
+            views,
+            directory,
+            profiles,
+            eventSources,
+            probe,
+            metrics,
+            sweep -> Thread.ofVirtual().name("kvasir-sweep").start(sweep),
+            System::nanoTime);
+    sharding.init(
+        Entity.of(Cell.KEY, context -> Cell.create(context.getEntityId(), services))
+            .withMessageExtractor(new OneShardPerCell()));
+    directory.tell(new Directory.Announce(pods));
+  }
+
+  @Override
+  public Decision decide(DecisionRequest request) {
+    String cell = roster.get().cellOf(request.model());
+    if (cell == null) {
+      return new Decision.NoWorker(
+          Decision.Why.UNKNOWN_MODEL, "no worker serves the model '" + request.model() + "'");
+    }
+    CellView view = views.of(cell);
+    Decision decision = view != null ? view.decide(request) : decideRemotely(cell, request);
+    metrics.decided(decision, view != null);
+    return decision;
+  }
+
+  private Decision decideRemotely(String cell, DecisionRequest request) {
+    EntityRef<Cell.Message> home = sharding.entityRefFor(Cell.KEY, cell);
+    try {
+      CompletionStage<Cell.Decided> answer =
+          home.ask(replyTo -> new Cell.Decide(request, self, replyTo), settings.decisionTimeout());
+      return decision(answer.toCompletableFuture().join(), home);
+    } catch (CompletionException late) {
+      return new Decision.NoWorker(
+          Decision.Why.NO_HOME,
+          "the cell '%s' is between homes and did not decide within %d ms; try again"
+              .formatted(cell, settings.decisionTimeout().toMillis()));
+    }
+  }
+
+  private static Decision decision(Cell.Decided decided, EntityRef<Cell.Message> home) {
+    if (decided.worker() == null) {
+      Decision.Why why = decided.why();
+      return new Decision.NoWorker(why == null ? Decision.Why.NONE_HEALTHY : why, decided.reason());
+    }
+    return new Decision.Chosen(
+        decided.worker(),
+        new RemoteReservation(decided.reservation(), home::tell),
+        decided.depth(),
+        decided.predictedCachedTokens(),
+        decided.reason(),
+        decided.suspect());
+  }
+
+  @Override
+  public List<WorkerStatus> workers() {
+    List<WorkerStatus> workers = new ArrayList<>();
+    List<CompletionStage<Cell.Description>> asked = new ArrayList<>();
+    for (String cell : roster.get().cells()) {
+      CellView view = views.of(cell);
+      if (view != null) {
+        workers.addAll(view.workers());
+      } else {
+        asked.add(
+            sharding.entityRefFor(Cell.KEY, cell).ask(Cell.Describe::new, settings.decisionTimeout()));
+      }
+    }
+    for (CompletionStage<Cell.Description> answer : asked) {
+      try {
+        workers.addAll(answer.toCompletableFuture().join().workers());
+      } catch (CompletionException late) {
+        system.log().warn("a cell's home did not describe its workers in time: {}", late.getMessage());
+      }
+    }
+    return workers;
+  }
+
+  @Override
+  public Set<String> models() {
+    return roster.get().models();
+  }
+
+  @Override
+  public void add(PodSpec pod) {
+    String refused = ask(replyTo -> new Directory.Add(pod, settings.slots(), replyTo));
+    if (!refused.isEmpty()) {
+      throw new IllegalArgumentException(refused);
+    }
+  }
+
+  @Override
+  public boolean drain(String pod) {
+    return this.<Boolean>ask(replyTo -> new Directory.Drain(pod, replyTo));
+  }
+
+  @Override
+  public boolean remove(String pod) {
+    return this.<Boolean>ask(replyTo -> new Directory.Remove(pod, replyTo));
+  }
+
+  /** Whether a cell is at home on this node. */
+  boolean atHome(String cell) {
+    return views.of(cell) != null;
+  }
+
+  private <T> T ask(Function<ActorRef<T>, Directory.Message> message) {
+    return AskPattern.<Directory.Message, T>ask(directory, message, ADMIN_TIMEOUT, system.scheduler())
+        .toCompletableFuture()
+        .join();
+  }
+
+  private void wake(String cell) {
+    sharding.entityRefFor(Cell.KEY, cell).tell(new Cell.Wake());
+  }
+
+  /** A cell is a shard of its own: it moves alone. */
+  private static final class OneShardPerCell
+      extends ShardingMessageExtractor<ShardingEnvelope<Cell.Message>, Cell.Message> {
+    @Override
+    public String entityId(ShardingEnvelope<Cell.Message> envelope) {
+      return envelope.entityId();
+    }
+
+    @Override
+    public String shardId(String entityId) {
+      return entityId;
+    }
+
+    @Override
+    public Cell.Message unwrapMessage(ShardingEnvelope<Cell.Message> envelope) {
+      return envelope.message();
+    }
+  }
+}

@@ -1,0 +1,225 @@
+package io.kvasir.cell;
+
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import org.apache.pekko.actor.typed.ActorRef;
+import org.apache.pekko.actor.typed.Behavior;
+import org.apache.pekko.actor.typed.Terminated;
+import org.apache.pekko.actor.typed.javadsl.AbstractBehavior;
+import org.apache.pekko.actor.typed.javadsl.ActorContext;
+import org.apache.pekko.actor.typed.javadsl.Behaviors;
+import org.apache.pekko.actor.typed.javadsl.Receive;
+import org.apache.pekko.actor.typed.javadsl.TimerScheduler;
+import org.apache.pekko.cluster.ddata.Key;
+import org.apache.pekko.cluster.ddata.LWWMap;
+import org.apache.pekko.cluster.ddata.LWWMapKey;
+import org.apache.pekko.cluster.ddata.SelfUniqueAddress;
+import org.apache.pekko.cluster.ddata.typed.javadsl.DistributedData;
+import org.apache.pekko.cluster.ddata.typed.javadsl.Replicator;
+import org.apache.pekko.cluster.ddata.typed.javadsl.ReplicatorMessageAdapter;
+
+/**
+ * One per node: keeps the roster of pods replicated over the cluster (Distributed Data), hands every
+ * change to the cells at home here, and starts cells: a cell's state is soft, so whoever sees a cell in
+ * the roster wakes its entity, again and again, wherever sharding has put it.
+ */
+final class Directory extends AbstractBehavior<Directory.Message> {
+  private static final Key<LWWMap<String, PodEntry>> PODS = LWWMapKey.create("kvasir-pods");
+  private static final Duration WAKE_INTERVAL = Duration.ofSeconds(2);
+
+  /** What the directory is told. */
+  sealed interface Message {}
+
+  /** Adds pods that are not known yet, as the configuration of a node that starts says. */
+  record Announce(Set<PodSpec> pods) implements Message {}
+
+  /** Adds a pod; answers with an empty text or why it was refused. */
+  record Add(PodSpec pod, int slotsPerCell, ActorRef<String> replyTo) implements Message {}
+
+  /** Stops giving new requests to a pod; answers whether there is one of that name. */
+  record Drain(String pod, ActorRef<Boolean> replyTo) implements Message {}
+
+  /** Removes a pod; answers whether there was one of that name. */
+  record Remove(String pod, ActorRef<Boolean> replyTo) implements Message {}
+
+  /** Tells {@code subscriber} the roster now and at each change, until it stops. */
+  record Subscribe(ActorRef<Roster> subscriber) implements Message {}
+
+  private record Changed(Map<String, PodEntry> pods) implements Message {}
+
+  private record Written(Runnable reply) implements Message {}
+
+  private record Read(Map<String, PodEntry> pods, Runnable reply) implements Message {}
+
+  private enum WakeCells implements Message { INSTANCE }
+
+  private final ReplicatorMessageAdapter<Message, LWWMap<String, PodEntry>> replicator;
+  private final SelfUniqueAddress self;
+  private final CurrentRoster published;
+  private final Consumer<String> wake;
+  private final Set<ActorRef<Roster>> subscribers = new HashSet<>();
+
+  private final Set<String> adding = new HashSet<>();
+  private Map<String, PodEntry> pods = Map.of();
+
+  private Directory(
+      ActorContext<Message> context,
+      ReplicatorMessageAdapter<Message, LWWMap<String, PodEntry>> replicator,
+      TimerScheduler<Message> timers,
+      CurrentRoster published,
+      Consumer<String> wake) {
+    super(context);
+    this.replicator = replicator;
+    this.self = DistributedData.get(context.getSystem()).selfUniqueAddress();
+    this.published = published;
+    this.wake = wake;
+    replicator.subscribe(PODS, Directory::changed);
+    timers.startTimerWithFixedDelay(WakeCells.INSTANCE, WAKE_INTERVAL);
+  }
+
+  /**
+   * The directory of a node.
+   *
+   * @param published where threads of this node read the roster
+   * @param wake starts a cell's entity if it is not running; called for each cell every few seconds
+   */
+  static Behavior<Message> create(CurrentRoster published, Consumer<String> wake) {
+    return DistributedData.withReplicatorMessageAdapter(
+        (ReplicatorMessageAdapter<Message, LWWMap<String, PodEntry>> replicator) ->
+            Behaviors.setup(
+                context ->
+                    Behaviors.withTimers(
+                        timers -> new Directory(context, replicator, timers, published, wake))));
+  }
+
+  @Override
+  public Receive<Message> createReceive() {
+    return newReceiveBuilder()
+        .onMessage(Message.class, this::on)
+        .onSignal(
+            Terminated.class,
+            stopped -> {
+              subscribers.removeIf(subscriber -> subscriber.path().equals(stopped.getRef().path()));
+              return this;
+            })
+        .build();
+  }
+
+  private Behavior<Message> on(Message message) {
+    switch (message) {
+      case Announce announce -> announce(announce.pods());
+      case Add add -> add(add);
+      case Drain drain -> drain(drain);
+      case Remove remove -> remove(remove);
+      case Subscribe subscribe -> subscribe(subscribe.subscriber());
+      case Changed changed -> publish(changed.pods());
+      case Written written -> readBack(written.reply());
+      case Read read -> {
+        publish(read.pods());
+        read.reply().run();
+      }
+      case WakeCells ignored -> published.get().cells().forEach(wake);
+    }
+    return this;
+  }
+
+  private void announce(Set<PodSpec> announced) {
+    for (PodSpec pod : announced) {
+      if (!pods.containsKey(pod.name())) {
+        put(new PodEntry(pod, false), () -> {});
+      }
+    }
+  }
+
+  private void add(Add add) {
+    PodSpec pod = add.pod();
+    PodEntry entry = new PodEntry(pod, false);
+    int taken = published.get().slotsTaken(entry.cell());
+    if (pods.containsKey(pod.name()) || !adding.add(pod.name())) {
+      add.replyTo().tell("a pod named '" + pod.name() + "' exists; choose another name or remove it first");
+    } else if (taken + pod.ranks() > add.slotsPerCell()) {
+      adding.remove(pod.name());
+      add.replyTo()
+          .tell(
+              "cell '%s' has room for %d workers and %d are taken; remove pods, or set kvasir.cell.slots higher"
+                  .formatted(entry.cell(), add.slotsPerCell(), taken));
+    } else {
+      put(
+          entry,
+          () -> {
+            adding.remove(pod.name());
+            add.replyTo().tell("");
+          });
+    }
+  }
+
+  private void drain(Drain drain) {
+    PodEntry entry = pods.get(drain.pod());
+    if (entry == null) {
+      drain.replyTo().tell(false);
+    } else {
+      put(new PodEntry(entry.spec(), true), () -> drain.replyTo().tell(true));
+    }
+  }
+
+  private void remove(Remove remove) {
+    if (pods.containsKey(remove.pod())) {
+      update(map -> map.remove(self, remove.pod()), () -> remove.replyTo().tell(true));
+    } else {
+      remove.replyTo().tell(false);
+    }
+  }
+
+  private void put(PodEntry entry, Runnable reply) {
+    update(map -> map.put(self, entry.spec().name(), entry), reply);
+  }
+
+  /**
+   * Writes here and lets gossip carry it: a roster must be changeable on a minority side, too. What was
+   * written is read back before the answer goes out, so whoever asked finds it in the published roster.
+   */
+  private void update(
+      Function<LWWMap<String, PodEntry>, LWWMap<String, PodEntry>> change, Runnable reply) {
+    replicator.askUpdate(
+        replyTo ->
+            new Replicator.Update<>(PODS, LWWMap.empty(), Replicator.writeLocal(), replyTo, change),
+        response -> new Written(reply));
+  }
+
+  private void readBack(Runnable reply) {
+    replicator.askGet(
+        replyTo -> new Replicator.Get<>(PODS, Replicator.readLocal(), replyTo),
+        response ->
+            response instanceof Replicator.GetSuccess<LWWMap<String, PodEntry>> found
+                ? new Read(found.dataValue().getEntries(), reply)
+                : new Read(Map.of(), reply));
+  }
+
+  private void subscribe(ActorRef<Roster> subscriber) {
+    if (subscribers.add(subscriber)) {
+      getContext().watch(subscriber);
+    }
+    subscriber.tell(published.get());
+  }
+
+  private void publish(Map<String, PodEntry> changed) {
+    if (changed.equals(pods)) {
+      return;
+    }
+    pods = Map.copyOf(changed);
+    Roster roster = new Roster(changed);
+    published.set(roster);
+    subscribers.forEach(subscriber -> subscriber.tell(roster));
+    roster.cells().forEach(wake);
+  }
+
+  private static Message changed(Replicator.SubscribeResponse<LWWMap<String, PodEntry>> response) {
+    return response instanceof Replicator.Changed<LWWMap<String, PodEntry>> change
+        ? new Changed(change.dataValue().getEntries())
+        : new Changed(Map.of());
+  }
+}

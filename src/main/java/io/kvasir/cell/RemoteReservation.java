@@ -1,0 +1,37 @@
+package io.kvasir.cell;
+
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
+
+/**
+ * A reservation in the ledger of a cell that is at home elsewhere: each step is told to it once.
+ * Thread-safe.
+ */
+final class RemoteReservation implements Reservation {
+  private static final int PENDING = 0;
+  private static final int SETTLED = 1;
+  private static final int CLOSED = 2;
+
+  private final long id;
+  private final Consumer<Cell.Message> cell;
+  private final AtomicInteger state = new AtomicInteger(PENDING);
+
+  RemoteReservation(long id, Consumer<Cell.Message> cell) {
+    this.id = id;
+    this.cell = cell;
+  }
+
+  @Override
+  public void firstToken() {
+    if (state.compareAndSet(PENDING, SETTLED)) {
+      cell.accept(new Cell.FirstToken(id));
+    }
+  }
+
+  @Override
+  public void close(Outcome outcome) {
+    if (state.getAndSet(CLOSED) != CLOSED) {
+      cell.accept(new Cell.Close(id, WireOutcome.of(outcome)));
+    }
+  }
+}
