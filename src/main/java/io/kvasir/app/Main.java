@@ -1,11 +1,107 @@
 package io.kvasir.app;
 
+import java.io.PrintWriter;
+import java.util.List;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.ParseResult;
+import picocli.CommandLine.Spec;
+
 /** The {@code kvasir} command. */
-public final class Main {
+@Command(
+    name = "kvasir",
+    description = "A KV-cache-aware router for LLM inference.",
+    synopsisSubcommandLabel = "COMMAND",
+    sortOptions = false,
+    mixinStandardHelpOptions = true,
+    versionProvider = VersionCommand.class,
+    subcommands = {
+      DemoCommand.class,
+      ServeCommand.class,
+      ValidateCommand.class,
+      SimCommand.class,
+      VersionCommand.class
+    },
+    footer = {
+      "",
+      "Start with: kvasir demo",
+      "Each command explains itself: kvasir serve --help"
+    })
+public final class Main implements Runnable {
+  private static final int USAGE = 2;
+
+  @Spec private CommandSpec spec = CommandSpec.create();
+
   private Main() {}
 
-  /** Runs a command and exits with its status. */
+  /** Runs a command and exits with its status: 0 done, 1 failed, 2 not understood. */
   public static void main(String[] args) {
-    System.out.println("kvasir " + Main.class.getPackage().getImplementationVersion());
+    System.exit(run(args));
   }
+
+  static int run(String... args) {
+    CommandLine command = new CommandLine(new Main());
+    command.setCaseInsensitiveEnumValuesAllowed(true);
+    command.setExecutionExceptionHandler(Main::explain);
+    // All faults of a command line are told together, not the first alone.
+    for (CommandLine each : everyCommand(command)) {
+      each.getCommandSpec().parser().collectErrors(true);
+    }
+    ParseResult parsed = command.parseArgs(args);
+    while (parsed.hasSubcommand()) {
+      parsed = parsed.subcommand();
+    }
+    CommandLine asked = parsed.commandSpec().commandLine();
+    if (!parsed.errors().isEmpty() && !asked.isUsageHelpRequested()) {
+      return misunderstood(asked, parsed.errors());
+    }
+    return command.execute(args);
+  }
+
+  @Override
+  public void run() {
+    spec.commandLine().usage(System.out);
+  }
+
+  private static List<CommandLine> everyCommand(CommandLine root) {
+    return java.util.stream.Stream.concat(
+            java.util.stream.Stream.of(root), root.getSubcommands().values().stream())
+        .toList();
+  }
+
+  private static int misunderstood(CommandLine command, List<Exception> errors) {
+    PrintWriter err = command.getErr();
+    for (Exception error : errors) {
+      err.println("kvasir: " + error.getMessage());
+    }
+    if (errors.get(0) instanceof ParameterException first) {
+      CommandLine.UnmatchedArgumentException.printSuggestions(first, err);
+    }
+    err.println("See: " + command.getCommandSpec().qualifiedName() + " --help");
+    return USAGE;
+  }
+
+  /** What a command threw, in plain words; a stack only where nobody foresaw it. */
+  private static int explain(Exception thrown, CommandLine command, ParseResult parsed) {
+    PrintWriter err = command.getErr();
+    switch (thrown) {
+      case ConfigException faulty -> {
+        err.printf("kvasir: the configuration has %s:%n", count(faulty.faults().size()));
+        faulty.faults().forEach(fault -> err.println("  " + fault));
+      }
+      case StartException cannot -> err.println("kvasir: " + cannot.getMessage());
+      default -> {
+        err.println("kvasir: this should not have happened; please report it.");
+        thrown.printStackTrace(err);
+      }
+    }
+    return command.getCommandSpec().exitCodeOnExecutionException();
+  }
+
+  private static String count(int faults) {
+    return faults == 1 ? "a fault" : faults + " faults";
+  }
+
 }

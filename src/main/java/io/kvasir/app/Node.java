@@ -1,0 +1,180 @@
+package io.kvasir.app;
+
+import io.kvasir.app.KvasirConfig.RoutingConfig;
+import io.kvasir.cell.CellMetrics;
+import io.kvasir.cell.Cells;
+import io.kvasir.cell.ClusterCells;
+import io.kvasir.cell.ProfileSet;
+import io.kvasir.execution.Dispatcher;
+import io.kvasir.execution.PodClient;
+import io.kvasir.gateway.Gateway;
+import io.kvasir.gateway.GatewaySettings;
+import io.kvasir.gateway.admin.AdminHandler;
+import io.kvasir.gateway.http.HttpServer;
+import io.kvasir.routing.RoutingMetrics;
+import io.kvasir.telemetry.Metrics;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.LinkedHashSet;
+import java.util.Optional;
+import org.apache.pekko.actor.typed.ActorSystem;
+import org.apache.pekko.actor.typed.javadsl.Behaviors;
+import org.apache.pekko.cluster.MemberStatus;
+import org.apache.pekko.cluster.typed.Cluster;
+import org.apache.pekko.cluster.typed.Join;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** A router node: every room wired to the others. Closing it drains the front door and leaves the cluster. */
+final class Node implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(Node.class);
+
+  private final Deque<AutoCloseable> owned = new ArrayDeque<>();
+  private final Readiness readiness = new Readiness();
+  private final Metrics metrics = new Metrics(new PrometheusRegistry()).withJvm();
+  private final Duration drainTimeout;
+  private final Cells cells;
+  private final HttpServer gateway;
+  private final ManagementServer management;
+  private volatile boolean stopping;
+
+  /**
+   * Starts a node; what had been started is stopped again when something cannot be.
+   *
+   * @throws StartException when a port is taken or a model cannot be loaded; says which and what to do
+   */
+  Node(KvasirConfig config) throws StartException {
+    this.drainTimeout = config.drainTimeout();
+    try {
+      ActorSystem<Void> system = own(system(config));
+      EventStreams events = own(new EventStreams(metrics));
+      HttpProbe probe = own(new HttpProbe(config.probeTimeout()));
+      this.cells =
+          new ClusterCells(
+              system,
+              config.cell(),
+              new LinkedHashSet<>(config.pods()),
+              profiles(config.routing()),
+              events,
+              probe,
+              new CellMetrics(metrics));
+      PodClient pods = own(new PodClient(config.podClient()));
+      Models models = own(new Models(config, cells, metrics, readiness));
+      Dispatcher dispatcher = own(new Dispatcher(cells, pods, config.execution(), metrics));
+      Gateway handler = new Gateway(models.prompts(), cells, dispatcher, gatewaySettings(config), metrics);
+      this.gateway = own(front(system, config, handler));
+      ready(system);
+      this.management =
+          own(
+              new ManagementServer(
+                  system, config.management(), metrics, readiness, new AdminHandler(cells, config.podDefaults())));
+    } catch (StartException | RuntimeException failed) {
+      closeOwned();
+      throw failed;
+    }
+  }
+
+  InetSocketAddress gateway() {
+    return gateway.address();
+  }
+
+  InetSocketAddress management() {
+    return management.address();
+  }
+
+  Cells cells() {
+    return cells;
+  }
+
+  Metrics metrics() {
+    return metrics;
+  }
+
+  Readiness readiness() {
+    return readiness;
+  }
+
+  /** Turns readiness off, lets streams finish within the drain timeout, and stops. */
+  @Override
+  public void close() {
+    stopping = true;
+    gateway.drain(drainTimeout);
+    closeOwned();
+  }
+
+  private ProfileSet profiles(RoutingConfig routing) {
+    return new ProfileSet(
+        routing.profiles(), routing.standard(), routing.costs(), routing.outputs(), new RoutingMetrics(metrics));
+  }
+
+  private static ActorSystem<Void> system(KvasirConfig config) throws StartException {
+    ActorSystem<Void> system;
+    try {
+      system = ActorSystem.create(Behaviors.empty(), "kvasir", config.platform());
+    } catch (RuntimeException failed) {
+      throw new StartException(
+          "the cluster's transport cannot start: " + failed.getMessage() + "; see kvasir.cluster.host and port",
+          failed);
+    }
+    if (config.platform().getStringList("pekko.cluster.seed-nodes").isEmpty()) {
+      Cluster cluster = Cluster.get(system);
+      cluster.manager().tell(Join.create(cluster.selfMember().address()));
+    }
+    return system;
+  }
+
+  private static GatewaySettings gatewaySettings(KvasirConfig config) {
+    return new GatewaySettings(
+        "http", config.routing().allowProfileHeader(), false, GatewaySettings.defaults().storedResponses());
+  }
+
+  private static HttpServer front(ActorSystem<Void> system, KvasirConfig config, Gateway handler)
+      throws StartException {
+    try {
+      return HttpServer.start(system, config.gateway(), handler);
+    } catch (IOException taken) {
+      throw new StartException(
+          "the gateway cannot listen: " + taken.getMessage() + "; set kvasir.gateway.port to a free one", taken);
+    }
+  }
+
+  private void ready(ActorSystem<Void> system) {
+    readiness.obstacle(() -> stopping ? Optional.of("the node is stopping") : Optional.empty());
+    readiness.obstacle(
+        () -> {
+          MemberStatus status = Cluster.get(system).selfMember().status();
+          return status.equals(MemberStatus.up())
+              ? Optional.empty()
+              : Optional.of("the node is " + status + " in the cluster");
+        });
+  }
+
+  private <T extends AutoCloseable> T own(T part) {
+    owned.push(part);
+    return part;
+  }
+
+  private ActorSystem<Void> own(ActorSystem<Void> system) {
+    owned.push(
+        () -> {
+          system.terminate();
+          system.getWhenTerminated().toCompletableFuture().join();
+        });
+    return system;
+  }
+
+  private void closeOwned() {
+    while (!owned.isEmpty()) {
+      AutoCloseable part = owned.pop();
+      try {
+        part.close();
+      } catch (Exception failed) {
+        LOG.warn("{} did not close well", part, failed);
+      }
+    }
+  }
+}

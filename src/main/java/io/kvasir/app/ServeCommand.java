@@ -1,0 +1,43 @@
+package io.kvasir.app;
+
+import java.nio.file.Path;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/** {@code kvasir serve}. */
+@Command(
+    name = "serve",
+    description = "Runs a router node until it is told to stop.",
+    mixinStandardHelpOptions = true)
+final class ServeCommand implements Callable<Integer> {
+  @Option(
+      names = "--config",
+      required = true,
+      paramLabel = "FILE",
+      description = "The configuration; conf/kvasir.conf shows every setting.")
+  private Path config = Path.of("");
+
+  @Override
+  public Integer call() throws ConfigException, StartException, InterruptedException {
+    KvasirConfig valid = KvasirConfig.load(config);
+    Logs.configure(valid.log());
+    Node node = new Node(valid);
+    System.out.printf(
+        "gateway at http://%s, management at http://%s%n",
+        Addresses.of(node.gateway()), Addresses.of(node.management()));
+    CountDownLatch stopped = new CountDownLatch(1);
+    Runtime.getRuntime()
+        .addShutdownHook(
+            Thread.ofPlatform()
+                .name("kvasir-stop")
+                .unstarted(
+                    () -> {
+                      node.close();
+                      stopped.countDown();
+                    }));
+    stopped.await();
+    return 0;
+  }
+}

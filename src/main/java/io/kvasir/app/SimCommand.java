@@ -1,0 +1,247 @@
+package io.kvasir.app;
+
+import io.kvasir.sim.EventSettings;
+import io.kvasir.sim.Fault;
+import io.kvasir.sim.SimEngine;
+import io.kvasir.sim.SimSettings;
+import io.kvasir.sim.publisher.EventFormat;
+import io.kvasir.routing.Role;
+import io.kvasir.sim.engine.StepTime;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/** {@code kvasir sim}. */
+@Command(
+    name = "sim",
+    description = "Runs a simulated vLLM engine: the OpenAI API over HTTP, its cache events over ZMQ.",
+    mixinStandardHelpOptions = true,
+    sortOptions = false,
+    showDefaultValues = true)
+final class SimCommand implements Callable<Integer> {
+  /** What scheduling and sampling take in vLLM, whatever the model. */
+  private static final double STEP_OVERHEAD_MS = 1.0;
+
+  private static final double SEQUENCE_OVERHEAD_US = 4.4;
+
+  @Option(names = "--host", defaultValue = "127.0.0.1", description = "Interface to listen on.")
+  private String host = "";
+
+  @Option(names = "--port", defaultValue = "8000", description = "HTTP port; 0 for a free one.")
+  private int port;
+
+  @Option(
+      names = "--events-port",
+      defaultValue = "5557",
+      description = "ZMQ port of events; rank r: port + r.")
+  private int eventsPort;
+
+  @Option(
+      names = "--replay-port",
+      defaultValue = "5657",
+      description = "ZMQ port of replay; rank r: port + r.")
+  private int replayPort;
+
+  @Option(names = "--events-connect", description = "Dial the router at tcp://host:port instead of binding.")
+  private @Nullable String eventsConnect;
+
+  @Option(names = "--topic", defaultValue = "", description = "Topic of the event messages.")
+  private String topic = "";
+
+  @Option(
+      names = "--event-encoding",
+      defaultValue = "vllm-map",
+      description = "How events are encoded: vllm-map (0.24 and later), vllm-array (before), sglang.")
+  private String encoding = "";
+
+  @Option(
+      names = "--byte-hashes",
+      description = "Block hashes as bytes, as with VLLM_KV_EVENTS_USE_INT_BLOCK_HASHES=0.")
+  private boolean byteHashes;
+
+  @Option(names = "--zero-parent", description = "A root's parent is 0 instead of nothing.")
+  private boolean zeroParent;
+
+  @Option(names = "--no-events", description = "Tell nothing of the cache.")
+  private boolean noEvents;
+
+  @Option(names = "--model", defaultValue = "kvasir-demo", description = "Name the model is served under.")
+  private String model = "";
+
+  @Option(
+      names = "--model-dir",
+      description = "Directory with tokenizer.json and chat template; default: the bundled demo model.")
+  private @Nullable Path modelDirectory;
+
+  @Option(names = "--lora", split = ",", description = "Names of LoRA adapters served beside the model.")
+  private List<String> loras = List.of();
+
+  @Option(
+      names = "--max-model-len",
+      defaultValue = "0",
+      description = "Longest prompt and answer together, tokens; 0: what fits.")
+  private int maxModelLen;
+
+  @Option(names = "--block-size", defaultValue = "16", description = "Tokens in a KV block.")
+  private int blockSize;
+
+  @Option(
+      names = "--capacity",
+      defaultValue = "0",
+      description = "KV blocks of each rank; 0: what the engine's memory holds.")
+  private int capacity;
+
+  @Option(
+      names = "--engine",
+      defaultValue = "h100-Qwen2.5-7B-tp1",
+      description = "Latency coefficients: gpu-model-tp.")
+  private String engine = "";
+
+  @Option(
+      names = "--coefficients",
+      paramLabel = "T_W,N0,C_TOK,C_ATTN,C_DEC,C_SEQ",
+      split = ",",
+      description = {
+        "Latency coefficients of your own in place of --engine's: ms per step, tokens free with it,",
+        "us per token, ns per token and context token, us per 1000 context tokens and step, us per sequence."
+      })
+  private List<Double> coefficients = List.of();
+
+  @Option(
+      names = "--speed",
+      defaultValue = "1",
+      description = "Times faster than real; 0: as fast as the machine can.")
+  private double speed;
+
+  @Option(names = "--ranks", defaultValue = "1", description = "Data-parallel ranks.")
+  private int ranks;
+
+  @Option(names = "--role", defaultValue = "both", description = "both, prefill or decode.")
+  private Role role = Role.BOTH;
+
+  @Option(names = "--seed", defaultValue = "1", description = "Decides block keys and drawn faults.")
+  private long seed;
+
+  @Option(names = "--no-cached-tokens", description = "Do not report cached tokens in usage.")
+  private boolean noCachedTokens;
+
+  @Option(
+      names = "--fault",
+      split = ",",
+      paramLabel = "KIND=SHARE|KIND=COUNTx",
+      description = {
+        "What goes wrong on purpose, such as 503=0.05 or hang=2x;",
+        "kinds: 500, 503, 429, hang, cut, stream-error."
+      })
+  private List<String> faults = List.of();
+
+  @Option(names = "--health-delay-ms", defaultValue = "0", description = "How long /health takes.")
+  private long healthDelayMs;
+
+  @Override
+  public Integer call() throws StartException, InterruptedException {
+    List<String> wrong = new ArrayList<>();
+    SimSettings settings = settings(wrong);
+    wrong.addAll(settings.validate());
+    if (!wrong.isEmpty()) {
+      throw new StartException("the engine cannot start:\n  --" + String.join("\n  --", wrong));
+    }
+    try (SimEngine sim = SimEngine.start(settings)) {
+      System.out.printf("simulated engine %s at %s%n", settings.model(), sim.url());
+      if (sim.eventsEndpoint() != null) {
+        System.out.printf("events at %s, replay at %s%n", sim.eventsEndpoint(), sim.replayEndpoint());
+      }
+      CountDownLatch stopped = new CountDownLatch(1);
+      Runtime.getRuntime().addShutdownHook(Thread.ofPlatform().unstarted(stopped::countDown));
+      stopped.await();
+      return 0;
+    } catch (IOException taken) {
+      throw new StartException("the engine cannot start: " + taken.getMessage(), taken);
+    }
+  }
+
+  private SimSettings settings(List<String> wrong) {
+    return SimSettings.builder()
+        .host(host)
+        .port(port)
+        .model(model)
+        .modelDirectory(modelDirectory)
+        .loras(loras)
+        .maxModelLen(maxModelLen)
+        .blockSize(blockSize)
+        .capacityBlocks(capacity)
+        .engine(engine)
+        .stepTime(stepTime(wrong))
+        .speed(speed)
+        .ranks(ranks)
+        .role(role)
+        .seed(seed)
+        .reportCachedTokens(!noCachedTokens)
+        .healthDelay(Duration.ofMillis(healthDelayMs))
+        .faults(faults(wrong))
+        .events(events(wrong))
+        .build();
+  }
+
+  private @Nullable StepTime stepTime(List<String> wrong) {
+    if (coefficients.isEmpty()) {
+      return null;
+    }
+    if (coefficients.size() != 6) {
+      wrong.add("coefficients: six numbers are needed, not " + coefficients.size());
+      return null;
+    }
+    return new StepTime(
+        coefficients.get(0),
+        coefficients.get(1),
+        coefficients.get(2),
+        coefficients.get(3),
+        coefficients.get(4),
+        coefficients.get(5),
+        STEP_OVERHEAD_MS,
+        SEQUENCE_OVERHEAD_US);
+  }
+
+  private List<Fault> faults(List<String> wrong) {
+    List<Fault> parsed = new ArrayList<>();
+    for (String fault : faults) {
+      try {
+        parsed.add(Fault.parse(fault));
+      } catch (IllegalArgumentException malformed) {
+        wrong.add("fault: " + malformed.getMessage());
+      }
+    }
+    return parsed;
+  }
+
+  private EventSettings events(List<String> wrong) {
+    if (noEvents) {
+      return EventSettings.OFF;
+    }
+    EventFormat.Encoding chosen = EventFormat.Encoding.VLLM_MAP;
+    try {
+      chosen = EventFormat.Encoding.valueOf(encoding.toUpperCase(Locale.ROOT).replace('-', '_'));
+    } catch (IllegalArgumentException unknown) {
+      wrong.add("event-encoding: '" + encoding + "' is not known; one of vllm-map, vllm-array, sglang");
+    }
+    return new EventSettings(
+        true,
+        host,
+        eventsPort,
+        eventsConnect,
+        true,
+        replayPort,
+        topic,
+        chosen == EventFormat.Encoding.VLLM_MAP,
+        EventSettings.DEFAULT.bufferSteps(),
+        new EventFormat(chosen, byteHashes, zeroParent));
+  }
+}
