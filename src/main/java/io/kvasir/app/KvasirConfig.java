@@ -135,7 +135,7 @@ record KvasirConfig(
     List<Fault> faults = new ArrayList<>();
     KvasirConfig read = new Reader(config, faults).read();
     if (!faults.isEmpty()) {
-      throw new ConfigException(faults);
+      throw new ConfigException(faults.stream().distinct().toList());
     }
     return read;
   }
@@ -274,7 +274,8 @@ record KvasirConfig(
           execution.duration("first-byte-timeout"),
           execution.duration("idle-timeout"),
           execution.duration("pool-idle"),
-          execution.count("pool-size", 1, 100_000));
+          execution.count("pool-size", 1, 100_000),
+          null);
     }
 
     private List<ModelConfig> models() {

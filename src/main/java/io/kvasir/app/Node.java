@@ -62,7 +62,7 @@ final class Node implements AutoCloseable {
               events,
               probe,
               new CellMetrics(metrics));
-      PodClient pods = own(new PodClient(config.podClient()));
+      PodClient pods = own(new PodClient(config.podClient(), metrics));
       Models models = own(new Models(config, cells, metrics, readiness));
       Dispatcher dispatcher = own(new Dispatcher(cells, pods, config.execution(), metrics));
       Gateway handler = new Gateway(models.prompts(), cells, dispatcher, gatewaySettings(config), metrics);
@@ -132,10 +132,10 @@ final class Node implements AutoCloseable {
         "http", config.routing().allowProfileHeader(), false, GatewaySettings.defaults().storedResponses());
   }
 
-  private static HttpServer front(ActorSystem<Void> system, KvasirConfig config, Gateway handler)
+  private HttpServer front(ActorSystem<Void> system, KvasirConfig config, Gateway handler)
       throws StartException {
     try {
-      return HttpServer.start(system, config.gateway(), handler);
+      return HttpServer.start(system, config.gateway(), handler, metrics);
     } catch (IOException taken) {
       throw new StartException(
           "the gateway cannot listen: " + taken.getMessage() + "; set kvasir.gateway.port to a free one", taken);
