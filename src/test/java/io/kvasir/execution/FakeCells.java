@@ -32,6 +32,8 @@ public final class FakeCells implements Cells {
   public final AtomicInteger firstTokens = new AtomicInteger();
   /** What is said when nobody is left. */
   public volatile Decision.Why otherwise = Decision.Why.NONE_HEALTHY;
+  /** Whether nobody is chosen, whoever is there. */
+  public volatile boolean refuse;
   /** What is predicted for every request. */
   public volatile int predicted;
 
@@ -62,7 +64,7 @@ public final class FakeCells implements Cells {
     for (Worker worker : workers) {
       if (worker.models().contains(request.model())) {
         known = true;
-        if (!request.excluded().contains(worker.id())) {
+        if (!refuse && !request.excluded().contains(worker.id())) {
           return new Decision.Chosen(worker, new Booked(), 0, predicted, "first in order", false);
         }
       }

@@ -20,7 +20,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /** An engine's endpoint on a real socket that answers as a test scripts it. */
-public final class FakePod implements AutoCloseable {
+public final class ScriptedPod implements AutoCloseable {
   /** One request as it came. */
   public record Seen(String method, String target, Headers headers, byte[] body) {
     public String text() {
@@ -41,7 +41,7 @@ public final class FakePod implements AutoCloseable {
   private final Set<Socket> sockets = ConcurrentHashMap.newKeySet();
   private volatile Script script;
 
-  public FakePod(Script script) {
+  public ScriptedPod(Script script) {
     this.script = script;
     try {
       server = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());

@@ -1,0 +1,341 @@
+package io.kvasir.gateway;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.kvasir.cell.Outcome;
+import io.kvasir.execution.ExecutionSettings;
+import io.kvasir.execution.ScriptedPod;
+import java.io.IOException;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.URI;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Workers that fail and clients that leave: who is tried next, what the client sees, what the cells hear. */
+final class FailureTest {
+  private static final String BODY = "{\"model\":\"m\",\"stream\":true}";
+  private static final String TOKEN = "data: {\"choices\":[{\"delta\":{\"content\":\"H\"}}]}\n\n";
+  private static final List<String> STREAM = List.of(TOKEN, "data: [DONE]\n\n");
+
+  private TestRouter router;
+  private ScriptedPod bad;
+  private ScriptedPod good;
+
+  @BeforeEach
+  void start() throws IOException {
+    start(TestRouter.EXECUTION);
+  }
+
+  private void start(ExecutionSettings settings) throws IOException {
+    router = new TestRouter(settings, GatewaySettings.defaults());
+    bad = new ScriptedPod((request, out) -> out.json(500, "{\"error\":{\"message\":\"bad\"}}"));
+    good = new ScriptedPod((request, out) -> out.stream(STREAM));
+    router.cells.worker("bad", bad.url(), "m");
+    router.cells.worker("good", good.url(), "m");
+  }
+
+  @AfterEach
+  void stop() {
+    router.close();
+    bad.close();
+    good.close();
+    assertThat(router.cells.open).as("reservations left open").hasValue(0);
+  }
+
+  @Test
+  void refusedConnection_nextWorkerAnswers() throws Exception {
+    URI nobody;
+    try (ServerSocket socket = new ServerSocket(0)) {
+      nobody = URI.create("http://127.0.0.1:" + socket.getLocalPort());
+    }
+    router.cells.workers.clear();
+    router.cells.worker("bad", nobody, "m");
+    router.cells.worker("good", good.url(), "m");
+
+    assertAnsweredByGood();
+
+    assertThat(router.cells.outcome()).isInstanceOfSatisfying(Outcome.Failed.class, failed ->
+        assertThat(failed.transport()).isTrue());
+    assertThat(router.cells.outcome()).isInstanceOf(Outcome.Completed.class);
+    assertThat(router.metric("kvasir_retries", "connect")).isEqualTo(1);
+  }
+
+  @Test
+  void resetBeforeTheHead_nextWorkerAnswers() throws Exception {
+    bad.script((request, out) -> out.reset());
+
+    assertAnsweredByGood();
+
+    assertThat(router.cells.outcome()).isInstanceOfSatisfying(Outcome.Failed.class, failed ->
+        assertThat(failed.transport()).isTrue());
+  }
+
+  @Test
+  void cutAfterTheHead_beforeTheFirstByte_nextWorkerAnswers() throws Exception {
+    bad.script((request, out) -> out.events().reset());
+
+    assertAnsweredByGood();
+  }
+
+  @Test
+  void emptyStream_nextWorkerAnswers() throws Exception {
+    bad.script((request, out) -> out.stream(List.of()));
+
+    assertAnsweredByGood();
+  }
+
+  @Test
+  void wholeAnswerCutShort_nextWorkerAnswers() throws Exception {
+    bad.script((request, out) ->
+        out.raw("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{\"id\":").reset());
+
+    assertAnsweredByGood();
+  }
+
+  @Test
+  void errorAnswers_nextWorkerAnswersUnderAnotherId() throws Exception {
+    for (int status : List.of(408, 429, 500, 502, 503, 504)) {
+      bad.script((request, out) -> out.json(status, "{}"));
+
+      assertAnsweredByGood();
+
+      assertThat(bad.next().headers().first("X-Request-Id")).isEqualTo("r");
+      assertThat(good.next().headers().first("X-Request-Id")).isEqualTo("r-2");
+      Outcome outcome = router.cells.outcome();
+      if (status == 429 || status == 503) {
+        assertThat(outcome).isEqualTo(new Outcome.Refused(status));
+      } else {
+        assertThat(outcome).isInstanceOfSatisfying(Outcome.Failed.class, failed ->
+            assertThat(failed.transport()).isFalse());
+      }
+      router.cells.outcome();
+    }
+  }
+
+  @Test
+  void clientsOwnFaults_areNotRetried() throws Exception {
+    for (int status : List.of(400, 401, 404, 413, 422, 501)) {
+      bad.script((request, out) -> out.json(status, "{\"error\":{\"message\":\"yours\"}}"));
+
+      HttpResponse<String> response = router.post("/v1/chat/completions", BODY);
+
+      assertThat(response.statusCode()).isEqualTo(status);
+      assertThat(response.body()).contains("yours");
+      assertThat(response.headers().firstValue("X-Router-Backend")).hasValue("bad");
+      assertThat(router.cells.outcome()).isInstanceOf(Outcome.Completed.class);
+    }
+    assertThat(good.seen).isEmpty();
+  }
+
+  @Test
+  void everyWorkerFails_lastErrorAnswerIsPassedOn() throws Exception {
+    good.script((request, out) ->
+        out.json(503, "{\"error\":{\"message\":\"loading\"}}", "Retry-After", "7"));
+
+    HttpResponse<String> response = router.post("/v1/chat/completions", BODY);
+
+    assertThat(response.statusCode()).isEqualTo(503);
+    assertThat(response.body()).isEqualTo("{\"error\":{\"message\":\"loading\"}}");
+    assertThat(response.headers().firstValue("Retry-After")).hasValue("7");
+    assertThat(response.headers().firstValue("X-Router-Backend")).hasValue("good");
+  }
+
+  @Test
+  void everyWorkerUnreachable_is502() throws Exception {
+    bad.script((request, out) -> out.reset());
+    good.script((request, out) -> out.reset());
+
+    HttpResponse<String> response = router.post("/v1/messages", BODY);
+
+    assertThat(response.statusCode()).isEqualTo(502);
+    assertThat(response.body()).contains("\"type\":\"api_error\"").contains("2 were tried");
+  }
+
+  @Test
+  void tries_areBounded() throws Exception {
+    for (int i = 0; i < 10; i++) {
+      router.cells.worker("bad-" + i, bad.url(), "m");
+    }
+    router.cells.workers.removeIf(worker -> worker.id().equals("good"));
+
+    assertThat(router.post("/v1/chat/completions", BODY).statusCode()).isEqualTo(500);
+
+    assertThat(bad.seen).hasSize(5);
+  }
+
+  @Test
+  void unknownPost_thatMayHaveDoneSomething_isNotRepeated() throws Exception {
+    assertThat(router.post("/v1/batches", "{}").statusCode()).isEqualTo(500);
+    bad.script((request, out) -> out.reset());
+    assertThat(router.post("/v1/batches", "{}").statusCode()).isEqualTo(502);
+    bad.script((request, out) -> out.json(503, "{}"));
+    assertThat(router.post("/v1/batches", "{}").statusCode()).isEqualTo(200);
+  }
+
+  @Test
+  void cutInsideTheStream_clientSeesItCutAndNobodyIsAskedAgain() throws Exception {
+    CountDownLatch read = new CountDownLatch(1);
+    bad.script((request, out) -> {
+      out.events().chunk(TOKEN);
+      read.await();
+      out.reset();
+    });
+
+    try (Socket socket = router.connect()) {
+      socket.getOutputStream().write(TestRouter.wire("/v1/chat/completions", BODY));
+      readUntil(socket, TOKEN);
+      read.countDown();
+
+      assertThat(rest(socket)).doesNotContain("0\r\n\r\n");
+    }
+    assertThat(router.cells.outcome()).isInstanceOfSatisfying(Outcome.Failed.class, failed ->
+        assertThat(failed.transport()).isTrue());
+    assertThat(good.seen).isEmpty();
+  }
+
+  @Test
+  void streamWithoutItsTerminator_isPassedButFailed() throws Exception {
+    bad.script((request, out) -> out.stream(List.of(TOKEN)));
+
+    assertThat(router.post("/v1/chat/completions", BODY).body()).isEqualTo(TOKEN);
+
+    assertThat(router.cells.outcome()).isEqualTo(new Outcome.Failed(false, "a stream without its end"));
+  }
+
+  @Test
+  void errorInsideTheStream_isPassedButFailed() throws Exception {
+    List<String> events = List.of(TOKEN, "data: {\"error\":{\"message\":\"OOM\"}}\n\n", "data: [DONE]\n\n");
+    bad.script((request, out) -> out.stream(events));
+
+    assertThat(router.post("/v1/chat/completions", BODY).body()).isEqualTo(String.join("", events));
+
+    assertThat(router.cells.outcome()).isEqualTo(new Outcome.Failed(false, "an error inside the stream"));
+  }
+
+  @Test
+  void firstByteTooLate_nextWorkerAnswers() throws Exception {
+    stop();
+    start(deadlines(Duration.ofMillis(200), Duration.ofSeconds(30), Duration.ofSeconds(60)));
+    CountDownLatch gone = new CountDownLatch(1);
+    bad.script((request, out) -> {
+      out.events().awaitGone();
+      gone.countDown();
+    });
+
+    assertAnsweredByGood();
+
+    assertThat(gone.await(10, TimeUnit.SECONDS)).isTrue();
+    assertThat(router.metric("kvasir_retries", "timeout")).isEqualTo(1);
+  }
+
+  @Test
+  void standingStill_endsTheStream() throws Exception {
+    stop();
+    start(deadlines(Duration.ofSeconds(30), Duration.ofMillis(200), Duration.ofSeconds(60)));
+    bad.script((request, out) -> out.events().chunk(TOKEN).awaitGone());
+
+    assertThatThrownBy(() -> router.post("/v1/chat/completions", BODY)).isInstanceOf(IOException.class);
+
+    assertThat(router.cells.outcome()).isInstanceOfSatisfying(Outcome.Failed.class, failed ->
+        assertThat(failed.detail()).contains("stood still"));
+  }
+
+  @Test
+  void totalTime_over_is504() throws Exception {
+    stop();
+    start(deadlines(Duration.ofSeconds(30), Duration.ofSeconds(30), Duration.ofMillis(200)));
+    bad.script((request, out) -> out.awaitGone());
+
+    assertThat(router.post("/v1/chat/completions", BODY).statusCode()).isEqualTo(504);
+
+    assertThat(good.seen).isEmpty();
+  }
+
+  @Test
+  void clientLeaves_beforeTheFirstByte_engineHearsAtOnce() throws Exception {
+    CountDownLatch gone = new CountDownLatch(1);
+    bad.script((request, out) -> {
+      out.awaitGone();
+      gone.countDown();
+    });
+
+    try (Socket socket = router.connect()) {
+      socket.getOutputStream().write(TestRouter.wire("/v1/chat/completions", BODY));
+      bad.next();
+    }
+
+    assertThat(gone.await(10, TimeUnit.SECONDS)).isTrue();
+    assertThat(router.cells.outcome()).isEqualTo(new Outcome.Cancelled());
+    assertThat(good.seen).isEmpty();
+    assertEventually("kvasir_client_aborts", "waiting");
+  }
+
+  @Test
+  void clientLeaves_insideTheStream_engineHearsAtOnce() throws Exception {
+    CountDownLatch gone = new CountDownLatch(1);
+    bad.script((request, out) -> {
+      out.events().chunk(TOKEN).awaitGone();
+      gone.countDown();
+    });
+
+    try (Socket socket = router.connect()) {
+      socket.getOutputStream().write(TestRouter.wire("/v1/chat/completions", BODY));
+      readUntil(socket, TOKEN);
+    }
+
+    assertThat(gone.await(10, TimeUnit.SECONDS)).isTrue();
+    assertThat(router.cells.outcome()).isEqualTo(new Outcome.Cancelled());
+    assertEventually("kvasir_client_aborts", "streaming");
+  }
+
+  private void assertAnsweredByGood() throws Exception {
+    HttpResponse<String> response = router.post("/v1/chat/completions", BODY, "X-Request-Id", "r");
+
+    assertThat(response.statusCode()).isEqualTo(200);
+    assertThat(response.body()).isEqualTo(String.join("", STREAM));
+    assertThat(response.headers().firstValue("X-Router-Backend")).hasValue("good");
+    assertThat(response.headers().firstValue("X-Request-Id")).hasValue("r");
+  }
+
+  private void assertEventually(String metric, String label) throws InterruptedException {
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
+    while (router.metric(metric, label) != 1 && System.nanoTime() < deadline) {
+      TimeUnit.MILLISECONDS.sleep(2);
+    }
+    assertThat(router.metric(metric, label)).isEqualTo(1);
+    assertThat(router.metric("kvasir_attempts_in_flight")).isZero();
+  }
+
+  private static ExecutionSettings deadlines(Duration firstByte, Duration idle, Duration total) {
+    return new ExecutionSettings(
+        5, Duration.ofMillis(1), Duration.ofMillis(5), 1.5, firstByte, idle, total, 1 << 20);
+  }
+
+  private static void readUntil(Socket socket, String text) throws IOException {
+    StringBuilder read = new StringBuilder();
+    while (read.indexOf(text) < 0) {
+      int c = socket.getInputStream().read();
+      if (c < 0) {
+        throw new IOException("ended after " + read);
+      }
+      read.append((char) c);
+    }
+  }
+
+  private static String rest(Socket socket) {
+    try {
+      return new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    } catch (IOException e) {
+      return "cut";
+    }
+  }
+}

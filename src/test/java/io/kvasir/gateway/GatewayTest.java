@@ -1,0 +1,350 @@
+package io.kvasir.gateway;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.kvasir.cell.Decision;
+import io.kvasir.cell.DecisionRequest;
+import io.kvasir.cell.Outcome;
+import io.kvasir.execution.ScriptedPod;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Every API, streamed and not, over real sockets. */
+final class GatewayTest {
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final String CHAT = """
+      { "model" : "m",  "messages":[{"role":"user","content":"Grüße"}], "a_field_of_tomorrow":[1.50, null] }
+      """;
+  private static final String ANSWER = """
+      {"id":"chatcmpl-1","choices":[{"index":0,"message":{"content":"Hi"}}],
+       "usage":{"prompt_tokens":40,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":32}}}""";
+
+  private TestRouter router;
+  private ScriptedPod pod;
+
+  @BeforeEach
+  void start() throws IOException {
+    router = new TestRouter();
+    pod = new ScriptedPod((request, out) -> out.json(200, ANSWER));
+    router.cells.worker("w0", pod.url(), "m");
+  }
+
+  @AfterEach
+  void stop() {
+    router.close();
+    pod.close();
+  }
+
+  @Test
+  void chat_body_reachesTheWorkerByteForByte() throws Exception {
+    router.post("/v1/chat/completions?trace=1", CHAT, "Content-Type", "application/json");
+
+    ScriptedPod.Seen seen = pod.next();
+    assertThat(seen.method()).isEqualTo("POST");
+    assertThat(seen.target()).isEqualTo("/v1/chat/completions?trace=1");
+    assertThat(seen.text()).isEqualTo(CHAT);
+  }
+
+  @Test
+  void chat_answer_isTheWorkersAndNamesIt() throws Exception {
+    HttpResponse<String> response = router.post("/v1/chat/completions", CHAT);
+
+    assertThat(response.statusCode()).isEqualTo(200);
+    assertThat(response.body()).isEqualTo(ANSWER);
+    assertThat(response.headers().firstValue("X-Router-Backend")).hasValue("w0");
+    assertThat(response.headers().firstValue("X-Router-Reason")).hasValue("first in order");
+    assertThat(response.headers().firstValue("Content-Type")).hasValue("application/json");
+    assertThat(response.headers().firstValue("Content-Length")).hasValue("" + ANSWER.length());
+  }
+
+  @Test
+  void chat_usage_reachesReservationAndMetrics() throws Exception {
+    router.cells.predicted = 16;
+    router.post("/v1/chat/completions", CHAT);
+
+    assertThat(router.cells.outcome()).isInstanceOfSatisfying(Outcome.Completed.class, completed -> {
+      assertThat(completed.promptTokens()).isEqualTo(40);
+      assertThat(completed.cachedTokens()).isEqualTo(32);
+      assertThat(completed.outputTokens()).isEqualTo(2);
+    });
+    assertThat(router.cells.open).hasValue(0);
+    assertThat(router.metric("kvasir_requests", "chat", "m", "2xx", "false")).isEqualTo(1);
+    assertThat(router.metric("kvasir_cached_tokens", "actual", "m")).isEqualTo(32);
+    assertThat(router.metric("kvasir_cached_tokens", "predicted", "m")).isEqualTo(16);
+    assertThat(router.metric("kvasir_predictions", "m", "under")).isEqualTo(1);
+    assertThat(router.metric("kvasir_requests_in_flight")).isZero();
+  }
+
+  @Test
+  void chat_stream_comesEventByEvent() throws Exception {
+    CountDownLatch read = new CountDownLatch(1);
+    String first = "data: {\"choices\":[{\"delta\":{\"content\":\"H\"}}]}\n\n";
+    pod.script((request, out) -> {
+      out.events().chunk(first);
+      read.await();
+      out.chunk("data: {\"choices\":[],\"usage\":{\"prompt_tokens\":8,\"completion_tokens\":1}}\n\n");
+      out.chunk("data: [DONE]\n\n").end();
+    });
+
+    HttpResponse<InputStream> response = router.client().send(
+        router.request("POST", "/v1/chat/completions", CHAT.replace("\"m\"", "\"m\",\"stream\":true")),
+        BodyHandlers.ofInputStream());
+    BufferedReader lines = new BufferedReader(new InputStreamReader(response.body(), StandardCharsets.UTF_8));
+    assertThat(lines.readLine() + "\n\n").isEqualTo(first);
+    assertThat(router.cells.firstTokens).hasValue(1);
+    assertThat(router.cells.open).hasValue(1);
+    read.countDown();
+
+    assertThat(lines.lines().toList()).endsWith("data: [DONE]", "");
+    assertThat(response.headers().firstValue("Content-Type")).hasValue("text/event-stream; charset=utf-8");
+    assertThat(response.headers().firstValue("X-Router-Backend")).hasValue("w0");
+    assertThat(router.cells.outcome()).isInstanceOfSatisfying(Outcome.Completed.class, completed ->
+        assertThat(completed.promptTokens()).isEqualTo(8));
+    assertThat(router.metric("kvasir_ttft_seconds", "m")).isEqualTo(1);
+  }
+
+  @Test
+  void apis_eachPath_isForwarded() throws Exception {
+    for (String path : List.of(
+        "/v1/completions", "/v1/embeddings", "/v1/responses", "/v1/messages", "/v1/messages/count_tokens",
+        "/tokenize", "/detokenize", "/v1/rerank", "/rerank", "/v1/a/path/of/tomorrow")) {
+      HttpResponse<String> response = router.post(path, "{\"model\":\"m\",\"input\":\"x\"}");
+
+      assertThat(response.statusCode()).as(path).isEqualTo(200);
+      assertThat(pod.next().target()).isEqualTo(path);
+      assertThat(router.cells.requests.take().model()).isEqualTo("m");
+    }
+  }
+
+  @Test
+  void unknownPath_anyMethodAndBody_isForwarded() throws Exception {
+    String form = "--b\r\nContent-Disposition: form-data; name=\"model\"\r\n\r\nm2\r\n--b--\r\n";
+    router.cells.worker("w1", pod.url(), "m2");
+
+    router.send("POST", "/v1/audio/transcriptions", form, "Content-Type", "multipart/form-data; boundary=b");
+    router.send("DELETE", "/v1/files/abc?force=1", "");
+    router.send("PATCH", "/v1/things", "[1,2]");
+
+    ScriptedPod.Seen transcription = pod.next();
+    assertThat(transcription.text()).isEqualTo(form);
+    assertThat(transcription.headers().first("Content-Type")).isEqualTo("multipart/form-data; boundary=b");
+    assertThat(router.cells.requests.take().model()).isEqualTo("m2");
+    ScriptedPod.Seen deletion = pod.next();
+    assertThat(deletion.method() + " " + deletion.target()).isEqualTo("DELETE /v1/files/abc?force=1");
+    assertThat(pod.next().text()).isEqualTo("[1,2]");
+  }
+
+  @Test
+  void prompt_thatCannotBeRead_isForwarded() throws Exception {
+    String body = "{\"model\":\"m\",\"messages\":\"not a list\"}";
+
+    assertThat(router.post("/v1/chat/completions", body).statusCode()).isEqualTo(200);
+
+    assertThat(pod.next().text()).isEqualTo(body);
+  }
+
+  @Test
+  void prompt_knownText_asksWithItsChain() throws Exception {
+    router.post("/v1/completions", "{\"model\":\"m\",\"prompt\":\"" + "x".repeat(320) + "\"}");
+
+    assertThat(router.cells.requests.take().chain().length()).isEqualTo(10);
+  }
+
+  @Test
+  void session_headersThenFields_giveTheKey() throws Exception {
+    String body = "{\"model\":\"m\",\"prompt\":\"x\",\"user\":\"u\"}";
+    router.post("/v1/completions", body);
+    router.post("/v1/completions", body, "X-Tenant-ID", "t");
+    router.post("/v1/completions", body, "X-Tenant-ID", "t", "X-Session-ID", "s");
+
+    assertThat(List.of(router.cells.requests.take(), router.cells.requests.take(), router.cells.requests.take()))
+        .extracting(DecisionRequest::sessionKey)
+        .containsExactly("u", "t", "s");
+  }
+
+  @Test
+  void badBodies_areToldInTheApisOwnShape() throws Exception {
+    Map<String, String> faults = Map.of(
+        "{\"model\":", "not valid JSON",
+        "", "empty",
+        "[1]", "a JSON array",
+        "{\"messages\":[]}", "Field 'model' is missing",
+        "{\"model\":7}", "Field 'model' must be a string, not number",
+        "{\"model\":\"  \"}", "Field 'model' is blank",
+        "{\"model\":\"m\"} more", "not valid JSON");
+    for (Map.Entry<String, String> fault : faults.entrySet()) {
+      HttpResponse<String> openai = router.post("/v1/chat/completions", fault.getKey());
+      assertThat(openai.statusCode()).isEqualTo(400);
+      JsonNode error = JSON.readTree(openai.body()).get("error");
+      assertThat(error.get("message").textValue()).contains(fault.getValue());
+      assertThat(error.get("type").textValue()).isEqualTo("invalid_request_error");
+      assertThat(error.has("param")).isTrue();
+      assertThat(error.has("code")).isTrue();
+
+      HttpResponse<String> anthropic = router.post("/v1/messages", fault.getKey());
+      assertThat(anthropic.statusCode()).isEqualTo(400);
+      JsonNode body = JSON.readTree(anthropic.body());
+      assertThat(body.get("type").textValue()).isEqualTo("error");
+      assertThat(body.get("error").get("type").textValue()).isEqualTo("invalid_request_error");
+      assertThat(body.get("error").get("message").textValue()).contains(fault.getValue());
+    }
+    assertThat(router.metric("kvasir_requests", "chat", "unknown", "4xx")).isEqualTo(faults.size());
+    assertThat(router.metric("kvasir_requests_in_flight")).isZero();
+    assertThat(pod.seen).isEmpty();
+  }
+
+  @Test
+  void body_tooLong_isToldInTheApisOwnShape() throws Exception {
+    HttpResponse<String> response = router.post("/v1/messages", "x".repeat(2 << 20));
+
+    assertThat(response.statusCode()).isEqualTo(413);
+    assertThat(JSON.readTree(response.body()).at("/error/type").textValue()).isEqualTo("request_too_large");
+    assertThat(response.headers().firstValue("X-Request-Id")).isPresent();
+  }
+
+  @Test
+  void model_unknown_is404AndMakesNoSeries() throws Exception {
+    HttpResponse<String> response = router.post("/v1/chat/completions", "{\"model\":\"nobody's\"}");
+
+    assertThat(response.statusCode()).isEqualTo(404);
+    assertThat(JSON.readTree(response.body()).at("/error/code").textValue()).isEqualTo("model_not_found");
+    assertThat(JSON.readTree(response.body()).at("/error/param").textValue()).isEqualTo("model");
+    assertThat(router.metric("kvasir_requests", "unknown", "4xx")).isEqualTo(1);
+    assertThat(router.metric("kvasir_requests", "nobody's")).isZero();
+  }
+
+  @Test
+  void workers_allFullOrGone_saysWhenToComeBack() throws Exception {
+    router.cells.refuse = true;
+    for (Map.Entry<Decision.Why, Integer> want : Map.of(
+        Decision.Why.ALL_FULL, 429, Decision.Why.NONE_HEALTHY, 503, Decision.Why.NO_HOME, 503).entrySet()) {
+      router.cells.otherwise = want.getKey();
+
+      HttpResponse<String> response = router.post("/v1/chat/completions", CHAT);
+
+      assertThat(response.statusCode()).isEqualTo(want.getValue());
+      assertThat(response.headers().firstValue("Retry-After")).isPresent();
+      assertThat(JSON.readTree(response.body()).at("/error/message").textValue()).contains("nobody is left");
+    }
+    assertThat(router.metric("kvasir_requests_in_flight")).isZero();
+  }
+
+  @Test
+  void path_unknown_is404() throws Exception {
+    HttpResponse<String> response = router.post("/v2/chat", CHAT);
+
+    assertThat(response.statusCode()).isEqualTo(404);
+    assertThat(JSON.readTree(response.body()).at("/error/code").textValue()).isEqualTo("unknown_path");
+    assertThat(response.headers().firstValue("X-Request-Id")).isPresent();
+  }
+
+  @Test
+  void method_wrong_is405() throws Exception {
+    HttpResponse<String> chat = router.get("/v1/chat/completions");
+    HttpResponse<String> models = router.post("/v1/models", "{}");
+
+    assertThat(chat.statusCode()).isEqualTo(405);
+    assertThat(chat.headers().firstValue("Allow")).hasValue("POST");
+    assertThat(models.statusCode()).isEqualTo(405);
+    assertThat(models.headers().firstValue("Allow")).hasValue("GET, HEAD");
+  }
+
+  @Test
+  void models_areTheFleetsUnion() throws Exception {
+    router.cells.worker("w1", pod.url(), "org/other", "m");
+
+    JsonNode list = JSON.readTree(router.get("/v1/models").body());
+    assertThat(list.get("object").textValue()).isEqualTo("list");
+    assertThat(list.get("data")).extracting(model -> model.get("id").textValue()).containsExactly("m", "org/other");
+    for (String path : List.of("/v1/models/org/other", "/v1/models/org%2Fother")) {
+      assertThat(JSON.readTree(router.get(path).body()).get("id").textValue()).isEqualTo("org/other");
+    }
+    assertThat(router.get("/v1/models/none").statusCode()).isEqualTo(404);
+  }
+
+  @Test
+  void health_countsWorkers() throws Exception {
+    JsonNode health = JSON.readTree(router.get("/health").body());
+
+    assertThat(health.get("status").textValue()).isEqualTo("ok");
+    assertThat(health.get("healthy").intValue()).isEqualTo(1);
+  }
+
+  @Test
+  void storedResponse_goesBackToWhoMadeIt() throws Exception {
+    try (ScriptedPod other = new ScriptedPod((request, out) -> out.json(200, "{\"id\":\"resp_7\"}"))) {
+      router.cells.workers.clear();
+      router.cells.worker("w1", other.url(), "m");
+      router.post("/v1/responses", "{\"model\":\"m\",\"input\":\"x\"}");
+      router.cells.workers.clear();
+      router.cells.worker("w0", pod.url(), "m");
+      router.cells.worker("w1", other.url(), "m");
+
+      assertThat(backend(router.get("/v1/responses/resp_7"))).isEqualTo("w1");
+      assertThat(backend(router.send("POST", "/v1/responses/resp_7/cancel", ""))).isEqualTo("w1");
+      assertThat(backend(router.post(
+          "/v1/responses", "{\"model\":\"m\",\"input\":\"y\",\"previous_response_id\":\"resp_7\"}"))).isEqualTo("w1");
+      assertThat(backend(router.get("/v1/responses/resp_unheard_of"))).isEqualTo("w0");
+    }
+  }
+
+  @Test
+  void profileHeader_notAllowed_isTold() throws Exception {
+    HttpResponse<String> response = router.post("/v1/chat/completions", CHAT, "X-Router-Profile", "random");
+
+    assertThat(response.statusCode()).isEqualTo(400);
+    assertThat(JSON.readTree(response.body()).at("/error/code").textValue()).isEqualTo("profile_not_allowed");
+  }
+
+  @Test
+  void profileHeader_allowed_chooses() throws Exception {
+    try (TestRouter open = new TestRouter(TestRouter.EXECUTION, new GatewaySettings("http", true, false, 10))) {
+      open.cells.worker("w0", pod.url(), "m");
+
+      HttpResponse<String> response = open.post("/v1/chat/completions", CHAT, "X-Router-Profile", "random");
+
+      assertThat(open.cells.requests.take().profile()).isEqualTo("random");
+      assertThat(response.headers().firstValue("X-Router-Profile")).hasValue("random");
+      assertThat(pod.next().headers().has("X-Router-Profile")).isFalse();
+    }
+  }
+
+  @Test
+  void usageInjection_on_asksTheEngineAndHidesTheEvent() throws Exception {
+    String content = "data: {\"choices\":[{\"delta\":{\"content\":\"H\"}}]}\n\n";
+    String usage = "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":8,\"completion_tokens\":1}}\n\n";
+    String done = "data: [DONE]\n\n";
+    pod.script((request, out) -> out.stream(List.of(content, usage, done)));
+    try (TestRouter asking = new TestRouter(TestRouter.EXECUTION, new GatewaySettings("http", false, true, 10))) {
+      asking.cells.worker("w0", pod.url(), "m");
+
+      HttpResponse<String> silent = asking.post("/v1/chat/completions", "{\"model\":\"m\",\"stream\":true}\n");
+      assertThat(silent.body()).isEqualTo(content + done);
+      assertThat(pod.next().text())
+          .isEqualTo("{\"model\":\"m\",\"stream\":true,\"stream_options\":{\"include_usage\":true}}");
+      assertThat(asking.cells.outcome()).isInstanceOfSatisfying(Outcome.Completed.class, completed ->
+          assertThat(completed.promptTokens()).isEqualTo(8));
+
+      String own = "{\"model\":\"m\",\"stream\":true,\"stream_options\":{\"include_usage\":true}}";
+      assertThat(asking.post("/v1/chat/completions", own).body()).isEqualTo(content + usage + done);
+      assertThat(pod.next().text()).isEqualTo(own);
+    }
+  }
+
+  private static String backend(HttpResponse<String> response) {
+    return response.headers().firstValue("X-Router-Backend").orElse("none");
+  }
+}

@@ -1,0 +1,138 @@
+package io.kvasir.gateway;
+
+import io.kvasir.execution.Dispatcher;
+import io.kvasir.execution.ExecutionSettings;
+import io.kvasir.execution.FakeCells;
+import io.kvasir.execution.PodClient;
+import io.kvasir.gateway.http.HttpServer;
+import io.kvasir.gateway.http.HttpSettings;
+import io.kvasir.prompt.Prompts;
+import io.kvasir.telemetry.Metrics;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import io.prometheus.metrics.model.snapshots.CounterSnapshot;
+import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
+import io.prometheus.metrics.model.snapshots.HistogramSnapshot;
+import io.prometheus.metrics.model.snapshots.MetricSnapshot;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
+
+/** A whole gateway on a real socket, over cells that a test scripts. */
+final class TestRouter implements AutoCloseable {
+  /** Quick retries, and deadlines no test meets by accident. */
+  static final ExecutionSettings EXECUTION = new ExecutionSettings(
+      5, Duration.ofMillis(1), Duration.ofMillis(5), 1.5, Duration.ofSeconds(30), Duration.ofSeconds(30),
+      Duration.ofSeconds(60), 1 << 20);
+
+  private static final ActorTestKit KIT = ActorTestKit.create();
+
+  final FakeCells cells = new FakeCells();
+  final PrometheusRegistry registry = new PrometheusRegistry();
+  private final PodClient pods;
+  private final Dispatcher dispatcher;
+  private final HttpServer server;
+  private final HttpClient client =
+      HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+
+  TestRouter() throws IOException {
+    this(EXECUTION, GatewaySettings.defaults());
+  }
+
+  TestRouter(ExecutionSettings execution, GatewaySettings settings) throws IOException {
+    Metrics metrics = new Metrics(registry);
+    pods = new PodClient(PodClient.Settings.defaults(), metrics);
+    dispatcher = new Dispatcher(cells, pods, execution, metrics);
+    Prompts prompts = Prompts.load(List.of(), 1 << 20, model -> null, Runnable::run, System::nanoTime, metrics);
+    Gateway gateway = new Gateway(prompts, cells, dispatcher, settings, metrics);
+    server = HttpServer.start(
+        KIT.system(), HttpSettings.at("127.0.0.1", 0).withMaxBodyBytes(1 << 20), gateway, metrics);
+  }
+
+  URI url(String target) {
+    return URI.create("http://127.0.0.1:" + server.address().getPort() + target);
+  }
+
+  HttpResponse<String> post(String target, String body, String... headers) throws IOException, InterruptedException {
+    return send("POST", target, body, headers);
+  }
+
+  HttpResponse<String> get(String target, String... headers) throws IOException, InterruptedException {
+    return send("GET", target, "", headers);
+  }
+
+  HttpResponse<String> send(String method, String target, String body, String... headers)
+      throws IOException, InterruptedException {
+    return client.send(request(method, target, body, headers), BodyHandlers.ofString());
+  }
+
+  HttpRequest request(String method, String target, String body, String... headers) {
+    HttpRequest.Builder request = HttpRequest.newBuilder(url(target))
+        .method(method, body.isEmpty() ? BodyPublishers.noBody() : BodyPublishers.ofString(body))
+        .timeout(Duration.ofSeconds(20));
+    if (headers.length > 0) {
+      request.headers(headers);
+    }
+    return request.build();
+  }
+
+  HttpClient client() {
+    return client;
+  }
+
+  /** A connection on which a test writes by hand. */
+  Socket connect() throws IOException {
+    Socket socket = new Socket(InetAddress.getLoopbackAddress(), server.address().getPort());
+    socket.setSoTimeout(10_000);
+    return socket;
+  }
+
+  /** A request as it goes over the wire, to be written by hand. */
+  static byte[] wire(String target, String body, String... headers) {
+    StringBuilder text = new StringBuilder("POST " + target + " HTTP/1.1\r\nHost: router\r\n");
+    for (int i = 0; i < headers.length; i += 2) {
+      text.append(headers[i]).append(": ").append(headers[i + 1]).append("\r\n");
+    }
+    text.append("Content-Type: application/json\r\nContent-Length: ")
+        .append(body.getBytes(StandardCharsets.UTF_8).length)
+        .append("\r\n\r\n")
+        .append(body);
+    return text.toString().getBytes(StandardCharsets.UTF_8);
+  }
+
+  /** The sum of a metric's series whose labels have these values; a histogram's count. */
+  double metric(String name, String... values) {
+    double sum = 0;
+    for (MetricSnapshot snapshot : registry.scrape(name::equals)) {
+      for (var point : snapshot.getDataPoints()) {
+        List<String> has = point.getLabels().stream().map(label -> label.getValue()).toList();
+        if (has.containsAll(List.of(values))) {
+          sum += switch (point) {
+            case CounterSnapshot.CounterDataPointSnapshot counter -> counter.getValue();
+            case GaugeSnapshot.GaugeDataPointSnapshot gauge -> gauge.getValue();
+            case HistogramSnapshot.HistogramDataPointSnapshot histogram -> (double) histogram.getCount();
+            default -> throw new IllegalArgumentException(name);
+          };
+        }
+      }
+    }
+    return sum;
+  }
+
+  @Override
+  public void close() {
+    client.shutdownNow();
+    server.close();
+    dispatcher.close();
+    pods.close();
+  }
+}

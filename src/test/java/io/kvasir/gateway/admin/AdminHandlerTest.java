@@ -1,0 +1,146 @@
+package io.kvasir.gateway.admin;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.kvasir.cell.PodSpec;
+import io.kvasir.execution.FakeCells;
+import io.kvasir.execution.Headers;
+import io.kvasir.gateway.http.Answer;
+import io.kvasir.gateway.http.Exchange;
+import io.kvasir.routing.Role;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.util.Map;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+final class AdminHandlerTest {
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final PodDefaults DEFAULTS =
+      new PodDefaults(Role.BOTH, 1, 64, model -> model.equals("small") ? 8 : 16, 256, "h100", Map.of("zone", "a"));
+
+  private final FakeCells cells = new FakeCells();
+  private final AdminHandler admin = new AdminHandler(cells, DEFAULTS);
+
+  @Test
+  void post_leastDescription_isFilledFromTheDefaults() {
+    Answer.Whole answer = call("POST", "/admin/workers", """
+        {"name":"p0","url":"http://10.0.0.7:8000/","models":["small"]}""");
+
+    assertThat(answer.status()).isEqualTo(201);
+    assertThat(cells.added).containsExactly(
+        new PodSpec("p0", URI.create("http://10.0.0.7:8000"), Role.BOTH, Set.of("small"), 1, 8,
+            Map.of("zone", "a"), 256, "h100", null));
+  }
+
+  @Test
+  void post_wholeDescription_isTakenAsItIs() {
+    call("POST", "/admin/workers", """
+        {"name":"p0","url":"https://gpu-7","role":"decode","models":["m","lora"],"ranks":4,"block_size":64,
+         "labels":{"zone":"b"},"max_in_flight":9,"engine":"h200",
+         "events":{"endpoint":"tcp://gpu-7:5557","replay":"tcp://gpu-7:5657","topic":"kv","bind":true}}""");
+
+    assertThat(cells.added).containsExactly(
+        new PodSpec("p0", URI.create("https://gpu-7"), Role.DECODE, Set.of("m", "lora"), 4, 64, Map.of("zone", "b"),
+            9, "h200", new PodSpec.EventsSpec("tcp://gpu-7:5557", "tcp://gpu-7:5657", "kv", true)));
+  }
+
+  @Test
+  void post_manyFaults_areAllTold() throws IOException {
+    Answer.Whole answer = call("POST", "/admin/workers", """
+        {"name":"a pod","url":"ftp://x/y","role":"boss","models":[],"ranks":0,"block_size":"big","labels":{"a":1},
+         "max_in_flight":1.5,"engine":"","events":{"endpoint":"http://x","bind":"yes","extra":1},"colour":"red"}""");
+
+    assertThat(answer.status()).isEqualTo(400);
+    assertThat(json(answer).at("/error/faults")).extracting(fault -> fault.get("field").textValue())
+        .containsExactlyInAnyOrder(
+            "name", "url", "role", "models", "ranks", "block_size", "labels.a", "max_in_flight", "engine",
+            "events.endpoint", "events.bind", "events.extra", "colour");
+    assertThat(cells.added).isEmpty();
+  }
+
+  @Test
+  void post_noJson_isTold() throws IOException {
+    Answer.Whole answer = call("POST", "/admin/workers", "{\"name\":");
+
+    assertThat(answer.status()).isEqualTo(400);
+    assertThat(json(answer).at("/error/message").textValue()).contains("not valid JSON");
+    assertThat(call("POST", "/admin/workers", "").status()).isEqualTo(400);
+    assertThat(call("POST", "/admin/workers", "[]").status()).isEqualTo(400);
+  }
+
+  @Test
+  void post_takenName_isAConflict() throws IOException {
+    String pod = "{\"name\":\"p0\",\"url\":\"http://h:1\",\"models\":[\"m\"]}";
+    call("POST", "/admin/workers", pod);
+
+    Answer.Whole answer = call("POST", "/admin/workers", pod);
+
+    assertThat(answer.status()).isEqualTo(409);
+    assertThat(json(answer).at("/error/message").textValue()).contains("p0");
+  }
+
+  @Test
+  void get_listsWorkersWithTheirState() throws IOException {
+    cells.worker("p0", URI.create("http://h:1"), "m");
+
+    JsonNode worker = json(call("GET", "/admin/workers", "")).at("/workers/0");
+
+    assertThat(worker.get("id").textValue()).isEqualTo("p0");
+    assertThat(worker.get("health").textValue()).isEqualTo("healthy");
+    assertThat(worker.get("models").get(0).textValue()).isEqualTo("m");
+    assertThat(worker.get("last_sequence").intValue()).isEqualTo(-1);
+  }
+
+  @Test
+  void drainAndDelete_knownAndUnknownPods() {
+    cells.worker("p/0", URI.create("http://h:1"), "m");
+
+    assertThat(call("POST", "/admin/workers/p%2F0/drain", "").status()).isEqualTo(200);
+    assertThat(cells.drained).containsExactly("p/0");
+    assertThat(call("DELETE", "/admin/workers/p%2F0", "").status()).isEqualTo(200);
+    assertThat(cells.workers).isEmpty();
+    assertThat(call("DELETE", "/admin/workers/p%2F0", "").status()).isEqualTo(404);
+    assertThat(call("POST", "/admin/workers/none/drain", "").status()).isEqualTo(404);
+  }
+
+  @Test
+  void wrongMethodsAndPaths_areTold() {
+    assertThat(call("PUT", "/admin/workers", "").status()).isEqualTo(405);
+    assertThat(call("GET", "/admin/workers/p0/drain", "").status()).isEqualTo(405);
+    assertThat(call("POST", "/admin/workers/p0", "").status()).isEqualTo(405);
+    assertThat(call("GET", "/admin/other", "").status()).isEqualTo(404);
+  }
+
+  private Answer.Whole call(String method, String target, String body) {
+    return (Answer.Whole) admin.handle(new Direct(method, target, body.getBytes(StandardCharsets.UTF_8)));
+  }
+
+  private static JsonNode json(Answer.Whole answer) throws IOException {
+    return JSON.readTree(answer.body());
+  }
+
+  private record Direct(String method, String target, byte[] body) implements Exchange {
+    @Override
+    public Headers headers() {
+      return Headers.EMPTY;
+    }
+
+    @Override
+    public InetAddress client() {
+      return InetAddress.getLoopbackAddress();
+    }
+
+    @Override
+    public boolean clientGone() {
+      return false;
+    }
+
+    @Override
+    public void onClientGone(Runnable action) {}
+  }
+}
