@@ -49,11 +49,18 @@ final class Attempt {
      *
      * @param why the kind of failure, for metrics
      * @param detail for the log, and for the client when nobody answers
+     * @param transport whether the connection failed, and so the whole pod
      * @param late whether it was only too slow
      * @param repeatable whether another worker may be asked
      * @param answer its error answer, null when there was none
      */
-    record Failed(String why, String detail, boolean late, boolean repeatable, Result.@Nullable Whole answer)
+    record Failed(
+        String why,
+        String detail,
+        boolean transport,
+        boolean late,
+        boolean repeatable,
+        Result.@Nullable Whole answer)
         implements Try {}
 
     /** The client left. */
@@ -158,7 +165,8 @@ final class Attempt {
     settle(outcome);
     Result.Whole whole = new Result.Whole(
         chosen.worker(), chosen.reason(), status, answer.headers(), body, report(outcome));
-    return new Try.Failed(busy ? "busy" : "error", "status " + status, false, busy || call.repeatable(), whole);
+    return new Try.Failed(
+        busy ? "busy" : "error", "status " + status, false, false, busy || call.repeatable(), whole);
   }
 
   private Try answered(PodResponse answer) throws PodException {
@@ -173,8 +181,8 @@ final class Attempt {
               chosen.worker(), chosen.reason(), answer.status(), answer.headers(), this::relay));
     }
     if (streams && call.terminated() && answer.status() < 300) {
-      settle(new Outcome.Failed(true, "an empty stream"));
-      return new Try.Failed("cut", "an empty stream", false, call.repeatable(), null);
+      settle(new Outcome.Failed(false, "an empty stream"));
+      return new Try.Failed("truncated", "an empty stream", false, false, call.repeatable(), null);
     }
     tap.accept(buffer, 0, held);
     tap.end();
@@ -307,6 +315,7 @@ final class Attempt {
     return new Try.Failed(
         late ? "timeout" : e.kind().name().toLowerCase(Locale.ROOT),
         outcome.detail(),
+        outcome.transport(),
         late,
         why != Stop.TOTAL && (untouched || call.repeatable()),
         null);

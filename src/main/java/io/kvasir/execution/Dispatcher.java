@@ -180,10 +180,20 @@ public final class Dispatcher implements AutoCloseable {
     private void note(Worker worker, Attempt.Try.Failed failed) {
       LOG.warn("request {} try {} at worker {} failed ({}): {}",
           call.decision().requestId(), tries, worker.id(), failed.why(), failed.detail());
-      excluded.add(worker.id());
+      exclude(worker, failed.transport());
       lastFailure = failed;
       if (failed.answer() != null) {
         lastAnswer = failed.answer();
+      }
+    }
+
+    /** A pod that cannot be reached is not tried again rank by rank. */
+    private void exclude(Worker worker, boolean wholePod) {
+      excluded.add(worker.id());
+      if (wholePod && worker.ranks() > 1) {
+        for (int rank = 0; rank < worker.ranks(); rank++) {
+          excluded.add(worker.pod() + "#" + rank);
+        }
       }
     }
 

@@ -30,13 +30,15 @@ public final class Gateway implements Handler {
   private final Cells cells;
   private final ModelsHandler models;
   private final InferenceHandler inference;
+  private final GatewayMetrics metrics;
 
   /** A gateway over these rooms; it owns none of them. */
   public Gateway(
       Prompts prompts, Cells cells, Dispatcher dispatcher, GatewaySettings settings, Metrics metrics) {
     this.cells = cells;
+    this.metrics = new GatewayMetrics(metrics);
     this.models = new ModelsHandler(cells);
-    this.inference = new InferenceHandler(prompts, cells, dispatcher, new GatewayMetrics(metrics), settings);
+    this.inference = new InferenceHandler(prompts, cells, dispatcher, this.metrics, settings);
   }
 
   @Override
@@ -46,6 +48,7 @@ public final class Gateway implements Handler {
     try {
       answer = route(exchange, requestId);
     } catch (ApiException e) {
+      metrics.refused(e.error().status());
       answer = ErrorShape.at(exchange.path()).answer(e.error());
     } catch (RuntimeException e) {
       LOG.error("request {} {} {} failed inside the router", requestId, exchange.method(), exchange.path(), e);
@@ -64,6 +67,8 @@ public final class Gateway implements Handler {
       case 500 -> "internal_error";
       default -> "bad_request";
     };
+    metrics.refused(status);
+    LOG.info("a request to {} refused with {}: {}", path, status, message);
     return withId(ErrorShape.at(path).answer(ApiError.of(status, code, message)), RequestIds.minted());
   }
 
@@ -105,7 +110,8 @@ public final class Gateway implements Handler {
     return method.equals("GET") || method.equals("HEAD");
   }
 
-  private static Answer wrongMethod(String path, String method, String allowed) {
+  private Answer wrongMethod(String path, String method, String allowed) {
+    metrics.refused(405);
     Answer.Whole answer = ErrorShape.at(path).answer(
         ApiError.of(405, "method_not_allowed", "%s does not take %s, but %s.".formatted(path, method, allowed)));
     return new Answer.Whole(405, answer.headers().toBuilder().add("Allow", allowed).build(), answer.body());

@@ -33,7 +33,7 @@ final class GatewayMetrics {
     PrometheusRegistry registry = metrics.registry();
     requests = Counter.builder()
         .name("kvasir_requests_total")
-        .help("Requests answered, by class of status (499: the client left)")
+        .help("Requests answered, by class of status (499: the client left); api none: no API was reached")
         .labelNames("api", "model", "status", "stream")
         .register(registry);
     seconds = histogram("kvasir_request_seconds", "From a request's arrival to the end of its answer")
@@ -99,6 +99,11 @@ final class GatewayMetrics {
     String statusClass = status == 499 ? "499" : status / 100 + "xx";
     requests.labelValues(api.label(), model, statusClass, Boolean.toString(stream)).inc();
     seconds.labelValues(api.label()).observe(nanos / NANOS);
+  }
+
+  /** A request was refused before it was anybody's: a path without an API, a body too long … */
+  void refused(int status) {
+    requests.labelValues("none", UNKNOWN_MODEL, status / 100 + "xx", "false").inc();
   }
 
   void stage(String stage, long nanos) {

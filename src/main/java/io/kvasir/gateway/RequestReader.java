@@ -37,6 +37,8 @@ final class RequestReader {
     JsonFactory factory = JsonFactory.builder()
         .streamReadConstraints(constraints)
         .disable(StreamReadFeature.INCLUDE_SOURCE_IN_LOCATION)
+        // Names come from clients and are theirs to make up.
+        .disable(JsonFactory.Feature.INTERN_FIELD_NAMES)
         .build();
     reader = JsonMapper.builder(factory)
         .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)

@@ -38,12 +38,12 @@ public final class FakeCells implements Cells {
   public volatile int predicted;
 
   public Worker worker(String id, URI url, String... models) {
-    return worker(id, url, 0, 1, models);
+    return worker(id, id, url, 0, 1, models);
   }
 
-  public Worker worker(String id, URI url, int rank, int ranks, String... models) {
+  public Worker worker(String pod, String id, URI url, int rank, int ranks, String... models) {
     Worker worker = new Worker(
-        id, id, url, rank, ranks, workers.size(), Role.BOTH, new TreeSet<>(List.of(models)), Map.of(), 100, "e");
+        id, pod, url, rank, ranks, workers.size(), Role.BOTH, new TreeSet<>(List.of(models)), Map.of(), 100, "e");
     workers.add(worker);
     return worker;
   }

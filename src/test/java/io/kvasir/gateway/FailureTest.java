@@ -173,6 +173,20 @@ final class FailureTest {
   }
 
   @Test
+  void podWithRanks_unreachable_isTriedOnce() throws Exception {
+    bad.script((request, out) -> out.reset());
+    router.cells.workers.clear();
+    for (int rank = 0; rank < 8; rank++) {
+      router.cells.worker("bad", "bad#" + rank, bad.url(), rank, 8, "m");
+    }
+    router.cells.worker("good", good.url(), "m");
+
+    assertAnsweredByGood();
+
+    assertThat(bad.seen).hasSize(1);
+  }
+
+  @Test
   void unknownPost_thatMayHaveDoneSomething_isNotRepeated() throws Exception {
     assertThat(router.post("/v1/batches", "{}").statusCode()).isEqualTo(500);
     bad.script((request, out) -> out.reset());

@@ -110,7 +110,7 @@ final class ForwardingTest {
   void rank_ofSeveral_isPinned() throws Exception {
     router.post("/v1/completions", BODY);
     router.cells.workers.clear();
-    router.cells.worker("w0#1", pod.url(), 1, 2, "m");
+    router.cells.worker("w0", "w0#1", pod.url(), 1, 2, "m");
     router.post("/v1/completions", BODY);
 
     assertThat(pod.next().headers().has("X-data-parallel-rank")).isFalse();

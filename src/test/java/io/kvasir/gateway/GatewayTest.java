@@ -249,6 +249,7 @@ final class GatewayTest {
     assertThat(response.statusCode()).isEqualTo(404);
     assertThat(JSON.readTree(response.body()).at("/error/code").textValue()).isEqualTo("unknown_path");
     assertThat(response.headers().firstValue("X-Request-Id")).isPresent();
+    assertThat(router.metric("kvasir_requests", "none", "4xx")).isEqualTo(1);
   }
 
   @Test
