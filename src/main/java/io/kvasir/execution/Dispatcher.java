@@ -213,7 +213,7 @@ public final class Dispatcher implements AutoCloseable {
       return lastAnswer != null
           ? lastAnswer
           : new Result.Unreachable(
-              failed.late(), failed.detail(), report(new Outcome.Failed(false, failed.detail())));
+              failed.late(), failed.why(), report(new Outcome.Failed(failed.transport(), failed.detail())));
     }
 
     private Report report(@Nullable Outcome outcome) {

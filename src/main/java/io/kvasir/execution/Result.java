@@ -38,10 +38,11 @@ public sealed interface Result {
    * Every worker that was tried failed without an answer.
    *
    * @param late whether the last one was only too slow
-   * @param detail in plain words
+   * @param why the kind of its failure: {@code connect}, {@code reset}, {@code timeout}, {@code truncated} or
+   *     {@code protocol}; the log has the rest, which names addresses
    * @param report how it went
    */
-  record Unreachable(boolean late, String detail, Report report) implements Result {}
+  record Unreachable(boolean late, String why, Report report) implements Result {}
 
   /** The client left; there is nobody to answer. */
   record ClientLeft(Report report) implements Result {}

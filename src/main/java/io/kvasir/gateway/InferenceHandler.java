@@ -211,8 +211,8 @@ final class InferenceHandler {
 
   private static ApiError unreachable(Result.Unreachable result) {
     int tries = result.report().tries();
-    String message = "No worker answered: %d %s tried, the last said: %s.".formatted(
-        tries, tries == 1 ? "was" : "were", result.detail());
+    String message = "No worker answered: %d %s tried, the last failed with: %s.".formatted(
+        tries, tries == 1 ? "was" : "were", result.why());
     return result.late()
         ? ApiError.of(504, "worker_timeout", message)
         : ApiError.of(502, "worker_failed", message).retryAfter(1);
