@@ -157,13 +157,11 @@ final class Api implements HttpServer.Handler {
 
   private void embed(HttpExchange exchange, Body body) throws IOException, ApiError {
     String lora = lora(body);
-    JsonNode answer =
+    reply(
+        exchange,
         embeddings.answer(
             exchange, body, prompts(body, "input"), lora, settings.modelLen(), "embd-" + requestId(exchange, body),
-            servedModel(body), now());
-    if (answer != null) {
-      reply(exchange, answer);
-    }
+            servedModel(body), now()));
   }
 
   private void tokenize(HttpExchange exchange, Body body) throws IOException, ApiError {

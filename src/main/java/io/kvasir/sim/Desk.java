@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
@@ -26,6 +27,8 @@ final class Desk {
   private final Prose prose;
   private final int eos;
   private final byte[] root;
+  /** Sequences per rank that were taken and are not finished: fresher than what the ranks tell. */
+  private final AtomicIntegerArray load;
   private final AtomicInteger inFlight = new AtomicInteger();
 
   Desk(List<EngineCore> ranks, SimSettings settings, Prose prose, int eos) {
@@ -33,6 +36,7 @@ final class Desk {
     this.settings = settings;
     this.prose = prose;
     this.eos = eos;
+    this.load = new AtomicIntegerArray(ranks.size());
     this.root = KeyChain.root(Long.toString(settings.seed()));
   }
 
@@ -45,7 +49,6 @@ final class Desk {
   void serve(HttpExchange exchange, Job job, AnswerShape shape, Fault.@Nullable Kind fault)
       throws IOException, ApiError {
     Answer answer = new Answer(exchange, job);
-    inFlight.incrementAndGet();
     try {
       answer.begin();
       if (job.stream()) {
@@ -54,22 +57,19 @@ final class Desk {
         answer.whole(shape, fault);
       }
     } finally {
-      answer.abandon();
-      inFlight.decrementAndGet();
+      answer.close();
     }
   }
 
-  /** Reads the prompts and nothing more; returns what that cost, or null when the client left. */
-  @Nullable Usage read(HttpExchange exchange, Job job) throws IOException {
+  /** Reads the prompts and nothing more; returns what that cost. */
+  Usage read(HttpExchange exchange, Job job) throws IOException {
     Answer answer = new Answer(exchange, job);
-    inFlight.incrementAndGet();
     try {
       answer.begin();
       answer.awaitAll();
       return answer.usage();
     } finally {
-      answer.abandon();
-      inFlight.decrementAndGet();
+      answer.close();
     }
   }
 
@@ -79,13 +79,13 @@ final class Desk {
     if (asked != null && asked.matches("\\d{1,4}") && Integer.parseInt(asked) < ranks.size()) {
       return ranks.get(Integer.parseInt(asked));
     }
-    EngineCore least = ranks.getFirst();
-    for (EngineCore rank : ranks) {
-      if (rank.waiting() * 4 + rank.running() < least.waiting() * 4 + least.running()) {
+    int least = 0;
+    for (int rank = 1; rank < ranks.size(); rank++) {
+      if (load.get(rank) < load.get(least)) {
         least = rank;
       }
     }
-    return least;
+    return ranks.get(least);
   }
 
   /** The sequences of one job and where their answers go. */
@@ -113,6 +113,8 @@ final class Desk {
     }
 
     void begin() {
+      inFlight.incrementAndGet();
+      load.addAndGet(rank.rank(), generations.size());
       Thread reader = Thread.currentThread();
       generations.forEach(generation -> generation.readBy(reader));
       rank.submit(generations);
@@ -124,17 +126,21 @@ final class Desk {
     }
 
     /** Takes what has not ended out of the engine. */
-    void abandon() {
+    void close() {
+      inFlight.decrementAndGet();
+      load.addAndGet(rank.rank(), -generations.size());
       if (generations.stream().anyMatch(generation -> generation.finish() == null)) {
         rank.abort(generations);
       }
     }
 
     void stream(AnswerShape shape, Fault.@Nullable Kind fault) throws IOException {
+      exchange.start(200, "text/event-stream; charset=utf-8"); // as vLLM: the head at once, the first event late
+      awaitFirst();
       StringBuilder out = new StringBuilder(512);
       shape.begin(out);
-      awaitFirst();
-      exchange.start(200, "text/event-stream; charset=utf-8");
+      exchange.send(out);
+      out.setLength(0);
       int open = generations.size();
       boolean[] ended = new boolean[open];
       while (open > 0) {

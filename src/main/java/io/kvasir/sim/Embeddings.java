@@ -24,8 +24,7 @@ final class Embeddings {
     this.desk = desk;
   }
 
-  /** The answer, or null when the client left before there was one. */
-  @Nullable JsonNode answer(
+  JsonNode answer(
       HttpExchange exchange,
       Body body,
       List<int[]> inputs,
@@ -53,9 +52,6 @@ final class Embeddings {
         new Job(
             inputs, 1, new Generation.Extent(0, 0, false), false, false, false, false, lora, body.text("cache_salt"));
     Usage usage = desk.read(exchange, job);
-    if (usage == null) {
-      return null;
-    }
     ObjectNode answer = JsonNodeFactory.instance.objectNode();
     answer.put("id", id).put("object", "list").put("created", created).put("model", model);
     ArrayNode data = answer.putArray("data");

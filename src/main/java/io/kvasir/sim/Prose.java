@@ -117,7 +117,7 @@ final class Prose {
     private int position;
 
     private Writer(int[] prompt, int variant) {
-      state = variant;
+      state = variant * 0xC2B2AE3D27D4EB4FL;
       for (int token : prompt) {
         absorb(token);
       }

@@ -9,6 +9,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.zeromq.ZMQException;
 
 /**
@@ -18,6 +20,7 @@ import org.zeromq.ZMQException;
  * started on them again has an empty cache and counts its events from 0.
  */
 public final class SimEngine implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(SimEngine.class);
   private static final int MAX_BODY_BYTES = 256 << 20;
   private static final int PORT_TRIES = 50;
 
@@ -65,7 +68,10 @@ public final class SimEngine implements AutoCloseable {
     if (!wrong.isEmpty()) {
       throw new IllegalArgumentException(String.join("\n", wrong));
     }
-    return new SimEngine(settings);
+    SimEngine engine = new SimEngine(settings);
+    LOG.info("Simulated engine {} serves {} at {}, events at {}", settings.engine(), settings.model(), engine.url(),
+        engine.eventsEndpoint());
+    return engine;
   }
 
   /** Where it answers, such as {@code http://127.0.0.1:8000}. */

@@ -1,6 +1,17 @@
 /**
  * A simulated engine: the OpenAI API over HTTP, vLLM's events over ZMQ, a paged prefix cache and the
  * time a real engine would take. The demo, the tests and the load tests run against it.
+ *
+ * <p>A request's way: {@code http.HttpServer} reads it on a virtual thread; {@code Api} turns it into
+ * token ids and a {@code Job}; {@code Desk} picks a rank and submits a {@code Generation} per answer to
+ * its {@code EngineCore}, one thread per rank, which plans steps with {@code engine.Scheduler} over
+ * {@code engine.PagedCache}, lets their time pass, sends what changed in the cache through
+ * {@code publisher.EventPublisher} and shows the new tokens; the Desk writes them out in an
+ * {@code AnswerShape}. Answers are {@code Prose}: words that are one token each, so that they are found in
+ * the cache when they come back as history.
+ *
+ * <p>Others start one with {@link io.kvasir.sim.SimEngine#start}. The {@code engine} package knows neither
+ * clock nor socket, so the trace laboratory can drive it in simulated time.
  */
 @NullMarked
 package io.kvasir.sim;

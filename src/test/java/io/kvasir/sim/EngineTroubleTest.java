@@ -63,6 +63,27 @@ final class EngineTroubleTest extends EngineTest {
   }
 
   @Test
+  void stream_beforeItsFirstToken_hasItsHeadAlready() throws Exception {
+    SimEngine engine = start(settings().speed(1).stepTime(new StepTime(60_000, 0, 0, 0, 0, 0, 0, 0)));
+    try (Socket client = connect(engine)) {
+      client.setSoTimeout(10_000);
+      send(client, "/v1/completions", text().put("stream", true).toString(), "");
+      assertThat(reader(client).readLine()).isEqualTo("HTTP/1.1 200 OK");
+    }
+  }
+
+  @Test
+  void answer_takesAtLeastItsSteps() throws Exception {
+    SimEngine engine = start(settings().speed(2).stepTime(SLOW));
+    long start = System.nanoTime();
+
+    post(engine, "/v1/completions", text().put("max_tokens", 11).put("ignore_eos", true).toString());
+
+    // 11 steps of 20 ms at double speed, the first up to a millisecond short
+    assertThat(Duration.ofNanos(System.nanoTime() - start)).isGreaterThanOrEqualTo(Duration.ofMillis(109));
+  }
+
+  @Test
   void faults_byCount_hitTheFirstRequests() throws Exception {
     SimEngine engine = start(settings().faults(List.of(Fault.parse("500=1x"), Fault.parse("503=1x"))));
     engine.stats();
