@@ -7,6 +7,9 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Makes the token ids that a model's own tokenizer makes. Thread-safe.
@@ -15,8 +18,15 @@ import java.nio.file.Path;
  * the other, are those of the whole. Where such a cut lies depends on the text before it and the one character
  * after it only, so two texts that begin alike are cut alike as far as they agree.
  */
-public abstract sealed class Tokenizer permits NativeTokenizer {
+public abstract sealed class Tokenizer permits NativeTokenizer, BytePairTokenizer {
+  private static final Logger log = LoggerFactory.getLogger(Tokenizer.class);
   private static final ObjectMapper JSON = new ObjectMapper();
+
+  /** What tells tokenizers apart: scripts, accents both ways, white space, numbers, code, contractions. */
+  private static final String SAMPLE = "It's 7:45, isn't it?  WE'LL see HTTPServer.getElementById(x1234567)…   \r\n"
+      + "\n\t\tdef f(x):\n\n  \n\t\treturn x**2  # ½ ① ٣٤٥ Ⅷ\r\n"
+      + "naïve cafe\u0301 Å Grüße, Привет мир, 你好世界今天, こんにちはカタカナ, 안녕하세요, नमस्ते १२३, مرحبا 👩‍💻🚀\u3000\u0085\u200b\n"
+      + "</s><|endoftext|> " + "a".repeat(80) + "  ";
 
   /** Pieces shorter than this many bytes are not worth remembering on their own. */
   static final int SHORT_PIECE = 64;
@@ -38,7 +48,24 @@ public abstract sealed class Tokenizer permits NativeTokenizer {
     } catch (JsonProcessingException e) {
       throw new IOException("not JSON: " + e.getOriginalMessage(), e);
     }
-    return NativeTokenizer.of(new String(tokenizerJson, StandardCharsets.UTF_8), json);
+    BytePairTokenizer bytePair = BytePairTokenizer.of(json);
+    if (bytePair == null) {
+      return NativeTokenizer.of(new String(tokenizerJson, StandardCharsets.UTF_8), json);
+    }
+    NativeTokenizer reference;
+    try {
+      reference = NativeTokenizer.of(new String(tokenizerJson, StandardCharsets.UTF_8), json);
+    } catch (IOException e) {
+      log.warn("this machine cannot check our tokenizer against the Hugging Face library: {}", e.getMessage());
+      return bytePair;
+    }
+    for (boolean special : new boolean[] {false, true}) {
+      if (!Arrays.equals(bytePair.encode(SAMPLE, special), reference.encode(SAMPLE, special))) {
+        log.warn("our byte-pair tokenizer does not do what this tokenizer.json asks for; the slower library does it");
+        return reference;
+      }
+    }
+    return bytePair;
   }
 
   /**
