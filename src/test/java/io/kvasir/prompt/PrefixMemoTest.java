@@ -29,7 +29,7 @@ final class PrefixMemoTest {
         "<｜User｜>", "<|start|>", "<start_of_turn>", "<mask>", "<right>", "<tool_call>"};
     Texts texts = new Texts(11);
     List<String> seen = new ArrayList<>(List.of(""));
-    for (int i = 0; i < 150; i++) {
+    for (int i = 0; i < 60; i++) {
       String base = seen.get(texts.below(seen.size()));
       String text = base.substring(0, base.isEmpty() ? 0 : base.offsetByCodePoints(0,
           texts.below(base.codePointCount(0, base.length()))))
@@ -55,6 +55,16 @@ final class PrefixMemoTest {
       assertThat(tokens.tokens() - tokens.remembered()).isBetween(1, own + 16);
       text.append("Well.<|im_end|>\n");
     }
+  }
+
+  @Test
+  void tokens_plainTextThatGrows_makesItsEndOnly() {
+    Tokenizer demo = Samples.demo();
+    String document = new Texts(6).prose(60_000);
+    memo.tokens(demo, PLAIN, document + "What is it about?", true);
+    Tokens tokens = memo.tokens(demo, PLAIN, document + "Who wrote it?", true);
+    assertThat(tokens.chain()).isEqualTo(afresh(demo, PLAIN, document + "Who wrote it?", true));
+    assertThat(tokens.tokens() - tokens.remembered()).isLessThan(1500);
   }
 
   @Test
