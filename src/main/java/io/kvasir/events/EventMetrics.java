@@ -98,8 +98,7 @@ public final class EventMetrics {
           missed.inc(to - from + 1);
         }
         case KvEvent.Restarted _ -> restarts.inc();
-        case KvEvent.Connected _ -> connected.inc();
-        case KvEvent.Disconnected _ -> connected.dec();
+        case KvEvent.Connected _, KvEvent.Disconnected _ -> {}
       }
     }
   }
@@ -114,6 +113,10 @@ public final class EventMetrics {
 
   void misframed() {
     misframed.inc();
+  }
+
+  void connections(int change) {
+    connected.inc(change);
   }
 
   void queued(int change) {

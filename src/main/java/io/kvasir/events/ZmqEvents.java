@@ -1,0 +1,83 @@
+package io.kvasir.events;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.pekko.NotUsed;
+import org.apache.pekko.stream.javadsl.Source;
+import org.zeromq.ZContext;
+
+/**
+ * Event streams over ZMQ, as vLLM and SGLang publish them: PUB/SUB with a replay on the side. A few threads
+ * read the sockets of all workers. Thread-safe; whoever makes it closes it, which completes every stream.
+ */
+public final class ZmqEvents implements AutoCloseable {
+  private final ZContext context = new ZContext(1);
+  private final List<ZmqLoop> loops = new ArrayList<>();
+  private final List<Thread> threads = new ArrayList<>();
+  private final AtomicInteger turn = new AtomicInteger();
+  private final Duration replayIdle;
+  private final EventMetrics metrics;
+
+  /**
+   * Starts the threads.
+   *
+   * @param threads reading threads, at least 1; one decodes some 200,000 events a second
+   * @param replayIdle how long a replay may bring nothing before it counts as over; engines serve one within
+   *     100 ms when idle
+   */
+  public ZmqEvents(int threads, Duration replayIdle, EventMetrics metrics) {
+    if (threads < 1) {
+      throw new IllegalArgumentException("threads: must be at least 1, is " + threads);
+    }
+    this.replayIdle = replayIdle;
+    this.metrics = metrics;
+    for (int i = 0; i < threads; i++) {
+      ZmqLoop loop = new ZmqLoop(context, metrics);
+      loops.add(loop);
+      this.threads.add(Thread.ofPlatform().name("kvasir-events-" + i).daemon().start(loop));
+    }
+  }
+
+  /** A worker's events. Nothing is connected before the source is run. */
+  public EventSource source(ZmqEndpoints endpoints) {
+    return new EventSource() {
+      @Override
+      public Source<KvBatch, NotUsed> batches() {
+        return Source.fromGraph(new BatchStage(queue -> subscribe(endpoints, queue), metrics));
+      }
+    };
+  }
+
+  private Runnable subscribe(ZmqEndpoints endpoints, BatchQueue queue) {
+    // Workers that share a bound socket share its thread.
+    int number = endpoints.bind() ? endpoints.endpoint().hashCode() : turn.getAndIncrement();
+    ZmqLoop loop = loops.get(Math.floorMod(number, loops.size()));
+    ZmqLink link = new ZmqLink(loop, endpoints, queue, replayIdle.toNanos());
+    loop.execute(link::open);
+    if (loop.closing()) {
+      queue.end(null);
+    }
+    return () -> loop.execute(link::close);
+  }
+
+  @Override
+  public void close() {
+    loops.forEach(ZmqLoop::shutdown);
+    boolean interrupted = false;
+    for (Thread thread : threads) {
+      while (thread.isAlive()) {
+        try {
+          thread.join();
+        } catch (InterruptedException e) {
+          interrupted = true;
+        }
+      }
+    }
+    context.close();
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

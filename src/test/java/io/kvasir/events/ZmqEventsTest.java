@@ -1,0 +1,504 @@
+package io.kvasir.events;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.kvasir.telemetry.Metrics;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import io.prometheus.metrics.model.snapshots.CounterSnapshot;
+import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
+import java.io.IOException;
+import java.net.ServerSocket;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+import java.util.stream.LongStream;
+import org.apache.pekko.Done;
+import org.apache.pekko.actor.typed.ActorSystem;
+import org.apache.pekko.actor.typed.javadsl.Behaviors;
+import org.apache.pekko.stream.KillSwitches;
+import org.apache.pekko.stream.UniqueKillSwitch;
+import org.apache.pekko.stream.javadsl.Keep;
+import org.apache.pekko.stream.javadsl.Sink;
+import org.apache.pekko.stream.javadsl.SinkQueueWithCancel;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** Sources against a publisher on real sockets that loses, restarts and replays as vLLM does. */
+final class ZmqEventsTest {
+  private static @Nullable ActorSystem<Void> system;
+
+  private final PrometheusRegistry registry = new PrometheusRegistry();
+  private final ZmqEvents events =
+      new ZmqEvents(1, Duration.ofMillis(300), new EventMetrics(new Metrics(registry)));
+  private final List<AutoCloseable> opened = new ArrayList<>();
+  private final int port = freePorts();
+  private final String pub = "tcp://127.0.0.1:" + port;
+  private final String replay = "tcp://127.0.0.1:" + (port + 4);
+
+  @BeforeAll
+  static void start() {
+    system = ActorSystem.create(Behaviors.empty(), "events");
+  }
+
+  @AfterAll
+  static void stop() throws Exception {
+    if (system != null) {
+      system.terminate();
+      system.getWhenTerminated().toCompletableFuture().get(20, TimeUnit.SECONDS);
+    }
+  }
+
+  @AfterEach
+  void close() throws Exception {
+    for (AutoCloseable closeable : opened.reversed()) {
+      closeable.close();
+    }
+    events.close();
+  }
+
+  @Test
+  void live_fromTheBeginning() {
+    FakePublisher engine = publisher(true);
+    Stream stream = subscribe(endpoints());
+    await(() -> engine.subscribers() == 1);
+    engine.publish(3);
+    stream.expect("up", "gap0");
+    // The first messages and the empty replay race; either proves that nothing is missing.
+    assertThat(stream.numbersTo(2)).containsExactly(0L, 1L, 2L);
+    assertThat(stream.takeUntil("ok")).isNotNull();
+  }
+
+  @Test
+  void history_isReplayed_bothFramings() {
+    for (boolean topicInReplay : new boolean[] {true, false}) {
+      try (FakePublisher engine = new FakePublisher(pub, replay, "", 10_000, topicInReplay, false)) {
+        engine.publish(50);
+        try (Stream stream = subscribe(endpoints())) {
+          stream.expect("up", "gap0");
+          assertThat(stream.numbersTo(49)).isEqualTo(numbers(0, 49));
+          stream.expect("ok");
+          await(() -> engine.subscribers() == 1);
+          engine.publish(2);
+          stream.expect("50", "51");
+        }
+      }
+    }
+  }
+
+  @Test
+  void history_longerThanTheBuffer_saysWhatIsLost() {
+    FakePublisher engine = publisher(true, 20);
+    engine.publish(50);
+    Stream stream = subscribe(endpoints());
+    stream.expect("up", "gap0", "lost0-29");
+    assertThat(stream.numbersTo(49)).isEqualTo(numbers(30, 49));
+  }
+
+  @Test
+  void history_ofManyThousands_throughALossyReplay() {
+    FakePublisher engine = publisher(true);
+    engine.publish(5000);
+    // No more than 1000 get through at a time, and the end mark does not.
+    int[] served = {0};
+    engine.replayOnly(n -> n % 1000 != 999 || served[0]++ > 6, false);
+    Stream stream = subscribe(endpoints());
+    stream.expect("up", "gap0");
+    assertThat(stream.numbersTo(4999)).isEqualTo(numbers(0, 4999));
+    stream.expect("ok");
+  }
+
+  @Test
+  void gap_isFilledFromReplay() {
+    FakePublisher engine = publisher(true);
+    Stream stream = settled(engine);
+    engine.publish(10, n -> n < 3 || n > 6);
+    stream.expect("0", "1", "2", "gap3", "3", "4", "5", "6", "7");
+    assertThat(stream.takeUntil("ok")).isSubsetOf("8", "9");
+  }
+
+  @Test
+  void gap_permanent_isAbandoned_andTheStreamGoesOn() {
+    FakePublisher engine = publisher(true);
+    Stream stream = settled(engine);
+    engine.publish(2);
+    engine.lose();
+    engine.publish(2);
+    stream.expect("0", "1", "gap2", "lost2-2", "3", "4");
+    assertThat(metric("kvasir_events_lost_messages")).isEqualTo(1);
+  }
+
+  @Test
+  void cutMessage_isReplaced() {
+    FakePublisher engine = publisher(true);
+    Stream stream = settled(engine);
+    engine.publish(1);
+    engine.publishCut();
+    engine.publish(1);
+    stream.expect("0", "gap1", "1", "2", "ok");
+  }
+
+  @Test
+  void duplicatesAndJunk_areDropped() {
+    FakePublisher engine = publisher(true);
+    Stream stream = settled(engine);
+    engine.publish(2);
+    engine.repeat(1);
+    engine.repeat(0);
+    engine.sendRaw(new byte[] {1});
+    engine.sendRaw(new byte[0], new byte[3], new byte[3]);
+    engine.sendRaw(new byte[0], new byte[8], new byte[3], new byte[3]);
+    engine.publish(1);
+    stream.expect("0", "1", "2");
+    assertThat(metric("kvasir_events_duplicates")).isEqualTo(2);
+    assertThat(metric("kvasir_events_misframed")).isEqualTo(3);
+  }
+
+  @Test
+  void restart_isNoticed_evenWhenTheNumbersHaveCaughtUp() throws Exception {
+    FakePublisher old = publisher(true);
+    Stream stream = settled(old);
+    old.publish(3);
+    stream.expect("0", "1", "2");
+    opened.remove(old);
+    old.close();
+    stream.expect("down");
+    FakePublisher young = publisher(true);
+    young.publish(5);
+    stream.expect("up", "gap3", "restart", "gap0");
+    assertThat(stream.numbersTo(4)).isEqualTo(numbers(0, 4));
+    stream.expect("ok");
+    await(() -> young.subscribers() == 1);
+    young.publish(1);
+    stream.expect("5");
+  }
+
+  @Test
+  void restart_withoutReplay_isNoticedWhenNumbersGoBack() throws Exception {
+    FakePublisher old = publisher(false);
+    Stream stream = subscribe(new ZmqEndpoints(pub, null, "", false));
+    await(() -> old.subscribers() == 1);
+    stream.expect("up", "gap0");
+    old.publish(3);
+    stream.expect("0", "ok", "1", "2");
+    opened.remove(old);
+    old.close();
+    stream.expect("down");
+    FakePublisher young = publisher(false);
+    stream.expect("up", "gap3");
+    await(() -> young.subscribers() == 1);
+    young.publish(2);
+    stream.expect("restart", "0", "1");
+  }
+
+  @Test
+  void binding_tellsEnginesApartByTopic_longestFirst() {
+    String one = "kv@127.0.0.1:80@model";
+    String two = "kv@127.0.0.1:8000@model";
+    Stream first = subscribe(new ZmqEndpoints(pub, null, "kv@127.0.0.1:80", true));
+    Stream second = subscribe(new ZmqEndpoints(pub, null, two, true));
+    first.expect("gap0");
+    second.expect("gap0");
+    FakePublisher a = open(new FakePublisher(pub, null, one, 100, true, true));
+    FakePublisher b = open(new FakePublisher(pub, null, two, 100, true, true));
+    await(() -> a.subscribers() == 2 && b.subscribers() == 2);
+    a.startAt(1);
+    b.publish(3);
+    a.publish(2);
+    second.expect("0", "ok", "1", "2");
+    first.expect("1", "ok", "2");
+    second.close();
+    await(() -> b.subscribers() == 1);
+    a.publish(1);
+    first.expect("3");
+  }
+
+  @Test
+  void binding_twoWorkersWithOneTopic_isRefused() {
+    ZmqEndpoints endpoints = new ZmqEndpoints(pub, null, "kv@pod", true);
+    Stream first = subscribe(endpoints);
+    first.expect("gap0");
+    assertThatThrownBy(() -> finished(subscribe(endpoints)))
+        .hasRootCauseInstanceOf(IllegalStateException.class)
+        .hasMessageContaining("topic 'kv@pod'");
+  }
+
+  @Test
+  void binding_aTakenPort_failsTheStream() throws IOException {
+    try (ServerSocket taken = new ServerSocket(0)) {
+      ZmqEndpoints endpoints = new ZmqEndpoints("tcp://*:" + taken.getLocalPort(), null, "", true);
+      assertThatThrownBy(() -> finished(subscribe(endpoints))).hasMessageContaining("cannot bind");
+    }
+  }
+
+  @Test
+  void ranks_areFoundByTheirPorts() {
+    FakePublisher zero = publisher(true);
+    FakePublisher one =
+        open(new FakePublisher("tcp://127.0.0.1:" + (port + 1), "tcp://127.0.0.1:" + (port + 5), "", 9, true, false));
+    zero.publish(1);
+    one.publish(3);
+    Stream first = subscribe(endpoints().ofRank(0));
+    Stream second = subscribe(endpoints().ofRank(1));
+    first.expect("up", "gap0", "0", "ok");
+    second.expect("up", "gap0", "0", "1", "2", "ok");
+  }
+
+  @Test
+  void overload_slowsTheSource_andLosesNothingSilently() throws Exception {
+    FakePublisher engine = publisher(true);
+    engine.padTo(2000);
+    SinkQueueWithCancel<KvBatch> slow =
+        events.source(endpoints()).batches().runWith(Sink.<KvBatch>queue(1), Objects.requireNonNull(system));
+    await(() -> engine.subscribers() == 1);
+    int count = 20_000;
+    for (int i = 0; i < count / 500; i++) {
+      engine.publish(500);
+    }
+    // Nothing has been taken: what is read ahead is bounded, the rest waits in ZMQ or was dropped by the engine.
+    await(() -> metric("kvasir_events_queued_messages") >= 1000);
+    assertThat(metric("kvasir_events_queued_messages")).isLessThan(6000);
+    long next = 0;
+    long lost = 0;
+    while (next < count) {
+      KvBatch batch = pulled(slow, engine);
+      if (batch.sequence() >= 0) {
+        assertThat(batch.sequence()).isEqualTo(next);
+        next++;
+      } else if (batch.events().getFirst() instanceof KvEvent.GapAbandoned(long from, long to)) {
+        assertThat(from).isEqualTo(next);
+        lost += to - from + 1;
+        next = to + 1;
+      }
+    }
+    assertThat(lost).isLessThanOrEqualTo(count - 10_000);
+    slow.cancel();
+    await(() -> engine.subscribers() == 0);
+    await(() -> metric("kvasir_events_queued_messages") == 0);
+  }
+
+  /** What was dropped at the end shows when the next message comes, so when nothing comes one is sent. */
+  private static KvBatch pulled(SinkQueueWithCancel<KvBatch> queue, FakePublisher engine) throws Exception {
+    var pulled = queue.pull().toCompletableFuture();
+    while (true) {
+      try {
+        return pulled.get(300, TimeUnit.MILLISECONDS).orElseThrow();
+      } catch (TimeoutException e) {
+        engine.publish(1);
+      }
+    }
+  }
+
+  @Test
+  void manyWorkers_fewThreads() {
+    List<FakePublisher> engines = new ArrayList<>();
+    List<Stream> streams = new ArrayList<>();
+    int threads = Thread.activeCount();
+    for (int i = 0; i < 24; i++) {
+      int free = freePorts();
+      ZmqEndpoints endpoints = new ZmqEndpoints("tcp://127.0.0.1:" + free, null, "", false);
+      engines.add(open(new FakePublisher(endpoints.endpoint(), null, "", 10, true, false)));
+      streams.add(subscribe(endpoints));
+    }
+    engines.forEach(engine -> await(() -> engine.subscribers() == 1));
+    // Publishers have three threads each; the streams must not have any of their own.
+    assertThat(Thread.activeCount() - threads).isLessThan(24 * 3 + 16);
+    engines.forEach(engine -> engine.publish(2));
+    streams.forEach(stream -> stream.expect("up", "gap0", "0", "ok", "1"));
+    assertThat(metric("kvasir_events_connections")).isEqualTo(24);
+  }
+
+  @Test
+  void cancelling_givesTheSocketsBack() {
+    FakePublisher engine = publisher(true);
+    Stream stream = settled(engine);
+    stream.close();
+    await(() -> engine.subscribers() == 0);
+    await(() -> metric("kvasir_events_connections") == 0);
+    Stream again = settled(engine);
+    engine.publish(1);
+    again.expect("0");
+  }
+
+  @Test
+  void closing_completesEveryStream() throws Exception {
+    publisher(true);
+    Stream stream = subscribe(endpoints());
+    stream.expect("up", "gap0");
+    events.close();
+    assertThat(finished(stream)).isEqualTo(Done.getInstance());
+    assertThat(finished(subscribe(endpoints()))).isEqualTo(Done.getInstance());
+  }
+
+  private ZmqEndpoints endpoints() {
+    return new ZmqEndpoints(pub, replay, "", false);
+  }
+
+  private FakePublisher publisher(boolean withReplay) {
+    return open(new FakePublisher(pub, withReplay ? replay : null, "", 10_000, true, false));
+  }
+
+  private FakePublisher publisher(boolean withReplay, int bufferSteps) {
+    return open(new FakePublisher(pub, withReplay ? replay : null, "", bufferSteps, true, false));
+  }
+
+  private <T extends AutoCloseable> T open(T closeable) {
+    opened.add(closeable);
+    return closeable;
+  }
+
+  /** A stream that is connected and has found that there is nothing yet. */
+  private Stream settled(FakePublisher engine) {
+    Stream stream = subscribe(endpoints());
+    await(() -> engine.subscribers() == 1);
+    stream.expect("up", "gap0", "ok");
+    return stream;
+  }
+
+  private Stream subscribe(ZmqEndpoints endpoints) {
+    return open(new Stream(endpoints));
+  }
+
+  private static Done finished(Stream stream) throws Exception {
+    return stream.done.toCompletableFuture().get(20, TimeUnit.SECONDS);
+  }
+
+  private double metric(String name) {
+    return registry.scrape().stream()
+        .filter(m -> m.getMetadata().getName().equals(name))
+        .mapToDouble(
+            m ->
+                switch (m) {
+                  case CounterSnapshot counter ->
+                      counter.getDataPoints().stream().mapToDouble(p -> p.getValue()).sum();
+                  case GaugeSnapshot gauge -> gauge.getDataPoints().stream().mapToDouble(p -> p.getValue()).sum();
+                  default -> throw new AssertionError(name);
+                })
+        .sum();
+  }
+
+  private static List<Long> numbers(long from, long to) {
+    return LongStream.rangeClosed(from, to).boxed().toList();
+  }
+
+  private static void await(BooleanSupplier condition) {
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+    while (!condition.getAsBoolean()) {
+      assertThat(System.nanoTime()).as("deadline").isLessThan(deadline);
+      LockSupport.parkNanos(1_000_000);
+    }
+  }
+
+  /** Eight ports in a row that are free. */
+  private static int freePorts() {
+    while (true) {
+      try (ServerSocket first = new ServerSocket(0)) {
+        int base = first.getLocalPort();
+        boolean free = base + 8 < 65_536;
+        for (int i = 1; i < 8 && free; i++) {
+          try (ServerSocket _ = new ServerSocket(base + i)) {
+            free = true;
+          } catch (IOException e) {
+            free = false;
+          }
+        }
+        if (free) {
+          return base;
+        }
+      } catch (IOException e) {
+        throw new IllegalStateException(e);
+      }
+    }
+  }
+
+  /** What a subscription brought, in the words of {@link SequencerTest}. */
+  private final class Stream implements AutoCloseable {
+    private final LinkedBlockingQueue<String> words = new LinkedBlockingQueue<>();
+    private final UniqueKillSwitch kill;
+    private final CompletionStage<Done> done;
+
+    Stream(ZmqEndpoints endpoints) {
+      var running =
+          events
+              .source(endpoints)
+              .batches()
+              .viaMat(KillSwitches.single(), Keep.right())
+              .toMat(Sink.foreach(batch -> words.add(word(batch))), Keep.both())
+              .run(Objects.requireNonNull(system));
+      kill = running.first();
+      done = running.second();
+    }
+
+    void expect(String... expected) {
+      List<String> seen = new ArrayList<>();
+      for (int i = 0; i < expected.length; i++) {
+        seen.add(next());
+      }
+      assertThat(seen).containsExactly(expected);
+    }
+
+    String next() {
+      try {
+        String word = words.poll(20, TimeUnit.SECONDS);
+        assertThat(word).as("something in 20 seconds").isNotNull();
+        return Objects.requireNonNull(word);
+      } catch (InterruptedException e) {
+        throw new IllegalStateException(e);
+      }
+    }
+
+    /** Message numbers up to and with {@code last}; nothing else may stand between them but a closing gap. */
+    List<Long> numbersTo(long last) {
+      List<Long> numbers = new ArrayList<>();
+      while (numbers.isEmpty() || numbers.getLast() < last) {
+        String word = next();
+        if (word.equals("ok")) {
+          words.add(word);
+        } else {
+          numbers.add(Long.parseLong(word));
+        }
+      }
+      return numbers;
+    }
+
+    List<String> takeUntil(String word) {
+      List<String> before = new ArrayList<>();
+      for (String next = next(); !next.equals(word); next = next()) {
+        before.add(next);
+      }
+      return before;
+    }
+
+    @Override
+    public void close() {
+      kill.shutdown();
+    }
+  }
+
+  private static String word(KvBatch batch) {
+    if (batch.sequence() >= 0) {
+      KvEvent.Removed removed = (KvEvent.Removed) batch.events().getFirst();
+      assertThat(removed.keys()).containsExactly(batch.sequence());
+      return Long.toString(batch.sequence());
+    }
+    return switch (batch.events().getFirst()) {
+      case KvEvent.Gap(long from) -> "gap" + from;
+      case KvEvent.GapClosed _ -> "ok";
+      case KvEvent.GapAbandoned(long from, long to) -> "lost" + from + "-" + to;
+      case KvEvent.Restarted _ -> "restart";
+      case KvEvent.Connected _ -> "up";
+      case KvEvent.Disconnected _ -> "down";
+      default -> throw new AssertionError(batch);
+    };
+  }
+}
