@@ -3,6 +3,7 @@ package io.kvasir.routing;
 import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
 import com.typesafe.config.ConfigObject;
+import com.typesafe.config.ConfigParseOptions;
 import com.typesafe.config.ConfigValue;
 import java.util.Collections;
 import java.util.Map;
@@ -40,7 +41,9 @@ public final class ProfileCompiler {
    * @throws InvalidProfilesException with every fault
    */
   public SequencedMap<String, Profile> compile(Config own) {
-    Config builtIn = ConfigFactory.parseResources(ProfileCompiler.class.getClassLoader(), BUILT_IN);
+    Config builtIn =
+        ConfigFactory.parseResources(
+            ProfileCompiler.class.getClassLoader(), BUILT_IN, ConfigParseOptions.defaults().setAllowMissing(false));
     ConfigObject root = overlay(own.resolve().root(), builtIn.root());
     Faults faults = new Faults();
     SequencedMap<String, Profile> profiles = new TreeMap<>();

@@ -42,6 +42,18 @@ final class ProfileCompilerTest {
   }
 
   @Test
+  void builtInConf_listsEveryPlugin() throws IOException {
+    String page = Files.readString(Path.of("conf", "profiles", "built-in.conf"));
+    PluginRegistry registry = BuiltInPlugins.registry(CostModel.bundled(), new OutputLengths());
+    for (Stage stage : Stage.values()) {
+      assertThat(page).contains("\n# " + stage.key() + "\n");
+      for (String plugin : registry.names(stage)) {
+        assertThat(page).contains("\n#   " + plugin + " ");
+      }
+    }
+  }
+
+  @Test
   void compile_oneNumberOfABuiltInProfile_changesOnlyThat() {
     TestFleet fleet = TestFleet.of(2);
     fleet.depth[0] = 20;

@@ -2,6 +2,7 @@ package io.kvasir.routing.cost;
 
 import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
+import com.typesafe.config.ConfigParseOptions;
 import com.typesafe.config.ConfigUtil;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -32,7 +33,9 @@ public final class CostModel {
    * AIConfigurator.
    */
   public static CostModel bundled() {
-    Config table = ConfigFactory.parseResources(CostModel.class, "engine_coefficients.json");
+    Config table =
+        ConfigFactory.parseResources(
+            CostModel.class, "engine_coefficients.json", ConfigParseOptions.defaults().setAllowMissing(false));
     Map<String, EngineCost> engines = new HashMap<>();
     for (String name : table.root().keySet()) {
       Config engine = table.getConfig(ConfigUtil.quoteString(name));
