@@ -18,6 +18,7 @@ import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;
 import io.kvasir.sim.SimSettings;
 import java.io.IOException;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.URI;
@@ -151,7 +152,7 @@ final class EndToEndIT {
     }
     // A client that leaves in the middle.
     try (Socket socket = new Socket()) {
-      socket.connect(new InetSocketAddress("127.0.0.1", node.gateway().getPort()));
+      socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), node.gateway().getPort()));
       byte[] body = body(words(99, 100), "leave", 100_000, true).getBytes(StandardCharsets.UTF_8);
       String head =
           "POST /v1/chat/completions HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: "
