@@ -79,7 +79,7 @@ public final class HttpServer implements AutoCloseable {
       """;
 
   private final HttpSettings settings;
-  private final Handler handler;
+  private final Application application;
   private final HttpMetrics metrics;
   private final ServerSocket listener;
   private final Materializer materializer;
@@ -92,10 +92,20 @@ public final class HttpServer implements AutoCloseable {
 
   private volatile boolean draining;
 
+  /** What answers a connection's requests. */
+  @FunctionalInterface
+  interface Application {
+    Flow<HttpRequest, HttpResponse, NotUsed> on(Connection connection);
+  }
+
   private HttpServer(
-      ActorSystem<?> system, HttpSettings settings, Handler handler, Metrics metrics, ServerSocket listener) {
+      ActorSystem<?> system,
+      HttpSettings settings,
+      Application application,
+      Metrics metrics,
+      ServerSocket listener) {
     this.settings = settings;
-    this.handler = handler;
+    this.application = application;
     this.metrics = new HttpMetrics(metrics);
     this.listener = listener;
     this.materializer = SystemMaterializer.get(system).materializer();
@@ -113,6 +123,15 @@ public final class HttpServer implements AutoCloseable {
    */
   public static HttpServer start(ActorSystem<?> system, HttpSettings settings, Handler handler, Metrics metrics)
       throws IOException {
+    return start(
+        system,
+        settings,
+        metrics,
+        connection -> Flow.fromGraph(new Exchanges(connection, handler, settings.maxBodyBytes())));
+  }
+
+  static HttpServer start(ActorSystem<?> system, HttpSettings settings, Metrics metrics, Application application)
+      throws IOException {
     ServerSocket listener = new ServerSocket();
     try {
       listener.setReuseAddress(true);
@@ -122,7 +141,7 @@ public final class HttpServer implements AutoCloseable {
       throw new IOException(
           "cannot listen on " + settings.host() + ":" + settings.port() + ": " + e.getMessage(), e);
     }
-    HttpServer server = new HttpServer(system, settings, handler, metrics, listener);
+    HttpServer server = new HttpServer(system, settings, application, metrics, listener);
     server.deadlines.start();
     Thread.ofVirtual().name("http-accept").start(server::accept);
     return server;
@@ -284,7 +303,7 @@ public final class HttpServer implements AutoCloseable {
   void materialize(Connection connection) {
     layer
         .join(Flow.fromGraph(new Wire(connection)))
-        .join(Flow.fromGraph(new Exchanges(connection, handler, settings.maxBodyBytes())))
+        .join(application.on(connection))
         .withAttributes(attributes)
         .run(materializer);
   }

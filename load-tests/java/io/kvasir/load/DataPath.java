@@ -1,0 +1,99 @@
+package io.kvasir.load;
+
+import io.kvasir.load.DataPathRouter.Client;
+import io.kvasir.load.DataPathRouter.Way;
+import io.kvasir.load.Probe.CpuClock;
+import io.kvasir.load.Probe.Figures;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+
+/**
+ * Compares ways to build the data path: {@code load-tests/datapath [--scale F] [CLIENT/WAY ...]}. Each runs in a JVM of
+ * its own between the same engine and the same load, warmed up for at least 20 s; baseline is direct access to the
+ * engine. Everything shares the machine's cores, so only figures of one run compare.
+ */
+final class DataPath {
+  private static final Path OUT = Path.of("load-tests", "out");
+
+  private record Variant(Client client, Way way) {
+    static Variant parse(String text) {
+      String[] parts = text.toUpperCase(Locale.ROOT).split("/", 2);
+      return new Variant(Client.valueOf(parts[0]), Way.valueOf(parts[1]));
+    }
+
+    @Override
+    public String toString() {
+      return (client + "/" + way).toLowerCase(Locale.ROOT);
+    }
+  }
+
+  private DataPath() {}
+
+  public static void main(String[] arguments) throws Exception {
+    double scale = 1;
+    List<Variant> variants = new ArrayList<>();
+    for (int i = 0; i < arguments.length; i++) {
+      if (arguments[i].equals("--scale")) {
+        scale = Double.parseDouble(arguments[++i]);
+      } else {
+        variants.add(Variant.parse(arguments[i]));
+      }
+    }
+    if (variants.isEmpty()) {
+      for (Client client : Client.values()) {
+        variants.add(new Variant(client, Way.DIRECT));
+      }
+      variants.add(new Variant(Client.SOCKETS, Way.STREAM));
+      variants.add(new Variant(Client.SOCKETS, Way.COALESCING));
+      variants.add(new Variant(Client.SOCKETS, Way.PEKKO_SERVER));
+    }
+    List<Figures> all = new ArrayList<>();
+    try (Child engines =
+            Child.java(
+                "engines", OUT.resolve("engines.log"), List.of("-Xmx256m"), FakeEngines.class, "fake", "20", "0");
+        LoadGenerator.Remote load = new LoadGenerator.Remote(OUT.resolve("load.log"))) {
+      int engine = Integer.parseInt(engines.line("ports "));
+      Probe probe = new Probe(load, "fake", scale);
+      all.add(probe.measure("direct", engine, CpuClock.NONE));
+      for (Variant variant : variants) {
+        try (Child router =
+            Child.java(
+                variant.toString(),
+                OUT.resolve(variant.toString().replace('/', '-') + ".log"),
+                List.of("-Xmx512m"),
+                DataPathRouter.class,
+                variant.client().name(),
+                variant.way().name(),
+                String.valueOf(engine))) {
+          int port = Integer.parseInt(router.line("port "));
+          all.add(probe.measure(variant.toString(), port, CpuClock.of(router)));
+        }
+      }
+    }
+    print(all);
+    System.exit(0);
+  }
+
+  private static void print(List<Figures> all) {
+    Figures direct = all.getFirst();
+    System.out.printf(
+        "%-22s %9s %10s %10s %10s %10s %10s %9s %7s%n",
+        "upstream/relay", "req/s", "us/req", "us/event", "+p50 ms", "+p99 ms", "ms/242KB", "stream ms", "RSS MB");
+    for (Figures each : all) {
+      System.out.printf(
+          Locale.ROOT,
+          "%-22s %9.0f %10.1f %10.1f %10.3f %10.3f %10.2f %9.0f %7.0f%n",
+          each.name(),
+          each.requestsPerSecond(),
+          each.cpuMicrosPerRequest(),
+          each.cpuMicrosPerEvent(),
+          each.p50AloneMillis() - direct.p50AloneMillis(),
+          each.p99PacedMillis() - direct.p99PacedMillis(),
+          each.cpuMillisPerLongTurn(),
+          each.streamMillis(),
+          each.residentMegabytes());
+    }
+  }
+}

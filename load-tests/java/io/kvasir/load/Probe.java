@@ -1,0 +1,139 @@
+package io.kvasir.load;
+
+import io.kvasir.load.LoadGenerator.Arrival;
+import io.kvasir.load.LoadGenerator.Tally;
+import io.kvasir.load.LoadGenerator.Task;
+import java.io.IOException;
+import java.util.Locale;
+
+/** The questions every router is asked, in the same order and size. */
+final class Probe {
+  private static final int CHAT_BYTES = 2_000;
+  private static final int LONG_BYTES = 242_000;
+  private static final int STREAMS = 400;
+  private static final int EVENTS = 50;
+
+  /**
+   * What one costs.
+   *
+   * @param requestsPerSecond with 64 clients that ask as fast as they can
+   * @param p50AloneMillis latency of one client alone
+   * @param p99PacedMillis latency with 64 clients at a rate far below saturation
+   * @param cpuMillisPerLongTurn for a turn of a conversation of 242 KB
+   * @param streamMillis median time of a stream of 50 events at 20 ms
+   */
+  record Figures(
+      String name,
+      double requestsPerSecond,
+      double cpuMicrosPerRequest,
+      double cpuMicrosPerEvent,
+      double p50AloneMillis,
+      double p50PacedMillis,
+      double p99PacedMillis,
+      double cpuMillisPerLongTurn,
+      double streamMillis,
+      double residentMegabytes) {}
+
+  private final LoadGenerator.Remote load;
+  private final String model;
+  private final double scale;
+
+  /**
+   * A probe.
+   *
+   * @param scale of all durations, 1 for figures to be shown
+   */
+  Probe(LoadGenerator.Remote load, String model, double scale) {
+    this.load = load;
+    this.model = model;
+    this.scale = scale;
+  }
+
+  /** Warms a router up, then measures it. {@code child} is null for direct access, which costs nothing. */
+  Figures measure(String name, int port, CpuClock cpu) throws IOException {
+    progress(name, "warming up");
+    run(port, Arrival.CLOSED, 64, 0, 9, 0, CHAT_BYTES);
+    run(port, Arrival.CLOSED, STREAMS, 0, 6, EVENTS, CHAT_BYTES);
+    run(port, Arrival.CLOSED, 2, 0, 4, 0, LONG_BYTES);
+    run(port, Arrival.CLOSED, 64, 0, 3, 0, CHAT_BYTES);
+
+    progress(name, "one client");
+    Tally alone = run(port, Arrival.CLOSED, 1, 0, 4, 0, CHAT_BYTES);
+    progress(name, "64 clients, 500 requests a second");
+    Tally paced = run(port, Arrival.PACED, 64, 500, 5, 0, CHAT_BYTES);
+    progress(name, "64 clients");
+    double before = cpu.seconds();
+    Tally chat = run(port, Arrival.CLOSED, 64, 0, 6, 0, CHAT_BYTES);
+    double perRequest = 1e6 * (cpu.seconds() - before) / chat.requests();
+    progress(name, "400 streams");
+    before = cpu.seconds();
+    Tally streams = run(port, Arrival.CLOSED, STREAMS, 0, 6, EVENTS, CHAT_BYTES);
+    double perEvent = 1e6 * (cpu.seconds() - before) / streams.events();
+    progress(name, "long turns");
+    before = cpu.seconds();
+    Tally turns = run(port, Arrival.CLOSED, 2, 0, 4, 0, LONG_BYTES);
+    double perTurn = 1e3 * (cpu.seconds() - before) / turns.requests();
+    return new Figures(
+        name,
+        chat.requests() / chat.seconds(),
+        perRequest,
+        perEvent,
+        alone.p50Millis(),
+        paced.p50Millis(),
+        paced.p99Millis(),
+        perTurn,
+        streams.p50Millis(),
+        cpu.residentMegabytes());
+  }
+
+  /** Whose CPU and memory are counted. */
+  interface CpuClock {
+    /** Nobody's: direct access. */
+    CpuClock NONE =
+        new CpuClock() {
+          @Override
+          public double seconds() {
+            return 0;
+          }
+
+          @Override
+          public double residentMegabytes() {
+            return 0;
+          }
+        };
+
+    double seconds();
+
+    double residentMegabytes();
+
+    static CpuClock of(Child child) {
+      return new CpuClock() {
+        @Override
+        public double seconds() {
+          return child.cpuSeconds();
+        }
+
+        @Override
+        public double residentMegabytes() {
+          return child.residentMegabytes();
+        }
+      };
+    }
+  }
+
+  private Tally run(int port, Arrival arrival, int connections, int rate, double seconds, int events, int bytes)
+      throws IOException {
+    Tally tally =
+        load.run(new Task(port, model, arrival, connections, rate, seconds * scale, events, bytes));
+    if (tally.errors() > 0 || tally.requests() == 0) {
+      throw new IOException(
+          "%d of %d requests failed, the first with: %s"
+              .formatted(tally.errors(), tally.errors() + tally.requests(), tally.firstError()));
+    }
+    return tally;
+  }
+
+  static void progress(String name, String what) {
+    System.err.printf(Locale.ROOT, "%-28s %s%n", name, what);
+  }
+}
