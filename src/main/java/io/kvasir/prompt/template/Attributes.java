@@ -110,7 +110,7 @@ final class Attributes {
       Object wanted = arguments.get(0);
       long count = 0;
       for (int i = 0; i < list.size(); i++) {
-        if (Values.equal(list.get(i), wanted)) {
+        if (Values.equal(render, list.get(i), wanted)) {
           if (name.equals("index")) {
             return (long) i;
           }
@@ -118,7 +118,7 @@ final class Attributes {
         }
       }
       if (name.equals("index")) {
-        throw new TemplateException.Evaluation(Values.repr(wanted) + " is not in list");
+        throw new TemplateException.Evaluation("the " + Values.typeName(wanted) + " is not in the list");
       }
       return count;
     }

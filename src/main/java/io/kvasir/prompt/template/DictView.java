@@ -1,7 +1,6 @@
 package io.kvasir.prompt.template;
 
 import java.util.AbstractCollection;
-import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -58,10 +57,5 @@ final class DictView extends AbstractCollection<@Nullable Object> {
   @Override
   public int size() {
     return map.size();
-  }
-
-  @Override
-  public String toString() {
-    return kind.typeName + "(" + Values.repr(new ArrayList<>(this)) + ")";
   }
 }

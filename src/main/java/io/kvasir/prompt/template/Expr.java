@@ -105,7 +105,7 @@ sealed interface Expr {
       String[] texts = new String[parts.size()];
       long length = 0;
       for (int i = 0; i < texts.length; i++) {
-        texts[i] = Values.str(parts.get(i).eval(frame));
+        texts[i] = Values.str(frame.render(), parts.get(i).eval(frame));
         length += texts[i].length();
       }
       frame.render().produce(length);

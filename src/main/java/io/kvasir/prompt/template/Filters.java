@@ -26,7 +26,7 @@ final class Filters {
     define("attr", "name", (r, v, a) -> v instanceof Map ? Attributes.own(v, a.text(0)) : Attributes.get(v, a.text(0)));
     define("int", "default base", (r, v, a) -> integer(v, a.get(0, 0L), Math.clamp(a.integer(1, 10), 2, 36)));
     define("float", "default", (r, v, a) -> real(v, a.get(0, 0.0)));
-    define("abs", "", (r, v, a) -> Numbers.is(v) && Values.compare("<", v, 0L) < 0 ? Numbers.negate(v) : number(v));
+    define("abs", "", (r, v, a) -> Numbers.is(v) && Numbers.compare(v, 0L) == -1 ? Numbers.negate(v) : number(v));
     define("round", "precision method", Filters::round);
     TextFilters.define();
     SequenceFilters.define();

@@ -89,7 +89,7 @@ final class Formats {
   private String converted(Spec spec, char type, @Nullable Object value) {
     return switch (type) {
       case 's', 'r', 'a' -> {
-        String text = type == 's' ? Values.str(value) : Values.repr(value);
+        String text = type == 's' ? Values.str(render, value) : Values.repr(render, value);
         text = markup && !(value instanceof Markup) ? Markup.escape(text) : text;
         yield spec.precision < 0 ? text : text.substring(0, Text.index(text, spec.precision));
       }
@@ -195,7 +195,7 @@ final class Formats {
       at++;
       char conversion = peek();
       at++;
-      value = conversion == 's' ? Values.str(value) : Values.repr(value);
+      value = conversion == 's' ? Values.str(render, value) : Values.repr(render, value);
     }
     Spec spec = new Spec();
     char type = 0;
@@ -215,7 +215,7 @@ final class Formats {
     if (numeric && value != null) {
       return spec.pad(render, spec.signed(spec.grouped(number(type, value, spec.precision))), false);
     }
-    String plain = text != null ? text : Values.str(value);
+    String plain = text != null ? text : Values.str(render, value);
     plain = markup && !(value instanceof Markup) ? Markup.escape(plain) : plain;
     return spec.pad(render,
         spec.precision < 0 ? plain : plain.substring(0, Text.index(plain, spec.precision)), true);

@@ -15,7 +15,7 @@ final class Globals {
       "joiner", (render, arguments) -> new Joiner(arguments.bind("joiner", List.of("sep")).text(0, ", ")),
       "raise_exception", (render, arguments) -> {
         throw new TemplateException.Raised(
-            Values.str(arguments.bind("raise_exception", List.of("message")).get(0)));
+            Values.str(render, arguments.bind("raise_exception", List.of("message")).get(0)));
       },
       "strftime_now", (render, arguments) -> render.produced(
           Strftime.format(render.now(), arguments.bind("strftime_now", List.of("format")).text(0))));
@@ -58,7 +58,7 @@ final class Globals {
   private static Object namespace(Render render, Arguments arguments) {
     Namespace namespace = new Namespace();
     for (Map.Entry<?, ?> entry : dict(render, arguments).entrySet()) {
-      namespace.set(Values.str(entry.getKey()), entry.getValue());
+      namespace.set(Values.str(render, entry.getKey()), entry.getValue());
     }
     return namespace;
   }

@@ -30,8 +30,8 @@ final class Json {
       if (both.size() != 2) {
         throw new TemplateException.Evaluation("tojson separators must be a pair");
       }
-      itemSeparator = Values.str(both.get(0));
-      keySeparator = Values.str(both.get(1));
+      itemSeparator = Values.str(render, both.get(0));
+      keySeparator = Values.str(render, both.get(1));
     }
   }
 
@@ -115,7 +115,7 @@ final class Json {
       return entries.iterator();
     }
     List<Map.Entry<?, ?>> sorted = new ArrayList<>(entries);
-    sorted.sort((a, b) -> Values.compare("<", a.getKey(), b.getKey()));
+    sorted.sort((a, b) -> Values.compare(render, "<", a.getKey(), b.getKey()));
     return sorted.iterator();
   }
 

@@ -91,15 +91,12 @@ final class Lexer {
         end--;
       }
     } else if (sign != '+' && lstrip) {
-      int lineStart = source.lastIndexOf('\n', tag - 1) + 1;
-      if (lineStart > at || (lineStart <= at && lineStarting)) {
-        int from = Math.max(lineStart, at);
-        int i = from;
-        while (i < tag && Text.isSpace(source.charAt(i))) {
-          i++;
-        }
-        end = i == tag ? from : tag;
+      int from = tag;
+      while (from > at && source.charAt(from - 1) != '\n' && Text.isSpace(source.charAt(from - 1))) {
+        from--;
       }
+      boolean startsLine = from > at ? source.charAt(from - 1) == '\n' : lineStarting;
+      end = startsLine ? from : tag;
     }
     return source.substring(at, end);
   }

@@ -66,7 +66,7 @@ final class Loop implements Callable {
       };
       case "changed" -> (Callable) (render, arguments) -> {
         List<@Nullable Object> values = Tuple.of(arguments.positional());
-        boolean changed = lastChanged == null || !Values.equal(lastChanged, values);
+        boolean changed = lastChanged == null || !Values.equal(render, lastChanged, values);
         lastChanged = values;
         return changed;
       };

@@ -88,6 +88,6 @@ final class Macro implements Callable {
 
   @Override
   public String toString() {
-    return "<Macro " + Values.repr(definition.name()) + ">";
+    return definition.name() == null ? "<Macro anonymous>" : "<Macro '" + definition.name() + "'>";
   }
 }

@@ -21,8 +21,7 @@ final class Namespace {
     return value != null || attributes.containsKey(name) ? value : Undefined.member(this, name);
   }
 
-  @Override
-  public String toString() {
-    return "<Namespace " + Values.repr(attributes) + ">";
+  Map<String, @Nullable Object> attributes() {
+    return attributes;
   }
 }

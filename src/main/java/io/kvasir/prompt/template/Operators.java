@@ -105,12 +105,12 @@ final class Operators {
 
   static boolean compare(Render render, String operator, @Nullable Object left, @Nullable Object right) {
     return switch (operator) {
-      case "==" -> Values.equal(left, right);
-      case "!=" -> !Values.equal(left, right);
+      case "==" -> Values.equal(render, left, right);
+      case "!=" -> !Values.equal(render, left, right);
       case "in" -> Values.contains(render, right, left);
       case "not in" -> !Values.contains(render, right, left);
       default -> {
-        int order = Values.compare(operator, left, right);
+        int order = Values.compare(render, operator, left, right);
         yield order != 2 && switch (operator) {
           case "<" -> order < 0;
           case "<=" -> order <= 0;

@@ -83,17 +83,9 @@ final class Render {
     if (value instanceof Undefined) {
       return;
     }
-    int before = out.length();
-    if (value instanceof String s) {
-      produce(s.length());
-      out.append(s);
-    } else if (value instanceof Markup m) {
-      produce(m.text().length());
-      out.append(m.text());
-    } else {
-      Repr.append(out, value);
-      produce(out.length() - before);
-    }
+    String text = Values.str(this, value);
+    produce(text.length());
+    out.append(text);
   }
 
   /** What {@code body} writes, taken aside. */

@@ -8,7 +8,9 @@ import org.jspecify.annotations.Nullable;
 final class Repr {
   private Repr() {}
 
-  static void append(StringBuilder out, @Nullable Object value) {
+  static void append(Render render, StringBuilder out, @Nullable Object value) {
+    render.step();
+    render.check(out.length());
     switch (value) {
       case null -> out.append("None");
       case Boolean b -> out.append(b ? "True" : "False");
@@ -20,35 +22,42 @@ final class Repr {
       }
       case Number n -> out.append(Numbers.str(n));
       case Range r -> out.append(r);
-      case Tuple t -> {
-        elements(out, t, '(', t.size() == 1 ? ",)" : ")");
-      }
-      case List<?> l -> elements(out, l, '[', "]");
-      case Map<?, ?> m -> entries(out, m);
+      case Tuple t -> elements(render, out, t, "(", t.size() == 1 ? ",)" : ")");
+      case List<?> l -> elements(render, out, l, "[", "]");
+      case Map<?, ?> m -> entries(render, out, m);
       case Undefined u -> out.append("Undefined");
+      case DictView v -> {
+        out.append(v.kind().typeName);
+        elements(render, out, Tuple.copyOf(v), "([", "])");
+      }
+      case Namespace n -> {
+        out.append("<Namespace ");
+        entries(render, out, n.attributes());
+        out.append('>');
+      }
       default -> out.append(value);
     }
   }
 
-  private static void elements(StringBuilder out, List<?> list, char open, String close) {
+  private static void elements(Render render, StringBuilder out, List<?> list, String open, String close) {
     out.append(open);
     for (int i = 0; i < list.size(); i++) {
       if (i > 0) {
         out.append(", ");
       }
-      append(out, list.get(i));
+      append(render, out, list.get(i));
     }
     out.append(close);
   }
 
-  private static void entries(StringBuilder out, Map<?, ?> map) {
+  private static void entries(Render render, StringBuilder out, Map<?, ?> map) {
     out.append('{');
     String separator = "";
     for (Map.Entry<?, ?> entry : map.entrySet()) {
       out.append(separator);
-      append(out, entry.getKey());
+      append(render, out, entry.getKey());
       out.append(": ");
-      append(out, entry.getValue());
+      append(render, out, entry.getValue());
       separator = ", ";
     }
     out.append('}');

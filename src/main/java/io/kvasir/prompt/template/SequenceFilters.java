@@ -75,7 +75,7 @@ final class SequenceFilters {
   private static Key attribute(@Nullable Object path, boolean hasDefault, @Nullable Object otherwise) {
     String text = Values.text(path);
     List<Object> parts = new ArrayList<>();
-    for (String part : (text == null ? Values.str(path) : text).split("\\.", -1)) {
+    for (String part : (text == null ? Long.toString(Numbers.integer(path)) : text).split("\\.", -1)) {
       boolean index = !part.isEmpty() && part.length() < 10 && part.chars().allMatch(c -> c >= '0' && c <= '9');
       parts.add(index ? (Object) Long.valueOf(part) : part);
     }
@@ -142,7 +142,7 @@ final class SequenceFilters {
     }
     Comparator<Keyed> order = (x, y) -> {
       render.step();
-      int compared = Values.compare("<", x.key(), y.key());
+      int compared = Values.compare(render, "<", x.key(), y.key());
       return compared == 2 ? 0 : compared;
     };
     try {
@@ -167,7 +167,7 @@ final class SequenceFilters {
     while (elements.hasNext()) {
       Object element = elements.next();
       render.step();
-      int order = Values.compare(max ? ">" : "<", key.of(element), key.of(best));
+      int order = Values.compare(render, max ? ">" : "<", key.of(element), key.of(best));
       if (max ? order == 1 : order < 0) {
         best = element;
       }
@@ -186,10 +186,10 @@ final class SequenceFilters {
 
       @Override
       public Object next() {
-        return Values.str(key.of(elements.next()));
+        return Values.str(render, key.of(elements.next()));
       }
     };
-    return StringMethods.join(render, Values.str(a.get(0, "")), texts);
+    return StringMethods.join(render, Values.str(render, a.get(0, "")), texts);
   }
 
   private static @Nullable Object sum(Render render, @Nullable Object value, Arguments a) {
@@ -221,7 +221,7 @@ final class SequenceFilters {
     Object current = null;
     for (Object element : sorted(render, Values.list(render, value), key, caseSensitive, false)) {
       Object of = folded.of(element);
-      if (members.isEmpty() || !Values.equal(of, current)) {
+      if (members.isEmpty() || !Values.equal(render, of, current)) {
         members = new ArrayList<>();
         groups.add(Tuple.group(key.of(element), members));
         current = of;

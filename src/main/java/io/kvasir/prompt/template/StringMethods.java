@@ -5,6 +5,7 @@ import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.function.IntPredicate;
 import org.jspecify.annotations.Nullable;
@@ -103,7 +104,7 @@ final class StringMethods {
       case "join" -> {
         List<@Nullable Object> parts = new ArrayList<>();
         for (Object part : Values.list(render, arguments.get(0))) {
-          parts.add(part instanceof Markup m ? m.text() : Markup.escape(Values.str(part)));
+          parts.add(part instanceof Markup m ? m.text() : Markup.escape(Values.str(render, part)));
         }
         yield join(render, self.text(), parts.iterator());
       }
@@ -127,7 +128,7 @@ final class StringMethods {
   private static List<@Nullable Object> marked(List<?> texts) {
     List<@Nullable Object> marked = new ArrayList<>();
     for (Object text : texts) {
-      marked.add(new Markup(Values.str(text)));
+      marked.add(new Markup((String) Objects.requireNonNull(text)));
     }
     return marked;
   }
@@ -144,10 +145,10 @@ final class StringMethods {
     return separator;
   }
 
-  private static Object pieces(Render render, List<@Nullable Object> pieces) {
+  private static Object pieces(Render render, List<String> pieces) {
     long length = 0;
-    for (Object piece : pieces) {
-      length += 8 + ((String) java.util.Objects.requireNonNull(piece)).length();
+    for (String piece : pieces) {
+      length += 8 + piece.length();
     }
     render.produce(length);
     return pieces;

@@ -53,6 +53,15 @@ public abstract sealed class TemplateException extends RuntimeException {
     }
   }
 
+  /** The request's body is not one that a template can be rendered for; the reason names the field. */
+  public static final class Request extends TemplateException {
+    private static final long serialVersionUID = 1L;
+
+    Request(String message) {
+      super(message, 0);
+    }
+  }
+
   /** The template called {@code raise_exception}: the conversation is not one that this model takes. */
   public static final class Raised extends TemplateException {
     private static final long serialVersionUID = 1L;

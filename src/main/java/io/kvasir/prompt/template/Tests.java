@@ -36,12 +36,12 @@ final class Tests {
     plain("false", v -> v instanceof Boolean b && !b);
     plain("callable", v -> v instanceof Callable || v instanceof Undefined);
     plain("escaped", v -> v instanceof Markup);
-    plain("lower", v -> Text.isCase(Values.str(v), false));
-    plain("upper", v -> Text.isCase(Values.str(v), true));
     plain("odd", v -> isDivisible(v, 2, 1));
     plain("even", v -> isDivisible(v, 2, 0));
-    plain("filter", v -> Filters.find(Values.str(v)) != null);
-    plain("test", v -> find(Values.str(v)) != null);
+    plain("filter", v -> v instanceof String name && Filters.find(name) != null);
+    plain("test", v -> v instanceof String name && find(name) != null);
+    TESTS.put("lower", (r, v, a) -> Text.isCase(r.produced(Values.str(r, v)), false));
+    TESTS.put("upper", (r, v, a) -> Text.isCase(r.produced(Values.str(r, v)), true));
     TESTS.put("divisibleby", (r, v, a) -> isDivisible(v, a.bind("divisibleby", List.of("num")).get(0), 0));
     TESTS.put("sameas", (r, v, a) -> isSame(v, a.bind("sameas", List.of("other")).get(0)));
     TESTS.put("in", (r, v, a) -> Values.contains(r, a.bind("in", List.of("seq")).get(0), v));
@@ -75,7 +75,7 @@ final class Tests {
     if (!Numbers.is(value) || !Numbers.is(by)) {
       throw value instanceof Undefined u ? u.refused() : Values.unsupported("%", value, by);
     }
-    return Values.equal(Numbers.arithmetic("%", value, by), rest);
+    return Numbers.compare(Numbers.arithmetic("%", value, by), rest) == 0;
   }
 
   private static boolean isDivisible(@Nullable Object value, long by, long rest) {

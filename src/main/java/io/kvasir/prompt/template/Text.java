@@ -189,8 +189,8 @@ final class Text {
   }
 
   /** {@code str.split()} at white space; a negative {@code limit} is none. */
-  static List<@Nullable Object> splitSpace(String s, long limit) {
-    List<@Nullable Object> parts = new ArrayList<>();
+  static List<String> splitSpace(String s, long limit) {
+    List<String> parts = new ArrayList<>();
     int i = 0;
     while (true) {
       while (i < s.length() && isSpace(s.charAt(i))) {
@@ -212,8 +212,8 @@ final class Text {
   }
 
   /** {@code str.rsplit()} at white space. */
-  static List<@Nullable Object> rsplitSpace(String s, long limit) {
-    List<@Nullable Object> parts = new ArrayList<>();
+  static List<String> rsplitSpace(String s, long limit) {
+    List<String> parts = new ArrayList<>();
     int i = s.length();
     while (true) {
       while (i > 0 && isSpace(s.charAt(i - 1))) {
@@ -234,8 +234,8 @@ final class Text {
     }
   }
 
-  static List<@Nullable Object> split(String s, String separator, long limit) {
-    List<@Nullable Object> parts = new ArrayList<>();
+  static List<String> split(String s, String separator, long limit) {
+    List<String> parts = new ArrayList<>();
     int from = 0;
     int found;
     while ((limit < 0 || parts.size() < limit) && (found = s.indexOf(separator, from)) >= 0) {
@@ -246,8 +246,8 @@ final class Text {
     return parts;
   }
 
-  static List<@Nullable Object> rsplit(String s, String separator, long limit) {
-    List<@Nullable Object> parts = new ArrayList<>();
+  static List<String> rsplit(String s, String separator, long limit) {
+    List<String> parts = new ArrayList<>();
     int to = s.length();
     int found;
     while ((limit < 0 || parts.size() < limit)
@@ -259,8 +259,8 @@ final class Text {
     return parts.reversed();
   }
 
-  static List<@Nullable Object> lines(String s, boolean keepEnds) {
-    List<@Nullable Object> lines = new ArrayList<>();
+  static List<String> lines(String s, boolean keepEnds) {
+    List<String> lines = new ArrayList<>();
     int start = 0;
     for (int i = 0; i < s.length(); i++) {
       char c = s.charAt(i);

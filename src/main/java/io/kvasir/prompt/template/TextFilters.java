@@ -22,12 +22,12 @@ final class TextFilters {
   private TextFilters() {}
 
   static void define() {
-    Filters.define("string", "", (r, v, a) -> v instanceof Markup ? v : r.produced(Values.str(v)));
-    Filters.define("safe", "", (r, v, a) -> v instanceof Markup ? v : new Markup(Values.str(v)));
+    Filters.define("string", "", (r, v, a) -> v instanceof Markup ? v : r.produced(Values.str(r, v)));
+    Filters.define("safe", "", (r, v, a) -> v instanceof Markup ? v : new Markup(Values.str(r, v)));
     Filters.define("escape", "", (r, v, a) ->
-        v instanceof Markup ? v : new Markup(r.produced(Markup.escape(Values.str(v)))));
+        v instanceof Markup ? v : new Markup(r.produced(Markup.escape(Values.str(r, v)))));
     Filters.alias("e", "escape");
-    Filters.define("forceescape", "", (r, v, a) -> new Markup(r.produced(Markup.escape(Values.str(v)))));
+    Filters.define("forceescape", "", (r, v, a) -> new Markup(r.produced(Markup.escape(Values.str(r, v)))));
     text("trim", "chars", (r, s, a) -> Text.strip(s, a.given(0) ? a.text(0) : null));
     text("upper", "", (r, s, a) -> Text.upper(s));
     text("lower", "", (r, s, a) -> Text.lower(s));
@@ -41,21 +41,21 @@ final class TextFilters {
     text("indent", "width first blank", TextFilters::indent);
     text("truncate", "length killwords end leeway", TextFilters::truncate);
     Filters.define("wordcount", "", (r, v, a) -> {
-      String s = Values.str(v);
+      String s = Values.str(r, v);
       r.work(s.length());
       return WORD.matcher(s).results().count();
     });
     Filters.define("replace", "old new count", (r, v, a) -> StringMethods.replace(
-        r, Values.str(v), Values.str(a.get(0)), Values.str(a.get(1)), a.given(2) ? a.integer(2, -1) : -1));
-    Filters.define("striptags", "", (r, v, a) -> r.produced(stripTags(Values.str(v))));
+        r, Values.str(r, v), Values.str(r, a.get(0)), Values.str(r, a.get(1)), a.given(2) ? a.integer(2, -1) : -1));
+    Filters.define("striptags", "", (r, v, a) -> r.produced(stripTags(Values.str(r, v))));
     Filters.define("urlencode", "", (r, v, a) -> r.produced(urlEncode(r, v)));
-    Filters.raw("format", (r, v, a) -> Operators.apply(r, "%", v instanceof Markup ? v : Values.str(v),
+    Filters.raw("format", (r, v, a) -> Operators.apply(r, "%", v instanceof Markup ? v : Values.str(r, v),
         a.keywords().isEmpty() ? Tuple.of(a.positional()) : a.keywords()));
   }
 
   private static void text(String name, String parameters, Body body) {
     Filters.define(name, parameters, (render, value, arguments) -> {
-      String text = Values.str(value);
+      String text = Values.str(render, value);
       render.work(text.length());
       String result = render.produced(body.apply(render, text, arguments));
       return value instanceof Markup ? new Markup(result) : result;
@@ -86,11 +86,11 @@ final class TextFilters {
     Object width = a.get(0, 4L);
     String text = Values.text(width);
     String unit = text != null ? text : " ".repeat(Math.clamp(Numbers.integer(width), 0, 10_000));
-    List<@Nullable Object> lines = Text.lines(s + "\n", false);
+    List<String> lines = Text.lines(s + "\n", false);
     render.produce(s.length() + (long) unit.length() * lines.size());
     StringBuilder out = new StringBuilder();
     for (int i = 0; i < lines.size(); i++) {
-      String line = Values.str(lines.get(i));
+      String line = lines.get(i);
       if (i == 0 ? a.flag(1, false) : a.flag(2, false) || !line.isEmpty()) {
         out.append(i == 0 ? "" : "\n").append(unit).append(line);
       } else {
@@ -133,12 +133,12 @@ final class TextFilters {
 
   private static String urlEncode(Render render, @Nullable Object value) {
     if (!(value instanceof Map<?, ?> map)) {
-      return quote(Values.str(value), "/");
+      return quote(Values.str(render, value), "/");
     }
     List<String> pairs = new ArrayList<>();
     for (Map.Entry<?, ?> entry : map.entrySet()) {
       render.step();
-      pairs.add((quote(Values.str(entry.getKey()), "") + "=" + quote(Values.str(entry.getValue()), ""))
+      pairs.add((quote(Values.str(render, entry.getKey()), "") + "=" + quote(Values.str(render, entry.getValue()), ""))
           .replace("%20", "+"));
     }
     return String.join("&", pairs);

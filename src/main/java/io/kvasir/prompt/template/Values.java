@@ -65,7 +65,7 @@ final class Values {
   }
 
   /** Python's {@code str()}. */
-  static String str(@Nullable Object value) {
+  static String str(Render render, @Nullable Object value) {
     return switch (value) {
       case null -> "None";
       case String s -> s;
@@ -73,22 +73,22 @@ final class Values {
       case Undefined u -> "";
       default -> {
         StringBuilder out = new StringBuilder();
-        Repr.append(out, value);
+        Repr.append(render, out, value);
         yield out.toString();
       }
     };
   }
 
   /** Python's {@code repr()}. */
-  static String repr(@Nullable Object value) {
+  static String repr(Render render, @Nullable Object value) {
     StringBuilder out = new StringBuilder();
-    Repr.append(out, value);
+    Repr.append(render, out, value);
     return out.toString();
   }
 
   /** Python's {@code ==}. */
   @SuppressWarnings("ReferenceEquality") // What is the same is equal, but for a NaN.
-  static boolean equal(@Nullable Object a, @Nullable Object b) {
+  static boolean equal(Render render, @Nullable Object a, @Nullable Object b) {
     if (a == b) {
       return !(a instanceof Double d && d.isNaN());
     }
@@ -99,9 +99,10 @@ final class Values {
       case Boolean x -> Numbers.is(b) && Numbers.compare(a, b) == 0;
       case Number x -> Numbers.is(b) && !isNan(a) && !isNan(b) && Numbers.compare(a, b) == 0;
       case Undefined u -> b instanceof Undefined;
-      case List<?> list -> b instanceof List<?> other && sameKind(list, other) && equalElements(list, other);
-      case Map<?, ?> map -> b instanceof Map<?, ?> other && equalEntries(map, other);
-      default -> a.equals(b);
+      case List<?> list -> b instanceof List<?> other && sameKind(list, other)
+          && equalElements(render, list, other);
+      case Map<?, ?> map -> b instanceof Map<?, ?> other && equalEntries(render, map, other);
+      default -> false;
     };
   }
 
@@ -113,24 +114,26 @@ final class Values {
     return (a instanceof Tuple) == (b instanceof Tuple) && (a instanceof Range) == (b instanceof Range);
   }
 
-  private static boolean equalElements(List<?> a, List<?> b) {
+  private static boolean equalElements(Render render, List<?> a, List<?> b) {
     if (a.size() != b.size()) {
       return false;
     }
     for (int i = 0; i < a.size(); i++) {
-      if (!equal(a.get(i), b.get(i))) {
+      render.step();
+      if (!equal(render, a.get(i), b.get(i))) {
         return false;
       }
     }
     return true;
   }
 
-  private static boolean equalEntries(Map<?, ?> a, Map<?, ?> b) {
+  private static boolean equalEntries(Render render, Map<?, ?> a, Map<?, ?> b) {
     if (a.size() != b.size()) {
       return false;
     }
     for (Map.Entry<?, ?> entry : a.entrySet()) {
-      if (!b.containsKey(entry.getKey()) || !equal(entry.getValue(), b.get(entry.getKey()))) {
+      render.step();
+      if (!b.containsKey(entry.getKey()) || !equal(render, entry.getValue(), b.get(entry.getKey()))) {
         return false;
       }
     }
@@ -138,7 +141,7 @@ final class Values {
   }
 
   /** Python's order; {@code operator} names the comparison when the two have none. */
-  static int compare(String operator, @Nullable Object a, @Nullable Object b) {
+  static int compare(Render render, String operator, @Nullable Object a, @Nullable Object b) {
     if (Numbers.is(a) && Numbers.is(b)) {
       return Numbers.compare(a, b);
     }
@@ -149,8 +152,9 @@ final class Values {
     }
     if (a instanceof List<?> x && b instanceof List<?> y && sameKind(x, y) && !(a instanceof Range)) {
       for (int i = 0; i < Math.min(x.size(), y.size()); i++) {
-        if (!equal(x.get(i), y.get(i))) {
-          return compare(operator, x.get(i), y.get(i));
+        render.step();
+        if (!equal(render, x.get(i), y.get(i))) {
+          return compare(render, operator, x.get(i), y.get(i));
         }
       }
       return Integer.compare(x.size(), y.size());
@@ -186,7 +190,7 @@ final class Values {
     Iterator<@Nullable Object> elements = iterate(haystack);
     while (elements.hasNext()) {
       render.step();
-      if (equal(elements.next(), needle)) {
+      if (equal(render, elements.next(), needle)) {
         return true;
       }
     }
@@ -198,7 +202,7 @@ final class Values {
     return switch (value) {
       case null -> null;
       case Markup m -> m.text();
-      case Tuple t -> t;
+      case Tuple t when t.stream().noneMatch(part -> part instanceof List || part instanceof Map) -> t;
       case BigInteger n -> n;
       case BigDecimal n -> n.doubleValue();
       case Number n when Numbers.isInteger(n) -> (Object) n.longValue();

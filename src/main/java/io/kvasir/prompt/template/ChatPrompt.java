@@ -1,0 +1,171 @@
+package io.kvasir.prompt.template;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.time.LocalDateTime;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * From a chat request's body to the prompt's text, as an engine makes it: chooses the template, prepares what it
+ * reads, renders it and, for {@code continue_final_message}, cuts it open. Immutable and thread-safe.
+ *
+ * <p>A template reads {@code messages}, {@code tools}, {@code documents}, {@code add_generation_prompt} (true unless
+ * the request says otherwise), {@code reasoning_effort}, the special tokens, and {@code chat_template_kwargs}; the
+ * request's own fields go before its kwargs, and those before the server's defaults.
+ */
+public final class ChatPrompt {
+  /** Who prepares the messages. */
+  public enum Preparation {
+    /** Nobody: as {@code apply_chat_template} of transformers gets them. */
+    TRANSFORMERS,
+    /** vLLM's API server: see {@link VllmMessages}. */
+    VLLM
+  }
+
+  /**
+   * A prompt's text.
+   *
+   * @param text what the model is given
+   * @param media whether images, audio or video belong to it, so that the text alone does not say what it is
+   */
+  public record Rendered(String text, boolean media) {}
+
+  private static final String CONTINUE_TAG = "CONTINUE_FINAL_MESSAGE_TAG ";
+
+  private final ChatTemplates templates;
+  private final Preparation preparation;
+  private final Map<String, @Nullable Object> defaults;
+  private final Limits limits;
+
+  /**
+   * A model's prompts.
+   *
+   * @param defaults kwargs of every request that does not set them: vLLM's {@code --default-chat-template-kwargs}
+   */
+  public ChatPrompt(ChatTemplates templates, Preparation preparation, Map<String, ?> defaults, Limits limits) {
+    this.templates = templates;
+    this.preparation = preparation;
+    this.defaults = new LinkedHashMap<>(defaults);
+    this.limits = limits;
+  }
+
+  /** As vLLM prepares it, without defaults and within {@link Limits#DEFAULT}. */
+  public ChatPrompt(ChatTemplates templates) {
+    this(templates, Preparation.VLLM, Map.of(), Limits.DEFAULT);
+  }
+
+  /**
+   * Renders the prompt of a chat request.
+   *
+   * @param body a {@code /v1/chat/completions} request
+   * @param now the engine's local time
+   * @throws TemplateException if the request or the template is at fault
+   */
+  public Rendered render(JsonNode body, Supplier<LocalDateTime> now) {
+    JsonNode requestMessages = body.path("messages");
+    if (!requestMessages.isArray() || requestMessages.isEmpty()) {
+      throw new TemplateException.Request("messages must be a list with at least one message");
+    }
+    List<@Nullable Object> tools = tools(body.path("tools"));
+    ChatTemplate template = template(body.path("chat_template"), tools != null);
+    boolean media = VllmMessages.hasMedia(requestMessages);
+    List<Map<String, @Nullable Object>> messages = preparation == Preparation.VLLM
+        ? VllmMessages.prepare(requestMessages, template.contentFormat())
+        : VllmMessages.asGiven(requestMessages);
+    Map<String, @Nullable Object> variables = variables(body, messages, tools);
+    if (!body.path("continue_final_message").asBoolean(false)) {
+      StringBuilder out = new StringBuilder();
+      template.render(variables, now, limits, out);
+      return new Rendered(out.toString(), media);
+    }
+    if (Boolean.TRUE.equals(variables.get("add_generation_prompt"))) {
+      throw new TemplateException.Request(
+          "continue_final_message and add_generation_prompt cannot both be true: set add_generation_prompt to false");
+    }
+    return new Rendered(continued(template, variables, messages.getLast(), now), media);
+  }
+
+  private @Nullable List<@Nullable Object> tools(JsonNode tools) {
+    if (tools.isNull() || tools.isMissingNode()) {
+      return null;
+    }
+    if (!tools.isArray()) {
+      throw new TemplateException.Request("tools must be a list");
+    }
+    return preparation == Preparation.VLLM ? VllmMessages.tools(tools) : VllmMessages.list(tools);
+  }
+
+  /** The model's template, one of them by name, or one that the request brings. */
+  private ChatTemplate template(JsonNode requested, boolean hasTools) {
+    if (!requested.isTextual()) {
+      return templates.select(hasTools);
+    }
+    ChatTemplate named = templates.named().get(requested.textValue());
+    return named != null ? named : ChatTemplate.parse(requested.textValue());
+  }
+
+  private Map<String, @Nullable Object> variables(JsonNode body, List<Map<String, @Nullable Object>> messages,
+      @Nullable List<@Nullable Object> tools) {
+    Map<String, @Nullable Object> variables = new LinkedHashMap<>(templates.specialTokens());
+    variables.put("tools", tools);
+    variables.put("documents", null);
+    variables.putAll(defaults);
+    variables.putAll(JsonValues.map(body.path("chat_template_kwargs")));
+    Object documents = JsonValues.of(body.get("documents"));
+    if (documents != null) {
+      variables.put("documents", documents);
+    }
+    Object effort = JsonValues.of(body.get("reasoning_effort"));
+    if (effort != null) {
+      variables.put("reasoning_effort", effort);
+      if (preparation == Preparation.VLLM && !body.path("chat_template_kwargs").has("enable_thinking")) {
+        variables.put("enable_thinking", !effort.equals("none"));
+      }
+    }
+    variables.put("add_generation_prompt", body.path("add_generation_prompt").asBoolean(true));
+    variables.put("messages", messages);
+    return variables;
+  }
+
+  /**
+   * Marks the end of the last message, renders, and cuts at the mark; if the template trimmed the message, the text
+   * is trimmed too.
+   */
+  private String continued(ChatTemplate template, Map<String, @Nullable Object> variables,
+      Map<String, @Nullable Object> last, Supplier<LocalDateTime> now) {
+    String text = mark(last);
+    StringBuilder out = new StringBuilder();
+    template.render(variables, now, limits, out);
+    int at = out.lastIndexOf(CONTINUE_TAG.strip());
+    if (at < 0 || out.indexOf(Text.strip(text, null)) < 0) {
+      throw new TemplateException.Request(
+          "continue_final_message is set, but the chat template does not print the final message as it is");
+    }
+    boolean exact = out.indexOf(CONTINUE_TAG, at) == at;
+    String cut = out.substring(0, at);
+    return exact ? cut : Text.rstrip(cut, null);
+  }
+
+  /** Appends the mark to the message's text, or to the last text among its parts; returns the text before. */
+  private static String mark(Map<String, @Nullable Object> message) {
+    Object content = message.get("content");
+    if (content instanceof String text) {
+      message.put("content", text + CONTINUE_TAG);
+      return text;
+    }
+    if (content instanceof List<?> parts) {
+      for (Object part : parts.reversed()) {
+        if (part instanceof Map<?, ?> map && map.get("text") instanceof String text) {
+          @SuppressWarnings("unchecked") // Made from JSON a moment ago: its keys are strings.
+          Map<String, @Nullable Object> own = (Map<String, @Nullable Object>) map;
+          own.put("text", text + CONTINUE_TAG);
+          return text;
+        }
+      }
+    }
+    throw new TemplateException.Request("continue_final_message is set, but the final message has no text");
+  }
+}

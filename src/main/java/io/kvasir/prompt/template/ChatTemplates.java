@@ -1,0 +1,151 @@
+package io.kvasir.prompt.template;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * A model's chat templates by name, and its special tokens.
+ *
+ * @param named the templates; most models have one, called {@code default}; some have {@code tool_use} or {@code rag}
+ * @param specialTokens what templates read as {@code bos_token}, {@code eos_token} …
+ */
+public record ChatTemplates(Map<String, ChatTemplate> named, Map<String, String> specialTokens) {
+  private static final String DEFAULT = "default";
+  private static final List<String> SPECIAL_TOKENS = List.of(
+      "bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token");
+  private static final ObjectMapper MAPPER = new ObjectMapper();
+
+  /** Copies both maps. */
+  public ChatTemplates {
+    named = Map.copyOf(named);
+    specialTokens = Map.copyOf(specialTokens);
+  }
+
+  /** A model with one template. */
+  public static ChatTemplates of(ChatTemplate template, Map<String, String> specialTokens) {
+    return new ChatTemplates(Map.of(DEFAULT, template), specialTokens);
+  }
+
+  /**
+   * Reads the files of a Hugging Face model directory, as {@code transformers} does: {@code chat_template.jinja} and
+   * {@code additional_chat_templates/*.jinja}, else the templates of {@code tokenizer_config.json}, else
+   * {@code chat_template.json}; special tokens from {@code tokenizer_config.json} and, for older models,
+   * {@code special_tokens_map.json}. Tokens that only a Python class knows are not found.
+   *
+   * @throws NoSuchFileException if no file has a template
+   * @throws IOException if a file cannot be read
+   * @throws TemplateException.Syntax if a template cannot be parsed; the message names its file
+   */
+  public static ChatTemplates load(Path directory) throws IOException {
+    JsonNode config = json(directory.resolve("tokenizer_config.json"));
+    Map<String, ChatTemplate> named = files(directory);
+    if (named.isEmpty()) {
+      named = inline(config.path("chat_template"), directory.resolve("tokenizer_config.json"));
+    }
+    if (named.isEmpty()) {
+      Path legacy = directory.resolve("chat_template.json");
+      named = inline(json(legacy).path("chat_template"), legacy);
+    }
+    if (named.isEmpty()) {
+      throw new NoSuchFileException(directory.toString(), null,
+          "has no chat template: no chat_template.jinja, and none in tokenizer_config.json or chat_template.json");
+    }
+    return new ChatTemplates(named, specialTokens(directory, config));
+  }
+
+  private static Map<String, ChatTemplate> files(Path directory) throws IOException {
+    Map<String, ChatTemplate> named = new TreeMap<>();
+    Path main = directory.resolve("chat_template.jinja");
+    if (Files.exists(main)) {
+      named.put(DEFAULT, parse(Files.readString(main), main));
+    }
+    Path more = directory.resolve("additional_chat_templates");
+    if (Files.isDirectory(more)) {
+      try (DirectoryStream<Path> files = Files.newDirectoryStream(more, "*.jinja")) {
+        for (Path file : files) {
+          String name = String.valueOf(file.getFileName());
+          named.put(name.substring(0, name.length() - ".jinja".length()), parse(Files.readString(file), file));
+        }
+      }
+    }
+    return named;
+  }
+
+  /** A template, or a list of {@code {"name": …, "template": …}}. */
+  private static Map<String, ChatTemplate> inline(JsonNode templates, Path file) {
+    Map<String, ChatTemplate> named = new LinkedHashMap<>();
+    if (templates.isTextual()) {
+      named.put(DEFAULT, parse(templates.textValue(), file));
+    }
+    for (JsonNode entry : templates) {
+      if (entry.isTextual()) {
+        continue;
+      }
+      named.put(entry.path("name").asText(), parse(entry.path("template").asText(), file));
+    }
+    for (Map.Entry<String, JsonNode> entry : templates.properties()) {
+      if (entry.getValue().isTextual()) {
+        named.put(entry.getKey(), parse(entry.getValue().textValue(), file));
+      }
+    }
+    return named;
+  }
+
+  private static ChatTemplate parse(String source, Path file) {
+    try {
+      return ChatTemplate.parse(source);
+    } catch (TemplateException.Syntax e) {
+      TemplateException.Syntax named = new TemplateException.Syntax(file + ": " + e.reason(), e.line());
+      named.initCause(e);
+      throw named;
+    }
+  }
+
+  private static Map<String, String> specialTokens(Path directory, JsonNode config) throws IOException {
+    Map<String, String> tokens = new LinkedHashMap<>();
+    tokens(config, tokens);
+    if (!config.has("added_tokens_decoder")) {
+      tokens(json(directory.resolve("special_tokens_map.json")), tokens);
+    }
+    return tokens;
+  }
+
+  private static void tokens(JsonNode file, Map<String, String> tokens) {
+    for (String name : SPECIAL_TOKENS) {
+      JsonNode token = file.path(name);
+      JsonNode content = token.isObject() ? token.path("content") : token;
+      if (content.isTextual()) {
+        tokens.put(name, content.textValue());
+      }
+    }
+  }
+
+  private static JsonNode json(Path file) throws IOException {
+    return Files.exists(file) ? MAPPER.readTree(Files.readAllBytes(file)) : MAPPER.createObjectNode();
+  }
+
+  /**
+   * The template for a request: {@code tool_use} if it has tools and the model has such a template, else
+   * {@code default}.
+   *
+   * @throws TemplateException.Request if the model has several templates and none of these
+   */
+  public ChatTemplate select(boolean hasTools) {
+    ChatTemplate template = hasTools ? named.get("tool_use") : null;
+    template = template != null ? template : named.get(DEFAULT);
+    if (template == null) {
+      throw new TemplateException.Request("this model has no default chat template; name one of "
+          + new TreeMap<>(named).keySet() + " in chat_template");
+    }
+    return template;
+  }
+}

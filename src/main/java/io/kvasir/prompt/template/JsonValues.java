@@ -1,0 +1,45 @@
+package io.kvasir.prompt.template;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** Jackson's tree as the plain values that templates read. Texts are shared, not copied. */
+final class JsonValues {
+  private JsonValues() {}
+
+  static @Nullable Object of(@Nullable JsonNode node) {
+    if (node == null) {
+      return null;
+    }
+    return switch (node.getNodeType()) {
+      case OBJECT -> map(node);
+      case ARRAY -> {
+        List<@Nullable Object> list = new ArrayList<>(node.size());
+        for (JsonNode element : node) {
+          list.add(of(element));
+        }
+        yield list;
+      }
+      case STRING -> node.textValue();
+      case BOOLEAN -> node.booleanValue();
+      case NUMBER -> !node.isIntegralNumber() ? (Object) node.doubleValue()
+          : node.canConvertToLong() ? (Object) node.longValue() : node.bigIntegerValue();
+      default -> null;
+    };
+  }
+
+  /** An object's fields in order; empty for anything else. */
+  static Map<String, @Nullable Object> map(@Nullable JsonNode object) {
+    Map<String, @Nullable Object> map = new LinkedHashMap<>();
+    if (object != null) {
+      for (Map.Entry<String, JsonNode> field : object.properties()) {
+        map.put(field.getKey(), of(field.getValue()));
+      }
+    }
+    return map;
+  }
+}

@@ -1,0 +1,227 @@
+package io.kvasir.prompt.template;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.prompt.template.ChatPrompt.Preparation;
+import java.io.IOException;
+import java.util.HashMap;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+final class ChatPromptTest {
+  private static final String DUMP = "{% for m in messages %}{{ m|tojson }}\n{% endfor %}";
+  /** Loops over a message's content, so it gets parts. */
+  private static final String PARTS = "{% for m in messages %}{{ m|tojson }}{% for p in m.content %}{% endfor %}"
+      + "{{ '\\n' }}{% endfor %}";
+
+  private static ChatPrompt prompt(String template) {
+    return new ChatPrompt(ChatTemplates.of(ChatTemplate.parse(template), Map.of("eos_token", "</s>")));
+  }
+
+  private static String render(String template, String body) throws IOException {
+    return render(prompt(template), body);
+  }
+
+  private static String render(ChatPrompt prompt, String body) throws IOException {
+    return prompt.render(Vectors.MAPPER.readTree(body), () -> Vectors.time(0)).text();
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void render_corpus_asTransformers(Preparation preparation) throws IOException {
+    for (JsonNode vector : Vectors.read("corpus.jsonl")) {
+      Map<String, String> tokens = new HashMap<>();
+      vector.get("special_tokens").properties().forEach(t -> tokens.put(t.getKey(), t.getValue().asText()));
+      ChatPrompt prompt = new ChatPrompt(ChatTemplates.of(ChatTemplate.parse(vector.get("template").asText()), tokens),
+          preparation, Map.of(), Limits.DEFAULT);
+      long clock = vector.get("clock_unix_secs").asLong();
+      assertThat(prompt.render(vector.get("input"), () -> Vectors.time(clock)).text())
+          .as(vector.get("model").asText() + " " + vector.get("case").asText())
+          .isEqualTo(vector.get("expected").asText());
+    }
+  }
+
+  @Test
+  void render_toolCalls_getObjectsForArguments() throws IOException {
+    String body = """
+        {"messages": [{"role": "assistant", "content": null, "reasoning_content": "why", "audio": null, "tool_calls": [
+          {"type": "function", "index": 0, "id": "a", "function": {"name": "f", "arguments": "{\\"x\\": 1.0}"}},
+          {"type": "function", "id": "b", "function": {"name": "g", "arguments": ""}},
+          {"type": "function", "id": "c", "function": {"name": "h", "arguments": "{broken"}},
+          {"type": "function", "id": "d", "function": {"name": "i", "arguments": "[1]"}}]},
+         {"role": "tool", "tool_call_id": "a",
+          "content": [{"type": "text", "text": "1"}, {"type": "text", "text": "2"}]}]}
+        """;
+    assertThat(render(DUMP, body)).isEqualTo("""
+        {"role": "assistant", "content": "", "tool_calls": [\
+        {"id": "a", "function": {"arguments": {"x": 1.0}, "name": "f"}, "type": "function"}, \
+        {"id": "b", "function": {"arguments": {}, "name": "g"}, "type": "function"}, \
+        {"id": "c", "function": {"arguments": {}, "name": "h"}, "type": "function"}, \
+        {"id": "d", "function": {"arguments": {}, "name": "i"}, "type": "function"}], \
+        "reasoning": "why", "reasoning_content": "why"}
+        {"role": "tool", "content": "1\\n2", "tool_call_id": "a"}
+        """);
+  }
+
+  @Test
+  void render_emptyToolCalls_areLeftOut() throws IOException {
+    assertThat(render(DUMP, "{\"messages\": [{\"role\": \"assistant\", \"content\": \"x\", \"tool_calls\": []}]}"))
+        .isEqualTo("{\"role\": \"assistant\", \"content\": \"x\"}\n");
+  }
+
+  @Test
+  void render_stringFormat_joinsParts() throws IOException {
+    assertThat(render(DUMP, """
+        {"messages": [{"role": "user", "name": "bob", "content": [{"type": "text", "text": "a"}, "b",
+          {"type": "text", "text": ""}, {"type": "image_url", "image_url": {"url": "x"}},
+          {"type": "refusal", "refusal": "c"}]}]}
+        """)).isEqualTo("{\"role\": \"user\", \"content\": \"a\\nb\\nc\", \"name\": \"bob\"}\n");
+  }
+
+  @Test
+  void render_openaiFormat_givesParts() throws IOException {
+    assertThat(render(PARTS, """
+        {"messages": [{"role": "user", "content": [{"type": "text", "text": "a"},
+          {"type": "image_url", "image_url": {"url": "x"}}, {"type": "input_audio", "input_audio": {}}]},
+         {"role": "user", "content": "plain"}, {"role": "assistant"},
+         {"role": "tool", "tool_call_id": "t", "content": "42"}]}
+        """)).isEqualTo("""
+        {"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "image"}, {"type": "audio"}]}
+        {"role": "user", "content": [{"type": "text", "text": "plain"}]}
+        {"role": "assistant", "content": []}
+        {"role": "tool", "content": "42", "tool_call_id": "t"}
+        """);
+  }
+
+  @Test
+  void render_media_isSaid() throws IOException {
+    JsonNode body = Vectors.MAPPER.readTree("""
+        {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}]}
+        """);
+    assertThat(prompt(DUMP).render(body, () -> Vectors.time(0)).media()).isTrue();
+    assertThat(prompt(DUMP).render(Vectors.MAPPER.readTree(
+        "{\"messages\": [{\"role\": \"user\", \"content\": [{\"type\": \"text\", \"text\": \"x\"}]}]}"),
+        () -> Vectors.time(0)).media()).isFalse();
+  }
+
+  @Test
+  void render_systemBillingHeader_isLeftOut() throws IOException {
+    String body = """
+        {"messages": [{"role": "system", "content": "x-anthropic-billing-header: cch=1\\nBe nice"}]}
+        """;
+    assertThat(render(DUMP, body)).isEqualTo("{\"role\": \"system\", \"content\": \"Be nice\"}\n");
+    assertThat(render(PARTS, body))
+        .isEqualTo("{\"role\": \"system\", \"content\": [{\"type\": \"text\", \"text\": \"Be nice\"}]}\n");
+  }
+
+  @Test
+  void render_tools_haveTheServersFields() throws IOException {
+    assertThat(render("{{ tools|tojson }}", """
+        {"messages": [{"role": "user", "content": "x"}], "tools": [
+          {"function": {"strict": true, "parameters": {"z": 1, "a": 2}, "name": "n"}, "type": "function", "extra": 1}]}
+        """)).isEqualTo("[{\"type\": \"function\", \"function\": {\"name\": \"n\", \"description\": null, "
+        + "\"parameters\": {\"z\": 1, \"a\": 2}, \"strict\": true}}]");
+  }
+
+  @Test
+  void render_variables_requestBeforeKwargsBeforeDefaults() throws IOException {
+    ChatPrompt prompt = new ChatPrompt(ChatTemplates.of(ChatTemplate.parse(
+        "{{ a }} {{ b }} {{ add_generation_prompt }} {{ reasoning_effort }} {{ enable_thinking }} {{ eos_token }} "
+        + "{{ tools }} {{ documents }}"), Map.of("eos_token", "</s>")), Preparation.VLLM,
+        Map.of("a", "default", "b", "default", "reasoning_effort", "low"), Limits.DEFAULT);
+    assertThat(render(prompt, "{\"messages\": [{\"role\": \"user\", \"content\": \"x\"}]}"))
+        .isEqualTo("default default True low  </s> None None");
+    assertThat(render(prompt, """
+        {"messages": [{"role": "user", "content": "x"}], "reasoning_effort": "high", "add_generation_prompt": false,
+         "documents": [{"title": "t"}], "tools": [],
+         "chat_template_kwargs": {"a": "kwarg", "reasoning_effort": "medium", "eos_token": "<e>"}}
+        """)).isEqualTo("kwarg default False high True <e> [] [{'title': 't'}]");
+  }
+
+  @Test
+  void render_namedTemplates_chosenAsTransformersDoes() throws IOException {
+    ChatTemplates templates = new ChatTemplates(Map.of("default", ChatTemplate.parse("plain"),
+        "tool_use", ChatTemplate.parse("tools"), "rag", ChatTemplate.parse("rag")), Map.of());
+    ChatPrompt prompt = new ChatPrompt(templates);
+    String messages = "{\"messages\": [{\"role\": \"user\", \"content\": \"x\"}]";
+    assertThat(render(prompt, messages + "}")).isEqualTo("plain");
+    assertThat(render(prompt, messages + ", \"tools\": [{\"function\": {\"name\": \"f\"}}]}")).isEqualTo("tools");
+    assertThat(render(prompt, messages + ", \"chat_template\": \"rag\"}")).isEqualTo("rag");
+    assertThat(render(prompt, messages + ", \"chat_template\": \"own {{ messages[0].content }}\"}")).isEqualTo("own x");
+    ChatPrompt without = new ChatPrompt(new ChatTemplates(Map.of("rag", ChatTemplate.parse("rag")), Map.of()));
+    assertThatThrownBy(() -> render(without, messages + "}"))
+        .isInstanceOf(TemplateException.Request.class).hasMessageContaining("[rag]");
+  }
+
+  @Test
+  void render_continueFinalMessage_leavesItOpen() throws IOException {
+    String exact = "{% for m in messages %}<{{ m.role }}>{{ m.content }}</{{ m.role }}>{% endfor %}";
+    String trimming = "{% for m in messages %}<{{ m.role }}>{{ m.content|trim }}</{{ m.role }}>{% endfor %}";
+    String body = """
+        {"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "It is "}],
+         "continue_final_message": true, "add_generation_prompt": false}
+        """;
+    assertThat(render(exact, body)).isEqualTo("<user>q</user><assistant>It is ");
+    assertThat(render(trimming, body)).isEqualTo("<user>q</user><assistant>It is");
+    assertThat(render("{% for m in messages %}{% for p in m.content %}[{{ p.text }}]{% endfor %}{% endfor %}", body))
+        .isEqualTo("[q][It is ");
+    assertThatThrownBy(() -> render("{{ messages[0].content }}", body))
+        .isInstanceOf(TemplateException.Request.class).hasMessageContaining("does not print the final message");
+    assertThatThrownBy(() -> render(exact, body.replace("false", "true")))
+        .isInstanceOf(TemplateException.Request.class).hasMessageContaining("set add_generation_prompt to false");
+  }
+
+  @Test
+  void render_body_isNotChanged() throws IOException {
+    ObjectNode body = (ObjectNode) Vectors.MAPPER.readTree("""
+        {"messages": [{"role": "assistant", "content": "x", "tool_calls": [
+          {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}]}],
+         "continue_final_message": true, "add_generation_prompt": false}
+        """);
+    JsonNode before = body.deepCopy();
+    prompt("{{ messages[0].content }}").render(body, () -> Vectors.time(0));
+    assertThat(body).isEqualTo(before);
+  }
+
+  @Test
+  void render_badBodies_nameTheField() {
+    for (String[] faulty : new String[][] {
+        {"{}", "messages must be a list"},
+        {"{\"messages\": []}", "at least one message"},
+        {"{\"messages\": \"x\"}", "messages must be a list"},
+        {"{\"messages\": [1]}", "each with a role"},
+        {"{\"messages\": [{\"content\": \"x\"}]}", "each with a role"},
+        {"{\"messages\": [{\"role\": \"user\", \"content\": 5}]}", "content of a message"},
+        {"{\"messages\": [{\"role\": \"user\", \"content\": [{\"x\": 1}]}]}", "has no type"},
+        {"{\"messages\": [{\"role\": \"user\"}], \"tools\": {}}", "tools must be a list"},
+        {"{\"messages\": [{\"role\": \"assistant\", \"tool_calls\": [{\"id\": \"x\"}]}]}", "tool_calls"}}) {
+      assertThatThrownBy(() -> render(DUMP, faulty[0]))
+          .isInstanceOf(TemplateException.Request.class).hasMessageContaining(faulty[1]);
+    }
+  }
+
+  @Test
+  void contentFormat_asVllmDetectsIt() {
+    Map<String, ContentFormat> expected = new HashMap<>();
+    expected.put("{{ messages[0].content }}", ContentFormat.STRING);
+    expected.put("{% for m in messages %}{{ m['content'] }}{% endfor %}", ContentFormat.STRING);
+    expected.put("{% for m in messages %}{% for c in m['content'] %}{% endfor %}{% endfor %}", ContentFormat.OPENAI);
+    expected.put("{% for m in messages %}{% for c in m.content | selectattr('type') %}{% endfor %}{% endfor %}",
+        ContentFormat.OPENAI);
+    expected.put("{% set l = messages[1:] %}{% for m in l %}{% for c in m.content %}{% endfor %}{% endfor %}",
+        ContentFormat.OPENAI);
+    expected.put("{% for m in messages %}{% set c = m.content %}{% for p in c %}{% endfor %}{% endfor %}",
+        ContentFormat.STRING);
+    expected.put("{% for m in messages %}{% for c in m.tool_calls %}{% endfor %}{% endfor %}", ContentFormat.STRING);
+    expected.put("{% macro r(c) %}{% for p in c %}{% endfor %}{% endmacro %}{% for m in messages %}{{ r(m.content) }}"
+        + "{% endfor %}", ContentFormat.STRING);
+    expected.put("{% for x in tools %}{% for c in x.content %}{% endfor %}{% endfor %}", ContentFormat.STRING);
+    expected.forEach((template, format) ->
+        assertThat(ChatTemplate.parse(template).contentFormat()).as(template).isEqualTo(format));
+  }
+}
