@@ -91,8 +91,8 @@ final class CellView {
 
   private static Decision.Why why(Selection.None none) {
     return switch (none.want()) {
-      case LIVE, ROLE, UNTRIED -> Decision.Why.NONE_HEALTHY;
-      case MODEL -> Decision.Why.UNKNOWN_MODEL;
+      // The roster knows the model, so what is missing of it is a worker that lives.
+      case LIVE, ROLE, MODEL, UNTRIED -> Decision.Why.NONE_HEALTHY;
       case ROOM -> Decision.Why.ALL_FULL;
     };
   }

@@ -108,7 +108,11 @@ final class KvasirConfigTest {
 
   @Test
   void load_notHocon_saysWhere() throws Exception {
-    assertThat(faults("kvasir { gateway {")).singleElement().extracting(Fault::problem).asString().contains("test.conf");
+    assertThat(faults("kvasir { gateway {"))
+        .singleElement()
+        .extracting(Fault::problem)
+        .asString()
+        .contains("test.conf");
   }
 
   @Test
