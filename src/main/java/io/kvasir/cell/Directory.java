@@ -29,6 +29,7 @@ import org.apache.pekko.cluster.ddata.typed.javadsl.ReplicatorMessageAdapter;
  */
 final class Directory extends AbstractBehavior<Directory.Message> {
   private static final Key<LWWMap<String, PodEntry>> PODS = LWWMapKey.create("kvasir-pods");
+  private static final Duration WRITE_TIMEOUT = Duration.ofSeconds(1);
   private static final Duration WAKE_INTERVAL = Duration.ofSeconds(2);
 
   /** What the directory is told. */
@@ -50,6 +51,8 @@ final class Directory extends AbstractBehavior<Directory.Message> {
   record Subscribe(ActorRef<Roster> subscriber) implements Message {}
 
   private record Changed(Map<String, PodEntry> pods) implements Message {}
+
+  private record Found(Add add, Map<String, PodEntry> pods) implements Message {}
 
   private record Written(Runnable reply) implements Message {}
 
@@ -112,12 +115,16 @@ final class Directory extends AbstractBehavior<Directory.Message> {
   private Behavior<Message> on(Message message) {
     switch (message) {
       case Announce announce -> announce(announce.pods());
-      case Add add -> add(add);
+      case Add add -> read(now -> new Found(add, now));
+      case Found found -> {
+        publish(found.pods());
+        add(found.add());
+      }
       case Drain drain -> drain(drain);
       case Remove remove -> remove(remove);
       case Subscribe subscribe -> subscribe(subscribe.subscriber());
       case Changed changed -> publish(changed.pods());
-      case Written written -> readBack(written.reply());
+      case Written written -> read(now -> new Read(now, written.reply()));
       case Read read -> {
         publish(read.pods());
         read.reply().run();
@@ -179,24 +186,27 @@ final class Directory extends AbstractBehavior<Directory.Message> {
   }
 
   /**
-   * Writes here and lets gossip carry it: a roster must be changeable on a minority side, too. What was
-   * written is read back before the answer goes out, so whoever asked finds it in the published roster.
+   * Writes to most nodes, so that the next to ask elsewhere finds it; where most cannot be reached, gossip
+   * carries it later: a roster must be changeable on a minority side, too. What was written is read back
+   * before the answer goes out, so whoever asked finds it in the published roster.
    */
   private void update(
       Function<LWWMap<String, PodEntry>, LWWMap<String, PodEntry>> change, Runnable reply) {
     replicator.askUpdate(
         replyTo ->
-            new Replicator.Update<>(PODS, LWWMap.empty(), Replicator.writeLocal(), replyTo, change),
+            new Replicator.Update<>(
+                PODS, LWWMap.empty(), new Replicator.WriteMajority(WRITE_TIMEOUT), replyTo, change),
         response -> new Written(reply));
   }
 
-  private void readBack(Runnable reply) {
+  private void read(Function<Map<String, PodEntry>, Message> then) {
     replicator.askGet(
         replyTo -> new Replicator.Get<>(PODS, Replicator.readLocal(), replyTo),
         response ->
-            response instanceof Replicator.GetSuccess<LWWMap<String, PodEntry>> found
-                ? new Read(found.dataValue().getEntries(), reply)
-                : new Read(Map.of(), reply));
+            then.apply(
+                response instanceof Replicator.GetSuccess<LWWMap<String, PodEntry>> found
+                    ? found.dataValue().getEntries()
+                    : Map.of()));
   }
 
   private void subscribe(ActorRef<Roster> subscriber) {

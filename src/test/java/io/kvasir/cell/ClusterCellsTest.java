@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import org.apache.pekko.actor.typed.ActorSystem;
@@ -27,135 +28,151 @@ import org.apache.pekko.cluster.typed.Cluster;
 import org.apache.pekko.cluster.typed.Join;
 import org.apache.pekko.cluster.typed.Leave;
 import org.apache.pekko.stream.javadsl.Source;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** Two router nodes, each an actor system of its own, over real remoting. */
+/**
+ * Router nodes, each an actor system of its own, over real remoting. Every test has a cell of its own, at
+ * home on whichever node sharding chose.
+ */
 final class ClusterCellsTest {
-  private static final Duration PATIENCE = Duration.ofSeconds(30);
-  private static final String MODEL = "m";
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final AtomicInteger CELLS = new AtomicInteger();
+  private static final List<Node> NODES = new ArrayList<>();
 
-  private final List<ActorSystem<Void>> systems = new ArrayList<>();
+  private final String model = "model-" + CELLS.incrementAndGet();
 
-  @AfterEach
-  void stop() {
-    systems.forEach(ActorSystem::terminate);
-    systems.forEach(system -> system.getWhenTerminated().toCompletableFuture().join());
+  private record Node(ActorSystem<Void> system, ClusterCells cells) {}
+
+  @BeforeAll
+  static void start() {
+    node();
+    node();
+  }
+
+  @AfterAll
+  static void stop() {
+    NODES.forEach(node -> node.system().terminate());
+    NODES.forEach(node -> node.system().getWhenTerminated().toCompletableFuture().join());
   }
 
   @Test
   void decide_unknownModel() {
-    ClusterCells cells = node(Set.of());
-    assertThat(cells.decide(request("other"))).isInstanceOf(Decision.NoWorker.class);
+    assertThat(home().decide(request("nobody's")))
+        .isInstanceOfSatisfying(
+            Decision.NoWorker.class, none -> assertThat(none.why()).isEqualTo(Decision.Why.UNKNOWN_MODEL));
   }
 
   @Test
-  void decide_onOneNode_booksAndReleasesOnce() {
-    ClusterCells cells = node(Set.of(pod("a", 4)));
-    Decision.Chosen chosen = awaitChosen(cells);
-    assertThat(inFlight(cells)).isEqualTo(1);
-    assertThat(pending(cells)).isEqualTo(100);
+  void decide_atHome_booksAndReleasesOnce() {
+    add("a", 4);
+    Decision.Chosen chosen = awaitChosen(home());
+    assertThat(inFlight()).isEqualTo(1);
+    assertThat(pending()).isEqualTo(100);
     chosen.reservation().firstToken();
     chosen.reservation().firstToken();
-    assertThat(pending(cells)).isZero();
-    assertThat(inFlight(cells)).isEqualTo(1);
+    assertThat(pending()).isZero();
+    assertThat(inFlight()).isEqualTo(1);
     chosen.reservation().close(new Outcome.Cancelled());
     chosen.reservation().close(new Outcome.Cancelled());
-    assertThat(inFlight(cells)).isZero();
+    assertThat(inFlight()).isZero();
   }
 
   @Test
   void decide_fullWorkerYields_thenAllFull() {
-    ClusterCells cells = node(Set.of(pod("a", 1), pod("b", 1)));
-    await(() -> healthy(cells) == 2);
+    add("b", 1);
+    add("c", 1);
+    await(() -> healthy() == 2);
     Set<String> chosen = new HashSet<>();
-    chosen.add(awaitChosen(cells).worker().id());
-    chosen.add(awaitChosen(cells).worker().id());
-    assertThat(chosen).containsExactlyInAnyOrder("a", "b");
-    assertThat(cells.decide(request(MODEL)))
+    chosen.add(awaitChosen(home()).worker().id());
+    chosen.add(awaitChosen(home()).worker().id());
+    assertThat(chosen).containsExactlyInAnyOrder("b", "c");
+    assertThat(home().decide(request(model)))
         .isInstanceOfSatisfying(
             Decision.NoWorker.class, none -> assertThat(none.why()).isEqualTo(Decision.Why.ALL_FULL));
   }
 
   @Test
   void remove_whileReserved_newWorkerStartsUnbooked() {
-    ClusterCells cells = node(Set.of(pod("a", 4)));
-    Decision.Chosen chosen = awaitChosen(cells);
-    assertThat(cells.remove("a")).isTrue();
-    await(() -> cells.workers().isEmpty());
-    cells.add(pod("a", 4));
-    await(() -> healthy(cells) == 1);
+    add("d", 4);
+    Decision.Chosen chosen = awaitChosen(home());
+    assertThat(home().remove("d")).isTrue();
+    await(() -> workers().isEmpty());
+    add("d", 4);
+    await(() -> healthy() == 1);
     chosen.reservation().close(new Outcome.Cancelled());
-    assertThat(inFlight(cells)).isZero();
+    assertThat(inFlight()).isZero();
   }
 
   @Test
   void add_nameTaken_saysSo() {
-    ClusterCells cells = node(Set.of());
-    cells.add(pod("a", 4));
-    assertThatThrownBy(() -> cells.add(pod("a", 4)))
-        .isInstanceOf(IllegalArgumentException.class)
-        .hasMessageContaining("'a'");
-    assertThat(cells.drain("nobody")).isFalse();
-    assertThat(cells.remove("nobody")).isFalse();
+    add("e", 4);
+    assertThatThrownBy(() -> add("e", 4)).isInstanceOf(IllegalArgumentException.class).hasMessageContaining("'e'");
+    assertThat(home().drain("nobody")).isFalse();
+    assertThat(home().remove("nobody")).isFalse();
   }
 
   @Test
   void drain_getsNothingNew() {
-    ClusterCells cells = node(Set.of(pod("a", 4)));
-    awaitChosen(cells);
-    assertThat(cells.drain("a")).isTrue();
-    await(() -> cells.decide(request(MODEL)) instanceof Decision.NoWorker);
-    assertThat(inFlight(cells)).isEqualTo(1);
+    add("f", 4);
+    awaitChosen(home());
+    assertThat(home().drain("f")).isTrue();
+    await(() -> home().decide(request(model)) instanceof Decision.NoWorker);
+    assertThat(inFlight()).isEqualTo(1);
+  }
+
+  @Test
+  void transportFailure_takesAWorkerOut_andContactBringsItBack() {
+    add("g", 4);
+    awaitChosen(home()).reservation().close(new Outcome.Failed(true, "connection refused"));
+    await(() -> healthy() == 1);
+    assertThat(awaitChosen(home()).worker().id()).isEqualTo("g");
   }
 
   @Test
   void decide_onTheOtherNode_isBookedAtTheHome() {
-    ClusterCells first = node(Set.of(pod("a", 4)));
-    awaitChosen(first).reservation().close(new Outcome.Cancelled());
-    ClusterCells second = node(Set.of());
-    await(() -> second.models().contains(MODEL));
-    ClusterCells other = second.atHome(MODEL) ? first : second;
-    ClusterCells home = second.atHome(MODEL) ? second : first;
+    add("h", 4);
+    awaitChosen(home()).reservation().close(new Outcome.Cancelled());
+    ClusterCells other = other();
+    await(() -> other.models().contains(model));
 
     Decision.Chosen chosen = awaitChosen(other);
-    assertThat(chosen.worker().id()).isEqualTo("a");
-    assertThat(inFlight(home)).isEqualTo(1);
-    assertThat(inFlight(other)).as("asked over the cluster").isEqualTo(1);
+    assertThat(chosen.worker().id()).isEqualTo("h");
+    assertThat(inFlight()).isEqualTo(1);
+    assertThat(other.workers()).as("asked over the cluster").anyMatch(worker -> worker.inFlight() == 1);
     chosen.reservation().firstToken();
-    await(() -> pending(home) == 0);
+    await(() -> pending() == 0);
     chosen.reservation().close(new Outcome.Completed(100, 0, 5, 1000));
-    await(() -> inFlight(home) == 0);
+    await(() -> inFlight() == 0);
   }
 
   @Test
-  void askingNodeLeaves_itsReservationsAreReleased() {
-    ClusterCells first = node(Set.of(pod("a", 4)));
-    awaitChosen(first).reservation().close(new Outcome.Cancelled());
-    ClusterCells second = node(Set.of());
-    await(() -> second.models().contains(MODEL));
-    boolean secondIsHome = second.atHome(MODEL);
-    ClusterCells other = secondIsHome ? first : second;
-    ClusterCells home = secondIsHome ? second : first;
-    ActorSystem<Void> lost = systems.get(secondIsHome ? 0 : 1);
+  void askingNodeLost_itsReservationsAreReleased() {
+    add("i", 4);
+    awaitChosen(home()).reservation().close(new Outcome.Cancelled());
+    Node guest = node();
+    await(() -> guest.cells().models().contains(model) && !guest.cells().atHome(model));
+    awaitChosen(guest.cells());
+    awaitChosen(guest.cells());
+    assertThat(inFlight()).isEqualTo(2);
 
-    awaitChosen(other);
-    awaitChosen(other);
-    assertThat(inFlight(home)).isEqualTo(2);
-    Cluster cluster = Cluster.get(lost);
-    cluster.manager().tell(new Leave(cluster.selfMember().address()));
-    await(() -> inFlight(home) == 0);
+    NODES.remove(guest);
+    Cluster.get(guest.system()).manager().tell(new Leave(Cluster.get(guest.system()).selfMember().address()));
+    await(() -> inFlight() == 0);
+    guest.system().terminate();
+    guest.system().getWhenTerminated().toCompletableFuture().join();
   }
 
-  private ClusterCells node(Set<PodSpec> pods) {
+  private static Node node() {
     Config config =
         ConfigFactory.parseString("pekko.remote.artery.canonical { hostname = \"127.0.0.1\", port = 0 }")
             .withFallback(ConfigFactory.parseResources("platform.conf"))
             .withFallback(ConfigFactory.defaultReference())
             .resolve();
     ActorSystem<Void> system = ActorSystem.create(Behaviors.empty(), "kvasir", config);
-    systems.add(system);
-    Cluster.get(system).manager().tell(new Join(Cluster.get(systems.get(0)).selfMember().address()));
+    ActorSystem<Void> first = NODES.isEmpty() ? system : NODES.get(0).system();
+    Cluster.get(system).manager().tell(new Join(Cluster.get(first).selfMember().address()));
     await(() -> Cluster.get(system).selfMember().status().equals(MemberStatus.up()));
     Metrics metrics = new Metrics(new PrometheusRegistry());
     CellSettings settings =
@@ -166,19 +183,38 @@ final class ClusterCellsTest {
             Duration.ofMinutes(10),
             new CellSettings.HealthSettings(
                 Duration.ofSeconds(5), Duration.ofMillis(50), 10, Duration.ofSeconds(60), 3));
-    return new ClusterCells(
-        system,
-        settings,
-        pods,
-        TestProfiles.builtIn("least-loaded", metrics),
-        (worker, pod) -> Source.never(),
-        pod -> CompletableFuture.completedFuture(true),
-        new CellMetrics(metrics));
+    Node node =
+        new Node(
+            system,
+            new ClusterCells(
+                system,
+                settings,
+                Set.of(),
+                TestProfiles.builtIn("least-loaded", metrics),
+                (worker, pod) -> Source.never(),
+                pod -> CompletableFuture.completedFuture(true),
+                new CellMetrics(metrics)));
+    NODES.add(node);
+    return node;
   }
 
-  private static PodSpec pod(String name, int maxInFlight) {
+  /** The node where this test's cell is at home, once it is; the first node before that. */
+  private ClusterCells home() {
+    return NODES.stream().map(Node::cells).filter(cells -> cells.atHome(model)).findAny().orElse(NODES.get(0).cells());
+  }
+
+  private ClusterCells other() {
+    return NODES.stream().map(Node::cells).filter(cells -> !cells.atHome(model)).findAny().orElseThrow();
+  }
+
+  private void add(String name, int maxInFlight) {
+    home().add(pod(model, name, maxInFlight));
+    await(() -> NODES.stream().anyMatch(node -> node.cells().atHome(model)));
+  }
+
+  private static PodSpec pod(String model, String name, int maxInFlight) {
     return new PodSpec(
-        name, URI.create("http://" + name + ".test"), Role.BOTH, Set.of(MODEL), 1, 16, Map.of(), maxInFlight,
+        name, URI.create("http://" + name + ".test"), Role.BOTH, Set.of(model), 1, 16, Map.of(), maxInFlight,
         "h100-Qwen2.5-7B-tp1", null);
   }
 
@@ -186,11 +222,11 @@ final class ClusterCellsTest {
     return new DecisionRequest("r", model, null, Role.BOTH, Chain.EMPTY, 100, null, Set.of());
   }
 
-  private static Decision.Chosen awaitChosen(ClusterCells cells) {
+  private Decision.Chosen awaitChosen(ClusterCells cells) {
     CompletableFuture<Decision.Chosen> chosen = new CompletableFuture<>();
     await(
         () -> {
-          if (cells.decide(request(MODEL)) instanceof Decision.Chosen found) {
+          if (cells.decide(request(model)) instanceof Decision.Chosen found) {
             chosen.complete(found);
           }
           return chosen.isDone();
@@ -198,18 +234,20 @@ final class ClusterCellsTest {
     return chosen.join();
   }
 
-  private static int inFlight(ClusterCells cells) {
-    return cells.workers().stream().mapToInt(WorkerStatus::inFlight).sum();
+  private List<WorkerStatus> workers() {
+    return home().workers().stream().filter(worker -> worker.cell().equals(model)).toList();
   }
 
-  private static long pending(ClusterCells cells) {
-    return cells.workers().stream().mapToLong(WorkerStatus::pendingTokens).sum();
+  private int inFlight() {
+    return workers().stream().mapToInt(WorkerStatus::inFlight).sum();
   }
 
-  private static long healthy(ClusterCells cells) {
-    return cells.workers().stream()
-        .filter(worker -> worker.health() == WorkerStatus.Health.HEALTHY)
-        .count();
+  private long pending() {
+    return workers().stream().mapToLong(WorkerStatus::pendingTokens).sum();
+  }
+
+  private long healthy() {
+    return workers().stream().filter(worker -> worker.health() == WorkerStatus.Health.HEALTHY).count();
   }
 
   private static void await(BooleanSupplier condition) {
