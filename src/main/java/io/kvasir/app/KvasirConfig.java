@@ -4,36 +4,22 @@ import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
 import com.typesafe.config.ConfigParseOptions;
 import com.typesafe.config.ConfigResolveOptions;
-import com.typesafe.config.ConfigValueFactory;
 import io.kvasir.cell.CellSettings;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.execution.ExecutionSettings;
 import io.kvasir.execution.PodClient;
-import io.kvasir.gateway.http.HttpSettings;
 import io.kvasir.gateway.admin.PodDefaults;
-import io.kvasir.prompt.Mode;
+import io.kvasir.gateway.http.HttpSettings;
 import io.kvasir.prompt.ModelConfig;
-import io.kvasir.routing.InvalidProfilesException;
-import io.kvasir.routing.PluginRegistry;
 import io.kvasir.routing.Profile;
-import io.kvasir.routing.ProfileCompiler;
-import io.kvasir.routing.Role;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.routing.cost.OutputLengths;
-import io.kvasir.routing.plugins.BuiltInPlugins;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
-import java.util.HashSet;
-import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.SequencedMap;
-import java.util.Set;
-import java.util.TreeMap;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A node's configuration, checked whole: an operator's file over {@code conf/kvasir.conf} over the
@@ -69,19 +55,6 @@ record KvasirConfig(
     PodDefaults podDefaults,
     LogConfig log,
     Config platform) {
-
-  /** How a model's prompts become tokens, as the configuration spells it. */
-  private enum ModelMode {
-    EXACT(Mode.EXACT),
-    ENGINE(Mode.ENGINE),
-    TEXT(Mode.TEXT);
-
-    private final Mode mode;
-
-    ModelMode(Mode mode) {
-      this.mode = mode;
-    }
-  }
 
   /** An address to listen on. */
   record Endpoint(String host, int port) {}
@@ -133,290 +106,10 @@ record KvasirConfig(
             .withFallback(ConfigFactory.defaultReferenceUnresolved(loader))
             .resolve(ConfigResolveOptions.defaults());
     List<Fault> faults = new ArrayList<>();
-    KvasirConfig read = new Reader(config, faults).read();
+    KvasirConfig read = new KvasirConfigReader(config, faults).read();
     if (!faults.isEmpty()) {
       throw new ConfigException(faults.stream().distinct().toList());
     }
     return read;
-  }
-
-  /** Reads section by section, noting faults. */
-  private static final class Reader {
-    private final Config config;
-    private final List<Fault> faults;
-    private final ConfigSection root;
-
-    Reader(Config config, List<Fault> faults) {
-      this.config = config;
-      this.faults = faults;
-      this.root = new ConfigSection(config.getConfig("kvasir"), "kvasir", faults);
-    }
-
-    KvasirConfig read() {
-      ConfigSection gateway = root.section("gateway");
-      HttpSettings http = gateway(gateway);
-      Duration drain = gateway.duration("drain-timeout");
-      gateway.rejectUnread();
-      ConfigSection management = root.section("management");
-      Endpoint endpoint = new Endpoint(management.name("host"), management.count("port", 0, 65_535));
-      management.rejectUnread();
-      ConfigSection routing = root.section("routing");
-      RoutingConfig routingConfig = routing(routing);
-      routing.rejectUnread();
-      ConfigSection cell = root.section("cell");
-      ConfigSection health = cell.section("health");
-      CellSettings cellSettings = cell(cell, health);
-      Duration probeTimeout = health.duration("probe-timeout");
-      cell.rejectUnread();
-      health.rejectUnread();
-      ConfigSection execution = root.section("execution");
-      ExecutionSettings executionSettings = execution(execution);
-      PodClient.Settings podClient = podClient(execution);
-      execution.rejectUnread();
-      List<ModelConfig> models = models();
-      ConfigSection prompt = root.section("prompt");
-      long memoBytes = prompt.bytes("memo");
-      prompt.rejectUnread();
-      PodDefaults podDefaults = podDefaults(models, cellSettings.slots());
-      List<PodSpec> pods = pods(podDefaults);
-      ConfigSection log = root.section("log");
-      LogConfig logConfig = new LogConfig(log.choice("format", LogFormat.class), log.choice("level", LogLevel.class));
-      log.rejectUnread();
-      Config platform = cluster();
-      root.rejectUnread();
-      return new KvasirConfig(
-          http, drain, endpoint, routingConfig, cellSettings, probeTimeout, executionSettings,
-          podClient, models, memoBytes, pods, podDefaults, logConfig, platform);
-    }
-
-    private static HttpSettings gateway(ConfigSection gateway) {
-      long body = gateway.bytes("max-body");
-      if (body > 1L << 30) {
-        gateway.fault("max-body", "has to be at most 1 GiB: a body is read into memory whole");
-      }
-      return new HttpSettings(
-          gateway.name("host"),
-          gateway.count("port", 0, 65_535),
-          gateway.count("max-connections", 1, 1_000_000),
-          (int) Math.min(body, 1 << 30),
-          gateway.duration("head-timeout"),
-          gateway.duration("body-timeout"),
-          gateway.duration("idle-timeout"),
-          gateway.duration("write-timeout"),
-          null);
-    }
-
-    private RoutingConfig routing(ConfigSection routing) {
-      CostModel costs = CostModel.bundled();
-      OutputLengths outputs = new OutputLengths();
-      SequencedMap<String, Profile> profiles = profiles(routing, BuiltInPlugins.registry(costs, outputs));
-      String standard = routing.name("profile");
-      if (!profiles.isEmpty() && !profiles.containsKey(standard)) {
-        routing.fault(
-            "profile",
-            "there is no profile '" + standard + "'; choose one of " + String.join(", ", profiles.keySet()));
-      }
-      return new RoutingConfig(profiles, standard, routing.flag("allow-profile-header"), costs, outputs);
-    }
-
-    private SequencedMap<String, Profile> profiles(ConfigSection routing, PluginRegistry plugins) {
-      routing.has("profiles");
-      try {
-        return new ProfileCompiler(plugins).compile(config.getConfig("kvasir.routing.profiles"));
-      } catch (InvalidProfilesException invalid) {
-        for (io.kvasir.routing.Fault fault : invalid.faults()) {
-          String plugin = fault.plugin() == null ? "" : "plugin '" + fault.plugin() + "': ";
-          faults.add(
-              new Fault(
-                  fault.where(),
-                  "kvasir.routing.profiles." + fault.profile(),
-                  plugin + fault.problem() + "; " + fault.remedy()));
-        }
-      } catch (com.typesafe.config.ConfigException wrong) {
-        routing.fault("profiles", "has to be a section of profiles: " + wrong.getMessage());
-      }
-      return new TreeMap<>();
-    }
-
-    private static CellSettings cell(ConfigSection cell, ConfigSection health) {
-      int slots = cell.count("slots", 64, 256);
-      if (slots != 64 && slots != 128 && slots != 256) {
-        cell.fault("slots", "has to be 64, 128 or 256, not " + slots);
-      }
-      return new CellSettings(
-          slots,
-          cell.bytes("index-budget"),
-          cell.duration("decision-timeout"),
-          cell.duration("reservation-lease"),
-          new CellSettings.HealthSettings(
-              health.duration("probe-interval"),
-              health.duration("probe-interval-down"),
-              health.count("breaker-failures", 1, 1_000_000),
-              health.duration("breaker-open"),
-              health.count("breaker-successes", 1, 1_000_000)));
-    }
-
-    private static ExecutionSettings execution(ConfigSection execution) {
-      return new ExecutionSettings(
-          execution.count("max-attempts", 1, 100),
-          execution.duration("backoff"),
-          execution.duration("backoff-max"),
-          1.5,
-          execution.duration("first-byte-timeout"),
-          execution.duration("idle-timeout"),
-          execution.duration("total-timeout"),
-          (int) Math.min(execution.bytes("whole-answer"), 1 << 28));
-    }
-
-    private static PodClient.Settings podClient(ConfigSection execution) {
-      return new PodClient.Settings(
-          execution.duration("connect-timeout"),
-          execution.duration("first-byte-timeout"),
-          execution.duration("idle-timeout"),
-          execution.duration("pool-idle"),
-          execution.count("pool-size", 1, 100_000),
-          null);
-    }
-
-    private List<ModelConfig> models() {
-      Config defaults = config.getConfig("kvasir.model-defaults");
-      root.section("model-defaults");
-      List<ModelConfig> models = new ArrayList<>();
-      Set<String> names = new HashSet<>();
-      for (ConfigSection section : root.sections("models", defaults)) {
-        ModelConfig model = model(section);
-        for (String name : names(model)) {
-          if (!name.isEmpty() && !names.add(name)) {
-            section.fault("name", "'" + name + "' is described twice; name each model and adapter once");
-          }
-        }
-        models.add(model);
-      }
-      return models;
-    }
-
-    private static ModelConfig model(ConfigSection section) {
-      ModelMode mode = section.choice("mode", ModelMode.class);
-      String directory = section.text("directory");
-      if (mode == ModelMode.EXACT && directory.isBlank()) {
-        section.fault(
-            "directory", "is needed to tokenise here: a Hugging Face directory; or set mode to engine or text");
-      }
-      ModelConfig model =
-          new ModelConfig(
-              section.name("name"),
-              new LinkedHashSet<>(section.texts("loras")),
-              section.count("block-size", 1, 4096),
-              mode.mode,
-              emptyIsNone(directory),
-              emptyIsNone(section.text("tokenizer")),
-              emptyIsNone(section.text("chat-template")),
-              section.values("template-kwargs"),
-              section.share("parity-sample"));
-      section.rejectUnread();
-      return model;
-    }
-
-    private static @Nullable String emptyIsNone(String text) {
-      return text.isBlank() ? null : text;
-    }
-
-    private static Set<String> names(ModelConfig model) {
-      Set<String> names = new LinkedHashSet<>(model.adapters());
-      names.add(model.name());
-      return names;
-    }
-
-    private PodDefaults podDefaults(List<ModelConfig> models, int slots) {
-      Map<String, Integer> blockSizes = new HashMap<>();
-      models.forEach(model -> names(model).forEach(name -> blockSizes.put(name, model.blockSize())));
-      int other = config.getInt("kvasir.model-defaults.block-size");
-      ConfigSection section = root.section("pod-defaults");
-      PodDefaults defaults =
-          new PodDefaults(
-              section.choice("role", Role.class),
-              section.count("ranks", 1, Math.min(64, slots)),
-              slots,
-              model -> blockSizes.getOrDefault(model, other),
-              section.count("max-in-flight", 1, 1_000_000),
-              section.name("engine"),
-              section.labels("labels"));
-      section.rejectUnread();
-      root.section("events-defaults");
-      return defaults;
-    }
-
-    private List<PodSpec> pods(PodDefaults defaults) {
-      List<PodSpec> pods = new ArrayList<>();
-      Set<String> names = new HashSet<>();
-      for (ConfigSection section : root.sections("pods", config.getConfig("kvasir.pod-defaults"))) {
-        PodSpec pod = pod(section, defaults);
-        if (!pod.name().isEmpty() && !names.add(pod.name())) {
-          section.fault("name", "'" + pod.name() + "' is taken by another pod; names are unique");
-        }
-        pods.add(pod);
-      }
-      return pods;
-    }
-
-    private PodSpec pod(ConfigSection section, PodDefaults defaults) {
-      Set<String> models = new LinkedHashSet<>(section.texts("models"));
-      if (models.isEmpty() && section.has("models")) {
-        section.fault("models", "is empty; name the model the pod serves, as requests call it");
-      }
-      String first = models.stream().findFirst().orElse("");
-      PodSpec pod =
-          new PodSpec(
-              section.name("name"),
-              section.url("url"),
-              section.choice("role", Role.class),
-              models,
-              section.count("ranks", 1, Math.min(64, defaults.maxRanks())),
-              defaults.blockSize().applyAsInt(first),
-              section.labels("labels"),
-              section.count("max-in-flight", 1, 1_000_000),
-              section.name("engine"),
-              events(section));
-      section.rejectUnread();
-      return pod;
-    }
-
-    private PodSpec.@Nullable EventsSpec events(ConfigSection pod) {
-      if (!pod.has("events")) {
-        return null;
-      }
-      ConfigSection section = pod.section("events").over(config.getConfig("kvasir.events-defaults"));
-      String replay = section.zmq("replay");
-      PodSpec.EventsSpec events =
-          new PodSpec.EventsSpec(
-              section.zmq("endpoint"),
-              replay.isEmpty() ? null : replay,
-              section.text("topic"),
-              section.flag("bind"));
-      section.rejectUnread();
-      return events;
-    }
-
-    /** What the operator says of the cluster, in the platform's own settings. */
-    private Config cluster() {
-      ConfigSection cluster = root.section("cluster");
-      String host = cluster.name("host");
-      int port = cluster.count("port", 0, 65_535);
-      List<String> seeds = new ArrayList<>();
-      for (String seed : cluster.texts("seed-nodes")) {
-        if (!seed.matches("[^:/\\s]+:\\d{1,5}")) {
-          cluster.fault("seed-nodes", "'" + seed + "' has to be host:port");
-        }
-        seeds.add("pekko://kvasir@" + seed);
-      }
-      if (!seeds.isEmpty() && port == 0) {
-        cluster.fault("port", "has to be fixed when there are seed-nodes, so that other nodes find this one");
-      }
-      cluster.rejectUnread();
-      return config
-          .withValue("pekko.remote.artery.canonical.hostname", ConfigValueFactory.fromAnyRef(host))
-          .withValue("pekko.remote.artery.canonical.port", ConfigValueFactory.fromAnyRef(port))
-          .withValue("pekko.cluster.seed-nodes", ConfigValueFactory.fromIterable(seeds));
-    }
   }
 }
