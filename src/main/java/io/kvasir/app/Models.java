@@ -16,7 +16,9 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Clock;
 import java.time.Duration;
+import java.time.ZoneId;
 import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -55,7 +57,7 @@ final class Models implements AutoCloseable {
               config.memoBytes(),
               model -> body -> tokenize(model, body),
               background,
-              System::nanoTime,
+              Clock.system(ZoneId.systemDefault()),
               metrics);
     } catch (IOException unusable) {
       close();

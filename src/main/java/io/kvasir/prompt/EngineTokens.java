@@ -9,8 +9,7 @@ import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import io.kvasir.prompt.PrefixMemo.Tokens;
 import java.io.IOException;
-import java.util.concurrent.TimeUnit;
-import java.util.function.LongSupplier;
+import java.time.InstantSource;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
@@ -21,11 +20,12 @@ import org.jspecify.annotations.Nullable;
  */
 final class EngineTokens {
   private static final long MAX_BYTES = 64L << 20;
-  private static final long FIRST_PAUSE = TimeUnit.MILLISECONDS.toNanos(250);
+  /** In milliseconds. */
+  private static final long FIRST_PAUSE = 250;
   private static final int MAX_DOUBLINGS = 7;
 
   private final EngineTokenizer engine;
-  private final LongSupplier nanoClock;
+  private final InstantSource clock;
   private final Hasher128 hasher = Hashing.xxh3_128(RandomGenerator.of("SecureRandom").nextLong());
   private final Cache<HashValue128, Tokens> answers = Caffeine.newBuilder()
       .maximumWeight(MAX_BYTES)
@@ -34,9 +34,9 @@ final class EngineTokens {
   private volatile long silentUntil;
   private volatile int failures;
 
-  EngineTokens(EngineTokenizer engine, LongSupplier nanoClock) {
+  EngineTokens(EngineTokenizer engine, InstantSource clock) {
     this.engine = engine;
-    this.nanoClock = nanoClock;
+    this.clock = clock;
   }
 
   /** The tokens of {@code question}, null when the engine does not tell. */
@@ -46,7 +46,7 @@ final class EngineTokens {
     if (known != null) {
       return new Tokens(known.chain(), known.tokens(), known.tokens());
     }
-    if (failures > 0 && nanoClock.getAsLong() - silentUntil < 0) {
+    if (failures > 0 && clock.millis() < silentUntil) {
       return null;
     }
     try {
@@ -56,7 +56,7 @@ final class EngineTokens {
       return tokens;
     } catch (IOException | RuntimeException e) {
       int doublings = Math.min(failures, MAX_DOUBLINGS);
-      silentUntil = nanoClock.getAsLong() + (FIRST_PAUSE << doublings);
+      silentUntil = clock.millis() + (FIRST_PAUSE << doublings);
       failures = doublings + 1;
       return null;
     }

@@ -14,7 +14,7 @@ final class Items {
   private static final String MARK = "\uE0F1kvasir:item\uE0F1";
 
   private static final Set<String> TEXTS =
-      Set.of("text", "input_text", "output_text", "refusal", "thinking");
+      Set.of("text", "input_text", "output_text", "refusal", "thinking", "tool_reference");
 
   private Items() {}
 
@@ -35,27 +35,31 @@ final class Items {
       return -1;
     }
     for (int i = 0; i < content.size(); i++) {
-      JsonNode part = content.get(i);
-      if (part.isObject() && part.has("type") && !TEXTS.contains(part.path("type").asText())) {
+      if (isItem(content.get(i))) {
         return i;
       }
     }
     return -1;
   }
 
+  static boolean isItem(JsonNode part) {
+    return part.isObject() && !TEXTS.contains(part.path("type").asText("untyped"));
+  }
+
   /**
-   * The conversation with the mark at the start of message {@code message}, before its text: engines put an item's
-   * placeholder there when the template takes contents as one text.
+   * The conversation with the mark in message {@code message}: before the item where the template walks through parts
+   * ({@code inPlace}), else before the message's text, since that is where engines put an item's placeholder then.
    */
-  static ObjectNode marked(ObjectNode chat, int message) {
+  static ObjectNode marked(ObjectNode chat, int message, boolean inPlace) {
     ObjectNode copy = chat.objectNode();
     copy.setAll(chat);
     ArrayNode messages = copy.arrayNode().addAll((ArrayNode) chat.get("messages"));
     ObjectNode turn = copy.objectNode();
     turn.setAll((ObjectNode) messages.get(message));
-    ArrayNode content = copy.arrayNode();
-    content.addObject().put("type", "text").put("text", MARK);
-    turn.set("content", content.addAll((ArrayNode) turn.get("content")));
+    ArrayNode content = copy.arrayNode().addAll((ArrayNode) turn.get("content"));
+    ObjectNode mark = copy.objectNode().put("type", "text").put("text", MARK);
+    content.insert(inPlace ? firstPart(content) : 0, mark);
+    turn.set("content", content);
     messages.set(message, turn);
     copy.set("messages", messages);
     return copy;

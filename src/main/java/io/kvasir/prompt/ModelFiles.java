@@ -1,44 +1,82 @@
 package io.kvasir.prompt;
 
+import io.kvasir.prompt.template.ChatTemplate;
+import io.kvasir.prompt.template.ChatTemplates;
+import io.kvasir.prompt.template.TemplateException;
 import java.io.IOException;
-import java.io.InputStream;
+import java.net.JarURLConnection;
+import java.net.URI;
+import java.net.URISyntaxException;
+import java.net.URL;
+import java.nio.file.FileSystem;
+import java.nio.file.FileSystems;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** A model's files: in a directory, or among Kvasir's own resources. */
-final class ModelFiles {
+/**
+ * What is in a model's files, which are in a directory or among Kvasir's own resources.
+ *
+ * @param tokenizer its tokenizer.json, null when there is none
+ * @param templates its chat templates, null when there are none
+ */
+record ModelFiles(byte @Nullable [] tokenizer, @Nullable ChatTemplates templates) {
   private static final String BUNDLED = "bundled:";
 
-  private final ModelConfig config;
-
-  ModelFiles(ModelConfig config) {
-    this.config = config;
-  }
-
-  /** The tokenizer.json; null when none is configured. */
-  byte @Nullable [] tokenizer() throws IOException {
-    return config.tokenizer() != null ? Files.readAllBytes(Path.of(config.tokenizer())) : read("tokenizer.json");
-  }
-
-  /** The chat template; null when there is none. */
-  @Nullable Rendering rendering() {
-    return null;
-  }
-
-  /** A file of the directory, null when it is not there. */
-  byte @Nullable [] read(String name) throws IOException {
+  /** Reads the files that {@code config} names; a tokenizer only where its mode needs one. */
+  static ModelFiles read(ModelConfig config) throws IOException {
     String directory = config.directory();
-    if (directory == null) {
-      return null;
+    if (directory == null || !directory.startsWith(BUNDLED)) {
+      return read(config, directory == null ? null : Path.of(directory));
     }
-    if (directory.startsWith(BUNDLED)) {
-      String resource = "/models/" + directory.substring(BUNDLED.length()) + "/" + name;
-      try (InputStream in = ModelFiles.class.getResourceAsStream(resource)) {
-        return in == null ? null : in.readAllBytes();
+    String resource = "/models/" + directory.substring(BUNDLED.length());
+    URL url = ModelFiles.class.getResource(resource + "/tokenizer.json");
+    if (url == null) {
+      throw new NoSuchFileException(directory, null, "is not a model that Kvasir brings along");
+    }
+    if (url.openConnection() instanceof JarURLConnection jar) {
+      try (FileSystem files = FileSystems.newFileSystem(path(jar.getJarFileURL()), Map.of())) {
+        return read(config, files.getPath(resource));
       }
     }
-    Path file = Path.of(directory).resolve(name);
-    return Files.exists(file) ? Files.readAllBytes(file) : null;
+    return read(config, path(url).getParent());
+  }
+
+  private static Path path(URL url) throws IOException {
+    try {
+      return Path.of(new URI(url.toString()));
+    } catch (URISyntaxException e) {
+      throw new IOException(url + " is no file", e);
+    }
+  }
+
+  private static ModelFiles read(ModelConfig config, @Nullable Path directory) throws IOException {
+    return new ModelFiles(config.mode() == Mode.EXACT ? tokenizer(config, directory) : null,
+        templates(config, directory));
+  }
+
+  private static byte @Nullable [] tokenizer(ModelConfig config, @Nullable Path directory) throws IOException {
+    if (config.tokenizer() != null) {
+      return Files.readAllBytes(Path.of(config.tokenizer()));
+    }
+    Path file = directory == null ? null : directory.resolve("tokenizer.json");
+    return file != null && Files.exists(file) ? Files.readAllBytes(file) : null;
+  }
+
+  private static @Nullable ChatTemplates templates(ModelConfig config, @Nullable Path directory) throws IOException {
+    try {
+      ChatTemplates own = directory == null ? null : ChatTemplates.load(directory);
+      if (config.chatTemplate() == null) {
+        return own;
+      }
+      ChatTemplate given = ChatTemplate.parse(Files.readString(Path.of(config.chatTemplate())));
+      return ChatTemplates.of(given, own == null ? Map.of() : own.specialTokens());
+    } catch (NoSuchFileException e) {
+      return null;
+    } catch (TemplateException.Syntax e) {
+      throw new IOException(e.getMessage(), e);
+    }
   }
 }

@@ -2,7 +2,10 @@ package io.kvasir.prompt;
 
 import com.fasterxml.jackson.databind.JsonNode;
 
-/** A conversation's text where there is no template: what it says, in order, roles included. */
+/**
+ * A conversation's text where there is no template: what it says, in order and with roles, up to its
+ * first item.
+ */
 final class PlainText {
   private PlainText() {}
 
@@ -16,6 +19,9 @@ final class PlainText {
       JsonNode content = message.path("content");
       text.append(content.asText());
       for (JsonNode part : content) {
+        if (Items.isItem(part)) {
+          return text.toString();
+        }
         text.append(part.path("text").asText());
       }
       for (JsonNode call : message.path("tool_calls")) {

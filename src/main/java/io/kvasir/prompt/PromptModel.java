@@ -3,6 +3,7 @@ package io.kvasir.prompt;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.index.Chain;
 import io.kvasir.prompt.PrefixMemo.Tokens;
+import io.kvasir.prompt.template.TemplateException;
 import io.kvasir.prompt.tokens.Tokenizer;
 import io.prometheus.metrics.core.datapoints.CounterDataPoint;
 import java.io.IOException;
@@ -103,31 +104,23 @@ public final class PromptModel {
       }
     }
     Why why = mode == Mode.ENGINE ? Why.ENGINE_FAILED : item >= 0 ? Why.MULTIMODAL : whyNot(mode);
-    ObjectNode body = item >= 0 ? Items.marked(chat.body(), item) : chat.body();
+    if (rendering == null) {
+      return chunks(namespace, PlainText.of(chat.body()), mode == Mode.EXACT ? Why.TEMPLATE_FAILED : why);
+    }
     String text;
     try {
-      text = render(body);
-    } catch (Rendering.Refused e) {
-      return new Prompt(Chain.EMPTY, 0, Mode.NONE, Why.TEMPLATE_REFUSED, e.getMessage());
-    } catch (RuntimeException e) {
-      return chunks(namespace, upTo(item, PlainText.of(body)), Why.TEMPLATE_FAILED);
+      text = render(rendering, chat.body(), item);
+    } catch (TemplateException.Raised | TemplateException.Request e) {
+      return new Prompt(Chain.EMPTY, 0, Mode.NONE, Why.TEMPLATE_REFUSED, e.reason());
+    } catch (TemplateException e) {
+      log.debug("model {}: the chat template failed", config.name(), e);
+      return chunks(namespace, PlainText.of(chat.body()), Why.TEMPLATE_FAILED);
     }
-    if (text == null) {
-      text = PlainText.of(body);
-      if (mode == Mode.EXACT) {
-        return chunks(namespace, upTo(item, text), Why.TEMPLATE_FAILED);
-      }
-    }
-    text = upTo(item, text);
     if (mode != Mode.EXACT) {
       return chunks(namespace, text, why);
     }
     Prompt prompt = exact(namespace, text, chat.addSpecialTokens(), why);
     return item >= 0 ? withoutLastToken(prompt) : prompt;
-  }
-
-  private static String upTo(int item, String text) {
-    return item >= 0 ? Items.upToMark(text) : text;
   }
 
   /** What follows may change the last token before an item: the block it is in is not known. */
@@ -140,12 +133,9 @@ public final class PromptModel {
             prompt.tokens(), prompt.mode(), prompt.why(), prompt.detail());
   }
 
-  private @Nullable String render(ObjectNode body) {
-    if (rendering == null) {
-      return null;
-    }
+  private String render(Rendering by, ObjectNode body, int item) {
     long start = System.nanoTime();
-    String text = rendering.render(body);
+    String text = item < 0 ? by.render(body) : by.renderUpToItem(body, item);
     templateTime.took(System.nanoTime() - start);
     return text;
   }
@@ -210,10 +200,9 @@ public final class PromptModel {
       case PromptSource.Given given -> given.ids();
       case PromptSource.Text text ->
           tokenizer == null ? null : tokenizer.encode(text.text(), text.addSpecialTokens());
-      case PromptSource.Chat chat -> {
-        String text = render(chat.body());
-        yield tokenizer == null || text == null ? null : tokenizer.encode(text, chat.addSpecialTokens());
-      }
+      case PromptSource.Chat chat -> tokenizer == null || rendering == null
+          ? null
+          : tokenizer.encode(rendering.render(chat.body()), chat.addSpecialTokens());
       case PromptSource.Unknown unknown -> null;
     };
   }

@@ -46,9 +46,6 @@ sealed interface PromptSource {
     if (!body.path("messages").isArray() || body.path("messages").isEmpty()) {
       return new Unknown(Why.UNREADABLE);
     }
-    if (given(body, "chat_template")) {
-      return new Unknown(Why.OWN_TEMPLATE);
-    }
     return new Chat(body, body.path("add_special_tokens").asBoolean(false));
   }
 

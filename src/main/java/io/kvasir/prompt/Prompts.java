@@ -2,9 +2,12 @@ package io.kvasir.prompt;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.kvasir.index.Chain;
+import io.kvasir.prompt.template.ChatTemplates;
 import io.kvasir.prompt.tokens.Tokenizer;
 import io.kvasir.telemetry.Metrics;
 import java.io.IOException;
+import java.time.Clock;
+import java.time.LocalDateTime;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -15,7 +18,6 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Function;
-import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -50,7 +52,7 @@ public final class Prompts {
    * @param memoBytes what remembered prefixes of all models together may take, in bytes
    * @param engines an engine's {@code /tokenize} for a model of this name, null for none
    * @param background where comparisons with engines run, on threads that may block
-   * @param nanoClock as {@link System#nanoTime}
+   * @param clock the time, in the engines' zone: some templates print it
    * @throws IOException when a model cannot be what it is configured to be, naming it and what is missing
    */
   public static Prompts load(
@@ -58,7 +60,7 @@ public final class Prompts {
       long memoBytes,
       Function<String, @Nullable EngineTokenizer> engines,
       Executor background,
-      LongSupplier nanoClock,
+      Clock clock,
       Metrics metrics)
       throws IOException {
     PromptMetrics counted = new PromptMetrics(metrics);
@@ -68,24 +70,29 @@ public final class Prompts {
         counted, new PromptModel(ModelConfig.text("other"), null, null, null, memo, counted), background);
     for (ModelConfig config : configs) {
       EngineTokenizer engine = engines.apply(config.name());
-      prompts.add(load(config, engine == null ? null : new EngineTokens(engine, nanoClock), memo, counted));
+      EngineTokens tokens = engine == null ? null : new EngineTokens(engine, clock);
+      prompts.add(load(config, tokens, clock, memo, counted));
     }
     return prompts;
   }
 
   private static PromptModel load(
-      ModelConfig config, @Nullable EngineTokens engine, PrefixMemo memo, PromptMetrics metrics) throws IOException {
+      ModelConfig config, @Nullable EngineTokens engine, Clock clock, PrefixMemo memo, PromptMetrics metrics)
+      throws IOException {
     if (config.mode() == Mode.ENGINE && engine == null) {
       throw new IOException("model " + config.name() + ": mode engine needs an engine that answers /tokenize");
     }
-    ModelFiles files = new ModelFiles(config);
     try {
-      byte[] json = config.mode() == Mode.EXACT ? files.tokenizer() : null;
+      ModelFiles files = ModelFiles.read(config);
+      byte[] json = files.tokenizer();
       if (config.mode() == Mode.EXACT && json == null) {
         throw new IOException("no tokenizer.json; give its directory or file, or set mode to engine or text");
       }
       Tokenizer tokenizer = json == null ? null : Tokenizer.of(json);
-      return new PromptModel(config, tokenizer, files.rendering(), engine, memo, metrics);
+      ChatTemplates templates = files.templates();
+      Rendering rendering =
+          templates == null ? null : new Rendering(templates, config.templateKwargs(), () -> LocalDateTime.now(clock));
+      return new PromptModel(config, tokenizer, rendering, engine, memo, metrics);
     } catch (IOException e) {
       throw new IOException("model " + config.name() + ": " + e.getMessage(), e);
     }

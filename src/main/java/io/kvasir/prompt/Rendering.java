@@ -1,24 +1,34 @@
 package io.kvasir.prompt;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.prompt.template.ChatPrompt;
+import io.kvasir.prompt.template.ChatTemplates;
+import io.kvasir.prompt.template.ContentFormat;
+import io.kvasir.prompt.template.Limits;
+import java.time.LocalDateTime;
+import java.util.Map;
+import java.util.function.Supplier;
 
 /** A model's chat template: a chat completion's body to the text that the model reads. Thread-safe. */
-@FunctionalInterface
-interface Rendering {
-  /**
-   * The text of {@code chat}.
-   *
-   * @throws Refused when the template calls {@code raise_exception}
-   * @throws RuntimeException when it fails otherwise
-   */
-  String render(ObjectNode chat);
+final class Rendering {
+  private final ChatTemplates templates;
+  private final ChatPrompt prompt;
+  private final Supplier<LocalDateTime> now;
 
-  /** The model does not take such a conversation; the message is the template's. */
-  final class Refused extends RuntimeException {
-    private static final long serialVersionUID = 1L;
+  Rendering(ChatTemplates templates, Map<String, Object> kwargs, Supplier<LocalDateTime> now) {
+    this.templates = templates;
+    this.prompt = new ChatPrompt(templates, ChatPrompt.Preparation.VLLM, kwargs, Limits.DEFAULT);
+    this.now = now;
+  }
 
-    Refused(String message) {
-      super(message);
-    }
+  /** The text of {@code chat}; a {@code TemplateException} when the template refuses it or fails. */
+  String render(ObjectNode chat) {
+    return prompt.render(chat, now).text();
+  }
+
+  /** The text of {@code chat} up to its first item, which is in message {@code message}. */
+  String renderUpToItem(ObjectNode chat, int message) {
+    ContentFormat format = templates.select(chat.hasNonNull("tools")).contentFormat();
+    return Items.upToMark(render(Items.marked(chat, message, format == ContentFormat.OPENAI)));
   }
 }

@@ -10,7 +10,7 @@ public enum Why {
   UNKNOWN_MODEL,
   /** The body has no prompt of the shape its API asks for. */
   UNREADABLE,
-  /** The template called {@code raise_exception}: the model does not take such a conversation. */
+  /** The template called {@code raise_exception}, or the engine would refuse the request before it gets there. */
   TEMPLATE_REFUSED,
   /** The model has no chat template, or it failed. */
   TEMPLATE_FAILED,
@@ -24,8 +24,6 @@ public enum Why {
   MULTIMODAL,
   /** The conversation continues one that an engine keeps ({@code previous_response_id}). */
   STORED_RESPONSE,
-  /** The request brings a template of its own ({@code chat_template}). */
-  OWN_TEMPLATE,
   /** The prompt is embeddings, truncated or completed by a suffix: its tokens are not those of its text. */
   ALTERED;
 

@@ -24,6 +24,7 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.time.Clock;
 import java.util.List;
 import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
 
@@ -52,7 +53,7 @@ final class TestRouter implements AutoCloseable {
     Metrics metrics = new Metrics(registry);
     pods = new PodClient(PodClient.Settings.defaults(), metrics);
     dispatcher = new Dispatcher(cells, pods, execution, metrics);
-    Prompts prompts = Prompts.load(List.of(), 1 << 20, model -> null, Runnable::run, System::nanoTime, metrics);
+    Prompts prompts = Prompts.load(List.of(), 1 << 20, model -> null, Runnable::run, Clock.systemUTC(), metrics);
     Gateway gateway = new Gateway(prompts, cells, dispatcher, settings, metrics);
     server = HttpServer.start(
         KIT.system(), HttpSettings.at("127.0.0.1", 0).withMaxBodyBytes(1 << 20), gateway, metrics);

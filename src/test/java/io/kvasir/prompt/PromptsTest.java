@@ -12,6 +12,7 @@ import io.kvasir.prompt.tokens.Texts;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.IOException;
+import java.time.Clock;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -31,7 +32,7 @@ final class PromptsTest {
 
   private static Prompts load(ModelConfig... configs) {
     try {
-      return Prompts.load(List.of(configs), 1 << 20, model -> null, Runnable::run, () -> 0,
+      return Prompts.load(List.of(configs), 1 << 20, model -> null, Runnable::run, Clock.systemUTC(),
           new Metrics(new PrometheusRegistry()));
     } catch (IOException e) {
       throw new AssertionError(e);
@@ -96,7 +97,6 @@ final class PromptsTest {
       CHAT        | {'messages': 'hello'}                                     | UNREADABLE
       CHAT        | {'messages': []}                                          | UNREADABLE
       CHAT        | null                                                      | UNREADABLE
-      CHAT        | {'messages': [{'role': 'user'}], 'chat_template': 'x'}    | OWN_TEMPLATE
       RESPONSES   | {'input': 'x', 'previous_response_id': 'resp_1'}          | STORED_RESPONSE
       """)
   void prepare_promptThatCannotBeKnown_saysWhy(Api api, String body, Why why) {
