@@ -15,8 +15,7 @@ import org.openjdk.jmh.annotations.Warmup;
 /**
  * What watching costs, per streamed event of vLLM's size and per megabyte of embeddings. Baseline: nothing;
  * the bytes pass anyway. Run with
- * {@code load-tests/jmh AnswerTapBenchmark -prof gc}, or
- * {@code java -cp target/test-classes:target/classes:… org.openjdk.jmh.Main AnswerTapBenchmark}.
+ * {@code java -cp target/test-classes:target/classes:<test class path> org.openjdk.jmh.Main AnswerTapBenchmark -prof gc}.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)

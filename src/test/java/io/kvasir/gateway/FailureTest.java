@@ -49,6 +49,7 @@ final class FailureTest {
     bad.close();
     good.close();
     assertThat(router.cells.open).as("reservations left open").hasValue(0);
+    assertThat(router.cells.closedTwice).as("reservations closed twice").hasValue(0);
   }
 
   @Test
