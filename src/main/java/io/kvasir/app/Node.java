@@ -4,6 +4,7 @@ import io.kvasir.app.KvasirConfig.RoutingConfig;
 import io.kvasir.cell.CellMetrics;
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.ClusterCells;
+import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.ProfileSet;
 import io.kvasir.execution.Dispatcher;
 import io.kvasir.execution.PodClient;
@@ -49,6 +50,7 @@ final class Node implements AutoCloseable {
    */
   Node(KvasirConfig config) throws StartException {
     this.drainTimeout = config.drainTimeout();
+    warnOfUnknownEngines(config);
     try {
       ActorSystem<Void> system = own(system(config));
       EventStreams events = own(new EventStreams(metrics));
@@ -104,6 +106,18 @@ final class Node implements AutoCloseable {
     stopping = true;
     gateway.drain(drainTimeout);
     closeOwned();
+  }
+
+  /** A name nobody knows is no fault, for there are more engines than coefficients, but may be a slip. */
+  private static void warnOfUnknownEngines(KvasirConfig config) {
+    for (PodSpec pod : config.pods()) {
+      if (!config.routing().costs().knows(pod.engine())) {
+        LOG.warn(
+            "pod {}: no latency coefficients are known by the name '{}'; a middling engine's are used",
+            pod.name(),
+            pod.engine());
+      }
+    }
   }
 
   private ProfileSet profiles(RoutingConfig routing) {
