@@ -93,7 +93,7 @@ final class ManagementServer implements AutoCloseable {
   private Route routes() {
     return concat(
         path("metrics", () -> get(() -> extractRequest(request -> complete(metrics(request))))),
-        path("ready", () -> get(() -> onSuccess(checks.readyResult(), result -> complete(ready(result))))),
+        path("ready", () -> get(() -> onSuccess(readiness(), answer -> complete(answer)))),
         pathPrefix("admin", () -> extractRequest(request -> completeWithFuture(admin(request)))),
         PekkoManagement.get(system).getRoutes());
   }
@@ -109,6 +109,15 @@ final class ManagementServer implements AutoCloseable {
     } catch (IOException impossible) {
       throw new UncheckedIOException(impossible);
     }
+  }
+
+  /** Asking the cells may wait for another node, so it happens off the dispatcher. */
+  private CompletionStage<HttpResponse> readiness() {
+    return checks.readyResult().thenApplyAsync(this::ready, ManagementServer::onVirtualThread);
+  }
+
+  private static void onVirtualThread(Runnable task) {
+    Thread.ofVirtual().name("kvasir-management").start(task);
   }
 
   private HttpResponse ready(CheckResult platform) {
@@ -133,7 +142,7 @@ final class ManagementServer implements AutoCloseable {
         .toStrict(BODY_TIMEOUT.toMillis(), MAX_ADMIN_BODY, SystemMaterializer.get(system).materializer())
         .thenApplyAsync(
             strict -> AdminExchange.answer(admin, request, strict.getData().toArray()),
-            task -> Thread.ofVirtual().name("kvasir-admin").start(task));
+            ManagementServer::onVirtualThread);
   }
 
   private static String rootMessage(Throwable thrown) {

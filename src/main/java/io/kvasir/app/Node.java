@@ -6,6 +6,7 @@ import io.kvasir.cell.Cells;
 import io.kvasir.cell.ClusterCells;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.ProfileSet;
+import io.kvasir.cell.WorkerStatus;
 import io.kvasir.execution.Dispatcher;
 import io.kvasir.execution.PodClient;
 import io.kvasir.gateway.Gateway;
@@ -157,6 +158,7 @@ final class Node implements AutoCloseable {
   }
 
   private void ready(ActorSystem<Void> system) {
+    readiness.obstacle(this::notProbedYet);
     readiness.obstacle(() -> stopping ? Optional.of("the node is stopping") : Optional.empty());
     readiness.obstacle(
         () -> {
@@ -165,6 +167,13 @@ final class Node implements AutoCloseable {
               ? Optional.empty()
               : Optional.of("the node is " + status + " in the cluster");
         });
+  }
+
+  /** A node that has not asked its workers yet would refuse requests that it can serve a moment later. */
+  private Optional<String> notProbedYet() {
+    long unknown =
+        cells.workers().stream().filter(worker -> worker.health() == WorkerStatus.Health.UNKNOWN).count();
+    return unknown == 0 ? Optional.empty() : Optional.of(unknown + " workers have not been probed yet");
   }
 
   private <T extends AutoCloseable> T own(T part) {
