@@ -74,6 +74,7 @@ final class EngineEventsTest extends EngineTest {
     SimEngine engine = start(settings());
     ZMQ.Socket subscriber = context.createSocket(SocketType.SUB);
     subscriber.setReceiveTimeOut(100);
+    subscriber.setHandshakeIvl(500);
     subscriber.subscribe("");
     subscriber.connect(Objects.requireNonNull(engine.eventsEndpoint()));
 
@@ -291,6 +292,7 @@ final class EngineEventsTest extends EngineTest {
     ZMQ.Socket dealer = context.createSocket(SocketType.DEALER);
     dealer.setReceiveTimeOut(10_000);
     dealer.setRcvHWM(0);
+    dealer.setHandshakeIvl(500); // see EventPublisher
     dealer.connect(Objects.requireNonNull(engine.replayEndpoint(rank)));
     dealer.sendMore(new byte[0]);
     dealer.send(ByteBuffer.allocate(8).putLong(from).array());

@@ -4,12 +4,12 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.zeromq.SocketType;
-import org.zeromq.ZContext;
 import org.zeromq.ZMQ;
 import org.zeromq.ZMQException;
 import org.zeromq.ZMsg;
@@ -20,25 +20,31 @@ import zmq.ZError;
  * PUB socket, sequence numbers from 0 as eight big-endian bytes, and the last batches again on request
  * through a ROUTER socket ({@code "", sequence} → every kept batch from there on, then an end marker).
  *
- * <p>ZMQ sockets belong to one thread, so a thread of its own owns both and is fed through an in-process
- * pair. {@link #publish} may be called by one thread; it blocks when 100,000 batches wait, as vLLM's does.
+ * <p>A ZMQ socket belongs to one thread: the PUB socket to the one that calls {@link #publish}, the ROUTER
+ * to a thread of its own. What is sent to nobody, or to one who does not read 100,000 messages, is dropped.
  */
 public final class EventPublisher implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(EventPublisher.class);
   private static final byte[] EMPTY = {};
   private static final byte[] END = {-1, -1, -1, -1, -1, -1, -1, -1};
-  private static final String INBOX = "inproc://batches";
+  private static final int HIGH_WATER_MARK = 100_000;
+  /**
+   * JeroMQ 0.6.0 now and then forgets to watch a connection it has just made (the poller drops the new
+   * registration of the channel together with the old one) and finds out by this timeout, 30 s by default.
+   */
+  private static final int HANDSHAKE_MILLIS = 1000;
 
-  private final ZContext context = new ZContext(1);
-  private final ZMQ.Socket feed;
-  private final Thread thread;
+  private final ZMQ.Context context = ZMQ.context(1);
+  private final ZMQ.Socket pub;
   private final int eventsPort;
   private final int replayPort;
   private final byte[] topic;
   private final boolean topicInReplay;
   private final int kept;
   private final AtomicBoolean closed = new AtomicBoolean();
+  /** The last batches; guarded by itself. */
   private final Deque<Batch> history = new ArrayDeque<>();
+  private long sequence;
 
   private record Batch(long sequence, byte[] payload) {}
 
@@ -74,37 +80,27 @@ public final class EventPublisher implements AutoCloseable {
     topic = binding.topic().getBytes(StandardCharsets.UTF_8);
     topicInReplay = binding.topicInReplay();
     kept = binding.kept();
+    pub = context.socket(SocketType.PUB);
+    ZMQ.Socket router = context.socket(SocketType.ROUTER);
     try {
-      ZMQ.Socket pub = context.createSocket(SocketType.PUB);
-      pub.setHWM(100_000);
+      pub.setHWM(HIGH_WATER_MARK);
       pub.setLinger(0);
+      pub.setHandshakeIvl(HANDSHAKE_MILLIS);
+      router.setLinger(0);
       if (binding.connect() != null) {
         pub.connect(binding.connect());
         eventsPort = 0;
       } else {
         eventsPort = bind(pub, binding.host(), binding.eventsPort());
       }
-      ZMQ.Socket router = null;
-      if (binding.replay()) {
-        router = context.createSocket(SocketType.ROUTER);
-        router.setLinger(0);
-        replayPort = bind(router, binding.host(), binding.replayPort());
-      } else {
-        replayPort = 0;
-      }
-      ZMQ.Socket inbox = context.createSocket(SocketType.PAIR);
-      inbox.setHWM(100_000);
-      inbox.bind(INBOX);
-      feed = context.createSocket(SocketType.PAIR);
-      feed.setHWM(100_000);
-      feed.setLinger(0);
-      feed.connect(INBOX);
-      ZMQ.Socket replies = router;
-      thread = Thread.ofPlatform().daemon().name(name).start(() -> run(inbox, pub, replies));
+      replayPort = binding.replay() ? bind(router, binding.host(), binding.replayPort()) : 0;
     } catch (RuntimeException e) {
-      context.close();
+      pub.close();
+      router.close();
+      context.term();
       throw e;
     }
+    Thread.ofPlatform().daemon().name(name).start(() -> answer(router));
   }
 
   /** Port of the PUB socket; 0 when it connects. */
@@ -117,24 +113,32 @@ public final class EventPublisher implements AutoCloseable {
     return replayPort;
   }
 
-  /** Sends an encoded batch under the next sequence number. */
+  /** Sends an encoded batch under the next sequence number; always called by the same thread. */
   public void publish(byte[] payload) {
-    feed.send(payload);
+    Batch batch = new Batch(sequence++, payload);
+    synchronized (history) {
+      if (history.size() >= kept) {
+        history.pollFirst();
+      }
+      if (kept > 0) {
+        history.addLast(batch);
+      }
+    }
+    pub.sendMore(topic);
+    pub.sendMore(bigEndian(batch.sequence));
+    pub.send(payload);
   }
 
-  /** Closes the sockets at once, as a dying process would: what has not been sent is lost. */
+  /**
+   * Closes the sockets at once, as a dying process would: what has not been sent is lost. Called when
+   * {@link #publish} is called no more.
+   */
   @Override
   public void close() {
-    if (!closed.compareAndSet(false, true)) {
-      return;
+    if (closed.compareAndSet(false, true)) {
+      pub.close();
+      context.term(); // wakes the replay thread and waits until it has closed its socket
     }
-    feed.send(EMPTY);
-    try {
-      thread.join();
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
-    context.close();
   }
 
   private static int bind(ZMQ.Socket socket, String host, int port) {
@@ -143,43 +147,16 @@ public final class EventPublisher implements AutoCloseable {
     return Integer.parseInt(bound.substring(bound.lastIndexOf(':') + 1));
   }
 
-  private void run(ZMQ.Socket inbox, ZMQ.Socket pub, ZMQ.@Nullable Socket router) {
-    try (ZMQ.Poller poller = context.createPoller(2)) {
-      poller.register(inbox, ZMQ.Poller.POLLIN);
-      if (router != null) {
-        poller.register(router, ZMQ.Poller.POLLIN);
-      }
-      long sequence = 0;
-      while (true) {
-        poller.poll();
-        if (poller.pollin(0)) {
-          byte[] payload = inbox.recv();
-          if (payload == null || payload.length == 0) {
-            return;
-          }
-          send(pub, new Batch(sequence++, payload));
-        }
-        if (router != null && poller.pollin(1)) {
-          replay(router);
-        }
+  private void answer(ZMQ.Socket router) {
+    try (router) {
+      while (!closed.get()) {
+        replay(router);
       }
     } catch (ZMQException e) {
-      if (e.getErrorCode() != ZError.ETERM && e.getErrorCode() != ZError.EINTR) {
-        LOG.error("The event publisher stopped", e);
+      if (e.getErrorCode() != ZError.ETERM) {
+        LOG.error("Events are not replayed any more", e);
       }
     }
-  }
-
-  private void send(ZMQ.Socket pub, Batch batch) {
-    if (kept > 0) {
-      if (history.size() == kept) {
-        history.removeFirst();
-      }
-      history.addLast(batch);
-    }
-    pub.sendMore(topic);
-    pub.sendMore(bigEndian(batch.sequence));
-    pub.send(batch.payload);
   }
 
   private void replay(ZMQ.Socket router) {
@@ -194,10 +171,12 @@ public final class EventPublisher implements AutoCloseable {
       return;
     }
     long from = ByteBuffer.wrap(frames[2]).getLong();
-    for (Batch batch : history) {
-      if (batch.sequence >= from) {
-        reply(router, frames[0], topic, bigEndian(batch.sequence), batch.payload);
-      }
+    List<Batch> wanted;
+    synchronized (history) {
+      wanted = history.stream().filter(batch -> batch.sequence >= from).toList();
+    }
+    for (Batch batch : wanted) {
+      reply(router, frames[0], topic, bigEndian(batch.sequence), batch.payload);
     }
     reply(router, frames[0], EMPTY, END, EMPTY);
   }
