@@ -110,6 +110,10 @@ final class Child implements AutoCloseable {
     }
   }
 
+  String name() {
+    return name;
+  }
+
   boolean isAlive() {
     return process.isAlive();
   }

@@ -140,10 +140,12 @@ final class FakeEngines {
       throws IOException, InterruptedException {
     String target = head.substring(head.indexOf(' ') + 1, head.indexOf(" HTTP/"));
     if (head.startsWith("POST /v1/")) {
-      // What matters stands at the ends of the body, before and after the messages.
-      String begin = new String(buffer, from, Math.min(200, to - from), UTF_8);
-      if (begin.contains("\"stream\":true")) {
-        Matcher tokens = MAX_TOKENS.matcher(begin);
+      // What matters stands before the messages, or behind them where a router has written the body anew.
+      String ends =
+          new String(buffer, from, Math.min(300, to - from), ISO_8859_1)
+              + new String(buffer, Math.max(from, to - 2000), Math.min(2000, to - from), ISO_8859_1);
+      if (ends.contains("\"stream\":true")) {
+        Matcher tokens = MAX_TOKENS.matcher(ends);
         stream(tokens.find() ? Integer.parseInt(tokens.group(1)) : 50, out);
       } else {
         out.write(chat);
