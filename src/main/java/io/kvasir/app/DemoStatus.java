@@ -33,7 +33,7 @@ final class DemoStatus {
   }
 
   private void show() {
-    double prompt = total("kvasir_prompt_tokens", "");
+    double prompt = total("kvasir_usage_prompt_tokens", "");
     double cached = total("kvasir_cached_tokens", "actual");
     String line =
         "requests %.0f   hit rate %.0f %%   workers %d/%d"
