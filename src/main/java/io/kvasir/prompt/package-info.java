@@ -1,7 +1,12 @@
 /**
- * From a request to a chain: messages, text (chat template), tokens, block hashes. Done once per
- * request on the node where it arrived. What was rendered and tokenised before is remembered by
- * prefix, so a turn costs its new text and not its history.
+ * From a request to a chain: messages, text (chat template), tokens, block hashes. Done once per request on the node
+ * where it arrived.
+ *
+ * <p>{@code Prompts} is the front. {@code PromptSource} finds the prompt in a body of any API ({@code ResponsesBody},
+ * {@code MessagesBody} read theirs as chat completions); {@code PromptModel} turns it into a chain in its model's mode:
+ * exact ({@code Rendering} renders the template of room {@code template}, {@code PrefixMemo} has the tokens of room
+ * {@code tokens} made and hashed, but for what it remembers), by the engine ({@code EngineTokens}), or as
+ * {@code TextChunks}. {@code Parity} and {@code Agreement} hold our tokens against the engine's while serving.
  */
 @NullMarked
 package io.kvasir.prompt;

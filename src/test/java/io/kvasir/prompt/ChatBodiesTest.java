@@ -1,0 +1,84 @@
+package io.kvasir.prompt;
+
+import static io.kvasir.prompt.Bodies.json;
+import static io.kvasir.prompt.Bodies.object;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import org.junit.jupiter.api.Test;
+
+/** What responses and Anthropic messages become as chat completions. */
+final class ChatBodiesTest {
+  private static void becomes(ObjectNode chat, String expected) {
+    // As text: the order of fields shows where a template prints them.
+    assertThat(chat.toString()).isEqualTo(json(expected).toString());
+  }
+
+  @Test
+  void responses_instructionsAndText_areSystemAndUser() {
+    becomes(ResponsesBody.chat(object("{'model': 'm', 'instructions': 'Be brief.', 'input': 'Hello'}")), """
+        {'messages': [{'role': 'system', 'content': 'Be brief.'}, {'role': 'user', 'content': 'Hello'}]}""");
+  }
+
+  @Test
+  void responses_items_areTurnsOfTheConversation() {
+    becomes(ResponsesBody.chat(object("""
+        {'input': [
+          {'role': 'user', 'content': [{'type': 'input_text', 'text': 'Weather?'}]},
+          {'type': 'reasoning', 'content': [{'type': 'reasoning_text', 'text': 'Ask the tool.'}]},
+          {'type': 'function_call', 'call_id': 'c1', 'name': 'weather', 'arguments': '{}'},
+          {'type': 'function_call', 'call_id': 'c2', 'name': 'time', 'arguments': '{}'},
+          {'type': 'function_call_output', 'call_id': 'c1', 'output': 'sunny'},
+          {'type': 'message', 'role': 'assistant', 'content': [{'type': 'output_text', 'text': 'Sunny.'}]}],
+         'tools': [{'type': 'function', 'name': 'weather', 'parameters': {}}, {'type': 'web_search'}],
+         'reasoning': {'effort': 'low'}}""")), """
+        {'messages': [
+          {'role': 'user', 'content': [{'type': 'input_text', 'text': 'Weather?'}]},
+          {'role': 'assistant', 'reasoning': 'Ask the tool.', 'tool_calls': [
+            {'id': 'c1', 'type': 'function', 'function': {'name': 'weather', 'arguments': '{}'}},
+            {'id': 'c2', 'type': 'function', 'function': {'name': 'time', 'arguments': '{}'}}]},
+          {'role': 'tool', 'content': 'sunny', 'tool_call_id': 'c1'},
+          {'role': 'assistant', 'content': [{'type': 'output_text', 'text': 'Sunny.'}]}],
+         'tools': [{'type': 'function', 'function': {'type': 'function', 'name': 'weather', 'parameters': {}}}],
+         'reasoning_effort': 'low'}""");
+  }
+
+  @Test
+  void responses_toolsNotToBeCalled_areNotShown() {
+    assertThat(ResponsesBody.chat(object("""
+        {'input': '', 'tool_choice': 'none', 'tools': [{'type': 'function', 'name': 'f'}]}""")).has("tools")).isFalse();
+  }
+
+  @Test
+  void messages_systemBlocks_areJoinedWithoutBilling() {
+    becomes(MessagesBody.chat(object("""
+        {'system': [{'type': 'text', 'text': 'x-anthropic-billing-header: cc=7f3a'},
+                    {'type': 'text', 'text': 'Be brief. '}, {'type': 'text', 'text': 'Be kind.'}],
+         'messages': [{'role': 'user', 'content': 'Hello'}]}""")), """
+        {'messages': [{'role': 'system', 'content': 'Be brief. Be kind.'}, {'role': 'user', 'content': 'Hello'}]}""");
+  }
+
+  @Test
+  void messages_toolUseAndResults_areCallsAndToolMessages() {
+    becomes(MessagesBody.chat(object("""
+        {'messages': [
+          {'role': 'user', 'content': [{'type': 'text', 'text': 'Weather?'}]},
+          {'role': 'assistant', 'content': [{'type': 'thinking', 'thinking': 'Hm.'}, {'type': 'text', 'text': 'Wait.'},
+            {'type': 'tool_use', 'id': 't1', 'name': 'weather', 'input': {}}]},
+          {'role': 'user', 'content': [
+            {'type': 'tool_result', 'tool_use_id': 't1', 'content': [{'type': 'text', 'text': 'sunny'}]},
+            {'type': 'text', 'text': 'So?'}]},
+          {'role': 'user', 'content': [{'type': 'image', 'source': {'type': 'url', 'url': 'u'}}]}],
+         'tools': [{'name': 'weather', 'input_schema': {'type': 'object'}}]}""")), """
+        {'messages': [
+          {'role': 'user', 'content': 'Weather?'},
+          {'role': 'assistant', 'tool_calls': [
+            {'id': 't1', 'type': 'function', 'function': {'name': 'weather', 'arguments': '{}'}}],
+            'reasoning': 'Hm.', 'content': 'Wait.'},
+          {'role': 'tool', 'tool_call_id': 't1', 'content': 'sunny'},
+          {'role': 'user', 'content': 'So?'},
+          {'role': 'user', 'content': [{'type': 'image_url', 'image_url': {'type': 'url', 'url': 'u'}}]}],
+         'tools': [{'type': 'function', 'function':
+            {'name': 'weather', 'description': null, 'parameters': {'type': 'object'}}}]}""");
+  }
+}

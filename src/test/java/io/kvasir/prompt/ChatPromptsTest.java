@@ -1,0 +1,153 @@
+package io.kvasir.prompt;
+
+import static io.kvasir.prompt.Bodies.json;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.index.Chain;
+import io.kvasir.prompt.tokens.Samples;
+import io.kvasir.prompt.tokens.Texts;
+import io.kvasir.prompt.tokens.Tokenizer;
+import io.kvasir.telemetry.Metrics;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Clock;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Conversations, from body to chain. */
+final class ChatPromptsTest {
+  private static final String LONG = new Texts(2).prose(900);
+  private static final Namespace PLAIN = Namespace.of("demo", 16, null, null);
+  private static final Tokenizer DEMO = Samples.demo();
+
+  private static Prompts prompts(ModelConfig config) throws IOException {
+    return Prompts.load(List.of(config), 1 << 20, model -> null, Runnable::run, Clock.systemUTC(),
+        new Metrics(new PrometheusRegistry()));
+  }
+
+  private static ModelConfig template(Path dir, Mode mode, String template) throws IOException {
+    Path file = Files.writeString(dir.resolve("t.jinja"), template);
+    return new ModelConfig("demo", Set.of(), 16, mode, "bundled:kvasir-demo", null, file.toString(), Map.of(), 0);
+  }
+
+  private static Chain chain(String text) {
+    return PrefixMemo.given(PLAIN, DEMO.encode(text, false)).chain();
+  }
+
+  private static ObjectNode said(String... rolesAndContents) {
+    ObjectNode body = Bodies.object("{'messages': []}");
+    for (int i = 0; i < rolesAndContents.length; i += 2) {
+      body.withArray("messages").addObject().put("role", rolesAndContents[i]).put("content", rolesAndContents[i + 1]);
+    }
+    return body;
+  }
+
+  @Test
+  void prepare_chat_isTheRenderedTextsTokens() throws IOException {
+    Prompts prompts = prompts(ModelConfig.demo("demo", 16));
+    Prompt prompt = prompts.prepare(Api.CHAT, "demo", said("system", "Be brief.", "user", LONG));
+    String text = "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\n" + LONG
+        + "<|im_end|>\n<|im_start|>assistant\n";
+    assertThat(prompt).isEqualTo(
+        new Prompt(chain(text), DEMO.encode(text, false).length, Mode.EXACT, Why.AS_CONFIGURED, null));
+    assertThat(prompts.tokens(Api.CHAT, "demo", said("system", "Be brief.", "user", LONG)))
+        .containsExactly(DEMO.encode(text, false));
+  }
+
+  @Test
+  void prepare_sameConversationThroughThreeApis_isOneChain() throws IOException {
+    Prompts prompts = prompts(ModelConfig.demo("demo", 16));
+    Prompt chat = prompts.prepare(Api.CHAT, "demo", said("system", "Be brief.", "user", LONG));
+    ObjectNode responses = Bodies.object("{'instructions': 'Be brief.'}").put("input", LONG);
+    ObjectNode messages = said("user", LONG).put("system", "Be brief.");
+    assertThat(prompts.prepare(Api.RESPONSES, "demo", responses)).isEqualTo(chat);
+    assertThat(prompts.prepare(Api.MESSAGES, "demo", messages)).isEqualTo(chat);
+  }
+
+  @Test
+  void prepare_tools_areShown() throws IOException {
+    Prompts prompts = prompts(ModelConfig.demo("demo", 16));
+    ObjectNode body = said("user", "Weather?");
+    body.set("tools", json("[{'type': 'function', 'function': {'name': 'weather', 'parameters': {}}}]"));
+    Prompt prompt = prompts.prepare(Api.CHAT, "demo", body);
+    assertThat(DEMO.decode(Objects.requireNonNull(prompts.tokens(Api.CHAT, "demo", body)))).contains(
+        "{\"type\": \"function\", \"function\": {\"name\": \"weather\", \"description\": null, \"parameters\": {}}}");
+    assertThat(prompt.mode()).isEqualTo(Mode.EXACT);
+  }
+
+  @Test
+  void prepare_image_endsTheChainBeforeIt() throws IOException {
+    Prompts prompts = prompts(ModelConfig.demo("demo", 16));
+    ObjectNode body = said("system", LONG, "user", "");
+    ((ObjectNode) body.at("/messages/1")).set("content",
+        json("[{'type': 'text', 'text': 'What is this?'}, {'type': 'image_url', 'image_url': {'url': 'u'}}]"));
+    Prompt prompt = prompts.prepare(Api.CHAT, "demo", body);
+    assertThat(prompt.why()).isEqualTo(Why.MULTIMODAL);
+    assertThat(prompt.mode()).isEqualTo(Mode.EXACT);
+    String before = "<|im_start|>system\n" + LONG + "<|im_end|>\n<|im_start|>user\n";
+    int blocks = (DEMO.encode(before, false).length - 1) / 16;
+    assertThat(prompt.chain().length()).isEqualTo(blocks).isPositive();
+    assertThat(chain(before).hashes()).startsWith(prompt.chain().hashes());
+  }
+
+  @Test
+  void prepare_imageAmongParts_keepsTheTextBeforeIt(@TempDir Path dir) throws IOException {
+    Prompts prompts = prompts(template(dir, Mode.EXACT, "{% for m in messages %}{% for p in m['content'] %}"
+        + "{% if p.type == 'image' %}<|im_start|>{% else %}{{ p.text }}{% endif %}{% endfor %}{% endfor %}"));
+    ObjectNode body = said("user", "");
+    ((ObjectNode) body.at("/messages/0")).putArray("content")
+        .add(Bodies.object("{'type': 'text'}").put("text", LONG))
+        .add(json("{'type': 'image_url', 'image_url': {'url': 'u'}}"))
+        .add(Bodies.object("{'type': 'text'}").put("text", LONG));
+    Prompt prompt = prompts.prepare(Api.CHAT, "demo", body);
+    assertThat(prompt.chain().length()).isEqualTo((DEMO.encode(LONG, false).length - 1) / 16);
+    assertThat(chain(LONG).hashes()).startsWith(prompt.chain().hashes());
+  }
+
+  @Test
+  void prepare_templateRefuses_passesItsWordsOn(@TempDir Path dir) throws IOException {
+    Prompts prompts = prompts(template(dir, Mode.EXACT, "{{ raise_exception('Roles must alternate') }}"));
+    assertThat(prompts.prepare(Api.CHAT, "demo", said("user", LONG)))
+        .isEqualTo(new Prompt(Chain.EMPTY, 0, Mode.NONE, Why.TEMPLATE_REFUSED, "Roles must alternate"));
+  }
+
+  @Test
+  void prepare_templateFails_chainsTheWordsThemselves(@TempDir Path dir) throws IOException {
+    Prompts prompts = prompts(template(dir, Mode.EXACT, "{{ messages + 1 }}"));
+    Prompt prompt = prompts.prepare(Api.CHAT, "demo", said("user", LONG));
+    assertThat(prompt.why()).isEqualTo(Why.TEMPLATE_FAILED);
+    assertThat(prompt.mode()).isEqualTo(Mode.TEXT);
+    Prompt next = prompts.prepare(Api.CHAT, "demo", said("user", LONG, "assistant", "Yes.", "user", "Why?"));
+    assertThat(next.chain().hashes()).startsWith(prompt.chain().hashes());
+  }
+
+  @Test
+  void prepare_textMode_chunksTheRenderedText(@TempDir Path dir) throws IOException {
+    Prompts prompts = prompts(template(dir, Mode.TEXT, "{% for m in messages %}[{{ m.content }}]{% endfor %}"));
+    Prompt prompt = prompts.prepare(Api.CHAT, "demo", said("user", LONG));
+    assertThat(prompt.mode()).isEqualTo(Mode.TEXT);
+    assertThat(prompt.why()).isEqualTo(Why.AS_CONFIGURED);
+    assertThat(prompt.chain()).isEqualTo(TextChunks.chain(PLAIN.hash(), "[" + LONG + "]"));
+  }
+
+  @Test
+  void prepare_strangeBodies_neverThrows() throws IOException {
+    Prompts prompts = prompts(ModelConfig.demo("demo", 16));
+    for (String body : List.of("{'messages': [1]}", "{'messages': [{'role': 5}]}", "{'messages': [[]]}",
+        "{'messages': [{'role': 'user', 'content': {'a': 1}}]}", "{'input': [null, 3, 'x']}", "{'system': 3}",
+        "{'messages': [{'role': 'user', 'content': [{'type': 'image_url'}, 3]}], 'tools': 7}", "3", "[]",
+        "{'messages': [{'role': 'user', 'content': [null]}], 'cache_salt': {'a': 1}}", "{'tools': [3], 'input': 'x'}",
+        "{'messages': [{'role': 'user', 'content': [{'type': 'tool_result'}]}], 'tools': [{}]}")) {
+      for (Api api : Api.values()) {
+        assertThat(prompts.prepare(api, "demo", json(body))).as("%s %s", api, body).isNotNull();
+      }
+    }
+  }
+}
