@@ -1,22 +1,106 @@
 package io.kvasir.sim;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.prompt.Api;
+import io.kvasir.prompt.Mode;
+import io.kvasir.prompt.ModelConfig;
+import io.kvasir.prompt.Prompts;
+import io.kvasir.prompt.tokens.Tokenizer;
+import io.kvasir.telemetry.Metrics;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Clock;
+import java.time.ZoneId;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
-/** A model's way with text: its tokenizer and its chat template. Thread-safe. */
-interface ModelText {
-  /** The tokens of {@code text}; with {@code special}, as the tokenizer frames a whole prompt (BOS …). */
-  int[] encode(String text, boolean special);
+/** A model's way with text, from its files: tokenizer, chat template, the token that ends an answer. Thread-safe. */
+final class ModelText {
+  private static final String MODEL = "served";
+  /** The engine makes every prompt's tokens afresh; the least the memory for prefixes can be. */
+  private static final long MEMO_BYTES = 1 << 20;
 
-  /** The text of {@code tokens}, special ones included. */
-  String decode(int[] tokens);
+  private final Tokenizer tokenizer;
+  private final Prompts prompts;
+  private final int eos;
 
   /**
-   * The prompt of a chat request.
+   * The model in {@code directory}, or the demo model when that is null.
    *
-   * @throws ApiError when the template refuses the request
+   * @throws IOException naming the file that is missing or wrong
    */
-  String render(ObjectNode request) throws ApiError;
+  ModelText(@Nullable Path directory) throws IOException {
+    tokenizer = Tokenizer.of(read(directory, "tokenizer.json"));
+    eos = eos(new ObjectMapper().readTree(read(directory, "tokenizer_config.json")));
+    String place = directory == null ? "bundled:" + ModelConfig.DEMO : directory.toString();
+    ModelConfig config = new ModelConfig(MODEL, Set.of(), 1, Mode.EXACT, place, null, null, Map.of(), 0);
+    prompts =
+        Prompts.load(
+            List.of(config), MEMO_BYTES, model -> null, Runnable::run, Clock.system(ZoneId.systemDefault()),
+            new Metrics(new PrometheusRegistry()));
+  }
+
+  /** The tokens of {@code text}; with {@code special}, as the tokenizer frames a whole prompt (BOS …). */
+  int[] encode(String text, boolean special) {
+    return tokenizer.encode(text, special);
+  }
+
+  /** The text of {@code tokens}, special ones included. */
+  String decode(int[] tokens) {
+    return tokenizer.decode(tokens);
+  }
+
+  /**
+   * The prompt of a conversation.
+   *
+   * @throws ApiError when there is no template or it refuses the conversation
+   */
+  int[] conversation(Api api, ObjectNode body) throws ApiError {
+    int[] tokens;
+    try {
+      tokens = prompts.tokens(api, MODEL, body);
+    } catch (RuntimeException e) {
+      throw ApiError.badRequest(String.valueOf(e.getMessage()));
+    }
+    if (tokens == null || tokens.length == 0) {
+      throw ApiError.badRequest("The conversation has no prompt: the model has no chat template that can render it.");
+    }
+    return tokens;
+  }
 
   /** The token that ends an answer. */
-  int eos();
+  int eos() {
+    return eos;
+  }
+
+  private int eos(JsonNode config) throws IOException {
+    JsonNode named = config.path("eos_token");
+    String end = named.isObject() ? named.path("content").asText() : named.asText();
+    int[] ids = end.isEmpty() ? new int[0] : tokenizer.encode(end, false);
+    if (ids.length != 1) {
+      throw new IOException("tokenizer_config.json: eos_token '" + end + "' is not one token");
+    }
+    return ids[0];
+  }
+
+  private static byte[] read(@Nullable Path directory, String name) throws IOException {
+    if (directory != null) {
+      return Files.readAllBytes(directory.resolve(name));
+    }
+    String resource = "/models/" + ModelConfig.DEMO + "/" + name;
+    try (InputStream in = ModelText.class.getResourceAsStream(resource)) {
+      if (in == null) {
+        throw new FileNotFoundException("The resource " + resource + " is missing from the jar");
+      }
+      return in.readAllBytes();
+    }
+  }
 }

@@ -32,7 +32,7 @@ public final class SimEngine implements AutoCloseable {
 
   private SimEngine(SimSettings settings) throws IOException {
     this.settings = settings;
-    FileText text = FileText.load(settings.modelDirectory());
+    ModelText text = new ModelText(settings.modelDirectory());
     Prose prose = new Prose(text);
     EngineMetrics metrics = new EngineMetrics(settings.model());
     faults = new FaultInjector(settings.seed(), settings.faults());
@@ -44,7 +44,7 @@ public final class SimEngine implements AutoCloseable {
     }
     metrics.show(ranks, settings);
     Desk desk = new Desk(ranks, settings, prose, text.eos());
-    Api api = new Api(settings, text, desk, ranks, metrics, faults);
+    HttpApi api = new HttpApi(settings, text, desk, ranks, metrics, faults);
     try {
       server =
           new HttpServer(

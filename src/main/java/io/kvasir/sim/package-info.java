@@ -2,7 +2,7 @@
  * A simulated engine: the OpenAI API over HTTP, vLLM's events over ZMQ, a paged prefix cache and the
  * time a real engine would take. The demo, the tests and the load tests run against it.
  *
- * <p>A request's way: {@code http.HttpServer} reads it on a virtual thread; {@code Api} turns it into
+ * <p>A request's way: {@code http.HttpServer} reads it on a virtual thread; {@code HttpApi} turns it into
  * token ids and a {@code Job}; {@code Desk} picks a rank and submits a {@code Generation} per answer to
  * its {@code EngineCore}, one thread per rank, which plans steps with {@code engine.Scheduler} over
  * {@code engine.PagedCache}, lets their time pass, sends what changed in the cache through

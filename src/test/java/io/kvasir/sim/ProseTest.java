@@ -10,11 +10,11 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 final class ProseTest {
-  private final FileText text;
+  private final ModelText text;
   private final Prose prose;
 
   ProseTest() throws IOException {
-    text = FileText.load(null);
+    text = new ModelText(null);
     prose = new Prose(text);
   }
 

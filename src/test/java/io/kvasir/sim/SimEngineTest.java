@@ -247,6 +247,18 @@ final class SimEngineTest extends EngineTest {
   }
 
   @Test
+  void tokenize_ofConversationWithTools_isTheTemplatesText() throws Exception {
+    SimEngine engine = start(settings());
+    ObjectNode request = chat("Hello");
+    JsonNode plain = ask(engine, "/tokenize", request.toString());
+    request.putArray("tools").addObject().put("type", "function").putObject("function").put("name", "look_up");
+    JsonNode tools = ask(engine, "/tokenize", request.toString());
+
+    assertThat(text(engine, plain)).isEqualTo("<|im_start|>user\nHello<|im_end|>\n<|im_start|>assistant\n");
+    assertThat(text(engine, tools)).contains("look_up").endsWith("<|im_start|>assistant\n");
+  }
+
+  @Test
   void models_withAdapters_nameTheirParent() throws Exception {
     SimEngine engine = start(settings().loras(List.of("poet")));
 
@@ -389,6 +401,11 @@ final class SimEngineTest extends EngineTest {
     } catch (IOException | InterruptedException e) {
       throw new AssertionError(e);
     }
+  }
+
+  private static String text(SimEngine engine, JsonNode tokenized) throws Exception {
+    ObjectNode request = JSON.createObjectNode().set("tokens", tokenized.path("tokens"));
+    return ask(engine, "/detokenize", request.toString()).path("prompt").asText();
   }
 
   private static int cached(JsonNode answer) {

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.prompt.Api;
 import io.kvasir.sim.http.HttpExchange;
 import io.kvasir.sim.http.HttpServer;
 import java.io.IOException;
@@ -16,7 +17,7 @@ import java.util.concurrent.CountDownLatch;
 import org.jspecify.annotations.Nullable;
 
 /** vLLM's HTTP surface: reads requests, turns prompts into tokens and hands the work to the {@link Desk}. */
-final class Api implements HttpServer.Handler {
+final class HttpApi implements HttpServer.Handler {
   private static final String JSON = "application/json";
   private static final String VERSION = "0.32.0+kvasir.sim";
   private static final int COMPLETION_TOKENS = 16;
@@ -30,7 +31,7 @@ final class Api implements HttpServer.Handler {
   private final Embeddings embeddings;
   private final long startedAt = System.currentTimeMillis() / 1000;
 
-  Api(
+  HttpApi(
       SimSettings settings,
       ModelText text,
       Desk desk,
@@ -85,7 +86,7 @@ final class Api implements HttpServer.Handler {
       case "/v1/responses" -> respond(exchange, Body.parse(exchange.body()), fault);
       case "/v1/messages" -> message(exchange, Body.parse(exchange.body()), fault);
       case "/v1/messages/count_tokens" -> {
-        int[] prompt = chatPrompt(new Body(ForeignChats.fromMessages(Body.parse(exchange.body()))));
+        int[] prompt = messagesPrompt(Body.parse(exchange.body()));
         reply(exchange, object().put("input_tokens", prompt.length));
       }
       case "/v1/embeddings" -> embed(exchange, Body.parse(exchange.body()));
@@ -133,7 +134,14 @@ final class Api implements HttpServer.Handler {
 
   private void respond(HttpExchange exchange, Body body, Fault.@Nullable Kind fault) throws IOException, ApiError {
     String lora = lora(body);
-    int[] prompt = chatPrompt(new Body(ForeignChats.fromResponses(body)));
+    if (body.get("input") == null) {
+      throw ApiError.missing("input");
+    }
+    String previous = body.text("previous_response_id");
+    if (previous != null) {
+      throw ApiError.notFound("Response with id '" + previous + "' not found.", "response_id");
+    }
+    int[] prompt = text.conversation(Api.RESPONSES, body.json());
     Job job = Job.of(body, List.of(prompt), body.integer("max_output_tokens"), 0, settings.modelLen(), lora);
     JsonNode instructions = body.get("instructions");
     AnswerShape shape =
@@ -149,7 +157,7 @@ final class Api implements HttpServer.Handler {
     if (most == null) {
       throw ApiError.missing("max_tokens");
     }
-    int[] prompt = chatPrompt(new Body(ForeignChats.fromMessages(body)));
+    int[] prompt = messagesPrompt(body);
     Job job = Job.of(body, List.of(prompt), most, 0, settings.modelLen(), lora);
     String id = "chatcmpl-" + requestId(exchange, body);
     desk.serve(exchange, job, new MessagesShape(id, servedModel(body), prompt.length), fault);
@@ -174,7 +182,7 @@ final class Api implements HttpServer.Handler {
       if (prompt == null) {
         throw ApiError.missing("prompt");
       }
-      tokens = text.encode(prompt, special(body, true));
+      tokens = text.encode(prompt, special(body));
     }
     ObjectNode answer = object().put("count", tokens.length).put("max_model_len", settings.modelLen());
     ArrayNode list = answer.putArray("tokens");
@@ -205,11 +213,14 @@ final class Api implements HttpServer.Handler {
       throw ApiError.badRequest(
           "Cannot set both `continue_final_message` and `add_generation_prompt` to True.", "continue_final_message");
     }
-    int[] prompt = text.encode(text.render(body.json()), special(body, false));
-    if (prompt.length == 0) {
-      throw ApiError.badRequest("The prompt is empty.", "messages");
+    return text.conversation(Api.CHAT, body.json());
+  }
+
+  private int[] messagesPrompt(Body body) throws ApiError {
+    if (body.get("messages") == null) {
+      throw ApiError.missing("messages");
     }
-    return prompt;
+    return text.conversation(Api.MESSAGES, body.json());
   }
 
   /** The prompts in {@code field}: a text, several, token ids, or several lists of them. */
@@ -218,7 +229,7 @@ final class Api implements HttpServer.Handler {
     if (given == null) {
       throw ApiError.missing(field);
     }
-    boolean special = special(body, true);
+    boolean special = special(body);
     List<int[]> prompts = new ArrayList<>();
     if (given.isTextual()) {
       prompts.add(text.encode(given.textValue(), special));
@@ -243,8 +254,8 @@ final class Api implements HttpServer.Handler {
     return prompts;
   }
 
-  private static boolean special(Body body, boolean otherwise) throws ApiError {
-    return body.get("add_special_tokens") == null ? otherwise : body.flag("add_special_tokens");
+  private static boolean special(Body body) throws ApiError {
+    return body.get("add_special_tokens") == null || body.flag("add_special_tokens");
   }
 
   /** The adapter that the request's model names; null for the base model or when it names none. */
