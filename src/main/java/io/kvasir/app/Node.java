@@ -23,6 +23,7 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.LinkedHashSet;
 import java.util.Optional;
+import org.apache.pekko.actor.CoordinatedShutdown;
 import org.apache.pekko.actor.typed.ActorSystem;
 import org.apache.pekko.actor.typed.javadsl.Behaviors;
 import org.apache.pekko.cluster.MemberStatus;
@@ -184,8 +185,8 @@ final class Node implements AutoCloseable {
   private ActorSystem<Void> own(ActorSystem<Void> system) {
     owned.push(
         () -> {
-          system.terminate();
-          system.getWhenTerminated().toCompletableFuture().join();
+          // Hands cells over and leaves the cluster before it ends.
+          CoordinatedShutdown.get(system).runAll(CoordinatedShutdown.jvmExitReason()).toCompletableFuture().join();
         });
     return system;
   }
