@@ -18,7 +18,7 @@ import java.util.TreeMap;
  * what came live meanwhile, and the first missing number is asked for again, until nothing is missing or
  * several rounds brought nothing new. Two things end it early: a live message to which everything is
  * complete (nothing can be missing), and an engine that keeps answering from a later number on than asked for
- * (its buffer is shorter than that). Messages that cannot be read count as missing, since a replay may bring
+ * (its buffer does not reach back that far). Messages that cannot be read count as missing, since a replay may bring
  * them whole.
  */
 final class Sequencer {
@@ -90,8 +90,7 @@ final class Sequencer {
   private boolean atFirst;
   private int rounds;
   private int fruitless;
-  private long floor;
-  private int floorSeen;
+  private int beyond;
 
   /**
    * Begins before the first message.
@@ -188,7 +187,7 @@ final class Sequencer {
   void replayedAgain(long sequence) {
     if (phase == Phase.REPLAYING && !verifying) {
       heard = true;
-      noteFirst(sequence);
+      askedAgain(sequence);
     }
   }
 
@@ -220,8 +219,7 @@ final class Sequencer {
     }
     see(decoded);
     heard = true;
-    noteFirst(sequence);
-    if (!isNews(sequence)) {
+    if (askedAgain(sequence) || !isNews(sequence)) {
       return;
     }
     if (!follows(sequence) && full()) {
@@ -280,20 +278,26 @@ final class Sequencer {
     }
   }
 
-  /** An engine that keeps answering from a later number on does not have the earlier ones any more. */
-  private void noteFirst(long sequence) {
+  /**
+   * An engine that keeps answering from a later number on does not have the earlier ones any more. Until that is
+   * sure it is asked again, and what else this round would bring is left for the next. Returns whether it was.
+   */
+  private boolean askedAgain(long sequence) {
     if (!atFirst) {
-      return;
+      return false;
     }
     atFirst = false;
     if (sequence <= next || follows(sequence)) {
-      floorSeen = 0;
-    } else if (floorSeen == 0 || sequence != floor) {
-      floor = sequence;
-      floorSeen = 1;
-    } else if (++floorSeen >= TRIES) {
-      giveUpTo(sequence);
+      beyond = 0;
+      return false;
     }
+    if (++beyond < TRIES) {
+      round(next);
+      return true;
+    }
+    beyond = 0;
+    giveUpTo(sequence);
+    return false;
   }
 
   private boolean isAnew(long sequence, long publishedAt) {
@@ -349,7 +353,7 @@ final class Sequencer {
     rounds = 0;
     fruitless = 0;
     heard = false;
-    floorSeen = 0;
+    beyond = 0;
     round(from);
   }
 

@@ -32,7 +32,7 @@ final class ZmqBinding implements ZmqPort.Handler {
       socket.bind(endpoint);
     } catch (RuntimeException e) {
       socket.close();
-      throw new IllegalStateException("cannot bind event endpoint " + endpoint + ": " + e.getMessage(), e);
+      throw e;
     }
     this.port = loop.port(socket, this);
   }

@@ -20,6 +20,8 @@ final class ZmqLink implements ZmqPort.Handler, Sequencer.Link {
   /** Messages ZMQ may hold for us beside its network buffers. */
   static final int RECEIVE_HWM = 4096;
 
+  private static final int BIND_TRIES = 20;
+  private static final long BIND_PAUSE_MILLIS = 100;
   private static final int MONITORED = ZMQ.EVENT_HANDSHAKE_PROTOCOL | ZMQ.EVENT_DISCONNECTED;
   private static final VarHandle LONG = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.BIG_ENDIAN);
 
@@ -58,28 +60,44 @@ final class ZmqLink implements ZmqPort.Handler, Sequencer.Link {
     }
     loop.add(this);
     queue.onSpace(() -> loop.execute(this::resume));
+    if (endpoints.bind()) {
+      bind(BIND_TRIES);
+    } else {
+      connect();
+    }
+  }
+
+  /** What was just given up, by a stream that ended or by the node that had the worker before, frees late. */
+  private void bind(int tries) {
+    if (closed) {
+      return;
+    }
     try {
-      if (endpoints.bind()) {
-        binding = loop.binding(endpoints.endpoint());
-        binding.add(this);
-        // Who dials in later is not told apart here: the history is asked for at once.
-        sequencer.connected();
-      } else {
-        connect();
-      }
+      binding = loop.binding(endpoints.endpoint());
+      binding.add(this);
+      // Who dials in later is not told apart here: the history is asked for at once.
+      sequencer.connected();
     } catch (RuntimeException e) {
-      fail(e);
+      if (tries > 1) {
+        loop.executeAfter(BIND_PAUSE_MILLIS, () -> bind(tries - 1));
+      } else {
+        fail(new IllegalStateException("cannot bind " + endpoints.endpoint() + ": " + e.getMessage(), e));
+      }
     }
   }
 
   private void connect() {
-    Socket socket = loop.socket(SocketType.SUB);
-    sub = loop.port(socket, this);
-    socket.setRcvHWM(RECEIVE_HWM);
-    socket.setEventHook(event -> signal(event.getEvent()), MONITORED);
-    socket.subscribe(endpoints.topic());
-    socket.connect(endpoints.endpoint());
-    loop.serveSoon(sub);
+    try {
+      Socket socket = loop.socket(SocketType.SUB);
+      sub = loop.port(socket, this);
+      socket.setRcvHWM(RECEIVE_HWM);
+      socket.setEventHook(event -> signal(event.getEvent()), MONITORED);
+      socket.subscribe(endpoints.topic());
+      socket.connect(endpoints.endpoint());
+      loop.serveSoon(sub);
+    } catch (RuntimeException e) {
+      fail(new IllegalStateException("cannot connect to " + endpoints.endpoint() + ": " + e.getMessage(), e));
+    }
   }
 
   /** From ZMQ's own thread. */

@@ -10,6 +10,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.PriorityQueue;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -40,12 +41,20 @@ final class ZmqLoop implements Runnable {
   private final EventMetrics metrics;
   private final Selector selector;
   private final Queue<Runnable> tasks = new ConcurrentLinkedQueue<>();
+  private final PriorityQueue<Later> later = new PriorityQueue<>();
   private final ArrayDeque<ZmqPort> line = new ArrayDeque<>();
   private final Set<ZmqLink> links = new HashSet<>();
   private final Map<String, ZmqBinding> bindings = new HashMap<>();
   private final Set<ZmqReplay> replays = new HashSet<>();
   private final ArrayDeque<ZmqReplay> waiting = new ArrayDeque<>();
   private volatile boolean closing;
+
+  private record Later(long nanos, Runnable task) implements Comparable<Later> {
+    @Override
+    public int compareTo(Later other) {
+      return Long.compare(nanos - other.nanos, 0);
+    }
+  }
 
   ZmqLoop(ZContext context, EventMetrics metrics) {
     this.context = context;
@@ -61,6 +70,11 @@ final class ZmqLoop implements Runnable {
   void execute(Runnable task) {
     tasks.add(task);
     selector.wakeup();
+  }
+
+  /** Runs a task on the loop's thread after a while. */
+  void executeAfter(long millis, Runnable task) {
+    later.add(new Later(System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis), task));
   }
 
   /** Ends every subscription, then the loop. Any thread. */
@@ -80,6 +94,7 @@ final class ZmqLoop implements Runnable {
         for (Runnable task = tasks.poll(); task != null; task = tasks.poll()) {
           guarded(task);
         }
+        runDue();
         endOverdueReplays();
         for (int turns = line.size(); turns > 0; turns--) {
           serve(line.remove());
@@ -161,6 +176,9 @@ final class ZmqLoop implements Runnable {
     socket.setMaxMsgSize(64L << 20);
     socket.setReconnectIVL(100);
     socket.setReconnectIVLMax(1000);
+    // JeroMQ 0.6.0 forgets to read from a new connection now and then: its poller loses the engine's key when the
+    // connecter's is cancelled in the same turn. Giving up on the handshake soon and connecting again mends that.
+    socket.setHandshakeIvl(1000);
     // A peer that vanished without a word is noticed within half a minute.
     socket.setTCPKeepAlive(1);
     socket.setTCPKeepAliveIdle(15);
@@ -219,6 +237,13 @@ final class ZmqLoop implements Runnable {
     }
   }
 
+  private void runDue() {
+    long now = System.nanoTime();
+    for (Later first = later.peek(); first != null && first.nanos - now <= 0; first = later.peek()) {
+      guarded(later.remove().task);
+    }
+  }
+
   private void endOverdueReplays() {
     long now = System.nanoTime();
     for (ZmqReplay replay : new ArrayList<>(replays)) {
@@ -231,7 +256,8 @@ final class ZmqLoop implements Runnable {
   /** Milliseconds to the next deadline, at least 1; 0 when there is none, which a selector takes for ever. */
   private long millisToDeadline() {
     long now = System.nanoTime();
-    long least = Long.MAX_VALUE;
+    Later first = later.peek();
+    long least = first == null ? Long.MAX_VALUE : first.nanos - now;
     for (ZmqReplay replay : replays) {
       least = Math.min(least, replay.nanosLeft(now));
     }

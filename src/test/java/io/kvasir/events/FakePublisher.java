@@ -56,6 +56,7 @@ final class FakePublisher implements AutoCloseable {
     pub.setXpubVerbose(true);
     if (dial) {
       pub.setReconnectIVL(50);
+      pub.setHandshakeIvl(500);
       pub.connect(endpoint);
     } else {
       bind(pub, endpoint);

@@ -71,7 +71,7 @@ final class ZmqEventsTest {
   void live_fromTheBeginning() {
     FakePublisher engine = publisher(true);
     Stream stream = subscribe(endpoints());
-    await(() -> engine.subscribers() == 1);
+    awaitSubscribers(engine, 1);
     engine.publish(3);
     stream.expect("up", "gap0");
     // The first messages and the empty replay race; either proves that nothing is missing.
@@ -88,7 +88,7 @@ final class ZmqEventsTest {
           stream.expect("up", "gap0");
           assertThat(stream.numbersTo(49)).isEqualTo(numbers(0, 49));
           stream.expect("ok");
-          await(() -> engine.subscribers() == 1);
+          awaitSubscribers(engine, 1);
           engine.publish(2);
           stream.expect("50", "51");
         }
@@ -145,7 +145,9 @@ final class ZmqEventsTest {
     engine.publish(1);
     engine.publishCut();
     engine.publish(1);
-    stream.expect("0", "gap1", "1", "2", "ok");
+    stream.expect("0", "gap1", "1");
+    // The message after it comes before the replay is known to be over, or after.
+    assertThat(List.of(stream.next(), stream.next())).containsExactlyInAnyOrder("2", "ok");
   }
 
   @Test
@@ -178,7 +180,7 @@ final class ZmqEventsTest {
     stream.expect("up", "gap3", "restart", "gap0");
     assertThat(stream.numbersTo(4)).isEqualTo(numbers(0, 4));
     stream.expect("ok");
-    await(() -> young.subscribers() == 1);
+    awaitSubscribers(young, 1);
     young.publish(1);
     stream.expect("5");
   }
@@ -187,7 +189,7 @@ final class ZmqEventsTest {
   void restart_withoutReplay_isNoticedWhenNumbersGoBack() throws Exception {
     FakePublisher old = publisher(false);
     Stream stream = subscribe(new ZmqEndpoints(pub, null, "", false));
-    await(() -> old.subscribers() == 1);
+    awaitSubscribers(old, 1);
     stream.expect("up", "gap0");
     old.publish(3);
     stream.expect("0", "ok", "1", "2");
@@ -196,7 +198,7 @@ final class ZmqEventsTest {
     stream.expect("down");
     FakePublisher young = publisher(false);
     stream.expect("up", "gap3");
-    await(() -> young.subscribers() == 1);
+    awaitSubscribers(young, 1);
     young.publish(2);
     stream.expect("restart", "0", "1");
   }
@@ -211,14 +213,15 @@ final class ZmqEventsTest {
     second.expect("gap0");
     FakePublisher a = open(new FakePublisher(pub, null, one, 100, true, true));
     FakePublisher b = open(new FakePublisher(pub, null, two, 100, true, true));
-    await(() -> a.subscribers() == 2 && b.subscribers() == 2);
+    awaitSubscribers(a, 2);
+    awaitSubscribers(b, 2);
     a.startAt(1);
     b.publish(3);
     a.publish(2);
     second.expect("0", "ok", "1", "2");
     first.expect("1", "ok", "2");
     second.close();
-    await(() -> b.subscribers() == 1);
+    awaitSubscribers(b, 1);
     a.publish(1);
     first.expect("3");
   }
@@ -242,6 +245,15 @@ final class ZmqEventsTest {
   }
 
   @Test
+  void binding_canBeLeftAndTakenAgain() {
+    for (int i = 0; i < 3; i++) {
+      Stream stream = subscribe(new ZmqEndpoints(pub, null, "", true));
+      stream.expect("gap0");
+      stream.close();
+    }
+  }
+
+  @Test
   void ranks_areFoundByTheirPorts() {
     FakePublisher zero = publisher(true);
     FakePublisher one =
@@ -252,6 +264,7 @@ final class ZmqEventsTest {
     Stream second = subscribe(endpoints().ofRank(1));
     first.expect("up", "gap0", "0", "ok");
     second.expect("up", "gap0", "0", "1", "2", "ok");
+    assertThat(endpoints().ofRank(3).replay()).endsWith(":" + (port + 7));
   }
 
   @Test
@@ -260,7 +273,7 @@ final class ZmqEventsTest {
     engine.padTo(2000);
     SinkQueueWithCancel<KvBatch> slow =
         events.source(endpoints()).batches().runWith(Sink.<KvBatch>queue(1), Objects.requireNonNull(system));
-    await(() -> engine.subscribers() == 1);
+    awaitSubscribers(engine, 1);
     int count = 20_000;
     for (int i = 0; i < count / 500; i++) {
       engine.publish(500);
@@ -310,7 +323,7 @@ final class ZmqEventsTest {
       engines.add(open(new FakePublisher(endpoints.endpoint(), null, "", 10, true, false)));
       streams.add(subscribe(endpoints));
     }
-    engines.forEach(engine -> await(() -> engine.subscribers() == 1));
+    engines.forEach(engine -> awaitSubscribers(engine, 1));
     // Publishers have three threads each; the streams must not have any of their own.
     assertThat(Thread.activeCount() - threads).isLessThan(24 * 3 + 16);
     engines.forEach(engine -> engine.publish(2));
@@ -360,7 +373,7 @@ final class ZmqEventsTest {
   /** A stream that is connected and has found that there is nothing yet. */
   private Stream settled(FakePublisher engine) {
     Stream stream = subscribe(endpoints());
-    await(() -> engine.subscribers() == 1);
+    awaitSubscribers(engine, 1);
     stream.expect("up", "gap0", "ok");
     return stream;
   }
@@ -389,6 +402,11 @@ final class ZmqEventsTest {
 
   private static List<Long> numbers(long from, long to) {
     return LongStream.rangeClosed(from, to).boxed().toList();
+  }
+
+  /** Waits for subscriptions; one that was made again on a new connection may be told of twice. */
+  private static void awaitSubscribers(FakePublisher engine, int count) {
+    await(() -> engine.subscribers() >= count);
   }
 
   private static void await(BooleanSupplier condition) {
