@@ -77,7 +77,7 @@ public final class ChatPrompt {
         : VllmMessages.asGiven(requestMessages);
     Map<String, @Nullable Object> variables = variables(body, messages, tools);
     if (!body.path("continue_final_message").asBoolean(false)) {
-      StringBuilder out = new StringBuilder();
+      StringBuilder out = new StringBuilder(sizeOf(messages));
       template.render(variables, now, limits, out);
       return new Rendered(out.toString(), media);
     }
@@ -86,6 +86,15 @@ public final class ChatPrompt {
           "continue_final_message and add_generation_prompt cannot both be true: set add_generation_prompt to false");
     }
     return new Rendered(continued(template, variables, messages.getLast(), now), media);
+  }
+
+  /** About as many characters as the prompt will have, so that a long one is not copied while it grows. */
+  private static int sizeOf(List<Map<String, @Nullable Object>> messages) {
+    long size = 1024;
+    for (Map<String, @Nullable Object> message : messages) {
+      size += 64 + (message.get("content") instanceof String text ? text.length() : 0);
+    }
+    return Math.clamp(size, 1024, 1 << 24);
   }
 
   private @Nullable List<@Nullable Object> tools(JsonNode tools) {

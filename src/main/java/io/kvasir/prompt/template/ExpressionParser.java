@@ -8,13 +8,10 @@ import org.jspecify.annotations.Nullable;
 
 /** Reads expressions, with Jinja2's precedence: or, and, not, comparisons, + -, ~, * / // %, **, sign, filters. */
 class ExpressionParser {
-  /** Nested brackets and blocks, and operators in a row: what keeps a tree walkable on an ordinary stack. */
-  private static final int MAX_NESTING = 200;
+  /** Operators in a row: what, with the nesting, keeps a tree walkable on an ordinary stack. */
   private static final int MAX_CHAIN = 500;
 
-  private final List<Token> tokens;
-  private int at;
-  private int nesting;
+  final TokenStream in;
   /** Inside a branch, where an unknown filter or test is an error only when it is reached. */
   private int branches;
   /** The first unknown filter or test outside of every branch, as far as is known. */
@@ -23,77 +20,7 @@ class ExpressionParser {
   private Set<String> specials = new HashSet<>();
 
   ExpressionParser(List<Token> tokens) {
-    this.tokens = tokens;
-  }
-
-  Token peek() {
-    return tokens.get(at);
-  }
-
-  Token peekNext() {
-    return tokens.get(Math.min(at + 1, tokens.size() - 1));
-  }
-
-  Token next() {
-    Token token = tokens.get(at);
-    if (token.type() != Token.Type.END) {
-      at++;
-    }
-    return token;
-  }
-
-  boolean skip(String operator) {
-    boolean there = peek().is(operator);
-    if (there) {
-      at++;
-    }
-    return there;
-  }
-
-  boolean skipName(String name) {
-    boolean there = peek().isName(name);
-    if (there) {
-      at++;
-    }
-    return there;
-  }
-
-  void expect(String operator) {
-    if (!skip(operator)) {
-      throw unexpected("'" + operator + "'");
-    }
-  }
-
-  String expectName() {
-    if (peek().type() != Token.Type.NAME) {
-      throw unexpected("a name");
-    }
-    return next().text();
-  }
-
-  void expect(Token.Type type) {
-    if (peek().type() != type) {
-      throw unexpected(new Token(type, "", 0).describe());
-    }
-    at++;
-  }
-
-  TemplateException.Syntax unexpected(String wanted) {
-    return error("expected " + wanted + ", got " + peek().describe());
-  }
-
-  TemplateException.Syntax error(String message) {
-    return new TemplateException.Syntax(message, peek().line());
-  }
-
-  void enter() {
-    if (++nesting > MAX_NESTING) {
-      throw error("nested more than " + MAX_NESTING + " deep");
-    }
-  }
-
-  void leave() {
-    nesting--;
+    in = new TokenStream(tokens);
   }
 
   /**
@@ -102,7 +29,7 @@ class ExpressionParser {
    */
   private void noteUnknown(String kind, String name) {
     if (branches == 0 && unknown == null) {
-      unknown = error("there is no " + kind + " named '" + name + "'");
+      unknown = in.error("there is no " + kind + " named '" + name + "'");
     }
   }
 
@@ -139,30 +66,30 @@ class ExpressionParser {
   }
 
   private Expr condition() {
-    enter();
+    in.enter();
     TemplateException.Syntax before = unknown;
     Expr value = or();
-    for (int chain = 1; skipName("if"); chain++) {
+    for (int chain = 1; in.skipName("if"); chain++) {
       checkChain(chain);
       branches++;
       Expr condition = or();
-      value = new Expr.Condition(condition, value, skipName("else") ? condition() : null);
+      value = new Expr.Condition(condition, value, in.skipName("else") ? condition() : null);
       branches--;
       unknown = before;
     }
-    leave();
+    in.leave();
     return value;
   }
 
   private void checkChain(int length) {
     if (length > MAX_CHAIN) {
-      throw error("more than " + MAX_CHAIN + " operators in a row");
+      throw in.error("more than " + MAX_CHAIN + " operators in a row");
     }
   }
 
   Expr or() {
     Expr left = and();
-    for (int chain = 1; skipName("or"); chain++) {
+    for (int chain = 1; in.skipName("or"); chain++) {
       checkChain(chain);
       left = new Expr.Logic(false, left, and());
     }
@@ -171,7 +98,7 @@ class ExpressionParser {
 
   private Expr and() {
     Expr left = not();
-    for (int chain = 1; skipName("and"); chain++) {
+    for (int chain = 1; in.skipName("and"); chain++) {
       checkChain(chain);
       left = new Expr.Logic(true, left, not());
     }
@@ -179,13 +106,13 @@ class ExpressionParser {
   }
 
   private Expr not() {
-    if (!peek().isName("not")) {
+    if (!in.peek().isName("not")) {
       return compare();
     }
-    at++;
-    enter();
+    in.next();
+    in.enter();
     Expr negated = new Expr.Not(not());
-    leave();
+    in.leave();
     return negated;
   }
 
@@ -194,13 +121,14 @@ class ExpressionParser {
     List<String> operators = new ArrayList<>();
     List<Expr> rest = new ArrayList<>();
     while (true) {
-      Token token = peek();
+      Token token = in.peek();
       if (token.type() == Token.Type.OPERATOR && isComparison(token.text())) {
-        operators.add(next().text());
-      } else if (skipName("in")) {
+        operators.add(in.next().text());
+      } else if (in.skipName("in")) {
         operators.add("in");
-      } else if (token.isName("not") && peekNext().isName("in")) {
-        at += 2;
+      } else if (token.isName("not") && in.peekNext().isName("in")) {
+        in.next();
+        in.next();
         operators.add("not in");
       } else {
         return operators.isEmpty() ? first : new Expr.Compare(first, operators, rest);
@@ -218,9 +146,9 @@ class ExpressionParser {
 
   private Expr sum() {
     Expr left = concat();
-    for (int chain = 1; peek().is("+") || peek().is("-"); chain++) {
+    for (int chain = 1; in.peek().is("+") || in.peek().is("-"); chain++) {
       checkChain(chain);
-      String operator = next().text();
+      String operator = in.next().text();
       left = new Expr.Arithmetic(operator, left, concat());
     }
     return left;
@@ -228,11 +156,11 @@ class ExpressionParser {
 
   private Expr concat() {
     Expr first = product();
-    if (!peek().is("~")) {
+    if (!in.peek().is("~")) {
       return first;
     }
     List<Expr> parts = new ArrayList<>(List.of(first));
-    while (skip("~")) {
+    while (in.skip("~")) {
       parts.add(product());
     }
     return new Expr.Concat(parts);
@@ -240,9 +168,9 @@ class ExpressionParser {
 
   private Expr product() {
     Expr left = power();
-    for (int chain = 1; peek().is("*") || peek().is("/") || peek().is("//") || peek().is("%"); chain++) {
+    for (int chain = 1; in.peek().is("*") || in.peek().is("/") || in.peek().is("//") || in.peek().is("%"); chain++) {
       checkChain(chain);
-      String operator = next().text();
+      String operator = in.next().text();
       left = new Expr.Arithmetic(operator, left, power());
     }
     return left;
@@ -250,7 +178,7 @@ class ExpressionParser {
 
   private Expr power() {
     Expr left = unary(true);
-    for (int chain = 1; skip("**"); chain++) {
+    for (int chain = 1; in.skip("**"); chain++) {
       checkChain(chain);
       left = new Expr.Arithmetic("**", left, unary(true));
     }
@@ -258,20 +186,20 @@ class ExpressionParser {
   }
 
   private Expr unary(boolean filters) {
-    enter();
+    in.enter();
     Expr value;
-    if (peek().is("-") || peek().is("+")) {
-      value = new Expr.Sign(next().text().equals("-"), unary(false));
+    if (in.peek().is("-") || in.peek().is("+")) {
+      value = new Expr.Sign(in.next().text().equals("-"), unary(false));
     } else {
       value = postfix(primary());
     }
     value = filters ? filtered(value) : value;
-    leave();
+    in.leave();
     return value;
   }
 
   private Expr primary() {
-    Token token = next();
+    Token token = in.next();
     return switch (token.type()) {
       case NAME -> switch (token.text()) {
         case "true", "True" -> new Expr.Const(true);
@@ -285,8 +213,8 @@ class ExpressionParser {
       };
       case STRING -> {
         StringBuilder text = new StringBuilder(token.text());
-        while (peek().type() == Token.Type.STRING) {
-          text.append(next().text());
+        while (in.peek().type() == Token.Type.STRING) {
+          text.append(in.next().text());
         }
         yield new Expr.Const(text.toString());
       }
@@ -298,40 +226,40 @@ class ExpressionParser {
   }
 
   private TemplateException.Syntax expectedExpression() {
-    at--;
-    return unexpected("an expression");
+    in.back();
+    return in.unexpected("an expression");
   }
 
   private Expr bracketed(Token open) {
     return switch (open.text()) {
       case "(" -> {
         Expr value = tuple(true, true);
-        expect(")");
+        in.expect(")");
         yield value;
       }
       case "[" -> {
         List<Expr> elements = new ArrayList<>();
-        while (!peek().is("]")) {
+        while (!in.peek().is("]")) {
           elements.add(expression());
-          if (!peek().is("]")) {
-            expect(",");
+          if (!in.peek().is("]")) {
+            in.expect(",");
           }
         }
-        at++;
+        in.next();
         yield new Expr.Sequence(elements, false);
       }
       case "{" -> {
         List<Expr> keys = new ArrayList<>();
         List<Expr> values = new ArrayList<>();
-        while (!peek().is("}")) {
+        while (!in.peek().is("}")) {
           keys.add(expression());
-          expect(":");
+          in.expect(":");
           values.add(expression());
-          if (!peek().is("}")) {
-            expect(",");
+          if (!in.peek().is("}")) {
+            in.expect(",");
           }
         }
-        at++;
+        in.next();
         yield new Expr.Dict(keys, values);
       }
       default -> throw expectedExpression();
@@ -344,7 +272,7 @@ class ExpressionParser {
     boolean isTuple = false;
     while (!endsTuple()) {
       elements.add(conditions ? expression() : or());
-      if (!skip(",")) {
+      if (!in.skip(",")) {
         break;
       }
       isTuple = true;
@@ -353,13 +281,13 @@ class ExpressionParser {
       return elements.getFirst();
     }
     if (elements.isEmpty() && !parentheses) {
-      throw unexpected("an expression");
+      throw in.unexpected("an expression");
     }
     return new Expr.Sequence(elements, true);
   }
 
   private boolean endsTuple() {
-    Token token = peek();
+    Token token = in.peek();
     return token.type() == Token.Type.VARIABLE_END || token.type() == Token.Type.BLOCK_END || token.is(")")
         || token.isName("recursive");
   }
@@ -368,11 +296,11 @@ class ExpressionParser {
     Expr value = operand;
     for (int chain = 1; ; chain++) {
       checkChain(chain);
-      if (skip(".")) {
+      if (in.skip(".")) {
         value = member(value);
-      } else if (skip("[")) {
+      } else if (in.skip("[")) {
         value = subscript(value);
-      } else if (peek().is("(")) {
+      } else if (in.peek().is("(")) {
         value = new Expr.Call(value, callArguments());
       } else {
         return value;
@@ -381,38 +309,38 @@ class ExpressionParser {
   }
 
   private Expr member(Expr value) {
-    Token token = next();
+    Token token = in.next();
     return switch (token.type()) {
       case NAME -> new Expr.Attribute(value, token.text());
       case INTEGER -> new Expr.Item(value, new Expr.Const(Long.valueOf(token.text())));
       default -> {
-        at--;
-        throw unexpected("a name after '.'");
+        in.back();
+        throw in.unexpected("a name after '.'");
       }
     };
   }
 
   private Expr subscript(Expr value) {
-    if (peek().is("]")) {
-      throw unexpected("an index");
+    if (in.peek().is("]")) {
+      throw in.unexpected("an index");
     }
-    Expr start = peek().is(":") ? null : expression();
-    if (start != null && !peek().is(":")) {
+    Expr start = in.peek().is(":") ? null : expression();
+    if (start != null && !in.peek().is(":")) {
       List<Expr> parts = new ArrayList<>(List.of(start));
       boolean isTuple = false;
-      while (skip(",")) {
+      while (in.skip(",")) {
         isTuple = true;
-        if (!peek().is("]")) {
+        if (!in.peek().is("]")) {
           parts.add(expression());
         }
       }
-      expect("]");
+      in.expect("]");
       return new Expr.Item(value, isTuple ? new Expr.Sequence(parts, true) : start);
     }
-    expect(":");
-    Expr stop = peek().is(":") || peek().is("]") ? null : expression();
-    Expr step = skip(":") && !peek().is("]") ? expression() : null;
-    expect("]");
+    in.expect(":");
+    Expr stop = in.peek().is(":") || in.peek().is("]") ? null : expression();
+    Expr step = in.skip(":") && !in.peek().is("]") ? expression() : null;
+    in.expect("]");
     return new Expr.Slice(value, start, stop, step);
   }
 
@@ -420,11 +348,11 @@ class ExpressionParser {
     Expr value = operand;
     for (int chain = 1; ; chain++) {
       checkChain(chain);
-      if (skip("|")) {
+      if (in.skip("|")) {
         value = filter(value);
-      } else if (skipName("is")) {
+      } else if (in.skipName("is")) {
         value = test(value);
-      } else if (peek().is("(")) {
+      } else if (in.peek().is("(")) {
         value = new Expr.Call(value, callArguments());
       } else {
         return value;
@@ -439,32 +367,32 @@ class ExpressionParser {
     if (filter == null) {
       noteUnknown("filter", name);
     }
-    return new Expr.Filter(value, name, filter, peek().is("(") ? callArguments() : Expr.CallArguments.NONE);
+    return new Expr.Filter(value, name, filter, in.peek().is("(") ? callArguments() : Expr.CallArguments.NONE);
   }
 
   /** A chain of filters without a value: what a filter block or a set block applies. */
   Expr.Filter filterChain() {
     Expr.Filter chain = filter(null);
-    while (skip("|")) {
+    while (in.skip("|")) {
       chain = filter(chain);
     }
     return chain;
   }
 
   private Expr test(Expr value) {
-    boolean negated = skipName("not");
+    boolean negated = in.skipName("not");
     String name = dottedName();
     Tests.Test test = Tests.find(name);
     if (test == null) {
       noteUnknown("test", name);
     }
     Expr.CallArguments arguments = Expr.CallArguments.NONE;
-    Token token = peek();
+    Token token = in.peek();
     if (token.is("(")) {
       arguments = callArguments();
     } else if (startsOperand(token)) {
       if (token.isName("is")) {
-        throw error("tests cannot be chained with 'is'");
+        throw in.error("tests cannot be chained with 'is'");
       }
       arguments = new Expr.CallArguments(List.of(postfix(primary())), List.of(), List.of(), null, null);
     }
@@ -482,49 +410,49 @@ class ExpressionParser {
   }
 
   private String dottedName() {
-    String name = expectName();
-    while (skip(".")) {
-      name = name + "." + expectName();
+    String name = in.expectName();
+    while (in.skip(".")) {
+      name = name + "." + in.expectName();
     }
     return name;
   }
 
   Expr.CallArguments callArguments() {
-    expect("(");
+    in.expect("(");
     List<Expr> positional = new ArrayList<>();
     List<String> names = new ArrayList<>();
     List<Expr> named = new ArrayList<>();
     Expr star = null;
     Expr starStar = null;
-    while (!peek().is(")")) {
-      if (skip("*")) {
+    while (!in.peek().is(")")) {
+      if (in.skip("*")) {
         if (star != null || starStar != null) {
-          throw error("only one *argument, before any **argument, is allowed");
+          throw in.error("only one *argument, before any **argument, is allowed");
         }
         star = expression();
-      } else if (skip("**")) {
+      } else if (in.skip("**")) {
         if (starStar != null) {
-          throw error("only one **argument is allowed");
+          throw in.error("only one **argument is allowed");
         }
         starStar = expression();
-      } else if (peek().type() == Token.Type.NAME && peekNext().is("=")) {
+      } else if (in.peek().type() == Token.Type.NAME && in.peekNext().is("=")) {
         if (starStar != null) {
-          throw error("an argument follows **argument");
+          throw in.error("an argument follows **argument");
         }
-        names.add(next().text());
-        at++;
+        names.add(in.next().text());
+        in.next();
         named.add(expression());
       } else {
         if (!names.isEmpty() || star != null || starStar != null) {
-          throw error("a positional argument follows a keyword argument");
+          throw in.error("a positional argument follows a keyword argument");
         }
         positional.add(expression());
       }
-      if (!peek().is(")")) {
-        expect(",");
+      if (!in.peek().is(")")) {
+        in.expect(",");
       }
     }
-    at++;
+    in.next();
     return new Expr.CallArguments(positional, names, named, star, starStar);
   }
 }

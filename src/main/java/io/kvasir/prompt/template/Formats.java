@@ -79,7 +79,8 @@ final class Formats {
       out.append(spec.pad(render, converted(spec, type, value), type == 's' || type == 'r' || type == 'c'));
       render.check(out.length());
     }
-    boolean lenient = values instanceof Map || (values instanceof List && !(values instanceof Tuple));
+    boolean lenient = values instanceof Map || values instanceof Undefined
+        || (values instanceof List && !(values instanceof Tuple));
     if (used < positional.size() && !lenient) {
       throw error("not all arguments converted during string formatting");
     }

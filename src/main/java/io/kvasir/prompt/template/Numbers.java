@@ -65,6 +65,7 @@ final class Numbers {
     return new TemplateException.Evaluation("an integer is too large to compute with");
   }
 
+  /** -1, 0, 1, or 2 where one is not a number. */
   static int compare(@Nullable Object a, @Nullable Object b) {
     if (a instanceof BigInteger || b instanceof BigInteger) {
       return decimal(a).compareTo(decimal(b));

@@ -17,9 +17,9 @@ final class Parser extends ExpressionParser {
   static Stmt.Block parse(String source) {
     Parser parser = new Parser(Lexer.tokens(source));
     Stmt.Block root = parser.block();
-    if (parser.peek().type() != Token.Type.END) {
-      parser.next();
-      throw parser.error("unexpected '{% " + parser.peek().text() + " %}'");
+    if (parser.in.peek().type() != Token.Type.END) {
+      parser.in.next();
+      throw parser.in.error("unexpected '{% " + parser.in.peek().text() + " %}'");
     }
     parser.checkKnown();
     return root;
@@ -27,33 +27,33 @@ final class Parser extends ExpressionParser {
 
   /** Statements up to the end of the template, or to a tag that begins with one of {@code ends}. */
   private Stmt.Block block(String... ends) {
-    enter();
+    in.enter();
     List<Stmt> statements = new ArrayList<>();
     List<Integer> lines = new ArrayList<>();
     List<String> closing = List.of(ends);
     while (true) {
-      Token token = peek();
+      Token token = in.peek();
       int before = statements.size();
       switch (token.type()) {
-        case DATA -> statements.add(new Stmt.Data(next().text()));
+        case DATA -> statements.add(new Stmt.Data(in.next().text()));
         case VARIABLE_BEGIN -> {
-          next();
+          in.next();
           statements.add(new Stmt.Print(tuple(true, false)));
-          expect(Token.Type.VARIABLE_END);
+          in.expect(Token.Type.VARIABLE_END);
         }
         case BLOCK_BEGIN -> {
-          if (peekNext().type() == Token.Type.NAME && isEnd(closing, peekNext().text())) {
-            leave();
+          if (in.peekNext().type() == Token.Type.NAME && isEnd(closing, in.peekNext().text())) {
+            in.leave();
             return new Stmt.Block(statements, lines.stream().mapToInt(Integer::intValue).toArray());
           }
-          next();
+          in.next();
           statements.add(statement());
         }
         default -> {
           if (!closing.isEmpty()) {
-            throw error("the template ends before '{% " + closing.getFirst() + " %}'");
+            throw in.error("the template ends before '{% " + closing.getFirst() + " %}'");
           }
-          leave();
+          in.leave();
           return new Stmt.Block(statements, lines.stream().mapToInt(Integer::intValue).toArray());
         }
       }
@@ -71,22 +71,22 @@ final class Parser extends ExpressionParser {
 
   /** The tag that ends a block: {@code {% name %}}. */
   private void close(String name) {
-    expect(Token.Type.BLOCK_BEGIN);
-    if (!skipName(name)) {
-      throw unexpected("'" + name + "'");
+    in.expect(Token.Type.BLOCK_BEGIN);
+    if (!in.skipName(name)) {
+      throw in.unexpected("'" + name + "'");
     }
     endTag();
   }
 
   private void endTag() {
-    expect(Token.Type.BLOCK_END);
+    in.expect(Token.Type.BLOCK_END);
   }
 
   private Stmt statement() {
-    if (peek().type() != Token.Type.NAME) {
-      throw unexpected("a statement");
+    if (in.peek().type() != Token.Type.NAME) {
+      throw in.unexpected("a statement");
     }
-    String keyword = peek().text();
+    String keyword = in.peek().text();
     return switch (keyword) {
       case "for" -> forLoop();
       case "if" -> ifElse();
@@ -98,46 +98,46 @@ final class Parser extends ExpressionParser {
       case "print" -> {
         List<Expr> values = new ArrayList<>();
         do {
-          next();
+          in.next();
           values.add(expression());
-        } while (peek().is(","));
+        } while (in.peek().is(","));
         endTag();
         yield new Stmt.Print(values.size() == 1 ? values.getFirst() : new Expr.Concat(values));
       }
       case "generation" -> {
-        next();
+        in.next();
         endTag();
         yield new Stmt.Generation(apart("endgeneration"));
       }
       case "break", "continue" -> {
         if (loops == 0) {
-          throw error("'" + keyword + "' outside of a loop");
+          throw in.error("'" + keyword + "' outside of a loop");
         }
-        next();
+        in.next();
         endTag();
         yield new Stmt.Jump(keyword.equals("break") ? Stmt.Flow.BREAK : Stmt.Flow.CONTINUE);
       }
-      case "include", "import", "from", "extends", "block" -> throw error(
+      case "include", "import", "from", "extends", "block" -> throw in.error(
           "'" + keyword + "' needs other templates, which a chat template does not have");
-      default -> throw error("unknown statement '" + keyword + "'");
+      default -> throw in.error("unknown statement '" + keyword + "'");
     };
   }
 
   private Stmt forLoop() {
-    next();
+    in.next();
     Stmt.Target target = targets(false);
-    if (!skipName("in")) {
-      throw unexpected("'in'");
+    if (!in.skipName("in")) {
+      throw in.unexpected("'in'");
     }
     Expr elements = tuple(false, false);
-    Expr condition = skipName("if") ? expression() : null;
-    boolean recursive = skipName("recursive");
+    Expr condition = in.skipName("if") ? expression() : null;
+    boolean recursive = in.skipName("recursive");
     endTag();
     loops++;
     Stmt.Block body = block("endfor", "else");
     loops--;
     Stmt.Block orElse = null;
-    if (peekNext().isName("else")) {
+    if (in.peekNext().isName("else")) {
       close("else");
       orElse = block("endfor");
     }
@@ -150,56 +150,56 @@ final class Parser extends ExpressionParser {
     List<Stmt.Block> bodies = new ArrayList<>();
     enterBranch();
     do {
-      next();
+      in.next();
       conditions.add(tuple(false, false));
       endTag();
       bodies.add(block("endif", "elif", "else"));
-      expect(Token.Type.BLOCK_BEGIN);
-    } while (peek().isName("elif"));
-    if (skipName("else")) {
+      in.expect(Token.Type.BLOCK_BEGIN);
+    } while (in.peek().isName("elif"));
+    if (in.skipName("else")) {
       endTag();
       bodies.add(block("endif"));
-      expect(Token.Type.BLOCK_BEGIN);
+      in.expect(Token.Type.BLOCK_BEGIN);
     }
     leaveBranch();
-    if (!skipName("endif")) {
-      throw unexpected("'endif'");
+    if (!in.skipName("endif")) {
+      throw in.unexpected("'endif'");
     }
     endTag();
     return new Stmt.If(conditions, bodies);
   }
 
   private Stmt set() {
-    next();
+    in.next();
     Stmt.Target target = targets(true);
-    if (skip("=")) {
+    if (in.skip("=")) {
       Expr value = tuple(true, false);
       endTag();
       return new Stmt.Set(target, value);
     }
-    Expr.Filter filter = skip("|") ? filterChain() : null;
+    Expr.Filter filter = in.skip("|") ? filterChain() : null;
     endTag();
     return new Stmt.SetBlock(target, filter, apart("endset"));
   }
 
   private Stmt macro() {
-    next();
-    String name = expectName();
-    Stmt.Define define = new Stmt.Define(name, definition(name, peek().is("("), "endmacro"));
+    in.next();
+    String name = in.expectName();
+    Stmt.Define define = new Stmt.Define(name, definition(name, in.peek().is("("), "endmacro"));
     close("endmacro");
     return define;
   }
 
   private Stmt call() {
-    next();
-    boolean signature = peek().is("(");
+    in.next();
+    boolean signature = in.peek().is("(");
     List<String> parameters = new ArrayList<>();
     List<Expr> defaults = new ArrayList<>();
     if (signature) {
       signature(parameters, defaults);
     }
     if (!(expression() instanceof Expr.Call call)) {
-      throw error("a call block needs a call");
+      throw in.error("a call block needs a call");
     }
     Macro.Definition caller = body(null, parameters, defaults, "endcall");
     close("endcall");
@@ -210,7 +210,7 @@ final class Parser extends ExpressionParser {
     List<String> parameters = new ArrayList<>();
     List<Expr> defaults = new ArrayList<>();
     if (!signature) {
-      throw unexpected("'('");
+      throw in.unexpected("'('");
     }
     signature(parameters, defaults);
     return body(name, parameters, defaults, end);
@@ -227,38 +227,38 @@ final class Parser extends ExpressionParser {
   }
 
   private void signature(List<String> parameters, List<Expr> defaults) {
-    expect("(");
-    while (!peek().is(")")) {
+    in.expect("(");
+    while (!in.peek().is(")")) {
       parameters.add(targetName());
-      if (skip("=")) {
+      if (in.skip("=")) {
         defaults.add(expression());
       } else if (!defaults.isEmpty()) {
-        throw error("a parameter without default follows one with a default");
+        throw in.error("a parameter without default follows one with a default");
       }
-      if (!peek().is(")")) {
-        expect(",");
+      if (!in.peek().is(")")) {
+        in.expect(",");
       }
     }
-    expect(")");
+    in.expect(")");
   }
 
   private Stmt filter() {
-    next();
+    in.next();
     Expr.Filter filter = filterChain();
     endTag();
     return new Stmt.FilterBlock(filter, apart("endfilter"));
   }
 
   private Stmt with() {
-    next();
+    in.next();
     List<Stmt.Target> targets = new ArrayList<>();
     List<Expr> values = new ArrayList<>();
-    while (peek().type() != Token.Type.BLOCK_END) {
+    while (in.peek().type() != Token.Type.BLOCK_END) {
       if (!targets.isEmpty()) {
-        expect(",");
+        in.expect(",");
       }
       targets.add(new Stmt.Target.Variable(targetName()));
-      expect("=");
+      in.expect("=");
       values.add(expression());
     }
     endTag();
@@ -282,31 +282,31 @@ final class Parser extends ExpressionParser {
     List<Stmt.Target> targets = new ArrayList<>();
     boolean several = false;
     do {
-      if (several && (peek().isName("in") || peek().is("=") || peek().type() == Token.Type.BLOCK_END)) {
+      if (several && (in.peek().isName("in") || in.peek().is("=") || in.peek().type() == Token.Type.BLOCK_END)) {
         break;
       }
       targets.add(target(members));
-      several |= peek().is(",");
-    } while (skip(","));
+      several |= in.peek().is(",");
+    } while (in.skip(","));
     return several ? new Stmt.Target.Unpack(targets) : targets.getFirst();
   }
 
   private Stmt.Target target(boolean members) {
-    if (skip("(")) {
-      enter();
+    if (in.skip("(")) {
+      in.enter();
       Stmt.Target inner = targets(members);
-      leave();
-      expect(")");
+      in.leave();
+      in.expect(")");
       return inner;
     }
     String name = targetName();
-    return members && skip(".") ? new Stmt.Target.Member(name, expectName()) : new Stmt.Target.Variable(name);
+    return members && in.skip(".") ? new Stmt.Target.Member(name, in.expectName()) : new Stmt.Target.Variable(name);
   }
 
   private String targetName() {
-    String name = expectName();
+    String name = in.expectName();
     return switch (name) {
-      case "true", "false", "none", "True", "False", "None" -> throw error("cannot assign to '" + name + "'");
+      case "true", "false", "none", "True", "False", "None" -> throw in.error("cannot assign to '" + name + "'");
       default -> name;
     };
   }

@@ -64,6 +64,11 @@ final class SequenceFilters {
     return new Generator(new DictView(DictView.Kind.ITEMS, map).iterator());
   }
 
+  /** A dict's items, or the value itself. */
+  static @Nullable Object pairs(@Nullable Object value) {
+    return value instanceof Map<?, ?> map ? new DictView(DictView.Kind.ITEMS, map) : value;
+  }
+
   private static List<@Nullable Object> reversed(Render render, @Nullable Object value) {
     if (value instanceof Generator) {
       throw new TemplateException.Evaluation("'generator' object is not reversible");

@@ -36,13 +36,13 @@ final class Tests {
     plain("false", v -> v instanceof Boolean b && !b);
     plain("callable", v -> v instanceof Callable || v instanceof Undefined);
     plain("escaped", v -> v instanceof Markup);
-    plain("odd", v -> isDivisible(v, 2, 1));
-    plain("even", v -> isDivisible(v, 2, 0));
+    TESTS.put("odd", (r, v, a) -> isDivisible(r, v, 2L, 1));
+    TESTS.put("even", (r, v, a) -> isDivisible(r, v, 2L, 0));
     plain("filter", v -> v instanceof String name && Filters.find(name) != null);
     plain("test", v -> v instanceof String name && find(name) != null);
     TESTS.put("lower", (r, v, a) -> Text.isCase(r.produced(Values.str(r, v)), false));
     TESTS.put("upper", (r, v, a) -> Text.isCase(r.produced(Values.str(r, v)), true));
-    TESTS.put("divisibleby", (r, v, a) -> isDivisible(v, a.bind("divisibleby", List.of("num")).get(0), 0));
+    TESTS.put("divisibleby", (r, v, a) -> isDivisible(r, v, a.bind("divisibleby", List.of("num")).get(0), 0));
     TESTS.put("sameas", (r, v, a) -> isSame(v, a.bind("sameas", List.of("other")).get(0)));
     TESTS.put("in", (r, v, a) -> Values.contains(r, a.bind("in", List.of("seq")).get(0), v));
     operator("==", "eq", "equalto");
@@ -71,15 +71,8 @@ final class Tests {
     }
   }
 
-  private static boolean isDivisible(@Nullable Object value, @Nullable Object by, long rest) {
-    if (!Numbers.is(value) || !Numbers.is(by)) {
-      throw value instanceof Undefined u ? u.refused() : Values.unsupported("%", value, by);
-    }
-    return Numbers.compare(Numbers.arithmetic("%", value, by), rest) == 0;
-  }
-
-  private static boolean isDivisible(@Nullable Object value, long by, long rest) {
-    return isDivisible(value, (Object) by, rest);
+  private static boolean isDivisible(Render render, @Nullable Object value, @Nullable Object by, long rest) {
+    return Values.equal(render, Operators.apply(render, "%", value, by), rest);
   }
 
   @SuppressWarnings("ReferenceEquality") // Identity is what the test asks for.

@@ -44,6 +44,7 @@ final class Text {
     return length == s.length() ? p : s.offsetByCodePoints(0, p);
   }
 
+  /** Order by code points: -1, 0 or 1. */
   static int compare(String a, String b) {
     int n = Math.min(a.length(), b.length());
     for (int i = 0; i < n; i++) {
@@ -52,7 +53,7 @@ final class Text {
       if (x != y) {
         // Surrogates stand for code points above every other char.
         boolean highX = Character.isSurrogate(x);
-        return highX == Character.isSurrogate(y) ? Character.compare(x, y) : highX ? 1 : -1;
+        return highX == Character.isSurrogate(y) ? (x < y ? -1 : 1) : highX ? 1 : -1;
       }
     }
     return Integer.compare(a.length(), b.length());

@@ -2,8 +2,9 @@ package io.kvasir.prompt.template;
 
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
-import java.util.Map;
+import java.util.Objects;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -39,7 +40,25 @@ final class TextFilters {
       return Text.center(s, width, " ");
     });
     text("indent", "width first blank", TextFilters::indent);
+    Filters.Filter indent = Objects.requireNonNull(Filters.find("indent"));
+    Filters.raw("indent", (r, v, a) -> {
+      if (Values.text(v) == null) {
+        throw v instanceof Undefined u ? u.refused() : new TemplateException.Evaluation(
+            "indent takes a str, not " + Values.typeName(v));
+      }
+      return indent.apply(r, v, a);
+    });
     text("truncate", "length killwords end leeway", TextFilters::truncate);
+    Filters.Filter truncate = Objects.requireNonNull(Filters.find("truncate"));
+    Filters.define("truncate", "length killwords end leeway", (r, v, a) -> {
+      if (Values.text(v) != null) {
+        return truncate.apply(r, v, a);
+      }
+      if (Values.size(v) > a.integer(0, 255) + a.integer(3, 5)) {
+        throw new TemplateException.Evaluation("truncate takes a str, not " + Values.typeName(v));
+      }
+      return v;
+    });
     Filters.define("wordcount", "", (r, v, a) -> {
       String s = Values.str(r, v);
       r.work(s.length());
@@ -132,16 +151,20 @@ final class TextFilters {
   }
 
   private static String urlEncode(Render render, @Nullable Object value) {
-    if (!(value instanceof Map<?, ?> map)) {
+    if (Values.text(value) != null || !Values.isIterable(value)) {
       return quote(Values.str(render, value), "/");
     }
-    List<String> pairs = new ArrayList<>();
-    for (Map.Entry<?, ?> entry : map.entrySet()) {
-      render.step();
-      pairs.add((quote(Values.str(render, entry.getKey()), "") + "=" + quote(Values.str(render, entry.getValue()), ""))
-          .replace("%20", "+"));
+    Iterator<@Nullable Object> pairs = Values.iterate(SequenceFilters.pairs(value));
+    List<String> encoded = new ArrayList<>();
+    while (pairs.hasNext()) {
+      List<@Nullable Object> pair = Values.list(render, pairs.next());
+      if (pair.size() != 2) {
+        throw new TemplateException.Evaluation("urlencode takes pairs, not " + pair.size() + " elements");
+      }
+      String name = quote(Values.str(render, pair.get(0)), "");
+      encoded.add((name + "=" + quote(Values.str(render, pair.get(1)), "")).replace("%20", "+"));
     }
-    return String.join("&", pairs);
+    return String.join("&", encoded);
   }
 
   private static String quote(String s, String safe) {

@@ -140,7 +140,7 @@ final class Values {
     return true;
   }
 
-  /** Python's order; {@code operator} names the comparison when the two have none. */
+  /** Python's order: -1, 0, 1, or 2 for a NaN; {@code operator} names the comparison when the two have none. */
   static int compare(Render render, String operator, @Nullable Object a, @Nullable Object b) {
     if (Numbers.is(a) && Numbers.is(b)) {
       return Numbers.compare(a, b);

@@ -1,0 +1,91 @@
+package io.kvasir.prompt.template;
+
+import java.util.List;
+
+/** The tokens of a template, read from the front, and how deep the reader is nested in them. */
+final class TokenStream {
+  private static final int MAX_NESTING = 200;
+
+  private final List<Token> tokens;
+  private int at;
+  private int nesting;
+
+  TokenStream(List<Token> tokens) {
+    this.tokens = tokens;
+  }
+
+  Token peek() {
+    return tokens.get(at);
+  }
+
+  Token peekNext() {
+    return tokens.get(Math.min(at + 1, tokens.size() - 1));
+  }
+
+  Token next() {
+    Token token = tokens.get(at);
+    if (token.type() != Token.Type.END) {
+      at++;
+    }
+    return token;
+  }
+
+  boolean skip(String operator) {
+    boolean there = peek().is(operator);
+    if (there) {
+      at++;
+    }
+    return there;
+  }
+
+  boolean skipName(String name) {
+    boolean there = peek().isName(name);
+    if (there) {
+      at++;
+    }
+    return there;
+  }
+
+  void expect(String operator) {
+    if (!skip(operator)) {
+      throw unexpected("'" + operator + "'");
+    }
+  }
+
+  String expectName() {
+    if (peek().type() != Token.Type.NAME) {
+      throw unexpected("a name");
+    }
+    return next().text();
+  }
+
+  void expect(Token.Type type) {
+    if (peek().type() != type) {
+      throw unexpected(new Token(type, "", 0).describe());
+    }
+    at++;
+  }
+
+  TemplateException.Syntax unexpected(String wanted) {
+    return error("expected " + wanted + ", got " + peek().describe());
+  }
+
+  TemplateException.Syntax error(String message) {
+    return new TemplateException.Syntax(message, peek().line());
+  }
+
+  void enter() {
+    if (++nesting > MAX_NESTING) {
+      throw error("nested more than " + MAX_NESTING + " deep");
+    }
+  }
+
+  void leave() {
+    nesting--;
+  }
+
+  /** Takes back the last token. */
+  void back() {
+    at--;
+  }
+}
