@@ -11,7 +11,6 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.UUID;
 import java.util.concurrent.CountDownLatch;
 import org.jspecify.annotations.Nullable;
@@ -19,30 +18,20 @@ import org.jspecify.annotations.Nullable;
 /** vLLM's HTTP surface: reads requests, turns prompts into tokens and hands the work to the {@link Desk}. */
 final class HttpApi implements HttpServer.Handler {
   private static final String JSON = "application/json";
-  private static final String VERSION = "0.32.0+kvasir.sim";
   private static final int COMPLETION_TOKENS = 16;
 
   private final SimSettings settings;
   private final ModelText text;
   private final Desk desk;
-  private final List<EngineCore> ranks;
-  private final EngineMetrics metrics;
+  private final Operations operations;
   private final FaultInjector faults;
   private final Embeddings embeddings;
-  private final long startedAt = System.currentTimeMillis() / 1000;
 
-  HttpApi(
-      SimSettings settings,
-      ModelText text,
-      Desk desk,
-      List<EngineCore> ranks,
-      EngineMetrics metrics,
-      FaultInjector faults) {
+  HttpApi(SimSettings settings, ModelText text, Desk desk, Operations operations, FaultInjector faults) {
     this.settings = settings;
     this.text = text;
     this.desk = desk;
-    this.ranks = ranks;
-    this.metrics = metrics;
+    this.operations = operations;
     this.faults = faults;
     this.embeddings = new Embeddings(desk);
   }
@@ -52,27 +41,12 @@ final class HttpApi implements HttpServer.Handler {
     boolean anthropic = exchange.path().startsWith("/v1/messages");
     try {
       switch (exchange.method()) {
-        case "GET", "HEAD" -> get(exchange);
+        case "GET", "HEAD" -> operations.get(exchange);
         case "POST" -> post(exchange);
         default -> throw ApiError.of(405, "Method Not Allowed");
       }
     } catch (ApiError e) {
       exchange.reply(e.status(), JSON, bytes(anthropic ? anthropicError(e) : openAiError(e)));
-    }
-  }
-
-  private void get(HttpExchange exchange) throws IOException, ApiError {
-    switch (exchange.path()) {
-      case "/health", "/ping" -> {
-        sleep(settings.healthDelay().toMillis());
-        exchange.reply(200, "", new byte[0]);
-      }
-      case "/version" -> reply(exchange, object().put("version", VERSION));
-      case "/v1/models" -> reply(exchange, models());
-      case "/load" -> reply(exchange, object().put("server_load", desk.inFlight()));
-      case "/metrics" -> exchange.reply(200, EngineMetrics.CONTENT_TYPE, metrics.text());
-      case "/server_info" -> reply(exchange, serverInfo());
-      default -> throw ApiError.notFound("Not Found", null);
     }
   }
 
@@ -98,15 +72,7 @@ final class HttpApi implements HttpServer.Handler {
         }
         reply(exchange, object().put("prompt", text.decode(Job.ids(tokens, "tokens"))));
       }
-      case "/reset_prefix_cache" -> {
-        boolean cleared = true;
-        for (EngineCore rank : ranks) {
-          cleared &= rank.clear().join();
-        }
-        reply(exchange, object().put("success", cleared));
-      }
-      case "/ping" -> exchange.reply(200, "", new byte[0]);
-      default -> throw ApiError.notFound("Not Found", null);
+      default -> operations.post(exchange);
     }
   }
 
@@ -293,34 +259,6 @@ final class HttpApi implements HttpServer.Handler {
     }
   }
 
-  private JsonNode models() {
-    ObjectNode answer = object().put("object", "list");
-    ArrayNode data = answer.putArray("data");
-    model(data, settings.model(), null);
-    settings.loras().forEach(lora -> model(data, lora, settings.model()));
-    return answer;
-  }
-
-  private void model(ArrayNode data, String name, @Nullable String parent) {
-    ObjectNode model = data.addObject();
-    model.put("id", name).put("object", "model").put("created", startedAt).put("owned_by", "vllm");
-    model.put("root", name).put("parent", parent).put("max_model_len", settings.modelLen());
-    ObjectNode permission = model.putArray("permission").addObject();
-    permission.put("id", "modelperm-" + UUID.nameUUIDFromBytes(name.getBytes(StandardCharsets.UTF_8)));
-    permission.put("object", "model_permission").put("created", startedAt);
-    permission.put("allow_create_engine", false).put("allow_sampling", true).put("allow_logprobs", true);
-    permission.put("allow_search_indices", false).put("allow_view", true).put("allow_fine_tuning", false);
-    permission.put("organization", "*").putNull("group").put("is_blocking", false);
-  }
-
-  private JsonNode serverInfo() {
-    ObjectNode info = object();
-    info.put("engine", settings.engine()).put("role", settings.role().name().toLowerCase(Locale.ROOT));
-    info.put("block_size", settings.blockSize()).put("num_gpu_blocks", settings.blocks());
-    info.put("data_parallel_size", settings.ranks()).put("speed", settings.speed());
-    return info;
-  }
-
   private static String requestId(HttpExchange exchange, Body body) throws ApiError {
     String header = exchange.header("x-request-id");
     if (header != null && !header.isEmpty()) {
@@ -346,7 +284,7 @@ final class HttpApi implements HttpServer.Handler {
     return answer;
   }
 
-  private static void reply(HttpExchange exchange, JsonNode answer) throws IOException {
+  static void reply(HttpExchange exchange, JsonNode answer) throws IOException {
     exchange.reply(200, JSON, bytes(answer));
   }
 
@@ -360,14 +298,6 @@ final class HttpApi implements HttpServer.Handler {
 
   private static long now() {
     return System.currentTimeMillis() / 1000;
-  }
-
-  private static void sleep(long millis) {
-    try {
-      Thread.sleep(millis);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
   }
 
   private static void awaitQuietly(CountDownLatch latch) {

@@ -44,7 +44,8 @@ public final class SimEngine implements AutoCloseable {
     }
     metrics.show(ranks, settings);
     Desk desk = new Desk(ranks, settings, prose, text.eos());
-    HttpApi api = new HttpApi(settings, text, desk, ranks, metrics, faults);
+    Operations operations = new Operations(settings, desk, ranks, metrics);
+    HttpApi api = new HttpApi(settings, text, desk, operations, faults);
     try {
       server =
           new HttpServer(
