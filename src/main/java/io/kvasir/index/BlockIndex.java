@@ -59,7 +59,7 @@ public final class BlockIndex {
    * @throws IllegalStateException when the slot is taken, or was retired and is not yet swept
    */
   public WorkerBlocks open(int slot) {
-    WorkerBlocks worker = new WorkerBlocks(checked(slot), this, segments, rows, budget);
+    WorkerBlocks worker = new WorkerBlocks(checked(slot), this, segments, shards, rows, budget);
     synchronized (workers) {
       if (!workers.compareAndSet(slot, null, worker)) {
         throw new IllegalStateException(

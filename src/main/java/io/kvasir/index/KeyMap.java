@@ -22,9 +22,6 @@ final class KeyMap {
   private int room; // entries that may come before the table must grow
   private int size;
 
-  @SuppressWarnings("UnusedVariable")
-  private long touched;
-
   KeyMap(Budget budget) {
     this.budget = budget;
   }
@@ -110,13 +107,13 @@ final class KeyMap {
     room++;
   }
 
-  /** Loads the lines of a batch of keys, all at once instead of one after the other. */
-  void touch(long[] keys, int from, int count) {
+  /** As {@link Shards#touch}, for keys. */
+  long touch(long[] keys, int from, int count) {
     long seen = 0;
     for (int i = from; i < from + count; i++) {
       seen += table[2 * home(keys[i]) + 1];
     }
-    touched = seen;
+    return seen;
   }
 
   /** Makes room for new keys; false when the budget does not allow it. */

@@ -40,31 +40,52 @@ final class Rows {
         break;
       }
       int pins = pins(row, wanted);
-      int unused = pins;
-      for (int i = 0; i < pins && owns(row + i, hashes[from + done]); i++) {
-        previous = row + i;
-        boolean fresh = segments.set(previous, word, bit);
-        if (fresh) {
-          unused--;
-        }
-        rows[done++] = fresh ? previous | FRESH : previous;
+      int run = mark(row, pins, hashes, from + done, word, bit, rows, done);
+      int fresh = 0;
+      for (int i = done; i < done + run; i++) {
+        fresh -= rows[i] >> 31;
       }
-      shards.unpin(row, unused);
+      shards.unpin(row, pins - fresh);
+      done += run;
+      previous = row + run - 1;
     }
     return done;
   }
 
-  /** Takes a worker's bit off a row. */
-  void release(int row, int word, long bit) {
-    if (segments.unset(row, word, bit)) {
-      shards.unpin(row, 1);
+  /** Sets the bit on a pinned run of rows for as long as they are those of the blocks; returns how many were. */
+  private int mark(int row, int length, long[] hashes, int from, int word, long bit, int[] rows, int to) {
+    long[] chunk = segments.chunkOf(row);
+    int at = segments.at(row);
+    for (int i = 0; i < length; i++, at += segments.rowLongs()) {
+      long hash = hashes[from + i];
+      long found = (long) Segments.LONGS.getAcquire(chunk, at);
+      if (found != hash && (found != 0 || !owns(row + i, hash))) {
+        return i;
+      }
+      rows[to + i] = Segments.set(chunk, at + 1 + word, bit) ? (row + i) | FRESH : row + i;
+    }
+    return length;
+  }
+
+  /** Takes a worker's bit off rows, best those of a segment one after the other. */
+  void release(int[] rows, int count, int word, long bit) {
+    int cleared = 0;
+    for (int i = 0; i < count; i++) {
+      int row = rows[i];
+      if (segments.unset(row, word, bit)) {
+        cleared++;
+      }
+      if (i + 1 == count || ((rows[i + 1] ^ row) & ~Segments.PLACE) != 0) {
+        shards.unpin(row, cleared);
+        cleared = 0;
+      }
     }
   }
 
   /** Takes a bit that nobody sets any more off every row. */
   void sweep(int word, long bit) {
     int end = segments.end();
-    for (int segment = Segments.CHUNK; segment < end; segment++) {
+    for (int segment = Segments.FIRST; segment < end; segment++) {
       int first = segment << Segments.ROW_BITS;
       if (segments.isAlive(first)) {
         int cleared = 0;
@@ -82,7 +103,7 @@ final class Rows {
   long count() {
     long count = 0;
     int end = segments.end();
-    for (int segment = Segments.CHUNK; segment < end; segment++) {
+    for (int segment = Segments.FIRST; segment < end; segment++) {
       int first = segment << Segments.ROW_BITS;
       for (int row = first; segments.isAlive(first) && row < first + Segments.ROWS; row++) {
         for (int word = 0; word < segments.width(); word++) {

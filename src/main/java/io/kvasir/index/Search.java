@@ -59,13 +59,9 @@ final class Search {
         int there = (int) ((long) Segments.LONGS.getAcquire(chunk, state + 1) >>> 32) << Segments.ROW_BITS;
         int last = Math.min(Segments.PLACE, hashes.length - 1 - depth - FAR);
         if (there != Segments.NONE && covers(there + last, hashes[depth + FAR + last], c0, c1, c2, c3)) {
-          depth += FAR + last + 1;
-          row = next(there + last);
+          depth += FAR;
+          row = there;
           found = false;
-          if (depth == hashes.length) {
-            break;
-          }
-          row = row == Segments.NONE ? shards.find(hashes[depth]) << Segments.ROW_BITS : row;
           continue;
         }
       }
@@ -97,6 +93,7 @@ final class Search {
         if ((c0 | c1 | c2 | c3) == 0) {
           return depth;
         }
+        one = false; // the others may well be in to the segment's end
       }
       depth += probe - place + 1;
       if (depth == hashes.length) {

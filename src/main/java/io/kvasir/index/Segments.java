@@ -30,7 +30,7 @@ import java.util.Arrays;
  * new anchor finds the one to be linked from.
  *
  * <p>Segments and rows are named by positive ints: a row is its segment's name × 16 + its place. 0 is
- * none. All methods are lock-free but {@link #addChunk}.
+ * none. All methods are lock-free but {@link #take} and {@link #give}.
  */
 final class Segments {
   static final int ROWS = 16;
@@ -41,13 +41,14 @@ final class Segments {
   /** Segments from one anchor to the next. */
   static final int STRIDE = 16;
 
-  /** Segments in a chunk. */
-  static final int CHUNK = 16;
+  /** The first segment's name: the first chunk stays empty, so that none is named 0. */
+  static final int FIRST = 64;
 
   static final VarHandle LONGS =
       MethodHandles.arrayElementVarHandle(long[].class).withInvokeExactBehavior();
 
-  private static final int CHUNK_BITS = 4;
+  private static final int CHUNK_BITS = 6;
+  private static final int CHUNK = 1 << CHUNK_BITS;
   private static final int MAX_CHUNKS = 1 << (31 - CHUNK_BITS - ROW_BITS);
   private static final long COUNT = (1L << 20) - 1;
   private static final int ORDINAL_SHIFT = 20;
@@ -58,7 +59,8 @@ final class Segments {
   private final int segmentLongs;
   private final Budget budget;
   private volatile long[][] chunks = new long[16][];
-  private int chunkCount = 1; // 0 stays empty, so that no segment is named 0
+  private int end = FIRST;
+  private int free = NONE; // segments out of use, chained by their next links
 
   /** Rows for {@code width} words of slots. */
   Segments(int width, Budget budget) {
@@ -72,26 +74,44 @@ final class Segments {
     return width;
   }
 
-  /** Makes a chunk of empty segments and returns the first's name; {@link #NONE} when the budget is reached. */
-  synchronized int addChunk() {
-    if (chunkCount == MAX_CHUNKS) {
+  /** The first row of a segment that is not in use; {@link #NONE} when the budget is reached. */
+  synchronized int take() {
+    if (free != NONE) {
+      int row = free << ROW_BITS;
+      free = next(row);
+      return row;
+    }
+    if (end % CHUNK == 0 && !addChunk(end / CHUNK)) {
       return NONE;
+    }
+    return end++ << ROW_BITS;
+  }
+
+  /** Takes a wiped segment back. */
+  synchronized void give(int row) {
+    linkNext(row, free);
+    free = row >>> ROW_BITS;
+  }
+
+  private boolean addChunk(int number) {
+    if (number == MAX_CHUNKS) {
+      return false;
     }
     int longs = CHUNK * segmentLongs;
-    boolean full = chunkCount == chunks.length;
-    long directory = full ? (long) chunks.length * Long.BYTES : 0;
+    boolean full = number == chunks.length;
+    long directory = full ? (long) number * Long.BYTES : 0;
     if (!budget.take(Budget.arrayOf(longs) + directory)) {
-      return NONE;
+      return false;
     }
-    long[][] all = full ? Arrays.copyOf(chunks, chunks.length * 2) : chunks;
-    all[chunkCount] = new long[longs];
+    long[][] all = full ? Arrays.copyOf(chunks, number * 2) : chunks;
+    all[number] = new long[longs];
     chunks = all;
-    return chunkCount++ << CHUNK_BITS;
+    return true;
   }
 
   /** One more than the last segment's name. */
   synchronized int end() {
-    return chunkCount << CHUNK_BITS;
+    return end;
   }
 
   // A row's address is its chunk and the index of its hash there; its bits follow the hash.
@@ -135,9 +155,7 @@ final class Segments {
   }
 
   /** Sets a bit; false when it was set before. */
-  boolean set(int row, int word, long bit) {
-    long[] chunk = chunkOf(row);
-    int at = at(row) + 1 + word;
+  static boolean set(long[] chunk, int at, long bit) {
     if (((long) LONGS.getAcquire(chunk, at) & bit) != 0) {
       return false;
     }
@@ -248,7 +266,7 @@ final class Segments {
     return (long) LONGS.getAcquire(chunkOf(row), stateAt(row) + 1);
   }
 
-  /** Links a segment in which the caller has a bit to the one after it, or, once it is free, to the next free one. */
+  /** Links a segment in which the caller has a bit to the one after it, or a free one to the next free one. */
   void linkNext(int row, int segment) {
     LONGS.setRelease(chunkOf(row), stateAt(row) + 1, ((links(row) >>> 32) << 32) | segment);
   }

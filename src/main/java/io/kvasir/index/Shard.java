@@ -7,14 +7,17 @@ package io.kvasir.index;
 final class Shard extends Apart {
   private static final long REMOVED = 1L << 63; // an entry of no segment
 
+  /** Segments out of use that are not shared with the other shards: few, for there are many shards. */
+  private static final int KEEP = 2;
+
   private final int number;
   private final Shards shards;
   private final Segments segments;
   private final Budget budget;
   private int live;
   private int used; // live and removed entries
-  private int free = Segments.NONE; // chained by their next links
-  private int fresh = Segments.NONE; // of the newest chunk
+  private int kept; // segments out of use
+  private int free = Segments.NONE; // the first of them, chained by their next links
 
   Shard(int number, Shards shards, Segments segments, Budget budget) {
     this.number = number;
@@ -89,24 +92,28 @@ final class Shard extends Apart {
       }
     }
     segments.wipe(row);
-    segments.linkNext(row, free);
-    free = row >>> Segments.ROW_BITS;
+    give(row);
   }
 
-  /** An unused segment's first row. */
+  /** The first row of a segment out of use; {@link Segments#NONE} when the budget is reached. */
   private int take() {
-    if (free != Segments.NONE) {
-      int row = free << Segments.ROW_BITS;
-      free = segments.next(row);
-      return row;
+    if (kept == 0) {
+      return segments.take();
     }
-    if (fresh % Segments.CHUNK == 0) {
-      fresh = segments.addChunk();
-      if (fresh == Segments.NONE) {
-        return Segments.NONE;
-      }
+    kept--;
+    int row = free << Segments.ROW_BITS;
+    free = segments.next(row);
+    return row;
+  }
+
+  private void give(int row) {
+    if (kept == KEEP) {
+      segments.give(row);
+    } else {
+      kept++;
+      segments.linkNext(row, free);
+      free = row >>> Segments.ROW_BITS;
     }
-    return fresh++ << Segments.ROW_BITS;
   }
 
   /** The table, replaced first if it is too full. */

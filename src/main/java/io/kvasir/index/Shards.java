@@ -74,6 +74,20 @@ final class Shards {
   }
 
   /**
+   * Loads the lines where a batch of hashes would be found, all at once instead of one after the other.
+   * Returns what it read: the caller keeps it somewhere, lest the loads be optimised away.
+   */
+  long touch(long[] hashes, int from, int count) {
+    long seen = 0;
+    for (int i = from; i < from + count; i++) {
+      long mixed = mix(hashes[i]);
+      long[] table = table(shard(mixed));
+      seen += table[home(mixed, table.length)];
+    }
+    return seen;
+  }
+
+  /**
    * The segment that begins with a block, pinned; made if there is none.
    *
    * @param previous a row of the segment that a new one follows, {@link Segments#NONE} for a root or a branch

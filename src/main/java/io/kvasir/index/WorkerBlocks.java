@@ -20,21 +20,29 @@ public final class WorkerBlocks {
   private final long bit;
   private final BlockIndex index;
   private final Segments segments;
+  private final Shards shards;
   private final Rows rows;
   private final KeyMap keys;
   private final TierCounts tiers;
   private final int[] placed = new int[SLICE];
   private final long[] renamed = new long[SLICE];
   private int renames;
+  private final int[] left = new int[SLICE];
+  private int leaves;
   private boolean open = true;
+
+  @SuppressWarnings("UnusedVariable")
+  private long touched;
+
   private final Object sweeping = new Object();
   private boolean swept;
 
-  WorkerBlocks(int slot, BlockIndex index, Segments segments, Rows rows, Budget budget) {
+  WorkerBlocks(int slot, BlockIndex index, Segments segments, Shards shards, Rows rows, Budget budget) {
     this.word = slot >>> 6;
     this.bit = 1L << slot;
     this.index = index;
     this.segments = segments;
+    this.shards = shards;
     this.rows = rows;
     this.keys = new KeyMap(budget);
     this.tiers = new TierCounts(budget);
@@ -94,7 +102,7 @@ public final class WorkerBlocks {
 
   private int storeSlice(
       int parent, long[] blockKeys, long[] hashes, int from, int count, int tier, boolean counted) {
-    keys.touch(blockKeys, from, count);
+    touched = keys.touch(blockKeys, from, count) + shards.touch(hashes, from, count);
     int room = keys.reserve(count) ? count : roomFor(blockKeys, from, count);
     int done = rows.place(parent, hashes, from, room, word, bit, placed);
     int named = 0;
@@ -103,12 +111,13 @@ public final class WorkerBlocks {
     }
     for (int i = named; i < done; i++) {
       if (placed[i] < 0) {
-        rows.release(placed[i] & ~Rows.FRESH, word, bit);
+        leave(placed[i] & ~Rows.FRESH);
       }
     }
     while (renames > 0) {
-      release(renamed[--renames]);
+      leave(renamed[--renames]);
     }
+    flush();
     return named;
   }
 
@@ -156,7 +165,7 @@ public final class WorkerBlocks {
   }
 
   /** Takes a key's share in its row away. */
-  private void release(long value) {
+  private void leave(long value) {
     for (int tier = 0; tier < TIERS; tier++) {
       if (KeyMap.copies(value, tier) != 0) {
         leave(KeyMap.row(value), tier);
@@ -166,13 +175,28 @@ public final class WorkerBlocks {
 
   private void leave(int row, int tier) {
     if (tiers.isEmpty() || tiers.subtract(row, tier)) {
-      rows.release(row, word, bit);
+      leave(row);
     }
+  }
+
+  /** Lets the worker's bit be taken off a row with the next {@link #flush}. */
+  private void leave(int row) {
+    if (leaves == left.length) {
+      flush();
+    }
+    left[leaves++] = row;
+  }
+
+  private void flush() {
+    rows.release(left, leaves, word, bit);
+    leaves = 0;
   }
 
   /** Takes away one copy of a block in a tier. Unknown keys are ignored. Returns whether it was the last there. */
   public synchronized boolean remove(long key, Tier tier, boolean counted) {
-    return open && removeOne(key, tier.index(), counted);
+    boolean gone = open && removeOne(key, tier.index(), counted);
+    flush();
+    return gone;
   }
 
   /**
@@ -183,12 +207,13 @@ public final class WorkerBlocks {
     int gone = 0;
     for (int from = 0; open && from < count; from += SLICE) {
       int to = Math.min(count, from + SLICE);
-      keys.touch(blockKeys, from, to - from);
+      touched = keys.touch(blockKeys, from, to - from);
       for (int i = from; i < to; i++) {
         if (removeOne(blockKeys[i], tier.index(), counted)) {
           gone++;
         }
       }
+      flush();
     }
     return gone;
   }
@@ -203,13 +228,13 @@ public final class WorkerBlocks {
     if (copies == 0) {
       return false;
     }
-    long left = KeyMap.withCopies(value, tier, counted ? copies - 1 : 0);
-    if (KeyMap.isHeld(left)) {
-      keys.setValue(at, left);
+    long rest = KeyMap.withCopies(value, tier, counted ? copies - 1 : 0);
+    if (KeyMap.isHeld(rest)) {
+      keys.setValue(at, rest);
     } else {
       keys.delete(at);
     }
-    if (KeyMap.copies(left, tier) != 0) {
+    if (KeyMap.copies(rest, tier) != 0) {
       return false;
     }
     leave(KeyMap.row(value), tier);
@@ -224,15 +249,16 @@ public final class WorkerBlocks {
     for (int at = 0; at < keys.capacity(); at++) {
       // A deletion may move another entry here.
       while (keys.isUsed(at) && KeyMap.copies(keys.value(at), tier.index()) != 0) {
-        long left = KeyMap.withCopies(keys.value(at), tier.index(), 0);
-        leave(KeyMap.row(left), tier.index());
-        if (KeyMap.isHeld(left)) {
-          keys.setValue(at, left);
+        long rest = KeyMap.withCopies(keys.value(at), tier.index(), 0);
+        leave(KeyMap.row(rest), tier.index());
+        if (KeyMap.isHeld(rest)) {
+          keys.setValue(at, rest);
         } else {
           keys.delete(at);
         }
       }
     }
+    flush();
   }
 
   /** Takes away everything the worker holds. */
@@ -242,9 +268,10 @@ public final class WorkerBlocks {
     }
     for (int at = 0; at < keys.capacity(); at++) {
       if (keys.isUsed(at)) {
-        rows.release(KeyMap.row(keys.value(at)), word, bit);
+        leave(KeyMap.row(keys.value(at)));
       }
     }
+    flush();
     keys.clear();
     tiers.clear();
   }
