@@ -20,10 +20,13 @@ import java.util.Arrays;
  * just these three.
  *
  * <p><b>count</b> is the number of bits set in the segment's rows, plus what writers have pinned while
- * they set more. It may rise only from above 0; who takes it to 0 alone wipes the segment, and raises
- * the <b>version</b> first. So whoever has a bit in a segment, or a pin, may rely on its rows' hashes;
- * and a reader that saw the same version before and after has seen rows of one life of the segment.
- * Within a life a row's hash goes from 0 to one value and stays.
+ * they set more. It may rise only from above 0; who takes it to 0 alone wipes the segment. So whoever has a
+ * bit in a segment, or a pin, may rely on its rows' hashes.
+ *
+ * <p><b>version</b> rises before a segment is wiped and again when it starts its next life: what was read
+ * between two looks at one version belongs to one life, in which a row's hash goes from 0 to one value
+ * and stays, or to the time between two lives, in which no row has a bit. (Were it to rise but once, a
+ * reader could take a hash that is about to be wiped, and bits of the life after.)
  *
  * <p><b>ordinal</b> counts segments along a chain modulo 16. One with ordinal 0 is an anchor, and its
  * <b>far</b> link names the anchor after it; the others' name the anchor before them, which is how a
@@ -236,7 +239,7 @@ final class Segments {
     }
     LONGS.setRelease(chunk, at + 1, far << 32);
     LONGS.setRelease(chunk, segmentAt(row), hash);
-    long version = (long) LONGS.getAcquire(chunk, at) >>> VERSION_SHIFT;
+    long version = ((long) LONGS.getAcquire(chunk, at) >>> VERSION_SHIFT) + 1;
     LONGS.setVolatile(chunk, at, (version << VERSION_SHIFT) | (ordinal << ORDINAL_SHIFT) | pins);
   }
 
