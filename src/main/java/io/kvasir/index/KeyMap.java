@@ -1,25 +1,42 @@
 package io.kvasir.index;
 
+import java.util.Arrays;
+
 /**
- * What one worker's engine calls its blocks: engine key → row and copies per tier. Flat and
- * open-addressed: {@code [ key | copies × 4 tiers : 8 each, row : 32 ]}, so that a look-up touches one
- * cache line; probed linearly, entries move back when one before them goes, so there are no marks to
- * clean up. A place is empty when its value is 0: every key may be used.
+ * What one worker's engine calls its blocks: engine key → row and copies per tier.
  *
- * <p>Not thread-safe.
+ * <p>Entries {@code [ key | copies × 4 tiers : 8 each, row : 32 ]} lie densely, in the order in which they
+ * came: the blocks of a prompt beside one another, which is also how they go. Beside them is a table of
+ * {@code [ tag:5 | entry + 1 : 27 ]}, at most half full, probed linearly: 4 bytes a cell, so that the one
+ * access of an operation that is truly at random falls into as little memory as can be, and a tag spares
+ * nearly every look at an entry of another key. A removed cell leaves a mark unless nothing stands behind
+ * it; when marks fill the table it is written anew from the entries.
+ *
+ * <p>An entry is free when its copies are 0: every key may be used. Not thread-safe.
  */
 final class KeyMap {
   /** The most copies counted in one tier; further ones are not, so the block counts as gone early rather than late. */
   static final int MAX_COPIES = 255;
 
+  /** The entry of no key. */
+  static final int ABSENT = -1;
+
   private static final long PHI = 0x9E3779B97F4A7C15L;
-  private static final long[] EMPTY = new long[2];
-  private static final int SMALLEST = 32;
+  private static final int TAG_SHIFT = 27;
+  private static final int ENTRY = (1 << TAG_SHIFT) - 1;
+  private static final int MAX_ENTRIES = ENTRY - 1;
+  private static final int REMOVED = 1; // tags begin at 1, so this is no entry's cell
+  private static final int SMALLEST = 16;
+  private static final long[] NO_ENTRIES = new long[0];
+  private static final int[] NO_CELLS = new int[1];
 
   private final Budget budget;
-  private long[] table = EMPTY;
-  private int capacity = 1;
-  private int room; // entries that may come before the table must grow
+  private long[] entries = NO_ENTRIES;
+  private int[] cells = NO_CELLS;
+  private int capacity;
+  private int used; // cells that are not empty
+  private int end; // entries that were ever used
+  private int free = ABSENT; // the first free one below the end, chained by their values
   private int size;
 
   KeyMap(Budget budget) {
@@ -45,134 +62,173 @@ final class KeyMap {
     return value >>> 32 != 0;
   }
 
-  // Entries. An index is good until the next insertion or deletion.
+  // Entries. A key's stays the same until it is deleted.
 
   int size() {
     return size;
   }
 
-  /** Places to visit: a full one {@link #isUsed}. */
-  int capacity() {
-    return capacity;
+  /** Entries to visit: those before this one, as far as {@link #isUsed}. */
+  int end() {
+    return end;
   }
 
-  boolean isUsed(int at) {
-    return table[2 * at + 1] != 0;
+  boolean isUsed(int entry) {
+    return isHeld(entries[2 * entry + 1]);
   }
 
-  /** The index of a key's entry, or if there is none, the complement of where it would be put. */
+  /** A key's entry, {@link #ABSENT} if there is none. */
   int find(long key) {
-    int at = home(key);
-    while (true) {
-      if (table[2 * at + 1] == 0) {
-        return ~at;
-      }
-      if (table[2 * at] == key) {
-        return at;
+    long mixed = key * PHI;
+    int tag = tag(mixed);
+    int at = home(mixed);
+    for (int cell = cells[at]; cell != 0; cell = cells[at]) {
+      if ((cell & ~ENTRY) == tag) {
+        int entry = (cell & ENTRY) - 1;
+        if (entries[2 * entry] == key) {
+          return entry;
+        }
       }
       at = after(at);
     }
+    return ABSENT;
   }
 
-  long value(int at) {
-    return table[2 * at + 1];
+  long key(int entry) {
+    return entries[2 * entry];
   }
 
-  void setValue(int at, long value) {
-    table[2 * at + 1] = value;
+  long value(int entry) {
+    return entries[2 * entry + 1];
   }
 
-  /** Puts an entry where {@link #find} said; {@link #reserve} made room for it. */
-  void insert(int complement, long key, long value) {
-    int at = ~complement;
-    table[2 * at] = key;
-    table[2 * at + 1] = value;
-    size++;
-    room--;
+  void setValue(int entry, long value) {
+    entries[2 * entry + 1] = value;
   }
 
-  void delete(int at) {
-    int hole = at;
-    for (int next = after(hole); isUsed(next); next = after(next)) {
-      int distance = distance(home(table[2 * next]), next);
-      if (distance >= distance(hole, next)) {
-        table[2 * hole] = table[2 * next];
-        table[2 * hole + 1] = table[2 * next + 1];
-        hole = next;
-      }
+  /** Enters a key that has no entry; {@link #reserve} made room for it. */
+  void insert(long key, long value) {
+    if (used >= cells.length - cells.length / 4) {
+      rewrite();
     }
-    table[2 * hole] = 0;
-    table[2 * hole + 1] = 0;
+    int entry = free;
+    if (entry == ABSENT) {
+      entry = end++;
+    } else {
+      free = (int) entries[2 * entry + 1];
+    }
+    entries[2 * entry] = key;
+    entries[2 * entry + 1] = value;
+    size++;
+    enter(key, entry);
+  }
+
+  void delete(int entry) {
+    long mixed = entries[2 * entry] * PHI;
+    int cell = tag(mixed) | (entry + 1);
+    int at = home(mixed);
+    while (cells[at] != cell) {
+      at = after(at);
+    }
+    if (cells[after(at)] != 0) {
+      cells[at] = REMOVED;
+    } else {
+      // Nothing stands behind: the cell, and the marks before it, need not be passed any more.
+      do {
+        cells[at] = 0;
+        used--;
+        at = at == 0 ? cells.length - 1 : at - 1;
+      } while (cells[at] == REMOVED);
+    }
+    entries[2 * entry + 1] = free & 0xFFFFFFFFL;
+    free = entry;
     size--;
-    room++;
   }
 
   /** As {@link Shards#touch}, for keys. */
   long touch(long[] keys, int from, int count) {
     long seen = 0;
     for (int i = from; i < from + count; i++) {
-      seen += table[2 * home(keys[i]) + 1];
+      seen += cells[home(keys[i] * PHI)];
     }
     return seen;
   }
 
   /** Makes room for new keys; false when the budget does not allow it. */
   boolean reserve(int keys) {
-    return keys <= room || grow(keys);
+    return keys <= room() || grow(keys);
   }
 
   /** How many more keys there is room for. */
   int room() {
-    return room;
+    return capacity - size;
   }
 
   /** Forgets every key and gives the memory back. */
   void clear() {
-    if (capacity > 1) {
-      budget.give(Budget.arrayOf(2L * capacity));
-    }
-    table = EMPTY;
-    capacity = 1;
-    room = 0;
+    budget.give(bytes(capacity));
+    entries = NO_ENTRIES;
+    cells = NO_CELLS;
+    capacity = 0;
+    used = 0;
+    end = 0;
+    free = ABSENT;
     size = 0;
   }
 
   private boolean grow(int keys) {
-    long needed = ((long) size + keys) * 4 / 3 + 2;
-    long wanted = Math.max(needed, Math.max(SMALLEST, capacity + capacity / 2L));
-    long before = capacity == 1 ? 0 : Budget.arrayOf(2L * capacity);
-    if (wanted > Integer.MAX_VALUE / 4) {
-      return false;
-    }
-    if (!budget.take(Budget.arrayOf(2 * wanted) - before)) {
+    long needed = (long) size + keys;
+    long wanted = Math.max(needed, Math.max(SMALLEST, capacity + capacity / 4L));
+    if (wanted > MAX_ENTRIES || !budget.take(bytes(wanted) - bytes(capacity))) {
       wanted = needed;
-      if (!budget.take(Budget.arrayOf(2 * wanted) - before)) {
+      if (wanted > MAX_ENTRIES || !budget.take(bytes(wanted) - bytes(capacity))) {
         return false;
       }
     }
-    long[] old = table;
     capacity = (int) wanted;
-    table = new long[2 * capacity];
-    room = capacity - capacity / 4 - size;
-    for (int i = 0; i < old.length; i += 2) {
-      if (old[i + 1] != 0) {
-        int at = ~find(old[i]);
-        table[2 * at] = old[i];
-        table[2 * at + 1] = old[i + 1];
-      }
-    }
+    entries = Arrays.copyOf(entries, 2 * capacity);
+    cells = new int[2 * capacity];
+    rewrite();
     return true;
   }
 
-  private int home(long key) {
-    return (int) Math.unsignedMultiplyHigh(key * PHI, capacity);
+  /** Writes the table anew, without marks. */
+  private void rewrite() {
+    Arrays.fill(cells, 0);
+    used = 0;
+    for (int entry = 0; entry < end; entry++) {
+      if (isUsed(entry)) {
+        enter(entries[2 * entry], entry);
+      }
+    }
+  }
+
+  private void enter(long key, int entry) {
+    long mixed = key * PHI;
+    int at = home(mixed);
+    while (cells[at] > REMOVED || cells[at] < 0) {
+      at = after(at);
+    }
+    if (cells[at] == 0) {
+      used++;
+    }
+    cells[at] = tag(mixed) | (entry + 1);
+  }
+
+  private static long bytes(long capacity) {
+    return capacity == 0 ? 0 : Budget.arrayOf(2 * capacity) + Budget.arrayOf(capacity);
+  }
+
+  /** 1 to 31, in place; from bits that say nothing of the home. */
+  private static int tag(long mixed) {
+    return ((((((int) mixed >>> 16) & 0xFFFF) * 31) >>> 16) + 1) << TAG_SHIFT;
+  }
+
+  private int home(long mixed) {
+    return (int) Math.unsignedMultiplyHigh(mixed, cells.length);
   }
 
   private int after(int at) {
-    return at + 1 == capacity ? 0 : at + 1;
-  }
-
-  private int distance(int from, int to) {
-    return to >= from ? to - from : to - from + capacity;
+    return at + 1 == cells.length ? 0 : at + 1;
   }
 }

@@ -159,7 +159,7 @@ public final class WorkerBlocks {
       renamed[renames++] = keys.value(at);
       keys.setValue(at, value);
     } else {
-      keys.insert(at, key, value);
+      keys.insert(key, value);
     }
     return true;
   }
@@ -246,9 +246,8 @@ public final class WorkerBlocks {
     if (!open) {
       return;
     }
-    for (int at = 0; at < keys.capacity(); at++) {
-      // A deletion may move another entry here.
-      while (keys.isUsed(at) && KeyMap.copies(keys.value(at), tier.index()) != 0) {
+    for (int at = 0; at < keys.end(); at++) {
+      if (keys.isUsed(at) && KeyMap.copies(keys.value(at), tier.index()) != 0) {
         long rest = KeyMap.withCopies(keys.value(at), tier.index(), 0);
         leave(KeyMap.row(rest), tier.index());
         if (KeyMap.isHeld(rest)) {
@@ -266,7 +265,7 @@ public final class WorkerBlocks {
     if (!open) {
       return;
     }
-    for (int at = 0; at < keys.capacity(); at++) {
+    for (int at = 0; at < keys.end(); at++) {
       if (keys.isUsed(at)) {
         leave(KeyMap.row(keys.value(at)));
       }
