@@ -16,6 +16,9 @@ import org.jspecify.annotations.Nullable;
  * {@link Search} (reading).
  */
 public final class BlockIndex {
+  /** Blocks that may be predicted of a worker at a time where nothing else is said: a burst of long prompts. */
+  private static final int MOST_PREDICTED = 1 << 16;
+
   private final int slots;
   private final Budget budget;
   private final Segments segments;
@@ -59,7 +62,22 @@ public final class BlockIndex {
    * @throws IllegalStateException when the slot is taken, or was retired and is not yet swept
    */
   public WorkerBlocks open(int slot) {
-    WorkerBlocks worker = new WorkerBlocks(checked(slot), this, segments, shards, rows, budget);
+    return open(slot, MOST_PREDICTED);
+  }
+
+  /**
+   * As {@link #open(int)}.
+   *
+   * @param mostPredicted how many blocks may be predicted of it at a time, at least 1; beyond that the
+   *     deepest blocks of the prompt that was predicted longest ago give way, which is how an engine that
+   *     tells nothing forgets
+   */
+  public WorkerBlocks open(int slot, int mostPredicted) {
+    if (mostPredicted < 1) {
+      throw new IllegalArgumentException("mostPredicted: must be at least 1, is " + mostPredicted);
+    }
+    WorkerBlocks worker =
+        new WorkerBlocks(checked(slot), this, segments, shards, rows, budget, mostPredicted);
     synchronized (workers) {
       if (!workers.compareAndSet(slot, null, worker)) {
         throw new IllegalStateException(

@@ -67,6 +67,26 @@ final class Rows {
     return length;
   }
 
+  /**
+   * Where the row of a block may be that follows a row, {@link Segments#NONE} if it is nowhere. A hint unless
+   * the caller has a bit there, or finds that it {@link #has} one.
+   */
+  int after(int previous, long hash) {
+    if (previous != Segments.NONE) {
+      boolean last = (previous & Segments.PLACE) == Segments.PLACE;
+      int row = last ? segments.next(previous) << Segments.ROW_BITS : previous + 1;
+      if (row != Segments.NONE && segments.hash(row) == hash) {
+        return row;
+      }
+    }
+    return shards.find(hash) << Segments.ROW_BITS;
+  }
+
+  /** Whether a worker's bit is set on a row. */
+  boolean has(int row, int word, long bit) {
+    return (segments.bits(row, word) & bit) != 0;
+  }
+
   /** Takes a worker's bit off rows, best those of a segment one after the other. */
   void release(int[] rows, int count, int word, long bit) {
     int cleared = 0;

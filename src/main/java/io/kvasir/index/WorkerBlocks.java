@@ -1,12 +1,24 @@
 package io.kvasir.index;
 
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.ReentrantLock;
+
 /**
- * The one writer's handle on what one worker holds: engine keys to rows. One writing thread at a time.
+ * The one writer's handle on what one worker holds: engine keys to rows. One writing thread at a time;
+ * predictions may come from any.
  *
  * <p>A key names one block: stored again with another chain hash it names that one, and the older block
  * counts as gone. Several keys may name one block, which is held until the last of them is removed; a
  * block is held while a copy is left in some tier. Removing a block leaves its children: the chain then
  * has a hole. After {@link BlockIndex#retire} every call does nothing.
+ *
+ * <p>A block may also be {@link #predict predicted}: found by every search though no key names it, until
+ * one does, the prediction is taken back, or its time is over. Of an engine that tells nothing predictions
+ * are all there is; they stay then until newer ones need their room ({@link BlockIndex#open(int, int)}).
+ *
+ * <p>Who predicts never waits for the writer: a prediction that comes while something else is being written
+ * is left behind, and placed by whoever is writing before it lets go.
  *
  * <p>When the index's memory budget is reached no new blocks are registered (they are counted, see
  * {@link BlockIndex#refused}); what is held stays exact and can be removed, which makes room again.
@@ -16,6 +28,9 @@ public final class WorkerBlocks {
   private static final int SLICE = 256;
   private static final int TIERS = Tier.values().length;
 
+  /** Predictions left behind at a time: a writer in the middle of its longest call would have to meet more. */
+  private static final int MOST_WAITING = 4096;
+
   private final int word;
   private final long bit;
   private final BlockIndex index;
@@ -24,6 +39,11 @@ public final class WorkerBlocks {
   private final Rows rows;
   private final KeyMap keys;
   private final TierCounts tiers;
+  private final Predictions predictions;
+  private final ReentrantLock writing = new ReentrantLock();
+  private final ConcurrentLinkedQueue<Prediction> waiting = new ConcurrentLinkedQueue<>();
+  private final AtomicInteger waitingCount = new AtomicInteger();
+  private volatile int predicted;
   private final int[] placed = new int[SLICE];
   private final long[] renamed = new long[SLICE];
   private int renames;
@@ -37,7 +57,8 @@ public final class WorkerBlocks {
   private final Object sweeping = new Object();
   private boolean swept;
 
-  WorkerBlocks(int slot, BlockIndex index, Segments segments, Shards shards, Rows rows, Budget budget) {
+  WorkerBlocks(
+      int slot, BlockIndex index, Segments segments, Shards shards, Rows rows, Budget budget, int mostPredicted) {
     this.word = slot >>> 6;
     this.bit = 1L << slot;
     this.index = index;
@@ -46,12 +67,18 @@ public final class WorkerBlocks {
     this.rows = rows;
     this.keys = new KeyMap(budget);
     this.tiers = new TierCounts(budget);
+    this.predictions = new Predictions(rows, budget, word, bit, mostPredicted);
   }
 
   /** The chain hash of the block the engine calls {@code key}, {@link BlockHash#NONE} if it is not held. */
-  public synchronized long hashOf(long key) {
-    int at = keys.find(key);
-    return at < 0 ? BlockHash.NONE : segments.hash(KeyMap.row(keys.value(at)));
+  public long hashOf(long key) {
+    writing.lock();
+    try {
+      int at = keys.find(key);
+      return at < 0 ? BlockHash.NONE : segments.hash(KeyMap.row(keys.value(at)));
+    } finally {
+      unlock();
+    }
   }
 
   /**
@@ -67,16 +94,19 @@ public final class WorkerBlocks {
    * @throws IllegalStateException when the parent is not held
    * @throws IllegalArgumentException when a hash is {@link BlockHash#NONE}
    */
-  public synchronized int store(
+  public int store(
       long parentKey, boolean root, long[] blockKeys, long[] hashes, int count, Tier tier, boolean counted) {
-    if (!open) {
-      return 0;
+    writing.lock();
+    try {
+      return open ? storeAll(parentKey, root, blockKeys, hashes, count, tier, counted) : 0;
+    } finally {
+      unlock();
     }
-    for (int i = 0; i < count; i++) {
-      if (hashes[i] == BlockHash.NONE) {
-        throw new IllegalArgumentException("hashes[" + i + "] is 0, which names no block: use BlockHash.chained");
-      }
-    }
+  }
+
+  private int storeAll(
+      long parentKey, boolean root, long[] blockKeys, long[] hashes, int count, Tier tier, boolean counted) {
+    named(hashes, count);
     int parent = Segments.NONE;
     if (!root) {
       int at = keys.find(parentKey);
@@ -98,6 +128,14 @@ public final class WorkerBlocks {
       parent = placed[stored - 1] & ~Rows.FRESH;
     }
     return done;
+  }
+
+  private static void named(long[] hashes, int count) {
+    for (int i = 0; i < count; i++) {
+      if (hashes[i] == BlockHash.NONE) {
+        throw new IllegalArgumentException("hashes[" + i + "] is 0, which names no block: use BlockHash.chained");
+      }
+    }
   }
 
   private int storeSlice(
@@ -149,9 +187,13 @@ public final class WorkerBlocks {
         return true;
       }
     }
-    boolean fresh = placedRow < 0;
+    boolean confirms = placedRow >= 0 && predictions.size() != 0 && predictions.has(row);
+    boolean fresh = placedRow < 0 || confirms;
     if (fresh ? (tier != 0 && !tiers.start(row, tier)) : !tiers.add(row, tier)) {
       return false;
+    }
+    if (confirms) {
+      predictions.confirm(row);
     }
     long value = KeyMap.withCopies(row, tier, 1);
     if (at >= 0) {
@@ -193,17 +235,31 @@ public final class WorkerBlocks {
   }
 
   /** Takes away one copy of a block in a tier. Unknown keys are ignored. Returns whether it was the last there. */
-  public synchronized boolean remove(long key, Tier tier, boolean counted) {
-    boolean gone = open && removeOne(key, tier.index(), counted);
-    flush();
-    return gone;
+  public boolean remove(long key, Tier tier, boolean counted) {
+    writing.lock();
+    try {
+      boolean gone = open && removeOne(key, tier.index(), counted);
+      flush();
+      return gone;
+    } finally {
+      unlock();
+    }
   }
 
   /**
    * Takes away one copy of each of the first {@code count} blocks, as {@link #remove(long, Tier, boolean)}
    * does, and faster. Returns how many were the last in the tier.
    */
-  public synchronized int remove(long[] blockKeys, int count, Tier tier, boolean counted) {
+  public int remove(long[] blockKeys, int count, Tier tier, boolean counted) {
+    writing.lock();
+    try {
+      return removeAll(blockKeys, count, tier, counted);
+    } finally {
+      unlock();
+    }
+  }
+
+  private int removeAll(long[] blockKeys, int count, Tier tier, boolean counted) {
     int gone = 0;
     for (int from = 0; open && from < count; from += SLICE) {
       int to = Math.min(count, from + SLICE);
@@ -241,11 +297,19 @@ public final class WorkerBlocks {
     return true;
   }
 
-  /** Takes away everything the worker holds in a tier. */
-  public synchronized void clear(Tier tier) {
-    if (!open) {
-      return;
+  /** Takes away everything the worker holds in a tier; what is predicted counts as the device's. */
+  public void clear(Tier tier) {
+    writing.lock();
+    try {
+      if (open) {
+        clearTier(tier);
+      }
+    } finally {
+      unlock();
     }
+  }
+
+  private void clearTier(Tier tier) {
     for (int at = 0; at < keys.end(); at++) {
       if (keys.isUsed(at) && KeyMap.copies(keys.value(at), tier.index()) != 0) {
         long rest = KeyMap.withCopies(keys.value(at), tier.index(), 0);
@@ -258,26 +322,136 @@ public final class WorkerBlocks {
       }
     }
     flush();
+    if (tier == Tier.DEVICE) {
+      predictions.clear();
+    }
   }
 
-  /** Takes away everything the worker holds. */
-  public synchronized void clear() {
-    if (!open) {
-      return;
+  /** Takes away everything the worker holds, and what is predicted of it. */
+  public void clear() {
+    writing.lock();
+    try {
+      if (open) {
+        clearAll();
+      }
+    } finally {
+      unlock();
     }
+  }
+
+  private void clearAll() {
     for (int at = 0; at < keys.end(); at++) {
       if (keys.isUsed(at)) {
         leave(KeyMap.row(keys.value(at)));
       }
     }
     flush();
+    predictions.clear();
     keys.clear();
     tiers.clear();
   }
 
+  /**
+   * Predicts that the worker will soon hold the blocks of a prompt, because it is being sent there: those it
+   * does not hold count as held until a key names them, {@link #expire} finds their time over, or every
+   * prediction of them is {@link Prediction#retract taken back}. Any thread; never waits.
+   *
+   * @param hashes the chain hashes of the prompt from its first block on, none of them
+   *     {@link BlockHash#NONE}; not changed afterwards
+   * @param expiry when its time is over, as {@link #expire} is told; {@link Long#MAX_VALUE} for never
+   * @throws IllegalArgumentException when a hash is {@link BlockHash#NONE}
+   */
+  public Prediction predict(long[] hashes, long expiry) {
+    named(hashes, hashes.length);
+    Prediction prediction = new Prediction(this, hashes, expiry);
+    work(prediction);
+    return prediction;
+  }
+
+  /** Takes predictions away whose time is over. */
+  public void expire(long now) {
+    writing.lock();
+    try {
+      if (open) {
+        predictions.expire(now);
+      }
+    } finally {
+      unlock();
+    }
+  }
+
   /** Engine keys that name a block, in whatever tier. Any thread. */
-  public synchronized int size() {
-    return keys.size();
+  public int size() {
+    writing.lock();
+    try {
+      return keys.size();
+    } finally {
+      unlock();
+    }
+  }
+
+  /** Blocks that are only predicted. Any thread, wait-free. */
+  public int predicted() {
+    return predicted;
+  }
+
+  /** Places a prediction, or takes it back: now, or when the call that is writing is over. Never waits. */
+  void work(Prediction prediction) {
+    if (writing.tryLock()) {
+      try {
+        workOff(prediction);
+      } finally {
+        unlock();
+      }
+    } else if (waitingCount.incrementAndGet() > MOST_WAITING) {
+      waitingCount.decrementAndGet();
+      if (!prediction.isPlaced()) {
+        index.refuse(prediction.hashes().length);
+        prediction.placed(0, 0, 0);
+      }
+    } else {
+      waiting.add(prediction);
+      if (writing.tryLock()) {
+        unlock();
+      }
+    }
+  }
+
+  /** Lets the next writer in, and before it does what was left behind. */
+  private void unlock() {
+    do {
+      try {
+        workOff();
+      } finally {
+        writing.unlock();
+      }
+    } while (!waiting.isEmpty() && writing.tryLock());
+  }
+
+  private void workOff() {
+    while (waitingCount.get() != 0) {
+      Prediction next = waiting.poll();
+      if (next == null) {
+        break; // counted, and about to be added
+      }
+      waitingCount.decrementAndGet();
+      workOff(next);
+    }
+    if (predicted != predictions.size()) {
+      predicted = predictions.size();
+    }
+  }
+
+  private void workOff(Prediction prediction) {
+    if (prediction.isPlaced()) {
+      if (open) {
+        predictions.takeBack(prediction);
+      }
+    } else if (open && !prediction.isRetracted()) {
+      index.refuse(predictions.place(prediction));
+    } else {
+      prediction.placed(0, 0, 0);
+    }
   }
 
   /** The nearest tier of a row the worker holds. Any thread, wait-free. */
@@ -286,8 +460,13 @@ public final class WorkerBlocks {
   }
 
   /** Stops the writer: when this returns, no call changes anything any more. */
-  synchronized void close() {
-    open = false;
+  void close() {
+    writing.lock();
+    try {
+      open = false;
+    } finally {
+      unlock();
+    }
   }
 
   /**
@@ -295,17 +474,24 @@ public final class WorkerBlocks {
    * back. Once: a second sweep could meet the slot's next worker.
    */
   void sweep() {
-    synchronized (this) {
+    writing.lock();
+    try {
       if (open) {
         throw new IllegalStateException("the worker is not retired: retire it first");
       }
+    } finally {
+      unlock();
     }
     synchronized (sweeping) {
       if (!swept) {
         rows.sweep(word, bit);
-        synchronized (this) {
+        writing.lock();
+        try {
           keys.clear();
           tiers.clear();
+          predictions.clear();
+        } finally {
+          unlock();
         }
         swept = true;
       }

@@ -1,0 +1,252 @@
+package io.kvasir.index;
+
+/**
+ * The rows in which one worker's bit is set though none of its engine's keys names them, in the order in
+ * which they give way when there are too many: the prompt predicted longest ago first and of a prompt the
+ * deepest block first, as engines free them. So what is left of a prompt has no holes.
+ *
+ * <p>An entry is four longs, {@code [ uses:32 | row:32 ] [ after:32 | before:32 ] [ birth ] [ expiry ]}, in a
+ * circle through entry 0, which has no row; a table of ints finds it by row, probed linearly. Some
+ * 40 bytes a row, and nothing when there are none.
+ *
+ * <p><b>uses</b> is how many predictions rely on the row: taking one back takes the row away only with the
+ * last. <b>birth</b> is the number of the prediction that made the entry: one made before it counted
+ * in an earlier entry of that row, and has nothing to take back here.
+ *
+ * <p>Not thread-safe.
+ */
+final class PredictedRows {
+  static final long NEVER = Long.MAX_VALUE;
+
+  private static final int SMALLEST = 64;
+  private static final int LONGS = 4;
+  private static final long INT = 0xFFFFFFFFL;
+  private static final long[] NO_ENTRIES = new long[LONGS];
+  private static final int[] NO_TABLE = new int[1];
+
+  private final Budget budget;
+  private long[] entries = NO_ENTRIES;
+  private int[] table = NO_TABLE; // entry by row, 0 where there is none
+  private int size;
+  private int made; // entries ever used
+  private int free; // the first of those out of use, chained by after; 0 for none
+  private long earliest = NEVER; // no entry's expiry is before it
+
+  // The prompt that is being predicted.
+  private long number;
+  private long expiry;
+  private int mark; // its entries go behind this one
+
+  PredictedRows(Budget budget) {
+    this.budget = budget;
+  }
+
+  boolean isEmpty() {
+    return size == 0;
+  }
+
+  int size() {
+    return size;
+  }
+
+  /** A time before which no entry expires. */
+  long earliest() {
+    return earliest;
+  }
+
+  boolean has(int row) {
+    return entry(row) != 0;
+  }
+
+  /** Begins a prompt, whose rows are then touched or added from its first on. */
+  void begin(long ofNumber, long until) {
+    number = ofNumber;
+    expiry = until;
+    mark = before(0);
+  }
+
+  /** Notes that the prompt relies on a row, if it is here; returns whether it is. */
+  boolean touch(int row) {
+    int entry = entry(row);
+    if (entry == 0) {
+      return false;
+    }
+    unlink(entry);
+    link(entry);
+    entries[LONGS * entry] += 1L << 32;
+    entries[LONGS * entry + 3] = Math.max(entries[LONGS * entry + 3], expiry);
+    return true;
+  }
+
+  /** Makes room for new rows; false when the budget does not allow it. */
+  boolean reserve(int rows) {
+    int needed = size + rows + 1;
+    int capacity = entries.length / LONGS;
+    if (needed <= capacity) {
+      return true;
+    }
+    int wanted = Math.max(SMALLEST, Integer.highestOneBit(needed - 1) << 1);
+    if (!budget.take(bytes(wanted) - bytes(capacity))) {
+      return false;
+    }
+    long[] old = entries;
+    entries = new long[LONGS * wanted];
+    System.arraycopy(old, 0, entries, 0, old.length);
+    table = new int[2 * wanted];
+    for (int entry = after(0); entry != 0; entry = after(entry)) {
+      table[place(row(entry))] = entry;
+    }
+    return true;
+  }
+
+  /** Adds a row that is not here; {@link #reserve} made room for it. */
+  void add(int row) {
+    int entry = free;
+    if (entry == 0) {
+      entry = ++made;
+    } else {
+      free = after(entry);
+    }
+    size++;
+    entries[LONGS * entry] = (1L << 32) | row;
+    entries[LONGS * entry + 2] = number;
+    entries[LONGS * entry + 3] = expiry;
+    link(entry);
+    table[place(row)] = entry;
+    earliest = Math.min(earliest, expiry);
+  }
+
+  /** Takes a row out. */
+  void remove(int row) {
+    int at = place(row);
+    int entry = table[at];
+    unlink(entry);
+    entries[LONGS * entry + 1] = (long) free << 32;
+    free = entry;
+    size--;
+    // Close the hole: whatever could not stand here before may now.
+    int mask = table.length - 1;
+    for (int next = (at + 1) & mask; table[next] != 0; next = (next + 1) & mask) {
+      if (((next - home(row(table[next]))) & mask) >= ((next - at) & mask)) {
+        table[at] = table[next];
+        at = next;
+      }
+    }
+    table[at] = 0;
+    if (size == 0) {
+      earliest = NEVER;
+    }
+  }
+
+  /** Takes back what a prediction relied on a row for; true when it was the last, and the row is out. */
+  boolean retract(int row, long ofNumber) {
+    int entry = entry(row);
+    if (entry == 0 || entries[LONGS * entry + 2] > ofNumber) {
+      return false;
+    }
+    entries[LONGS * entry] -= 1L << 32;
+    if (entries[LONGS * entry] >>> 32 != 0) {
+      return false;
+    }
+    remove(row);
+    return true;
+  }
+
+  /** Takes out the row that gives way first, and returns it. */
+  int takeOldest() {
+    int row = row(after(0));
+    remove(row);
+    return row;
+  }
+
+  /** Takes out rows whose time is over, into {@code rows}; returns how many: as many as there is room for. */
+  int takeExpired(long now, int[] rows) {
+    int taken = 0;
+    long left = NEVER;
+    for (int entry = after(0); entry != 0 && taken < rows.length; ) {
+      int next = after(entry);
+      long until = entries[LONGS * entry + 3];
+      if (until <= now) {
+        rows[taken++] = row(entry);
+        remove(row(entry));
+      } else {
+        left = Math.min(left, until);
+      }
+      entry = next;
+    }
+    if (taken < rows.length) {
+      earliest = left;
+    }
+    return taken;
+  }
+
+  /** Forgets every row and gives the memory back. */
+  void clear() {
+    budget.give(bytes(entries.length / LONGS));
+    entries = NO_ENTRIES;
+    table = NO_TABLE;
+    size = 0;
+    made = 0;
+    free = 0;
+    earliest = NEVER;
+  }
+
+  /** The bytes of so many entries and their table. */
+  private static long bytes(int capacity) {
+    return capacity == 1 ? 0 : Budget.arrayOf((long) LONGS * capacity) + Budget.arrayOf(capacity);
+  }
+
+  private int entry(int row) {
+    return size == 0 ? 0 : table[place(row)];
+  }
+
+  /** Where a row's entry is in the table, or would be. */
+  private int place(int row) {
+    int mask = table.length - 1;
+    int at = home(row);
+    while (table[at] != 0 && row(table[at]) != row) {
+      at = (at + 1) & mask;
+    }
+    return at;
+  }
+
+  private int home(int row) {
+    return (int) (Shards.mix(row) >>> 32) & (table.length - 1);
+  }
+
+  private int row(int entry) {
+    return (int) entries[LONGS * entry];
+  }
+
+  private int before(int entry) {
+    return (int) entries[LONGS * entry + 1];
+  }
+
+  private int after(int entry) {
+    return (int) (entries[LONGS * entry + 1] >>> 32);
+  }
+
+  private void before(int entry, int other) {
+    entries[LONGS * entry + 1] = (entries[LONGS * entry + 1] & ~INT) | other;
+  }
+
+  private void after(int entry, int other) {
+    entries[LONGS * entry + 1] = (entries[LONGS * entry + 1] & INT) | ((long) other << 32);
+  }
+
+  /** Puts an entry behind the mark. */
+  private void link(int entry) {
+    int next = after(mark);
+    entries[LONGS * entry + 1] = ((long) next << 32) | mark;
+    after(mark, entry);
+    before(next, entry);
+  }
+
+  private void unlink(int entry) {
+    if (entry == mark) {
+      mark = before(entry);
+    }
+    after(before(entry), after(entry));
+    before(after(entry), before(entry));
+  }
+}

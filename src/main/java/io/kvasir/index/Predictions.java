@@ -1,0 +1,144 @@
+package io.kvasir.index;
+
+/**
+ * What one worker is predicted to hold: places prompts in rows as its writer does, and takes them off.
+ *
+ * <p>Of a prompt's blocks those the worker holds anyway are left alone; a row whose bit it does not have yet
+ * becomes {@link PredictedRows predicted}, and one that is already is relied upon once more. Not
+ * thread-safe: a part of {@link WorkerBlocks}.
+ */
+final class Predictions {
+  private static final int SLICE = 256;
+
+  private final Rows rows;
+  private final int word;
+  private final long bit;
+  private final int most;
+  private final PredictedRows predicted;
+  private int[] slice = new int[0];
+  private int leaves;
+  private long lastNumber;
+
+  Predictions(Rows rows, Budget budget, int word, long bit, int most) {
+    this.rows = rows;
+    this.word = word;
+    this.bit = bit;
+    this.most = most;
+    this.predicted = new PredictedRows(budget);
+  }
+
+  int size() {
+    return predicted.size();
+  }
+
+  boolean has(int row) {
+    return predicted.has(row);
+  }
+
+  /** A key names the row now. */
+  void confirm(int row) {
+    predicted.remove(row);
+  }
+
+  /** Places a prediction; returns how many blocks the memory budget had no room for. */
+  int place(Prediction prediction) {
+    if (slice.length == 0) {
+      slice = new int[SLICE];
+    }
+    long[] hashes = prediction.hashes();
+    int count = Math.min(hashes.length, most);
+    long number = ++lastNumber;
+    predicted.begin(number, prediction.expiry());
+    int previous = Segments.NONE;
+    int confirmed = count;
+    int at = 0;
+    for (; at < count; at++) {
+      int row = rows.after(previous, hashes[at]);
+      if (row == Segments.NONE || !rows.has(row, word, bit)) {
+        break;
+      }
+      if (predicted.touch(row)) {
+        confirmed = Math.min(confirmed, at);
+      }
+      previous = row;
+    }
+    confirmed = Math.min(confirmed, at);
+    int refused = 0;
+    while (at < count && refused == 0) {
+      int wanted = Math.min(SLICE, count - at);
+      int done = placeSlice(previous, hashes, at, wanted);
+      at += done;
+      if (done < wanted) {
+        refused = count - at;
+      } else {
+        previous = slice[done - 1] & ~Rows.FRESH;
+        makeRoom();
+      }
+    }
+    makeRoom();
+    prediction.placed(number, at, confirmed);
+    return refused;
+  }
+
+  private int placeSlice(int previous, long[] hashes, int from, int wanted) {
+    int done = predicted.reserve(wanted) ? rows.place(previous, hashes, from, wanted, word, bit, slice) : 0;
+    for (int i = 0; i < done; i++) {
+      if (slice[i] < 0) {
+        predicted.add(slice[i] & ~Rows.FRESH);
+      } else {
+        boolean _ = predicted.touch(slice[i]);
+      }
+    }
+    return done;
+  }
+
+  /** Before more rows are placed: one that gives way may be among them. Never one of the prompt's own. */
+  private void makeRoom() {
+    while (predicted.size() > most) {
+      leave(predicted.takeOldest());
+    }
+    flush();
+  }
+
+  /** Takes a placed prediction back. */
+  void takeBack(Prediction prediction) {
+    int row = Segments.NONE;
+    for (int i = 0; i < prediction.length(); i++) {
+      row = rows.after(row, prediction.hashes()[i]);
+      if (row != Segments.NONE && rows.has(row, word, bit) && predicted.retract(row, prediction.number())) {
+        leave(row);
+      }
+    }
+    flush();
+  }
+
+  void expire(long now) {
+    boolean more = predicted.size() != 0 && predicted.earliest() <= now;
+    while (more) {
+      leaves = predicted.takeExpired(now, slice);
+      more = leaves == slice.length;
+      flush();
+    }
+  }
+
+  /** Takes everything back, and gives the memory back. */
+  void clear() {
+    while (predicted.size() != 0) {
+      leave(predicted.takeOldest());
+    }
+    flush();
+    predicted.clear();
+  }
+
+  private void leave(int row) {
+    if (leaves == slice.length) {
+      flush();
+    }
+    slice[leaves++] = row;
+  }
+
+  private void flush() {
+    rows.release(slice, leaves, word, bit);
+    leaves = 0;
+  }
+}
