@@ -22,6 +22,7 @@ import picocli.CommandLine.Spec;
       ServeCommand.class,
       ValidateCommand.class,
       SimCommand.class,
+      LabCommand.class,
       VersionCommand.class
     },
     footer = {

@@ -14,7 +14,7 @@ final class MainTest {
   @Test
   void noArguments_printsHelp() {
     assertThat(run()).isZero();
-    assertThat(text(out)).contains("demo", "serve", "validate", "sim", "version");
+    assertThat(text(out)).contains("demo", "serve", "validate", "sim", "lab", "version");
   }
 
   @Test
@@ -40,6 +40,15 @@ final class MainTest {
     assertThat(run("sim", "--block-size", "0", "--ranks", "0", "--engine", "abacus", "--fault", "earthquake=1"))
         .isEqualTo(1);
     assertThat(text(err)).contains("block-size", "ranks", "abacus", "earthquake");
+  }
+
+  @Test
+  void lab_wrongValues_areAllTold() {
+    assertThat(
+            run("lab", "--trace", "nowhere.jsonl", "--engine", "abacus", "--workers", "0", "--profiles", "best",
+                "--scale", "0", "--index", "psychic", "--out", "target/lab"))
+        .isEqualTo(1);
+    assertThat(text(err)).contains("nowhere.jsonl", "abacus", "workers", "best", "scale", "psychic");
   }
 
   @Test

@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.util.Collections;
+import java.util.List;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -48,11 +49,20 @@ public record EngineModel(String name, StepTime stepTime, int kvTokens, int kvBy
           throw new IllegalStateException("The resource " + RESOURCE + " is missing from the jar");
         }
         SortedMap<String, EngineModel> models = new TreeMap<>();
-        new ObjectMapper().readTree(in).properties()
-            .forEach(entry -> models.put(entry.getKey(), model(entry.getKey(), entry.getValue())));
+        new ObjectMapper().readTree(in).properties().forEach(entry -> put(models, entry.getKey(), entry.getValue()));
         return models;
       } catch (IOException e) {
         throw new UncheckedIOException("The resource " + RESOURCE + " cannot be read", e);
+      }
+    }
+
+    /** One row may stand for several models of one shape: each has a name of its own, too. */
+    private static void put(SortedMap<String, EngineModel> models, String name, JsonNode row) {
+      String shared = row.path("model").asText();
+      models.put(name, model(name, row));
+      for (String model : List.of(shared.split("/", -1))) {
+        String own = name.replace(shared, model);
+        models.put(own, model(own, row));
       }
     }
 

@@ -1,0 +1,151 @@
+package io.kvasir.app;
+
+import io.kvasir.sim.lab.Lab;
+import io.kvasir.sim.lab.LabPlan;
+import io.kvasir.sim.lab.LabPlanReader;
+import io.kvasir.sim.lab.LabReport;
+import io.kvasir.sim.lab.RunReport;
+import io.kvasir.sim.lab.Slo;
+import java.io.Console;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/** {@code kvasir lab}. */
+@Command(
+    name = "lab",
+    description = {
+      "Replays traffic in simulated time through the routing profiles and compares what comes of it:",
+      "which profile serves this traffic best on these engines?"
+    },
+    mixinStandardHelpOptions = true,
+    sortOptions = false,
+    showDefaultValues = true)
+final class LabCommand implements Callable<Integer> {
+  private static final int BAR = 30;
+
+  @Option(
+      names = "--trace",
+      required = true,
+      split = ",",
+      paramLabel = "FILE|gen:NAME",
+      description = {
+        "Traffic: JSON lines in the schema of Mooncake, Qwen-Bailian or of sessions, gzipped (.gz) or not,",
+        "or a generator: gen:shared-prefix, gen:sessions, gen:agents, gen:bursts, each with parameters as in",
+        "'gen:shared-prefix?groups=150&prompts=5'. Several are run one by one."
+      })
+  private List<String> traces = List.of();
+
+  @Option(
+      names = "--engine",
+      defaultValue = "h200-Qwen3-32B-tp2",
+      description = "Engine model of every worker: gpu-model-tp.")
+  private String engine = "";
+
+  @Option(names = "--workers", defaultValue = "8", description = "How many engines, 1 to 256.")
+  private int workers;
+
+  @Option(
+      names = "--profiles",
+      defaultValue = "expected-cost",
+      split = ",",
+      paramLabel = "NAME|FILE",
+      description = "Built-in profiles by name, all for every one of them, or a .conf file of your own.")
+  private List<String> profiles = List.of();
+
+  @Option(
+      names = "--scale",
+      defaultValue = "1",
+      split = ",",
+      paramLabel = "S",
+      description = "Loads, in multiples of each trace's own.")
+  private List<Double> scales = List.of();
+
+  @Option(names = "--seeds", defaultValue = "1", paramLabel = "K", description = "Runs with seeds 1 to K each.")
+  private int seeds;
+
+  @Option(
+      names = "--think",
+      description = {
+        "Closed loop: a turn of a conversation waits for the answer before it, and then as long as the trace",
+        "shows its author to have thought. Otherwise requests are sent at their times, whatever happens."
+      })
+  private boolean think;
+
+  @Option(
+      names = "--index",
+      defaultValue = "exact",
+      paramLabel = "MODE",
+      description = {
+        "How the router learns what is cached: exact, delayed:MS (events late), lossy:SHARE[:SECONDS] (a share",
+        "of the events lost until the blocks are read anew, every 30 s or as said), approximate (no events:",
+        "predicted from its own decisions)."
+      })
+  private String index = "";
+
+  @Option(
+      names = "--slo-ttft",
+      defaultValue = "2000",
+      paramLabel = "MS",
+      description = "Goodput counts requests with their first token within so many milliseconds")
+  private double sloTtft;
+
+  @Option(
+      names = "--slo-tpot",
+      defaultValue = "50",
+      paramLabel = "MS",
+      description = "and so many milliseconds per further token at most.")
+  private double sloTpot;
+
+  @Option(
+      names = "--out",
+      required = true,
+      paramLabel = "DIR",
+      description = "Where report.json (a line per run), report.txt (the table) and report.html (plots) go.")
+  private Path out = Path.of("");
+
+  private final boolean terminal = Optional.ofNullable(System.console()).map(Console::isTerminal).orElse(false);
+  private int drawn;
+
+  @Override
+  public Integer call() throws StartException, InterruptedException {
+    LabPlanReader reader = new LabPlanReader();
+    LabPlan plan =
+        reader.read(
+            new LabPlanReader.Request(
+                traces, engine, workers, profiles, scales, seeds, think, index, new Slo(sloTtft, sloTpot)));
+    if (plan == null) {
+      throw new StartException("the laboratory cannot start:\n  --" + String.join("\n  --", reader.faults()));
+    }
+    List<RunReport> runs = Lab.run(plan, this::draw);
+    draw(1);
+    if (terminal) {
+      System.err.println();
+    }
+    LabReport report = new LabReport(runs);
+    try {
+      report.write(out);
+    } catch (IOException unwritable) {
+      throw new StartException("the report cannot be written to " + out + ": " + unwritable.getMessage(), unwritable);
+    }
+    System.out.print(report.table());
+    System.out.printf("%nwritten to %s%n", out);
+    return 0;
+  }
+
+  /** A bar on a terminal; elsewhere, such as in a log, a line for every tenth. */
+  private void draw(double done) {
+    int tenth = (int) (done * 10);
+    if (terminal) {
+      int full = (int) Math.round(done * BAR);
+      System.err.printf("\r[%s%s] %3.0f%%", "#".repeat(full), ".".repeat(BAR - full), done * 100);
+    } else if (tenth > drawn) {
+      System.err.printf("%d0%%%n", tenth);
+    }
+    drawn = tenth;
+  }
+}

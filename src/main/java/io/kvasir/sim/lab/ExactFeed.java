@@ -1,0 +1,30 @@
+package io.kvasir.sim.lab;
+
+import io.kvasir.index.BlockIndex;
+import io.kvasir.sim.engine.CacheListener;
+
+/** Applies every event at once. */
+final class ExactFeed implements IndexFeed {
+  private final EventWriter[] writers;
+
+  ExactFeed(BlockIndex index, int workers) {
+    this.writers = EventWriter.open(index, workers);
+  }
+
+  @Override
+  public CacheListener listener(int slot) {
+    return new BlockEvents() {
+      @Override
+      void stored(long parent, long[] keys) {
+        if (!writers[slot].stored(parent, keys)) {
+          throw new IllegalStateException("an engine stored blocks after one it does not have");
+        }
+      }
+
+      @Override
+      public void removed(long key) {
+        writers[slot].removed(key);
+      }
+    };
+  }
+}

@@ -1,0 +1,81 @@
+package io.kvasir.sim.lab;
+
+import io.kvasir.sim.engine.CacheListener;
+import io.kvasir.sim.engine.EngineModel;
+import io.kvasir.sim.engine.PagedCache;
+import io.kvasir.sim.engine.Scheduler;
+import io.kvasir.sim.engine.Step;
+import io.kvasir.sim.engine.StepTime;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One engine in simulated time: between two iterations it takes new requests in, and an iteration lasts as
+ * long as the engine model says. vLLM's defaults: 8,192 tokens and 256 sequences per iteration.
+ */
+final class LabEngine {
+  /** Nothing runs. */
+  static final double NEVER = Double.POSITIVE_INFINITY;
+
+  private static final int TOKEN_BUDGET = 8192;
+  private static final int MAX_SEQUENCES = 256;
+  private static final int TRIES = 4;
+
+  private final StepTime time;
+  private final Scheduler<LabSequence> scheduler;
+  private final long kvTokens;
+  private @Nullable Step<LabSequence> step;
+  private double stepEndsMs = NEVER;
+
+  LabEngine(EngineModel model, int blockSize, CacheListener listener) {
+    PagedCache cache = new PagedCache(Math.max(1, model.kvTokens() / blockSize), blockSize, listener);
+    this.time = model.stepTime();
+    this.scheduler = new Scheduler<>(cache, TOKEN_BUDGET, MAX_SEQUENCES);
+    this.kvTokens = (long) cache.capacity() * blockSize;
+  }
+
+  /** Whether a request and its answer fit into the whole cache; vLLM refuses those that do not. */
+  boolean holds(LabRequest request) {
+    return (long) request.promptTokens() + request.outputTokens() <= kvTokens;
+  }
+
+  /** When the running iteration ends, {@link #NEVER} when none does. */
+  double stepEndsMs() {
+    return stepEndsMs;
+  }
+
+  /** Queues a request; an idle engine begins at once. */
+  void submit(LabSequence sequence, double nowMs) {
+    scheduler.add(sequence);
+    if (step == null) {
+      begin(nowMs);
+    }
+  }
+
+  /** Ends the running iteration, at {@link #stepEndsMs}, and begins the next. */
+  void endStep() {
+    Step<LabSequence> ended = step;
+    if (ended == null) {
+      throw new IllegalStateException("no iteration runs");
+    }
+    double nowMs = stepEndsMs;
+    scheduler.complete(ended);
+    begin(nowMs);
+  }
+
+  private void begin(double nowMs) {
+    step = null;
+    stepEndsMs = NEVER;
+    // A sequence that took its own blocks back leaves an iteration empty: the next one begins it anew.
+    for (int i = 0; scheduler.running() + scheduler.waiting() > 0; i++) {
+      Step<LabSequence> planned = scheduler.plan();
+      if (planned.tokens() > 0) {
+        step = planned;
+        stepEndsMs = nowMs + time.millis(planned);
+        return;
+      }
+      if (i == TRIES) {
+        throw new IllegalStateException("a request waits for more blocks than the cache has");
+      }
+    }
+  }
+}

@@ -1,0 +1,184 @@
+package io.kvasir.sim.lab;
+
+import com.typesafe.config.Config;
+import com.typesafe.config.ConfigException;
+import com.typesafe.config.ConfigFactory;
+import io.kvasir.routing.InvalidProfilesException;
+import io.kvasir.routing.Profile;
+import io.kvasir.routing.ProfileCompiler;
+import io.kvasir.routing.cost.CostModel;
+import io.kvasir.routing.cost.OutputLengths;
+import io.kvasir.routing.plugins.BuiltInPlugins;
+import io.kvasir.sim.engine.EngineModel;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** Reads what the laboratory is asked to do, and goes on after a fault, so that all are told at once. */
+public final class LabPlanReader {
+  private static final String ALL = "all";
+  private static final int MOST_WORKERS = 256;
+  private static final double MOST_SCALE = 1e6;
+
+  private final List<String> faults = new ArrayList<>();
+
+  /**
+   * What was asked for, as written.
+   *
+   * @param traces files, or generators as {@link Generators} names them
+   * @param engine name of an engine model
+   * @param workers how many engines, 1 to 256
+   * @param profiles built-in names, {@code all}, or files with profiles
+   * @param scales loads, in multiples of each trace's own
+   * @param seeds how often to repeat everything with other chance, at least 1
+   * @param think whether turns of a conversation wait for the answer before them
+   * @param index how the router learns of the caches, see {@link IndexMode}
+   * @param slo what answers must keep to
+   */
+  public record Request(
+      List<String> traces,
+      String engine,
+      int workers,
+      List<String> profiles,
+      List<Double> scales,
+      int seeds,
+      boolean think,
+      String index,
+      Slo slo) {}
+
+  /** The plan; null when {@link #faults} has something to say. */
+  public @Nullable LabPlan read(Request request) {
+    @Nullable EngineModel engine = engine(request.engine());
+    List<TraceSource> sources = sources(request, engine);
+    List<LabPlan.ProfileChoice> profiles = profiles(request.profiles());
+    if (request.workers() < 1 || request.workers() > MOST_WORKERS) {
+      faults.add("workers: must be 1 to " + MOST_WORKERS + ", is " + request.workers());
+    }
+    if (request.seeds() < 1) {
+      faults.add("seeds: must be at least 1, is " + request.seeds());
+    }
+    for (double scale : request.scales()) {
+      if (!(scale > 0 && scale <= MOST_SCALE)) {
+        faults.add("scale: must be more than 0, is " + scale);
+      }
+    }
+    if (!(request.slo().ttftMs() > 0) || !(request.slo().tpotMs() > 0)) {
+      faults.add("slo-ttft, slo-tpot: must be more than 0 milliseconds");
+    }
+    try {
+      IndexMode.parse(request.index());
+    } catch (IllegalArgumentException unknown) {
+      faults.add("index: " + unknown.getMessage());
+    }
+    return faults.isEmpty() ? plan(request, sources, profiles) : null;
+  }
+
+  /** All that is wrong, one plain sentence each, beginning with the option's name. */
+  public List<String> faults() {
+    return List.copyOf(faults);
+  }
+
+  private static LabPlan plan(Request request, List<TraceSource> sources, List<LabPlan.ProfileChoice> profiles) {
+    List<LabPlan.Run> runs = new ArrayList<>();
+    for (TraceSource source : sources) {
+      for (double scale : request.scales()) {
+        for (LabPlan.ProfileChoice profile : profiles) {
+          for (long seed = 1; seed <= request.seeds(); seed++) {
+            runs.add(
+                new LabPlan.Run(
+                    source, request.engine(), request.workers(), scale, seed, request.index(), profile,
+                    request.slo()));
+          }
+        }
+      }
+    }
+    return new LabPlan(runs);
+  }
+
+  private @Nullable EngineModel engine(String name) {
+    try {
+      return EngineModel.named(name);
+    } catch (IllegalArgumentException unknown) {
+      faults.add("engine: " + unknown.getMessage());
+      return null;
+    }
+  }
+
+  private List<TraceSource> sources(Request request, @Nullable EngineModel engine) {
+    List<TraceSource> sources = new ArrayList<>();
+    Set<String> names = new HashSet<>();
+    for (String written : request.traces()) {
+      try {
+        TraceSource source =
+            written.startsWith(Generators.PREFIX)
+                ? Generators.parse(written)
+                : TraceFile.read(Path.of(written), request.think(), engine);
+        if (!names.add(source.name())) {
+          faults.add("trace: two are named " + source.name() + ", and reports tell them apart by name: rename one");
+        }
+        sources.add(source);
+      } catch (IOException unreadable) {
+        faults.add("trace: " + written + " cannot be read: " + unreadable.getMessage());
+      } catch (IllegalArgumentException malformed) {
+        faults.add("trace: " + malformed.getMessage());
+      }
+    }
+    return sources;
+  }
+
+  private List<LabPlan.ProfileChoice> profiles(List<String> written) {
+    Set<String> builtIn = compiled("the built-in profiles", ConfigFactory.empty()).keySet();
+    List<LabPlan.ProfileChoice> choices = new ArrayList<>();
+    for (String name : written) {
+      if (name.equals(ALL)) {
+        builtIn.forEach(each -> choose(each, ConfigFactory.empty(), choices));
+      } else if (name.endsWith(".conf") || name.contains("/")) {
+        ofFile(Path.of(name), choices);
+      } else if (builtIn.contains(name)) {
+        choose(name, ConfigFactory.empty(), choices);
+      } else {
+        faults.add(
+            "profiles: there is no built-in profile '" + name + "'; there are " + String.join(", ", builtIn)
+                + ", " + ALL + ", or give a .conf file with profiles");
+      }
+    }
+    return choices;
+  }
+
+  private void ofFile(Path file, List<LabPlan.ProfileChoice> choices) {
+    if (!Files.isReadable(file)) {
+      faults.add("profiles: " + file + " cannot be read");
+      return;
+    }
+    try {
+      Config own = ConfigFactory.parseFile(file.toFile()).resolve();
+      compiled("profiles of " + file, own);
+      own.root().keySet().stream().sorted().forEach(name -> choose(name, own, choices));
+    } catch (ConfigException malformed) {
+      faults.add("profiles: " + file + ": " + malformed.getMessage());
+    }
+  }
+
+  private void choose(String name, Config config, List<LabPlan.ProfileChoice> choices) {
+    if (choices.stream().anyMatch(choice -> choice.name().equals(name))) {
+      faults.add("profiles: two are named " + name + ", and reports tell them apart by name: rename one");
+      return;
+    }
+    choices.add(new LabPlan.ProfileChoice(name, config));
+  }
+
+  private Map<String, Profile> compiled(String what, Config own) {
+    try {
+      return new ProfileCompiler(BuiltInPlugins.registry(CostModel.bundled(), new OutputLengths())).compile(own);
+    } catch (InvalidProfilesException faulty) {
+      faults.add("profiles: " + what + ": " + faulty.getMessage());
+      return Map.of();
+    }
+  }
+}

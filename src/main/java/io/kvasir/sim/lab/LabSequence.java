@@ -1,0 +1,72 @@
+package io.kvasir.sim.lab;
+
+import io.kvasir.routing.Booking;
+import io.kvasir.sim.engine.Sequence;
+import org.jspecify.annotations.Nullable;
+
+/** A request on its engine. What a trace does not know of an answer is content nobody else has. */
+final class LabSequence extends Sequence {
+  /** Hears what becomes of requests. */
+  interface Listener {
+    /** The first token is there. */
+    void firstToken(LabSequence sequence);
+
+    /** The last token is there. */
+    void ended(LabSequence sequence);
+  }
+
+  final int index;
+  final int slot;
+  private final LabRequest request;
+  private final @Nullable Booking booking;
+  private final Listener listener;
+  private int sampled;
+
+  /**
+   * A request not yet begun.
+   *
+   * @param index its position in the trace
+   * @param slot the worker it was sent to
+   * @param booking the load booked for it; null for one that books nothing
+   */
+  LabSequence(int index, int slot, LabRequest request, @Nullable Booking booking, Listener listener) {
+    super(request.promptTokens());
+    this.index = index;
+    this.slot = slot;
+    this.request = request;
+    this.booking = booking;
+    this.listener = listener;
+  }
+
+  LabRequest request() {
+    return request;
+  }
+
+  Booking booking() {
+    if (booking == null) {
+      throw new IllegalStateException("nothing was booked for request " + index);
+    }
+    return booking;
+  }
+
+  @Override
+  protected long key(int block) {
+    long[] chain = request.chain();
+    // The high bit keeps answers apart from the numbers that traces give.
+    return block < chain.length ? chain[block] : Trace.hash(Long.MIN_VALUE | (long) index << 24 | block);
+  }
+
+  @Override
+  protected boolean sample() {
+    sampled++;
+    if (sampled == 1) {
+      listener.firstToken(this);
+    }
+    if (sampled == request.outputTokens()) {
+      listener.ended(this);
+      return true;
+    }
+    grow();
+    return false;
+  }
+}

@@ -1,0 +1,131 @@
+package io.kvasir.sim.lab;
+
+import io.kvasir.index.BlockHash;
+import io.kvasir.index.BlockIndex;
+import io.kvasir.sim.engine.CacheListener;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.SplittableRandom;
+
+/**
+ * Loses a share of the batches (an engine sends one per iteration, all its events or none). What is lost
+ * stays lost, and blocks after lost ones are not indexed, until the worker's blocks are read anew: the
+ * state of a router that has no replay.
+ */
+final class LossyFeed implements IndexFeed {
+  private final EventWriter[] writers;
+  private final Truth[] truths;
+  private final double share;
+  private final double resyncMs;
+  private final SimClock clock;
+  private final SplittableRandom random;
+  private double nextResyncMs;
+
+  LossyFeed(
+      BlockIndex index, int workers, double share, double resyncMs, SimClock clock, SplittableRandom random) {
+    this.writers = EventWriter.open(index, workers);
+    this.truths = new Truth[workers];
+    for (int slot = 0; slot < workers; slot++) {
+      truths[slot] = new Truth();
+    }
+    this.share = share;
+    this.resyncMs = resyncMs;
+    this.nextResyncMs = resyncMs;
+    this.clock = clock;
+    this.random = random;
+  }
+
+  @Override
+  public CacheListener listener(int slot) {
+    return new BlockEvents() {
+      private double batchMs = -1;
+      private boolean lost;
+
+      @Override
+      void stored(long parent, long[] keys) {
+        truths[slot].stored(parent, keys);
+        if (!lost()) {
+          writers[slot].stored(parent, keys);
+        }
+      }
+
+      @Override
+      public void removed(long key) {
+        truths[slot].removed(key);
+        if (!lost()) {
+          writers[slot].removed(key);
+        }
+      }
+
+      private boolean lost() {
+        if (clock.nowMs != batchMs) {
+          batchMs = clock.nowMs;
+          lost = random.nextDouble() < share;
+        }
+        return lost;
+      }
+    };
+  }
+
+  @Override
+  public void catchUp(double nowMs) {
+    while (nextResyncMs <= nowMs) {
+      for (int slot = 0; slot < writers.length; slot++) {
+        writers[slot].clear();
+        truths[slot].writeTo(writers[slot]);
+      }
+      nextResyncMs += resyncMs;
+    }
+  }
+
+  /** What one engine has cached: each key with its parent and its copies. */
+  private static final class Truth {
+    private final Map<Long, Held> held = new HashMap<>();
+
+    private record Held(long parent, int copies) {}
+
+    void stored(long parent, long[] keys) {
+      long before = parent;
+      for (long key : keys) {
+        long after = before;
+        held.compute(key, (_, known) -> new Held(after, known == null ? 1 : known.copies + 1));
+        before = key;
+      }
+    }
+
+    void removed(long key) {
+      held.computeIfPresent(
+          key, (_, known) -> known.copies == 1 ? null : new Held(known.parent, known.copies - 1));
+    }
+
+    /** Parents before their children; a block whose parent is gone stands for itself. */
+    void writeTo(EventWriter writer) {
+      Deque<Long> above = new ArrayDeque<>();
+      for (long key : held.keySet()) {
+        for (long at = key; held.containsKey(at) && !writer.holds(at); at = parent(at)) {
+          above.push(at);
+        }
+        while (!above.isEmpty()) {
+          long next = above.pop();
+          long parent = parent(next);
+          long[] copies = {next};
+          for (int copy = copies(next); copy > 0; copy--) {
+            writer.stored(held.containsKey(parent) ? parent : BlockHash.NONE, copies);
+          }
+        }
+      }
+    }
+
+    private long parent(long key) {
+      Held known = held.get(key);
+      return known == null ? BlockHash.NONE : known.parent;
+    }
+
+    private int copies(long key) {
+      Held known = held.get(key);
+      return known == null ? 0 : known.copies;
+    }
+  }
+}

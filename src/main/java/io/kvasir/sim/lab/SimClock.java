@@ -1,0 +1,7 @@
+package io.kvasir.sim.lab;
+
+/** The time of one run. */
+final class SimClock {
+  /** Milliseconds since the trace began. */
+  double nowMs;
+}

@@ -1,0 +1,17 @@
+/**
+ * The trace laboratory: which profile would serve this traffic best?
+ *
+ * <p>A {@link io.kvasir.sim.lab.LabPlan} names traces, loads, seeds, profiles and how the router's index learns
+ * of the engines' caches. {@link io.kvasir.sim.lab.Lab} runs every combination as a {@code LabRun} of its own:
+ * a {@code Trace} (a file's or a generator's) sends requests, the production routing classes choose among a
+ * {@code SimFleet}, and {@code LabEngine}s, the scheduler, cache and step times of the engine simulator,
+ * serve them in simulated time, telling an {@code IndexFeed} what they cache. What came of it is a {@link
+ * io.kvasir.sim.lab.RunReport}; {@link io.kvasir.sim.lab.LabReport} writes all of them as JSON, as a table
+ * and as a page with plots.
+ *
+ * <p>A run is one thread's and takes all chance from its seed, so that it can be repeated to the last digit.
+ */
+@NullMarked
+package io.kvasir.sim.lab;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,58 @@
+package io.kvasir.sim.lab;
+
+import com.typesafe.config.ConfigFactory;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.atomic.DoubleAdder;
+
+/** Small traces and how to run them. */
+final class TestTraces {
+  static final String ENGINE = "h200-Qwen3-32B-tp2";
+
+  private TestTraces() {}
+
+  /** A source that is one trace, whatever load and seed. */
+  static TraceSource of(Trace trace) {
+    return new TraceSource() {
+      @Override
+      public String name() {
+        return "test";
+      }
+
+      @Override
+      public Trace at(double scale, long seed) {
+        return trace;
+      }
+    };
+  }
+
+  /** Requests that share prefixes at random, close enough together to queue. */
+  static Trace random(int requests, long seed) {
+    SplittableRandom random = new SplittableRandom(seed);
+    List<LabRequest> list = new ArrayList<>();
+    double atMs = 0;
+    for (int i = 0; i < requests; i++) {
+      atMs += random.nextDouble() * 400;
+      int group = random.nextInt(12);
+      int shared = random.nextInt(1, 30);
+      int own = random.nextInt(0, 10);
+      long[] chain = new long[shared + own];
+      for (int block = 0; block < chain.length; block++) {
+        chain[block] = Trace.hash(block < shared ? group * 1000L + block : 1_000_000L + i * 100L + block);
+      }
+      list.add(LabRequest.at(atMs, chain.length * 512 + random.nextInt(512) + 1, random.nextInt(1, 60), chain, ""));
+    }
+    return new Trace(512, list);
+  }
+
+  static LabPlan.Run run(Trace trace, int workers, String profile, String index, long seed) {
+    return new LabPlan.Run(
+        of(trace), ENGINE, workers, 1, seed, index, new LabPlan.ProfileChoice(profile, ConfigFactory.empty()),
+        new Slo(2000, 50));
+  }
+
+  static RunReport report(Trace trace, int workers, String profile, String index, long seed) {
+    return new LabRun(run(trace, workers, profile, index, seed), new DoubleAdder()).execute();
+  }
+}
