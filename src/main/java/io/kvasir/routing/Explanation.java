@@ -21,7 +21,7 @@ public record Explanation(
    *
    * @param worker the worker
    * @param removedBy name of the filter that removed it, null when none did
-   * @param depth leading blocks it holds; 0 when it was removed, since nobody looked
+   * @param depth leading blocks it holds; 0 when it was removed
    * @param inFlight requests in flight
    * @param pendingTokens uncached prompt tokens whose first token has not been seen
    * @param queueMs estimated ms to compute those

@@ -50,6 +50,13 @@ final class ScoreSum {
     }
   }
 
+  /** Tells every scorer who got the request. */
+  void took(RoutingContext context, Candidates candidates, int slot) {
+    for (Term term : terms) {
+      term.scorer.took(context, candidates, slot);
+    }
+  }
+
   private static void score(
       Term term, RoutingContext context, Candidates candidates, double[] column, @Nullable Trace trace) {
     term.scorer.score(context, candidates, column);

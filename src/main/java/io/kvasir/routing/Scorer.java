@@ -12,6 +12,9 @@ public non-sealed interface Scorer extends Plugin {
   /** Whether more is better (a share of the prompt) or less is (a cost, a load). */
   Better better();
 
+  /** Told which worker the request got, its load booked; for scorers whose next scores depend on it. */
+  default void took(RoutingContext context, Candidates candidates, int slot) {}
+
   /** Which way a score points. */
   enum Better {
     /** The highest score wins. */

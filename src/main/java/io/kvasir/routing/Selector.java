@@ -110,7 +110,14 @@ public final class Selector {
     clock.ended(RoutingMetrics.Part.PREPARE);
     fleet.snapshot(candidates);
     clock.ended(RoutingMetrics.Part.SNAPSHOT);
-    None none = filter(context, candidates, trace);
+    int live = candidates.count();
+    if (trace != null) {
+      trace.snapshot(candidates);
+    }
+    if (live == 0) {
+      return new None(Want.LIVE, "no worker " + Want.LIVE.words());
+    }
+    None none = filter(context, candidates, trace, live, false);
     if (none != null) {
       return none;
     }
@@ -122,6 +129,10 @@ public final class Selector {
       fleet.search(chain, candidates);
     }
     clock.ended(RoutingMetrics.Part.SEARCH);
+    none = filter(context, candidates, trace, live, true);
+    if (none != null) {
+      return none;
+    }
     scores.score(context, candidates, scratch.scores, scratch.column, trace);
     clock.ended(RoutingMetrics.Part.SCORE);
     if (trace != null) {
@@ -143,15 +154,13 @@ public final class Selector {
     }
   }
 
-  private @Nullable None filter(RoutingContext context, Candidates candidates, @Nullable Trace trace) {
-    int live = candidates.count();
-    if (trace != null) {
-      trace.snapshot(candidates);
-    }
-    if (live == 0) {
-      return new None(Want.LIVE, "no worker " + Want.LIVE.words());
-    }
+  /** The filters that look at depths, or those that do not. */
+  private @Nullable None filter(
+      RoutingContext context, Candidates candidates, @Nullable Trace trace, int live, boolean searched) {
     for (int i = 0; i < filters.length; i++) {
+      if (filters[i].afterSearch() != searched) {
+        continue;
+      }
       filters[i].filter(context, candidates);
       if (trace != null) {
         trace.filtered(i, candidates);
@@ -175,8 +184,11 @@ public final class Selector {
         int slot = ranked[i];
         Booking booking = booking(context, candidates, slot, chain);
         if (context.dryRun() || fleet.reserve(slot, booking)) {
-          if (i > 0 && !context.dryRun()) {
-            picker.tookInstead(context, slot);
+          if (!context.dryRun()) {
+            scores.took(context, candidates, slot);
+            if (i > 0) {
+              picker.tookInstead(context, slot);
+            }
           }
           return new Chosen(
               profile.name(),

@@ -3,6 +3,7 @@ package io.kvasir.routing;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.typesafe.config.ConfigFactory;
+import io.kvasir.index.Chain;
 import io.kvasir.routing.Selection.Chosen;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.routing.cost.OutputLengths;
@@ -25,6 +26,8 @@ import org.junit.jupiter.params.provider.MethodSource;
 final class PickerTest {
   private static final PluginRegistry REGISTRY = BuiltInPlugins.registry(CostModel.bundled(), new OutputLengths());
 
+  private static final Worker[] WORKERS = TestFleet.of(256).workers;
+
   private final Routing routing = new Routing(3);
 
   static Stream<PluginType<?>> pickers() {
@@ -38,6 +41,7 @@ final class PickerTest {
     Picker picker = make(type);
     for (int i = 0; i < 2000; i++) {
       Candidates candidates = new Candidates(256);
+      candidates.workers = WORKERS;
       double[] scores = new double[256];
       int count = 1 + random.nextInt(random.nextInt(4) == 0 ? 256 : 6);
       for (int j = 0; j < count; j++) {
@@ -59,8 +63,13 @@ final class PickerTest {
     }
   }
 
+  /** All but those that send equal requests to one worker on purpose. */
+  static Stream<PluginType<?>> spreadingPickers() {
+    return pickers().filter(type -> !type.name().equals("consistent-hash"));
+  }
+
   @ParameterizedTest
-  @MethodSource("pickers")
+  @MethodSource("spreadingPickers")
   void pick_equalCandidates_givesEachItsShare(PluginType<?> type) {
     int[] chosen = new int[10];
     Picker picker = make(type);
@@ -138,6 +147,48 @@ final class PickerTest {
   }
 
   @Test
+  void consistentHash_workerGone_movesOnlyItsOwnKeys() {
+    Selector selector = routing.picking("pick { plugin = consistent-hash, load-factor = 1000 }");
+    TestFleet fleet = TestFleet.of(10);
+    int[] home = new int[500];
+    for (int key = 0; key < home.length; key++) {
+      home[key] = chosen(selector, fleet, key);
+      assertThat(chosen(selector, fleet, key)).isEqualTo(home[key]);
+      Arrays.fill(fleet.inFlight, 0);
+    }
+    int[] share = new int[10];
+    Arrays.stream(home).forEach(slot -> share[slot]++);
+    assertThat(Arrays.stream(share)).allMatch(count -> count > 25 && count < 85);
+
+    fleet.alive[4] = false;
+
+    for (int key = 0; key < home.length; key++) {
+      assertThat(home[key] == 4 || chosen(selector, fleet, key) == home[key]).isTrue();
+      Arrays.fill(fleet.inFlight, 0);
+    }
+  }
+
+  @Test
+  void consistentHash_oneKey_spillsOverAtTheBound() {
+    Selector selector = routing.picking("pick { plugin = consistent-hash, load-factor = 1.25 }");
+    TestFleet fleet = TestFleet.of(4);
+    for (int i = 0; i < 200; i++) {
+      chosen(selector, fleet, 7);
+    }
+
+    assertThat(Arrays.stream(fleet.inFlight).max().orElseThrow()).isBetween(60, 63);
+    assertThat(Arrays.stream(fleet.inFlight).sum()).isEqualTo(200);
+  }
+
+  private static int chosen(Selector selector, TestFleet fleet, int key) {
+    RoutingContext request =
+        Routing.request("m", Role.BOTH, Set.of())
+            .put(Slots.PROMPT_TOKENS, 100L)
+            .put(Slots.CHAIN, new Chain(new long[] {1, 1000 + key, 2000 + key}, 16));
+    return ((Chosen) selector.select(fleet, request)).slot();
+  }
+
+  @Test
   void roundRobin_manyThreads_nobodyIsTwoTurnsAhead() throws Exception {
     TestFleet fleet = TestFleet.of(7);
     Arrays.setAll(
@@ -203,6 +254,7 @@ final class PickerTest {
 
   private static Candidates candidates(int count) {
     Candidates candidates = new Candidates(64);
+    candidates.workers = WORKERS;
     candidates.live[0] = -1L >>> (64 - count);
     return candidates;
   }

@@ -25,7 +25,10 @@ public final class CostModel {
     this.engines = Map.copyOf(engines);
     this.unknown =
         new EngineCost(
-            median(EngineCost::msPerToken), median(EngineCost::msPerPair), median(EngineCost::msPerContextToken));
+            median(EngineCost::msPerToken),
+            median(EngineCost::msPerPair),
+            median(EngineCost::msPerContextToken),
+            median(EngineCost::kvTokens));
   }
 
   /**
@@ -43,7 +46,8 @@ public final class CostModel {
           new EngineCost(
               engine.getDouble("c_tok_us") / 1e3,
               engine.getDouble("c_attn_prefill_ns_per_qctx") / 1e6,
-              engine.getDouble("c_dec_ctx_us_per_1k") / 1e6);
+              engine.getDouble("c_dec_ctx_us_per_1k") / 1e6,
+              engine.getDouble("kv_capacity_tokens_est"));
       engines.put(name, cost);
       // One row may stand for several models of one shape.
       String models = engine.getString("model");

@@ -8,14 +8,14 @@ package io.kvasir.routing.cost;
  * @param msPerToken ms per prompt token computed, more than 0
  * @param msPerPair ms per (token, earlier token) pair attended to
  * @param msPerContextToken ms per token of context and generated token: what long contexts cost each decode step
+ * @param kvTokens tokens its KV cache holds, more than 0
  */
-public record EngineCost(double msPerToken, double msPerPair, double msPerContextToken) {
+public record EngineCost(double msPerToken, double msPerPair, double msPerContextToken, double kvTokens) {
   /** Checks the ranges. */
   public EngineCost {
-    if (!(msPerToken > 0) || !(msPerPair >= 0) || !(msPerContextToken >= 0)) {
+    if (!(msPerToken > 0) || !(msPerPair >= 0) || !(msPerContextToken >= 0) || !(kvTokens > 0)) {
       throw new IllegalArgumentException(
-          "an engine's cost per token must be positive and the others not negative: " + msPerToken + ", "
-              + msPerPair + ", " + msPerContextToken);
+          "an engine's cost per token and its cache must be positive and the others not negative: " + this);
     }
   }
 

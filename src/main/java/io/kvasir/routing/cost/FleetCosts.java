@@ -10,12 +10,14 @@ public final class FleetCosts {
   private final double[] msPerToken;
   private final double[] msPerPair;
   private final double[] msPerContextToken;
+  private final double[] kvTokens;
 
   /** The costs of one engine per slot, by name; slots without a worker may have any. */
   FleetCosts(CostModel costs, List<String> engines) {
     this.msPerToken = engines.stream().mapToDouble(engine -> costs.of(engine).msPerToken()).toArray();
     this.msPerPair = engines.stream().mapToDouble(engine -> costs.of(engine).msPerPair()).toArray();
     this.msPerContextToken = engines.stream().mapToDouble(engine -> costs.of(engine).msPerContextToken()).toArray();
+    this.kvTokens = engines.stream().mapToDouble(engine -> costs.of(engine).kvTokens()).toArray();
   }
 
   /** {@link EngineCost#prefillMs} of the engine at {@code slot}. */
@@ -26,5 +28,15 @@ public final class FleetCosts {
   /** {@link EngineCost#msPerContextToken} of the engine at {@code slot}. */
   public double msPerContextToken(int slot) {
     return msPerContextToken[slot];
+  }
+
+  /** {@link EngineCost#msPerToken} of the engine at {@code slot}. */
+  public double msPerToken(int slot) {
+    return msPerToken[slot];
+  }
+
+  /** {@link EngineCost#kvTokens} of the engine at {@code slot}. */
+  public double kvTokens(int slot) {
+    return kvTokens[slot];
   }
 }

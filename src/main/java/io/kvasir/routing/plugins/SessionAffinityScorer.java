@@ -19,15 +19,18 @@ import java.util.Set;
 final class SessionAffinityScorer implements Scorer {
   private final PerTable<long[]> ids =
       new PerTable<>(
-          table -> Arrays.stream(table).mapToLong(worker -> worker == null ? 0 : mix(hash(worker.id()))).toArray());
+          table ->
+              Arrays.stream(table)
+                  .mapToLong(worker -> worker == null ? 0 : Hashes.mix(Hashes.of(worker.id())))
+                  .toArray());
 
   @Override
   public void score(RoutingContext context, Candidates candidates, double[] out) {
     String session = context.get(Slots.SESSION_KEY);
-    long key = hash(session);
+    long key = Hashes.of(session);
     long[] workers = ids.of(candidates);
     for (int slot = 0; slot < candidates.slots(); slot++) {
-      out[slot] = session.isEmpty() ? 0 : (mix(key ^ workers[slot]) >>> 11) * 0x1p-53;
+      out[slot] = session.isEmpty() ? 0 : (Hashes.mix(key ^ workers[slot]) >>> 11) * 0x1p-53;
     }
   }
 
@@ -39,21 +42,5 @@ final class SessionAffinityScorer implements Scorer {
   @Override
   public Set<Slot<?>> reads() {
     return Set.of(Slots.SESSION_KEY);
-  }
-
-  /** FNV-1a over the characters. */
-  private static long hash(String text) {
-    long hash = 0xCBF29CE484222325L;
-    for (int i = 0; i < text.length(); i++) {
-      hash = (hash ^ text.charAt(i)) * 0x100000001B3L;
-    }
-    return hash;
-  }
-
-  /** Stafford's mix 13. */
-  private static long mix(long hash) {
-    long z = (hash ^ (hash >>> 30)) * 0xBF58476D1CE4E5B9L;
-    z = (z ^ (z >>> 27)) * 0x94D049BB133111EBL;
-    return z ^ (z >>> 31);
   }
 }

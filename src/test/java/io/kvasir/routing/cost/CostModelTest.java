@@ -48,8 +48,8 @@ final class CostModelTest {
 
   @Test
   void engineCost_thatIsFree_isRefused() {
-    assertThatThrownBy(() -> new EngineCost(0, 0, 0)).isInstanceOf(IllegalArgumentException.class);
-    assertThatThrownBy(() -> new EngineCost(Double.NaN, 0, 0)).isInstanceOf(IllegalArgumentException.class);
+    assertThatThrownBy(() -> new EngineCost(0, 0, 0, 1)).isInstanceOf(IllegalArgumentException.class);
+    assertThatThrownBy(() -> new EngineCost(Double.NaN, 0, 0, 1)).isInstanceOf(IllegalArgumentException.class);
   }
 
   @Test

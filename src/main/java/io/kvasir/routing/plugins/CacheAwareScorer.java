@@ -1,0 +1,71 @@
+package io.kvasir.routing.plugins;
+
+import io.kvasir.routing.CachedTokens;
+import io.kvasir.routing.Candidates;
+import io.kvasir.routing.Parameters;
+import io.kvasir.routing.PerTable;
+import io.kvasir.routing.RoutingContext;
+import io.kvasir.routing.Scorer;
+import io.kvasir.routing.Slot;
+import io.kvasir.routing.Slots;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicLongArray;
+
+/**
+ * The rule of SGLang's and vLLM's routers: while the fleet is out of balance (requests in flight further
+ * apart than {@code abs} (64) and by more than {@code rel} (1.5) times) the fewest in flight; otherwise who has
+ * most of the prompt if that is more than {@code threshold} (0.3) of it, else who has cached least so far.
+ *
+ * <p>"Cached so far" are the uncached tokens sent to a worker since the fleet's membership last changed, as
+ * their routers count the text in their trees.
+ */
+final class CacheAwareScorer implements Scorer {
+  private final int abs;
+  private final double rel;
+  private final double threshold;
+  private final PerTable<AtomicLongArray> sent = new PerTable<>(table -> new AtomicLongArray(table.length));
+
+  CacheAwareScorer(Parameters parameters) {
+    this.abs = parameters.whole("abs", 64, 0, 1_000_000);
+    this.rel = parameters.number("rel", 1.5, 1, 1e6);
+    this.threshold = parameters.number("threshold", 0.3, 0, 1);
+  }
+
+  @Override
+  public void score(RoutingContext context, Candidates candidates, double[] out) {
+    int most = 0;
+    int least = Integer.MAX_VALUE;
+    int deepest = 0;
+    for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
+      most = Math.max(most, candidates.inFlight[slot]);
+      least = Math.min(least, candidates.inFlight[slot]);
+      deepest = Math.max(deepest, candidates.depth[slot]);
+    }
+    boolean unbalanced = most - least > abs && most > rel * least;
+    boolean known = cached(context, deepest) > threshold * Slots.promptTokens(context);
+    AtomicLongArray tokens = sent.of(candidates);
+    for (int slot = 0; slot < candidates.slots(); slot++) {
+      out[slot] =
+          unbalanced ? -candidates.inFlight[slot] : known ? candidates.depth[slot] : -tokens.get(slot);
+    }
+  }
+
+  @Override
+  public void took(RoutingContext context, Candidates candidates, int slot) {
+    sent.of(candidates).addAndGet(slot, Slots.promptTokens(context) - cached(context, candidates.depth[slot]));
+  }
+
+  private static int cached(RoutingContext context, int depth) {
+    return CachedTokens.predicted(depth, context.get(Slots.CHAIN).blockSize(), Slots.promptTokens(context));
+  }
+
+  @Override
+  public Better better() {
+    return Better.HIGHER;
+  }
+
+  @Override
+  public Set<Slot<?>> reads() {
+    return Set.of(Slots.PROMPT_TOKENS, Slots.CHAIN);
+  }
+}

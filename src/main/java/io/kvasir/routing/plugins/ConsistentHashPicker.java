@@ -1,0 +1,102 @@
+package io.kvasir.routing.plugins;
+
+import io.kvasir.index.Chain;
+import io.kvasir.routing.Candidates;
+import io.kvasir.routing.Parameters;
+import io.kvasir.routing.PerTable;
+import io.kvasir.routing.Picker;
+import io.kvasir.routing.RoutingContext;
+import io.kvasir.routing.Slot;
+import io.kvasir.routing.Slots;
+import io.kvasir.routing.Worker;
+import java.util.Arrays;
+import java.util.Set;
+
+/**
+ * Consistent hashing with bounded load: the request's key and every worker, {@code virtual-nodes} (160) times,
+ * stand on a ring, and the request goes to the next worker along it that has less than {@code load-factor}
+ * (1.25) times the mean of requests in flight. A worker that comes or goes moves only its own share of keys.
+ *
+ * <p>The key is the hash of the prompt's first {@code blocks} (2) blocks: many prompts share a first block. A
+ * prompt of which nothing is known goes anywhere.
+ *
+ * <p>Mirrokni, Thorup, Zadimoghaddam: "Consistent Hashing with Bounded Loads", 2016.
+ */
+final class ConsistentHashPicker implements Picker {
+  private static final int SLOT_BITS = 8;
+  private static final long SLOT = (1 << SLOT_BITS) - 1;
+
+  private final int blocks;
+  private final double loadFactor;
+  /** Points in unsigned order: 56 bits of place and 8 of slot. */
+  private final PerTable<long[]> rings;
+
+  ConsistentHashPicker(Parameters parameters) {
+    this.blocks = parameters.whole("blocks", 2, 1, 1_000_000);
+    this.loadFactor = parameters.number("load-factor", 1.25, 1, 1e6);
+    int virtualNodes = parameters.whole("virtual-nodes", 160, 1, 10_000);
+    this.rings = new PerTable<>(table -> ring(table, virtualNodes));
+  }
+
+  private static long[] ring(Worker[] table, int virtualNodes) {
+    long[] points = new long[(int) Arrays.stream(table).filter(worker -> worker != null).count() * virtualNodes];
+    int count = 0;
+    for (int slot = 0; slot < table.length; slot++) {
+      if (table[slot] != null) {
+        long place = Hashes.mix(Hashes.of(table[slot].id()));
+        for (int i = 0; i < virtualNodes; i++) {
+          place = Hashes.mix(place + i);
+          // The sign bit turned: signed order is then unsigned order.
+          points[count++] = ((place & ~SLOT) | slot) ^ Long.MIN_VALUE;
+        }
+      }
+    }
+    Arrays.sort(points);
+    return points;
+  }
+
+  @Override
+  public int pick(RoutingContext context, Candidates candidates, double[] scores, int[] ranked) {
+    long[] ring = rings.of(candidates);
+    long inFlight = 0;
+    for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
+      inFlight += candidates.inFlight[slot];
+    }
+    int most = (int) Math.ceil(loadFactor * (inFlight + 1) / candidates.count());
+    int start = Arrays.binarySearch(ring, key(context));
+    int at = start < 0 ? ~start : start;
+    int count = 0;
+    for (int i = 0; i < ring.length && count < ranked.length; i++) {
+      int slot = (int) (ring[(at + i) % ring.length] & SLOT);
+      if (candidates.has(slot) && candidates.inFlight[slot] < most && !contains(ranked, count, slot)) {
+        ranked[count++] = slot;
+      }
+    }
+    return count;
+  }
+
+  private long key(RoutingContext context) {
+    Chain chain = context.get(Slots.CHAIN);
+    int last = Math.min(blocks, chain.length()) - 1;
+    return last < 0 ? context.random().nextLong() : Hashes.mix(chain.hashes()[last]);
+  }
+
+  private static boolean contains(int[] ranked, int count, int slot) {
+    for (int i = 0; i < count; i++) {
+      if (ranked[i] == slot) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  @Override
+  public boolean readsScores() {
+    return false;
+  }
+
+  @Override
+  public Set<Slot<?>> reads() {
+    return Set.of(Slots.CHAIN);
+  }
+}

@@ -1,0 +1,30 @@
+package io.kvasir.routing.plugins;
+
+import io.kvasir.routing.Candidates;
+import io.kvasir.routing.PerTable;
+import io.kvasir.routing.RoutingContext;
+import io.kvasir.routing.Scorer;
+import io.kvasir.routing.cost.CostModel;
+import io.kvasir.routing.cost.FleetCosts;
+
+/** The share of a worker's KV cache that no request in flight occupies, 0 to 1, from prompts and engine. */
+final class KvRoomScorer implements Scorer {
+  private final PerTable<FleetCosts> costs;
+
+  KvRoomScorer(CostModel costs) {
+    this.costs = PerTable.costs(costs);
+  }
+
+  @Override
+  public void score(RoutingContext context, Candidates candidates, double[] out) {
+    FleetCosts engines = costs.of(candidates);
+    for (int slot = 0; slot < candidates.slots(); slot++) {
+      out[slot] = Math.max(0, 1 - candidates.contextTokens[slot] / engines.kvTokens(slot));
+    }
+  }
+
+  @Override
+  public Better better() {
+    return Better.HIGHER;
+  }
+}

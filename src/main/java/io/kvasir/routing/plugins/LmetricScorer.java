@@ -1,0 +1,36 @@
+package io.kvasir.routing.plugins;
+
+import io.kvasir.routing.CachedTokens;
+import io.kvasir.routing.Candidates;
+import io.kvasir.routing.RoutingContext;
+import io.kvasir.routing.Scorer;
+import io.kvasir.routing.Slot;
+import io.kvasir.routing.Slots;
+import java.util.Set;
+
+/**
+ * Work left times company: the prompt tokens a worker would have to compute, this request's included, times
+ * the requests it would then have. A product has no weights to tune. (LMetric, OSDI 2026.)
+ */
+final class LmetricScorer implements Scorer {
+  @Override
+  public void score(RoutingContext context, Candidates candidates, double[] out) {
+    int prompt = Slots.promptTokens(context);
+    int blockSize = context.get(Slots.CHAIN).blockSize();
+    for (int slot = 0; slot < candidates.slots(); slot++) {
+      int uncached = prompt - CachedTokens.predicted(candidates.depth[slot], blockSize, prompt);
+      // Counting this request, too: an idle worker with nothing cached must not look as good as one with all.
+      out[slot] = (double) (candidates.pendingTokens[slot] + uncached) * (candidates.inFlight[slot] + 1);
+    }
+  }
+
+  @Override
+  public Better better() {
+    return Better.LOWER;
+  }
+
+  @Override
+  public Set<Slot<?>> reads() {
+    return Set.of(Slots.PROMPT_TOKENS, Slots.CHAIN);
+  }
+}

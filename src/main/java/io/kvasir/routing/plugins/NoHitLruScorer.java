@@ -1,0 +1,61 @@
+package io.kvasir.routing.plugins;
+
+import io.kvasir.routing.Candidates;
+import io.kvasir.routing.Parameters;
+import io.kvasir.routing.PerTable;
+import io.kvasir.routing.RoutingContext;
+import io.kvasir.routing.Scorer;
+import io.kvasir.routing.Slot;
+import io.kvasir.routing.Slots;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicLongArray;
+
+/**
+ * Spreads cold requests, those of which nobody has {@code min-match} (1) blocks: the score is the last turn of
+ * a worker among them, so that who got one longest ago is next. Of warm requests it says nothing. From llm-d.
+ */
+final class NoHitLruScorer implements Scorer {
+  private final int minMatch;
+  private final AtomicLong turns = new AtomicLong();
+  private final PerTable<AtomicLongArray> lastTurn = new PerTable<>(table -> new AtomicLongArray(table.length));
+
+  NoHitLruScorer(Parameters parameters) {
+    this.minMatch = parameters.whole("min-match", 1, 1, 1_000_000);
+  }
+
+  @Override
+  public void score(RoutingContext context, Candidates candidates, double[] out) {
+    boolean cold = cold(candidates);
+    AtomicLongArray turn = lastTurn.of(candidates);
+    for (int slot = 0; slot < candidates.slots(); slot++) {
+      out[slot] = cold ? turn.get(slot) : 0;
+    }
+  }
+
+  @Override
+  public void took(RoutingContext context, Candidates candidates, int slot) {
+    if (cold(candidates)) {
+      lastTurn.of(candidates).set(slot, turns.incrementAndGet());
+    }
+  }
+
+  private boolean cold(Candidates candidates) {
+    for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
+      if (candidates.depth[slot] >= minMatch) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  @Override
+  public Better better() {
+    return Better.LOWER;
+  }
+
+  @Override
+  public Set<Slot<?>> reads() {
+    return Set.of(Slots.CHAIN);
+  }
+}

@@ -1,0 +1,85 @@
+package io.kvasir.routing.plugins;
+
+import io.kvasir.routing.CachedTokens;
+import io.kvasir.routing.Candidates;
+import io.kvasir.routing.Parameters;
+import io.kvasir.routing.PerTable;
+import io.kvasir.routing.RoutingContext;
+import io.kvasir.routing.Scorer;
+import io.kvasir.routing.Slot;
+import io.kvasir.routing.Slots;
+import io.kvasir.routing.cost.CostModel;
+import io.kvasir.routing.cost.FleetCosts;
+import io.kvasir.routing.cost.OutputLengths;
+import java.util.Set;
+
+/**
+ * Exploit or explore, Preble's E2: when most of the prompt is cached somewhere, the least loaded of those who
+ * have most of it; otherwise whoever can compute it soonest. Holders that are all more than {@code imbalance}
+ * (1.5) times as loaded as the idlest worker are passed over, so that what is popular spreads.
+ *
+ * <p>Load is milliseconds of queued prefill and of decoding for the contexts there. The eviction term of the
+ * paper is left out: what a prompt would push out of a cache is not known to the router.
+ *
+ * <p>Srivatsa et al.: "Preble: Efficient Distributed Prompt Scheduling for LLM Serving", ICLR 2025.
+ */
+final class PrebleScorer implements Scorer {
+  private final double imbalance;
+  private final OutputLengths outputs;
+  private final PerTable<FleetCosts> costs;
+
+  PrebleScorer(Parameters parameters, CostModel costs, OutputLengths outputs) {
+    this.imbalance = parameters.number("imbalance", 1.5, 1, 1e6);
+    this.outputs = outputs;
+    this.costs = PerTable.costs(costs);
+  }
+
+  @Override
+  public void score(RoutingContext context, Candidates candidates, double[] out) {
+    int prompt = Slots.promptTokens(context);
+    int blockSize = context.get(Slots.CHAIN).blockSize();
+    double output = outputs.expected(context.model());
+    FleetCosts engines = costs.of(candidates);
+    int deepest = 0;
+    double idlest = Double.POSITIVE_INFINITY;
+    for (int slot = 0; slot < candidates.slots(); slot++) {
+      out[slot] =
+          candidates.queueMs[slot] + output * engines.msPerContextToken(slot) * candidates.contextTokens[slot];
+      if (candidates.has(slot)) {
+        deepest = Math.max(deepest, candidates.depth[slot]);
+        idlest = Math.min(idlest, out[slot]);
+      }
+    }
+    int cached = CachedTokens.predicted(deepest, blockSize, prompt);
+    if (cached > prompt - cached && idlestOf(deepest, candidates, out) <= imbalance * idlest) {
+      for (int slot = 0; slot < candidates.slots(); slot++) {
+        out[slot] = candidates.depth[slot] == deepest ? out[slot] : Double.POSITIVE_INFINITY;
+      }
+      return;
+    }
+    for (int slot = 0; slot < candidates.slots(); slot++) {
+      int uncached = prompt - CachedTokens.predicted(candidates.depth[slot], blockSize, prompt);
+      out[slot] += engines.prefillMs(slot, uncached, prompt);
+    }
+  }
+
+  private static double idlestOf(int depth, Candidates candidates, double[] load) {
+    double idlest = Double.POSITIVE_INFINITY;
+    for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
+      if (candidates.depth[slot] == depth) {
+        idlest = Math.min(idlest, load[slot]);
+      }
+    }
+    return idlest;
+  }
+
+  @Override
+  public Better better() {
+    return Better.LOWER;
+  }
+
+  @Override
+  public Set<Slot<?>> reads() {
+    return Set.of(Slots.PROMPT_TOKENS, Slots.CHAIN);
+  }
+}

@@ -1,0 +1,57 @@
+package io.kvasir.routing.plugins;
+
+import io.kvasir.routing.CachedTokens;
+import io.kvasir.routing.Candidates;
+import io.kvasir.routing.Filter;
+import io.kvasir.routing.Parameters;
+import io.kvasir.routing.PerTable;
+import io.kvasir.routing.RoutingContext;
+import io.kvasir.routing.Slot;
+import io.kvasir.routing.Slots;
+import io.kvasir.routing.Want;
+import io.kvasir.routing.cost.CostModel;
+import io.kvasir.routing.cost.FleetCosts;
+import java.util.Set;
+
+/**
+ * Removes the workers that would not start the answer within {@code ttft-ms} (10,000) by their queue and what
+ * they lack of the prompt. When that is all of them the request is refused at once instead of late: early
+ * rejection as in Mooncake, which keeps an overloaded fleet's answers in time.
+ */
+final class StartInTimeFilter implements Filter {
+  private final double ttftMs;
+  private final PerTable<FleetCosts> costs;
+
+  StartInTimeFilter(Parameters parameters, CostModel costs) {
+    this.ttftMs = parameters.number("ttft-ms", 10_000, 1, 1e9);
+    this.costs = PerTable.costs(costs);
+  }
+
+  @Override
+  public boolean afterSearch() {
+    return true;
+  }
+
+  @Override
+  public void filter(RoutingContext context, Candidates candidates) {
+    int prompt = Slots.promptTokens(context);
+    int blockSize = context.get(Slots.CHAIN).blockSize();
+    FleetCosts engines = costs.of(candidates);
+    for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
+      int uncached = prompt - CachedTokens.predicted(candidates.depth[slot], blockSize, prompt);
+      if (candidates.queueMs[slot] + engines.prefillMs(slot, uncached, prompt) > ttftMs) {
+        candidates.remove(slot);
+      }
+    }
+  }
+
+  @Override
+  public Want want() {
+    return Want.ROOM;
+  }
+
+  @Override
+  public Set<Slot<?>> reads() {
+    return Set.of(Slots.PROMPT_TOKENS, Slots.CHAIN);
+  }
+}

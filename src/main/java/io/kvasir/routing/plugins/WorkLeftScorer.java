@@ -1,0 +1,62 @@
+package io.kvasir.routing.plugins;
+
+import io.kvasir.routing.CachedTokens;
+import io.kvasir.routing.Candidates;
+import io.kvasir.routing.Parameters;
+import io.kvasir.routing.PerTable;
+import io.kvasir.routing.RoutingContext;
+import io.kvasir.routing.Scorer;
+import io.kvasir.routing.Slot;
+import io.kvasir.routing.Slots;
+import io.kvasir.routing.cost.CostModel;
+import io.kvasir.routing.cost.FleetCosts;
+import java.util.Set;
+
+/**
+ * The prefill work a worker would have to do before this request's first token: what is pending there and
+ * what it lacks of the prompt, {@code by} (tokens) tokens or, as Mooncake's Conductor predicts the time to
+ * first token, milliseconds.
+ *
+ * <p>Qin et al.: "Mooncake: Trading More Storage for Less Computation", FAST 2025.
+ */
+final class WorkLeftScorer implements Scorer {
+  private final Unit by;
+  private final PerTable<FleetCosts> costs;
+
+  WorkLeftScorer(Parameters parameters, CostModel costs) {
+    this.by = parameters.choice("by", Unit.TOKENS);
+    this.costs = PerTable.costs(costs);
+  }
+
+  @Override
+  public void score(RoutingContext context, Candidates candidates, double[] out) {
+    int prompt = Slots.promptTokens(context);
+    int blockSize = context.get(Slots.CHAIN).blockSize();
+    FleetCosts engines = costs.of(candidates);
+    for (int slot = 0; slot < candidates.slots(); slot++) {
+      int uncached = prompt - CachedTokens.predicted(candidates.depth[slot], blockSize, prompt);
+      out[slot] =
+          by == Unit.TOKENS
+              ? candidates.pendingTokens[slot] + uncached
+              : candidates.queueMs[slot] + engines.prefillMs(slot, uncached, prompt);
+    }
+  }
+
+  @Override
+  public Better better() {
+    return Better.LOWER;
+  }
+
+  @Override
+  public Set<Slot<?>> reads() {
+    return Set.of(Slots.PROMPT_TOKENS, Slots.CHAIN);
+  }
+
+  /** What work is counted in. */
+  private enum Unit {
+    /** Prompt tokens to compute. */
+    TOKENS,
+    /** Milliseconds to compute them. */
+    MS
+  }
+}
