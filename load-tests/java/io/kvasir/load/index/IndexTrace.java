@@ -1,4 +1,4 @@
-package io.kvasir.load;
+package io.kvasir.load.index;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -28,16 +28,25 @@ final class IndexTrace {
    *
    * @param worker where it went
    * @param chain its blocks
+   * @param locals the hash of each block by itself, whatever is before it
    * @param held how many of them the worker held
    * @param keys the engine keys of those it did not
    * @param hashes their chain hashes
    * @param evicted engine keys evicted for it
    * @param depths what every worker held of the chain before, as a checksum
    */
-  record Request(int worker, long[] chain, int held, long[] keys, long[] hashes, long[] evicted, long depths) {}
+  record Request(
+      int worker, long[] chain, long[] locals, int held, long[] keys, long[] hashes, long[] evicted, long depths) {}
 
   private IndexTrace() {}
 
+  /**
+   * Reads a trace.
+   *
+   * @param split blocks an id stands for
+   * @param capacity blocks a worker can hold; longer requests are left out
+   * @param copies how often each request comes, each time with content of its own
+   */
   static List<Request> load(Path trace, int split, int workers, int capacity, int copies) throws IOException {
     List<long[]> ids = read(trace);
     List<Map<Long, Boolean>> caches = new ArrayList<>();
@@ -46,11 +55,11 @@ final class IndexTrace {
     }
     int[] served = new int[workers];
     List<Request> requests = new ArrayList<>();
-    for (int copy = 0; copy < copies; copy++) {
-      for (long[] id : ids) {
-        long[] chain = chain(id, split, copy);
-        if (chain.length <= capacity) {
-          requests.add(place(chain, caches, served, capacity));
+    for (long[] id : ids) {
+      for (int copy = 0; copy < copies; copy++) {
+        long[] locals = locals(id, split, copy);
+        if (locals.length > 0 && locals.length <= capacity) {
+          requests.add(place(chain(locals), locals, caches, served, capacity));
         }
       }
     }
@@ -70,7 +79,8 @@ final class IndexTrace {
     return sum;
   }
 
-  private static Request place(long[] chain, List<Map<Long, Boolean>> caches, int[] served, int capacity) {
+  private static Request place(
+      long[] chain, long[] locals, List<Map<Long, Boolean>> caches, int[] served, int capacity) {
     int workers = served.length;
     int[] depths = new int[workers];
     int best = 0;
@@ -108,7 +118,7 @@ final class IndexTrace {
       hashes[i] = chain[held + i];
       keys[i] = key(hashes[i]);
     }
-    return new Request(best, chain, held, keys, hashes, evicted, checksum(depths, workers));
+    return new Request(best, chain, locals, held, keys, hashes, evicted, checksum(depths, workers));
   }
 
   /** Caches hold prefixes: evicting by age takes leaves first. */
@@ -126,11 +136,19 @@ final class IndexTrace {
     return low;
   }
 
-  private static long[] chain(long[] ids, int split, int copy) {
-    long[] chain = new long[ids.length * split];
+  private static long[] locals(long[] ids, int split, int copy) {
+    long[] locals = new long[ids.length * split];
+    for (int i = 0; i < locals.length; i++) {
+      locals[i] = ids[i / split] * split + i % split + ((long) copy << 48);
+    }
+    return locals;
+  }
+
+  private static long[] chain(long[] locals) {
+    long[] chain = new long[locals.length];
     long parent = BlockHash.NONE;
     for (int i = 0; i < chain.length; i++) {
-      parent = BlockHash.chained(parent, ids[i / split] * split + i % split + ((long) copy << 48));
+      parent = BlockHash.chained(parent, locals[i]);
       chain[i] = parent;
     }
     return chain;
@@ -143,7 +161,13 @@ final class IndexTrace {
         InputStream plain = trace.toString().endsWith(".gz") ? new GZIPInputStream(raw) : raw;
         BufferedReader lines = new BufferedReader(new InputStreamReader(plain, StandardCharsets.UTF_8))) {
       for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+        if (line.isBlank()) {
+          continue;
+        }
         JsonNode ids = json.readTree(line).path("hash_ids");
+        if (!ids.isArray()) {
+          throw new IOException(trace + ": a line has no hash_ids: is it a Mooncake trace?");
+        }
         long[] chain = new long[ids.size()];
         for (int i = 0; i < chain.length; i++) {
           chain[i] = ids.get(i).asLong();
