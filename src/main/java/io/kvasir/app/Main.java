@@ -28,6 +28,7 @@ import picocli.CommandLine.Spec;
     footer = {
       "",
       "Start with: kvasir demo",
+      "In a checkout, kvasir bench measures single parts.",
       "Each command explains itself: kvasir serve --help"
     })
 public final class Main implements Runnable {
