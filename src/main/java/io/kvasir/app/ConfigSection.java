@@ -7,6 +7,7 @@ import com.typesafe.config.ConfigObject;
 import com.typesafe.config.ConfigOrigin;
 import com.typesafe.config.ConfigUtil;
 import com.typesafe.config.ConfigValue;
+import com.typesafe.config.ConfigValueType;
 import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -61,6 +62,12 @@ final class ConfigSection {
       }
     }
     return sections;
+  }
+
+  /** The sections of a list, or the only one where no list is. */
+  List<ConfigSection> oneOrMore(String key) {
+    boolean list = config.getValue(ConfigUtil.quoteString(key)).valueType() == ConfigValueType.LIST;
+    return list ? sections(key, ConfigFactory.empty()) : List.of(section(key));
   }
 
   boolean has(String key) {

@@ -1,41 +1,90 @@
 package io.kvasir.app;
 
+import io.kvasir.cell.EventFeed;
 import io.kvasir.cell.EventSources;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.events.EventMetrics;
+import io.kvasir.events.EventSource;
 import io.kvasir.events.KvBatch;
+import io.kvasir.events.MergedEvents;
+import io.kvasir.events.NatsEvents;
+import io.kvasir.events.NatsPlace;
+import io.kvasir.events.PushEvents;
+import io.kvasir.events.RedisEvents;
 import io.kvasir.events.ZmqEndpoints;
 import io.kvasir.events.ZmqEvents;
 import io.kvasir.routing.Worker;
 import io.kvasir.telemetry.Metrics;
 import java.time.Duration;
+import java.util.List;
 import org.apache.pekko.NotUsed;
 import org.apache.pekko.stream.javadsl.Source;
 
-/** Opens workers' event streams over the node's one ZMQ transport, which it owns. */
+/** Opens workers' event streams over the node's transports, which it owns. */
 final class EventStreams implements EventSources, AutoCloseable {
   private static final int THREADS = Math.max(1, Runtime.getRuntime().availableProcessors() / 4);
   private static final Duration REPLAY_IDLE = Duration.ofSeconds(2);
 
   private final ZmqEvents zmq;
+  private final PushEvents push;
+  private final NatsEvents nats;
+  private final RedisEvents redis;
 
   EventStreams(Metrics metrics) {
-    this.zmq = new ZmqEvents(THREADS, REPLAY_IDLE, new EventMetrics(metrics));
+    EventMetrics counted = new EventMetrics(metrics);
+    this.zmq = new ZmqEvents(THREADS, REPLAY_IDLE, counted);
+    this.push = new PushEvents(counted);
+    this.nats = new NatsEvents(counted);
+    this.redis = new RedisEvents(counted);
   }
 
   @Override
   public Source<KvBatch, NotUsed> open(Worker worker, PodSpec pod) {
-    PodSpec.EventsSpec events = pod.events();
-    if (events == null) {
-      return Source.empty();
-    }
-    ZmqEndpoints endpoints =
-        new ZmqEndpoints(events.endpoint(), events.replay(), events.topic(), events.bind()).ofRank(worker.rank());
-    return zmq.source(endpoints).batches();
+    List<EventSource> sources = pod.events().stream().map(feed -> source(feed, worker)).toList();
+    return switch (sources.size()) {
+      case 0 -> Source.empty();
+      case 1 -> sources.getFirst().batches();
+      default -> new MergedEvents(sources).batches();
+    };
+  }
+
+  /** Where pushed bodies go. */
+  PushEvents push() {
+    return push;
+  }
+
+  /**
+   * The endpoints of a pod's first rank.
+   *
+   * @throws IllegalArgumentException when they cannot be used; says why
+   */
+  static ZmqEndpoints endpoints(EventFeed.Zmq feed) {
+    return new ZmqEndpoints(feed.endpoint(), feed.replay(), feed.topic(), feed.bind());
+  }
+
+  private EventSource source(EventFeed feed, Worker worker) {
+    return switch (feed) {
+      case EventFeed.Zmq ports -> zmq.source(endpoints(ports).ofRank(worker.rank()));
+      case EventFeed.Push pushed -> push.source(worker.id(), pushed.key());
+      case EventFeed.Nats at ->
+          nats.source(
+              new NatsPlace(
+                  at.servers(), at.stream(), of(at.subject(), worker), at.history(), at.credentials(), worker.id()));
+      case EventFeed.Redis at -> redis.source(at.url(), of(at.stream(), worker));
+    };
+  }
+
+  private static String of(String pattern, Worker worker) {
+    return pattern
+        .replace("{pod}", worker.pod())
+        .replace("{rank}", Integer.toString(worker.rank()))
+        .replace("{worker}", worker.id());
   }
 
   @Override
   public void close() {
     zmq.close();
+    nats.close();
+    redis.close();
   }
 }

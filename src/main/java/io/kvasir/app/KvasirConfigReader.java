@@ -56,11 +56,14 @@ final class KvasirConfigReader {
   private final Config config;
   private final List<Fault> faults;
   private final ConfigSection root;
+  private final EventFeedReader feeds;
 
   KvasirConfigReader(Config config, List<Fault> faults) {
     this.config = config;
     this.faults = faults;
     this.root = new ConfigSection(config.getConfig("kvasir"), "kvasir", faults);
+    root.section("events-defaults");
+    this.feeds = new EventFeedReader(config.getConfig("kvasir.events-defaults"));
   }
 
   KvasirConfig read() {
@@ -251,9 +254,9 @@ final class KvasirConfigReader {
             model -> blockSizes.getOrDefault(model, other),
             section.count("max-in-flight", 1, 1_000_000),
             section.name("engine"),
-            section.labels("labels"));
+            section.labels("labels"),
+            feeds::read);
     section.rejectUnread();
-    root.section("events-defaults");
     return defaults;
   }
 
@@ -276,36 +279,21 @@ final class KvasirConfigReader {
       section.fault("models", "is empty; name the model the pod serves, as requests call it");
     }
     String first = models.stream().findFirst().orElse("");
+    int ranks = section.count("ranks", 1, Math.min(64, defaults.maxRanks()));
     PodSpec pod =
         new PodSpec(
             section.name("name"),
             section.url("url"),
             section.choice("role", Role.class),
             models,
-            section.count("ranks", 1, Math.min(64, defaults.maxRanks())),
+            ranks,
             defaults.blockSize().applyAsInt(first),
             section.labels("labels"),
             section.count("max-in-flight", 1, 1_000_000),
             section.name("engine"),
-            events(section));
+            section.has("events") ? feeds.read(section, "events", ranks) : List.of());
     section.rejectUnread();
     return pod;
-  }
-
-  private PodSpec.@Nullable EventsSpec events(ConfigSection pod) {
-    if (!pod.has("events")) {
-      return null;
-    }
-    ConfigSection section = pod.section("events").over(config.getConfig("kvasir.events-defaults"));
-    String replay = section.zmq("replay");
-    PodSpec.EventsSpec events =
-        new PodSpec.EventsSpec(
-            section.zmq("endpoint"),
-            replay.isEmpty() ? null : replay,
-            section.text("topic"),
-            section.flag("bind"));
-    section.rejectUnread();
-    return events;
   }
 
   /** What the operator says of the cluster, in the platform's own settings. */

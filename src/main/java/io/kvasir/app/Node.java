@@ -12,6 +12,7 @@ import io.kvasir.execution.PodClient;
 import io.kvasir.gateway.Gateway;
 import io.kvasir.gateway.GatewaySettings;
 import io.kvasir.gateway.admin.AdminHandler;
+import io.kvasir.gateway.http.Handler;
 import io.kvasir.gateway.http.HttpServer;
 import io.kvasir.routing.RoutingMetrics;
 import io.kvasir.telemetry.Metrics;
@@ -70,7 +71,9 @@ final class Node implements AutoCloseable {
       Models models = own(new Models(config, cells, metrics, readiness));
       Dispatcher dispatcher = own(new Dispatcher(cells, pods, config.execution(), metrics));
       Gateway handler = new Gateway(models.prompts(), cells, dispatcher, gatewaySettings(config), metrics);
-      this.gateway = own(front(system, config, handler));
+      PushHomes homes = own(new PushHomes(system));
+      this.gateway = own(front(system, config, new PushHandler(handler, events.push(), homes, cells)));
+      homes.announce(address(config), events.push()::takes);
       ready(system);
       this.management =
           own(
@@ -148,7 +151,13 @@ final class Node implements AutoCloseable {
         "http", config.routing().allowProfileHeader(), false, GatewaySettings.defaults().storedResponses());
   }
 
-  private HttpServer front(ActorSystem<Void> system, KvasirConfig config, Gateway handler)
+  /** Where other nodes reach this one's gateway. */
+  private String address(KvasirConfig config) {
+    String host = config.platform().getString("pekko.remote.artery.canonical.hostname");
+    return "http://" + host + ":" + gateway.address().getPort();
+  }
+
+  private HttpServer front(ActorSystem<Void> system, KvasirConfig config, Handler handler)
       throws StartException {
     try {
       return HttpServer.start(system, config.gateway(), handler, metrics);

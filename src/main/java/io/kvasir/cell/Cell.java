@@ -188,7 +188,7 @@ final class Cell extends AbstractBehavior<Cell.Message> {
   private void add(PodEntry entry) {
     ActorRef<Message> self = getContext().getSelf();
     for (Member member : members.admit(entry)) {
-      if (entry.spec().events() != null) {
+      if (!entry.spec().events().isEmpty()) {
         ActorRef<WorkerEvents.Message> stream =
             getContext()
                 .spawnAnonymous(

@@ -15,7 +15,7 @@ final class BatchQueue {
   /** What waits in the queue; {@code live} when its delay means something. */
   record Item(KvBatch batch, int bytes, boolean live) {}
 
-  private final EventMetrics metrics;
+  private final EventMetrics.OfSource metrics;
   private final Runnable onItem;
   private @Nullable Runnable onSpace;
   private final ArrayDeque<Item> items = new ArrayDeque<>();
@@ -30,7 +30,7 @@ final class BatchQueue {
    *
    * @param onItem called after a taker found nothing and something is there; from the adder's thread
    */
-  BatchQueue(Runnable onItem, EventMetrics metrics) {
+  BatchQueue(Runnable onItem, EventMetrics.OfSource metrics) {
     this.onItem = onItem;
     this.metrics = metrics;
   }

@@ -63,12 +63,22 @@ public final class EventDecoder {
 
   /** Reads one message that carries the number {@code sequence}. Never throws. */
   public Decoded decode(long sequence, byte[] payload) {
+    return decode(sequence, payload, 0);
+  }
+
+  /** Where the message that was read last ends; of use when it was intact. */
+  int end() {
+    return reader.position();
+  }
+
+  /** Reads the message that begins at {@code from}. Never throws. */
+  Decoded decode(long sequence, byte[] payload, int from) {
     faults.clear();
     List<KvEvent> events = new ArrayList<>(1);
     long publishedAt = 0;
     int rank = KvBatch.UNKNOWN_RANK;
     try {
-      reader.reset(payload);
+      reader.reset(payload, from);
       int fields = reader.array(Integer.MAX_VALUE);
       if (fields < 2) {
         throw new WireException(DecodeFault.MALFORMED, "a message of " + fields + " fields");
@@ -83,6 +93,11 @@ public final class EventDecoder {
       }
       if (fields > 2 && reader.type() == ValueType.INTEGER) {
         rank = reader.count(Integer.MAX_VALUE, "rank");
+      } else if (fields > 2) {
+        reader.skip();
+      }
+      for (int i = 3; i < fields; i++) {
+        reader.skip();
       }
     } catch (IOException | RuntimeException e) {
       note(e);

@@ -16,10 +16,10 @@ import org.msgpack.value.ValueType;
  */
 final class EventDraft {
   private static final int MAX_BLOCK_SIZE = 1 << 20;
-  private static final Names<Kind> KINDS =
+  static final Names<Kind> KINDS =
       new Names<>(
           Map.of("BlockStored", Kind.STORED, "BlockRemoved", Kind.REMOVED, "AllBlocksCleared", Kind.CLEARED));
-  private static final Names<Tier> MEDIA =
+  static final Names<Tier> MEDIA =
       new Names<>(
           Map.of(
               "gpu", Tier.DEVICE,
@@ -30,7 +30,7 @@ final class EventDraft {
               "storage", Tier.DISK,
               "obj", Tier.REMOTE,
               "external", Tier.REMOTE));
-  private static final Names<Spec> SPECS =
+  static final Names<Spec> SPECS =
       new Names<>(
           Map.of(
               "full_attention", Spec.FULL,

@@ -2,26 +2,32 @@ package io.kvasir.events;
 
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.core.datapoints.CounterDataPoint;
+import io.prometheus.metrics.core.datapoints.DistributionDataPoint;
+import io.prometheus.metrics.core.datapoints.GaugeDataPoint;
 import io.prometheus.metrics.core.metrics.Counter;
 import io.prometheus.metrics.core.metrics.Gauge;
 import io.prometheus.metrics.core.metrics.Histogram;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 
-/** What operators see of the event streams, over all workers. One per process; thread-safe. */
+/**
+ * What operators see of the event streams, over all workers, by the kind of source ({@code zmq}, {@code push} …).
+ * One per process; thread-safe.
+ */
 public final class EventMetrics {
+  private static final String SOURCE = "source";
+
   private final Counter messages;
-  private final CounterDataPoint stored;
-  private final CounterDataPoint removed;
-  private final CounterDataPoint cleared;
+  private final Counter events;
   private final Counter gaps;
-  private final CounterDataPoint gapsClosed;
-  private final CounterDataPoint gapsAbandoned;
+  private final Counter endings;
   private final Counter missed;
   private final Counter replays;
   private final Counter restarts;
   private final Counter duplicates;
   private final Counter faults;
   private final Counter misframed;
+  private final Counter reconnects;
+  private final Counter refused;
   private final Histogram lag;
   private final Gauge queued;
   private final Gauge connected;
@@ -30,24 +36,19 @@ public final class EventMetrics {
   public EventMetrics(Metrics metrics) {
     PrometheusRegistry registry = metrics.registry();
     messages = counter("messages_total", "Event messages taken into account, replayed ones included.", registry);
-    Counter events =
+    events =
         Counter.builder()
             .name("kvasir_events_total")
             .help("Events of those messages by kind.")
-            .labelNames("kind")
+            .labelNames(SOURCE, "kind")
             .register(registry);
-    stored = events.labelValues("stored");
-    removed = events.labelValues("removed");
-    cleared = events.labelValues("cleared");
     gaps = counter("gaps_total", "Times a stream could not prove that it missed nothing.", registry);
-    Counter endings =
+    endings =
         Counter.builder()
             .name("kvasir_events_gap_endings_total")
             .help("How gaps ended: all was recovered, or messages are lost for good.")
-            .labelNames("result")
+            .labelNames(SOURCE, "result")
             .register(registry);
-    gapsClosed = endings.labelValues("closed");
-    gapsAbandoned = endings.labelValues("abandoned");
     missed = counter("lost_messages_total", "Messages that are lost for good.", registry);
     replays = counter("replays_total", "Replays asked of engines.", registry);
     restarts = counter("restarts_total", "Engines found to have begun anew.", registry);
@@ -56,76 +57,150 @@ public final class EventMetrics {
         Counter.builder()
             .name("kvasir_events_decode_faults_total")
             .help("What was wrong or unfamiliar in messages.")
-            .labelNames("kind")
+            .labelNames(SOURCE, "kind")
             .register(registry);
     misframed = counter("misframed_total", "Messages whose frames are not topic, number and payload.", registry);
+    reconnects = counter("reconnects_total", "Times a transport was reached again after it was lost.", registry);
+    refused = counter("refused_total", "Pushed bodies that found the queue full and were sent back.", registry);
     lag =
         Histogram.builder()
             .name("kvasir_events_lag_seconds")
             .help("From the engine's publishing to delivery, by both clocks.")
+            .labelNames(SOURCE)
             .classicUpperBounds(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60)
             .register(registry);
     queued =
         Gauge.builder()
             .name("kvasir_events_queued_messages")
             .help("Messages read from the transport and not yet taken.")
+            .labelNames(SOURCE)
             .register(registry);
     connected =
-        Gauge.builder().name("kvasir_events_connections").help("Event streams connected.").register(registry);
+        Gauge.builder()
+            .name("kvasir_events_connections")
+            .help("Event streams connected.")
+            .labelNames(SOURCE)
+            .register(registry);
   }
 
   private static Counter counter(String name, String help, PrometheusRegistry registry) {
-    return Counter.builder().name("kvasir_events_" + name).help(help).register(registry);
+    return Counter.builder().name("kvasir_events_" + name).help(help).labelNames(SOURCE).register(registry);
   }
 
-  void read(Decoded decoded) {
-    decoded.faults().forEach((fault, count) -> faults.labelValues(label(fault)).inc(count));
+  /** What one kind of source counts; its series exist from here on. */
+  OfSource of(String source) {
+    return new OfSource(source);
   }
 
-  void delivered(KvBatch batch) {
-    if (batch.sequence() != KvBatch.UNSEQUENCED) {
-      messages.inc();
+  /** The metrics of one kind of source. Thread-safe. */
+  final class OfSource {
+    private final String source;
+    private final CounterDataPoint messages;
+    private final CounterDataPoint stored;
+    private final CounterDataPoint removed;
+    private final CounterDataPoint cleared;
+    private final CounterDataPoint gaps;
+    private final CounterDataPoint gapsClosed;
+    private final CounterDataPoint gapsAbandoned;
+    private final CounterDataPoint missed;
+    private final CounterDataPoint replays;
+    private final CounterDataPoint restarts;
+    private final CounterDataPoint duplicates;
+    private final CounterDataPoint misframed;
+    private final CounterDataPoint reconnects;
+    private final CounterDataPoint refused;
+    private final DistributionDataPoint lag;
+    private final GaugeDataPoint queued;
+    private final GaugeDataPoint connected;
+
+    private OfSource(String source) {
+      this.source = source;
+      messages = EventMetrics.this.messages.labelValues(source);
+      stored = events.labelValues(source, "stored");
+      removed = events.labelValues(source, "removed");
+      cleared = events.labelValues(source, "cleared");
+      gaps = EventMetrics.this.gaps.labelValues(source);
+      gapsClosed = endings.labelValues(source, "closed");
+      gapsAbandoned = endings.labelValues(source, "abandoned");
+      missed = EventMetrics.this.missed.labelValues(source);
+      replays = EventMetrics.this.replays.labelValues(source);
+      restarts = EventMetrics.this.restarts.labelValues(source);
+      duplicates = EventMetrics.this.duplicates.labelValues(source);
+      misframed = EventMetrics.this.misframed.labelValues(source);
+      reconnects = EventMetrics.this.reconnects.labelValues(source);
+      refused = EventMetrics.this.refused.labelValues(source);
+      lag = EventMetrics.this.lag.labelValues(source);
+      queued = EventMetrics.this.queued.labelValues(source);
+      connected = EventMetrics.this.connected.labelValues(source);
     }
-    for (KvEvent event : batch.events()) {
-      switch (event) {
-        case KvEvent.Stored _ -> stored.inc();
-        case KvEvent.Removed _ -> removed.inc();
-        case KvEvent.Cleared _ -> cleared.inc();
-        case KvEvent.Gap _ -> gaps.inc();
-        case KvEvent.GapClosed _ -> gapsClosed.inc();
-        case KvEvent.GapAbandoned(long from, long to) -> {
-          gapsAbandoned.inc();
-          missed.inc(to - from + 1);
-        }
-        case KvEvent.Restarted _ -> restarts.inc();
-        case KvEvent.Connected _, KvEvent.Disconnected _ -> {}
+
+    void read(Decoded decoded) {
+      if (!decoded.faults().isEmpty()) {
+        decoded.faults().forEach((fault, count) -> faults.labelValues(source, label(fault)).inc(count));
       }
     }
-  }
 
-  void replay() {
-    replays.inc();
-  }
+    void delivered(KvBatch batch) {
+      if (batch.sequence() != KvBatch.UNSEQUENCED) {
+        messages.inc();
+      }
+      int stores = 0;
+      int removals = 0;
+      for (KvEvent event : batch.events()) {
+        switch (event) {
+          case KvEvent.Stored _ -> stores++;
+          case KvEvent.Removed _ -> removals++;
+          case KvEvent.Cleared _ -> cleared.inc();
+          case KvEvent.Gap _ -> gaps.inc();
+          case KvEvent.GapClosed _ -> gapsClosed.inc();
+          case KvEvent.GapAbandoned(long from, long to) -> {
+            gapsAbandoned.inc();
+            missed.inc(to - from + 1);
+          }
+          case KvEvent.Restarted _ -> restarts.inc();
+          case KvEvent.Connected _, KvEvent.Disconnected _ -> {}
+        }
+      }
+      if (stores > 0) {
+        stored.inc(stores);
+      }
+      if (removals > 0) {
+        removed.inc(removals);
+      }
+    }
 
-  void duplicate() {
-    duplicates.inc();
-  }
+    void replay() {
+      replays.inc();
+    }
 
-  void misframed() {
-    misframed.inc();
-  }
+    void duplicate() {
+      duplicates.inc();
+    }
 
-  void connections(int change) {
-    connected.inc(change);
-  }
+    void misframed() {
+      misframed.inc();
+    }
 
-  void queued(int change) {
-    queued.inc(change);
-  }
+    void refused() {
+      refused.inc();
+    }
 
-  /** Observes how old a message is, in microseconds; clocks may disagree, so it may be negative. */
-  void lag(long micros) {
-    lag.observe(Math.max(0, micros) / 1e6);
+    void reconnected() {
+      reconnects.inc();
+    }
+
+    void connections(int change) {
+      connected.inc(change);
+    }
+
+    void queued(int change) {
+      queued.inc(change);
+    }
+
+    /** Observes how old a message is, in microseconds; clocks may disagree, so it may be negative. */
+    void lag(long micros) {
+      lag.observe(Math.max(0, micros) / 1e6);
+    }
   }
 
   private static String label(DecodeFault fault) {

@@ -55,7 +55,7 @@ final class Sequencer {
   private record Held(Decoded decoded, int bytes, boolean live) {}
 
   private final Link link;
-  private final EventMetrics metrics;
+  private final EventMetrics.OfSource metrics;
   private final boolean replayable;
   private final boolean fromOne;
 
@@ -98,7 +98,7 @@ final class Sequencer {
    * @param replayable whether the engine can be asked for a replay
    * @param fromOne whether its numbers may begin at 1 as well as at 0
    */
-  Sequencer(Link link, boolean replayable, boolean fromOne, EventMetrics metrics) {
+  Sequencer(Link link, boolean replayable, boolean fromOne, EventMetrics.OfSource metrics) {
     this.link = link;
     this.replayable = replayable;
     this.fromOne = fromOne;
@@ -124,6 +124,23 @@ final class Sequencer {
     } else {
       verifying = true;
       begin(next - 1);
+    }
+  }
+
+  /** The number expected next: what a transport that keeps its history is asked from. */
+  long next() {
+    return next;
+  }
+
+  /** The transport knows that the engine, or the history it keeps of it, began anew. */
+  void beganAnew() {
+    restart();
+  }
+
+  /** The transport knows that everything it has of the engine was delivered: nothing is missing but what was lost. */
+  void caughtUp() {
+    if (phase == Phase.UNPROVEN) {
+      finish();
     }
   }
 

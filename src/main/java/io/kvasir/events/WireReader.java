@@ -35,9 +35,9 @@ final class WireReader {
   private byte[] payload = new byte[0];
   private int base;
 
-  void reset(byte[] bytes) throws IOException {
+  void reset(byte[] bytes, int from) throws IOException {
     payload = bytes;
-    seek(0);
+    seek(from);
   }
 
   /** Goes to an absolute position, such as the start of an event that could not be read. */

@@ -18,7 +18,7 @@ public final class ZmqEvents implements AutoCloseable {
   private final List<Thread> threads = new ArrayList<>();
   private final AtomicInteger turn = new AtomicInteger();
   private final Duration replayIdle;
-  private final EventMetrics metrics;
+  private final EventMetrics.OfSource metrics;
 
   /**
    * Starts the threads.
@@ -32,9 +32,9 @@ public final class ZmqEvents implements AutoCloseable {
       throw new IllegalArgumentException("threads: must be at least 1, is " + threads);
     }
     this.replayIdle = replayIdle;
-    this.metrics = metrics;
+    this.metrics = metrics.of("zmq");
     for (int i = 0; i < threads; i++) {
-      ZmqLoop loop = new ZmqLoop(context, metrics);
+      ZmqLoop loop = new ZmqLoop(context, this.metrics);
       loops.add(loop);
       this.threads.add(Thread.ofPlatform().name("kvasir-events-" + i).daemon().start(loop));
     }

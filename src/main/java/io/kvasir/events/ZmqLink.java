@@ -37,6 +37,7 @@ final class ZmqLink implements ZmqPort.Handler, Sequencer.Link {
   private @Nullable ZmqReplay replay;
   private boolean resting;
   private boolean connected;
+  private boolean everConnected;
   private boolean closed;
 
   ZmqLink(ZmqLoop loop, ZmqEndpoints endpoints, BatchQueue queue, long replayIdleNanos) {
@@ -114,6 +115,10 @@ final class ZmqLink implements ZmqPort.Handler, Sequencer.Link {
       connected = up;
       loop.metrics().connections(up ? 1 : -1);
       if (up) {
+        if (everConnected) {
+          loop.metrics().reconnected();
+        }
+        everConnected = true;
         deliver(KvBatch.ofStream(new KvEvent.Connected()), 0, false);
         sequencer.connected();
       } else {

@@ -38,7 +38,7 @@ final class ZmqLoop implements Runnable {
   private static final int MAX_REPLAYS = 16;
 
   private final ZContext context;
-  private final EventMetrics metrics;
+  private final EventMetrics.OfSource metrics;
   private final Selector selector;
   private final Queue<Runnable> tasks = new ConcurrentLinkedQueue<>();
   private final PriorityQueue<Later> later = new PriorityQueue<>();
@@ -56,7 +56,7 @@ final class ZmqLoop implements Runnable {
     }
   }
 
-  ZmqLoop(ZContext context, EventMetrics metrics) {
+  ZmqLoop(ZContext context, EventMetrics.OfSource metrics) {
     this.context = context;
     this.metrics = metrics;
     try {
@@ -165,7 +165,7 @@ final class ZmqLoop implements Runnable {
     serveSoon(port);
   }
 
-  EventMetrics metrics() {
+  EventMetrics.OfSource metrics() {
     return metrics;
   }
 

@@ -212,10 +212,17 @@ final class ClusterCellsTest {
     await(() -> NODES.stream().anyMatch(node -> node.cells().atHome(model)));
   }
 
+  private static final List<EventFeed> FEEDS =
+      List.of(
+          new EventFeed.Zmq("tcp://h:1", null, "", false),
+          new EventFeed.Push("key"),
+          new EventFeed.Nats("nats://h:1", "", "s", Duration.ofHours(1), null),
+          new EventFeed.Redis(URI.create("redis://h"), "s"));
+
   private static PodSpec pod(String model, String name, int maxInFlight) {
     return new PodSpec(
         name, URI.create("http://" + name + ".test"), Role.BOTH, Set.of(model), 1, 16, Map.of(), maxInFlight,
-        "h100-Qwen2.5-7B-tp1", null);
+        "h100-Qwen2.5-7B-tp1", FEEDS);
   }
 
   private static DecisionRequest request(String model) {

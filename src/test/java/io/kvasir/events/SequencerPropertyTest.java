@@ -56,7 +56,8 @@ final class SequencerPropertyTest {
       this.random = new SplittableRandom(seed);
       this.loss = seed % 3 == 0 ? 0 : 0.25;
       this.buffer = seed % 5 == 0 ? 8 : 1000;
-      this.sequencer = new Sequencer(this, true, false, new EventMetrics(new Metrics(new PrometheusRegistry())));
+      EventMetrics metrics = new EventMetrics(new Metrics(new PrometheusRegistry()));
+      this.sequencer = new Sequencer(this, true, false, metrics.of("test"));
     }
 
     /** Plays a stormy time and then a quiet one; returns whether anything was lost for good. */

@@ -42,7 +42,7 @@ final class SequencerTest {
   private Sequencer sequencer = sequencer(true, false);
 
   private Sequencer sequencer(boolean replayable, boolean fromOne) {
-    return new Sequencer(link, replayable, fromOne, new EventMetrics(new Metrics(new PrometheusRegistry())));
+    return new Sequencer(link, replayable, fromOne, new EventMetrics(new Metrics(new PrometheusRegistry())).of("test"));
   }
 
   @Test

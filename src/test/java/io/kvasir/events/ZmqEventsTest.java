@@ -13,8 +13,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
-import java.util.concurrent.CompletionStage;
-import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.LockSupport;
@@ -23,9 +21,6 @@ import java.util.stream.LongStream;
 import org.apache.pekko.Done;
 import org.apache.pekko.actor.typed.ActorSystem;
 import org.apache.pekko.actor.typed.javadsl.Behaviors;
-import org.apache.pekko.stream.KillSwitches;
-import org.apache.pekko.stream.UniqueKillSwitch;
-import org.apache.pekko.stream.javadsl.Keep;
 import org.apache.pekko.stream.javadsl.Sink;
 import org.apache.pekko.stream.javadsl.SinkQueueWithCancel;
 import org.jspecify.annotations.Nullable;
@@ -70,7 +65,7 @@ final class ZmqEventsTest {
   @Test
   void live_fromTheBeginning() {
     FakePublisher engine = publisher(true);
-    Stream stream = subscribe(endpoints());
+    TestStream stream = subscribe(endpoints());
     awaitSubscribers(engine, 1);
     engine.publish(3);
     stream.expect("up", "gap0");
@@ -84,7 +79,7 @@ final class ZmqEventsTest {
     for (boolean topicInReplay : new boolean[] {true, false}) {
       try (FakePublisher engine = new FakePublisher(pub, replay, "", 10_000, topicInReplay, false)) {
         engine.publish(50);
-        try (Stream stream = subscribe(endpoints())) {
+        try (TestStream stream = subscribe(endpoints())) {
           stream.expect("up", "gap0");
           assertThat(stream.numbersTo(49)).isEqualTo(numbers(0, 49));
           stream.expect("ok");
@@ -100,7 +95,7 @@ final class ZmqEventsTest {
   void history_longerThanTheBuffer_saysWhatIsLost() {
     FakePublisher engine = publisher(true, 20);
     engine.publish(50);
-    Stream stream = subscribe(endpoints());
+    TestStream stream = subscribe(endpoints());
     stream.expect("up", "gap0", "lost0-29");
     assertThat(stream.numbersTo(49)).isEqualTo(numbers(30, 49));
   }
@@ -112,7 +107,7 @@ final class ZmqEventsTest {
     // No more than 1000 get through at a time, and the end mark does not.
     int[] served = {0};
     engine.replayOnly(n -> n % 1000 != 999 || served[0]++ > 6, false);
-    Stream stream = subscribe(endpoints());
+    TestStream stream = subscribe(endpoints());
     stream.expect("up", "gap0");
     assertThat(stream.numbersTo(4999)).isEqualTo(numbers(0, 4999));
     stream.expect("ok");
@@ -121,7 +116,7 @@ final class ZmqEventsTest {
   @Test
   void gap_isFilledFromReplay() {
     FakePublisher engine = publisher(true);
-    Stream stream = settled(engine);
+    TestStream stream = settled(engine);
     engine.publish(10, n -> n < 3 || n > 6);
     stream.expect("0", "1", "2", "gap3", "3", "4", "5", "6", "7");
     assertThat(stream.takeUntil("ok")).isSubsetOf("8", "9");
@@ -130,7 +125,7 @@ final class ZmqEventsTest {
   @Test
   void gap_permanent_isAbandoned_andTheStreamGoesOn() {
     FakePublisher engine = publisher(true);
-    Stream stream = settled(engine);
+    TestStream stream = settled(engine);
     engine.publish(2);
     engine.lose();
     engine.publish(2);
@@ -141,7 +136,7 @@ final class ZmqEventsTest {
   @Test
   void cutMessage_isReplaced() {
     FakePublisher engine = publisher(true);
-    Stream stream = settled(engine);
+    TestStream stream = settled(engine);
     engine.publish(1);
     engine.publishCut();
     engine.publish(1);
@@ -153,7 +148,7 @@ final class ZmqEventsTest {
   @Test
   void duplicatesAndJunk_areDropped() {
     FakePublisher engine = publisher(true);
-    Stream stream = settled(engine);
+    TestStream stream = settled(engine);
     engine.publish(2);
     engine.repeat(1);
     engine.repeat(0);
@@ -169,7 +164,7 @@ final class ZmqEventsTest {
   @Test
   void restart_isNoticed_evenWhenTheNumbersHaveCaughtUp() throws Exception {
     FakePublisher old = publisher(true);
-    Stream stream = settled(old);
+    TestStream stream = settled(old);
     old.publish(3);
     stream.expect("0", "1", "2");
     opened.remove(old);
@@ -188,7 +183,7 @@ final class ZmqEventsTest {
   @Test
   void restart_withoutReplay_isNoticedWhenNumbersGoBack() throws Exception {
     FakePublisher old = publisher(false);
-    Stream stream = subscribe(new ZmqEndpoints(pub, null, "", false));
+    TestStream stream = subscribe(new ZmqEndpoints(pub, null, "", false));
     awaitSubscribers(old, 1);
     stream.expect("up", "gap0");
     old.publish(3);
@@ -207,8 +202,8 @@ final class ZmqEventsTest {
   void binding_tellsEnginesApartByTopic_longestFirst() {
     String one = "kv@127.0.0.1:80@model";
     String two = "kv@127.0.0.1:8000@model";
-    Stream first = subscribe(new ZmqEndpoints(pub, null, "kv@127.0.0.1:80", true));
-    Stream second = subscribe(new ZmqEndpoints(pub, null, two, true));
+    TestStream first = subscribe(new ZmqEndpoints(pub, null, "kv@127.0.0.1:80", true));
+    TestStream second = subscribe(new ZmqEndpoints(pub, null, two, true));
     first.expect("gap0");
     second.expect("gap0");
     FakePublisher a = open(new FakePublisher(pub, null, one, 100, true, true));
@@ -229,7 +224,7 @@ final class ZmqEventsTest {
   @Test
   void binding_twoWorkersWithOneTopic_isRefused() {
     ZmqEndpoints endpoints = new ZmqEndpoints(pub, null, "kv@pod", true);
-    Stream first = subscribe(endpoints);
+    TestStream first = subscribe(endpoints);
     first.expect("gap0");
     assertThatThrownBy(() -> finished(subscribe(endpoints)))
         .hasRootCauseInstanceOf(IllegalStateException.class)
@@ -247,7 +242,7 @@ final class ZmqEventsTest {
   @Test
   void binding_canBeLeftAndTakenAgain() {
     for (int i = 0; i < 3; i++) {
-      Stream stream = subscribe(new ZmqEndpoints(pub, null, "", true));
+      TestStream stream = subscribe(new ZmqEndpoints(pub, null, "", true));
       stream.expect("gap0");
       stream.close();
     }
@@ -260,8 +255,8 @@ final class ZmqEventsTest {
         open(new FakePublisher("tcp://127.0.0.1:" + (port + 1), "tcp://127.0.0.1:" + (port + 5), "", 9, true, false));
     zero.publish(1);
     one.publish(3);
-    Stream first = subscribe(endpoints().ofRank(0));
-    Stream second = subscribe(endpoints().ofRank(1));
+    TestStream first = subscribe(endpoints().ofRank(0));
+    TestStream second = subscribe(endpoints().ofRank(1));
     first.expect("up", "gap0", "0", "ok");
     second.expect("up", "gap0", "0", "1", "2", "ok");
     assertThat(endpoints().ofRank(3).replay()).endsWith(":" + (port + 7));
@@ -315,7 +310,7 @@ final class ZmqEventsTest {
   @Test
   void manyWorkers_fewThreads() {
     List<FakePublisher> engines = new ArrayList<>();
-    List<Stream> streams = new ArrayList<>();
+    List<TestStream> streams = new ArrayList<>();
     int threads = Thread.activeCount();
     for (int i = 0; i < 24; i++) {
       int free = freePorts();
@@ -334,11 +329,11 @@ final class ZmqEventsTest {
   @Test
   void cancelling_givesTheSocketsBack() {
     FakePublisher engine = publisher(true);
-    Stream stream = settled(engine);
+    TestStream stream = settled(engine);
     stream.close();
     await(() -> engine.subscribers() == 0);
     await(() -> metric("kvasir_events_connections") == 0);
-    Stream again = settled(engine);
+    TestStream again = settled(engine);
     engine.publish(1);
     again.expect("0");
   }
@@ -346,7 +341,7 @@ final class ZmqEventsTest {
   @Test
   void closing_completesEveryStream() throws Exception {
     publisher(true);
-    Stream stream = subscribe(endpoints());
+    TestStream stream = subscribe(endpoints());
     stream.expect("up", "gap0");
     events.close();
     assertThat(finished(stream)).isEqualTo(Done.getInstance());
@@ -371,19 +366,19 @@ final class ZmqEventsTest {
   }
 
   /** A stream that is connected and has found that there is nothing yet. */
-  private Stream settled(FakePublisher engine) {
-    Stream stream = subscribe(endpoints());
+  private TestStream settled(FakePublisher engine) {
+    TestStream stream = subscribe(endpoints());
     awaitSubscribers(engine, 1);
     stream.expect("up", "gap0", "ok");
     return stream;
   }
 
-  private Stream subscribe(ZmqEndpoints endpoints) {
-    return open(new Stream(endpoints));
+  private TestStream subscribe(ZmqEndpoints endpoints) {
+    return open(new TestStream(events.source(endpoints), Objects.requireNonNull(system)));
   }
 
-  private static Done finished(Stream stream) throws Exception {
-    return stream.done.toCompletableFuture().get(20, TimeUnit.SECONDS);
+  private static Done finished(TestStream stream) throws Exception {
+    return stream.finished();
   }
 
   private double metric(String name) {
@@ -437,86 +432,5 @@ final class ZmqEventsTest {
         throw new IllegalStateException(e);
       }
     }
-  }
-
-  /** What a subscription brought, in the words of {@link SequencerTest}. */
-  private final class Stream implements AutoCloseable {
-    private final LinkedBlockingQueue<String> words = new LinkedBlockingQueue<>();
-    private final UniqueKillSwitch kill;
-    private final CompletionStage<Done> done;
-
-    Stream(ZmqEndpoints endpoints) {
-      var running =
-          events
-              .source(endpoints)
-              .batches()
-              .viaMat(KillSwitches.single(), Keep.right())
-              .toMat(Sink.foreach(batch -> words.add(word(batch))), Keep.both())
-              .run(Objects.requireNonNull(system));
-      kill = running.first();
-      done = running.second();
-    }
-
-    void expect(String... expected) {
-      List<String> seen = new ArrayList<>();
-      for (int i = 0; i < expected.length; i++) {
-        seen.add(next());
-      }
-      assertThat(seen).containsExactly(expected);
-    }
-
-    String next() {
-      try {
-        String word = words.poll(20, TimeUnit.SECONDS);
-        assertThat(word).as("something in 20 seconds").isNotNull();
-        return Objects.requireNonNull(word);
-      } catch (InterruptedException e) {
-        throw new IllegalStateException(e);
-      }
-    }
-
-    /** Message numbers up to and with {@code last}; nothing else may stand between them but a closing gap. */
-    List<Long> numbersTo(long last) {
-      List<Long> numbers = new ArrayList<>();
-      while (numbers.isEmpty() || numbers.getLast() < last) {
-        String word = next();
-        if (word.equals("ok")) {
-          words.add(word);
-        } else {
-          numbers.add(Long.parseLong(word));
-        }
-      }
-      return numbers;
-    }
-
-    List<String> takeUntil(String word) {
-      List<String> before = new ArrayList<>();
-      for (String next = next(); !next.equals(word); next = next()) {
-        before.add(next);
-      }
-      return before;
-    }
-
-    @Override
-    public void close() {
-      kill.shutdown();
-    }
-  }
-
-  private static String word(KvBatch batch) {
-    if (batch.sequence() >= 0) {
-      KvEvent.Removed removed = (KvEvent.Removed) batch.events().getFirst();
-      assertThat(removed.keys()).containsExactly(batch.sequence());
-      return Long.toString(batch.sequence());
-    }
-    return switch (batch.events().getFirst()) {
-      case KvEvent.Gap(long from) -> "gap" + from;
-      case KvEvent.GapClosed _ -> "ok";
-      case KvEvent.GapAbandoned(long from, long to) -> "lost" + from + "-" + to;
-      case KvEvent.Restarted _ -> "restart";
-      case KvEvent.Connected _ -> "up";
-      case KvEvent.Disconnected _ -> "down";
-      default -> throw new AssertionError(batch);
-    };
   }
 }

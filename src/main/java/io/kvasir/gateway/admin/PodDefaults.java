@@ -1,7 +1,11 @@
 package io.kvasir.gateway.admin;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import io.kvasir.cell.EventFeed;
 import io.kvasir.routing.Role;
+import java.util.List;
 import java.util.Map;
+import java.util.function.BiConsumer;
 import java.util.function.ToIntFunction;
 
 /**
@@ -14,6 +18,7 @@ import java.util.function.ToIntFunction;
  * @param maxInFlight requests each worker may have in flight
  * @param engine name of its latency coefficients
  * @param labels for filters and locality
+ * @param events reads where its events come from
  */
 public record PodDefaults(
     Role role,
@@ -22,4 +27,18 @@ public record PodDefaults(
     ToIntFunction<String> blockSize,
     int maxInFlight,
     String engine,
-    Map<String, String> labels) {}
+    Map<String, String> labels,
+    EventsReader events) {
+
+  /** Reads a pod's {@code events} as the configuration does. */
+  @FunctionalInterface
+  public interface EventsReader {
+    /**
+     * The feeds that a section, or a list of them, describes.
+     *
+     * @param ranks of the pod
+     * @param faults told the path and the problem of each fault; what is returned is then of no use
+     */
+    List<EventFeed> read(JsonNode events, int ranks, BiConsumer<String, String> faults);
+  }
+}

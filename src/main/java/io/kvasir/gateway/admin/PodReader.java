@@ -1,6 +1,7 @@
 package io.kvasir.gateway.admin;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.kvasir.cell.EventFeed;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.routing.Role;
 import java.net.URI;
@@ -32,7 +33,6 @@ final class PodReader {
 
   /** Names go into headers, metrics and paths. */
   private static final Pattern NAME = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._:-]{0,126}");
-  private static final Pattern ZMQ = Pattern.compile("(tcp://.+:\\d{1,5}|ipc://.+|inproc://.+)");
   private static final int MAX_IN_FLIGHT = 1_000_000;
   private static final int MAX_BLOCK = 1 << 20;
 
@@ -53,18 +53,19 @@ final class PodReader {
     known(body, "", "name", "url", "role", "models", "ranks", "block_size", "labels", "max_in_flight", "engine",
         "events");
     Set<String> models = models(body.get("models"));
+    int ranks = count(body, "ranks", defaults.ranks(), defaults.maxRanks());
     return new PodSpec(
         name(body.get("name")),
         url(body.get("url")),
         role(body.get("role")),
         models,
-        count(body, "ranks", defaults.ranks(), defaults.maxRanks()),
+        ranks,
         count(body, "block_size",
             defaults.blockSize().applyAsInt(models.stream().findFirst().orElse("")), MAX_BLOCK),
         labels(body.get("labels")),
         count(body, "max_in_flight", defaults.maxInFlight(), MAX_IN_FLIGHT),
         body.has("engine") ? text(body.get("engine"), "engine") : defaults.engine(),
-        events(body.get("events")));
+        events(body.get("events"), ranks));
   }
 
   private String name(@Nullable JsonNode value) {
@@ -152,37 +153,8 @@ final class PodReader {
     return labels;
   }
 
-  private PodSpec.@Nullable EventsSpec events(@Nullable JsonNode value) {
-    if (value == null || value.isNull()) {
-      return null;
-    }
-    if (!value.isObject()) {
-      fault("events", "has to be an object, such as {\"endpoint\": \"tcp://10.0.0.7:5557\"}");
-      return null;
-    }
-    known(value, "events.", "endpoint", "replay", "topic", "bind");
-    JsonNode replay = value.get("replay");
-    JsonNode topic = value.get("topic");
-    JsonNode bind = value.get("bind");
-    if (topic != null && !topic.isTextual()) {
-      fault("events.topic", "has to be a text");
-    }
-    if (bind != null && !bind.isBoolean()) {
-      fault("events.bind", "has to be true or false");
-    }
-    return new PodSpec.EventsSpec(
-        endpoint(value.get("endpoint"), "events.endpoint"),
-        replay == null || replay.isNull() ? null : endpoint(replay, "events.replay"),
-        topic == null ? "" : topic.asText(),
-        bind != null && bind.asBoolean());
-  }
-
-  private String endpoint(@Nullable JsonNode value, String field) {
-    String endpoint = text(value, field);
-    if (!endpoint.isEmpty() && !ZMQ.matcher(endpoint).matches()) {
-      fault(field, "has to be a ZMQ endpoint such as tcp://10.0.0.7:5557");
-    }
-    return endpoint;
+  private List<EventFeed> events(@Nullable JsonNode value, int ranks) {
+    return value == null || value.isNull() ? List.of() : defaults.events().read(value, ranks, this::fault);
   }
 
   private String text(@Nullable JsonNode value, String field) {

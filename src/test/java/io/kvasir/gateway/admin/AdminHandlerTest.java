@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.kvasir.cell.EventFeed;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.execution.FakeCells;
 import io.kvasir.execution.Headers;
@@ -14,14 +15,17 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.BiConsumer;
 import org.junit.jupiter.api.Test;
 
 final class AdminHandlerTest {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final PodDefaults DEFAULTS =
-      new PodDefaults(Role.BOTH, 1, 64, model -> model.equals("small") ? 8 : 16, 256, "h100", Map.of("zone", "a"));
+      new PodDefaults(Role.BOTH, 1, 64, model -> model.equals("small") ? 8 : 16, 256, "h100", Map.of("zone", "a"),
+          AdminHandlerTest::events);
 
   private final FakeCells cells = new FakeCells();
   private final AdminHandler admin = new AdminHandler(cells, DEFAULTS);
@@ -34,7 +38,7 @@ final class AdminHandlerTest {
     assertThat(answer.status()).isEqualTo(201);
     assertThat(cells.added).containsExactly(
         new PodSpec("p0", URI.create("http://10.0.0.7:8000"), Role.BOTH, Set.of("small"), 1, 8,
-            Map.of("zone", "a"), 256, "h100", null));
+            Map.of("zone", "a"), 256, "h100", List.of()));
   }
 
   @Test
@@ -42,24 +46,24 @@ final class AdminHandlerTest {
     call("POST", "/admin/workers", """
         {"name":"p0","url":"https://gpu-7","role":"decode","models":["m","lora"],"ranks":4,"block_size":64,
          "labels":{"zone":"b"},"max_in_flight":9,"engine":"h200",
-         "events":{"endpoint":"tcp://gpu-7:5557","replay":"tcp://gpu-7:5657","topic":"kv","bind":true}}""");
+         "events":{"source":"push"}}""");
 
     assertThat(cells.added).containsExactly(
         new PodSpec("p0", URI.create("https://gpu-7"), Role.DECODE, Set.of("m", "lora"), 4, 64, Map.of("zone", "b"),
-            9, "h200", new PodSpec.EventsSpec("tcp://gpu-7:5557", "tcp://gpu-7:5657", "kv", true)));
+            9, "h200", List.of(new EventFeed.Push("4 ranks"))));
   }
 
   @Test
   void post_manyFaults_areAllTold() throws IOException {
     Answer.Whole answer = call("POST", "/admin/workers", """
         {"name":"a pod","url":"ftp://x/y","role":"boss","models":[],"ranks":0,"block_size":"big","labels":{"a":1},
-         "max_in_flight":1.5,"engine":"","events":{"endpoint":"http://x","bind":"yes","extra":1},"colour":"red"}""");
+         "max_in_flight":1.5,"engine":"","events":{"source":"wrong"},"colour":"red"}""");
 
     assertThat(answer.status()).isEqualTo(400);
     assertThat(json(answer).at("/error/faults")).extracting(fault -> fault.get("field").textValue())
         .containsExactlyInAnyOrder(
             "name", "url", "role", "models", "ranks", "block_size", "labels.a", "max_in_flight", "engine",
-            "events.endpoint", "events.bind", "events.extra", "colour");
+            "events.source", "colour");
     assertThat(cells.added).isEmpty();
   }
 
@@ -114,6 +118,13 @@ final class AdminHandlerTest {
     assertThat(call("GET", "/admin/workers/p0/drain", "").status()).isEqualTo(405);
     assertThat(call("POST", "/admin/workers/p0", "").status()).isEqualTo(405);
     assertThat(call("GET", "/admin/other", "").status()).isEqualTo(404);
+  }
+
+  private static List<EventFeed> events(JsonNode events, int ranks, BiConsumer<String, String> faults) {
+    if (events.get("source").asText().equals("wrong")) {
+      faults.accept("events.source", "is wrong");
+    }
+    return List.of(new EventFeed.Push(ranks + " ranks"));
   }
 
   private Answer.Whole call(String method, String target, String body) {

@@ -1,0 +1,127 @@
+package io.kvasir.app;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.typesafe.config.Config;
+import com.typesafe.config.ConfigFactory;
+import com.typesafe.config.ConfigParseOptions;
+import com.typesafe.config.ConfigSyntax;
+import io.kvasir.cell.EventFeed;
+import java.net.URI;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
+
+/** Reads where a pod's events come from, as configuration files and the admin API say it. */
+final class EventFeedReader {
+  private enum Kind { ZMQ, PUSH, NATS, REDIS }
+
+  private final Config defaults;
+
+  /** Reads over {@code kvasir.events-defaults}. */
+  EventFeedReader(Config defaults) {
+    this.defaults = defaults;
+  }
+
+  /** What the admin API was given; faults are told by their path. */
+  List<EventFeed> read(JsonNode events, int ranks, BiConsumer<String, String> told) {
+    List<Fault> faults = new ArrayList<>();
+    Config config =
+        ConfigFactory.parseString(
+            "{\"events\":" + events + "}", ConfigParseOptions.defaults().setSyntax(ConfigSyntax.JSON));
+    List<EventFeed> feeds = read(new ConfigSection(config, "", faults), "events", ranks);
+    faults.forEach(fault -> told.accept(fault.path(), fault.problem()));
+    return feeds;
+  }
+
+  /** The section, or the list of them, that stands under {@code key}. */
+  List<EventFeed> read(ConfigSection pod, String key, int ranks) {
+    List<EventFeed> feeds = new ArrayList<>();
+    Set<Kind> alone = EnumSet.noneOf(Kind.class);
+    for (ConfigSection section : pod.oneOrMore(key)) {
+      Kind kind = section.has("source") ? section.choice("source", Kind.class) : Kind.ZMQ;
+      if (kind == Kind.PUSH && !alone.add(kind)) {
+        section.fault("source", "is there twice; one push is enough for a pod");
+      }
+      feeds.add(feed(kind, section, ranks));
+    }
+    return feeds;
+  }
+
+  private EventFeed feed(Kind kind, ConfigSection given, int ranks) {
+    ConfigSection section = given.over(defaults.getConfig(kind.name().toLowerCase(Locale.ROOT)));
+    section.has("source");
+    EventFeed feed =
+        switch (kind) {
+          case ZMQ -> zmq(section, ranks);
+          case PUSH -> new EventFeed.Push(emptyIsNone(section.text("key")));
+          case NATS -> nats(section, ranks);
+          case REDIS -> new EventFeed.Redis(redis(section), pattern(section, "stream", ranks));
+        };
+    section.rejectUnread();
+    return feed;
+  }
+
+  private static EventFeed zmq(ConfigSection section, int ranks) {
+    String endpoint = section.zmq("endpoint");
+    String replay = section.zmq("replay");
+    EventFeed.Zmq zmq =
+        new EventFeed.Zmq(
+            endpoint, replay.isEmpty() ? null : replay, section.text("topic"), section.flag("bind"));
+    if (!endpoint.isEmpty()) {
+      try {
+        EventStreams.endpoints(zmq).ofRank(ranks - 1);
+      } catch (IllegalArgumentException wrong) {
+        section.fault("endpoint", String.valueOf(wrong.getMessage()));
+      }
+    }
+    return zmq;
+  }
+
+  private static EventFeed nats(ConfigSection section, int ranks) {
+    String servers = section.name("servers");
+    for (String server : servers.split(",", -1)) {
+      if (!servers.isEmpty() && !server.strip().matches("(nats|tls|ws|wss)://\\S+")) {
+        section.fault("servers", "has to be an address such as nats://10.0.0.9:4222, not '" + server.strip() + "'");
+      }
+    }
+    String subject = pattern(section, "subject", ranks);
+    if (subject.matches(".*(\\s|\\*|>).*")) {
+      section.fault("subject", "has to be one worker's subject, without blanks, * and >, not '" + subject + "'");
+    }
+    String credentials = emptyIsNone(section.text("credentials"));
+    return new EventFeed.Nats(servers, section.text("stream"), subject, section.duration("history"), credentials);
+  }
+
+  private static URI redis(ConfigSection section) {
+    String url = section.name("url");
+    try {
+      URI uri = URI.create(url);
+      if (uri.getHost() != null && ("redis".equals(uri.getScheme()) || "rediss".equals(uri.getScheme()))) {
+        return uri;
+      }
+    } catch (IllegalArgumentException malformed) {
+      // Told below, like every other address that is none.
+    }
+    if (!url.isEmpty()) {
+      section.fault("url", "has to be an address such as redis://10.0.0.9:6379/0");
+    }
+    return URI.create("redis://localhost");
+  }
+
+  /** A text that names each rank's own. */
+  private static String pattern(ConfigSection section, String key, int ranks) {
+    String pattern = section.name(key);
+    if (ranks > 1 && !pattern.contains("{rank}") && !pattern.contains("{worker}")) {
+      section.fault(key, "has to hold {rank} or {worker}: each of the pod's " + ranks + " ranks has its own events");
+    }
+    return pattern;
+  }
+
+  private static @Nullable String emptyIsNone(String text) {
+    return text.isBlank() ? null : text;
+  }
+}

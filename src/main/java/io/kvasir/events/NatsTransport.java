@@ -1,0 +1,216 @@
+package io.kvasir.events;
+
+import io.nats.client.Connection;
+import io.nats.client.ConsumerContext;
+import io.nats.client.FetchConsumeOptions;
+import io.nats.client.FetchConsumer;
+import io.nats.client.JetStreamApiException;
+import io.nats.client.JetStreamManagement;
+import io.nats.client.Message;
+import io.nats.client.api.AckPolicy;
+import io.nats.client.api.ConsumerConfiguration;
+import io.nats.client.api.DeliverPolicy;
+import io.nats.client.api.StreamInfo;
+import io.nats.client.impl.Headers;
+import io.nats.client.impl.NatsJetStreamMetaData;
+import java.io.IOException;
+import java.time.Duration;
+import java.time.ZoneOffset;
+import java.time.ZonedDateTime;
+import java.util.List;
+import java.util.concurrent.ThreadLocalRandom;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads one subject of a JetStream through a durable pull consumer of its own. The consumer is made anew with each
+ * session, behind the last message that was taken: what was on its way when a connection broke would else come
+ * late and out of order. Durable, it shows operators how far the router is behind; a router that died leaves
+ * one that the server removes by itself.
+ */
+final class NatsTransport implements Puller.Transport {
+  private static final FetchConsumeOptions FETCH =
+      FetchConsumeOptions.builder().maxMessages(256).expiresIn(2000).build();
+  private static final Duration ORPHANED = Duration.ofMinutes(5);
+  private static final int UNACKNOWLEDGED = 4096;
+
+  private final NatsPlace place;
+  private final Connector connector;
+  private final String consumerName;
+  /** Stream sequence of the last message taken, 0 before the first. */
+  private long last;
+
+  /** Gives the connection. */
+  @FunctionalInterface
+  interface Connector {
+    /**
+     * The connection to the place's servers.
+     *
+     * @throws IOException when it is not there now
+     */
+    Connection connect() throws IOException, InterruptedException;
+  }
+
+  NatsTransport(NatsPlace place, Connector connector) {
+    this.place = place;
+    this.connector = connector;
+    this.consumerName =
+        "kvasir-%s-%08x"
+            .formatted(place.worker().replaceAll("[^A-Za-z0-9_-]", "_"), ThreadLocalRandom.current().nextInt());
+  }
+
+  @Override
+  public Puller.Session open(Inbox inbox) throws Exception {
+    Connection connection = connector.connect();
+    JetStreamManagement management = connection.jetStreamManagement();
+    StreamInfo stream = stream(management);
+    if (stream.getStreamState().getLastSequence() < last) {
+      // Not the stream we knew: its numbers began again.
+      last = 0;
+    }
+    remove(management, stream);
+    ConsumerContext consumer = connection.getStreamContext(stream.getConfiguration().getName())
+        .createOrUpdateConsumer(consumer());
+    inbox.connected(true);
+    if (consumer.getConsumerInfo().getNumPending() == 0) {
+      inbox.caughtUp();
+    }
+    boolean alone = stream.getConfiguration().getSubjects().equals(List.of(place.subject()));
+    return new Reading(connection, management, stream, consumer, inbox, alone);
+  }
+
+  private StreamInfo stream(JetStreamManagement management) throws IOException, JetStreamApiException {
+    if (!place.stream().isEmpty()) {
+      return management.getStreamInfo(place.stream());
+    }
+    List<String> names = management.getStreamNames(place.subject());
+    if (names.size() != 1) {
+      throw new IOException(
+          names.isEmpty()
+              ? "no stream has the subject " + place.subject()
+              : "several streams have the subject " + place.subject() + ": name one");
+    }
+    return management.getStreamInfo(names.getFirst());
+  }
+
+  private ConsumerConfiguration consumer() {
+    ConsumerConfiguration.Builder consumer =
+        ConsumerConfiguration.builder()
+            .durable(consumerName)
+            .description("Kvasir reads the cache events of " + place.worker())
+            .filterSubject(place.subject())
+            .ackPolicy(AckPolicy.All)
+            .maxAckPending(UNACKNOWLEDGED)
+            .inactiveThreshold(ORPHANED);
+    return last > 0
+        ? consumer.deliverPolicy(DeliverPolicy.ByStartSequence).startSequence(last + 1).build()
+        : consumer
+            .deliverPolicy(DeliverPolicy.ByStartTime)
+            .startTime(ZonedDateTime.now(ZoneOffset.UTC).minus(place.history()))
+            .build();
+  }
+
+  private void remove(JetStreamManagement management, StreamInfo stream) throws IOException {
+    try {
+      management.deleteConsumer(stream.getConfiguration().getName(), consumerName);
+    } catch (JetStreamApiException none) {
+      // There is none yet.
+    }
+  }
+
+  private final class Reading implements Puller.Session {
+    private final Connection connection;
+    private final JetStreamManagement management;
+    private final StreamInfo stream;
+    private final ConsumerContext consumer;
+    private final Inbox inbox;
+    private final boolean alone;
+    private long delivered;
+
+    Reading(
+        Connection connection,
+        JetStreamManagement management,
+        StreamInfo stream,
+        ConsumerContext consumer,
+        Inbox inbox,
+        boolean alone) {
+      this.connection = connection;
+      this.management = management;
+      this.stream = stream;
+      this.consumer = consumer;
+      this.inbox = inbox;
+      this.alone = alone;
+    }
+
+    @Override
+    public void turn() throws Exception {
+      boolean any = false;
+      Message taken = null;
+      FetchConsumer fetch = consumer.fetch(FETCH);
+      try {
+        for (Message next = fetch.nextMessage(); next != null; next = fetch.nextMessage()) {
+          take(next);
+          any = true;
+          taken = next;
+          if (next.metaData().pendingCount() == 0) {
+            inbox.caughtUp();
+            next.ack();
+            taken = null;
+          }
+        }
+      } finally {
+        fetch.close();
+      }
+      if (taken != null) {
+        taken.ack();
+      }
+      if (connection.getStatus() != Connection.Status.CONNECTED) {
+        throw new IOException("the connection was lost");
+      }
+      if (!any) {
+        // Some servers count as pending what is older than where the consumer begins.
+        inbox.caughtUp();
+      }
+    }
+
+    private void take(Message message) throws IOException {
+      NatsJetStreamMetaData told = message.metaData();
+      if (told.consumerSequence() != delivered + 1) {
+        throw new IOException("deliveries %d to %d went astray".formatted(delivered + 1, told.consumerSequence() - 1));
+      }
+      delivered++;
+      if (told.streamSequence() <= last) {
+        inbox.metrics().duplicate();
+        return;
+      }
+      last = told.streamSequence();
+      long number = engineNumber(message.getHeaders());
+      if (number == KvBatch.UNSEQUENCED && alone) {
+        number = last - 1;
+      }
+      inbox.message(number, message.getData());
+    }
+
+    private long engineNumber(@Nullable Headers headers) {
+      String text = headers == null ? null : headers.getFirst(NatsEvents.SEQUENCE);
+      if (text != null) {
+        try {
+          long number = Long.parseLong(text);
+          if (number >= 0) {
+            return number;
+          }
+        } catch (NumberFormatException e) {
+          // counted below
+        }
+        inbox.metrics().misframed();
+      }
+      return KvBatch.UNSEQUENCED;
+    }
+
+    @Override
+    public void close() throws IOException {
+      if (connection.getStatus() == Connection.Status.CONNECTED) {
+        remove(management, stream);
+      }
+    }
+  }
+}

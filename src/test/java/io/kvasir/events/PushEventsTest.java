@@ -1,0 +1,113 @@
+package io.kvasir.events;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.ByteArrayOutputStream;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.Test;
+
+/** Bodies as an engine's sidecar pushes them; the way over HTTP is tested with the whole node. */
+final class PushEventsTest extends SourceConformance {
+  private final PushEvents events = new PushEvents(metrics);
+
+  @Override
+  EventSource source() {
+    return events.source("pod", "secret");
+  }
+
+  @Override
+  void publish(long number, byte[] payload) {
+    byte[] body = payload;
+    if (PayloadDecoder.isJson(payload)) {
+      body = ("{\"seq\":" + number + "," + new String(payload, UTF_8).substring(1) + "\n").getBytes(UTF_8);
+    }
+    Pushed pushed = push(number, body);
+    while (pushed instanceof Pushed.Full) {
+      LockSupport.parkNanos(100_000);
+      pushed = push(number, body);
+    }
+    assertThat(pushed).isInstanceOf(Pushed.Taken.class);
+  }
+
+  @Override
+  void unreadable(long number) {
+    assertThat(push(number, new byte[] {(byte) 0x93, 1})).isInstanceOf(Pushed.Malformed.class);
+  }
+
+  /** Nothing is known of an engine before its first push. */
+  @Override
+  void begun(TestStream stream) {
+    await(() -> events.takes("pod"));
+    assertThat(push("{\"events\": []}")).isEqualTo(new Pushed.Taken(1, 0, true));
+    stream.expect("up", "gap0", "ok");
+  }
+
+  @Override
+  void closeTransport() {
+    // There is nothing to close.
+  }
+
+  @Test
+  void aBody_isTakenWhole_orNotAtAll() {
+    TestStream stream = subscribe();
+    begun(stream);
+    assertThat(push(line(0) + "\n\n" + line(1) + "\r\n{\"seq\": 2, \"events\": [{\"type\": \"BlockRemoved\"}]}"))
+        .isEqualTo(new Pushed.Malformed(4, "events[0].block_hashes: has to be a list of block hashes; it is missing"));
+    assertThat(push("{\"seq\": ")).isInstanceOf(Pushed.Malformed.class);
+    assertThat(push("{\"seq\": -1, \"events\": []}"))
+        .isEqualTo(new Pushed.Malformed(1, "seq: has to be a whole number of at least 0, not -1"));
+    assertThat(push(line(0) + "\n" + line(1) + "\n")).isEqualTo(new Pushed.Taken(2, 2, true));
+    stream.expect("0", "1");
+  }
+
+  @Test
+  void msgpackBatches_mayFollowOneAnother() {
+    TestStream stream = subscribe();
+    begun(stream);
+    ByteArrayOutputStream body = new ByteArrayOutputStream();
+    for (int i = 0; i < 3; i++) {
+      body.writeBytes(TestBatches.msgpack(i, 0, 0));
+    }
+    assertThat(push(0, body.toByteArray())).isEqualTo(new Pushed.Taken(3, 3, true));
+    stream.expect("0", "1", "2");
+    body.writeBytes(new byte[] {(byte) 0x93, 1});
+    assertThat(push(3, body.toByteArray()))
+        .isInstanceOfSatisfying(Pushed.Malformed.class, malformed -> assertThat(malformed.line()).isEqualTo(4));
+  }
+
+  @Test
+  void whatIsMissing_isTold_untilTheEngineTellsEverythingAnew() {
+    TestStream stream = subscribe();
+    begun(stream);
+    assertThat(push(line(3))).isEqualTo(new Pushed.Taken(1, 4, false));
+    stream.expect("gap0", "lost0-2", "3");
+    assertThat(push("{\"seq\": 4, \"events\": [{\"type\": \"AllBlocksCleared\"}]}"))
+        .isEqualTo(new Pushed.Taken(1, 5, true));
+  }
+
+  @Test
+  void aWrongKey_andAnUnknownWorker_areRefused() {
+    TestStream stream = subscribe();
+    begun(stream);
+    byte[] body = line(0).getBytes(UTF_8);
+    assertThat(events.push("pod", null, KvBatch.UNSEQUENCED, body)).isInstanceOf(Pushed.Forbidden.class);
+    assertThat(events.push("pod", "guess", KvBatch.UNSEQUENCED, body)).isInstanceOf(Pushed.Forbidden.class);
+    assertThat(events.push("other", "secret", KvBatch.UNSEQUENCED, body)).isInstanceOf(Pushed.NotHere.class);
+    stream.close();
+    await(() -> !events.takes("pod"));
+    assertThat(push(line(0))).isInstanceOf(Pushed.NotHere.class);
+  }
+
+  private static String line(long number) {
+    return "{\"seq\":" + number + "," + new String(TestBatches.json(number, 0), UTF_8).substring(1);
+  }
+
+  private Pushed push(String body) {
+    return push(KvBatch.UNSEQUENCED, body.getBytes(UTF_8));
+  }
+
+  private Pushed push(long sequence, byte[] body) {
+    return events.push("pod", "secret", sequence, body);
+  }
+}

@@ -1,0 +1,216 @@
+package io.kvasir.events;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.kvasir.telemetry.Metrics;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import io.prometheus.metrics.model.snapshots.CounterSnapshot;
+import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+import java.util.stream.IntStream;
+import org.apache.pekko.Done;
+import org.apache.pekko.actor.typed.ActorSystem;
+import org.apache.pekko.actor.typed.javadsl.Behaviors;
+import org.apache.pekko.stream.javadsl.Sink;
+import org.apache.pekko.stream.javadsl.SinkQueueWithCancel;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** What every source without a replay of its own does, against what it reads from in the field. */
+abstract class SourceConformance {
+  private static @Nullable ActorSystem<Void> system;
+
+  final PrometheusRegistry registry = new PrometheusRegistry();
+  final EventMetrics metrics = new EventMetrics(new Metrics(registry));
+  private final List<AutoCloseable> opened = new ArrayList<>();
+  private int life;
+
+  /** A source of the one worker's events. */
+  abstract EventSource source();
+
+  /** Publishes a message under the engine's number. */
+  abstract void publish(long number, byte[] payload);
+
+  /** Closes what the source belongs to. */
+  abstract void closeTransport();
+
+  /** What a stream says before the first message. */
+  void begun(TestStream stream) {
+    stream.expect("up", "gap0", "ok");
+  }
+
+  @BeforeAll
+  static void start() {
+    system = ActorSystem.create(Behaviors.empty(), "events");
+  }
+
+  @AfterAll
+  static void stop() throws Exception {
+    if (system != null) {
+      system.terminate();
+      system.getWhenTerminated().toCompletableFuture().get(20, TimeUnit.SECONDS);
+    }
+  }
+
+  @AfterEach
+  void close() throws Exception {
+    for (AutoCloseable closeable : opened.reversed()) {
+      closeable.close();
+    }
+    closeTransport();
+  }
+
+  @Test
+  void messages_comeInOrder_whicheverNotation() {
+    TestStream stream = subscribe();
+    begun(stream);
+    for (int i = 0; i < 500; i++) {
+      publish(i, i % 2 == 0 ? TestBatches.msgpack(i, life, 0) : TestBatches.json(i, life));
+    }
+    assertThat(stream.numbersTo(499)).isEqualTo(IntStream.range(0, 500).mapToObj(i -> (long) i).toList());
+    await(() -> metric("kvasir_events_queued_messages") == 0);
+    assertThat(metric("kvasir_events_messages")).isEqualTo(500);
+    assertThat(metric("kvasir_events_connections")).isEqualTo(1);
+  }
+
+  @Test
+  void aMissingNumber_isLost_andARepeatedOneDropped() {
+    TestStream stream = subscribe();
+    begun(stream);
+    publish(0);
+    publish(1);
+    publish(1);
+    publish(4);
+    publish(0);
+    publish(5);
+    stream.expect("0", "1", "gap2", "lost2-3", "4", "5");
+    assertThat(metric("kvasir_events_duplicates")).isEqualTo(2);
+    assertThat(metric("kvasir_events_lost_messages")).isEqualTo(2);
+  }
+
+  @Test
+  void numbersThatGoBack_areAnEngineThatBeganAnew() {
+    TestStream stream = subscribe();
+    begun(stream);
+    publish(0);
+    publish(1);
+    life++;
+    publish(0);
+    publish(1);
+    stream.expect("0", "1", "restart", "0", "1");
+  }
+
+  @Test
+  void whatCannotBeRead_isCounted_andLost() {
+    TestStream stream = subscribe();
+    begun(stream);
+    publish(0);
+    unreadable(1);
+    publish(2);
+    stream.expect("0");
+    assertThat(stream.takeUntil("2")).contains("gap1", "lost1-1");
+    assertThat(metric("kvasir_events_decode_faults")).isGreaterThanOrEqualTo(1);
+  }
+
+  /** Publishes what is no batch. */
+  void unreadable(long number) {
+    publish(number, new byte[] {(byte) 0x93, 1});
+  }
+
+  @Test
+  void aSlowTaker_bringsReadingToAHalt_andGetsEverything() throws Exception {
+    SinkQueueWithCancel<KvBatch> slow =
+        source().batches().runWith(Sink.<KvBatch>queue(1), Objects.requireNonNull(system));
+    int count = 6000;
+    Thread publisher =
+        Thread.ofVirtual()
+            .start(
+                () -> {
+                  for (int i = 0; i < count; i++) {
+                    publish(i, TestBatches.msgpack(i, 0, 1000));
+                  }
+                });
+    await(() -> metric("kvasir_events_queued_messages") >= 1024);
+    long next = 0;
+    double most = 0;
+    while (next < count) {
+      KvBatch batch = slow.pull().toCompletableFuture().get(30, TimeUnit.SECONDS).orElseThrow();
+      if (batch.sequence() >= 0) {
+        assertThat(batch.sequence()).isEqualTo(next);
+        next++;
+      } else {
+        assertThat(batch.events().getFirst()).isNotInstanceOf(KvEvent.GapAbandoned.class);
+      }
+      most = Math.max(most, metric("kvasir_events_queued_messages", next % 64 == 0));
+    }
+    assertThat(most).isLessThan(2048);
+    publisher.join();
+    slow.cancel();
+  }
+
+  @Test
+  void cancelling_givesTheConnectionBack() {
+    TestStream stream = subscribe();
+    begun(stream);
+    publish(0);
+    stream.expect("0");
+    stream.close();
+    await(() -> metric("kvasir_events_connections") == 0);
+    await(() -> metric("kvasir_events_queued_messages") == 0);
+  }
+
+  TestStream subscribe() {
+    return open(new TestStream(source(), Objects.requireNonNull(system)));
+  }
+
+  <T extends AutoCloseable> T open(T closeable) {
+    opened.add(closeable);
+    return closeable;
+  }
+
+  /** Publishes the message with a number as the engine of this life does. */
+  void publish(long number) {
+    publish(number, TestBatches.msgpack(number, life, 0));
+  }
+
+  static ActorSystem<Void> system() {
+    return Objects.requireNonNull(system);
+  }
+
+  void finishes(TestStream stream) throws Exception {
+    assertThat(stream.finished()).isEqualTo(Done.getInstance());
+  }
+
+  private double metric(String name, boolean asked) {
+    return asked ? metric(name) : 0;
+  }
+
+  double metric(String name) {
+    return registry.scrape().stream()
+        .filter(m -> m.getMetadata().getName().equals(name))
+        .mapToDouble(
+            m ->
+                switch (m) {
+                  case CounterSnapshot counter -> counter.getDataPoints().stream().mapToDouble(p -> p.getValue()).sum();
+                  case GaugeSnapshot gauge -> gauge.getDataPoints().stream().mapToDouble(p -> p.getValue()).sum();
+                  default -> throw new AssertionError(name);
+                })
+        .sum();
+  }
+
+  static void await(BooleanSupplier condition) {
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+    while (!condition.getAsBoolean()) {
+      assertThat(System.nanoTime()).as("deadline").isLessThan(deadline);
+      LockSupport.parkNanos(1_000_000);
+    }
+  }
+}

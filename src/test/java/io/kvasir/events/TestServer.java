@@ -1,0 +1,115 @@
+package io.kvasir.events;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+/** A real server as a process of the test's, on a free port; killed at the latest when it is closed. */
+public final class TestServer implements AutoCloseable {
+  private final List<String> command;
+  private final Path log;
+  private final int port;
+  private Process process;
+
+  private TestServer(int port, List<String> command, Path log) throws IOException {
+    this.port = port;
+    this.command = command;
+    this.log = log;
+    this.process = start();
+  }
+
+  /** {@code nats-server} with JetStream, which keeps what it has in {@code directory}. */
+  public static TestServer nats(Path directory) throws IOException {
+    int port = freePort();
+    return new TestServer(
+        port,
+        List.of(
+            program("nats-server"), "-a", "127.0.0.1", "-p", Integer.toString(port),
+            "-js", "-sd", directory.toString()),
+        directory.resolve("nats.log"));
+  }
+
+  /** {@code redis-server}, which keeps what it has in {@code directory}, or forgets it when {@code forgetful}. */
+  public static TestServer redis(Path directory, boolean forgetful) throws IOException {
+    int port = freePort();
+    return new TestServer(
+        port,
+        List.of(
+            program("redis-server"), "--bind", "127.0.0.1", "--port", Integer.toString(port), "--save", "",
+            "--appendonly", forgetful ? "no" : "yes", "--appendfsync", "always", "--dir", directory.toString()),
+        directory.resolve("redis.log"));
+  }
+
+  public int port() {
+    return port;
+  }
+
+  /** Ends it as a machine that dies would. */
+  public void kill() {
+    process.destroyForcibly();
+    try {
+      assertThat(process.waitFor(20, TimeUnit.SECONDS)).isTrue();
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  /** Starts it again where it was. */
+  public void restart() throws IOException {
+    kill();
+    process = start();
+  }
+
+  @Override
+  public void close() {
+    kill();
+  }
+
+  private Process start() throws IOException {
+    Process started =
+        new ProcessBuilder(command)
+            .redirectErrorStream(true)
+            .redirectOutput(ProcessBuilder.Redirect.appendTo(log.toFile()))
+            .start();
+    Runtime.getRuntime().addShutdownHook(new Thread(started::destroyForcibly));
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+    while (true) {
+      try (Socket socket = new Socket()) {
+        socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 200);
+        return started;
+      } catch (IOException notYet) {
+        assertThat(started.isAlive()).as("%s runs; see %s", command, log).isTrue();
+        assertThat(System.nanoTime()).as("%s listens; see %s", command, log).isLessThan(deadline);
+        LockSupport.parkNanos(5_000_000);
+      }
+    }
+  }
+
+  /** Where a server's program is: on the PATH, or fetched by the script. Fails with what to install. */
+  private static String program(String name) throws IOException {
+    Process script = new ProcessBuilder("src/test/servers").start();
+    script.getOutputStream().close();
+    List<String> lines = new ArrayList<>(script.inputReader().lines().toList());
+    String said = new String(script.getErrorStream().readAllBytes(), StandardCharsets.UTF_8);
+    String found =
+        lines.stream().filter(line -> line.startsWith(name + " ")).findFirst().orElse(name + " ");
+    assertThat(found).as(said).isNotEqualTo(name + " ");
+    return found.substring(name.length() + 1);
+  }
+
+  private static int freePort() throws IOException {
+    try (ServerSocket socket = new ServerSocket(0)) {
+      return socket.getLocalPort();
+    }
+  }
+}
