@@ -173,6 +173,16 @@ public final class BlockIndex {
     return refused.sum();
   }
 
+  /** The memory itself, for tests of the layout. */
+  Segments segments() {
+    return segments;
+  }
+
+  /** The segment that begins with a block, for tests of the layout. */
+  int segmentOf(long hash) {
+    return shards.find(hash);
+  }
+
   void refuse(int blocks) {
     refused.add(blocks);
   }

@@ -152,6 +152,24 @@ final class PredictedRows {
     return true;
   }
 
+  /** Writes all rows into columns, in the order in which they give way. */
+  void copy(int[] rows, int[] uses, long[] births, long[] expiries) {
+    int at = 0;
+    for (int entry = after(0); entry != 0; entry = after(entry)) {
+      rows[at] = row(entry);
+      uses[at] = (int) (entries[LONGS * entry] >>> 32);
+      births[at] = entries[LONGS * entry + 2];
+      expiries[at++] = entries[LONGS * entry + 3];
+    }
+  }
+
+  /** Adds a row that was predicted elsewhere, to give way last; {@link #reserve} made room for it. */
+  void restore(int row, int uses, long birth, long until) {
+    begin(birth, until);
+    add(row);
+    entries[LONGS * before(0)] += (uses - 1L) << 32;
+  }
+
   /** Takes out the row that gives way first, and returns it. */
   int takeOldest() {
     int row = row(after(0));

@@ -112,6 +112,33 @@ final class Predictions {
     flush();
   }
 
+  /** What is predicted, for another index. */
+  HandOver handOver(Segments segments) {
+    return HandOver.predicted(predicted, lastNumber, segments);
+  }
+
+  /** Takes what was predicted in another index; returns how many blocks the memory budget had no room for. */
+  int take(Holdings.Predicted part, TakeOver from) {
+    if (slice.length == 0) {
+      slice = new int[SLICE];
+    }
+    int refused = 0;
+    for (int i = 0; i < part.firsts().length; i++) {
+      int row = from.find(part.firsts()[i], part.places()[i]);
+      if (row != Segments.NONE && !predicted.has(row)) {
+        if (predicted.reserve(1)) {
+          predicted.restore(row, part.uses()[i], part.births()[i], part.expiries()[i]);
+        } else {
+          leave(row);
+          refused++;
+        }
+      }
+    }
+    lastNumber = Math.max(lastNumber, part.lastNumber());
+    makeRoom();
+    return refused;
+  }
+
   void expire(long now) {
     boolean more = predicted.size() != 0 && predicted.earliest() <= now;
     while (more) {

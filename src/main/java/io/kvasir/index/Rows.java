@@ -165,7 +165,8 @@ final class Rows {
     return segment << Segments.ROW_BITS;
   }
 
-  private boolean owns(int row, long hash) {
+  /** Whether a row of a segment that the caller has pinned is a block's, claimed for it now if need be. */
+  boolean owns(int row, long hash) {
     long found = segments.hash(row);
     if (found == 0 && shards.find(hash) == Segments.NONE) {
       found = segments.claim(row, hash);

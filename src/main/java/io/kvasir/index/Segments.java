@@ -165,6 +165,11 @@ final class Segments {
     return ((long) LONGS.getAndBitwiseOr(chunk, at, bit) & bit) == 0;
   }
 
+  /** Sets a bit on a row of a pinned segment; false when it was set before. */
+  boolean set(int row, int word, long bit) {
+    return set(chunkOf(row), at(row) + 1 + word, bit);
+  }
+
   /** Clears a bit; false when it was clear before. */
   boolean unset(int row, int word, long bit) {
     long[] chunk = chunkOf(row);

@@ -3,6 +3,7 @@ package io.kvasir.index;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The one writer's handle on what one worker holds: engine keys to rows. One writing thread at a time;
@@ -50,6 +51,7 @@ public final class WorkerBlocks {
   private final int[] left = new int[SLICE];
   private int leaves;
   private boolean open = true;
+  private volatile @Nullable WorkerBlocks heir;
 
   @SuppressWarnings("UnusedVariable")
   private long touched;
@@ -152,10 +154,7 @@ public final class WorkerBlocks {
         leave(placed[i] & ~Rows.FRESH);
       }
     }
-    while (renames > 0) {
-      leave(renamed[--renames]);
-    }
-    flush();
+    settle();
     return named;
   }
 
@@ -380,6 +379,109 @@ public final class WorkerBlocks {
     }
   }
 
+  /**
+   * What the worker holds by its keys, to be {@link #take taken} by a worker of another index. Nothing may be
+   * stored or removed until the last part has been asked for.
+   */
+  public HandOver handOver() {
+    writing.lock();
+    try {
+      return HandOver.named(keys, segments);
+    } finally {
+      unlock();
+    }
+  }
+
+  /** What is predicted of the worker at this moment, as {@link #handOver}, and to be taken after it. */
+  public HandOver handOverPredicted() {
+    writing.lock();
+    try {
+      return predictions.handOver(segments);
+    } finally {
+      unlock();
+    }
+  }
+
+  /**
+   * Takes a part of what a worker of another index holds: every call has then the effect it would have had there.
+   * The parts come in their order. A key that is there already keeps its block and has the copies of the part.
+   *
+   * <p>The other index may tell less workers apart, or more. Exact as long as everything in this index was handed over
+   * from that one; rows that other sources put here meanwhile may keep a search from finding a block whose
+   * parent the worker does not hold.
+   *
+   * @return how many blocks could not be registered because the memory budget is reached
+   */
+  public int take(Holdings part) {
+    writing.lock();
+    try {
+      int refused = open ? taken(part) : 0;
+      index.refuse(refused);
+      return refused;
+    } finally {
+      unlock();
+    }
+  }
+
+  private int taken(Holdings part) {
+    TakeOver from = new TakeOver(this, segments, shards, rows, word, bit);
+    return switch (part) {
+      case Holdings.Blocks blocks -> from.take(blocks);
+      case Holdings.Predicted these -> predictions.take(these, from);
+    };
+  }
+
+  /**
+   * Ends this handle in favour of one of another index, which has taken what {@link #handOver} told: hands it what is
+   * predicted, and from now on what is predicted or taken back here. Every other call does nothing any
+   * more. What was written here stays in its index, for those who still search it.
+   */
+  public void succeededBy(WorkerBlocks other) {
+    writing.lock();
+    try {
+      if (open) {
+        predictions.handOver(segments).forEachRemaining(other::take);
+        open = false;
+        heir = other;
+      }
+    } finally {
+      unlock();
+    }
+  }
+
+  /** Lets a key name a placed row with copies in each tier, 8 bits each; false when the budget does not allow it. */
+  boolean name(long key, int placedRow, int copies) {
+    if (renames == renamed.length || (keys.find(key) < 0 && !keys.reserve(1))) {
+      return false;
+    }
+    int row = placedRow;
+    for (int tier = 0; tier < TIERS; tier++) {
+      int these = (copies >>> (8 * tier)) & KeyMap.MAX_COPIES;
+      if (these != 0) {
+        if (!name(key, row, tier, true)) {
+          return row != placedRow;
+        }
+        int at = keys.find(key);
+        keys.setValue(at, KeyMap.withCopies(keys.value(at), tier, these));
+        row = placedRow & ~Rows.FRESH;
+      }
+    }
+    return true;
+  }
+
+  /** Takes the bit off a placed row that no key came to name. */
+  void unname(int row) {
+    leave(row);
+  }
+
+  /** Ends a batch of {@link #name}. */
+  void settle() {
+    while (renames > 0) {
+      leave(renamed[--renames]);
+    }
+    flush();
+  }
+
   /** Engine keys that name a block, in whatever tier. Any thread. */
   public int size() {
     writing.lock();
@@ -397,7 +499,10 @@ public final class WorkerBlocks {
 
   /** Places a prediction, or takes it back: now, or when the call that is writing is over. Never waits. */
   void work(Prediction prediction) {
-    if (writing.tryLock()) {
+    WorkerBlocks next = heir;
+    if (next != null) {
+      next.work(prediction);
+    } else if (writing.tryLock()) {
       try {
         workOff(prediction);
       } finally {
@@ -443,7 +548,10 @@ public final class WorkerBlocks {
   }
 
   private void workOff(Prediction prediction) {
-    if (prediction.isPlaced()) {
+    WorkerBlocks next = heir;
+    if (next != null) {
+      next.work(prediction);
+    } else if (prediction.isPlaced()) {
       if (open) {
         predictions.takeBack(prediction);
       }

@@ -8,6 +8,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
+import java.util.function.IntConsumer;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -33,21 +34,28 @@ final class BlockIndexPropertyTest {
   void search_isExactWithoutHoles(int slots, long seed) {
     start(slots, seed);
     for (int step = 0; step < 2000; step++) {
-      int worker = random.nextInt(WORKERS);
-      long[] chain = chains.get(random.nextInt(CHAINS));
-      switch (random.nextInt(20)) {
-        case 0 -> lifecycle(worker);
-        case 1, 2, 3, 4, 5, 6, 7, 8 -> {
-          int held = Oracle.depth(oracle.held(slotOf[worker]), chain);
-          int from = random.nextInt(Math.min(held, chain.length - 1) + 1);
-          int count = 1 + random.nextInt(chain.length - from);
-          store(worker, chain, from, count, hash -> hash * 31, Tier.DEVICE);
-        }
-        default -> removeLeaves(worker, chain);
+      if (random.nextInt(300) == 0) {
+        widen(this::nestedStep);
+      } else if (random.nextInt(20) == 0) {
+        lifecycle(random.nextInt(WORKERS));
+      } else {
+        nestedStep(random.nextInt(WORKERS));
       }
       if (step % 3 == 0) {
         check(true);
       }
+    }
+  }
+
+  private void nestedStep(int worker) {
+    long[] chain = chains.get(random.nextInt(CHAINS));
+    if (random.nextInt(20) < 9) {
+      int held = Oracle.depth(oracle.held(slotOf[worker]), chain);
+      int from = random.nextInt(Math.min(held, chain.length - 1) + 1);
+      int count = 1 + random.nextInt(chain.length - from);
+      store(worker, chain, from, count, hash -> hash * 31, Tier.DEVICE);
+    } else {
+      removeLeaves(worker, chain);
     }
   }
 
@@ -57,54 +65,101 @@ final class BlockIndexPropertyTest {
   void index_isAsNestedMaps(int slots, long seed) {
     start(slots, seed);
     for (int step = 0; step < 2000; step++) {
-      int worker = random.nextInt(WORKERS);
-      int slot = slotOf[worker];
-      long[] chain = chains.get(random.nextInt(CHAINS));
-      Tier tier = TIERS[random.nextInt(random.nextInt(1, 5))];
-      boolean counted = random.nextInt(4) != 0;
-      switch (random.nextInt(40)) {
-        case 0 -> lifecycle(worker);
-        case 1 -> {
-          handles[worker].clear(tier);
-          if (oracle.isAlive(slot)) {
-            oracle.clear(slot, tier);
-          }
-        }
-        case 2 -> {
-          if (random.nextInt(4) == 0) {
-            handles[worker].clear();
-            if (oracle.isAlive(slot)) {
-              oracle.clear(slot);
-            }
-          }
-        }
-        case 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14 -> {
-          int from = random.nextInt(chain.length);
-          int salt = random.nextInt(3);
-          store(worker, chain, from, 1 + random.nextInt(chain.length - from), hash -> hash + salt, tier);
-        }
-        case 15 -> {
-          int from = random.nextInt(chain.length);
-          store(worker, chain, from, 1 + random.nextInt(Math.min(6, chain.length - from)), hash -> hash % 7, tier);
-        }
-        default -> {
-          int count = 1 + random.nextInt(10);
-          long[] keys = new long[count];
-          long salt = random.nextInt(3);
-          int at = random.nextInt(chain.length);
-          for (int i = 0; i < count; i++) {
-            keys[i] = random.nextInt(20) == 0 ? chain[at] % 7 : chain[Math.max(0, at - i)] + salt;
-          }
-          int expected = 0;
-          for (long key : keys) {
-            expected += oracle.isAlive(slot) && oracle.remove(slot, key, tier, counted) ? 1 : 0;
-          }
-          assertThat(handles[worker].remove(keys, count, tier, counted)).isEqualTo(expected);
-        }
+      if (random.nextInt(300) == 0) {
+        widen(this::anyStep);
+      } else if (random.nextInt(40) == 0) {
+        lifecycle(random.nextInt(WORKERS));
+      } else {
+        anyStep(random.nextInt(WORKERS));
       }
       if (step % 4 == 0) {
         check(false);
       }
+    }
+  }
+
+  private void anyStep(int worker) {
+    int slot = slotOf[worker];
+    long[] chain = chains.get(random.nextInt(CHAINS));
+    Tier tier = TIERS[random.nextInt(random.nextInt(1, 5))];
+    boolean counted = random.nextInt(4) != 0;
+    switch (random.nextInt(1, 40)) {
+      case 1 -> {
+        handles[worker].clear(tier);
+        if (oracle.isAlive(slot)) {
+          oracle.clear(slot, tier);
+        }
+      }
+      case 2 -> {
+        if (random.nextInt(4) == 0) {
+          handles[worker].clear();
+          if (oracle.isAlive(slot)) {
+            oracle.clear(slot);
+          }
+        }
+      }
+      case 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14 -> {
+        int from = random.nextInt(chain.length);
+        int salt = random.nextInt(3);
+        store(worker, chain, from, 1 + random.nextInt(chain.length - from), hash -> hash + salt, tier);
+      }
+      case 15 -> {
+        int from = random.nextInt(chain.length);
+        store(worker, chain, from, 1 + random.nextInt(Math.min(6, chain.length - from)), hash -> hash % 7, tier);
+      }
+      default -> removeSome(worker, chain, tier, counted);
+    }
+  }
+
+  private void removeSome(int worker, long[] chain, Tier tier, boolean counted) {
+    int slot = slotOf[worker];
+    int count = 1 + random.nextInt(10);
+    long[] keys = new long[count];
+    long salt = random.nextInt(3);
+    int at = random.nextInt(chain.length);
+    for (int i = 0; i < count; i++) {
+      keys[i] = random.nextInt(20) == 0 ? chain[at] % 7 : chain[Math.max(0, at - i)] + salt;
+    }
+    int expected = 0;
+    for (long key : keys) {
+      expected += oracle.isAlive(slot) && oracle.remove(slot, key, tier, counted) ? 1 : 0;
+    }
+    assertThat(handles[worker].remove(keys, count, tier, counted)).isEqualTo(expected);
+  }
+
+  /** Rebuilds the index into one that is as wide or wider, worker by worker, while those to come go on. */
+  private void widen(IntConsumer step) {
+    int wider = Math.min(256, index.slots() << random.nextInt(2));
+    BlockIndex next = new BlockIndex(wider, 64 << 20);
+    WorkerBlocks[] heirs = new WorkerBlocks[WORKERS];
+    for (int left = WORKERS; left > 0; left--) {
+      for (int i = random.nextInt(10); i > 0; i--) {
+        int worker = random.nextInt(WORKERS);
+        if (heirs[worker] == null) {
+          step.accept(worker);
+        }
+      }
+      int worker = random.nextInt(WORKERS);
+      while (heirs[worker] != null) {
+        worker = (worker + 1) % WORKERS;
+      }
+      heirs[worker] = handles[worker];
+      if (oracle.isAlive(slotOf[worker])) {
+        WorkerBlocks heir = next.open(slotOf[worker]);
+        handles[worker].handOver().forEachRemaining(part -> assertThat(heir.take(part)).isZero());
+        heirs[worker] = heir;
+      }
+    }
+    for (int worker = 0; worker < WORKERS; worker++) {
+      handles[worker].succeededBy(heirs[worker]);
+      if (!oracle.isAlive(slotOf[worker])) {
+        oracle.sweep(slotOf[worker]);
+      }
+    }
+    index = next;
+    handles = heirs;
+    for (int i = 0; i < 20; i++) {
+      check(false);
     }
   }
 

@@ -62,6 +62,7 @@ final class PredictionsPropertyTest {
         case 9 -> expire();
         case 10, 11, 12, 13 -> store(chain);
         case 14 -> clear();
+        case 15 -> move();
         default -> remove(chain);
       }
       check();
@@ -148,6 +149,18 @@ final class PredictionsPropertyTest {
     for (int i = chain.length - 1; i >= keep; i--) {
       worker.remove(chain[i], Tier.DEVICE, false);
       keys.remove(chain[i]);
+    }
+  }
+
+  /** Into another index: what was predicted before can be taken back through it. */
+  private void move() {
+    if (random.nextInt(20) == 0) {
+      BlockIndex next = new BlockIndex(index.slots(), 64 << 20);
+      WorkerBlocks heir = next.open(SLOT, most);
+      worker.handOver().forEachRemaining(heir::take);
+      worker.succeededBy(heir);
+      index = next;
+      worker = heir;
     }
   }
 

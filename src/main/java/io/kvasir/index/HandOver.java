@@ -1,0 +1,221 @@
+package io.kvasir.index;
+
+import java.util.Arrays;
+import java.util.Iterator;
+import java.util.NoSuchElementException;
+
+/**
+ * What one worker holds, part by part. Keys and copies are those of the moment when this was made (24 bytes a
+ * key for as long as this lives); the blocks' hashes are read as the parts are made, so the worker must keep what it
+ * holds until the last one: its writer waits. Readers and other workers' writers need not.
+ *
+ * <p>Runs are the index's segments, each behind the one it goes on from where that one is known. One thread at a time.
+ */
+public final class HandOver implements Iterator<Holdings> {
+  /** Blocks in a part: some 30 kB, well within a cluster message, and well within a millisecond. */
+  private static final int PART = 1024;
+
+  private final Segments segments;
+  private final long[] order; // row << 32 | number of the key
+  private final long[] keys;
+  private final int[] copies;
+  private final Iterator<Holdings> after;
+
+  // Runs, by segment: where each begins in the order, and the one it goes on from.
+  private final int[] names;
+  private final int[] begins;
+  private final int[] before;
+  private final int[] turns; // runs in the order in which they are told
+  private int told;
+
+  /**
+   * Of rows.
+   *
+   * @param order each row, shifted by 32 bits, with the number of a key
+   * @param keys none, or as many as rows
+   * @param after parts that come after the blocks
+   */
+  private HandOver(Segments segments, long[] order, long[] keys, int[] copies, Iterator<Holdings> after) {
+    this.segments = segments;
+    this.order = order;
+    this.keys = keys;
+    this.copies = copies;
+    this.after = after;
+    Arrays.sort(order);
+    int[] starts = new int[order.length + 1];
+    int runs = 0;
+    for (int i = 0; i < order.length; i++) {
+      if (i == 0 || segment(i) != segment(i - 1)) {
+        starts[runs++] = i;
+      }
+    }
+    starts[runs] = order.length;
+    this.begins = Arrays.copyOf(starts, runs + 1);
+    this.names = new int[runs];
+    for (int run = 0; run < runs; run++) {
+      names[run] = segment(begins[run]);
+    }
+    this.before = new int[runs];
+    this.turns = turns();
+  }
+
+  /** Of the blocks that keys name. */
+  static HandOver named(KeyMap map, Segments segments) {
+    long[] order = new long[map.size()];
+    long[] keys = new long[order.length];
+    int[] copies = new int[order.length];
+    int count = 0;
+    for (int entry = 0; entry < map.end(); entry++) {
+      if (map.isUsed(entry)) {
+        long value = map.value(entry);
+        order[count] = ((long) KeyMap.row(value) << 32) | count;
+        keys[count] = map.key(entry);
+        copies[count++] = (int) (value >>> 32);
+      }
+    }
+    return new HandOver(segments, order, keys, copies, Arrays.<Holdings>asList().iterator());
+  }
+
+  /** Of the blocks that are predicted. */
+  static HandOver predicted(PredictedRows predicted, long lastNumber, Segments segments) {
+    int count = predicted.size();
+    int[] rows = new int[count];
+    int[] uses = new int[count];
+    long[] births = new long[count];
+    long[] expiries = new long[count];
+    predicted.copy(rows, uses, births, expiries);
+    long[] order = new long[count];
+    long[] firsts = new long[count];
+    int[] places = new int[count];
+    for (int i = 0; i < count; i++) {
+      order[i] = (long) rows[i] << 32;
+      firsts[i] = segments.hash(rows[i] & ~Segments.PLACE);
+      places[i] = rows[i] & Segments.PLACE;
+    }
+    Iterator<Holdings> after = new Iterator<>() {
+      private int from;
+
+      @Override
+      public boolean hasNext() {
+        return from < count;
+      }
+
+      @Override
+      public Holdings next() {
+        if (!hasNext()) {
+          throw new NoSuchElementException();
+        }
+        int start = from;
+        int to = Math.min(count, start + PART);
+        from = to;
+        return new Holdings.Predicted(
+            lastNumber,
+            Arrays.copyOfRange(firsts, start, to),
+            Arrays.copyOfRange(places, start, to),
+            Arrays.copyOfRange(uses, start, to),
+            Arrays.copyOfRange(births, start, to),
+            Arrays.copyOfRange(expiries, start, to));
+      }
+    };
+    return new HandOver(segments, order, new long[0], new int[0], after);
+  }
+
+  @Override
+  public boolean hasNext() {
+    return told < turns.length || after.hasNext();
+  }
+
+  @Override
+  public Holdings next() {
+    return told < turns.length ? blocks() : after.next();
+  }
+
+  private Holdings.Blocks blocks() {
+    int from = told;
+    int count = 0;
+    while (told < turns.length && count < PART) {
+      count += length(turns[told++]);
+    }
+    int runs = told - from;
+    int named = 0;
+    long[] follows = new long[runs];
+    int[] lengths = new int[runs];
+    int[] held = new int[runs];
+    long[] hashes = new long[count];
+    for (int i = 0; i < runs; i++) {
+      int run = turns[from + i];
+      named += begins[run + 1] - begins[run];
+      follows[i] = before[run] < 0 ? BlockHash.NONE : segments.hash(names[before[run]] << Segments.ROW_BITS);
+      lengths[i] = length(run);
+    }
+    if (keys.length == 0) {
+      named = 0;
+    }
+    long[] partKeys = new long[named];
+    int[] blocks = new int[named];
+    int[] partCopies = new int[named];
+    int base = 0;
+    int key = 0;
+    for (int i = 0; i < runs; i++) {
+      int run = turns[from + i];
+      int first = names[run] << Segments.ROW_BITS;
+      for (int place = 0; place < lengths[i]; place++) {
+        hashes[base + place] = segments.hash(first + place);
+      }
+      for (int at = begins[run]; at < begins[run + 1]; at++) {
+        int place = row(at) & Segments.PLACE;
+        held[i] |= 1 << place;
+        if (named != 0) {
+          partKeys[key] = keys[(int) order[at]];
+          partCopies[key] = copies[(int) order[at]];
+          blocks[key++] = base + place;
+        }
+      }
+      base += lengths[i];
+    }
+    return new Holdings.Blocks(follows, lengths, held, hashes, partKeys, blocks, partCopies);
+  }
+
+  private int row(int at) {
+    return (int) (order[at] >>> 32);
+  }
+
+  private int segment(int at) {
+    return row(at) >>> Segments.ROW_BITS;
+  }
+
+  /** Blocks of a run: as far as the last that is held; those before it are there too. */
+  private int length(int run) {
+    return (row(begins[run + 1] - 1) & Segments.PLACE) + 1;
+  }
+
+  /** Puts each run behind the one whose link leads to it. Links are hints: in the worst case one is not used. */
+  private int[] turns() {
+    int runs = names.length;
+    int[] next = new int[runs];
+    Arrays.fill(before, -1);
+    for (int run = 0; run < runs; run++) {
+      next[run] = -1;
+      if (length(run) == Segments.ROWS) {
+        int link = Arrays.binarySearch(names, segments.next(names[run] << Segments.ROW_BITS));
+        if (link >= 0 && link != run && before[link] < 0) {
+          before[link] = run;
+          next[run] = link;
+        }
+      }
+    }
+    int[] turns = new int[runs];
+    boolean[] done = new boolean[runs];
+    int count = 0;
+    for (int round = 0; round < 2; round++) {
+      // First from where nothing leads to, then what is left: circles of links that are out of date.
+      for (int run = 0; run < runs; run++) {
+        for (int at = run; at >= 0 && !done[at] && (round == 1 || at != run || before[run] < 0); at = next[at]) {
+          done[at] = true;
+          turns[count++] = at;
+        }
+      }
+    }
+    return turns;
+  }
+}
