@@ -140,7 +140,7 @@ final class Rows {
   /** The row of a block that follows {@code previous}, claimed, and its segment pinned for what it can take. */
   private int pinned(int previous, long hash, int wanted) {
     if (previous == Segments.NONE) {
-      return shards.pinned(hash, pins(0, wanted), Segments.NONE) << Segments.ROW_BITS;
+      return shards.pinned(hash, pins(0, wanted)) << Segments.ROW_BITS;
     }
     // The worker's own bit on the previous row keeps that segment alive.
     if ((previous & Segments.PLACE) != Segments.PLACE) {
@@ -149,7 +149,7 @@ final class Rows {
         segments.pin(row, pins(row, wanted));
         return row;
       }
-      return shards.pinned(hash, pins(0, wanted), Segments.NONE) << Segments.ROW_BITS;
+      return shards.pinned(hash, pins(0, wanted)) << Segments.ROW_BITS;
     }
     int next = segments.next(previous) << Segments.ROW_BITS;
     if (next != Segments.NONE && segments.tryPin(next, pins(next, wanted))) {
@@ -158,7 +158,7 @@ final class Rows {
       }
       shards.unpin(next, pins(next, wanted));
     }
-    int segment = shards.pinned(hash, pins(0, wanted), previous);
+    int segment = shards.pinned(hash, pins(0, wanted));
     if (segment != Segments.NONE) {
       segments.linkNext(previous, segment);
     }

@@ -8,11 +8,12 @@ import org.jspecify.annotations.Nullable;
  * <p>Chain hashes are cumulative, so who holds a block (nearly always) holds those before it: along a
  * chain the set of holders only shrinks, and every worker has one drop-off point. The last row of a
  * segment therefore answers for all of it: if it has the chain's hash, which proves everything before
- * it, and every candidate's bit, the search goes on to the next segment, or from anchor to anchor 16
- * segments at a time. Only where that fails does it look at the rows one by one. Its cost grows with the
- * number of segments and of distinct depths, not with blocks times workers, and it ends when no
- * candidate is left. A worker with a hole that no look fell into is taken to hold it: {@link #verify}
- * tells.
+ * it, and every candidate's bit, the search goes on to the next segment. Where it goes on and on, it jumps:
+ * segments begin 16 blocks apart and every first block is in the table, so the search enters 4, then 8, then
+ * 16 segments further on, and half as far once that was too far. Only where a segment does not answer does
+ * it look at the rows one by one. Its cost grows with the number of distinct depths and the logarithm of
+ * the length, not with blocks times workers, and it ends when no candidate is left. A worker with a hole
+ * that no look fell into is taken to hold it: {@link #verify} tells.
  *
  * <p>Places and links are hints. If the hash there is another, the block may begin a segment of its own
  * (a branch), and the table is asked, once. What a row says counts only if its segment is still in the
@@ -21,7 +22,10 @@ import org.jspecify.annotations.Nullable;
  * hold the d-th block.
  */
 final class Search {
-  private static final int FAR = Segments.STRIDE * Segments.ROWS;
+  /** Segments to go through one by one before a jump is tried: short chains are quicker without. */
+  private static final int WORTH_A_JUMP = 2;
+
+  private static final int FIRST_JUMP = 4;
 
   private final Segments segments;
   private final Shards shards;
@@ -49,22 +53,37 @@ final class Search {
     int row = shards.find(hashes[0]) << Segments.ROW_BITS;
     boolean found = true; // through the table, so that it need not be asked again
     boolean one = false; // look at one row after the other
+    int whole = 0; // segments gone through without a loss
+    int jump = 0; // segments to go ahead by if that far is held
+    boolean widening = true; // no jump was too far yet
     while (row != Segments.NONE) {
+      int place = row & Segments.PLACE;
+      if (jump > 1 && place == 0 && !one) {
+        int there = depth + (jump << Segments.ROW_BITS);
+        if (there < hashes.length) {
+          if (widening && jump == FIRST_JUMP) {
+            touchAhead(hashes, there);
+          }
+          int head = shards.find(hashes[there]) << Segments.ROW_BITS;
+          if (head != Segments.NONE && covers(head, hashes[there], c0, c1, c2, c3)) {
+            depth = there;
+            row = head;
+            found = true;
+            jump = widening ? 2 * jump : jump >> 1;
+            continue;
+          }
+        }
+        widening = false;
+        whole = 0;
+        jump >>= 1;
+        if (jump > 1) {
+          continue;
+        }
+      }
       long[] chunk = segments.chunkOf(row);
       int first = segments.segmentAt(row);
       int state = first + Segments.ROWS * rowLongs;
       long life = (long) Segments.LONGS.getAcquire(chunk, state);
-      int place = row & Segments.PLACE;
-      if (place == 0 && !one && hashes.length - depth > FAR && Segments.isAnchor(life)) {
-        int there = (int) ((long) Segments.LONGS.getAcquire(chunk, state + 1) >>> 32) << Segments.ROW_BITS;
-        int last = Math.min(Segments.PLACE, hashes.length - 1 - depth - FAR);
-        if (there != Segments.NONE && covers(there + last, hashes[depth + FAR + last], c0, c1, c2, c3)) {
-          depth += FAR;
-          row = there;
-          found = false;
-          continue;
-        }
-      }
       int probe = one ? place : Math.min(Segments.PLACE, place + hashes.length - 1 - depth);
       int at = first + probe * rowLongs;
       boolean same = (long) Segments.LONGS.getAcquire(chunk, at) == hashes[depth + probe - place];
@@ -83,6 +102,8 @@ final class Search {
           row = found ? Segments.NONE : shards.find(hashes[depth]) << Segments.ROW_BITS;
           found = true;
           one = false;
+          whole = 0;
+          jump = 0;
           continue;
         }
         drop(depths, c0 & ~b0, c1 & ~b1, c2 & ~b2, c3 & ~b3, depth);
@@ -94,6 +115,8 @@ final class Search {
           return depth;
         }
         one = false; // the others may well be in to the segment's end
+        whole = 0;
+        jump = 0;
       }
       depth += probe - place + 1;
       if (depth == hashes.length) {
@@ -104,6 +127,10 @@ final class Search {
         row += probe - place + 1;
       } else {
         one = false;
+        if (++whole == WORTH_A_JUMP) {
+          jump = FIRST_JUMP;
+          widening = true;
+        }
         row = (int) (long) Segments.LONGS.getAcquire(chunk, state + 1) << Segments.ROW_BITS;
         if (row == Segments.NONE) {
           row = shards.find(hashes[depth]) << Segments.ROW_BITS;
@@ -113,6 +140,15 @@ final class Search {
     }
     drop(depths, c0, c1, c2, c3, depth);
     return depth;
+  }
+
+  /** Loads where the next jumps would be entered, all at once instead of one after the other. */
+  private void touchAhead(long[] hashes, int from) {
+    int at = from;
+    for (int jump = (2 * FIRST_JUMP) << Segments.ROW_BITS; at < hashes.length; jump <<= 1) {
+      shards.touch(hashes[at]);
+      at += jump;
+    }
   }
 
   /** How many leading blocks a slot's worker holds, looked up one by one. */

@@ -12,11 +12,11 @@ import java.util.Arrays;
  *
  * <pre>
  *   16 × [ hash | bits × w ]   rows; hash 0 = not claimed yet
- *   [ version:40 | ordinal:4 | count:20 ]   state
- *   [ far:32 | next:32 ]                    links, hints only
+ *   [ version:44 | count:20 ]  state
+ *   [ next ]                   the segment after it, a hint only
  * </pre>
  *
- * <p>State and links stand beside the last row because a search that passes through a segment reads
+ * <p>State and link stand beside the last row because a search that passes through a segment reads
  * just these three.
  *
  * <p><b>count</b> is the number of bits set in the segment's rows, plus what writers have pinned while
@@ -28,10 +28,6 @@ import java.util.Arrays;
  * and stays, or to the time between two lives, in which no row has a bit. (Were it to rise but once, a
  * reader could take a hash that is about to be wiped, and bits of the life after.)
  *
- * <p><b>ordinal</b> counts segments along a chain modulo 16. One with ordinal 0 is an anchor, and its
- * <b>far</b> link names the anchor after it; the others' name the anchor before them, which is how a
- * new anchor finds the one to be linked from.
- *
  * <p>Segments and rows are named by positive ints: a row is its segment's name × 16 + its place. 0 is
  * none. All methods are lock-free but {@link #take} and {@link #give}.
  */
@@ -40,9 +36,6 @@ final class Segments {
   static final int ROW_BITS = 4;
   static final int PLACE = ROWS - 1;
   static final int NONE = 0;
-
-  /** Segments from one anchor to the next. */
-  static final int STRIDE = 16;
 
   /** The first segment's name: the first chunk stays empty, so that none is named 0. */
   static final int FIRST = 64;
@@ -54,8 +47,7 @@ final class Segments {
   private static final int CHUNK = 1 << CHUNK_BITS;
   private static final int MAX_CHUNKS = 1 << (31 - CHUNK_BITS - ROW_BITS);
   private static final long COUNT = (1L << 20) - 1;
-  private static final int ORDINAL_SHIFT = 20;
-  private static final int VERSION_SHIFT = 24;
+  private static final int VERSION_SHIFT = 20;
 
   private final int width;
   private final int rowLongs;
@@ -189,10 +181,6 @@ final class Segments {
     return ((state ^ other) >>> VERSION_SHIFT) == 0;
   }
 
-  static boolean isAnchor(long state) {
-    return ((state >>> ORDINAL_SHIFT) & (STRIDE - 1)) == 0;
-  }
-
   /** Pins a row's segment, in which the caller has a bit or a pin already. */
   void pin(int row, int pins) {
     long _ = (long) LONGS.getAndAdd(chunkOf(row), stateAt(row), (long) pins);
@@ -222,30 +210,14 @@ final class Segments {
     return (state(row) & COUNT) != 0;
   }
 
-  /**
-   * Starts a segment's life, pinned, with a hash in its first row.
-   *
-   * @param previous a row of the segment it follows, {@link #NONE} for the first of a chain or a branch
-   */
-  void start(int row, long hash, int pins, int previous) {
+  /** Starts a segment's life, pinned, with a hash in its first row. */
+  void start(int row, long hash, int pins) {
     long[] chunk = chunkOf(row);
     int at = stateAt(row);
-    long ordinal = 0;
-    long far = NONE;
-    if (previous != NONE) {
-      long before = state(previous);
-      ordinal = ((before >>> ORDINAL_SHIFT) + 1) & (STRIDE - 1);
-      int anchor = isAnchor(before) ? previous >>> ROW_BITS : far(previous);
-      if (ordinal != 0) {
-        far = anchor;
-      } else if (anchor != NONE) {
-        linkFar(anchor << ROW_BITS, row >>> ROW_BITS);
-      }
-    }
-    LONGS.setRelease(chunk, at + 1, far << 32);
+    LONGS.setRelease(chunk, at + 1, (long) NONE);
     LONGS.setRelease(chunk, segmentAt(row), hash);
     long version = ((long) LONGS.getAcquire(chunk, at) >>> VERSION_SHIFT) + 1;
-    LONGS.setVolatile(chunk, at, (version << VERSION_SHIFT) | (ordinal << ORDINAL_SHIFT) | pins);
+    LONGS.setVolatile(chunk, at, (version << VERSION_SHIFT) | pins);
   }
 
   /** Ends a segment's life: raises its version, then empties its rows. */
@@ -262,27 +234,11 @@ final class Segments {
 
   /** The segment after a row's, or what once was; {@link #NONE} if none is known. */
   int next(int row) {
-    return (int) links(row);
-  }
-
-  /** The anchor after a row's segment if it is an anchor itself, else the one before it. */
-  int far(int row) {
-    return (int) (links(row) >>> 32);
-  }
-
-  long links(int row) {
-    return (long) LONGS.getAcquire(chunkOf(row), stateAt(row) + 1);
+    return (int) (long) LONGS.getAcquire(chunkOf(row), stateAt(row) + 1);
   }
 
   /** Links a segment in which the caller has a bit to the one after it, or a free one to the next free one. */
   void linkNext(int row, int segment) {
-    LONGS.setRelease(chunkOf(row), stateAt(row) + 1, ((links(row) >>> 32) << 32) | segment);
-  }
-
-  /** Links an anchor, or what once was one, to the next; its other link stays what it is at that moment. */
-  private void linkFar(int row, int segment) {
-    long links = links(row);
-    boolean _ =
-        LONGS.compareAndSet(chunkOf(row), stateAt(row) + 1, links, ((long) segment << 32) | (links & 0xFFFFFFFFL));
+    LONGS.setRelease(chunkOf(row), stateAt(row) + 1, (long) segment);
   }
 }

@@ -27,7 +27,7 @@ final class Shard extends Apart {
   }
 
   /** As {@link Shards#pinned}. */
-  synchronized int pinned(long hash, int pins, int previous) {
+  synchronized int pinned(long hash, int pins) {
     long mixed = Shards.mix(hash);
     long[] table = roomy();
     int mask = table.length - 1;
@@ -45,7 +45,7 @@ final class Shard extends Apart {
         // It has ended and waits for our monitor to be freed. Its successor takes its entry.
         int row = take();
         if (row != Segments.NONE) {
-          segments.start(row, hash, pins, previous);
+          segments.start(row, hash, pins);
           Segments.LONGS.setRelease(table, i, Shards.entry(mixed, row >>> Segments.ROW_BITS));
         }
         return row >>> Segments.ROW_BITS;
@@ -63,7 +63,7 @@ final class Shard extends Apart {
       used++;
     }
     live++;
-    segments.start(row, hash, pins, previous);
+    segments.start(row, hash, pins);
     Segments.LONGS.setRelease(table, target, Shards.entry(mixed, row >>> Segments.ROW_BITS));
     return row >>> Segments.ROW_BITS;
   }

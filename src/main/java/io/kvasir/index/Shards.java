@@ -73,6 +73,13 @@ final class Shards {
     }
   }
 
+  /** Loads the line where a hash would be found, and waits for nothing. */
+  void touch(long hash) {
+    long mixed = mix(hash);
+    long[] table = table(shard(mixed));
+    long _ = (long) Segments.LONGS.getAcquire(table, home(mixed, table.length));
+  }
+
   /**
    * Loads the lines where a batch of hashes would be found, all at once instead of one after the other.
    * Returns what it read: the caller keeps it somewhere, lest the loads be optimised away.
@@ -90,10 +97,9 @@ final class Shards {
   /**
    * The segment that begins with a block, pinned; made if there is none.
    *
-   * @param previous a row of the segment that a new one follows, {@link Segments#NONE} for a root or a branch
    * @return {@link Segments#NONE} when the budget is reached
    */
-  int pinned(long hash, int pins, int previous) {
+  int pinned(long hash, int pins) {
     int segment = find(hash);
     if (segment != Segments.NONE) {
       int row = segment << Segments.ROW_BITS;
@@ -104,7 +110,7 @@ final class Shards {
         unpin(row, pins);
       }
     }
-    return shards[shard(mix(hash))].pinned(hash, pins, previous);
+    return shards[shard(mix(hash))].pinned(hash, pins);
   }
 
   /** Takes pins, or bits that were cleared, off a segment's count, and frees it when they were the last. */
