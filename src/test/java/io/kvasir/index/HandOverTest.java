@@ -69,18 +69,16 @@ final class HandOverTest {
     worker.store(0, true, chain, chain, chain.length, Tier.DEVICE, true);
     handOver(worker, heir);
     assertThat(links(wide, chain)).isEqualTo(links(narrow, chain)).hasSize(188);
-    assertThat(links(wide, chain).getFirst()).isEqualTo("16 256");
+    assertThat(links(wide, chain).getFirst()).isEqualTo(16);
   }
 
-  /** Of each segment of a chain: how far on its next link and, of an anchor, its far link lead along the chain. */
-  private static List<String> links(BlockIndex index, long[] chain) {
-    List<String> links = new ArrayList<>();
+  /** Of each segment of a chain: how far on its link leads along the chain. */
+  private static List<Integer> links(BlockIndex index, long[] chain) {
+    List<Integer> links = new ArrayList<>();
     for (int at = 0; at < chain.length; at += Segments.ROWS) {
       int row = index.segmentOf(chain[at]) << Segments.ROW_BITS;
       Segments segments = index.segments();
-      int next = position(chain, segments, segments.next(row));
-      int far = Segments.isAnchor(segments.state(row)) ? position(chain, segments, segments.far(row)) : at;
-      links.add((next - at) + " " + (far - at));
+      links.add(position(chain, segments, segments.next(row)) - at);
     }
     return links;
   }
