@@ -10,6 +10,7 @@ public final class Prediction {
   private final long expiry;
   private long number;
   private int length;
+  private int held;
   private volatile int confirmed = UNKNOWN;
   private volatile boolean retracted;
 
@@ -25,6 +26,11 @@ public final class Prediction {
    */
   public int confirmed() {
     return confirmed;
+  }
+
+  /** How many leading blocks of the prompt a search found when this was predicted; {@link #UNKNOWN} as above. */
+  public int held() {
+    return confirmed == UNKNOWN ? UNKNOWN : held;
   }
 
   /** Whether every search that begins now sees it. */
@@ -71,9 +77,10 @@ public final class Prediction {
     return length;
   }
 
-  void placed(long number, int length, int confirmed) {
+  void placed(long number, int length, int held, int confirmed) {
     this.number = number;
     this.length = length;
+    this.held = held;
     this.confirmed = confirmed;
   }
 }

@@ -4,8 +4,9 @@ package io.kvasir.index;
  * What one worker is predicted to hold: places prompts in rows as its writer does, and takes them off.
  *
  * <p>Of a prompt's blocks those the worker holds anyway are left alone; a row whose bit it does not have yet
- * becomes {@link PredictedRows predicted}, and one that is already is relied upon once more. Not
- * thread-safe: a part of {@link WorkerBlocks}.
+ * becomes {@link PredictedRows predicted}, and one that is already is relied upon once more. The first of them
+ * gets its bit last: a search finds all of a prediction, or nothing. Not thread-safe: a part of
+ * {@link WorkerBlocks}.
  */
 final class Predictions {
   private static final int SLICE = 256;
@@ -62,7 +63,19 @@ final class Predictions {
       }
       previous = row;
     }
-    confirmed = Math.min(confirmed, at);
+    int held = at;
+    confirmed = Math.min(confirmed, held);
+    int first = Segments.NONE;
+    if (at < count) {
+      first = predicted.reserve(1) ? rows.claim(previous, hashes[at]) : Segments.NONE;
+      if (first == Segments.NONE) {
+        prediction.placed(number, at, held, confirmed);
+        return count - at;
+      }
+      predicted.add(first);
+      previous = first;
+      at++;
+    }
     int refused = 0;
     while (at < count && refused == 0) {
       int wanted = Math.min(SLICE, count - at);
@@ -76,7 +89,10 @@ final class Predictions {
       }
     }
     makeRoom();
-    prediction.placed(number, at, confirmed);
+    if (first != Segments.NONE) {
+      rows.show(first, word, bit);
+    }
+    prediction.placed(number, at, held, confirmed);
     return refused;
   }
 

@@ -82,6 +82,21 @@ final class Rows {
     return shards.find(hash) << Segments.ROW_BITS;
   }
 
+  /**
+   * The row of a block that follows {@code previous}, claimed but without the worker's bit, and its segment pinned
+   * once so that more can be placed after it; {@link Segments#NONE} when the budget is reached.
+   */
+  int claim(int previous, long hash) {
+    return pinned(previous, hash, 1);
+  }
+
+  /** Sets the worker's bit on a row that it {@link #claim claimed}: the pin becomes the bit's. */
+  void show(int row, int word, long bit) {
+    if (!Segments.set(segments.chunkOf(row), segments.at(row) + 1 + word, bit)) {
+      shards.unpin(row, 1);
+    }
+  }
+
   /** Whether a worker's bit is set on a row. */
   boolean has(int row, int word, long bit) {
     return (segments.bits(row, word) & bit) != 0;

@@ -512,7 +512,7 @@ public final class WorkerBlocks {
       waitingCount.decrementAndGet();
       if (!prediction.isPlaced()) {
         index.refuse(prediction.hashes().length);
-        prediction.placed(0, 0, 0);
+        prediction.placed(0, 0, 0, 0);
       }
     } else {
       waiting.add(prediction);
@@ -558,7 +558,7 @@ public final class WorkerBlocks {
     } else if (open && !prediction.isRetracted()) {
       index.refuse(predictions.place(prediction));
     } else {
-      prediction.placed(0, 0, 0);
+      prediction.placed(0, 0, 0, 0);
     }
   }
 
