@@ -10,6 +10,8 @@ import io.kvasir.index.BlockHash;
 import io.kvasir.index.Tier;
 import io.kvasir.index.WorkerBlocks;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -103,6 +105,17 @@ final class EventApplier {
     if (counted) {
       lastSequence = batch.sequence();
     }
+    settle(now);
+  }
+
+  /** Forgets everything, as if nothing had been applied yet; what has been counted stays. */
+  void forget() {
+    restart();
+    connected = false;
+    settle(0);
+  }
+
+  private void settle(long now) {
     if (!gap && !lost) {
       suspectSince = EventState.CERTAIN;
     } else if (suspectSince == EventState.CERTAIN) {
@@ -148,14 +161,26 @@ final class EventApplier {
         return;
       }
     }
-    place(stored, stored.keys().length, parent, counted);
+    place(stored, parent, counted);
+    List<Orphan> placed = List.of();
     for (Orphan next = ready.poll(); next != null; next = ready.poll()) {
-      place(next.stored, next.count, blocks.hashOf(next.stored.parentKey()), next.counted);
+      parent = blocks.hashOf(next.stored.parentKey());
+      if (parent == BlockHash.NONE) {
+        continue; // the budget had no room for its parent
+      }
+      place(next.stored, parent, next.counted);
+      placed = placed.isEmpty() ? new ArrayList<>() : placed;
+      placed.add(next);
+    }
+    // Not before: others had to find their parents.
+    for (Orphan next : placed) {
+      take(next.removedKeys(), next.stored.tier(), next.counted);
     }
   }
 
-  /** Registers the first {@code count} blocks of an event whose parent is known, and calls up who waits for them. */
-  private void place(Stored stored, int count, long parent, boolean counted) {
+  /** Registers the blocks of an event whose parent is known, and calls up who waits for them. */
+  private void place(Stored stored, long parent, boolean counted) {
+    int count = stored.keys().length;
     if (hashes.length < count) {
       hashes = new long[Math.max(count, 2 * hashes.length)];
     }
@@ -184,14 +209,23 @@ final class EventApplier {
       return;
     }
     applied++;
-    blocks.remove(removed.keys(), removed.keys().length, removed.tier(), counted);
-    if (salts.isEmpty() && orphans.isEmpty()) {
-      return;
+    if (!orphans.isEmpty()) {
+      for (long key : removed.keys()) {
+        if (!counted || blocks.hashOf(key) == BlockHash.NONE) {
+          orphans.remove(key);
+        }
+      }
     }
-    for (long key : removed.keys()) {
-      if (blocks.hashOf(key) == BlockHash.NONE) {
-        salts.remove(key);
-        orphans.remove(key);
+    take(removed.keys(), removed.tier(), counted);
+  }
+
+  private void take(long[] keys, Tier tier, boolean counted) {
+    blocks.remove(keys, keys.length, tier, counted);
+    if (!salts.isEmpty()) {
+      for (long key : keys) {
+        if (blocks.hashOf(key) == BlockHash.NONE) {
+          salts.remove(key);
+        }
       }
     }
   }

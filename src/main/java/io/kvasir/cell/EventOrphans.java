@@ -26,13 +26,26 @@ final class EventOrphans {
     final Stored stored;
     final boolean counted;
 
-    /** Leading blocks still stored: what was removed while waiting, and all after it, no longer is. */
-    int count;
+    private final boolean[] removed;
+    private int left;
 
     private Orphan(Stored stored, boolean counted) {
       this.stored = stored;
       this.counted = counted;
-      this.count = stored.keys().length;
+      this.removed = new boolean[stored.keys().length];
+      this.left = removed.length;
+    }
+
+    /** Keys of the blocks that were removed while they waited: they lead to those after them all the same. */
+    long[] removedKeys() {
+      long[] keys = new long[removed.length - left];
+      int count = 0;
+      for (int i = 0; i < removed.length; i++) {
+        if (removed[i]) {
+          keys[count++] = stored.keys()[i];
+        }
+      }
+      return keys;
     }
   }
 
@@ -85,16 +98,13 @@ final class EventOrphans {
       return;
     }
     Orphan orphan = holders.getFirst();
-    long[] keys = orphan.stored.keys();
     int at = 0;
-    while (keys[at] != key) {
+    while (orphan.stored.keys()[at] != key || orphan.removed[at]) {
       at++;
     }
-    for (int i = at; i < orphan.count; i++) {
-      drop(byKey, keys[i], orphan);
-    }
-    orphan.count = at;
-    if (at == 0) {
+    drop(byKey, key, orphan);
+    orphan.removed[at] = true;
+    if (--orphan.left == 0) {
       forget(orphan);
     }
   }
@@ -110,8 +120,10 @@ final class EventOrphans {
     byAge.remove(orphan);
     tokens -= orphan.stored.tokens().length;
     drop(byParent, orphan.stored.parentKey(), orphan);
-    for (int i = 0; i < orphan.count; i++) {
-      drop(byKey, orphan.stored.keys()[i], orphan);
+    for (int i = 0; i < orphan.removed.length; i++) {
+      if (!orphan.removed[i]) {
+        drop(byKey, orphan.stored.keys()[i], orphan);
+      }
     }
   }
 

@@ -81,11 +81,27 @@ final class EventApplierTest {
   }
 
   @Test
-  void removed_whileParked_isNotFoundLater() {
-    apply(stored(1, tokens(104, 3), 2, 3, 4));
+  void removed_whileParked_isAHoleLater() {
+    apply(stored(1, tokens(104, 4), 2, 3, 4, 5));
     apply(removed(3));
+    apply(removed(5));
     apply(stored(0, tokens(100, 1), 1));
-    assertThat(depth(tokens(100, 4), null, null)).isEqualTo(2);
+    assertThat(depth(tokens(100, 2), null, null)).isEqualTo(2);
+    assertThat(depth(tokens(100, 3), null, null)).isEqualTo(2);
+    assertThat(blocks.size()).isEqualTo(3);
+    apply(stored(2, tokens(108, 1), 3));
+    assertThat(depth(tokens(100, 5), null, null)).isEqualTo(4);
+  }
+
+  @Test
+  void removed_whileParked_stillLeadsToThoseAfterIt() {
+    apply(stored(2, tokens(108, 1), 3));
+    apply(stored(1, tokens(104, 2), 2, 9));
+    apply(removed(2));
+    apply(stored(0, tokens(100, 1), 1));
+    assertThat(applier.state().parked()).isZero();
+    apply(stored(1, tokens(104, 1), 2));
+    assertThat(depth(tokens(100, 3), null, null)).isEqualTo(3);
   }
 
   @Test

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.kvasir.events.Decoded;
 import io.kvasir.events.EventDecoder;
+import io.kvasir.events.FaultyChannel;
+import io.kvasir.events.FaultyChannel.Faults;
 import io.kvasir.events.Recording;
 import io.kvasir.index.BlockHash;
 import io.kvasir.index.BlockIndex;
@@ -13,11 +15,13 @@ import io.kvasir.index.WorkerBlocks;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 
 /** A real vLLM's events, decoded and applied, predict what that vLLM reported of every request. */
 final class RecordedStreamTest {
   private static final int BLOCK = 32;
+  private static final int STORMS = Integer.getInteger("kvasir.test.recorded.runs", 60);
 
   private final BlockIndex index = new BlockIndex(64, 64 << 20);
   private final WorkerBlocks blocks = index.open(0);
@@ -64,6 +68,98 @@ final class RecordedStreamTest {
     assertThat(state.parked()).isZero();
     assertThat(state.ignored()).isEqualTo(new EventState.Ignored(0, 0, 0, 0, 0, 0));
     assertThat(state.blockSize()).isEqualTo(BLOCK);
+  }
+
+  /**
+   * The same messages dropped, doubled, swapped and cut at random, and replays that lose some again. Whenever the
+   * worker is not marked and has the last message, every prediction is what the engine reported; so it is for every
+   * request once the engine was asked again.
+   */
+  @Test
+  void faultyTransport_predictionsAreExact_orTheWorkerIsMarked() throws IOException {
+    List<JsonNode> lines = Recording.lines();
+    int exact = 0;
+    int marked = 0;
+    for (int seed = 0; seed < STORMS; seed++) {
+      Storm storm = new Storm(seed);
+      for (JsonNode line : lines) {
+        storm.take(line);
+      }
+      storm.calm();
+      exact += storm.exact;
+      marked += storm.marked;
+    }
+    assertThat(exact).isGreaterThan(20 * STORMS);
+    assertThat(marked).isGreaterThan(10 * STORMS);
+  }
+
+  /** A worker of its own behind a faulty channel, beside one that misses nothing. */
+  private static final class Storm {
+    private final String name;
+    private final SplittableRandom random;
+    private final RecordedStreamTest faultless = new RecordedStreamTest();
+    private final RecordedStreamTest behind = new RecordedStreamTest();
+    private final FaultyChannel channel;
+    private final List<JsonNode> requests = new ArrayList<>();
+    private boolean reset;
+    private int exact;
+    private int marked;
+
+    Storm(int seed) {
+      name = "seed " + seed;
+      random = new SplittableRandom(seed);
+      channel =
+          new FaultyChannel(random, new Faults(0.2, true, 10_000), batch -> behind.applier.apply(batch, 1));
+      channel.connect();
+    }
+
+    void take(JsonNode line) {
+      switch (line.get("kind").asText()) {
+        case "event" -> {
+          faultless.apply(line);
+          channel.publish(Recording.message(line).payload());
+        }
+        case "request" -> {
+          ask(line);
+          requests.add(line);
+          reset = false;
+        }
+        case "reset" -> reset = true;
+        default -> {}
+      }
+      if (random.nextInt(60) == 0) {
+        channel.disconnect();
+        channel.connect();
+      }
+      for (int i = random.nextInt(8); i > 0; i--) {
+        channel.step();
+      }
+    }
+
+    private void ask(JsonNode request) {
+      EventState state = behind.applier.state();
+      if (state.suspect()) {
+        marked++;
+      } else if (state.lastSequence() == channel.lastPublished() && !reset) {
+        assertThat(behind.predicted(request)).as(name).isEqualTo(request.get("cached_tokens").asInt());
+        exact++;
+      }
+    }
+
+    void calm() {
+      channel.calm();
+      if (behind.applier.state().lastSequence() != channel.lastPublished() || behind.applier.state().suspect()) {
+        // Nothing came after the last message to show that it was lost, or the engine was asked in vain.
+        behind.applier.forget();
+        channel.resubscribe();
+      }
+      assertThat(behind.applier.state().lastSequence()).as(name).isEqualTo(channel.lastPublished());
+      assertThat(behind.applier.state().suspect()).as(name).isFalse();
+      for (JsonNode request : requests) {
+        assertThat(behind.predicted(request)).as(name).isEqualTo(faultless.predicted(request));
+      }
+      assertThat(behind.blocks.size()).as(name).isEqualTo(faultless.blocks.size());
+    }
   }
 
   private void apply(JsonNode line) {
