@@ -12,13 +12,15 @@ final class BookedReservation implements Reservation {
   private final Member member;
   private final Booking booking;
   private final String model;
+  private final Forecast forecast;
   private final AtomicInteger state = new AtomicInteger(PENDING);
 
   /** Takes over a booking that has been made on the member's load. */
-  BookedReservation(Member member, Booking booking, String model) {
+  BookedReservation(Member member, Booking booking, String model, Forecast forecast) {
     this.member = member;
     this.booking = booking;
     this.model = model;
+    this.forecast = forecast;
   }
 
   @Override
@@ -36,8 +38,11 @@ final class BookedReservation implements Reservation {
     }
     if (was == PENDING) {
       member.load().settle(booking);
+      if (!(outcome instanceof Outcome.Completed)) {
+        forecast.retract();
+      }
     }
     member.load().release(booking);
-    member.ended(model, outcome);
+    member.ended(model, outcome, booking.promptTokens(), forecast);
   }
 }

@@ -52,6 +52,7 @@ final class Cell extends AbstractBehavior<Cell.Message> {
       long reservation,
       int depth,
       int predictedCachedTokens,
+      int confirmedCachedTokens,
       String reason,
       boolean suspect,
       Decision.@Nullable Why why)
@@ -161,10 +162,11 @@ final class Cell extends AbstractBehavior<Cell.Message> {
               held.hold(decide.node(), chosen.reservation()),
               chosen.depth(),
               chosen.predictedCachedTokens(),
+              chosen.confirmedCachedTokens(),
               chosen.reason(),
               chosen.suspect(),
               null);
-      case Decision.NoWorker none -> new Decided(null, 0, 0, 0, none.detail(), false, none.why());
+      case Decision.NoWorker none -> new Decided(null, 0, 0, 0, 0, none.detail(), false, none.why());
     };
   }
 
@@ -226,6 +228,13 @@ final class Cell extends AbstractBehavior<Cell.Message> {
   private void tick() {
     long now = services.nanos().getAsLong();
     held.expire();
+    for (Member member : members.all()) {
+      member.expire(now);
+      if (member.truth().takeDue(now)) {
+        resynchronise(member);
+      }
+    }
+    view.weigh();
     Set<String> asked = new HashSet<>();
     for (Member member : members.all()) {
       String pod = member.pod().spec().name();
@@ -241,6 +250,23 @@ final class Cell extends AbstractBehavior<Cell.Message> {
                 services.probe().probe(member.worker().url()),
                 (answer, fault) -> new Probed(member, answer != null && answer));
       }
+    }
+  }
+
+  /** Drops what is known of a worker, and reads anew what its engine still tells. */
+  private void resynchronise(Member member) {
+    services.metrics().resynchronised(member);
+    ActorRef<WorkerEvents.Message> stream = streams.get(member);
+    getContext()
+        .getLog()
+        .warn(
+            "the index of worker {} is wrong, its answers report less cached than was promised: it is dropped{}",
+            member.worker().id(),
+            stream == null ? "" : " and read anew");
+    if (stream == null) {
+      member.blocks().clear();
+    } else {
+      stream.tell(WorkerEvents.Resynchronise.INSTANCE);
     }
   }
 

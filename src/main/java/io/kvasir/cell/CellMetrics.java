@@ -14,6 +14,9 @@ import java.util.function.ToLongFunction;
 public final class CellMetrics {
   private final Counter decisions;
   private final Counter outcomes;
+  private final Counter promises;
+  private final Counter promisedTokens;
+  private final Counter resyncs;
   private final Map<String, Watched> watched = new ConcurrentHashMap<>();
 
   private record Watched(BlockIndex index, CellView view) {}
@@ -33,8 +36,32 @@ public final class CellMetrics {
             .help("Requests that ended on a worker, by how.")
             .labelNames("worker", "outcome")
             .register(registry);
+    promises =
+        Counter.builder()
+            .name("kvasir_worker_promises_total")
+            .help("Answers that reported what was cached of a prompt the index had promised to be cached:"
+                + " kept, or broken when too much of it was not.")
+            .labelNames("worker", "result")
+            .register(registry);
+    promisedTokens =
+        Counter.builder()
+            .name("kvasir_worker_promised_tokens_total")
+            .help("Tokens the index had promised to be cached, in those answers: found there, or missing.")
+            .labelNames("worker", "result")
+            .register(registry);
+    resyncs =
+        Counter.builder()
+            .name("kvasir_worker_resyncs_total")
+            .help("Times a worker's index was dropped and read anew, because its answers proved it wrong.")
+            .labelNames("worker")
+            .register(registry);
     index(registry, "kvasir_index_rows", "Distinct blocks held by some worker of the cell.", BlockIndex::rows);
     index(registry, "kvasir_index_bytes", "Memory of the cell's index.", BlockIndex::bytes);
+    index(
+        registry,
+        "kvasir_index_refused_blocks",
+        "Blocks that were not indexed because the budget was reached, since the cell came here.",
+        BlockIndex::refused);
     worker(registry, "kvasir_worker_in_flight", "Requests booked on the worker.", WorkerStatus::inFlight);
     worker(
         registry,
@@ -42,6 +69,16 @@ public final class CellMetrics {
         "Uncached prompt tokens booked on the worker whose first token has not been seen.",
         WorkerStatus::pendingTokens);
     worker(registry, "kvasir_worker_blocks", "KV blocks the index knows the worker holds.", WorkerStatus::blocks);
+    worker(
+        registry,
+        "kvasir_worker_predicted_blocks",
+        "KV blocks the worker is believed to hold because of what it was sent, though its engine has not told.",
+        WorkerStatus::predictedBlocks);
+    worker(
+        registry,
+        "kvasir_worker_trust",
+        "What the index's word on the worker is worth, 0 to 1; below 1 answers contradict it.",
+        WorkerStatus::trust);
     worker(
         registry,
         "kvasir_worker_healthy",
@@ -88,6 +125,17 @@ public final class CellMetrics {
           case Outcome.Failed failed -> failed.transport() ? "lost_contact" : "failed";
         };
     outcomes.labelValues(member.worker().id(), kind).inc();
+  }
+
+  void answered(Member member, int promised, int found, boolean broken) {
+    String worker = member.worker().id();
+    promises.labelValues(worker, broken ? "broken" : "kept").inc();
+    promisedTokens.labelValues(worker, "found").inc(Math.min(promised, found));
+    promisedTokens.labelValues(worker, "missing").inc(Math.max(0, promised - found));
+  }
+
+  void resynchronised(Member member) {
+    resyncs.labelValues(member.worker().id()).inc();
   }
 
   private void index(

@@ -11,9 +11,17 @@ import java.time.Duration;
  * @param reservationLease how long a reservation held by another node may live without being closed;
  *     longer than any request may take
  * @param health how workers are watched
+ * @param prediction how long a worker is believed to have what it was sent
+ * @param truth when a worker's index is not believed any more
  */
 public record CellSettings(
-    int slots, long indexBudgetBytes, Duration decisionTimeout, Duration reservationLease, HealthSettings health) {
+    int slots,
+    long indexBudgetBytes,
+    Duration decisionTimeout,
+    Duration reservationLease,
+    HealthSettings health,
+    PredictionSettings prediction,
+    TruthSettings truth) {
 
   /**
    * How workers are watched.
@@ -30,4 +38,25 @@ public record CellSettings(
       int breakerFailures,
       Duration breakerOpen,
       int breakerSuccesses) {}
+
+  /**
+   * How long a prompt's blocks count as held by the worker it was sent to while its engine has not told of them.
+   *
+   * @param factor times the estimated milliseconds until the engine has computed it, at least 1
+   * @param least never less than this
+   * @param most never more than this
+   */
+  public record PredictionSettings(int factor, Duration least, Duration most) {}
+
+  /**
+   * When a worker's index is not believed any more, because answers report less cached than it promised.
+   *
+   * @param answers the last ones that are looked at, at least 8
+   * @param wrongShare share of wrong ones among them from which on it is not, above 0 to 1
+   * @param tolerance share of what was promised that may be missing from a right one (one block always may), 0 to 1
+   * @param pause between a worker's first two resynchronisations; each further one is twice as long
+   * @param longestPause the pause that does not grow any more
+   */
+  public record TruthSettings(
+      int answers, double wrongShare, double tolerance, Duration pause, Duration longestPause) {}
 }

@@ -18,15 +18,23 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A cell as the threads of its home node see it: they decide against it inline, each on its own, and
- * nothing here waits. The members stand in an array that is replaced at each change, so a decision sees
- * one set of them from beginning to end.
+ * nothing here waits but for the end of a decision on the same new prompt ({@link Siblings}). The members
+ * stand in an array that is replaced at each change, so a decision sees one set of them from beginning to
+ * end.
  */
 final class CellView {
+  /** How often a decision starts over because a worker that had the prompt was filled while it looked. */
+  private static final int FULL_UNDER_WAY = 4;
+
   private final String cell;
   private final BlockIndex index;
   private final CellServices services;
   private final Map<String, Selector> selectors;
+  private final Siblings siblings = new Siblings();
   private volatile Seating seating;
+
+  /** What the index's word is worth by slot; null while it is good of everybody. */
+  private volatile double @Nullable [] trust;
 
   /** Who sits where, and the same as the table of workers that candidates refer to. Never changed. */
   private record Seating(@Nullable Member[] members, @Nullable Worker[] workers) {
@@ -57,7 +65,25 @@ final class CellView {
     seating = seating.with(slot, member);
   }
 
-  /** Chooses a worker and books its load, in one step. */
+  /** Has decisions believe the index of each worker as far as its answers confirm it. Called by the cell's actor. */
+  void weigh() {
+    double[] worth = null;
+    @Nullable Member[] members = members();
+    for (int slot = 0; slot < members.length; slot++) {
+      Member member = members[slot];
+      double known = member == null ? 1 : member.truth().trust();
+      if (known < 1) {
+        if (worth == null) {
+          worth = new double[members.length];
+          Arrays.fill(worth, 1);
+        }
+        worth[slot] = known;
+      }
+    }
+    trust = worth;
+  }
+
+  /** Chooses a worker, books its load and predicts what it will hold, in one step. */
   Decision decide(DecisionRequest request) {
     String profile = request.profile() == null ? services.profiles().standard() : request.profile();
     Selector selector = selectors.get(profile);
@@ -73,19 +99,33 @@ final class CellView {
             .put(Slots.PROMPT_TOKENS, (long) request.promptTokens())
             .put(Slots.SESSION_KEY, request.sessionKey() == null ? "" : request.sessionKey());
     Now now = new Now();
-    return switch (selector.select(now, context)) {
-      case Selection.Chosen chosen -> chosen(chosen, now.booked(), request.model());
-      case Selection.None none -> new Decision.NoWorker(why(none), none.detail());
-    };
+    try {
+      Selection selection = selector.select(now, context);
+      for (int again = 0; again < FULL_UNDER_WAY && now.crowdedOut(selection); again++) {
+        now = new Now();
+        selection = selector.select(now, context);
+      }
+      return switch (selection) {
+        case Selection.Chosen chosen -> chosen(chosen, now, request);
+        case Selection.None none -> new Decision.NoWorker(why(none), none.detail());
+      };
+    } finally {
+      now.leave();
+    }
   }
 
-  private static Decision chosen(Selection.Chosen chosen, Member booked, String model) {
+  private static Decision chosen(Selection.Chosen chosen, Now now, DecisionRequest request) {
+    Member booked = now.booked();
+    Forecast forecast = booked.predict(request.chain(), chosen.depth());
+    now.predicted(forecast, request.chain(), chosen.slot());
+    int guessed = chosen.depth() - forecast.confirmed();
     return new Decision.Chosen(
         chosen.worker(),
-        new BookedReservation(booked, chosen.booking(), model),
+        new BookedReservation(booked, chosen.booking(), request.model(), forecast),
         chosen.depth(),
         chosen.predictedCachedTokens(),
-        chosen.reason(),
+        Math.min(chosen.predictedCachedTokens(), forecast.confirmedTokens(chosen.booking().promptTokens())),
+        guessed == 0 ? chosen.reason() : chosen.reason() + "; predicted=" + guessed,
         booked.events().suspect());
   }
 
@@ -112,6 +152,8 @@ final class CellView {
   private final class Now implements Fleet {
     private final Seating seated = seating;
     private @Nullable Member booked;
+    private Siblings.@Nullable Stripe stripe;
+    private boolean anyFull;
 
     @Override
     public int slots() {
@@ -131,6 +173,7 @@ final class CellView {
         WorkerLoad load = member.load();
         candidates.live[slot >>> 6] |= 1L << slot;
         candidates.inFlight[slot] = load.inFlight();
+        anyFull |= load.isFull();
         candidates.pendingTokens[slot] = load.pendingTokens();
         candidates.queueMs[slot] = load.queueMs();
         candidates.contextTokens[slot] = load.contextTokens();
@@ -139,7 +182,74 @@ final class CellView {
 
     @Override
     public void search(Chain chain, Candidates candidates) {
-      index.search(chain, candidates.live, candidates.depth);
+      int deepest = look(chain, candidates);
+      while (deepest < chain.length()) {
+        Siblings.Stripe entered = siblings.enter(chain.hashes()[deepest]);
+        stripe = entered;
+        if (!entered.again()) {
+          break;
+        }
+        int deeper = Math.max(look(chain, candidates), entered.unseen(chain, candidates));
+        if (deeper <= deepest) {
+          break;
+        }
+        deepest = deeper;
+        leave();
+      }
+      discount(candidates);
+    }
+
+    /** Fills the depths and returns the greatest of a worker that has room. */
+    private int look(Chain chain, Candidates candidates) {
+      int deepest = index.search(chain, candidates.live, candidates.depth);
+      if (anyFull && deepest > 0) {
+        deepest = 0;
+        for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
+          if (candidates.inFlight[slot] < candidates.workers[slot].maxInFlight()) {
+            deepest = Math.max(deepest, candidates.depth[slot]);
+          }
+        }
+      }
+      return deepest;
+    }
+
+    /**
+     * Whether the choice fell on a worker that has less of the prompt than one that was filled meanwhile, while
+     * siblings may be making the same choice: then nothing is booked any more, and all look again.
+     */
+    boolean crowdedOut(Selection selection) {
+      if (stripe == null
+          && selection instanceof Selection.Chosen chosen
+          && chosen.full() > 0
+          && chosen.depth() < chosen.blocks()) {
+        booked().load().settle(chosen.booking());
+        booked().load().release(chosen.booking());
+        return true;
+      }
+      return false;
+    }
+
+    private void discount(Candidates candidates) {
+      double[] worth = trust;
+      if (worth != null) {
+        for (int slot = 0; slot < worth.length; slot++) {
+          candidates.depth[slot] = (int) (candidates.depth[slot] * worth[slot]);
+        }
+      }
+    }
+
+    void predicted(Forecast forecast, Chain chain, int slot) {
+      if (stripe != null && forecast.prediction() != null) {
+        stripe.predicted(forecast.prediction(), chain, slot);
+      }
+    }
+
+    /** Lets the next sibling decide. */
+    void leave() {
+      if (stripe != null) {
+        stripe.leave();
+        stripe = null;
+      }
     }
 
     @Override

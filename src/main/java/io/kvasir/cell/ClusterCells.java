@@ -107,6 +107,7 @@ public final class ClusterCells implements Cells {
         new RemoteReservation(decided.reservation(), home::tell),
         decided.depth(),
         decided.predictedCachedTokens(),
+        decided.confirmedCachedTokens(),
         decided.reason(),
         decided.suspect());
   }

@@ -11,11 +11,18 @@ public sealed interface Decision {
    * @param reservation the booked load; whoever holds the decision closes it
    * @param depth leading blocks of the chain the worker holds
    * @param predictedCachedTokens what the engine should report as cached
+   * @param confirmedCachedTokens how many of those its engine has told of; it was only sent the others
    * @param reason in short, for {@code X-Router-Reason}: profile, depth and what decided
    * @param suspect whether the worker's index is known to have missed events
    */
   record Chosen(
-      Worker worker, Reservation reservation, int depth, int predictedCachedTokens, String reason, boolean suspect)
+      Worker worker,
+      Reservation reservation,
+      int depth,
+      int predictedCachedTokens,
+      int confirmedCachedTokens,
+      String reason,
+      boolean suspect)
       implements Decision {}
 
   /**

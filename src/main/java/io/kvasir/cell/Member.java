@@ -1,5 +1,7 @@
 package io.kvasir.cell;
 
+import io.kvasir.cell.CellSettings.PredictionSettings;
+import io.kvasir.index.Chain;
 import io.kvasir.index.WorkerBlocks;
 import io.kvasir.routing.Worker;
 import java.util.function.LongSupplier;
@@ -9,20 +11,31 @@ import java.util.function.LongSupplier;
  * its event stream has come. The same worker that comes back after its removal is a new member.
  */
 final class Member {
+  private static final long NEVER = Long.MAX_VALUE;
+
   private final Worker worker;
   private final PodEntry pod;
   private final WorkerLoad load;
   private final WorkerHealth health;
   private final WorkerBlocks blocks;
+  private final Truth truth;
+  private final PredictionSettings prediction;
   private final LongSupplier nanos;
   private final OnEnd onEnd;
   private volatile boolean draining;
   private volatile EventState events = EventState.START;
 
   /** Told when a request on a member is over. */
-  @FunctionalInterface
   interface OnEnd {
     void ended(Member member, String model, Outcome outcome);
+
+    /**
+     * An answer said how many tokens of its prompt were cached.
+     *
+     * @param promised as the index had it, at least 1
+     * @param broken whether too many of them were not
+     */
+    void answered(Member member, int promised, int found, boolean broken);
   }
 
   Member(
@@ -30,6 +43,7 @@ final class Member {
       PodEntry pod,
       WorkerHealth health,
       WorkerBlocks blocks,
+      CellSettings settings,
       LongSupplier nanos,
       OnEnd onEnd) {
     this.worker = worker;
@@ -37,6 +51,8 @@ final class Member {
     this.load = new WorkerLoad(worker.maxInFlight());
     this.health = health;
     this.blocks = blocks;
+    this.truth = new Truth(settings.truth());
+    this.prediction = settings.prediction();
     this.nanos = nanos;
     this.onEnd = onEnd;
     this.draining = pod.draining();
@@ -62,6 +78,10 @@ final class Member {
     return blocks;
   }
 
+  Truth truth() {
+    return truth;
+  }
+
   EventState events() {
     return events;
   }
@@ -79,13 +99,46 @@ final class Member {
   }
 
   /**
-   * A request on this worker is over: its answer says how the worker is.
+   * Predicts that the worker will have a prompt that has just been booked on it. Never waits.
+   *
+   * @param depth leading blocks of it the worker was found to hold
+   */
+  Forecast predict(Chain chain, int depth) {
+    boolean told = tellsOf(chain);
+    boolean nothing = chain.length() == 0 || (told && depth == chain.length() && blocks.predicted() == 0);
+    return new Forecast(
+        chain.blockSize(), depth, told, nothing ? null : blocks.predict(chain.hashes(), told ? expiry() : NEVER));
+  }
+
+  /** Whether its engine tells of such blocks: of others there is nothing but what is predicted. */
+  private boolean tellsOf(Chain chain) {
+    int size = events.blockSize() == 0 ? pod.spec().blockSize() : events.blockSize();
+    return !pod.spec().events().isEmpty() && chain.blockSize() == size;
+  }
+
+  private long expiry() {
+    long nanosUntil = (long) (load.queueMs() * 1e6 * prediction.factor());
+    return nanos.getAsLong()
+        + Math.clamp(nanosUntil, prediction.least().toNanos(), prediction.most().toNanos());
+  }
+
+  /** Forgets predictions whose time is over. */
+  void expire(long now) {
+    blocks.expire(now);
+  }
+
+  /**
+   * A request on this worker is over: its answer says how the worker is, and how right the index.
    *
    * @param model as the request named it
+   * @param promptTokens as they were booked
    */
-  void ended(String model, Outcome outcome) {
+  void ended(String model, Outcome outcome, int promptTokens, Forecast forecast) {
     switch (outcome) {
-      case Outcome.Completed ignored -> health.answered();
+      case Outcome.Completed completed -> {
+        health.answered();
+        compare(completed, promptTokens, forecast);
+      }
       case Outcome.Cancelled ignored -> {}
       case Outcome.Refused ignored -> {}
       case Outcome.Failed failed -> {
@@ -99,6 +152,18 @@ final class Member {
     onEnd.ended(this, model, outcome);
   }
 
+  /** Text that a worker with events was sent says nothing of its event stream. */
+  private void compare(Outcome.Completed answer, int bookedTokens, Forecast forecast) {
+    if (answer.cachedTokens() == Outcome.UNKNOWN || (!forecast.told() && !pod.spec().events().isEmpty())) {
+      return;
+    }
+    int promised = forecast.promisedTokens(answer.promptTokens() > 0 ? answer.promptTokens() : bookedTokens);
+    if (promised > 0) {
+      boolean broken = truth.answered(promised, answer.cachedTokens(), forecast.blockSize());
+      onEnd.answered(this, promised, answer.cachedTokens(), broken);
+    }
+  }
+
   WorkerStatus status(String cell) {
     return new WorkerStatus(
         worker,
@@ -109,6 +174,9 @@ final class Member {
         load.inFlight(),
         load.pendingTokens(),
         blocks.size(),
+        blocks.predicted(),
+        truth.trust(),
+        truth.resyncs(),
         events.lastSequence());
   }
 }

@@ -18,6 +18,7 @@ final class Members {
   private final BlockIndex index;
   private final boolean[] taken;
   private final CellView view;
+  private final Member.OnEnd onEnd = new Ends();
 
   Members(String cell, CellServices services) {
     this.services = services;
@@ -45,15 +46,16 @@ final class Members {
         continue;
       }
       taken[slot] = true;
-      WorkerBlocks blocks = index.open(slot);
+      WorkerBlocks blocks = index.open(slot, pod.spec().capacityBlocks());
       Member member =
           new Member(
               worker(pod.spec(), id, rank, slot),
               pod,
               new WorkerHealth(services.settings().health()),
               blocks,
+              services.settings(),
               services.nanos(),
-              this::ended);
+              onEnd);
       view.seat(slot, member);
       admitted.add(member);
     }
@@ -81,9 +83,17 @@ final class Members {
     all().forEach(member -> view.seat(member.worker().slot(), null));
   }
 
-  private void ended(Member member, String model, Outcome outcome) {
-    services.metrics().ended(member, outcome);
-    services.profiles().ended(model, outcome);
+  private final class Ends implements Member.OnEnd {
+    @Override
+    public void ended(Member member, String model, Outcome outcome) {
+      services.metrics().ended(member, outcome);
+      services.profiles().ended(model, outcome);
+    }
+
+    @Override
+    public void answered(Member member, int promised, int found, boolean broken) {
+      services.metrics().answered(member, promised, found, broken);
+    }
   }
 
   private int freeSlot() {

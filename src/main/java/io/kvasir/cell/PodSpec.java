@@ -18,6 +18,8 @@ import java.util.Set;
  * @param labels free, for filters and locality
  * @param maxInFlight requests each of its workers may have in flight
  * @param engine name of its latency coefficients
+ * @param capacityBlocks blocks each of its workers is believed to keep where its engine does not tell: one without
+ *     events, or prompts that are known by their text only
  * @param events where its cache events come from, none for an engine without events
  */
 public record PodSpec(
@@ -30,6 +32,7 @@ public record PodSpec(
     Map<String, String> labels,
     int maxInFlight,
     String engine,
+    int capacityBlocks,
     List<EventFeed> events) {
   /** Copies what it is given. */
   public PodSpec {

@@ -25,13 +25,18 @@ final class WorkerEvents {
   /** Stops the stream; {@code stopped} runs when nothing more will be written. */
   record Stop(Runnable stopped) implements Message {}
 
+  /** Forgets what is known of the worker and opens its stream anew. */
+  enum Resynchronise implements Message { INSTANCE }
+
+  // What a stream says; of one that has been given up for another nothing counts any more.
+
   private record Started(ActorRef<Ready> stream) implements Message {}
 
-  private record Batch(KvBatch batch, ActorRef<Ready> stream) implements Message {}
+  private record Batch(int number, KvBatch batch, ActorRef<Ready> stream) implements Message {}
 
-  private record Ended() implements Message {}
+  private record Ended(int number) implements Message {}
 
-  private record Broken(Throwable why) implements Message {}
+  private record Broken(int number, Throwable why) implements Message {}
 
   private enum Ready { READY }
 
@@ -39,26 +44,33 @@ final class WorkerEvents {
   private final Member member;
   private final EventApplier applier;
   private final Runnable lost;
-  private final UniqueKillSwitch stream;
+  private final EventSources sources;
+  private int number;
+  private UniqueKillSwitch stream;
 
   private WorkerEvents(ActorContext<Message> context, Member member, EventSources sources, Runnable lost) {
     this.context = context;
     this.member = member;
     this.lost = lost;
+    this.sources = sources;
     this.applier = new EventApplier(member.blocks(), member.pod().spec().blockSize());
-    this.stream =
-        sources
-            .open(member.worker(), member.pod().spec())
-            .viaMat(KillSwitches.single(), Keep.right())
-            .to(
-                ActorSink.actorRefWithBackpressure(
-                    context.getSelf(),
-                    (ack, batch) -> new Batch(batch, ack),
-                    Started::new,
-                    Ready.READY,
-                    new Ended(),
-                    Broken::new))
-            .run(context.getSystem());
+    this.stream = open();
+  }
+
+  private UniqueKillSwitch open() {
+    int opened = ++number;
+    return sources
+        .open(member.worker(), member.pod().spec())
+        .viaMat(KillSwitches.single(), Keep.right())
+        .to(
+            ActorSink.actorRefWithBackpressure(
+                context.getSelf(),
+                (ack, batch) -> new Batch(opened, batch, ack),
+                Started::new,
+                Ready.READY,
+                new Ended(opened),
+                why -> new Broken(opened, why)))
+        .run(context.getSystem());
   }
 
   /**
@@ -78,12 +90,27 @@ final class WorkerEvents {
     switch (message) {
       case Started started -> started.stream().tell(Ready.READY);
       case Batch batch -> {
-        apply(batch.batch());
+        if (batch.number() == number) {
+          apply(batch.batch());
+        }
         batch.stream().tell(Ready.READY);
       }
-      case Ended ignored -> context.getLog().info("the event stream of {} ended", member.worker().id());
-      case Broken broken ->
+      case Ended ended -> {
+        if (ended.number() == number) {
+          context.getLog().info("the event stream of {} ended", member.worker().id());
+        }
+      }
+      case Broken broken -> {
+        if (broken.number() == number) {
           context.getLog().error("the event stream of {} broke", member.worker().id(), broken.why());
+        }
+      }
+      case Resynchronise _ -> {
+        stream.shutdown();
+        applier.forget();
+        member.events(applier.state());
+        stream = open();
+      }
       case Stop stop -> {
         stream.shutdown();
         stop.stopped().run();

@@ -66,6 +66,10 @@ final class WorkerLoad {
     IN_FLIGHT.getAndAdd(this, -1);
   }
 
+  boolean isFull() {
+    return inFlight >= most;
+  }
+
   int inFlight() {
     return inFlight;
   }

@@ -13,6 +13,9 @@ import io.kvasir.routing.Worker;
  * @param inFlight requests booked on it
  * @param pendingTokens uncached prompt tokens whose first token has not been seen
  * @param blocks KV blocks the index knows it holds
+ * @param predictedBlocks blocks it is believed to hold because of what it was sent, though its engine has not told
+ * @param trust what the index's word on it is worth, 0 to 1: 1 while its answers confirm it
+ * @param resyncs how often its index was dropped and read anew because it was wrong
  * @param lastSequence sequence number of its last event message, -1 before the first
  */
 public record WorkerStatus(
@@ -24,6 +27,9 @@ public record WorkerStatus(
     int inFlight,
     long pendingTokens,
     int blocks,
+    int predictedBlocks,
+    double trust,
+    int resyncs,
     long lastSequence) {
 
   /** Whether requests may go to a worker. */

@@ -355,6 +355,7 @@ final class Attempt {
         outcome,
         tries,
         chosen.predictedCachedTokens(),
+        chosen.confirmedCachedTokens(),
         tap.promptTokens(),
         tap.cachedTokens(),
         tap.outputTokens(),

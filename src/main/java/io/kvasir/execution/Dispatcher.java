@@ -218,7 +218,7 @@ public final class Dispatcher implements AutoCloseable {
 
     private Report report(@Nullable Outcome outcome) {
       return new Report(
-          lastWorker, outcome, tries, 0, Outcome.UNKNOWN, Outcome.UNKNOWN, Outcome.UNKNOWN, decideNanos, 0);
+          lastWorker, outcome, tries, 0, 0, Outcome.UNKNOWN, Outcome.UNKNOWN, Outcome.UNKNOWN, decideNanos, 0);
     }
   }
 }

@@ -11,6 +11,7 @@ import org.jspecify.annotations.Nullable;
  * @param outcome how it went there, null when none could be chosen
  * @param tries how many workers were tried
  * @param predictedCachedTokens what the index said that worker has in its cache
+ * @param confirmedCachedTokens those of them that its engine had told of
  * @param promptTokens as the engine counted them, {@link Outcome#UNKNOWN} when it did not say
  * @param cachedTokens as the engine reported them, {@link Outcome#UNKNOWN} when it did not say
  * @param outputTokens tokens generated, {@link Outcome#UNKNOWN} when the engine did not say
@@ -22,6 +23,7 @@ public record Report(
     @Nullable Outcome outcome,
     int tries,
     int predictedCachedTokens,
+    int confirmedCachedTokens,
     int promptTokens,
     int cachedTokens,
     int outputTokens,

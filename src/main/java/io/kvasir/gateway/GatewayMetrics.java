@@ -77,7 +77,8 @@ final class GatewayMetrics {
         .register(registry);
     predictions = Counter.builder()
         .name("kvasir_predictions_total")
-        .help("Predictions of cached tokens against the engine's report: exact, over, under, unreported")
+        .help("Predictions of cached tokens against the engine's report: exact, over, under, unreported;"
+            + " unconfirmed when only blocks were missing that the engine had not told of yet")
         .labelNames("model", "result")
         .register(registry);
     predictionError = histogram("kvasir_prediction_error_tokens", "Distance of predicted and reported cached tokens")
@@ -135,7 +136,14 @@ final class GatewayMetrics {
     int actual = report.cachedTokens();
     cachedTokens.labelValues("predicted", model).inc(predicted);
     cachedTokens.labelValues("actual", model).inc(actual);
-    predictions.labelValues(model, predicted == actual ? "exact" : predicted > actual ? "over" : "under").inc();
+    predictions.labelValues(model, result(predicted, report.confirmedCachedTokens(), actual)).inc();
     predictionError.labelValues(model).observe(Math.abs(predicted - actual));
+  }
+
+  private static String result(int predicted, int confirmed, int actual) {
+    return predicted == actual ? "exact"
+        : predicted < actual ? "under"
+        : confirmed > actual ? "over"
+        : "unconfirmed";
   }
 }

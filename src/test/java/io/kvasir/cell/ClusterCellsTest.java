@@ -175,20 +175,12 @@ final class ClusterCellsTest {
     Cluster.get(system).manager().tell(new Join(Cluster.get(first).selfMember().address()));
     await(() -> Cluster.get(system).selfMember().status().equals(MemberStatus.up()));
     Metrics metrics = new Metrics(new PrometheusRegistry());
-    CellSettings settings =
-        new CellSettings(
-            64,
-            1 << 26,
-            Duration.ofSeconds(3),
-            Duration.ofMinutes(10),
-            new CellSettings.HealthSettings(
-                Duration.ofSeconds(5), Duration.ofMillis(50), 10, Duration.ofSeconds(60), 3));
     Node node =
         new Node(
             system,
             new ClusterCells(
                 system,
-                settings,
+                TestSettings.CELL,
                 Set.of(),
                 TestProfiles.builtIn("least-loaded", metrics),
                 (worker, pod) -> Source.never(),
@@ -222,7 +214,7 @@ final class ClusterCellsTest {
   private static PodSpec pod(String model, String name, int maxInFlight) {
     return new PodSpec(
         name, URI.create("http://" + name + ".test"), Role.BOTH, Set.of(model), 1, 16, Map.of(), maxInFlight,
-        "h100-Qwen2.5-7B-tp1", FEEDS);
+        "h100-Qwen2.5-7B-tp1", 1000, FEEDS);
   }
 
   private static DecisionRequest request(String model) {

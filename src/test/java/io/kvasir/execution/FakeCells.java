@@ -70,7 +70,7 @@ public final class FakeCells implements Cells {
       if (worker.models().contains(request.model())) {
         known = true;
         if (!refuse && !request.excluded().contains(worker.id())) {
-          return new Decision.Chosen(worker, new Booked(), 0, predicted, "first in order", false);
+          return new Decision.Chosen(worker, new Booked(), 0, predicted, predicted, "first in order", false);
         }
       }
     }
@@ -82,7 +82,7 @@ public final class FakeCells implements Cells {
   public List<WorkerStatus> workers() {
     return workers.stream()
         .map(worker -> new WorkerStatus(
-            worker, "cell-0", WorkerStatus.Health.HEALTHY, false, false, 0, 0, 0, -1))
+            worker, "cell-0", WorkerStatus.Health.HEALTHY, false, false, 0, 0, 0, 0, 1, 0, -1))
         .toList();
   }
 

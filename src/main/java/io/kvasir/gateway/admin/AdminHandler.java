@@ -101,6 +101,9 @@ public final class AdminHandler implements Handler {
           .put("in_flight", status.inFlight())
           .put("pending_tokens", status.pendingTokens())
           .put("blocks", status.blocks())
+          .put("predicted_blocks", status.predictedBlocks())
+          .put("trust", status.trust())
+          .put("resyncs", status.resyncs())
           .put("last_sequence", status.lastSequence());
     }
     return body;

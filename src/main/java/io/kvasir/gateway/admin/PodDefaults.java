@@ -17,6 +17,7 @@ import java.util.function.ToIntFunction;
  * @param blockSize tokens in a KV block, by the pod's first model
  * @param maxInFlight requests each worker may have in flight
  * @param engine name of its latency coefficients
+ * @param capacityBlocks blocks each worker is believed to keep where its engine does not tell
  * @param labels for filters and locality
  * @param events reads where its events come from
  */
@@ -27,8 +28,11 @@ public record PodDefaults(
     ToIntFunction<String> blockSize,
     int maxInFlight,
     String engine,
+    int capacityBlocks,
     Map<String, String> labels,
     EventsReader events) {
+  /** The most capacity a worker can be given: what the index can name. */
+  public static final int MOST_CAPACITY = 1 << 24;
 
   /** Reads a pod's {@code events} as the configuration does. */
   @FunctionalInterface

@@ -51,7 +51,7 @@ final class PodReader {
   /** The pod that a JSON object describes. */
   PodSpec pod(JsonNode body) {
     known(body, "", "name", "url", "role", "models", "ranks", "block_size", "labels", "max_in_flight", "engine",
-        "events");
+        "capacity_blocks", "events");
     Set<String> models = models(body.get("models"));
     int ranks = count(body, "ranks", defaults.ranks(), defaults.maxRanks());
     return new PodSpec(
@@ -65,6 +65,7 @@ final class PodReader {
         labels(body.get("labels")),
         count(body, "max_in_flight", defaults.maxInFlight(), MAX_IN_FLIGHT),
         body.has("engine") ? text(body.get("engine"), "engine") : defaults.engine(),
+        count(body, "capacity_blocks", defaults.capacityBlocks(), PodDefaults.MOST_CAPACITY),
         events(body.get("events"), ranks));
   }
 

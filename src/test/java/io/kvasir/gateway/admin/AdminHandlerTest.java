@@ -24,7 +24,8 @@ import org.junit.jupiter.api.Test;
 final class AdminHandlerTest {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final PodDefaults DEFAULTS =
-      new PodDefaults(Role.BOTH, 1, 64, model -> model.equals("small") ? 8 : 16, 256, "h100", Map.of("zone", "a"),
+      new PodDefaults(
+          Role.BOTH, 1, 64, model -> model.equals("small") ? 8 : 16, 256, "h100", 4096, Map.of("zone", "a"),
           AdminHandlerTest::events);
 
   private final FakeCells cells = new FakeCells();
@@ -38,19 +39,19 @@ final class AdminHandlerTest {
     assertThat(answer.status()).isEqualTo(201);
     assertThat(cells.added).containsExactly(
         new PodSpec("p0", URI.create("http://10.0.0.7:8000"), Role.BOTH, Set.of("small"), 1, 8,
-            Map.of("zone", "a"), 256, "h100", List.of()));
+            Map.of("zone", "a"), 256, "h100", 4096, List.of()));
   }
 
   @Test
   void post_wholeDescription_isTakenAsItIs() {
     call("POST", "/admin/workers", """
         {"name":"p0","url":"https://gpu-7","role":"decode","models":["m","lora"],"ranks":4,"block_size":64,
-         "labels":{"zone":"b"},"max_in_flight":9,"engine":"h200",
+         "labels":{"zone":"b"},"max_in_flight":9,"engine":"h200","capacity_blocks":77,
          "events":{"source":"push"}}""");
 
     assertThat(cells.added).containsExactly(
         new PodSpec("p0", URI.create("https://gpu-7"), Role.DECODE, Set.of("m", "lora"), 4, 64, Map.of("zone", "b"),
-            9, "h200", List.of(new EventFeed.Push("4 ranks"))));
+            9, "h200", 77, List.of(new EventFeed.Push("4 ranks"))));
   }
 
   @Test

@@ -1,0 +1,42 @@
+package io.kvasir.cell;
+
+import io.kvasir.index.Prediction;
+import io.kvasir.routing.CachedTokens;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a decision expected the chosen worker to have cached, and predicted it to have next.
+ *
+ * @param blockSize tokens in a block of the prompt's chain
+ * @param depth leading blocks it was found to hold, predicted ones included
+ * @param told whether the worker's events speak of such blocks; what it holds of others can only be predicted
+ * @param prediction what was predicted; null when there was nothing to predict
+ */
+record Forecast(int blockSize, int depth, boolean told, @Nullable Prediction prediction) {
+
+  /** How many of the {@link #depth} blocks the engine itself had told of; 0 while that is not known. */
+  int confirmed() {
+    return told ? Math.min(depth, prediction == null ? depth : Math.max(0, prediction.confirmed())) : 0;
+  }
+
+  /** As {@link #confirmed}, in tokens of a prompt of {@code promptTokens}. */
+  int confirmedTokens(int promptTokens) {
+    return CachedTokens.predicted(confirmed(), blockSize, promptTokens);
+  }
+
+  /**
+   * The tokens the index promised to be cached, however much it is believed: those the engine had told of, or of
+   * an engine that tells nothing, those it was sent. 0 while that is not known.
+   */
+  int promisedTokens(int promptTokens) {
+    int blocks = prediction == null ? depth : told ? prediction.confirmed() : prediction.held();
+    return CachedTokens.predicted(Math.max(0, blocks), blockSize, promptTokens);
+  }
+
+  /** The prompt will not be computed there. */
+  void retract() {
+    if (prediction != null) {
+      prediction.retract();
+    }
+  }
+}

@@ -1,0 +1,170 @@
+package io.kvasir.app;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.typesafe.config.ConfigFactory;
+import io.kvasir.sim.EventSettings;
+import io.kvasir.sim.SimEngine;
+import io.kvasir.sim.SimSettings;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Random;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** A node over real sockets that knows of engines only what it sent them: none tells of its cache, or not yet. */
+final class PredictionsIT {
+  private static final String MODEL = "kvasir-demo";
+  private static final String TOKENISED =
+      "[{ name = " + MODEL + ", directory = \"bundled:kvasir-demo\", block-size = 16 }]";
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  private final List<SimEngine> engines = new ArrayList<>();
+  private final HttpClient http = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+
+  @SuppressWarnings("NullAway.Init") // every test begins with start()
+  private Node node;
+
+  @AfterEach
+  void stop() {
+    node.close();
+    engines.forEach(SimEngine::close);
+    http.close();
+  }
+
+  @Test
+  void enginesWithoutEvents_samePrefix_sameWorker() throws Exception {
+    start(EventSettings.OFF, TOKENISED);
+    followsItsPrefix();
+  }
+
+  @Test
+  void modelWithoutTokenizer_samePrefix_sameWorker() throws Exception {
+    start(EventSettings.DEFAULT.onLoopback(), "[]");
+    followsItsPrefix();
+  }
+
+  private void followsItsPrefix() throws Exception {
+    for (int session = 0; session < 6; session++) {
+      String system = words(session, 300);
+      HttpResponse<String> cold = chat(system, "What is cached?").join();
+      assertThat(cold.statusCode()).isEqualTo(200);
+      for (int turn = 0; turn < 3; turn++) {
+        HttpResponse<String> warm = chat(system, "And now, in turn " + turn + "?").join();
+        assertThat(header(warm, "X-Router-Backend")).isEqualTo(header(cold, "X-Router-Backend"));
+        assertThat(header(warm, "X-Router-Reason")).contains("predicted=").doesNotContain("cached=0/");
+        assertThat(JSON.readTree(warm.body()).at("/usage/prompt_tokens_details/cached_tokens").asInt())
+            .isGreaterThan(300);
+      }
+    }
+    assertThat(node.cells().workers()).allMatch(worker -> worker.trust() == 1);
+  }
+
+  @Test
+  void burst_ofIdenticalColdPrompts_landsOnOneWorker() throws Exception {
+    start(EventSettings.DEFAULT.onLoopback(), TOKENISED);
+    // Answers are short here, which the router has to learn: else it would spread the decoding.
+    for (int i = 0; i < 40; i++) {
+      assertThat(chat("warm up", "question " + i).join().statusCode()).isEqualTo(200);
+    }
+    for (int round = 0; round < 5; round++) {
+      String system = words(100 + round, 400);
+      List<CompletableFuture<HttpResponse<String>>> burst = new ArrayList<>();
+      for (int i = 0; i < 16; i++) {
+        burst.add(chat(system, "What is cached?"));
+      }
+      Set<String> workers = new HashSet<>();
+      for (CompletableFuture<HttpResponse<String>> one : burst) {
+        assertThat(one.join().statusCode()).isEqualTo(200);
+        workers.add(header(one.join(), "X-Router-Backend"));
+      }
+      assertThat(workers).hasSize(1);
+    }
+  }
+
+  private void start(EventSettings events, String models) throws Exception {
+    StringBuilder pods = new StringBuilder();
+    for (int i = 0; i < 4; i++) {
+      SimEngine engine = engine(events, i);
+      engines.add(engine);
+      String told =
+          engine.eventsEndpoint() == null
+              ? ""
+              : "events { endpoint = \"%s\", replay = \"%s\" }"
+                  .formatted(engine.eventsEndpoint(), engine.replayEndpoint());
+      pods.append(
+          "{ name = sim-%d, url = \"%s\", models = [%s], %s }\n".formatted(i, engine.url(), MODEL, told));
+    }
+    String config =
+        """
+        kvasir {
+          gateway { host = "127.0.0.1", port = 0, drain-timeout = 1 s }
+          management.port = 0
+          models = %s
+          pods = [ %s ]
+        }
+        """
+            .formatted(models, pods);
+    node = new Node(KvasirConfig.of(ConfigFactory.parseString(config)));
+    await(() -> DemoCommand.healthy(node) == engines.size());
+  }
+
+  private static SimEngine engine(EventSettings events, int number) throws IOException {
+    return SimEngine.start(
+        SimSettings.builder().host("127.0.0.1").port(0).model(MODEL).speed(20).seed(number).events(events).build());
+  }
+
+  private CompletableFuture<HttpResponse<String>> chat(String system, String question) {
+    String body =
+        """
+        {"model": "%s", "max_tokens": 1, "messages": [
+          {"role": "system", "content": "%s"}, {"role": "user", "content": "%s"}]}
+        """
+            .formatted(MODEL, system, question);
+    return http.sendAsync(
+        HttpRequest.newBuilder(
+                URI.create("http://127.0.0.1:" + node.gateway().getPort() + "/v1/chat/completions"))
+            .header("Content-Type", "application/json")
+            .timeout(PATIENCE)
+            .POST(BodyPublishers.ofString(body))
+            .build(),
+        BodyHandlers.ofString());
+  }
+
+  private static String header(HttpResponse<?> response, String name) {
+    return response.headers().firstValue(name).orElse("");
+  }
+
+  private static String words(int seed, int count) {
+    Random random = new Random(seed);
+    StringBuilder words = new StringBuilder();
+    for (int i = 0; i < count; i++) {
+      words.append((char) ('a' + random.nextInt(26))).append((char) ('a' + random.nextInt(26))).append(' ');
+    }
+    return words.toString();
+  }
+
+  private static void await(BooleanSupplier condition) {
+    Instant deadline = Instant.now().plus(PATIENCE);
+    while (!condition.getAsBoolean()) {
+      assertThat(Instant.now()).as("waited too long").isBefore(deadline);
+      LockSupport.parkNanos(5_000_000);
+    }
+  }
+}
