@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Reads where a pod's events come from, as configuration files and the admin API say it. */
 final class EventFeedReader {
-  private enum Kind { ZMQ, PUSH, NATS, REDIS }
+  private enum Kind { ZMQ, PUSH, NATS, REDIS, TENSORRT, GRPC }
 
   private final Config defaults;
 
@@ -43,8 +43,8 @@ final class EventFeedReader {
     Set<Kind> alone = EnumSet.noneOf(Kind.class);
     for (ConfigSection section : pod.oneOrMore(key)) {
       Kind kind = section.has("source") ? section.choice("source", Kind.class) : Kind.ZMQ;
-      if (kind == Kind.PUSH && !alone.add(kind)) {
-        section.fault("source", "is there twice; one push is enough for a pod");
+      if ((kind == Kind.PUSH || kind == Kind.TENSORRT) && !alone.add(kind)) {
+        section.fault("source", "is there twice; a pod can have one of it");
       }
       feeds.add(feed(kind, section, ranks));
     }
@@ -60,6 +60,10 @@ final class EventFeedReader {
           case PUSH -> new EventFeed.Push(emptyIsNone(section.text("key")));
           case NATS -> nats(section, ranks);
           case REDIS -> new EventFeed.Redis(redis(section), pattern(section, "stream", ranks));
+          case GRPC -> new EventFeed.Grpc(address(section), section.flag("tls"));
+          case TENSORRT ->
+              new EventFeed.TensorRt(
+                  section.has("url") ? section.url("url") : null, section.duration("interval"));
         };
     section.rejectUnread();
     return feed;
@@ -110,6 +114,14 @@ final class EventFeedReader {
       section.fault("url", "has to be an address such as redis://10.0.0.9:6379/0");
     }
     return URI.create("redis://localhost");
+  }
+
+  private static String address(ConfigSection section) {
+    String address = section.name("address");
+    if (!address.isEmpty() && !address.matches("\\S+:\\d{1,5}")) {
+      section.fault("address", "has to be host:port, not '" + address + "'");
+    }
+    return address;
   }
 
   /** A text that names each rank's own. */

@@ -5,12 +5,14 @@ import io.kvasir.cell.EventSources;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.events.EventMetrics;
 import io.kvasir.events.EventSource;
+import io.kvasir.events.GrpcEvents;
 import io.kvasir.events.KvBatch;
 import io.kvasir.events.MergedEvents;
 import io.kvasir.events.NatsEvents;
 import io.kvasir.events.NatsPlace;
 import io.kvasir.events.PushEvents;
 import io.kvasir.events.RedisEvents;
+import io.kvasir.events.TensorRtEvents;
 import io.kvasir.events.ZmqEndpoints;
 import io.kvasir.events.ZmqEvents;
 import io.kvasir.routing.Worker;
@@ -29,6 +31,8 @@ final class EventStreams implements EventSources, AutoCloseable {
   private final PushEvents push;
   private final NatsEvents nats;
   private final RedisEvents redis;
+  private final TensorRtEvents tensorRt;
+  private final GrpcEvents grpc;
 
   EventStreams(Metrics metrics) {
     EventMetrics counted = new EventMetrics(metrics);
@@ -36,6 +40,8 @@ final class EventStreams implements EventSources, AutoCloseable {
     this.push = new PushEvents(counted);
     this.nats = new NatsEvents(counted);
     this.redis = new RedisEvents(counted);
+    this.tensorRt = new TensorRtEvents(counted);
+    this.grpc = new GrpcEvents(counted);
   }
 
   @Override
@@ -71,6 +77,9 @@ final class EventStreams implements EventSources, AutoCloseable {
               new NatsPlace(
                   at.servers(), at.stream(), of(at.subject(), worker), at.history(), at.credentials(), worker.id()));
       case EventFeed.Redis at -> redis.source(at.url(), of(at.stream(), worker));
+      case EventFeed.Grpc at -> grpc.source(at.address(), at.tls(), worker.rank());
+      case EventFeed.TensorRt at ->
+          tensorRt.source(at.url() == null ? worker.url() : at.url(), worker.rank(), worker.ranks(), at.interval());
     };
   }
 
@@ -86,5 +95,7 @@ final class EventStreams implements EventSources, AutoCloseable {
     zmq.close();
     nats.close();
     redis.close();
+    tensorRt.close();
+    grpc.close();
   }
 }

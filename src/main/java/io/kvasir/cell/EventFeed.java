@@ -17,7 +17,9 @@ import org.jspecify.annotations.Nullable;
   @JsonSubTypes.Type(value = EventFeed.Zmq.class, name = "zmq"),
   @JsonSubTypes.Type(value = EventFeed.Push.class, name = "push"),
   @JsonSubTypes.Type(value = EventFeed.Nats.class, name = "nats"),
-  @JsonSubTypes.Type(value = EventFeed.Redis.class, name = "redis")
+  @JsonSubTypes.Type(value = EventFeed.Redis.class, name = "redis"),
+  @JsonSubTypes.Type(value = EventFeed.TensorRt.class, name = "tensorrt"),
+  @JsonSubTypes.Type(value = EventFeed.Grpc.class, name = "grpc")
 })
 public sealed interface EventFeed {
   /**
@@ -56,4 +58,20 @@ public sealed interface EventFeed {
    * @param stream the worker's key, a pattern
    */
   record Redis(URI url, String stream) implements EventFeed {}
+
+  /**
+   * A TensorRT-LLM server that is asked; nobody else may ask it.
+   *
+   * @param url its base URL, null for the pod's own
+   * @param interval between an answer without events and the next question
+   */
+  record TensorRt(@Nullable URI url, Duration interval) implements EventFeed {}
+
+  /**
+   * A stream that the engine's side serves.
+   *
+   * @param address host:port
+   * @param tls whether it is to prove who it is
+   */
+  record Grpc(String address, boolean tls) implements EventFeed {}
 }

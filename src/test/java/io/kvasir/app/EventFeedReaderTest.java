@@ -30,6 +30,8 @@ final class EventFeedReaderTest {
                   { source = push, key = k }
                   { source = nats, servers = "nats://a:4222, nats://b:4222", history = 10 m }
                   { source = redis, url = "rediss://u:p@h/2", stream = "s" }
+                  { source = tensorrt }
+                  { source = grpc, address = "h:1" }
                 ]
                 """))
         .containsExactly(
@@ -37,7 +39,9 @@ final class EventFeedReaderTest {
             new EventFeed.Push("k"),
             new EventFeed.Nats(
                 "nats://a:4222, nats://b:4222", "", "kvasir.events.{pod}.{rank}", Duration.ofMinutes(10), null),
-            new EventFeed.Redis(URI.create("rediss://u:p@h/2"), "s"));
+            new EventFeed.Redis(URI.create("rediss://u:p@h/2"), "s"),
+            new EventFeed.TensorRt(null, Duration.ofMillis(50)),
+            new EventFeed.Grpc("h:1", false));
     assertThat(faults).isEmpty();
   }
 
@@ -65,7 +69,7 @@ final class EventFeedReaderTest {
         .extracting(Fault::problem)
         .anyMatch(problem -> problem.contains("{rank}"))
         .anyMatch(problem -> problem.contains("did you mean 'topic'"))
-        .anyMatch(problem -> problem.contains("one of zmq, push, nats, redis"));
+        .anyMatch(problem -> problem.contains("one of zmq, push, nats, redis, tensorrt, grpc"));
   }
 
   @Test

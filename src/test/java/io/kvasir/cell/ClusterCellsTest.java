@@ -209,7 +209,9 @@ final class ClusterCellsTest {
           new EventFeed.Zmq("tcp://h:1", null, "", false),
           new EventFeed.Push("key"),
           new EventFeed.Nats("nats://h:1", "", "s", Duration.ofHours(1), null),
-          new EventFeed.Redis(URI.create("redis://h"), "s"));
+          new EventFeed.Redis(URI.create("redis://h"), "s"),
+          new EventFeed.TensorRt(null, Duration.ofMillis(50)),
+          new EventFeed.Grpc("h:1", true));
 
   private static PodSpec pod(String model, String name, int maxInFlight) {
     return new PodSpec(

@@ -1,0 +1,84 @@
+package io.kvasir.events;
+
+import io.grpc.CallOptions;
+import io.grpc.ManagedChannel;
+import io.grpc.StatusException;
+import io.grpc.stub.BlockingClientCall;
+import io.grpc.stub.ClientCalls;
+import io.kvasir.events.v1.Batch;
+import io.kvasir.events.v1.SubscribeRequest;
+import java.io.IOException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
+
+/** Reads one rank's stream, each time from the first batch that is missing. */
+final class GrpcTransport implements Puller.Transport {
+  /** Batches read before the queue's room is looked at again. */
+  private static final int TURN = 64;
+
+  private final ManagedChannel channel;
+  private final int rank;
+  private long epoch;
+
+  GrpcTransport(ManagedChannel channel, int rank) {
+    this.channel = channel;
+    this.rank = rank;
+  }
+
+  @Override
+  public Puller.Session open(Inbox inbox) throws StatusException, InterruptedException, TimeoutException {
+    // A failed connection is not made again at once by itself.
+    channel.resetConnectBackoff();
+    SubscribeRequest request =
+        SubscribeRequest.newBuilder().setFromSequence(inbox.next()).setEpoch(epoch).setRank(rank).build();
+    return new Reading(
+        ClientCalls.blockingV2ServerStreamingCall(channel, GrpcEvents.SUBSCRIBE, CallOptions.DEFAULT, request), inbox);
+  }
+
+  private final class Reading implements Puller.Session {
+    private final BlockingClientCall<SubscribeRequest, Batch> call;
+    private final Inbox inbox;
+
+    Reading(BlockingClientCall<SubscribeRequest, Batch> call, Inbox inbox) {
+      this.call = call;
+      this.inbox = inbox;
+    }
+
+    @Override
+    public void turn() throws Exception {
+      for (int i = 0; i < TURN; i++) {
+        Batch batch;
+        try {
+          batch = call.read(1, TimeUnit.SECONDS);
+        } catch (TimeoutException quiet) {
+          return;
+        }
+        take(batch);
+      }
+    }
+
+    private void take(@Nullable Batch batch) throws IOException {
+      if (batch == null) {
+        throw new IOException("the stream ended");
+      }
+      inbox.connected(true);
+      if (epoch != 0 && batch.getEpoch() != epoch) {
+        inbox.beganAnew();
+      }
+      epoch = batch.getEpoch();
+      if (batch.getPayload().isEmpty()) {
+        if (batch.getSequence() == inbox.next()) {
+          inbox.caughtUp();
+        }
+      } else {
+        inbox.message(batch.getSequence(), batch.getPayload().toByteArray());
+      }
+    }
+
+    @Override
+    public void close() {
+      call.cancel("the router reads no more", null);
+    }
+  }
+}

@@ -1,0 +1,254 @@
+package io.kvasir.events;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.sun.net.httpserver.HttpServer;
+import io.kvasir.index.Tier;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Against a server with TensorRT-LLM's rules: an answer takes the events out, a full buffer drops the oldest. */
+final class TensorRtEventsTest extends SourceConformance {
+  private final TensorRtEvents events = new TensorRtEvents(metrics);
+  private @Nullable Server server;
+
+  @BeforeEach
+  void startServer() throws IOException {
+    server = open(new Server(0, 100_000));
+  }
+
+  @Override
+  EventSource source() {
+    return rank(0, 1);
+  }
+
+  @Override
+  void publish(long number, byte[] payload) {
+    server().add(removed(number, number));
+  }
+
+  @Override
+  void unreadable(long number) {
+    server().add("{\"event_id\":" + number + ",\"data\":{\"type\":\"removed\",\"block_hashes\":[1.5]}}");
+  }
+
+  /** Whether events were lost before the first answer is known with the first event. */
+  @Override
+  void begun(TestStream stream) {
+    stream.expect("up", "gap0");
+    stream.ignore("ok");
+  }
+
+  /** No answer repeats an event: a number that comes again is another life's. */
+  @Override
+  @Test
+  void aMissingNumber_isLost_andARepeatedOneDropped() {
+    TestStream stream = subscribe();
+    begun(stream);
+    publish(0);
+    publish(3);
+    stream.expect("0", "gap1", "lost1-2", "3");
+    publish(0);
+    stream.expect("restart", "0");
+  }
+
+  @Override
+  void closeTransport() {
+    events.close();
+  }
+
+  private EventSource rank(int rank, int ranks) {
+    return events.source(server().url(), rank, ranks, Duration.ofMillis(1));
+  }
+
+  private static String removed(long number, long key) {
+    return "{\"event_id\":" + number + ",\"data\":{\"type\":\"removed\",\"block_hashes\":[" + key + "]}}";
+  }
+
+  private Server server() {
+    if (server == null) {
+      throw new IllegalStateException("not started");
+    }
+    return server;
+  }
+
+  /** Holds events until they are asked for. */
+  private static final class Server implements AutoCloseable {
+    private final HttpServer http;
+    private final Deque<String> buffer = new ArrayDeque<>();
+    private final AtomicInteger asking = new AtomicInteger();
+    private final int capacity;
+    private volatile boolean together;
+
+    Server(int port, int capacity) throws IOException {
+      this.capacity = capacity;
+      http = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 0);
+      http.setExecutor(Executors.newVirtualThreadPerTaskExecutor());
+      http.createContext(
+          "/kv_cache_events",
+          exchange -> {
+            together |= asking.incrementAndGet() > 1;
+            byte[] answer = drained(exchange.getRequestMethod());
+            exchange.sendResponseHeaders(answer.length == 0 ? 405 : 200, answer.length == 0 ? -1 : answer.length);
+            exchange.getResponseBody().write(answer);
+            asking.decrementAndGet();
+            exchange.close();
+          });
+      http.start();
+    }
+
+    URI url() {
+      return URI.create("http://127.0.0.1:" + http.getAddress().getPort());
+    }
+
+    synchronized void add(String event) {
+      buffer.add(event);
+      if (buffer.size() > capacity) {
+        buffer.removeFirst();
+      }
+    }
+
+    private synchronized byte[] drained(String method) {
+      if (!method.equals("POST")) {
+        return new byte[0];
+      }
+      String all = "[" + String.join(",", buffer) + "]";
+      buffer.clear();
+      return all.getBytes(UTF_8);
+    }
+
+    @Override
+    public void close() {
+      http.stop(0);
+    }
+  }
+
+  @Test
+  void aFullBuffer_isAGap() throws IOException {
+    try (Server small = new Server(0, 4)) {
+      for (int i = 0; i < 10; i++) {
+        small.add(removed(i, i));
+      }
+      TestStream stream =
+          open(new TestStream(events.source(small.url(), 0, 1, Duration.ofMillis(1)), system()));
+      stream.expect("up", "gap0", "lost0-5", "6", "7", "8", "9");
+    }
+  }
+
+  @Test
+  void aServerThatBeganAnew_isSeen_byItsNumbers() throws IOException {
+    TestStream stream = subscribe();
+    stream.expect("up", "gap0");
+    server().add(removed(0, 0));
+    server().add(removed(1, 1));
+    stream.expect("0", "ok", "1");
+    int port = server().url().getPort();
+    server().close();
+    stream.expect("down");
+    server = open(new Server(port, 100));
+    server().add(removed(0, 0));
+    stream.expect("up", "gap2", "restart", "0");
+  }
+
+  @Test
+  void ranks_shareOnePoller() {
+    TestStream zero = open(new TestStream(rank(0, 2), system()));
+    TestStream one = open(new TestStream(rank(1, 2), system()));
+    for (int i = 0; i < 50; i++) {
+      server().add(removed(i, i));
+      server().add(removed(i, i).replace("\"data\"", "\"attention_dp_rank\":1,\"data\""));
+    }
+    zero.expect("up", "gap0", "0", "ok");
+    one.expect("up", "gap0", "0", "ok");
+    assertThat(zero.numbersTo(49)).hasSize(49);
+    assertThat(one.numbersTo(49)).hasSize(49);
+    assertThat(server().together).isFalse();
+  }
+
+  @Test
+  void storedBlocks_followOneAnother_andAShortOneStandsAlone() throws IOException {
+    List<KvEvent> read =
+        decode(
+            new TensorRtDecoder(),
+            """
+            {"event_id":1,"window_size":8192,"attention_dp_rank":0,"data":{"type":"stored","parent_hash":null,"blocks":[
+              {"type":"stored_block","block_hash":18446744073709551615,"cache_level":0,"priority":35,"tokens":[
+                {"type":"unique_token","token_id":1,"token_extra_id":0},
+                {"type":"unique_token","token_id":4294967295,"token_extra_id":0}]},
+              {"block_hash":2,"cache_level":0,"tokens":[{"token_id":3,"token_extra_id":9},{"token_id":4}]},
+              {"block_hash":"00ff","cache_level":0,"tokens":[{"token_id":5}]}]}}
+            """);
+    assertThat(read).hasSize(2);
+    KvEvent.Stored whole = (KvEvent.Stored) read.getFirst();
+    assertThat(whole.root()).isTrue();
+    assertThat(whole.keys()).containsExactly(-1, 2);
+    assertThat(whole.tokens()).containsExactly(1, -1, 3, 4);
+    assertThat(whole.blockSize()).isEqualTo(2);
+    assertThat(whole.extraKeys().getFirst()).isEmpty();
+    assertThat(whole.extraKeys().get(1)).hasSize(1);
+    KvEvent.Stored part = (KvEvent.Stored) read.get(1);
+    assertThat(part.parentKey()).isEqualTo(2);
+    assertThat(part.keys()).containsExactly(0xff);
+    assertThat(part.blockSize()).isEqualTo(1);
+  }
+
+  @Test
+  void smallerWindows_areLeftOut() throws IOException {
+    TensorRtDecoder decoder = new TensorRtDecoder();
+    for (int window : new int[] {1024, 8192}) {
+      decode(decoder, "{\"event_id\":0,\"window_size\":" + window + ",\"data\":{\"type\":\"created\"}}");
+    }
+    String removed = removed(2, 7);
+    assertThat(decode(decoder, removed.replace("\"data\"", "\"window_size\":1024,\"data\""))).isEmpty();
+    assertThat(decode(decoder, removed.replace("\"data\"", "\"window_size\":8192,\"data\""))).hasSize(1);
+  }
+
+  @Test
+  void aBlockThatMovesToTheHost_isStoredThere_andComesBack() throws IOException {
+    TensorRtDecoder decoder = new TensorRtDecoder();
+    decode(decoder, "{\"event_id\":0,\"data\":{\"type\":\"created\",\"num_blocks_per_cache_level\":[4,4]}}");
+    decode(
+        decoder,
+        """
+        {"event_id":1,"data":{"type":"stored","parent_hash":5,"blocks":[
+          {"block_hash":6,"cache_level":0,"tokens":[{"token_id":1},{"token_id":2}]}]}}
+        """);
+    List<KvEvent> moved = decode(decoder, updated(2, 0, 1));
+    KvEvent.Stored there = (KvEvent.Stored) moved.getFirst();
+    assertThat(there.tier()).isEqualTo(Tier.HOST);
+    assertThat(there.parentKey()).isEqualTo(5);
+    assertThat(there.tokens()).containsExactly(1, 2);
+    assertThat(((KvEvent.Removed) moved.get(1)).tier()).isEqualTo(Tier.DEVICE);
+    assertThat(((KvEvent.Removed) decode(decoder, removed(3, 6)).getFirst()).tier()).isEqualTo(Tier.HOST);
+    assertThat(decode(decoder, updated(4, 1, 0))).hasSize(1);
+    assertThat(decode(decoder, "{\"event_id\":5,\"data\":{\"type\":\"updated\",\"block_hash\":6}}")).isEmpty();
+  }
+
+  private static String updated(int number, int from, int to) {
+    return """
+        {"event_id":%d,"data":{"type":"updated","block_hash":6,
+          "cache_level":{"type":"event_diff","new_value":%d,"old_value":%d}}}
+        """
+        .formatted(number, to, from);
+  }
+
+  private static List<KvEvent> decode(TensorRtDecoder decoder, String event) throws IOException {
+    Decoded decoded = decoder.decode(new ObjectMapper().readTree(event), 1);
+    assertThat(decoded.faults()).isEmpty();
+    return new ArrayList<>(decoded.batch().events());
+  }
+}
