@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Help.Visibility;
 import picocli.CommandLine.Option;
 
 /** {@code kvasir lab}. */
@@ -24,7 +25,22 @@ import picocli.CommandLine.Option;
     },
     mixinStandardHelpOptions = true,
     sortOptions = false,
-    showDefaultValues = true)
+    showDefaultValues = true,
+    usageHelpWidth = 110,
+    footer = {
+      "",
+      "Generators and what their parameters are when nothing is said (tokens, ms; rate per second):",
+      "  gen:shared-prefix  groups=150 prompts=5 prefix=6000 question=1200 output=250 rate=0 (0: 3 to 60",
+      "                     in 16 steps) seconds=30 (of each step) skew=0 (Zipf exponent) block=16",
+      "  gen:sessions       sessions=4 turns=8 system=1500 question=200 output=200 think=500 repeat=10 block=16",
+      "  gen:agents         sessions=240 rate=0.4 turns=40 kinds=8 system=4000 result=1200 output=250",
+      "                     think=2000 block=64",
+      "  gen:bursts         seconds=600 rate=12 groups=100 prompt=4000 every=10 size=60 prefix=8000 own=400",
+      "                     spread=500 output=200 block=16",
+      "",
+      "For example:",
+      "  kvasir lab --trace traffic.jsonl.gz --profiles all --scale 1,1.5,2 --seeds 3 --out target/lab"
+    })
 final class LabCommand implements Callable<Integer> {
   private static final int BAR = 30;
 
@@ -32,11 +48,11 @@ final class LabCommand implements Callable<Integer> {
       names = "--trace",
       required = true,
       split = ",",
+      showDefaultValue = Visibility.NEVER,
       paramLabel = "FILE|gen:NAME",
       description = {
         "Traffic: JSON lines in the schema of Mooncake, Qwen-Bailian or of sessions, gzipped (.gz) or not,",
-        "or a generator: gen:shared-prefix, gen:sessions, gen:agents, gen:bursts, each with parameters as in",
-        "'gen:shared-prefix?groups=150&prompts=5'. Several are run one by one."
+        "or a generator with parameters of its own, as in 'gen:shared-prefix?groups=20&skew=1.2' (see below)."
       })
   private List<String> traces = List.of();
 
@@ -104,6 +120,7 @@ final class LabCommand implements Callable<Integer> {
   @Option(
       names = "--out",
       required = true,
+      showDefaultValue = Visibility.NEVER,
       paramLabel = "DIR",
       description = "Where report.json (a line per run), report.txt (the table) and report.html (plots) go.")
   private Path out = Path.of("");

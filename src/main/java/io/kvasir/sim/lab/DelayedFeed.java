@@ -1,28 +1,27 @@
 package io.kvasir.sim.lab;
 
-import io.kvasir.index.BlockIndex;
 import io.kvasir.sim.engine.CacheListener;
 import java.util.ArrayDeque;
 import java.util.Queue;
 
 /** Applies every event some time after the engine made it: lazily, before the next decision that could see it. */
 final class DelayedFeed implements IndexFeed {
-  private final EventWriter[] writers;
+  private final SlotWriter[] writers;
   private final double delayMs;
   private final SimClock clock;
   private final Queue<Event> underway = new ArrayDeque<>();
 
   private record Event(double atMs, Runnable change) {}
 
-  DelayedFeed(BlockIndex index, int workers, double delayMs, SimClock clock) {
-    this.writers = EventWriter.open(index, workers);
+  DelayedFeed(SlotWriter[] writers, double delayMs, SimClock clock) {
+    this.writers = writers;
     this.delayMs = delayMs;
     this.clock = clock;
   }
 
   @Override
   public CacheListener listener(int slot) {
-    EventWriter writer = writers[slot];
+    SlotWriter writer = writers[slot];
     return new BlockEvents() {
       @Override
       void stored(long parent, long[] keys) {

@@ -1,14 +1,13 @@
 package io.kvasir.sim.lab;
 
-import io.kvasir.index.BlockIndex;
 import io.kvasir.sim.engine.CacheListener;
 
 /** Applies every event at once. */
 final class ExactFeed implements IndexFeed {
-  private final EventWriter[] writers;
+  private final SlotWriter[] writers;
 
-  ExactFeed(BlockIndex index, int workers) {
-    this.writers = EventWriter.open(index, workers);
+  ExactFeed(SlotWriter[] writers) {
+    this.writers = writers;
   }
 
   @Override

@@ -27,10 +27,15 @@ final class LabEngine {
   private double stepEndsMs = NEVER;
 
   LabEngine(EngineModel model, int blockSize, CacheListener listener) {
-    PagedCache cache = new PagedCache(Math.max(1, model.kvTokens() / blockSize), blockSize, listener);
+    PagedCache cache = new PagedCache(blocks(model, blockSize), blockSize, listener);
     this.time = model.stepTime();
     this.scheduler = new Scheduler<>(cache, TOKEN_BUDGET, MAX_SEQUENCES);
     this.kvTokens = (long) cache.capacity() * blockSize;
+  }
+
+  /** Blocks an engine's cache holds. */
+  static int blocks(EngineModel model, int blockSize) {
+    return Math.max(1, model.kvTokens() / blockSize);
   }
 
   /** Whether a request and its answer fit into the whole cache; vLLM refuses those that do not. */

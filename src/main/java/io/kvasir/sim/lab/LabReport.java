@@ -20,11 +20,15 @@ public final class LabReport {
     this.runs = List.copyOf(runs);
   }
 
-  /** Writes {@code report.json} and {@code report.txt} to a directory, which is made if need be. */
+  /**
+   * Writes {@code report.json} (every run), {@code report.txt} (the table), {@code report.html} (plots and tables
+   * on one page that needs nothing else) to a directory, which is made if need be.
+   */
   public void write(Path directory) throws IOException {
     Files.createDirectories(directory);
     Files.writeString(directory.resolve("report.json"), json());
     Files.writeString(directory.resolve("report.txt"), table());
+    Files.writeString(directory.resolve("report.html"), HtmlPage.of(runs));
   }
 
   /** One object per run; what could not be measured is null. */

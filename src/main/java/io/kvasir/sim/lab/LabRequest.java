@@ -6,7 +6,8 @@ package io.kvasir.sim.lab;
  * @param arrivalMs when it is sent, milliseconds from the trace's start; of no matter when it follows another
  * @param promptTokens tokens of the prompt, at least 1
  * @param outputTokens tokens of the answer, at least 1
- * @param chain hashes of the prompt's full blocks and, where a trace knows them, of those of the answer
+ * @param chain hashes of the prompt's full blocks and, where a trace knows them, of those of the answer; what
+ *     comes after is not looked at
  * @param session what keeps a conversation together, empty when nothing does
  * @param after position in the trace of the request whose answer it waits for, -1 for none
  * @param thinkMs milliseconds between that answer's end and this request

@@ -41,6 +41,7 @@ final class LabRun implements LabSequence.Listener {
   private final OutputLengths outputs = new OutputLengths();
   private final LabEngine[] engines;
   private final SimFleet fleet;
+  private final SlotWriter[] writers;
   private final IndexFeed feed;
   private final Selector selector;
   private final Outcomes outcomes;
@@ -68,9 +69,9 @@ final class LabRun implements LabSequence.Listener {
     BlockIndex index = new BlockIndex(SimFleet.slotsFor(run.workers()), INDEX_BYTES);
     EngineModel model = EngineModel.named(run.engine());
     this.fleet = new SimFleet(run.workers(), run.engine(), MAX_IN_FLIGHT, index);
-    this.feed =
-        IndexFeed.of(
-            IndexMode.parse(run.index()), index, run.workers(), model, trace.blockSize(), clock, random.split());
+    IndexMode mode = IndexMode.parse(run.index());
+    this.writers = SlotWriter.open(index, run.workers(), mode, LabEngine.blocks(model, trace.blockSize()));
+    this.feed = IndexFeed.of(mode, writers, clock, random.split());
     this.engines = new LabEngine[run.workers()];
     for (int slot = 0; slot < engines.length; slot++) {
       engines[slot] = new LabEngine(model, trace.blockSize(), feed.listener(slot));
@@ -150,6 +151,9 @@ final class LabRun implements LabSequence.Listener {
       return;
     }
     feed.catchUp(clock.nowMs);
+    for (SlotWriter writer : writers) {
+      writer.expire(clock.nowMs);
+    }
     Chain chain = new Chain(Arrays.copyOf(request.chain(), trace.promptBlocks(request)), trace.blockSize());
     RoutingContext context =
         new RoutingContext("lab", SimFleet.MODEL, Role.BOTH, Set.of())
@@ -158,7 +162,7 @@ final class LabRun implements LabSequence.Listener {
             .put(Slots.SESSION_KEY, request.session());
     switch (selector.select(fleet, context)) {
       case Selection.Chosen chosen -> {
-        feed.routed(index, chosen.slot(), request);
+        writers[chosen.slot()].routed(chain, fleet.queueMs(chosen.slot()), clock.nowMs);
         engines[chosen.slot()].submit(
             new LabSequence(index, chosen.slot(), request, chosen.booking(), this), clock.nowMs);
       }

@@ -2,7 +2,6 @@ package io.kvasir.sim.lab;
 
 import io.kvasir.routing.Booking;
 import io.kvasir.sim.engine.Sequence;
-import org.jspecify.annotations.Nullable;
 
 /** A request on its engine. What a trace does not know of an answer is content nobody else has. */
 final class LabSequence extends Sequence {
@@ -18,7 +17,7 @@ final class LabSequence extends Sequence {
   final int index;
   final int slot;
   private final LabRequest request;
-  private final @Nullable Booking booking;
+  private final Booking booking;
   private final Listener listener;
   private int sampled;
 
@@ -27,9 +26,9 @@ final class LabSequence extends Sequence {
    *
    * @param index its position in the trace
    * @param slot the worker it was sent to
-   * @param booking the load booked for it; null for one that books nothing
+   * @param booking the load booked for it
    */
-  LabSequence(int index, int slot, LabRequest request, @Nullable Booking booking, Listener listener) {
+  LabSequence(int index, int slot, LabRequest request, Booking booking, Listener listener) {
     super(request.promptTokens());
     this.index = index;
     this.slot = slot;
@@ -43,9 +42,6 @@ final class LabSequence extends Sequence {
   }
 
   Booking booking() {
-    if (booking == null) {
-      throw new IllegalStateException("nothing was booked for request " + index);
-    }
     return booking;
   }
 

@@ -1,7 +1,6 @@
 package io.kvasir.sim.lab;
 
 import io.kvasir.index.BlockHash;
-import io.kvasir.index.BlockIndex;
 import io.kvasir.sim.engine.CacheListener;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -15,7 +14,7 @@ import java.util.SplittableRandom;
  * state of a router that has no replay.
  */
 final class LossyFeed implements IndexFeed {
-  private final EventWriter[] writers;
+  private final SlotWriter[] writers;
   private final Truth[] truths;
   private final double share;
   private final double resyncMs;
@@ -23,11 +22,10 @@ final class LossyFeed implements IndexFeed {
   private final SplittableRandom random;
   private double nextResyncMs;
 
-  LossyFeed(
-      BlockIndex index, int workers, double share, double resyncMs, SimClock clock, SplittableRandom random) {
-    this.writers = EventWriter.open(index, workers);
-    this.truths = new Truth[workers];
-    for (int slot = 0; slot < workers; slot++) {
+  LossyFeed(SlotWriter[] writers, double share, double resyncMs, SimClock clock, SplittableRandom random) {
+    this.writers = writers;
+    this.truths = new Truth[writers.length];
+    for (int slot = 0; slot < writers.length; slot++) {
       truths[slot] = new Truth();
     }
     this.share = share;
@@ -101,7 +99,7 @@ final class LossyFeed implements IndexFeed {
     }
 
     /** Parents before their children; a block whose parent is gone stands for itself. */
-    void writeTo(EventWriter writer) {
+    void writeTo(SlotWriter writer) {
       Deque<Long> above = new ArrayDeque<>();
       for (long key : held.keySet()) {
         for (long at = key; held.containsKey(at) && !writer.holds(at); at = parent(at)) {

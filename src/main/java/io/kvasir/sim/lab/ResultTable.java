@@ -43,13 +43,23 @@ final class ResultTable {
         heading = next;
       }
       List<String> row = new ArrayList<>(List.of(summary.any().profile()));
-      for (Column column : COLUMNS) {
-        row.add(String.format(Locale.ROOT, column.format, summary.mean(column.of)));
-      }
+      row.addAll(cells(summary));
       rows.add(row);
     }
     write(rows, heading, text);
     return text.toString();
+  }
+
+  /** What the columns are called, the profile's left out. */
+  static List<String> titles() {
+    return COLUMNS.stream().map(Column::title).toList();
+  }
+
+  /** A line's cells, the profile left out. */
+  static List<String> cells(Summary summary) {
+    return COLUMNS.stream()
+        .map(column -> String.format(Locale.ROOT, column.format, summary.mean(column.of)))
+        .toList();
   }
 
   private static String heading(Summary summary) {
@@ -78,7 +88,7 @@ final class ResultTable {
       return;
     }
     List<String> titles = new ArrayList<>(List.of("profile"));
-    COLUMNS.forEach(column -> titles.add(column.title));
+    titles.addAll(titles());
     int[] widths = new int[titles.size()];
     for (int i = 0; i < widths.length; i++) {
       widths[i] = titles.get(i).length();

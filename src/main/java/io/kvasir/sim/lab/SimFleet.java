@@ -64,7 +64,7 @@ final class SimFleet implements Fleet {
       candidates.live[slot >>> 6] |= 1L << slot;
       candidates.inFlight[slot] = inFlight[slot];
       candidates.pendingTokens[slot] = pendingTokens[slot];
-      candidates.queueMs[slot] = pendingMicros[slot] / 1e3;
+      candidates.queueMs[slot] = queueMs(slot);
       candidates.contextTokens[slot] = contextTokens[slot];
     }
   }
@@ -84,6 +84,11 @@ final class SimFleet implements Fleet {
     pendingMicros[slot] += booking.prefillMicros();
     contextTokens[slot] += booking.promptTokens();
     return true;
+  }
+
+  /** Estimated milliseconds to compute what is pending. */
+  double queueMs(int slot) {
+    return pendingMicros[slot] / 1e3;
   }
 
   /** A booked prompt has been read. */

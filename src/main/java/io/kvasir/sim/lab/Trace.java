@@ -34,7 +34,8 @@ record Trace(int blockSize, List<LabRequest> requests) {
       while (depth < most && seen.contains(chain[depth])) {
         depth++;
       }
-      for (int i = depth; i < chain.length; i++) {
+      int known = Math.min(chain.length, (request.promptTokens() + request.outputTokens()) / blockSize);
+      for (int i = depth; i < known; i++) {
         seen.add(chain[i]);
       }
       prompts += request.promptTokens();

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.kvasir.index.BlockIndex;
 import io.kvasir.index.Chain;
+import io.kvasir.routing.Booking;
 import io.kvasir.sim.engine.CacheListener;
 import io.kvasir.sim.engine.EngineModel;
 import java.util.SplittableRandom;
@@ -75,20 +76,34 @@ final class IndexFeedTest {
 
   @Test
   void approximate_countsWhatWasSentAndForgetsTheOldest() {
-    IndexFeed feed = feed("approximate");
-    feed.routed(0, 1, REQUEST);
+    SlotWriter[] writers = open("approximate");
+    writers[1].routed(new Chain(CHAIN, 512), 10, 0);
+    writers[1].expire(1e12);
     assertThat(depth(1)).isEqualTo(4);
 
-    int others = ENGINE.kvTokens() / 512 / 100 + 1;
+    int others = LabEngine.blocks(ENGINE, 512) / 100 + 1;
     for (int i = 1; i <= others; i++) {
       long[] chain = new long[100];
       for (int block = 0; block < chain.length; block++) {
         chain[block] = 1000L * i + block;
       }
-      feed.routed(i, 1, LabRequest.at(0, 51_201, 1, chain, ""));
+      writers[1].routed(new Chain(chain, 512), 10, 0);
     }
 
     assertThat(depth(1)).isLessThan(4);
+  }
+
+  @Test
+  void predicted_untilTheEngineHasHadTimeToTell() {
+    SlotWriter[] writers = open("exact");
+    writers[0].routed(new Chain(CHAIN, 512), 500, 1000);
+    IndexFeed.of(new IndexMode.Exact(), writers, clock, new SplittableRandom(1)).listener(0).stored(sequence(), 0, 1);
+    assertThat(depth(0)).isEqualTo(4);
+
+    writers[0].expire(5999);
+    assertThat(depth(0)).isEqualTo(4);
+    writers[0].expire(6000);
+    assertThat(depth(0)).isEqualTo(1);
   }
 
   @Test
@@ -99,12 +114,16 @@ final class IndexFeedTest {
   }
 
   private IndexFeed feed(String mode) {
-    return IndexFeed.of(IndexMode.parse(mode), index, 2, ENGINE, 512, clock, new SplittableRandom(1));
+    return IndexFeed.of(IndexMode.parse(mode), open(mode), clock, new SplittableRandom(1));
+  }
+
+  private SlotWriter[] open(String mode) {
+    return SlotWriter.open(index, 2, IndexMode.parse(mode), LabEngine.blocks(ENGINE, 512));
   }
 
   private static LabSequence sequence() {
     return new LabSequence(
-        0, 0, REQUEST, null,
+        0, 0, REQUEST, new Booking(2100, 2100, 1),
         new LabSequence.Listener() {
           @Override
           public void firstToken(LabSequence sequence) {}
