@@ -95,7 +95,7 @@ final class KvasirConfigReader {
     ConfigSection prompt = root.section("prompt");
     long memoBytes = prompt.bytes("memo");
     prompt.rejectUnread();
-    PodDefaults podDefaults = podDefaults(models, cellSettings.slots());
+    PodDefaults podDefaults = podDefaults(models, CellSettings.MOST_SLOTS);
     List<PodSpec> pods = pods(podDefaults);
     ConfigSection log = root.section("log");
     LogConfig logConfig = new LogConfig(log.choice("format", LogFormat.class), log.choice("level", LogLevel.class));

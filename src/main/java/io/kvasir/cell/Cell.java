@@ -1,7 +1,9 @@
 package io.kvasir.cell;
 
+import io.kvasir.index.WorkerBlocks;
 import io.kvasir.routing.Worker;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -30,6 +32,9 @@ final class Cell extends AbstractBehavior<Cell.Message> {
   static final EntityTypeKey<Message> KEY = EntityTypeKey.create(Message.class, "cell");
 
   private static final Duration TICK = Duration.ofMillis(250);
+
+  /** A rebuild into a wider index takes a second at most; one that takes this long has lost somebody. */
+  private static final Duration LONGEST_WIDENING = Duration.ofSeconds(60);
 
   /** What a cell is told. Those that cross the cluster are also {@link ClusterMessage}s. */
   sealed interface Message {}
@@ -79,8 +84,17 @@ final class Cell extends AbstractBehavior<Cell.Message> {
   /** The transport of a worker's events lost its engine. */
   private record StreamLost(Member member) implements Message {}
 
-  /** Everything a retired worker held has been cleared from the index. */
-  private record Swept(int slot) implements Message {}
+  /** A worker's blocks are in the wider index, too, and its events wait. */
+  private record HandedOver(Widening widening, Member member) implements Message {}
+
+  /** What is predicted of the workers goes to the wider index from now on. */
+  private record Succeeded(Widening widening) implements Message {}
+
+  /** Nothing is written for a retired worker any more. */
+  private record Left(Members.Retired worker) implements Message {}
+
+  /** Everything these retired workers held has been cleared from the index. */
+  private record Swept(List<Members.Retired> workers) implements Message {}
 
   private enum Tick implements Message { INSTANCE }
 
@@ -93,6 +107,9 @@ final class Cell extends AbstractBehavior<Cell.Message> {
   private final Map<String, Long> probeDueNanos = new HashMap<>();
   private final Set<String> probing = new HashSet<>();
   private Roster roster = Roster.EMPTY;
+  private @Nullable Widening widening;
+  private final List<Members.Retired> unswept = new ArrayList<>();
+  private boolean sweeping;
 
   private Cell(ActorContext<Message> context, TimerScheduler<Message> timers, String name, CellServices services) {
     super(context);
@@ -145,8 +162,19 @@ final class Cell extends AbstractBehavior<Cell.Message> {
       case NodeRemoved removed -> held.closeAllOf(removed.node());
       case Probed probed -> probed(probed);
       case StreamLost lost -> probeDueNanos.remove(lost.member().pod().spec().name());
+      case HandedOver handed -> {
+        handed.widening().handedOver(handed.member());
+        succeed();
+      }
+      case Succeeded done -> moveTo(done.widening());
+      case Left left -> {
+        unswept.add(left.worker());
+        sweep();
+      }
       case Swept swept -> {
-        members.free(swept.slot());
+        swept.workers().forEach(worker -> members.free(worker.slot()));
+        sweeping = false;
+        sweep();
         apply(roster);
       }
       case Tick ignored -> tick();
@@ -181,8 +209,76 @@ final class Cell extends AbstractBehavior<Cell.Message> {
         member.drain();
       }
     }
-    for (PodEntry entry : wanted.values()) {
-      add(entry);
+    if (widening == null) {
+      wanted.values().forEach(this::add);
+      int workers = roster.slotsTaken(name);
+      if (members.mustWiden(workers)) {
+        widen(workers);
+      } else if (workers > CellSettings.MOST_SLOTS) {
+        getContext()
+            .getLog()
+            .error(
+                "cell {} has {} workers in the roster and room for {}: the others get no requests; remove pods, or"
+                    + " give some of them another base model",
+                name, workers, CellSettings.MOST_SLOTS);
+      }
+    }
+  }
+
+  /** Begins to rebuild the index; those that join meanwhile find a slot when it is done. */
+  private void widen(int workers) {
+    Widening begun = members.widen(workers);
+    widening = begun;
+    getContext()
+        .getLog()
+        .info("cell {} has {} workers: its index becomes {} slots wide", name, workers, begun.index().slots());
+    ActorRef<Message> self = getContext().getSelf();
+    begun.heirs().forEach((member, heir) -> {
+      ActorRef<WorkerEvents.Message> stream = streams.get(member);
+      if (stream != null) {
+        begun.asked(member);
+        stream.tell(new WorkerEvents.HandOverTo(heir, () -> self.tell(new HandedOver(begun, member))));
+      }
+    });
+    succeed();
+  }
+
+  /** Goes on when all workers have handed over. */
+  private void succeed() {
+    Widening begun = widening;
+    if (begun != null && begun.complete()) {
+      ActorRef<Message> self = getContext().getSelf();
+      Map<Member, WorkerBlocks> heirs = Map.copyOf(begun.heirs());
+      services.background().execute(() -> {
+        Widening.succeed(heirs);
+        self.tell(new Succeeded(begun));
+      });
+    }
+  }
+
+  private void moveTo(Widening done) {
+    members.moveTo(done);
+    widening = null;
+    streams.values().forEach(stream -> stream.tell(WorkerEvents.GoOn.INSTANCE));
+    getContext()
+        .getLog()
+        .info(
+            "cell {} decides from an index of {} slots after {} ms",
+            name, done.index().slots(), (services.nanos().getAsLong() - done.startedNanos()) / 1_000_000);
+    apply(roster);
+  }
+
+  /** Stays with the narrow index when a worker does not hand over; the next change of the roster tries again. */
+  private void giveUpWidening(long now) {
+    if (widening != null
+        && widening.isWaiting()
+        && now - widening.startedNanos() > LONGEST_WIDENING.toNanos()) {
+      members.stay();
+      widening = null;
+      streams.values().forEach(stream -> stream.tell(WorkerEvents.GoOn.INSTANCE));
+      getContext()
+          .getLog()
+          .error("the index of cell {} could not be made wider: not every worker's events actor answered", name);
     }
   }
 
@@ -204,33 +300,42 @@ final class Cell extends AbstractBehavior<Cell.Message> {
   }
 
   private void remove(Member member) {
-    int slot = member.worker().slot();
-    members.retire(member);
+    Members.Retired retired = members.retire(member);
     probeDueNanos.remove(member.worker().id());
     ActorRef<WorkerEvents.Message> stream = streams.remove(member);
     getContext().getLog().info("worker {} leaves cell {}", member.worker().id(), name);
     // The event actor may be in the middle of a batch: what it holds is swept once it has stopped.
+    ActorRef<Message> self = getContext().getSelf();
     if (stream == null) {
-      sweep(slot);
+      self.tell(new Left(retired));
     } else {
-      stream.tell(new WorkerEvents.Stop(() -> sweep(slot)));
+      stream.tell(new WorkerEvents.Stop(() -> self.tell(new Left(retired))));
     }
+    succeed();
   }
 
-  private void sweep(int slot) {
+  /** One sweep at a time, of all that have left until then: it passes through the whole index. */
+  private void sweep() {
+    if (sweeping || unswept.isEmpty()) {
+      return;
+    }
+    sweeping = true;
     ActorRef<Message> self = getContext().getSelf();
+    List<Members.Retired> workers = List.copyOf(unswept);
+    unswept.clear();
     services.background().execute(() -> {
-      members.sweep(slot);
-      self.tell(new Swept(slot));
+      Members.sweep(workers);
+      self.tell(new Swept(workers));
     });
   }
 
   private void tick() {
     long now = services.nanos().getAsLong();
     held.expire();
+    giveUpWidening(now);
     for (Member member : members.all()) {
       member.expire(now);
-      if (member.truth().takeDue(now)) {
+      if (widening == null && member.truth().takeDue(now)) {
         resynchronise(member);
       }
     }

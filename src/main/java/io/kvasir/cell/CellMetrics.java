@@ -57,6 +57,7 @@ public final class CellMetrics {
             .register(registry);
     index(registry, "kvasir_index_rows", "Distinct blocks held by some worker of the cell.", BlockIndex::rows);
     index(registry, "kvasir_index_bytes", "Memory of the cell's index.", BlockIndex::bytes);
+    index(registry, "kvasir_index_slots", "Workers the cell's index has room for.", BlockIndex::slots);
     index(
         registry,
         "kvasir_index_refused_blocks",

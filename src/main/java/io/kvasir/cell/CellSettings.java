@@ -5,8 +5,10 @@ import java.time.Duration;
 /**
  * What an operator can set about cells.
  *
- * @param slots workers a cell has room for: 64, 128 or 256
- * @param indexBudgetBytes the most memory a cell's index may take
+ * @param slots workers a cell has room for when it starts: 64, 128 or 256; it makes itself wider up to
+ *     {@link #MOST_SLOTS}
+ * @param indexBudgetBytes the most memory a cell's index may take; while it is rebuilt into a wider one each of the
+ *     two may take it
  * @param decisionTimeout how long a node waits for a decision of another node
  * @param reservationLease how long a reservation held by another node may live without being closed;
  *     longer than any request may take
@@ -22,6 +24,9 @@ public record CellSettings(
     HealthSettings health,
     PredictionSettings prediction,
     TruthSettings truth) {
+
+  /** The most workers a cell can have. */
+  public static final int MOST_SLOTS = 256;
 
   /**
    * How workers are watched.

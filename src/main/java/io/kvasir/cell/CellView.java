@@ -27,7 +27,6 @@ final class CellView {
   private static final int FULL_UNDER_WAY = 4;
 
   private final String cell;
-  private final BlockIndex index;
   private final CellServices services;
   private final Map<String, Selector> selectors;
   private final Siblings siblings = new Siblings();
@@ -36,23 +35,27 @@ final class CellView {
   /** What the index's word is worth by slot; null while it is good of everybody. */
   private volatile double @Nullable [] trust;
 
-  /** Who sits where, and the same as the table of workers that candidates refer to. Never changed. */
-  private record Seating(@Nullable Member[] members, @Nullable Worker[] workers) {
+  /** The index, who sits where, and the same as the table of workers that candidates refer to. Never changed. */
+  private record Seating(BlockIndex index, @Nullable Member[] members, @Nullable Worker[] workers) {
     Seating with(int slot, @Nullable Member member) {
       @Nullable Member[] changedMembers = members.clone();
       @Nullable Worker[] changedWorkers = workers.clone();
       changedMembers[slot] = member;
       changedWorkers[slot] = member == null ? null : member.worker();
-      return new Seating(changedMembers, changedWorkers);
+      return new Seating(index, changedMembers, changedWorkers);
+    }
+
+    Seating in(BlockIndex other) {
+      return new Seating(other, Arrays.copyOf(members, other.slots()), Arrays.copyOf(workers, other.slots()));
     }
   }
 
   CellView(String cell, BlockIndex index, CellServices services) {
     this.cell = cell;
-    this.index = index;
     this.services = services;
     this.selectors = services.profiles().selectors();
-    this.seating = new Seating(new @Nullable Member[index.slots()], new @Nullable Worker[index.slots()]);
+    this.seating = 
+        new Seating(index, new @Nullable Member[index.slots()], new @Nullable Worker[index.slots()]);
     services.metrics().watch(cell, index, this);
   }
 
@@ -63,6 +66,12 @@ final class CellView {
   /** Puts a member into a slot, or nobody. Called by the cell's actor alone. */
   void seat(int slot, @Nullable Member member) {
     seating = seating.with(slot, member);
+  }
+
+  /** Seats everybody in the same slots of a wider index. Called by the cell's actor alone. */
+  void moveTo(BlockIndex wider) {
+    seating = seating.in(wider);
+    services.metrics().watch(cell, wider, this);
   }
 
   /** Has decisions believe the index of each worker as far as its answers confirm it. Called by the cell's actor. */
@@ -201,7 +210,7 @@ final class CellView {
 
     /** Fills the depths and returns the greatest of a worker that has room. */
     private int look(Chain chain, Candidates candidates) {
-      int deepest = index.search(chain, candidates.live, candidates.depth);
+      int deepest = seated.index().search(chain, candidates.live, candidates.depth);
       if (anyFull && deepest > 0) {
         deepest = 0;
         for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
@@ -232,7 +241,7 @@ final class CellView {
     private void discount(Candidates candidates) {
       double[] worth = trust;
       if (worth != null) {
-        for (int slot = 0; slot < worth.length; slot++) {
+        for (int slot = 0; slot < Math.min(worth.length, candidates.slots()); slot++) {
           candidates.depth[slot] = (int) (candidates.depth[slot] * worth[slot]);
         }
       }

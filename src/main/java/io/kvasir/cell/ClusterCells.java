@@ -8,6 +8,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import org.apache.pekko.actor.typed.ActorRef;
 import org.apache.pekko.actor.typed.ActorSystem;
+import org.apache.pekko.actor.typed.DispatcherSelector;
 import org.apache.pekko.actor.typed.Props;
 import org.apache.pekko.actor.typed.javadsl.AskPattern;
 import org.apache.pekko.cluster.sharding.typed.ShardingEnvelope;
@@ -62,7 +63,7 @@ public final class ClusterCells implements Cells {
             eventSources,
             probe,
             metrics,
-            sweep -> Thread.ofVirtual().name("kvasir-sweep").start(sweep),
+            system.dispatchers().lookup(DispatcherSelector.fromConfig("kvasir-background-dispatcher")),
             System::nanoTime);
     sharding.init(
         Entity.of(Cell.KEY, context -> Cell.create(context.getEntityId(), services))
@@ -142,7 +143,7 @@ public final class ClusterCells implements Cells {
 
   @Override
   public void add(PodSpec pod) {
-    String refused = ask(replyTo -> new Directory.Add(pod, settings.slots(), replyTo));
+    String refused = ask(replyTo -> new Directory.Add(pod, replyTo));
     if (!refused.isEmpty()) {
       throw new IllegalArgumentException(refused);
     }

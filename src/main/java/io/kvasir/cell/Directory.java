@@ -39,7 +39,7 @@ final class Directory extends AbstractBehavior<Directory.Message> {
   record Announce(Set<PodSpec> pods) implements Message {}
 
   /** Adds a pod; answers with an empty text or why it was refused. */
-  record Add(PodSpec pod, int slotsPerCell, ActorRef<String> replyTo) implements Message {}
+  record Add(PodSpec pod, ActorRef<String> replyTo) implements Message {}
 
   /** Stops giving new requests to a pod; answers whether there is one of that name. */
   record Drain(String pod, ActorRef<Boolean> replyTo) implements Message {}
@@ -148,12 +148,12 @@ final class Directory extends AbstractBehavior<Directory.Message> {
     int taken = published.get().slotsTaken(entry.cell());
     if (pods.containsKey(pod.name()) || !adding.add(pod.name())) {
       add.replyTo().tell("a pod named '" + pod.name() + "' exists; choose another name or remove it first");
-    } else if (taken + pod.ranks() > add.slotsPerCell()) {
+    } else if (taken + pod.ranks() > CellSettings.MOST_SLOTS) {
       adding.remove(pod.name());
       add.replyTo()
           .tell(
-              "cell '%s' has room for %d workers and %d are taken; remove pods, or set kvasir.cell.slots higher"
-                  .formatted(entry.cell(), add.slotsPerCell(), taken));
+              "cell '%s' has room for %d workers and %d are taken; remove pods, or give some of them another base model"
+                  .formatted(entry.cell(), CellSettings.MOST_SLOTS, taken));
     } else {
       put(
           entry,

@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  * <p>One thread at a time applies; any thread may read {@link #state}. No clock, no I/O.
  */
 final class EventApplier {
-  private final WorkerBlocks blocks;
+  private WorkerBlocks blocks;
   private final EventSalts salts = new EventSalts();
   private final EventOrphans orphans = new EventOrphans();
   private final ArrayDeque<Orphan> ready = new ArrayDeque<>();
@@ -68,6 +68,11 @@ final class EventApplier {
   EventApplier(WorkerBlocks blocks, int blockSize) {
     this.blocks = blocks;
     this.blockSize = blockSize;
+  }
+
+  /** Goes on with blocks that hold the same in another index. */
+  void moveTo(WorkerBlocks heir) {
+    blocks = heir;
   }
 
   /** As of the last batch applied. Any thread. */

@@ -17,11 +17,11 @@ final class Member {
   private final PodEntry pod;
   private final WorkerLoad load;
   private final WorkerHealth health;
-  private final WorkerBlocks blocks;
   private final Truth truth;
   private final PredictionSettings prediction;
   private final LongSupplier nanos;
   private final OnEnd onEnd;
+  private volatile WorkerBlocks blocks;
   private volatile boolean draining;
   private volatile EventState events = EventState.START;
 
@@ -76,6 +76,11 @@ final class Member {
 
   WorkerBlocks blocks() {
     return blocks;
+  }
+
+  /** What it holds is in another index from now on. Called by the cell's actor alone. */
+  void moveTo(WorkerBlocks heir) {
+    blocks = heir;
   }
 
   Truth truth() {

@@ -6,25 +6,28 @@ import io.kvasir.routing.Worker;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.Function;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A cell's workers in their slots, and the index they share. Changed by the cell's actor alone; the
  * {@link CellView} reads it from any thread. A slot is free again only after the sweep of the worker
- * that had it.
+ * that had it. When there are more workers than slots the index is rebuilt into a {@link Widening wider} one.
  */
 final class Members {
   private final CellServices services;
-  private final BlockIndex index;
-  private final boolean[] taken;
+  private final boolean[] taken = new boolean[CellSettings.MOST_SLOTS];
   private final CellView view;
+  private BlockIndex index;
+  private @Nullable Widening widening;
   private final Member.OnEnd onEnd = new Ends();
 
   Members(String cell, CellServices services) {
     this.services = services;
     int slots = services.settings().slots();
     this.index = new BlockIndex(slots, services.settings().indexBudgetBytes());
-    this.taken = new boolean[slots];
     this.view = new CellView(cell, index, services);
   }
 
@@ -62,16 +65,67 @@ final class Members {
     return admitted;
   }
 
+  /** A slot whose worker has left, in the index where it is and in the wide one, which may be the same. */
+  record Retired(int slot, BlockIndex index, BlockIndex wide) {}
+
   /** Takes a worker out of every decision and search at once; its slot stays taken until the sweep. */
-  void retire(Member member) {
+  Retired retire(Member member) {
     int slot = member.worker().slot();
+    BlockIndex narrow = index;
+    BlockIndex wide = widening == null ? narrow : widening.index();
     view.seat(slot, null);
-    index.retire(slot);
+    narrow.retire(slot);
+    if (widening != null) {
+      widening.left(member);
+    }
+    return new Retired(slot, narrow, wide);
   }
 
-  /** Clears what the retired worker of a slot held. Takes time; called off the actor. */
-  void sweep(int slot) {
-    index.sweep(slot);
+  /**
+   * Clears what retired workers held, all in one pass: wide indexes first, so that a worker that is still to be handed
+   * over does not meet in one what is gone from the other. Takes time; called off the actor.
+   */
+  static void sweep(List<Retired> workers) {
+    sweep(workers, Retired::wide);
+    sweep(workers, Retired::index);
+  }
+
+  private static void sweep(List<Retired> workers, Function<Retired, BlockIndex> where) {
+    workers.stream()
+        .collect(Collectors.groupingBy(where))
+        .forEach((in, these) -> in.sweep(these.stream().mapToInt(Retired::slot).toArray()));
+  }
+
+  /** Whether so many workers need a wider index, and there can be one. */
+  boolean mustWiden(int workers) {
+    return workers > index.slots() && index.slots() < CellSettings.MOST_SLOTS;
+  }
+
+  /** Begins to rebuild the index into one that has room for so many workers, as far as there can be. */
+  Widening widen(int workers) {
+    int slots = index.slots();
+    while (slots < Math.min(workers, CellSettings.MOST_SLOTS)) {
+      slots *= 2;
+    }
+    Widening begun =
+        new Widening(
+            new BlockIndex(slots, services.settings().indexBudgetBytes()), services.nanos().getAsLong());
+    all().forEach(begun::open);
+    widening = begun;
+    return begun;
+  }
+
+  /** Has every decision from now on, and every event, meet the wide index; the narrow one is dropped. */
+  void moveTo(Widening done) {
+    done.heirs().forEach(Member::moveTo);
+    index = done.index();
+    view.moveTo(index);
+    widening = null;
+  }
+
+  /** Drops the wide index. */
+  void stay() {
+    widening = null;
   }
 
   void free(int slot) {
@@ -97,7 +151,7 @@ final class Members {
   }
 
   private int freeSlot() {
-    for (int slot = 0; slot < taken.length; slot++) {
+    for (int slot = 0; slot < index.slots(); slot++) {
       if (!taken[slot]) {
         return slot;
       }

@@ -65,7 +65,8 @@ final class Siblings {
         prediction = null;
         return 0;
       }
-      if (!candidates.has(slot)) {
+      // A sibling may have found a place in a wider index than this decision looks at.
+      if (slot >= candidates.slots() || !candidates.has(slot)) {
         return 0;
       }
       int most = Math.min(asked.length(), chain.length());

@@ -1,6 +1,10 @@
 package io.kvasir.cell;
 
 import io.kvasir.events.KvBatch;
+import io.kvasir.index.HandOver;
+import io.kvasir.index.WorkerBlocks;
+import java.util.ArrayList;
+import java.util.List;
 import org.apache.pekko.actor.typed.ActorRef;
 import org.apache.pekko.actor.typed.Behavior;
 import org.apache.pekko.actor.typed.DispatcherSelector;
@@ -10,6 +14,7 @@ import org.apache.pekko.stream.KillSwitches;
 import org.apache.pekko.stream.UniqueKillSwitch;
 import org.apache.pekko.stream.javadsl.Keep;
 import org.apache.pekko.stream.typed.javadsl.ActorSink;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The one writer of a worker's slot: takes the batches of its event stream, in order, and applies them to
@@ -27,6 +32,18 @@ final class WorkerEvents {
 
   /** Forgets what is known of the worker and opens its stream anew. */
   enum Resynchronise implements Message { INSTANCE }
+
+  /**
+   * Hands over what the worker holds to {@code heir}, part by part, and applies nothing until it is told to
+   * {@link GoOn}; {@code done} runs when the last part is there.
+   */
+  record HandOverTo(WorkerBlocks heir, Runnable done) implements Message {}
+
+  /** The next part is to be handed over. */
+  private enum NextPart implements Message { INSTANCE }
+
+  /** Goes on with what the member holds now. */
+  enum GoOn implements Message { INSTANCE }
 
   // What a stream says; of one that has been given up for another nothing counts any more.
 
@@ -47,6 +64,11 @@ final class WorkerEvents {
   private final EventSources sources;
   private int number;
   private UniqueKillSwitch stream;
+
+  // While the worker is handed over.
+  private @Nullable HandOverTo move;
+  private @Nullable HandOver parts;
+  private final List<Message> heldBack = new ArrayList<>();
 
   private WorkerEvents(ActorContext<Message> context, Member member, EventSources sources, Runnable lost) {
     this.context = context;
@@ -87,6 +109,11 @@ final class WorkerEvents {
   }
 
   private Behavior<Message> on(Message message) {
+    // A stream sends one batch and waits, so there is little to hold back.
+    if (move != null && (message instanceof Batch || message == Resynchronise.INSTANCE)) {
+      heldBack.add(message);
+      return Behaviors.same();
+    }
     switch (message) {
       case Started started -> started.stream().tell(Ready.READY);
       case Batch batch -> {
@@ -111,6 +138,13 @@ final class WorkerEvents {
         member.events(applier.state());
         stream = open();
       }
+      case HandOverTo begun -> {
+        move = begun;
+        parts = member.blocks().handOver();
+        context.getSelf().tell(NextPart.INSTANCE);
+      }
+      case NextPart _ -> handOver();
+      case GoOn _ -> goOn();
       case Stop stop -> {
         stream.shutdown();
         stop.stopped().run();
@@ -118,6 +152,30 @@ final class WorkerEvents {
       }
     }
     return Behaviors.same();
+  }
+
+  /** One part a turn: other workers' events are applied on the same threads. */
+  private void handOver() {
+    HandOverTo to = move;
+    if (to == null || parts == null) {
+      return;
+    }
+    if (parts.hasNext()) {
+      to.heir().take(parts.next());
+      context.getSelf().tell(NextPart.INSTANCE);
+    } else {
+      parts = null;
+      to.done().run();
+    }
+  }
+
+  private void goOn() {
+    move = null;
+    parts = null;
+    applier.moveTo(member.blocks());
+    List<Message> waiting = List.copyOf(heldBack);
+    heldBack.clear();
+    waiting.forEach(this::on);
   }
 
   private void apply(KvBatch batch) {

@@ -1,5 +1,6 @@
 package io.kvasir.index;
 
+import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
@@ -27,6 +28,7 @@ public final class BlockIndex {
   private final Search search;
   private final long[] alive;
   private final AtomicReferenceArray<@Nullable WorkerBlocks> workers;
+  private final Object sweeping = new Object();
   private final LongAdder refused = new LongAdder();
 
   /**
@@ -106,16 +108,32 @@ public final class BlockIndex {
   }
 
   /**
-   * Clears everything a retired worker held and frees its slot. Takes time in proportion to the whole
-   * index; safe beside reads and writers of other slots, and beside other sweeps. A no-op on a free slot.
+   * Clears everything retired workers held and frees their slots. Takes time in proportion to the whole
+   * index, however many workers these are; safe beside reads and writers of other slots. One sweep at a time: another
+   * one waits. Free slots are left alone.
    *
-   * @throws IllegalStateException when the worker is not retired
+   * @throws IllegalStateException when a worker is not retired; then none is swept
    */
-  public void sweep(int slot) {
-    WorkerBlocks worker = workers.get(checked(slot));
-    if (worker != null) {
-      worker.sweep();
-      workers.compareAndSet(slot, worker, null);
+  public void sweep(int... slots) {
+    synchronized (sweeping) {
+      long[] bits = new long[alive.length];
+      for (int slot : slots) {
+        WorkerBlocks worker = workers.get(checked(slot));
+        if (worker != null && !worker.isClosed()) {
+          throw new IllegalStateException("the worker in slot " + slot + " is not retired: retire it first");
+        }
+        bits[slot >>> 6] |= worker == null ? 0 : 1L << slot;
+      }
+      if (Arrays.stream(bits).anyMatch(word -> word != 0)) {
+        rows.sweep(bits);
+      }
+      for (int slot : slots) {
+        WorkerBlocks worker = workers.get(slot);
+        if (worker != null) {
+          worker.forget();
+          workers.set(slot, null);
+        }
+      }
     }
   }
 

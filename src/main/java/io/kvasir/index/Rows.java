@@ -117,16 +117,20 @@ final class Rows {
     }
   }
 
-  /** Takes a bit that nobody sets any more off every row. */
-  void sweep(int word, long bit) {
+  /**
+   * Takes bits that nobody sets any more off every row.
+   *
+   * @param bits of each word
+   */
+  void sweep(long[] bits) {
     int end = segments.end();
     for (int segment = Segments.FIRST; segment < end; segment++) {
       int first = segment << Segments.ROW_BITS;
       if (segments.isAlive(first)) {
         int cleared = 0;
         for (int row = first; row < first + Segments.ROWS; row++) {
-          if (segments.unset(row, word, bit)) {
-            cleared++;
+          for (int word = 0; word < bits.length; word++) {
+            cleared += bits[word] == 0 ? 0 : segments.clear(row, word, bits[word]);
           }
         }
         shards.unpin(first, cleared);

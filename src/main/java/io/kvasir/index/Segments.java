@@ -162,6 +162,16 @@ final class Segments {
     return set(chunkOf(row), at(row) + 1 + word, bit);
   }
 
+  /** Clears bits; returns how many of them were set before. */
+  int clear(int row, int word, long bits) {
+    long[] chunk = chunkOf(row);
+    int at = at(row) + 1 + word;
+    if (((long) LONGS.getAcquire(chunk, at) & bits) == 0) {
+      return 0;
+    }
+    return Long.bitCount((long) LONGS.getAndBitwiseAnd(chunk, at, ~bits) & bits);
+  }
+
   /** Clears a bit; false when it was clear before. */
   boolean unset(int row, int word, long bit) {
     long[] chunk = chunkOf(row);

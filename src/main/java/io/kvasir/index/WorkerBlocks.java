@@ -56,9 +56,6 @@ public final class WorkerBlocks {
   @SuppressWarnings("UnusedVariable")
   private long touched;
 
-  private final Object sweeping = new Object();
-  private boolean swept;
-
   WorkerBlocks(
       int slot, BlockIndex index, Segments segments, Shards shards, Rows rows, Budget budget, int mostPredicted) {
     this.word = slot >>> 6;
@@ -577,32 +574,25 @@ public final class WorkerBlocks {
     }
   }
 
-  /**
-   * Clears what a stopped worker held, row by row through the whole index, and gives the map's memory
-   * back. Once: a second sweep could meet the slot's next worker.
-   */
-  void sweep() {
+  /** Whether it is stopped. Any thread. */
+  boolean isClosed() {
     writing.lock();
     try {
-      if (open) {
-        throw new IllegalStateException("the worker is not retired: retire it first");
-      }
+      return !open;
     } finally {
       unlock();
     }
-    synchronized (sweeping) {
-      if (!swept) {
-        rows.sweep(word, bit);
-        writing.lock();
-        try {
-          keys.clear();
-          tiers.clear();
-          predictions.clear();
-        } finally {
-          unlock();
-        }
-        swept = true;
-      }
+  }
+
+  /** Gives the memory of a stopped worker's maps back. */
+  void forget() {
+    writing.lock();
+    try {
+      keys.clear();
+      tiers.clear();
+      predictions.clear();
+    } finally {
+      unlock();
     }
   }
 }

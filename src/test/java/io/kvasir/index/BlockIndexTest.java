@@ -314,6 +314,26 @@ final class BlockIndexTest {
   }
 
   @Test
+  void sweep_severalAtOnce() {
+    long[] chain = chain(1, 100);
+    store(first, chain);
+    store(second, chain);
+    WorkerBlocks third = index.open(7);
+    store(third, Arrays.copyOf(chain, 30));
+    index.retire(0);
+    assertThatThrownBy(() -> index.sweep(0, 7))
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessageContaining("slot 7");
+    assertThat(index.rows()).isEqualTo(100);
+    index.retire(63);
+    index.sweep(0, 63, 40);
+    assertThat(index.rows()).isEqualTo(30);
+    assertThat(depth(chain, 7)).isEqualTo(30);
+    store(index.open(63), chain);
+    assertThat(depth(chain, 63)).isEqualTo(100);
+  }
+
+  @Test
   void sweep_notRetired() {
     assertThatThrownBy(() -> index.sweep(0)).isInstanceOf(IllegalStateException.class).hasMessageContaining("retire");
     assertThatThrownBy(() -> index.open(0)).isInstanceOf(IllegalStateException.class).hasMessageContaining("taken");
