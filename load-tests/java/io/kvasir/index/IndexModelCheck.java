@@ -5,7 +5,8 @@ package io.kvasir.index;
  *
  * <pre>
  *   load-tests/with-jdk -XX:+EnableDynamicAgentLoading io.kvasir.index.IndexModelCheck \
- *     [random scenarios per model, 50] [interleavings of each, 20000] [REUSE | TABLE | FORK | CROSSING | RENEWAL]
+ *     [random scenarios per model, 50] [interleavings of each, 20000] \
+ *     [REUSE | TABLE | FORK | CROSSING | RENEWAL | MOVE]
  * </pre>
  *
  * <p>An interleaving takes about a millisecond on an idle machine; threads hand over to each other by spinning,

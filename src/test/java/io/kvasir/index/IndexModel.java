@@ -74,6 +74,15 @@ public abstract class IndexModel {
         push 0 0 | search 0 0, search 0 1 | renew 0, push 0 1
         push 0 0, push 1 0 | push 1 1, pop 1 0, search 1 1 | renew 0
         push 0 0, push 1 1 | renew 0, search 1 1 | renew 1, search 0 0
+        """),
+    /** A worker is handed over into a wider index beside the other's writes, and goes on there. */
+    MOVE(
+        Move.class,
+        Forked.class,
+        """
+        push 0 0, push 1 1 | move 0, push 0 0, search 0 0 | push 1 1, pop 1 1, push 1 0
+        push 0 0, push 0 0, push 1 1 | move 0, search 0 0 | pop 1 1, push 1 0, move 1
+        push 0 0, push 1 0 | move 0, pop 0 0 | move 1, push 1 1, search 1 1
         """);
 
     private final Class<? extends IndexModel> model;
@@ -117,8 +126,11 @@ public abstract class IndexModel {
 
   private static final long[][] SAME_SHARD = sameShard();
 
-  final BlockIndex index;
+  private final BlockIndex index;
+  private final BlockIndex wide = new BlockIndex(128, 64 << 20);
+  private final Object[] turns = {new Object(), new Object()};
   private final WorkerBlocks[] workers = new WorkerBlocks[2];
+  private final BlockIndex[] homes = new BlockIndex[2];
   private final long[][] chains;
   private final int trunk;
 
@@ -128,6 +140,7 @@ public abstract class IndexModel {
     this.trunk = trunk;
     for (int slot = 0; slot < workers.length; slot++) {
       workers[slot] = index.open(slot);
+      homes[slot] = index;
       if (trunk > 0) {
         workers[slot].store(0, true, chains[0], chains[0], trunk, Tier.DEVICE, false);
       }
@@ -176,11 +189,22 @@ public abstract class IndexModel {
     }
   }
 
+  public static final class Move extends IndexModel {
+    public Move() {
+      super(fork(1, 2), 0, 0);
+    }
+
+    @Operation
+    public void move(@Param(name = "slot") int slot) {
+      super.moved(slot);
+    }
+  }
+
   /** Stores the chain's next block. */
   @Operation
   public void push(@Param(name = "slot") int slot, @Param(name = "chain") int chain) {
-    WorkerBlocks worker = worker(slot);
-    synchronized (worker) {
+    synchronized (turns[slot]) {
+      WorkerBlocks worker = worker(slot);
       int at = trunk;
       while (at < chains[chain].length && worker.hashOf(chains[chain][at]) != BlockHash.NONE) {
         at++;
@@ -195,9 +219,9 @@ public abstract class IndexModel {
   /** Removes the chain's last block, if the other chain does not go on from it. */
   @Operation
   public void pop(@Param(name = "slot") int slot, @Param(name = "chain") int chain) {
-    WorkerBlocks worker = worker(slot);
     long[] other = chains[1 - chain];
-    synchronized (worker) {
+    synchronized (turns[slot]) {
+      WorkerBlocks worker = worker(slot);
       int last = chains[chain].length - 1;
       while (last >= trunk && worker.hashOf(chains[chain][last]) == BlockHash.NONE) {
         last--;
@@ -212,7 +236,11 @@ public abstract class IndexModel {
   /** The worker's depth in the chain, beyond the trunk. */
   @Operation
   public int search(@Param(name = "slot") int slot, @Param(name = "chain") int chain) {
-    return index.search(new Chain(chains[chain], 16), new long[] {1L << slot}, new int[64]) - trunk;
+    BlockIndex home;
+    synchronized (workers) {
+      home = homes[slot];
+    }
+    return home.search(new Chain(chains[chain], 16), new long[] {1L << slot, 0}, new int[128]) - trunk;
   }
 
   private WorkerBlocks worker(int slot) {
@@ -227,6 +255,22 @@ public abstract class IndexModel {
     WorkerBlocks next = index.open(slot);
     synchronized (workers) {
       workers[slot] = next;
+    }
+  }
+
+  void moved(int slot) {
+    synchronized (turns[slot]) {
+      if (homes[slot] == wide) {
+        return;
+      }
+      WorkerBlocks heir = wide.open(slot);
+      WorkerBlocks worker = worker(slot);
+      worker.handOver().forEachRemaining(heir::take);
+      worker.succeededBy(heir);
+      synchronized (workers) {
+        workers[slot] = heir;
+        homes[slot] = wide;
+      }
     }
   }
 
@@ -274,7 +318,8 @@ public abstract class IndexModel {
     Class<?>[] types = new Class<?>[arguments.size()];
     Arrays.fill(types, int.class);
     try {
-      return new Actor(Renewal.class.getMethod(operation, types), List.copyOf(arguments));
+      Class<?> model = operation.equals("move") ? Move.class : Renewal.class;
+      return new Actor(model.getMethod(operation, types), List.copyOf(arguments));
     } catch (NoSuchMethodException e) {
       throw new IllegalArgumentException(operation, e);
     }
@@ -316,6 +361,8 @@ public abstract class IndexModel {
     public void renew(int slot) {
       held.get(slot).clear();
     }
+
+    public void move(int slot) {}
   }
 
   public static final class Two extends Spec {
