@@ -12,6 +12,7 @@ import org.msgpack.core.MessageInsufficientBufferException;
 import org.msgpack.core.MessagePack;
 import org.msgpack.core.MessageUnpacker;
 import org.msgpack.core.buffer.ArrayBufferInput;
+import org.msgpack.core.buffer.MessageBuffer;
 import org.msgpack.value.ValueType;
 
 /**
@@ -27,6 +28,11 @@ final class WireReader {
   static final int MAX_TOKENS = 1_048_576;
 
   private static final int MAX_TEXT = 4096;
+  private static final byte UINT8 = (byte) 0xcc;
+  private static final byte UINT16 = (byte) 0xcd;
+  private static final byte UINT32 = (byte) 0xce;
+  private static final VarHandle SHORT = MethodHandles.byteArrayViewVarHandle(short[].class, ByteOrder.BIG_ENDIAN);
+  private static final VarHandle INT = MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.BIG_ENDIAN);
   private static final VarHandle LONG = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.BIG_ENDIAN);
 
   private final ArrayBufferInput input = new ArrayBufferInput(new byte[0]);
@@ -99,6 +105,12 @@ final class WireReader {
   /** Token ids; of nested arrays (bigram caches) the first of each. */
   int[] tokens() throws IOException {
     int[] tokens = new int[array(MAX_TOKENS)];
+    int from = position();
+    int end = plain(tokens, from);
+    if (end > from) {
+      MessageBuffer _ = unpacker.readPayloadAsReference(end - from);
+      return tokens;
+    }
     boolean pairs = tokens.length > 0 && type() == ValueType.ARRAY;
     for (int i = 0; i < tokens.length; i++) {
       int rest = 0;
@@ -118,6 +130,35 @@ final class WireReader {
       }
     }
     return tokens;
+  }
+
+  /**
+   * Fills in tokens that are all of the formats engines write: most of an event's bytes, so they are read by hand.
+   * Returns where they end, or -1 when there is anything else.
+   */
+  private int plain(int[] tokens, int from) {
+    byte[] bytes = payload;
+    int at = from;
+    for (int i = 0; i < tokens.length; i++) {
+      if (at + 4 >= bytes.length) {
+        return -1;
+      }
+      int format = bytes[at++];
+      if (format >= 0) {
+        tokens[i] = format;
+      } else if (format == UINT16) {
+        tokens[i] = (short) SHORT.get(bytes, at) & 0xffff;
+        at += Short.BYTES;
+      } else if (format == UINT32) {
+        tokens[i] = (int) INT.get(bytes, at);
+        at += Integer.BYTES;
+      } else if (format == UINT8) {
+        tokens[i] = bytes[at++] & 0xff;
+      } else {
+        return -1;
+      }
+    }
+    return at <= bytes.length ? at : -1;
   }
 
   /** An integer of {@code [0, max]}. */
