@@ -158,8 +158,8 @@ final class SelectorTest {
         double prefill = engine.msPerToken() * u + engine.msPerPair() * u * (n - u / 2);
         cost[slot] =
             fleet.queueMs[slot]
-                + prefill * (4 + 0.3 * fleet.inFlight[slot])
-                + 1 * routing.outputs.expected("m") * engine.msPerContextToken() * fleet.contextTokens[slot];
+                + prefill * (3 + 0.3 * fleet.inFlight[slot])
+                + 2 * routing.outputs.expected("m") * engine.msPerContextToken() * fleet.contextTokens[slot];
       }
 
       Chosen chosen = chosen(selector, fleet, Routing.request(blocks, 16, tokens));

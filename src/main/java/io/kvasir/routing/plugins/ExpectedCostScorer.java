@@ -23,11 +23,13 @@ import java.util.Set;
  * token of context adds to each decode step.
  *
  * <ul>
- *   <li>{@code kappa} (4): the price of computing what another worker has cached, counted against the queue:
+ *   <li>{@code kappa} (3): the price of computing what another worker has cached, counted against the queue:
  *       besides the time itself it fills memory with copies and evicts what others need. 1 minds nothing but
- *       the time to first token, very much keeps everything where it is cached; 8 suits agents.
+ *       the time to first token, very much keeps everything where it is cached.
  *   <li>{@code gamma} (0.3): how much of a prefill each request that is decoding there is held up.
- *   <li>{@code delta} (1): how much slow decoding counts against slow starting.
+ *   <li>{@code delta} (2): how much decoding counts against starting. Once for what the contexts there slow this
+ *       request down and once for what it slows them, which for requests of about one length is as much: the
+ *       fleet pays both, and a popular prefix is copied before its holder decodes for everybody.
  * </ul>
  */
 final class ExpectedCostScorer implements Scorer {
@@ -38,9 +40,9 @@ final class ExpectedCostScorer implements Scorer {
   private final PerTable<FleetCosts> costs;
 
   ExpectedCostScorer(Parameters parameters, CostModel costs, OutputLengths outputs) {
-    this.kappa = parameters.number("kappa", 4, 0, 1e6);
+    this.kappa = parameters.number("kappa", 3, 0, 1e6);
     this.gamma = parameters.number("gamma", 0.3, 0, 1e6);
-    this.delta = parameters.number("delta", 1, 0, 1e6);
+    this.delta = parameters.number("delta", 2, 0, 1e6);
     this.outputs = outputs;
     this.costs = PerTable.costs(costs);
   }

@@ -1,8 +1,6 @@
 package io.kvasir.sim.lab;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.SerializationFeature;
-import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -11,7 +9,7 @@ import java.util.List;
 
 /** Writes what came of a laboratory's runs. */
 public final class LabReport {
-  private static final ObjectMapper JSON = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT);
+  private static final ObjectMapper JSON = new ObjectMapper();
 
   private final List<RunReport> runs;
 
@@ -31,11 +29,11 @@ public final class LabReport {
     Files.writeString(directory.resolve("report.html"), HtmlPage.of(runs));
   }
 
-  /** One object per run; what could not be measured is null. */
+  /** A list with an object and a line per run; what could not be measured is null. */
   String json() throws IOException {
-    ArrayNode list = JSON.createArrayNode();
+    StringBuilder list = new StringBuilder("[");
     for (RunReport run : runs) {
-      ObjectNode row = list.addObject();
+      ObjectNode row = JSON.createObjectNode();
       row.put("trace", run.trace());
       row.put("engine", run.engine());
       row.put("workers", run.workers());
@@ -50,8 +48,9 @@ public final class LabReport {
       put(row.putObject("e2e_ms"), "mean", run.e2e().mean(), 1e2);
       put(row, "imbalance", run.imbalance(), 1e3);
       row.put("rejected", run.rejected());
+      list.append(list.length() == 1 ? "\n" : ",\n").append(JSON.writeValueAsString(row));
     }
-    return JSON.writeValueAsString(list) + "\n";
+    return list.append("\n]\n").toString();
   }
 
   /** A table of the means over the seeds, a line per trace, scale and profile. */

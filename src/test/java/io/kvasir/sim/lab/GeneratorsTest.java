@@ -26,10 +26,14 @@ final class GeneratorsTest {
     Trace trace = source.at(1, 3);
 
     assertThat(source.name()).isEqualTo(name);
-    assertThat(source.at(1, 3)).usingRecursiveComparison().isEqualTo(trace);
+    List<LabRequest> again = source.at(1, 3).requests();
+    assertThat(again).hasSameSizeAs(trace.requests());
     assertThat(trace.requests()).isNotEmpty();
     for (int i = 0; i < trace.requests().size(); i++) {
       LabRequest request = trace.requests().get(i);
+      assertThat(again.get(i).arrivalMs()).isEqualTo(request.arrivalMs());
+      assertThat(again.get(i).promptTokens()).isEqualTo(request.promptTokens());
+      assertThat(Arrays.equals(again.get(i).chain(), request.chain())).isTrue();
       assertThat(request.after()).isLessThan(i);
       assertThat(trace.promptBlocks(request)).isEqualTo(request.promptTokens() / trace.blockSize());
       assertThat(LongStream.of(request.chain()).filter(hash -> hash != 0).distinct().count())
