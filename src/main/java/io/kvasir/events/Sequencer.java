@@ -120,6 +120,10 @@ final class Sequencer {
     if (!replayable) {
       phase = Phase.UNPROVEN;
     } else if (next == 0) {
+      // What was read of the connection before cannot be held against anything: it may be another process's.
+      dropAhead();
+      top = -1;
+      topPublished = 0;
       begin(0);
     } else {
       verifying = true;
@@ -346,8 +350,7 @@ final class Sequencer {
     if (top >= 0 || next > 0) {
       say(new KvEvent.Restarted());
     }
-    ahead.clear();
-    aheadBytes = 0;
+    dropAhead();
     next = 0;
     lastPublished = 0;
     top = -1;
@@ -397,6 +400,11 @@ final class Sequencer {
       }
       passFirst();
     }
+  }
+
+  private void dropAhead() {
+    ahead.clear();
+    aheadBytes = 0;
   }
 
   private void passFirst() {

@@ -17,6 +17,7 @@ import org.junit.jupiter.api.Test;
  */
 final class SequencerTest {
   private final List<String> out = new ArrayList<>();
+  private final List<Long> times = new ArrayList<>();
   private long replayFrom = -1;
   private int rounds;
 
@@ -25,6 +26,9 @@ final class SequencerTest {
         @Override
         public void deliver(KvBatch batch, int bytes, boolean live) {
           out.add(word(batch));
+          if (batch.sequence() >= 0) {
+            times.add(batch.publishedAt());
+          }
         }
 
         @Override
@@ -264,6 +268,21 @@ final class SequencerTest {
     live(4);
     replay(3);
     assertThat(out).containsExactly("gap3", "restart", "gap0", "0", "1", "2", "3", "4", "ok");
+  }
+
+  /** Read before anything could be delivered, and left over when another process is found. */
+  @Test
+  void reconnect_newProcess_whileNothingHasBeenDelivered_oldMessagesDoNotMixWithIt() {
+    sequencer.connected();
+    sequencer.replayEnded(true);
+    sequencer.disconnected();
+    live(2, 3);
+    newProcess();
+    sequencer.connected();
+    live(4);
+    replay(0, 1, 2, 3);
+    assertThat(out).containsExactly("gap0", "ok", "gap0", "0", "1", "2", "3", "4", "ok");
+    assertThat(times).containsExactly(time(0), time(1), time(2), time(3), time(4));
   }
 
   @Test
