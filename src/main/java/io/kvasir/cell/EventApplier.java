@@ -11,6 +11,7 @@ import io.kvasir.index.Tier;
 import io.kvasir.index.WorkerBlocks;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -167,19 +168,42 @@ final class EventApplier {
       }
     }
     place(stored, parent, counted);
-    List<Orphan> placed = List.of();
+    if (!ready.isEmpty()) {
+      placeReady();
+    }
+  }
+
+  /** Places the events whose parents have come, and those that waited for them in turn. */
+  private void placeReady() {
+    List<Orphan> placed = new ArrayList<>();
+    List<long[]> removed = new ArrayList<>();
     for (Orphan next = ready.poll(); next != null; next = ready.poll()) {
-      parent = blocks.hashOf(next.stored.parentKey());
+      long parent = blocks.hashOf(next.stored.parentKey());
       if (parent == BlockHash.NONE) {
         continue; // the budget had no room for its parent
       }
+      long[] gone = next.removedKeys();
+      Tier tier = next.stored.tier();
+      if (!next.counted && gone.length > 0) {
+        // In a set, what was stored again after its removal is there.
+        gone = Arrays.stream(gone).filter(key -> !blocks.holds(key, tier)).toArray();
+      }
       place(next.stored, parent, next.counted);
-      placed = placed.isEmpty() ? new ArrayList<>() : placed;
       placed.add(next);
+      removed.add(gone);
     }
     // Not before: others had to find their parents.
-    for (Orphan next : placed) {
-      take(next.removedKeys(), next.stored.tier(), next.counted);
+    for (int i = 0; i < placed.size(); i++) {
+      Orphan one = placed.get(i);
+      List<Orphan> later = placed.subList(i + 1, placed.size());
+      Tier tier = one.stored.tier();
+      long[] gone =
+          one.counted
+              ? removed.get(i)
+              : Arrays.stream(removed.get(i))
+                  .filter(key -> later.stream().noneMatch(other -> other.holds(key, tier)))
+                  .toArray();
+      take(gone, tier, one.counted);
     }
   }
 
@@ -214,14 +238,13 @@ final class EventApplier {
       return;
     }
     applied++;
+    Tier tier = removed.tier();
+    long[] keys = removed.keys();
     if (!orphans.isEmpty()) {
-      for (long key : removed.keys()) {
-        if (!counted || blocks.hashOf(key) == BlockHash.NONE) {
-          orphans.remove(key);
-        }
-      }
+      // Of several copies one that waits goes first: as many are left either way. Of a set none stays.
+      keys = Arrays.stream(keys).filter(key -> !orphans.remove(key, tier, counted) || !counted).toArray();
     }
-    take(removed.keys(), removed.tier(), counted);
+    take(keys, tier, counted);
   }
 
   private void take(long[] keys, Tier tier, boolean counted) {

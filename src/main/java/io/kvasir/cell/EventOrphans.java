@@ -1,6 +1,7 @@
 package io.kvasir.cell;
 
 import io.kvasir.events.KvEvent.Stored;
+import io.kvasir.index.Tier;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -34,6 +35,16 @@ final class EventOrphans {
       this.counted = counted;
       this.removed = new boolean[stored.keys().length];
       this.left = removed.length;
+    }
+
+    /** Whether it stored a block in a tier that was not removed there while it waited. */
+    boolean holds(long key, Tier tier) {
+      for (int i = 0; i < removed.length; i++) {
+        if (stored.tier() == tier && !removed[i] && stored.keys()[i] == key) {
+          return true;
+        }
+      }
+      return false;
     }
 
     /** Keys of the blocks that were removed while they waited: they lead to those after them all the same. */
@@ -91,13 +102,24 @@ final class EventOrphans {
     }
   }
 
-  /** A copy of a parked block was removed by the engine. */
-  void remove(long key) {
-    List<Orphan> holders = byKey.get(key);
-    if (holders == null) {
-      return;
+  /**
+   * The engine removed a block from a tier: takes it out of the events that wait, if it is in one that stored it
+   * there. Returns whether it was.
+   *
+   * @param counted whether one of several copies, or all there are
+   */
+  boolean remove(long key, Tier tier, boolean counted) {
+    boolean found = false;
+    for (Orphan orphan : List.copyOf(byKey.getOrDefault(key, List.of()))) {
+      if (orphan.stored.tier() == tier && !(found && counted)) {
+        remove(key, orphan);
+        found = true;
+      }
     }
-    Orphan orphan = holders.getFirst();
+    return found;
+  }
+
+  private void remove(long key, Orphan orphan) {
     int at = 0;
     while (orphan.stored.keys()[at] != key || orphan.removed[at]) {
       at++;

@@ -80,6 +80,17 @@ public final class WorkerBlocks {
     }
   }
 
+  /** Whether the block the engine calls {@code key} is held in a tier. */
+  public boolean holds(long key, Tier tier) {
+    writing.lock();
+    try {
+      int at = keys.find(key);
+      return at >= 0 && KeyMap.copies(keys.value(at), tier.index()) != 0;
+    } finally {
+      unlock();
+    }
+  }
+
   /**
    * Registers {@code count} blocks that follow one another, the first of them after {@code parentKey}.
    *
