@@ -5,7 +5,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
+import io.kvasir.events.KvBatch;
+import io.kvasir.events.KvEvent;
+import io.kvasir.index.BlockHash;
 import io.kvasir.index.Chain;
+import io.kvasir.index.Tier;
 import io.kvasir.routing.Role;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
@@ -21,6 +25,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
+import java.util.stream.IntStream;
+import org.apache.pekko.NotUsed;
 import org.apache.pekko.actor.typed.ActorSystem;
 import org.apache.pekko.actor.typed.javadsl.Behaviors;
 import org.apache.pekko.cluster.MemberStatus;
@@ -164,6 +170,54 @@ final class ClusterCellsTest {
     guest.system().getWhenTerminated().toCompletableFuture().join();
   }
 
+  /** Answers contradict what the index says: it is dropped, and what the engine tells then is right. */
+  @Test
+  void index_thatAnswersContradict_isReadAnew() {
+    Chain held = EngineOfTwoLives.BEFORE;
+    add(EngineOfTwoLives.NAME, 100);
+    awaitChosen(home()).reservation().close(new Outcome.Cancelled());
+    await(() -> workers().getFirst().blocks() == held.length());
+    for (int i = 0; i < 8; i++) {
+      Decision.Chosen chosen = (Decision.Chosen) home().decide(request(model, held));
+      assertThat(chosen.confirmedCachedTokens()).isEqualTo(held.length() * 16);
+      chosen.reservation().close(new Outcome.Completed(1000, 0, 5, 1000));
+    }
+    await(() -> workers().getFirst().resyncs() == 1);
+    await(() -> workers().getFirst().blocks() == EngineOfTwoLives.AFTER.length());
+    assertThat(((Decision.Chosen) home().decide(request(model, held))).confirmedCachedTokens()).isZero();
+    Decision.Chosen now = (Decision.Chosen) home().decide(request(model, EngineOfTwoLives.AFTER));
+    assertThat(now.confirmedCachedTokens()).isEqualTo(EngineOfTwoLives.AFTER.length() * 16);
+    assertThat(workers().getFirst().trust()).isEqualTo(1);
+    assertThat(workers().getFirst().suspect()).isFalse();
+  }
+
+  /** An engine that began anew unnoticed: its stream tells of one cache, and when it is read again of another. */
+  private static final class EngineOfTwoLives {
+    static final String NAME = "two-lives";
+    static final Chain BEFORE = new Chain(chain(tokens(7, 10)), 16);
+    static final Chain AFTER = new Chain(chain(tokens(1_000_000, 4)), 16);
+    private static final AtomicInteger OPENED = new AtomicInteger();
+
+    static Source<KvBatch, NotUsed> open() {
+      int[] tokens = OPENED.incrementAndGet() == 1 ? tokens(7, 10) : tokens(1_000_000, 4);
+      long[] hashes = chain(tokens);
+      KvEvent stored =
+          new KvEvent.Stored(
+              true, 0, hashes, tokens, 16, Tier.DEVICE, null, null, KvEvent.UNSAID, KvEvent.Spec.UNSAID, List.of());
+      return Source.single(new KvBatch(0, 1, 0, List.of(stored))).concat(Source.never());
+    }
+
+    private static int[] tokens(int first, int blocks) {
+      return IntStream.range(first, first + blocks * 16).toArray();
+    }
+
+    private static long[] chain(int[] tokens) {
+      long[] hashes = new long[tokens.length / 16];
+      BlockHash.in(null, null).chain(BlockHash.NONE, tokens, 0, tokens.length, 16, hashes, 0);
+      return hashes;
+    }
+  }
+
   private static Node node() {
     Config config =
         ConfigFactory.parseString("pekko.remote.artery.canonical { hostname = \"127.0.0.1\", port = 0 }")
@@ -183,7 +237,8 @@ final class ClusterCellsTest {
                 TestSettings.CELL,
                 Set.of(),
                 TestProfiles.builtIn("least-loaded", metrics),
-                (worker, pod) -> Source.never(),
+                (worker, pod) ->
+                    pod.name().equals(EngineOfTwoLives.NAME) ? EngineOfTwoLives.open() : Source.never(),
                 pod -> CompletableFuture.completedFuture(true),
                 new CellMetrics(metrics)));
     NODES.add(node);
@@ -220,7 +275,11 @@ final class ClusterCellsTest {
   }
 
   private static DecisionRequest request(String model) {
-    return new DecisionRequest("r", model, null, Role.BOTH, Chain.EMPTY, 100, null, Set.of());
+    return request(model, Chain.EMPTY);
+  }
+
+  private static DecisionRequest request(String model, Chain chain) {
+    return new DecisionRequest("r", model, null, Role.BOTH, chain, Math.max(100, chain.length() * 17), null, Set.of());
   }
 
   private Decision.Chosen awaitChosen(ClusterCells cells) {

@@ -10,9 +10,12 @@ import java.util.SplittableRandom;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** Any bytes give an answer, and a small message never a large one. Seeded: a failure comes again. */
+/**
+ * Any bytes give an answer, and a small message never a large one. Seeded: a failure comes again. The long form:
+ * {@code -Dkvasir.test.fuzz.rounds=1000000}.
+ */
 final class EventDecoderFuzzTest {
-  private static final int ROUNDS = 60_000;
+  private static final int ROUNDS = Integer.getInteger("kvasir.test.fuzz.rounds", 60_000);
 
   private final EventDecoder decoder = new EventDecoder();
   private final SplittableRandom random = new SplittableRandom(0x6b7661736972L);
