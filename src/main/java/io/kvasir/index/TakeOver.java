@@ -5,12 +5,12 @@ package io.kvasir.index;
  *
  * <p>Where that is not possible, because rows of the other index stand differently already, a run goes on as
  * a branch: no block is ever in the place of another, but one that stands in two may be missed by a
- * search for this worker. It does not happen between an index and one that has had everything from it.
+ * search for this keyed. It does not happen between an index and one that has had everything from it.
  *
  * <p>Not thread-safe: a part of {@link WorkerBlocks}.
  */
 final class TakeOver {
-  private final WorkerBlocks worker;
+  private final KeyedBlocks keyed;
   private final Segments segments;
   private final Shards shards;
   private final Rows rows;
@@ -18,8 +18,8 @@ final class TakeOver {
   private final long bit;
   private final int[] placed = new int[Segments.ROWS];
 
-  TakeOver(WorkerBlocks worker, Segments segments, Shards shards, Rows rows, int word, long bit) {
-    this.worker = worker;
+  TakeOver(KeyedBlocks keyed, Segments segments, Shards shards, Rows rows, int word, long bit) {
+    this.keyed = keyed;
     this.segments = segments;
     this.shards = shards;
     this.rows = rows;
@@ -39,7 +39,7 @@ final class TakeOver {
       place(part.hashes(), base, length, held, part.follows()[run]);
       for (; key < part.keys().length && part.blocks()[key] < base + length; key++) {
         int block = part.blocks()[key] - base;
-        if (placed[block] != Segments.NONE && worker.name(part.keys()[key], placed[block], part.copies()[key])) {
+        if (placed[block] != Segments.NONE && keyed.name(part.keys()[key], placed[block], part.copies()[key])) {
           placed[block] &= ~Rows.FRESH;
         } else {
           refused++;
@@ -47,12 +47,12 @@ final class TakeOver {
       }
       for (int block = 0; block < length; block++) {
         if (named && placed[block] < 0) {
-          worker.unname(placed[block] & ~Rows.FRESH);
+          keyed.unname(placed[block] & ~Rows.FRESH);
         } else if (!named && placed[block] == Segments.NONE && (held >>> block & 1) != 0) {
           refused++;
         }
       }
-      worker.settle();
+      keyed.settle();
       base += length;
     }
     return refused;

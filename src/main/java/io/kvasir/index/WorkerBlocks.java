@@ -25,10 +25,6 @@ import org.jspecify.annotations.Nullable;
  * {@link BlockIndex#refused}); what is held stays exact and can be removed, which makes room again.
  */
 public final class WorkerBlocks {
-  // Events are taken in slices: rows first, map second, each as a batch of independent accesses.
-  private static final int SLICE = 256;
-  private static final int TIERS = Tier.values().length;
-
   /** Predictions left behind at a time: a writer in the middle of its longest call would have to meet more. */
   private static final int MOST_WAITING = 4096;
 
@@ -38,23 +34,14 @@ public final class WorkerBlocks {
   private final Segments segments;
   private final Shards shards;
   private final Rows rows;
-  private final KeyMap keys;
-  private final TierCounts tiers;
   private final Predictions predictions;
+  private final KeyedBlocks keyed;
   private final ReentrantLock writing = new ReentrantLock();
   private final ConcurrentLinkedQueue<Prediction> waiting = new ConcurrentLinkedQueue<>();
   private final AtomicInteger waitingCount = new AtomicInteger();
   private volatile int predicted;
-  private final int[] placed = new int[SLICE];
-  private final long[] renamed = new long[SLICE];
-  private int renames;
-  private final int[] left = new int[SLICE];
-  private int leaves;
   private boolean open = true;
   private volatile @Nullable WorkerBlocks heir;
-
-  @SuppressWarnings("UnusedVariable")
-  private long touched;
 
   WorkerBlocks(
       int slot, BlockIndex index, Segments segments, Shards shards, Rows rows, Budget budget, int mostPredicted) {
@@ -64,17 +51,15 @@ public final class WorkerBlocks {
     this.segments = segments;
     this.shards = shards;
     this.rows = rows;
-    this.keys = new KeyMap(budget);
-    this.tiers = new TierCounts(budget);
     this.predictions = new Predictions(rows, budget, word, bit, mostPredicted);
+    this.keyed = new KeyedBlocks(slot, segments, shards, rows, predictions, budget);
   }
 
   /** The chain hash of the block the engine calls {@code key}, {@link BlockHash#NONE} if it is not held. */
   public long hashOf(long key) {
     writing.lock();
     try {
-      int at = keys.find(key);
-      return at < 0 ? BlockHash.NONE : segments.hash(KeyMap.row(keys.value(at)));
+      return keyed.hashOf(key);
     } finally {
       unlock();
     }
@@ -108,36 +93,16 @@ public final class WorkerBlocks {
       long parentKey, boolean root, long[] blockKeys, long[] hashes, int count, Tier tier, boolean counted) {
     writing.lock();
     try {
-      return open ? storeAll(parentKey, root, blockKeys, hashes, count, tier, counted) : 0;
+      if (!open) {
+        return 0;
+      }
+      named(hashes, count);
+      int stored = keyed.store(parentKey, root, blockKeys, hashes, count, tier, counted);
+      index.refuse(count - stored);
+      return stored;
     } finally {
       unlock();
     }
-  }
-
-  private int storeAll(
-      long parentKey, boolean root, long[] blockKeys, long[] hashes, int count, Tier tier, boolean counted) {
-    named(hashes, count);
-    int parent = Segments.NONE;
-    if (!root) {
-      int at = keys.find(parentKey);
-      if (at < 0) {
-        throw new IllegalStateException(
-            "parent key " + Long.toHexString(parentKey) + " is not held: keep the blocks until it is");
-      }
-      parent = KeyMap.row(keys.value(at));
-    }
-    int done = 0;
-    while (done < count) {
-      int wanted = Math.min(SLICE, count - done);
-      int stored = storeSlice(parent, blockKeys, hashes, done, wanted, tier.index(), counted);
-      done += stored;
-      if (stored < wanted) {
-        index.refuse(count - done);
-        break;
-      }
-      parent = placed[stored - 1] & ~Rows.FRESH;
-    }
-    return done;
   }
 
   private static void named(long[] hashes, int count) {
@@ -148,106 +113,11 @@ public final class WorkerBlocks {
     }
   }
 
-  private int storeSlice(
-      int parent, long[] blockKeys, long[] hashes, int from, int count, int tier, boolean counted) {
-    touched = keys.touch(blockKeys, from, count) + shards.touch(hashes, from, count);
-    int room = keys.reserve(count) ? count : roomFor(blockKeys, from, count);
-    int done = rows.place(parent, hashes, from, room, word, bit, placed);
-    int named = 0;
-    while (named < done && name(blockKeys[from + named], placed[named], tier, counted)) {
-      named++;
-    }
-    for (int i = named; i < done; i++) {
-      if (placed[i] < 0) {
-        leave(placed[i] & ~Rows.FRESH);
-      }
-    }
-    settle();
-    return named;
-  }
-
-  /** How many of the first keys there is room for when not all of them need it. */
-  private int roomFor(long[] blockKeys, int from, int count) {
-    int room = keys.room();
-    for (int i = 0; i < count; i++) {
-      if (keys.find(blockKeys[from + i]) < 0 && room-- == 0) {
-        return i;
-      }
-    }
-    return count;
-  }
-
-  /** Lets a key name a row, once more if it does already; false when the budget does not allow it. */
-  private boolean name(long key, int placedRow, int tier, boolean counted) {
-    int row = placedRow & ~Rows.FRESH;
-    int at = keys.find(key);
-    if (at >= 0) {
-      long value = keys.value(at);
-      if (KeyMap.row(value) == row) {
-        int copies = KeyMap.copies(value, tier);
-        if (copies == 0 && !tiers.add(row, tier)) {
-          return false;
-        }
-        if (copies == 0 || (counted && copies < KeyMap.MAX_COPIES)) {
-          keys.setValue(at, KeyMap.withCopies(value, tier, copies + 1));
-        }
-        return true;
-      }
-    }
-    boolean confirms = placedRow >= 0 && predictions.size() != 0 && predictions.has(row);
-    boolean fresh = placedRow < 0 || confirms;
-    if (fresh ? (tier != 0 && !tiers.start(row, tier)) : !tiers.add(row, tier)) {
-      return false;
-    }
-    if (confirms) {
-      predictions.confirm(row);
-    }
-    long value = KeyMap.withCopies(row, tier, 1);
-    if (at >= 0) {
-      // Released after the slice: another of its keys may have come to name the older row.
-      renamed[renames++] = keys.value(at);
-      keys.setValue(at, value);
-    } else {
-      keys.insert(key, value);
-    }
-    return true;
-  }
-
-  /** Takes a key's share in its row away. */
-  private void leave(long value) {
-    for (int tier = 0; tier < TIERS; tier++) {
-      if (KeyMap.copies(value, tier) != 0) {
-        leave(KeyMap.row(value), tier);
-      }
-    }
-  }
-
-  private void leave(int row, int tier) {
-    if (tiers.isEmpty() || tiers.subtract(row, tier)) {
-      leave(row);
-    }
-  }
-
-  /** Lets the worker's bit be taken off a row with the next {@link #flush}. */
-  private void leave(int row) {
-    if (leaves == left.length) {
-      flush();
-    }
-    left[leaves++] = row;
-  }
-
-  private void flush() {
-    rows.release(left, leaves, word, bit);
-    leaves = 0;
-  }
-
   /** Takes away one copy of a block in a tier. Unknown keys are ignored. Returns whether it was the last there. */
   public boolean remove(long key, Tier tier, boolean counted) {
     writing.lock();
     try {
-      boolean gone = open && removeOne(key, tier.index(), counted);
-      flush();
-      return gone;
+      return open && keyed.remove(key, tier, counted);
     } finally {
       unlock();
     }
@@ -260,48 +130,10 @@ public final class WorkerBlocks {
   public int remove(long[] blockKeys, int count, Tier tier, boolean counted) {
     writing.lock();
     try {
-      return removeAll(blockKeys, count, tier, counted);
+      return open ? keyed.remove(blockKeys, count, tier, counted) : 0;
     } finally {
       unlock();
     }
-  }
-
-  private int removeAll(long[] blockKeys, int count, Tier tier, boolean counted) {
-    int gone = 0;
-    for (int from = 0; open && from < count; from += SLICE) {
-      int to = Math.min(count, from + SLICE);
-      touched = keys.touch(blockKeys, from, to - from);
-      for (int i = from; i < to; i++) {
-        if (removeOne(blockKeys[i], tier.index(), counted)) {
-          gone++;
-        }
-      }
-      flush();
-    }
-    return gone;
-  }
-
-  private boolean removeOne(long key, int tier, boolean counted) {
-    int at = keys.find(key);
-    if (at < 0) {
-      return false;
-    }
-    long value = keys.value(at);
-    int copies = KeyMap.copies(value, tier);
-    if (copies == 0) {
-      return false;
-    }
-    long rest = KeyMap.withCopies(value, tier, counted ? copies - 1 : 0);
-    if (KeyMap.isHeld(rest)) {
-      keys.setValue(at, rest);
-    } else {
-      keys.delete(at);
-    }
-    if (KeyMap.copies(rest, tier) != 0) {
-      return false;
-    }
-    leave(KeyMap.row(value), tier);
-    return true;
   }
 
   /** Takes away everything the worker holds in a tier; what is predicted counts as the device's. */
@@ -309,28 +141,13 @@ public final class WorkerBlocks {
     writing.lock();
     try {
       if (open) {
-        clearTier(tier);
+        keyed.clear(tier);
+        if (tier == Tier.DEVICE) {
+          predictions.clear();
+        }
       }
     } finally {
       unlock();
-    }
-  }
-
-  private void clearTier(Tier tier) {
-    for (int at = 0; at < keys.end(); at++) {
-      if (keys.isUsed(at) && KeyMap.copies(keys.value(at), tier.index()) != 0) {
-        long rest = KeyMap.withCopies(keys.value(at), tier.index(), 0);
-        leave(KeyMap.row(rest), tier.index());
-        if (KeyMap.isHeld(rest)) {
-          keys.setValue(at, rest);
-        } else {
-          keys.delete(at);
-        }
-      }
-    }
-    flush();
-    if (tier == Tier.DEVICE) {
-      predictions.clear();
     }
   }
 
@@ -339,23 +156,12 @@ public final class WorkerBlocks {
     writing.lock();
     try {
       if (open) {
-        clearAll();
+        keyed.clear();
+        predictions.clear();
       }
     } finally {
       unlock();
     }
-  }
-
-  private void clearAll() {
-    for (int at = 0; at < keys.end(); at++) {
-      if (keys.isUsed(at)) {
-        leave(KeyMap.row(keys.value(at)));
-      }
-    }
-    flush();
-    predictions.clear();
-    keys.clear();
-    tiers.clear();
   }
 
   /**
@@ -394,7 +200,7 @@ public final class WorkerBlocks {
   public HandOver handOver() {
     writing.lock();
     try {
-      return HandOver.named(keys, segments);
+      return keyed.handOver();
     } finally {
       unlock();
     }
@@ -432,7 +238,7 @@ public final class WorkerBlocks {
   }
 
   private int taken(Holdings part) {
-    TakeOver from = new TakeOver(this, segments, shards, rows, word, bit);
+    TakeOver from = new TakeOver(keyed, segments, shards, rows, word, bit);
     return switch (part) {
       case Holdings.Blocks blocks -> from.take(blocks);
       case Holdings.Predicted these -> predictions.take(these, from);
@@ -457,44 +263,11 @@ public final class WorkerBlocks {
     }
   }
 
-  /** Lets a key name a placed row with copies in each tier, 8 bits each; false when the budget does not allow it. */
-  boolean name(long key, int placedRow, int copies) {
-    if (renames == renamed.length || (keys.find(key) < 0 && !keys.reserve(1))) {
-      return false;
-    }
-    int row = placedRow;
-    for (int tier = 0; tier < TIERS; tier++) {
-      int these = (copies >>> (8 * tier)) & KeyMap.MAX_COPIES;
-      if (these != 0) {
-        if (!name(key, row, tier, true)) {
-          return row != placedRow;
-        }
-        int at = keys.find(key);
-        keys.setValue(at, KeyMap.withCopies(keys.value(at), tier, these));
-        row = placedRow & ~Rows.FRESH;
-      }
-    }
-    return true;
-  }
-
-  /** Takes the bit off a placed row that no key came to name. */
-  void unname(int row) {
-    leave(row);
-  }
-
-  /** Ends a batch of {@link #name}. */
-  void settle() {
-    while (renames > 0) {
-      leave(renamed[--renames]);
-    }
-    flush();
-  }
-
   /** Engine keys that name a block, in whatever tier. Any thread. */
   public int size() {
     writing.lock();
     try {
-      return keys.size();
+      return keyed.size();
     } finally {
       unlock();
     }
@@ -572,7 +345,7 @@ public final class WorkerBlocks {
 
   /** The nearest tier of a row the worker holds. Any thread, wait-free. */
   Tier tier(int row) {
-    return tiers.isEmpty() ? Tier.DEVICE : TierCounts.nearest(tiers.get(row));
+    return keyed.tier(row);
   }
 
   /** Stops the writer: when this returns, no call changes anything any more. */
@@ -599,8 +372,7 @@ public final class WorkerBlocks {
   void forget() {
     writing.lock();
     try {
-      keys.clear();
-      tiers.clear();
+      keyed.forget();
       predictions.clear();
     } finally {
       unlock();

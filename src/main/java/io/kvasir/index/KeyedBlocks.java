@@ -1,0 +1,291 @@
+package io.kvasir.index;
+
+/**
+ * What one worker's engine keys name: the work behind {@link WorkerBlocks}, which lets one writer in at a
+ * time. Only {@link #tier} is for any thread.
+ */
+final class KeyedBlocks {
+  // Events are taken in slices: rows first, map second, each as a batch of independent accesses.
+  private static final int SLICE = 256;
+  private static final int TIERS = Tier.values().length;
+
+  private final int word;
+  private final long bit;
+  private final Segments segments;
+  private final Shards shards;
+  private final Rows rows;
+  private final Predictions predictions;
+  private final KeyMap keys;
+  private final TierCounts tiers;
+  private final int[] placed = new int[SLICE];
+  private final long[] renamed = new long[SLICE];
+  private int renames;
+  private final int[] left = new int[SLICE];
+  private int leaves;
+
+  @SuppressWarnings("UnusedVariable")
+  private long touched;
+
+  KeyedBlocks(
+      int slot, Segments segments, Shards shards, Rows rows, Predictions predictions, Budget budget) {
+    this.word = slot >>> 6;
+    this.bit = 1L << slot;
+    this.segments = segments;
+    this.shards = shards;
+    this.rows = rows;
+    this.predictions = predictions;
+    this.keys = new KeyMap(budget);
+    this.tiers = new TierCounts(budget);
+  }
+
+  /** As {@link WorkerBlocks#hashOf}. */
+  long hashOf(long key) {
+    int at = keys.find(key);
+    return at < 0 ? BlockHash.NONE : segments.hash(KeyMap.row(keys.value(at)));
+  }
+
+  /** As {@link WorkerBlocks#store}, of hashes that were looked at. */
+  int store(
+      long parentKey, boolean root, long[] blockKeys, long[] hashes, int count, Tier tier, boolean counted) {
+    int parent = Segments.NONE;
+    if (!root) {
+      int at = keys.find(parentKey);
+      if (at < 0) {
+        throw new IllegalStateException(
+            "parent key " + Long.toHexString(parentKey) + " is not held: keep the blocks until it is");
+      }
+      parent = KeyMap.row(keys.value(at));
+    }
+    int done = 0;
+    while (done < count) {
+      int wanted = Math.min(SLICE, count - done);
+      int stored = storeSlice(parent, blockKeys, hashes, done, wanted, tier.index(), counted);
+      done += stored;
+      if (stored < wanted) {
+        break;
+      }
+      parent = placed[stored - 1] & ~Rows.FRESH;
+    }
+    return done;
+  }
+
+  private int storeSlice(
+      int parent, long[] blockKeys, long[] hashes, int from, int count, int tier, boolean counted) {
+    touched = keys.touch(blockKeys, from, count) + shards.touch(hashes, from, count);
+    int room = keys.reserve(count) ? count : roomFor(blockKeys, from, count);
+    int done = rows.place(parent, hashes, from, room, word, bit, placed);
+    int named = 0;
+    while (named < done && name(blockKeys[from + named], placed[named], tier, counted)) {
+      named++;
+    }
+    for (int i = named; i < done; i++) {
+      if (placed[i] < 0) {
+        leave(placed[i] & ~Rows.FRESH);
+      }
+    }
+    settle();
+    return named;
+  }
+
+  /** How many of the first keys there is room for when not all of them need it. */
+  private int roomFor(long[] blockKeys, int from, int count) {
+    int room = keys.room();
+    for (int i = 0; i < count; i++) {
+      if (keys.find(blockKeys[from + i]) < 0 && room-- == 0) {
+        return i;
+      }
+    }
+    return count;
+  }
+
+  /** Lets a key name a row, once more if it does already; false when the budget does not allow it. */
+  private boolean name(long key, int placedRow, int tier, boolean counted) {
+    int row = placedRow & ~Rows.FRESH;
+    int at = keys.find(key);
+    if (at >= 0) {
+      long value = keys.value(at);
+      if (KeyMap.row(value) == row) {
+        int copies = KeyMap.copies(value, tier);
+        if (copies == 0 && !tiers.add(row, tier)) {
+          return false;
+        }
+        if (copies == 0 || (counted && copies < KeyMap.MAX_COPIES)) {
+          keys.setValue(at, KeyMap.withCopies(value, tier, copies + 1));
+        }
+        return true;
+      }
+    }
+    boolean confirms = placedRow >= 0 && predictions.size() != 0 && predictions.has(row);
+    boolean fresh = placedRow < 0 || confirms;
+    if (fresh ? (tier != 0 && !tiers.start(row, tier)) : !tiers.add(row, tier)) {
+      return false;
+    }
+    if (confirms) {
+      predictions.confirm(row);
+    }
+    long value = KeyMap.withCopies(row, tier, 1);
+    if (at >= 0) {
+      // Released after the slice: another of its keys may have come to name the older row.
+      renamed[renames++] = keys.value(at);
+      keys.setValue(at, value);
+    } else {
+      keys.insert(key, value);
+    }
+    return true;
+  }
+
+  /** Takes a key's share in its row away. */
+  private void leave(long value) {
+    for (int tier = 0; tier < TIERS; tier++) {
+      if (KeyMap.copies(value, tier) != 0) {
+        leave(KeyMap.row(value), tier);
+      }
+    }
+  }
+
+  private void leave(int row, int tier) {
+    if (tiers.isEmpty() || tiers.subtract(row, tier)) {
+      leave(row);
+    }
+  }
+
+  /** Lets the worker's bit be taken off a row with the next {@link #flush}. */
+  private void leave(int row) {
+    if (leaves == left.length) {
+      flush();
+    }
+    left[leaves++] = row;
+  }
+
+  private void flush() {
+    rows.release(left, leaves, word, bit);
+    leaves = 0;
+  }
+
+  /** As {@link WorkerBlocks#remove(long, Tier, boolean)}. */
+  boolean remove(long key, Tier tier, boolean counted) {
+    boolean gone = removeOne(key, tier.index(), counted);
+    flush();
+    return gone;
+  }
+
+  /** As {@link WorkerBlocks#remove(long[], int, Tier, boolean)}. */
+  int remove(long[] blockKeys, int count, Tier tier, boolean counted) {
+    int gone = 0;
+    for (int from = 0; from < count; from += SLICE) {
+      int to = Math.min(count, from + SLICE);
+      touched = keys.touch(blockKeys, from, to - from);
+      for (int i = from; i < to; i++) {
+        if (removeOne(blockKeys[i], tier.index(), counted)) {
+          gone++;
+        }
+      }
+      flush();
+    }
+    return gone;
+  }
+
+  private boolean removeOne(long key, int tier, boolean counted) {
+    int at = keys.find(key);
+    if (at < 0) {
+      return false;
+    }
+    long value = keys.value(at);
+    int copies = KeyMap.copies(value, tier);
+    if (copies == 0) {
+      return false;
+    }
+    long rest = KeyMap.withCopies(value, tier, counted ? copies - 1 : 0);
+    if (KeyMap.isHeld(rest)) {
+      keys.setValue(at, rest);
+    } else {
+      keys.delete(at);
+    }
+    if (KeyMap.copies(rest, tier) != 0) {
+      return false;
+    }
+    leave(KeyMap.row(value), tier);
+    return true;
+  }
+
+  /** Takes every name in a tier away. */
+  void clear(Tier tier) {
+    for (int at = 0; at < keys.end(); at++) {
+      if (keys.isUsed(at) && KeyMap.copies(keys.value(at), tier.index()) != 0) {
+        long rest = KeyMap.withCopies(keys.value(at), tier.index(), 0);
+        leave(KeyMap.row(rest), tier.index());
+        if (KeyMap.isHeld(rest)) {
+          keys.setValue(at, rest);
+        } else {
+          keys.delete(at);
+        }
+      }
+    }
+    flush();
+  }
+
+  /** Takes every name away and gives the memory back. */
+  void clear() {
+    for (int at = 0; at < keys.end(); at++) {
+      if (keys.isUsed(at)) {
+        leave(KeyMap.row(keys.value(at)));
+      }
+    }
+    flush();
+    forget();
+  }
+
+  /** Lets a key name a placed row with copies in each tier, 8 bits each; false when the budget does not allow it. */
+  boolean name(long key, int placedRow, int copies) {
+    if (renames == renamed.length || (keys.find(key) < 0 && !keys.reserve(1))) {
+      return false;
+    }
+    int row = placedRow;
+    for (int tier = 0; tier < TIERS; tier++) {
+      int these = (copies >>> (8 * tier)) & KeyMap.MAX_COPIES;
+      if (these != 0) {
+        if (!name(key, row, tier, true)) {
+          return row != placedRow;
+        }
+        int at = keys.find(key);
+        keys.setValue(at, KeyMap.withCopies(keys.value(at), tier, these));
+        row = placedRow & ~Rows.FRESH;
+      }
+    }
+    return true;
+  }
+
+  /** Takes the bit off a placed row that no key came to name. */
+  void unname(int row) {
+    leave(row);
+  }
+
+  /** Ends a batch of {@link #name}. */
+  void settle() {
+    while (renames > 0) {
+      leave(renamed[--renames]);
+    }
+    flush();
+  }
+
+  /** Engine keys that name a block. */
+  int size() {
+    return keys.size();
+  }
+
+  /** As {@link WorkerBlocks#handOver}. */
+  HandOver handOver() {
+    return HandOver.named(keys, segments);
+  }
+
+  /** The nearest tier of a row the worker holds. Any thread, wait-free. */
+  Tier tier(int row) {
+    return tiers.isEmpty() ? Tier.DEVICE : TierCounts.nearest(tiers.get(row));
+  }
+
+  /** Gives the memory back; the bits stay. */
+  void forget() {
+    keys.clear();
+    tiers.clear();
+  }
+}
