@@ -44,6 +44,12 @@ final class KeyedBlocks {
     return at < 0 ? BlockHash.NONE : segments.hash(KeyMap.row(keys.value(at)));
   }
 
+  /** As {@link WorkerBlocks#holds}. */
+  boolean holds(long key, Tier tier) {
+    int at = keys.find(key);
+    return at >= 0 && KeyMap.copies(keys.value(at), tier.index()) != 0;
+  }
+
   /** As {@link WorkerBlocks#store}, of hashes that were looked at. */
   int store(
       long parentKey, boolean root, long[] blockKeys, long[] hashes, int count, Tier tier, boolean counted) {

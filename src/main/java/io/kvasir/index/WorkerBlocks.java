@@ -69,8 +69,7 @@ public final class WorkerBlocks {
   public boolean holds(long key, Tier tier) {
     writing.lock();
     try {
-      int at = keys.find(key);
-      return at >= 0 && KeyMap.copies(keys.value(at), tier.index()) != 0;
+      return keyed.holds(key, tier);
     } finally {
       unlock();
     }
