@@ -7,12 +7,14 @@ import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.Protocol.Command;
+import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.params.XAddParams;
 
 /** Against a real redis-server. */
@@ -160,8 +162,20 @@ final class RedisEventsIT extends SourceConformance {
     return text.getBytes(UTF_8);
   }
 
+  /** Connects once the server has read what it kept: until then it listens, but answers LOADING. */
   private Jedis connect() {
-    return new Jedis("127.0.0.1", server().port());
+    Jedis client = new Jedis("127.0.0.1", server().port());
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+    while (true) {
+      try {
+        assertThat(client.ping()).isEqualTo("PONG");
+        return client;
+      } catch (JedisDataException loading) {
+        if (System.nanoTime() > deadline) {
+          throw loading;
+        }
+      }
+    }
   }
 
   private TestServer server() {
