@@ -11,7 +11,7 @@ import io.kvasir.cell.WorkerStatus;
 import io.kvasir.index.Chain;
 import io.kvasir.load.IngestPublishers;
 import io.kvasir.load.IngestScenario;
-import io.kvasir.routing.Role;
+import io.kvasir.routing.Work;
 import io.prometheus.metrics.model.snapshots.CounterSnapshot;
 import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
 import io.prometheus.metrics.model.snapshots.HistogramSnapshot;
@@ -170,11 +170,11 @@ final class Ingest implements Runnable {
   private static int depth(Node node, long[] chain, Set<String> others) {
     DecisionRequest request =
         new DecisionRequest(
-            "ingest", "m", "prefix-aware", Role.BOTH, new Chain(chain, IngestScenario.BLOCK),
-            chain.length * IngestScenario.BLOCK, null, others);
-    if (node.cells().decide(request) instanceof Decision.Chosen chosen) {
-      chosen.reservation().close(new Outcome.Cancelled());
-      return chosen.depth();
+            "ingest", "m", "prefix-aware", Work.WHOLE, new Chain(chain, IngestScenario.BLOCK),
+            chain.length * IngestScenario.BLOCK, null, others, null);
+    if (node.cells().decide(request) instanceof Decision.Planned planned) {
+      planned.close(new Outcome.Cancelled());
+      return planned.last().depth();
     }
     return -1;
   }

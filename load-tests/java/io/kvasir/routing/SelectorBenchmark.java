@@ -108,7 +108,8 @@ public class SelectorBenchmark {
         URI url = URI.create("http://10.0.0." + slot);
         table[slot] =
             new Worker(
-                "w" + slot, "w" + slot, url, 0, 1, slot, Role.BOTH, Set.of("m"), Map.of(), 64, "h100-Qwen2.5-7B-tp1");
+                "w" + slot, "w" + slot, url, 0, 1, slot, Role.BOTH, Set.of("m"), Map.of(), 64, "h100-Qwen2.5-7B-tp1",
+                null);
         depth[slot] = random.nextInt(10) == 0 ? random.nextInt(4, 24) : 4;
         booked.set(slot, random.nextInt(20));
         pendingTokens[slot] = random.nextLong(20_000);

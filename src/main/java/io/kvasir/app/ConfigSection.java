@@ -8,6 +8,7 @@ import com.typesafe.config.ConfigOrigin;
 import com.typesafe.config.ConfigUtil;
 import com.typesafe.config.ConfigValue;
 import com.typesafe.config.ConfigValueType;
+import java.math.BigDecimal;
 import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -106,6 +107,12 @@ final class ConfigSection {
     String range = "has to be a number from 0 to 1";
     double value = get(key, range, config::getDouble, 0.0);
     return within(key, value >= 0 && value <= 1, range, value, 0.0);
+  }
+
+  double number(String key, double least, double most) {
+    String range = "has to be a number from " + plain(least) + " to " + plain(most);
+    double value = get(key, range, config::getDouble, least);
+    return within(key, value >= least && value <= most, range, value, least);
   }
 
   long bytes(String key) {
@@ -234,6 +241,10 @@ final class ConfigSection {
   private static String place(ConfigOrigin origin) {
     String file = origin.filename() != null ? origin.filename() : origin.resource();
     return file == null ? "" : origin.lineNumber() > 0 ? file + ":" + origin.lineNumber() : file;
+  }
+
+  private static String plain(double number) {
+    return new BigDecimal(Double.toString(number)).stripTrailingZeros().toPlainString();
   }
 
   private static String spelt(Enum<?> constant) {

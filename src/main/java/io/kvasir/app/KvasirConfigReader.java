@@ -23,6 +23,7 @@ import io.kvasir.routing.Role;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.routing.cost.OutputLengths;
 import io.kvasir.routing.plugins.BuiltInPlugins;
+import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -57,6 +58,7 @@ final class KvasirConfigReader {
   private final List<Fault> faults;
   private final ConfigSection root;
   private final EventFeedReader feeds;
+  private final KvTransferReader transfers;
 
   KvasirConfigReader(Config config, List<Fault> faults) {
     this.config = config;
@@ -64,6 +66,7 @@ final class KvasirConfigReader {
     this.root = new ConfigSection(config.getConfig("kvasir"), "kvasir", faults);
     root.section("events-defaults");
     this.feeds = new EventFeedReader(config.getConfig("kvasir.events-defaults"));
+    this.transfers = new KvTransferReader(config.getConfig("kvasir.pod-defaults"));
   }
 
   KvasirConfig read() {
@@ -289,7 +292,9 @@ final class KvasirConfigReader {
             section.name("engine"),
             section.count("capacity-blocks", 1, PodDefaults.MOST_CAPACITY),
             section.labels("labels"),
-            feeds::read);
+            feeds::read,
+            transfers::read);
+    section.has("kv-transfer");
     section.rejectUnread();
     return defaults;
   }
@@ -297,12 +302,19 @@ final class KvasirConfigReader {
   private List<PodSpec> pods(PodDefaults defaults) {
     List<PodSpec> pods = new ArrayList<>();
     Set<String> names = new HashSet<>();
-    for (ConfigSection section : root.sections("pods", config.getConfig("kvasir.pod-defaults"))) {
+    List<ConfigSection> sections = root.sections("pods", config.getConfig("kvasir.pod-defaults"));
+    for (ConfigSection section : sections) {
       PodSpec pod = pod(section, defaults);
       if (!pod.name().isEmpty() && !names.add(pod.name())) {
         section.fault("name", "'" + pod.name() + "' is taken by another pod; names are unique");
       }
       pods.add(pod);
+    }
+    for (int i = 0; i < pods.size(); i++) {
+      if (KvTransferReader.isAlone(pods.get(i), pods)) {
+        sections.get(i).fault("kv-transfer", "has a dialect or group that no decode pod of the model has:"
+            + " it would never get anything to do");
+      }
     }
     return pods;
   }
@@ -314,11 +326,13 @@ final class KvasirConfigReader {
     }
     String first = models.stream().findFirst().orElse("");
     int ranks = section.count("ranks", 1, Math.min(64, defaults.maxRanks()));
+    URI url = section.url("url");
+    Role role = section.choice("role", Role.class);
     PodSpec pod =
         new PodSpec(
             section.name("name"),
-            section.url("url"),
-            section.choice("role", Role.class),
+            url,
+            role,
             models,
             ranks,
             defaults.blockSize().applyAsInt(first),
@@ -326,7 +340,8 @@ final class KvasirConfigReader {
             section.count("max-in-flight", 1, 1_000_000),
             section.name("engine"),
             section.count("capacity-blocks", 1, PodDefaults.MOST_CAPACITY),
-            section.has("events") ? feeds.read(section, "events", ranks) : List.of());
+            section.has("events") ? feeds.read(section, "events", ranks) : List.of(),
+            transfers.read(section, role, url));
     section.rejectUnread();
     return pod;
   }

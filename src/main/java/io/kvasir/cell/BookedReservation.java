@@ -6,19 +6,26 @@ import java.util.concurrent.atomic.AtomicInteger;
 /** A reservation in the ledger of a cell that is at home on this node. Thread-safe. */
 final class BookedReservation implements Reservation {
   private static final int PENDING = 0;
-  private static final int SETTLED = 1;
-  private static final int CLOSED = 2;
+  private static final int READING = 1;
+  private static final int SETTLED = 2;
+  private static final int CLOSED = 3;
 
   private final Member member;
   private final Booking booking;
+  private final Booking reading;
   private final String model;
   private final Forecast forecast;
   private final AtomicInteger state = new AtomicInteger(PENDING);
 
-  /** Takes over a booking that has been made on the member's load. */
-  BookedReservation(Member member, Booking booking, String model, Forecast forecast) {
+  /**
+   * Takes over a booking that has been made on the member's load.
+   *
+   * @param reading what it becomes when the worker has to read the prompt itself; the same where it does anyway
+   */
+  BookedReservation(Member member, Booking booking, Booking reading, String model, Forecast forecast) {
     this.member = member;
     this.booking = booking;
+    this.reading = reading;
     this.model = model;
     this.forecast = forecast;
   }
@@ -27,6 +34,15 @@ final class BookedReservation implements Reservation {
   public void firstToken() {
     if (state.compareAndSet(PENDING, SETTLED)) {
       member.load().settle(booking);
+    } else if (state.compareAndSet(READING, SETTLED)) {
+      member.load().settle(reading);
+    }
+  }
+
+  @Override
+  public void readsPrompt() {
+    if (state.compareAndSet(PENDING, READING)) {
+      member.load().rebook(booking, reading);
     }
   }
 
@@ -36,8 +52,8 @@ final class BookedReservation implements Reservation {
     if (was == CLOSED) {
       return;
     }
-    if (was == PENDING) {
-      member.load().settle(booking);
+    if (was == PENDING || was == READING) {
+      member.load().settle(was == PENDING ? booking : reading);
       if (!(outcome instanceof Outcome.Completed)) {
         forecast.retract();
       }

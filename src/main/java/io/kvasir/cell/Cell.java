@@ -1,7 +1,7 @@
 package io.kvasir.cell;
 
 import io.kvasir.index.WorkerBlocks;
-import io.kvasir.routing.Worker;
+import io.kvasir.routing.RoutingPlan;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -50,21 +50,32 @@ final class Cell extends AbstractBehavior<Cell.Message> {
   record Decide(DecisionRequest request, String node, ActorRef<Decided> replyTo) implements Message, ClusterMessage {}
 
   /**
-   * The decision for another node; {@code worker} is null when there is none, and {@code why} then says why.
+   * The decision for another node; without steps there is no worker, and {@code why} then says why.
+   *
+   * @param reason of a plan, or what there is none for, in plain words
    */
   record Decided(
-      @Nullable Worker worker,
+      @Nullable String workflow,
+      RoutingPlan.@Nullable Order order,
+      @Nullable List<DecidedStep> steps,
+      String reason,
+      Decision.@Nullable Why why)
+      implements ClusterMessage {}
+
+  /** A step of a {@link Decided}, whose load the cell holds under a number. */
+  record DecidedStep(
+      RoutingPlan.Step step,
       long reservation,
       int depth,
       int predictedCachedTokens,
       int confirmedCachedTokens,
-      String reason,
-      boolean suspect,
-      Decision.@Nullable Why why)
-      implements ClusterMessage {}
+      boolean suspect) {}
 
   /** Another node has seen the first token of a request it holds a reservation for. */
   record FirstToken(long reservation) implements Message, ClusterMessage {}
+
+  /** The prompt of a request of another node is not handed over to the worker after all. */
+  record ReadsPrompt(long reservation) implements Message, ClusterMessage {}
 
   /** A request of another node is over. */
   record Close(long reservation, WireOutcome outcome) implements Message, ClusterMessage {}
@@ -156,6 +167,7 @@ final class Cell extends AbstractBehavior<Cell.Message> {
       case Wake ignored -> {}
       case Decide decide -> decide.replyTo().tell(decide(decide));
       case FirstToken token -> held.firstToken(token.reservation());
+      case ReadsPrompt reads -> held.readsPrompt(reads.reservation());
       case Close close -> held.close(close.reservation(), close.outcome().outcome());
       case Describe describe -> describe.replyTo().tell(new Description(view.workers()));
       case RosterChanged changed -> apply(changed.roster());
@@ -184,18 +196,25 @@ final class Cell extends AbstractBehavior<Cell.Message> {
 
   private Decided decide(Decide decide) {
     return switch (view.decide(decide.request())) {
-      case Decision.Chosen chosen ->
+      case Decision.Planned planned ->
           new Decided(
-              chosen.worker(),
-              held.hold(decide.node(), chosen.reservation()),
-              chosen.depth(),
-              chosen.predictedCachedTokens(),
-              chosen.confirmedCachedTokens(),
-              chosen.reason(),
-              chosen.suspect(),
+              planned.workflow(),
+              planned.order(),
+              planned.steps().stream().map(chosen -> hold(decide.node(), chosen)).toList(),
+              planned.reason(),
               null);
-      case Decision.NoWorker none -> new Decided(null, 0, 0, 0, 0, none.detail(), false, none.why());
+      case Decision.NoWorker none -> new Decided(null, null, null, none.detail(), none.why());
     };
+  }
+
+  private DecidedStep hold(String node, Decision.Chosen chosen) {
+    return new DecidedStep(
+        chosen.step(),
+        held.hold(node, chosen.reservation()),
+        chosen.depth(),
+        chosen.predictedCachedTokens(),
+        chosen.confirmedCachedTokens(),
+        chosen.suspect());
   }
 
   private void apply(Roster now) {

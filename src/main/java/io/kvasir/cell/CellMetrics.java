@@ -104,7 +104,7 @@ public final class CellMetrics {
   void decided(Decision decision, boolean home) {
     String result =
         switch (decision) {
-          case Decision.Chosen ignored -> "chosen";
+          case Decision.Planned ignored -> "chosen";
           case Decision.NoWorker none ->
               switch (none.why()) {
                 case UNKNOWN_MODEL -> "unknown_model";

@@ -5,7 +5,9 @@ import io.kvasir.index.Chain;
 import io.kvasir.routing.Booking;
 import io.kvasir.routing.Candidates;
 import io.kvasir.routing.Fleet;
+import io.kvasir.routing.Role;
 import io.kvasir.routing.RoutingContext;
+import io.kvasir.routing.RoutingPlan;
 import io.kvasir.routing.Selection;
 import io.kvasir.routing.Selector;
 import io.kvasir.routing.Slots;
@@ -92,7 +94,7 @@ final class CellView {
     trust = worth;
   }
 
-  /** Chooses a worker, books its load and predicts what it will hold, in one step. */
+  /** Chooses workers, books their load and predicts what they will hold, in one step. */
   Decision decide(DecisionRequest request) {
     String profile = request.profile() == null ? services.profiles().standard() : request.profile();
     Selector selector = selectors.get(profile);
@@ -103,7 +105,7 @@ final class CellView {
               .formatted(profile, String.join(", ", services.profiles().profiles().keySet())));
     }
     RoutingContext context =
-        new RoutingContext(request.requestId(), request.model(), request.role(), request.excluded())
+        new RoutingContext(request.requestId(), request.model(), Role.BOTH, request.excluded())
             .put(Slots.CHAIN, request.chain())
             .put(Slots.PROMPT_TOKENS, (long) request.promptTokens())
             .put(Slots.SESSION_KEY, request.sessionKey() == null ? "" : request.sessionKey());
@@ -128,14 +130,18 @@ final class CellView {
     Forecast forecast = booked.predict(request.chain(), chosen.depth());
     now.predicted(forecast, request.chain(), chosen.slot());
     int guessed = chosen.depth() - forecast.confirmed();
-    return new Decision.Chosen(
-        chosen.worker(),
-        new BookedReservation(booked, chosen.booking(), request.model(), forecast),
+    Decision.Chosen whole = new Decision.Chosen(
+        chosen.step(RoutingPlan.WHOLE, null),
+        new BookedReservation(booked, chosen.booking(), chosen.booking(), request.model(), forecast),
         chosen.depth(),
         chosen.predictedCachedTokens(),
         Math.min(chosen.predictedCachedTokens(), forecast.confirmedTokens(chosen.booking().promptTokens())),
-        guessed == 0 ? chosen.reason() : chosen.reason() + "; predicted=" + guessed,
         booked.events().suspect());
+    return new Decision.Planned(
+        "single",
+        RoutingPlan.Order.SEQUENTIAL,
+        List.of(whole),
+        guessed == 0 ? chosen.reason() : chosen.reason() + "; predicted=" + guessed);
   }
 
   private static Decision.Why why(Selection.None none) {

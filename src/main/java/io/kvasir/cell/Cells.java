@@ -9,7 +9,7 @@ import java.util.Set;
  * called on virtual threads.
  */
 public interface Cells {
-  /** Chooses a worker and books its load, in one step. Never throws for want of a worker. */
+  /** Chooses workers and books their load, in one step. Never throws for want of a worker. */
   Decision decide(DecisionRequest request);
 
   /** Every worker of every cell with its state, as this node knows it. */

@@ -1,8 +1,10 @@
 package io.kvasir.cell;
 
+import io.kvasir.routing.RoutingPlan;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
@@ -99,18 +101,26 @@ public final class ClusterCells implements Cells {
   }
 
   private static Decision decision(Cell.Decided decided, EntityRef<Cell.Message> home) {
-    if (decided.worker() == null) {
+    List<Cell.DecidedStep> steps = decided.steps();
+    if (steps == null || steps.isEmpty()) {
       Decision.Why why = decided.why();
       return new Decision.NoWorker(why == null ? Decision.Why.NONE_HEALTHY : why, decided.reason());
     }
-    return new Decision.Chosen(
-        decided.worker(),
-        new RemoteReservation(decided.reservation(), home::tell),
-        decided.depth(),
-        decided.predictedCachedTokens(),
-        decided.confirmedCachedTokens(),
-        decided.reason(),
-        decided.suspect());
+    return new Decision.Planned(
+        Objects.requireNonNullElse(decided.workflow(), ""),
+        Objects.requireNonNullElse(decided.order(), RoutingPlan.Order.SEQUENTIAL),
+        steps.stream()
+            .map(
+                step ->
+                    new Decision.Chosen(
+                        step.step(),
+                        new RemoteReservation(step.reservation(), home::tell),
+                        step.depth(),
+                        step.predictedCachedTokens(),
+                        step.confirmedCachedTokens(),
+                        step.suspect()))
+            .toList(),
+        decided.reason());
   }
 
   @Override

@@ -1,29 +1,69 @@
 package io.kvasir.cell;
 
+import io.kvasir.routing.RoutingPlan;
 import io.kvasir.routing.Worker;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** What became of a {@link DecisionRequest}. */
 public sealed interface Decision {
   /**
-   * A worker was chosen and its load booked.
+   * Workers were chosen and their load booked, for all steps or for none.
    *
-   * @param worker where to send the request
+   * @param workflow how the steps belong together: the name of the profile's workflow
+   * @param order whether a step begins with what the one before it has answered
+   * @param steps at least one; the last one's answer is the client's. When one step was asked for anew, that step
+   * @param reason in short, for {@code X-Router-Reason}: profile, depth and what decided
+   */
+  record Planned(String workflow, RoutingPlan.Order order, List<Chosen> steps, String reason) implements Decision {
+    /** Copies what it is given. */
+    public Planned {
+      steps = List.copyOf(steps);
+    }
+
+    /** The step whose answer is the client's. */
+    public Chosen last() {
+      return steps.getLast();
+    }
+
+    /** The step of a name, null when the plan does without it. */
+    public @Nullable Chosen step(String name) {
+      for (Chosen chosen : steps) {
+        if (chosen.step().name().equals(name)) {
+          return chosen;
+        }
+      }
+      return null;
+    }
+
+    /** Closes what is still open of all steps. */
+    public void close(Outcome outcome) {
+      steps.forEach(chosen -> chosen.reservation().close(outcome));
+    }
+  }
+
+  /**
+   * One step of a plan and what is booked for it.
+   *
+   * @param step what is to be done, by whom, and what when that fails
    * @param reservation the booked load; whoever holds the decision closes it
    * @param depth leading blocks of the chain the worker holds
    * @param predictedCachedTokens what the engine should report as cached
    * @param confirmedCachedTokens how many of those its engine has told of; it was only sent the others
-   * @param reason in short, for {@code X-Router-Reason}: profile, depth and what decided
    * @param suspect whether the worker's index is known to have missed events
    */
   record Chosen(
-      Worker worker,
+      RoutingPlan.Step step,
       Reservation reservation,
       int depth,
       int predictedCachedTokens,
       int confirmedCachedTokens,
-      String reason,
-      boolean suspect)
-      implements Decision {}
+      boolean suspect) {
+    /** Who does the step. */
+    public Worker worker() {
+      return step.worker();
+    }
+  }
 
   /**
    * No worker could be chosen and nothing is booked.

@@ -1,7 +1,8 @@
 package io.kvasir.cell;
 
 import io.kvasir.index.Chain;
-import io.kvasir.routing.Role;
+import io.kvasir.routing.Work;
+import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -11,19 +12,45 @@ import org.jspecify.annotations.Nullable;
  * @param requestId the client's or our own
  * @param model as the request names it
  * @param profile name of the routing profile, null for the model's default
- * @param role what the chosen worker will have to do
+ * @param work what is asked for, as far as that decides how many workers it takes
  * @param chain the prompt's blocks; empty when nothing is known of the prompt
  * @param promptTokens tokens of the prompt, estimated where they could not be counted
  * @param sessionKey keeps a conversation together where a profile asks for it, null when the request
  *     carries none
  * @param excluded ids of workers that already failed this request
+ * @param again the one step that is to be decided anew, null for a whole plan
  */
 public record DecisionRequest(
     String requestId,
     String model,
     @Nullable String profile,
-    Role role,
+    Work work,
     Chain chain,
     int promptTokens,
     @Nullable String sessionKey,
-    Set<String> excluded) {}
+    Set<String> excluded,
+    @Nullable Again again) {
+
+  /**
+   * One step of a plan whose worker failed, while the others keep theirs.
+   *
+   * @param step its name
+   * @param placed ids of the workers of the plan's other steps, by the steps' names
+   */
+  public record Again(String step, Map<String, String> placed) {}
+
+  /** The same request for a whole plan, without workers that failed it. */
+  public DecisionRequest without(Set<String> failed) {
+    return asking(failed, null);
+  }
+
+  /** The same request for one step of a plan. */
+  public DecisionRequest anew(Again step, Set<String> failed) {
+    return asking(failed, step);
+  }
+
+  private DecisionRequest asking(Set<String> failed, @Nullable Again step) {
+    return new DecisionRequest(
+        requestId, model, profile, work, chain, promptTokens, sessionKey, Set.copyOf(failed), step);
+  }
+}

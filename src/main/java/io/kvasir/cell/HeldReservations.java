@@ -42,6 +42,13 @@ final class HeldReservations {
     }
   }
 
+  void readsPrompt(long id) {
+    Held found = held.get(id);
+    if (found != null) {
+      found.reservation().readsPrompt();
+    }
+  }
+
   void close(long id, Outcome outcome) {
     close(held.remove(id), outcome);
   }

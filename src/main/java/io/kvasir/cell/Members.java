@@ -175,6 +175,7 @@ final class Members {
         pod.models(),
         pod.labels(),
         pod.maxInFlight(),
-        pod.engine());
+        pod.engine(),
+        pod.kvTransfer());
   }
 }

@@ -1,10 +1,12 @@
 package io.kvasir.cell;
 
+import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.Role;
 import java.net.URI;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * An engine endpoint as the operator describes it, in the configuration or to the admin API.
@@ -21,6 +23,7 @@ import java.util.Set;
  * @param capacityBlocks blocks each of its workers is believed to keep where its engine does not tell: one without
  *     events, or prompts that are known by their text only
  * @param events where its cache events come from, none for an engine without events
+ * @param kvTransfer how it hands KV blocks over or takes them, null when it does not
  */
 public record PodSpec(
     String name,
@@ -33,7 +36,8 @@ public record PodSpec(
     int maxInFlight,
     String engine,
     int capacityBlocks,
-    List<EventFeed> events) {
+    List<EventFeed> events,
+    @Nullable KvTransfer kvTransfer) {
   /** Copies what it is given. */
   public PodSpec {
     events = List.copyOf(events);

@@ -9,8 +9,9 @@ import java.util.function.Consumer;
  */
 final class RemoteReservation implements Reservation {
   private static final int PENDING = 0;
-  private static final int SETTLED = 1;
-  private static final int CLOSED = 2;
+  private static final int READING = 1;
+  private static final int SETTLED = 2;
+  private static final int CLOSED = 3;
 
   private final long id;
   private final Consumer<Cell.Message> cell;
@@ -23,8 +24,15 @@ final class RemoteReservation implements Reservation {
 
   @Override
   public void firstToken() {
-    if (state.compareAndSet(PENDING, SETTLED)) {
+    if (state.compareAndSet(PENDING, SETTLED) || state.compareAndSet(READING, SETTLED)) {
       cell.accept(new Cell.FirstToken(id));
+    }
+  }
+
+  @Override
+  public void readsPrompt() {
+    if (state.compareAndSet(PENDING, READING)) {
+      cell.accept(new Cell.ReadsPrompt(id));
     }
   }
 

@@ -8,6 +8,12 @@ public interface Reservation {
   /** The first token has been seen: the prompt is no longer pending on the worker. Idempotent. */
   void firstToken();
 
+  /**
+   * Nobody hands the prompt over after all: the worker reads it itself, and its load says so from now on. Idempotent;
+   * nothing where the load says so already, and after the first token.
+   */
+  void readsPrompt();
+
   /** Gives the load back and tells the cell how it went. Idempotent: the first outcome counts. */
   void close(Outcome outcome);
 }

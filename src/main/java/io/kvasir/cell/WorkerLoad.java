@@ -60,6 +60,12 @@ final class WorkerLoad {
     PENDING_MICROS.getAndAdd(this, -booking.prefillMicros());
   }
 
+  /** A booking of the same prompt takes the place of one that is pending. */
+  void rebook(Booking was, Booking is) {
+    PENDING_TOKENS.getAndAdd(this, (long) is.uncachedTokens() - was.uncachedTokens());
+    PENDING_MICROS.getAndAdd(this, is.prefillMicros() - was.prefillMicros());
+  }
+
   /** A booking whose prompt has been settled is over. */
   void release(Booking booking) {
     CONTEXT_TOKENS.getAndAdd(this, -(long) booking.promptTokens());

@@ -73,6 +73,7 @@ final class Attempt {
 
   private final Call call;
   private final Decision.Chosen chosen;
+  private final String reason;
   private final PodCall podCall;
   private final ExecutionSettings settings;
   private final ExecutionMetrics metrics;
@@ -101,6 +102,7 @@ final class Attempt {
   /**
    * An attempt about to begin.
    *
+   * @param reason why this worker, for the client
    * @param deadline when the whole request must be over, in {@link System#nanoTime}
    * @param tries how many workers have been tried, this one included
    * @param decideNanos spent in deciding so far
@@ -108,6 +110,7 @@ final class Attempt {
   Attempt(
       Call call,
       Decision.Chosen chosen,
+      String reason,
       PodCall podCall,
       ExecutionSettings settings,
       ExecutionMetrics metrics,
@@ -118,6 +121,7 @@ final class Attempt {
       long decideNanos) {
     this.call = call;
     this.chosen = chosen;
+    this.reason = reason;
     this.podCall = podCall;
     this.settings = settings;
     this.metrics = metrics;
@@ -164,7 +168,7 @@ final class Attempt {
     Outcome outcome = busy ? new Outcome.Refused(status) : new Outcome.Failed(false, "status " + status);
     settle(outcome);
     Result.Whole whole = new Result.Whole(
-        chosen.worker(), chosen.reason(), status, answer.headers(), body, report(outcome));
+        chosen.worker(), reason, status, answer.headers(), body, report(outcome));
     return new Try.Failed(
         busy ? "busy" : "error", "status " + status, false, false, busy || call.repeatable(), whole);
   }
@@ -178,7 +182,7 @@ final class Attempt {
     if (!ended) {
       return new Try.Answered(
           new Result.Streaming(
-              chosen.worker(), chosen.reason(), answer.status(), answer.headers(), this::relay));
+              chosen.worker(), reason, answer.status(), answer.headers(), this::relay));
     }
     if (streams && call.terminated() && answer.status() < 300) {
       settle(new Outcome.Failed(false, "an empty stream"));
@@ -194,7 +198,7 @@ final class Attempt {
     return new Try.Answered(
         new Result.Whole(
             chosen.worker(),
-            chosen.reason(),
+            reason,
             answer.status(),
             answer.headers(),
             held == buffer.length ? buffer : Arrays.copyOf(buffer, held),

@@ -2,7 +2,6 @@ package io.kvasir.execution;
 
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.Decision;
-import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.Outcome;
 import io.kvasir.routing.Worker;
 import io.kvasir.telemetry.Metrics;
@@ -92,8 +91,9 @@ public final class Dispatcher implements AutoCloseable {
           case Decision.NoWorker none -> {
             return nobody(none);
           }
-          case Decision.Chosen chosen -> {
-            switch (attempt(chosen)) {
+          case Decision.Planned planned -> {
+            Decision.Chosen chosen = onlyStep(planned);
+            switch (attempt(chosen, planned.reason())) {
               case Attempt.Try.Answered answered -> {
                 return answered.result();
               }
@@ -119,25 +119,23 @@ public final class Dispatcher implements AutoCloseable {
     }
 
     private Decision decide() {
-      DecisionRequest asked = call.decision();
       long before = System.nanoTime();
       try {
-        return cells.decide(
-            new DecisionRequest(
-                asked.requestId(),
-                asked.model(),
-                asked.profile(),
-                asked.role(),
-                asked.chain(),
-                asked.promptTokens(),
-                asked.sessionKey(),
-                Set.copyOf(excluded)));
+        return cells.decide(call.decision().without(excluded));
       } finally {
         decideNanos += System.nanoTime() - before;
       }
     }
 
-    private Attempt.Try attempt(Decision.Chosen chosen) {
+    private static Decision.Chosen onlyStep(Decision.Planned planned) {
+      if (planned.steps().size() > 1) {
+        planned.close(new Outcome.Cancelled());
+        throw new IllegalStateException("plans of " + planned.workflow() + " cannot be carried out here");
+      }
+      return planned.last();
+    }
+
+    private Attempt.Try attempt(Decision.Chosen chosen, String reason) {
       tries++;
       lastWorker = chosen.worker();
       Attempt attempt;
@@ -148,6 +146,7 @@ public final class Dispatcher implements AutoCloseable {
         attempt = new Attempt(
             call,
             chosen,
+            reason,
             pods.call(request, settings.total(), settings.total()),
             settings,
             metrics,

@@ -14,7 +14,7 @@ import io.kvasir.index.Chain;
 import io.kvasir.prompt.Api;
 import io.kvasir.prompt.Prompt;
 import io.kvasir.prompt.Prompts;
-import io.kvasir.routing.Role;
+import io.kvasir.routing.Work;
 import io.kvasir.routing.Worker;
 import java.nio.charset.StandardCharsets;
 import java.util.HashSet;
@@ -83,11 +83,12 @@ final class InferenceHandler {
             requestId,
             model,
             profile,
-            Role.BOTH,
+            prompt == null || api == ApiPath.EMBEDDINGS ? Work.WHOLE : Work.TEXT,
             prompt == null ? Chain.EMPTY : prompt.chain(),
             prompt == null || prompt.tokens() == 0 ? exchange.body().length / BYTES_PER_TOKEN : prompt.tokens(),
             request.sessionKey(),
-            place == null ? Set.of() : allBut(place.worker())),
+            place == null ? Set.of() : allBut(place.worker()),
+            null),
         exchange.method(),
         exchange.target(),
         EndToEnd.request(headers, exchange.client(), settings.scheme()),

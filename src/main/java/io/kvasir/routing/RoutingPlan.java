@@ -1,27 +1,74 @@
 package io.kvasir.routing;
 
+import java.time.Duration;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
- * What routing decided, as data: steps in the order their workers were chosen. A request served by
- * aggregated workers has one step; prefill and decode apart have two.
+ * What routing decided, as data: who does what, in which order, and what to do when somebody fails. A request served
+ * by an aggregated worker has one step; prefill and decode apart have two. The last step's answer is the client's.
+ *
+ * @param workflow the workflow's name, which says how the steps belong together
+ * @param order whether a step begins with what the one before it has answered
+ * @param steps at least one, each with a name of its own, as their results are needed
  */
-public record RoutingPlan(List<Step> steps) {
-  /** A plan of at least one step. */
+public record RoutingPlan(String workflow, Order order, List<Step> steps) {
+  /** The name of the only step where one worker does everything. */
+  public static final String WHOLE = "whole";
+
+  /** The name of the step that generates from a prompt that another worker may have read. */
+  public static final String DECODE = "decode";
+
+  /** The name of the step that reads the prompt where another worker generates. */
+  public static final String PREFILL = "prefill";
+
+  /** The name of the step that turns images and sound into embeddings. */
+  public static final String ENCODE = "encode";
+
+  /** Checks that there are steps and that their names tell them apart. */
   public RoutingPlan {
     if (steps.isEmpty()) {
       throw new IllegalArgumentException("a plan has at least one step");
     }
     steps = List.copyOf(steps);
+    Set<String> names = new HashSet<>();
+    for (Step step : steps) {
+      if (!names.add(step.name())) {
+        throw new IllegalArgumentException("a plan has two steps named \"" + step.name() + "\"");
+      }
+    }
+  }
+
+  /** When steps begin. */
+  public enum Order {
+    /** One after the other: each needs the answer of the one before it. */
+    SEQUENTIAL,
+    /** Encoders first, then all at once: the engines find each other. */
+    CONCURRENT
   }
 
   /**
    * One worker's part.
    *
-   * @param role what it is to do
+   * @param name what is to be done, unique in its plan: how retries and executors refer to it
+   * @param role what the worker has to be able to do
    * @param worker who does it; its load is booked
    * @param alternatives who would have been next, best first; nothing is booked on them
    * @param onFailure what to do when it fails
+   * @param deadline how long the step may take before it counts as failed, null for as long as the request
    */
-  public record Step(Role role, Worker worker, List<Worker> alternatives, FailurePolicy onFailure) {}
+  public record Step(
+      String name,
+      Role role,
+      Worker worker,
+      List<Worker> alternatives,
+      FailurePolicy onFailure,
+      @Nullable Duration deadline) {
+    /** Copies what it is given. */
+    public Step {
+      alternatives = List.copyOf(alternatives);
+    }
+  }
 }

@@ -1,6 +1,8 @@
 package io.kvasir.routing;
 
+import java.time.Duration;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** What one pass of a {@link Selector} came to. */
 public sealed interface Selection {
@@ -50,9 +52,9 @@ public sealed interface Selection {
       return reason.toString();
     }
 
-    /** The decision as a plan of one step. */
-    public RoutingPlan plan() {
-      return new RoutingPlan(List.of(new RoutingPlan.Step(role, worker, alternatives, onFailure)));
+    /** The worker's part in a plan, under the name it has there. */
+    public RoutingPlan.Step step(String name, @Nullable Duration deadline) {
+      return new RoutingPlan.Step(name, role, worker, alternatives, onFailure, deadline);
     }
   }
 

@@ -3,6 +3,7 @@ package io.kvasir.routing;
 import java.net.URI;
 import java.util.Map;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One KV cache: a pod (an engine endpoint) and one of its data-parallel ranks.
@@ -18,6 +19,7 @@ import java.util.Set;
  * @param labels the operator's, for filters and locality
  * @param maxInFlight requests it may have in flight; a reservation beyond that is refused
  * @param engine name of its latency coefficients, such as {@code h100-Qwen2.5-7B-tp1}
+ * @param kvTransfer how its pod hands KV blocks over or takes them, null when it does not
  */
 public record Worker(
     String id,
@@ -30,4 +32,5 @@ public record Worker(
     Set<String> models,
     Map<String, String> labels,
     int maxInFlight,
-    String engine) {}
+    String engine,
+    @Nullable KvTransfer kvTransfer) {}

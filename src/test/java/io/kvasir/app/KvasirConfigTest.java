@@ -3,6 +3,9 @@ package io.kvasir.app;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import io.kvasir.cell.PodSpec;
+import io.kvasir.routing.KvTransfer;
+import io.kvasir.routing.KvTransfer.Dialect;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -97,6 +100,54 @@ final class KvasirConfigTest {
               assertThat(pod.url()).hasToString("http://h:1");
               assertThat(pod.events()).isNotNull();
             });
+  }
+
+  @Test
+  void load_kvTransfer_isLaidOverTheDefaults() throws Exception {
+    KvasirConfig config =
+        KvasirConfig.load(
+            write(
+                """
+            kvasir {
+              pod-defaults.kv-transfer { dialect = sglang, group = east }
+              pods = [
+                { name = p, url = "http://p.test:1", models = [m], role = prefill, kv-transfer.link.us-per-token = 3 }
+                { name = d, url = "http://d.test:1", models = [m], role = decode, kv-transfer.bootstrap-port = 9 }
+                { name = w, url = "http://w.test:1", models = [m], kv-transfer.dialect = none }
+              ]
+            }
+            """));
+    assertThat(config.pods())
+        .extracting(PodSpec::kvTransfer)
+        .containsExactly(
+            new KvTransfer(Dialect.SGLANG, "east", "p.test", 8998, "", 1, 1, new KvTransfer.Link(3, 5)),
+            new KvTransfer(Dialect.SGLANG, "east", "d.test", 9, "", 1, 1, new KvTransfer.Link(6, 5)),
+            null);
+  }
+
+  @Test
+  void load_podsThatCannotWorkTogether_areFaults() throws Exception {
+    assertThat(
+            faults(
+                """
+                kvasir.pods = [
+                  { name = a, url = "http://h:1", models = [m], role = prefill }
+                  { name = b, url = "http://h:2", models = [m], role = decode, kv-transfer.dialect = sglang }
+                  { name = c, url = "http://h:3", models = [m], role = prefill, kv-transfer.dialect = vllm-nixl }
+                  { name = d, url = "http://h:4", models = [m], role = prefill, kv-transfer.dialect = vllm-push }
+                  { name = e, url = "http://h:5", models = [m], role = prefill
+                    kv-transfer { dialect = sglang, group = "2" } }
+                  { name = f, url = "http://h:6", models = [m], role = prefill, kv-transfer.dialect = sglang }
+                  { name = g, url = "http://h:7", models = [n], role = prefill, kv-transfer.dialect = vllm-nixl }
+                ]
+                """))
+        .extracting(Fault::path)
+        .containsExactlyInAnyOrder(
+            "kvasir.pods[0].kv-transfer.dialect",
+            "kvasir.pods[2].kv-transfer",
+            "kvasir.pods[3].kv-transfer",
+            "kvasir.pods[3].kv-transfer.engine-id",
+            "kvasir.pods[4].kv-transfer");
   }
 
   @Test

@@ -9,6 +9,7 @@ import io.kvasir.index.BlockHash;
 import io.kvasir.index.Chain;
 import io.kvasir.index.Tier;
 import io.kvasir.routing.Role;
+import io.kvasir.routing.Work;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.net.URI;
@@ -71,7 +72,7 @@ final class CellViewTest {
       PodSpec pod =
           new PodSpec(
               "w" + i, URI.create("http://w" + i + ".test"), Role.BOTH, Set.of("m"), 1, BLOCK, Map.of(), maxInFlight,
-              "h100-Qwen2.5-7B-tp1", 1000, events);
+              "h100-Qwen2.5-7B-tp1", 1000, events, null);
       members.admit(new PodEntry(pod, false)).forEach(member -> member.health().probed(true));
     }
   }
@@ -89,11 +90,15 @@ final class CellViewTest {
     return new Chain(hashes, BLOCK);
   }
 
-  private Decision.Chosen decide(Chain chain) {
+  private Decision.Planned plan(Chain chain) {
     Decision decision =
-        members.view().decide(new DecisionRequest("r", "m", null, Role.BOTH, chain, PROMPT, null, Set.of()));
-    assertThat(decision).isInstanceOf(Decision.Chosen.class);
-    return (Decision.Chosen) decision;
+        members.view().decide(new DecisionRequest("r", "m", null, Work.WHOLE, chain, PROMPT, null, Set.of(), null));
+    assertThat(decision).isInstanceOf(Decision.Planned.class);
+    return (Decision.Planned) decision;
+  }
+
+  private Decision.Chosen decide(Chain chain) {
+    return plan(chain).last();
   }
 
   private Member member(Decision.Chosen chosen) {
@@ -111,14 +116,15 @@ final class CellViewTest {
 
   @Test
   void siblings_meet_beforeTheEngineHasSaidAnything() {
-    Decision.Chosen first = decide(chain(1, 64));
+    Decision.Planned first = plan(chain(1, 64));
     assertThat(first.reason()).doesNotContain("predicted");
-    Decision.Chosen second = decide(chain(1, 64));
-    assertThat(second.worker()).isEqualTo(first.worker());
+    Decision.Planned again = plan(chain(1, 64));
+    assertThat(again.reason()).contains("depth=64/64").endsWith("; predicted=64");
+    Decision.Chosen second = again.last();
+    assertThat(second.worker()).isEqualTo(first.last().worker());
     assertThat(second.depth()).isEqualTo(64);
     assertThat(second.predictedCachedTokens()).isEqualTo(64 * BLOCK);
     assertThat(second.confirmedCachedTokens()).isZero();
-    assertThat(second.reason()).contains("depth=64/64").endsWith("; predicted=64");
   }
 
   /** All look at once, none has predicted yet: they still meet, as far as a worker has room. */
@@ -194,8 +200,8 @@ final class CellViewTest {
     Member member = member(chosen);
     confirm(member, 1, 40);
     assertThat(predicted()).isEqualTo(24);
-    Decision.Chosen next = decide(chain(1, 64));
-    assertThat(next.confirmedCachedTokens()).isEqualTo(40 * BLOCK);
+    Decision.Planned next = plan(chain(1, 64));
+    assertThat(next.last().confirmedCachedTokens()).isEqualTo(40 * BLOCK);
     assertThat(next.reason()).endsWith("; predicted=24");
     now += TestSettings.CELL.prediction().most().toNanos() * 2;
     tick();

@@ -10,7 +10,9 @@ import io.kvasir.events.KvEvent;
 import io.kvasir.index.BlockHash;
 import io.kvasir.index.Chain;
 import io.kvasir.index.Tier;
+import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.Role;
+import io.kvasir.routing.Work;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.net.URI;
@@ -143,8 +145,16 @@ final class ClusterCellsTest {
     ClusterCells other = other();
     await(() -> other.models().contains(model));
 
-    Decision.Chosen chosen = awaitChosen(other);
+    Decision.Planned planned = (Decision.Planned) other.decide(request(model));
+    Decision.Planned here = (Decision.Planned) home().decide(request(model));
+    here.close(new Outcome.Cancelled());
+    Decision.Chosen chosen = planned.last();
     assertThat(chosen.worker().id()).isEqualTo("h");
+    assertThat(chosen.worker().kvTransfer()).isEqualTo(TRANSFER);
+    assertThat(chosen.step()).as("as decided at home").isEqualTo(here.last().step());
+    assertThat(planned.reason()).isEqualTo(here.reason());
+    assertThat(planned.workflow()).isEqualTo(here.workflow());
+    chosen.reservation().readsPrompt();
     assertThat(inFlight()).isEqualTo(1);
     assertThat(other.workers()).as("asked over the cluster").anyMatch(worker -> worker.inFlight() == 1);
     chosen.reservation().firstToken();
@@ -178,14 +188,14 @@ final class ClusterCellsTest {
     awaitChosen(home()).reservation().close(new Outcome.Cancelled());
     await(() -> workers().getFirst().blocks() == held.length());
     for (int i = 0; i < 8; i++) {
-      Decision.Chosen chosen = (Decision.Chosen) home().decide(request(model, held));
+      Decision.Chosen chosen = ((Decision.Planned) home().decide(request(model, held))).last();
       assertThat(chosen.confirmedCachedTokens()).isEqualTo(held.length() * 16);
       chosen.reservation().close(new Outcome.Completed(1000, 0, 5, 1000));
     }
     await(() -> workers().getFirst().resyncs() == 1);
     await(() -> workers().getFirst().blocks() == EngineOfTwoLives.AFTER.length());
-    assertThat(((Decision.Chosen) home().decide(request(model, held))).confirmedCachedTokens()).isZero();
-    Decision.Chosen now = (Decision.Chosen) home().decide(request(model, EngineOfTwoLives.AFTER));
+    assertThat(((Decision.Planned) home().decide(request(model, held))).last().confirmedCachedTokens()).isZero();
+    Decision.Chosen now = ((Decision.Planned) home().decide(request(model, EngineOfTwoLives.AFTER))).last();
     assertThat(now.confirmedCachedTokens()).isEqualTo(EngineOfTwoLives.AFTER.length() * 16);
     assertThat(workers().getFirst().trust()).isEqualTo(1);
     assertThat(workers().getFirst().suspect()).isFalse();
@@ -268,10 +278,13 @@ final class ClusterCellsTest {
           new EventFeed.TensorRt(null, Duration.ofMillis(50)),
           new EventFeed.Grpc("h:1", true));
 
+  private static final KvTransfer TRANSFER =
+      new KvTransfer(KvTransfer.Dialect.SGLANG, "east", "h", 8998, "", 2, 1, new KvTransfer.Link(3, 0.5));
+
   private static PodSpec pod(String model, String name, int maxInFlight) {
     return new PodSpec(
         name, URI.create("http://" + name + ".test"), Role.BOTH, Set.of(model), 1, 16, Map.of(), maxInFlight,
-        "h100-Qwen2.5-7B-tp1", 1000, FEEDS);
+        "h100-Qwen2.5-7B-tp1", 1000, FEEDS, TRANSFER);
   }
 
   private static DecisionRequest request(String model) {
@@ -279,15 +292,15 @@ final class ClusterCellsTest {
   }
 
   private static DecisionRequest request(String model, Chain chain) {
-    return new DecisionRequest("r", model, null, Role.BOTH, chain, Math.max(100, chain.length() * 17), null, Set.of());
+    return new DecisionRequest("r", model, null, Work.WHOLE, chain, Math.max(100, chain.length() * 17), null, Set.of(), null);
   }
 
   private Decision.Chosen awaitChosen(ClusterCells cells) {
     CompletableFuture<Decision.Chosen> chosen = new CompletableFuture<>();
     await(
         () -> {
-          if (cells.decide(request(model)) instanceof Decision.Chosen found) {
-            chosen.complete(found);
+          if (cells.decide(request(model)) instanceof Decision.Planned found) {
+            chosen.complete(found.last());
           }
           return chosen.isDone();
         });

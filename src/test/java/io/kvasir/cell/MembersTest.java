@@ -8,6 +8,7 @@ import io.kvasir.index.Chain;
 import io.kvasir.index.Tier;
 import io.kvasir.index.WorkerBlocks;
 import io.kvasir.routing.Role;
+import io.kvasir.routing.Work;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.net.URI;
@@ -54,7 +55,7 @@ final class MembersTest {
     PodSpec spec =
         new PodSpec(
             pod, URI.create("http://" + pod + ".test"), Role.BOTH, Set.of("m"), ranks, BLOCK, Map.of(), 4,
-            "h100-Qwen2.5-7B-tp1", 1000, List.of(new EventFeed.Push("key")));
+            "h100-Qwen2.5-7B-tp1", 1000, List.of(new EventFeed.Push("key")), null);
     List<Member> admitted = members.admit(new PodEntry(spec, false));
     admitted.forEach(member -> member.health().probed(true));
     return admitted;
@@ -75,9 +76,9 @@ final class MembersTest {
 
   private Decision.Chosen decide(Chain chain) {
     Decision decision =
-        members.view().decide(new DecisionRequest("r", "m", null, Role.BOTH, chain, 20 * BLOCK + 1, null, Set.of()));
-    assertThat(decision).isInstanceOf(Decision.Chosen.class);
-    return (Decision.Chosen) decision;
+        members.view().decide(new DecisionRequest("r", "m", null, Work.WHOLE, chain, 20 * BLOCK + 1, null, Set.of(), null));
+    assertThat(decision).isInstanceOf(Decision.Planned.class);
+    return ((Decision.Planned) decision).last();
   }
 
   private void handOver(Widening widening) {

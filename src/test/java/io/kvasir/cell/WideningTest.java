@@ -14,6 +14,7 @@ import io.kvasir.index.BlockHash;
 import io.kvasir.index.Chain;
 import io.kvasir.index.Tier;
 import io.kvasir.routing.Role;
+import io.kvasir.routing.Work;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
@@ -228,9 +229,9 @@ final class WideningTest {
     Engine engine = Objects.requireNonNull(engines.get(worker));
     Decision decision =
         cells.decide(
-            new DecisionRequest("r", MODEL, null, Role.BOTH, engine.kept, KEPT * BLOCK + 1, null, Set.of()));
-    assertThat(decision).isInstanceOf(Decision.Chosen.class);
-    Decision.Chosen chosen = (Decision.Chosen) decision;
+            new DecisionRequest("r", MODEL, null, Work.WHOLE, engine.kept, KEPT * BLOCK + 1, null, Set.of(), null));
+    assertThat(decision).isInstanceOf(Decision.Planned.class);
+    Decision.Chosen chosen = ((Decision.Planned) decision).last();
     assertThat(chosen.worker().id()).isEqualTo(worker);
     assertThat(chosen.depth()).isEqualTo(KEPT);
     return chosen;
@@ -282,7 +283,7 @@ final class WideningTest {
   private static PodSpec pod(String name, int ranks) {
     return new PodSpec(
         name, URI.create("http://" + name + ".test"), Role.BOTH, Set.of(MODEL), ranks, BLOCK, Map.of(), 16,
-        "h100-Qwen2.5-7B-tp1", 1000, List.of(new EventFeed.Push("key")));
+        "h100-Qwen2.5-7B-tp1", 1000, List.of(new EventFeed.Push("key")), null);
   }
 
   private static void await(BooleanSupplier condition) {

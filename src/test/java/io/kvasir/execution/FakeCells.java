@@ -7,7 +7,9 @@ import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.Reservation;
 import io.kvasir.cell.WorkerStatus;
+import io.kvasir.routing.FailurePolicy;
 import io.kvasir.routing.Role;
+import io.kvasir.routing.RoutingPlan;
 import io.kvasir.routing.Worker;
 import java.net.URI;
 import java.util.List;
@@ -47,7 +49,7 @@ public final class FakeCells implements Cells {
 
   public Worker worker(String pod, String id, URI url, int rank, int ranks, String... models) {
     Worker worker = new Worker(
-        id, pod, url, rank, ranks, workers.size(), Role.BOTH, new TreeSet<>(List.of(models)), Map.of(), 100, "e");
+        id, pod, url, rank, ranks, workers.size(), Role.BOTH, new TreeSet<>(List.of(models)), Map.of(), 100, "e", null);
     workers.add(worker);
     return worker;
   }
@@ -70,7 +72,15 @@ public final class FakeCells implements Cells {
       if (worker.models().contains(request.model())) {
         known = true;
         if (!refuse && !request.excluded().contains(worker.id())) {
-          return new Decision.Chosen(worker, new Booked(), 0, predicted, predicted, "first in order", false);
+          return new Decision.Planned(
+              "single",
+              RoutingPlan.Order.SEQUENTIAL,
+              List.of(
+                  new Decision.Chosen(
+                      new RoutingPlan.Step(
+                          RoutingPlan.WHOLE, Role.BOTH, worker, List.of(), FailurePolicy.NEXT_CANDIDATE, null),
+                      new Booked(), 0, predicted, predicted, false)),
+              "first in order");
         }
       }
     }
@@ -123,6 +133,9 @@ public final class FakeCells implements Cells {
     public void firstToken() {
       firstTokens.incrementAndGet();
     }
+
+    @Override
+    public void readsPrompt() {}
 
     @Override
     public void close(Outcome outcome) {

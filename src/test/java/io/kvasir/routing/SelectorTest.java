@@ -248,11 +248,10 @@ final class SelectorTest {
   }
 
   @Test
-  void plan_hasOneStepWithItsAlternatives() {
+  void step_hasItsAlternatives() {
     Chosen chosen = chosen(routing.selector("expected-cost"), TestFleet.of(3), Routing.request(1, 16, 20));
 
-    RoutingPlan.Step step = chosen.plan().steps().getFirst();
-    assertThat(chosen.plan().steps()).hasSize(1);
+    RoutingPlan.Step step = chosen.step(RoutingPlan.WHOLE, null);
     assertThat(step.worker()).isEqualTo(chosen.worker());
     assertThat(step.role()).isEqualTo(Role.BOTH);
     assertThat(step.alternatives()).hasSize(2);

@@ -44,7 +44,7 @@ final class TestFleet implements Fleet {
 
   static Worker worker(int slot, Role role, Set<String> models, int maxInFlight, String engine) {
     URI url = URI.create("http://127.0.0.1:" + (9000 + slot));
-    return new Worker("w" + slot, "w" + slot, url, 0, 1, slot, role, models, Map.of(), maxInFlight, engine);
+    return new Worker("w" + slot, "w" + slot, url, 0, 1, slot, role, models, Map.of(), maxInFlight, engine, null);
   }
 
   @Override

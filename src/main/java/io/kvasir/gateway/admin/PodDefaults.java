@@ -2,11 +2,14 @@ package io.kvasir.gateway.admin;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.kvasir.cell.EventFeed;
+import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.Role;
+import java.net.URI;
 import java.util.List;
 import java.util.Map;
 import java.util.function.BiConsumer;
 import java.util.function.ToIntFunction;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What a pod's description may leave out.
@@ -20,6 +23,7 @@ import java.util.function.ToIntFunction;
  * @param capacityBlocks blocks each worker is believed to keep where its engine does not tell
  * @param labels for filters and locality
  * @param events reads where its events come from
+ * @param kvTransfer reads how it hands KV blocks over
  */
 public record PodDefaults(
     Role role,
@@ -30,7 +34,8 @@ public record PodDefaults(
     String engine,
     int capacityBlocks,
     Map<String, String> labels,
-    EventsReader events) {
+    EventsReader events,
+    KvTransferReader kvTransfer) {
   /** The most capacity a worker can be given: what the index can name. */
   public static final int MOST_CAPACITY = 1 << 24;
 
@@ -44,5 +49,19 @@ public record PodDefaults(
      * @param faults told the path and the problem of each fault; what is returned is then of no use
      */
     List<EventFeed> read(JsonNode events, int ranks, BiConsumer<String, String> faults);
+  }
+
+  /** Reads a pod's {@code kv-transfer} as the configuration does. */
+  @FunctionalInterface
+  public interface KvTransferReader {
+    /**
+     * What a section describes, laid over the defaults; null when the pod hands nothing over.
+     *
+     * @param given null when the description has none
+     * @param role the pod's
+     * @param url the pod's
+     * @param faults told the path and the problem of each fault; what is returned is then of no use
+     */
+    @Nullable KvTransfer read(@Nullable JsonNode given, Role role, URI url, BiConsumer<String, String> faults);
   }
 }

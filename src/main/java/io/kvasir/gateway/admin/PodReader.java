@@ -51,13 +51,15 @@ final class PodReader {
   /** The pod that a JSON object describes. */
   PodSpec pod(JsonNode body) {
     known(body, "", "name", "url", "role", "models", "ranks", "block_size", "labels", "max_in_flight", "engine",
-        "capacity_blocks", "events");
+        "capacity_blocks", "events", "kv_transfer");
     Set<String> models = models(body.get("models"));
     int ranks = count(body, "ranks", defaults.ranks(), defaults.maxRanks());
+    URI url = url(body.get("url"));
+    Role role = role(body.get("role"));
     return new PodSpec(
         name(body.get("name")),
-        url(body.get("url")),
-        role(body.get("role")),
+        url,
+        role,
         models,
         ranks,
         count(body, "block_size",
@@ -66,7 +68,8 @@ final class PodReader {
         count(body, "max_in_flight", defaults.maxInFlight(), MAX_IN_FLIGHT),
         body.has("engine") ? text(body.get("engine"), "engine") : defaults.engine(),
         count(body, "capacity_blocks", defaults.capacityBlocks(), PodDefaults.MOST_CAPACITY),
-        events(body.get("events"), ranks));
+        events(body.get("events"), ranks),
+        defaults.kvTransfer().read(body.get("kv_transfer"), role, url, this::fault));
   }
 
   private String name(@Nullable JsonNode value) {

@@ -38,7 +38,8 @@ final class SimFleet implements Fleet {
       String id = "w" + slot;
       table[slot] =
           new Worker(
-              id, id, URI.create("http://" + id), 0, 1, slot, Role.BOTH, Set.of(MODEL), Map.of(), maxInFlight, engine);
+              id, id, URI.create("http://" + id), 0, 1, slot, Role.BOTH, Set.of(MODEL), Map.of(), maxInFlight, engine,
+              null);
     }
     this.inFlight = new int[workers];
     this.pendingTokens = new long[workers];

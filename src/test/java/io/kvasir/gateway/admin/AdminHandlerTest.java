@@ -10,6 +10,7 @@ import io.kvasir.execution.FakeCells;
 import io.kvasir.execution.Headers;
 import io.kvasir.gateway.http.Answer;
 import io.kvasir.gateway.http.Exchange;
+import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.Role;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -19,6 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 final class AdminHandlerTest {
@@ -26,7 +28,7 @@ final class AdminHandlerTest {
   private static final PodDefaults DEFAULTS =
       new PodDefaults(
           Role.BOTH, 1, 64, model -> model.equals("small") ? 8 : 16, 256, "h100", 4096, Map.of("zone", "a"),
-          AdminHandlerTest::events);
+          AdminHandlerTest::events, AdminHandlerTest::kvTransfer);
 
   private final FakeCells cells = new FakeCells();
   private final AdminHandler admin = new AdminHandler(cells, DEFAULTS);
@@ -39,7 +41,7 @@ final class AdminHandlerTest {
     assertThat(answer.status()).isEqualTo(201);
     assertThat(cells.added).containsExactly(
         new PodSpec("p0", URI.create("http://10.0.0.7:8000"), Role.BOTH, Set.of("small"), 1, 8,
-            Map.of("zone", "a"), 256, "h100", 4096, List.of()));
+            Map.of("zone", "a"), 256, "h100", 4096, List.of(), null));
   }
 
   @Test
@@ -47,24 +49,24 @@ final class AdminHandlerTest {
     call("POST", "/admin/workers", """
         {"name":"p0","url":"https://gpu-7","role":"decode","models":["m","lora"],"ranks":4,"block_size":64,
          "labels":{"zone":"b"},"max_in_flight":9,"engine":"h200","capacity_blocks":77,
-         "events":{"source":"push"}}""");
+         "events":{"source":"push"},"kv_transfer":{"dialect":"sglang"}}""");
 
     assertThat(cells.added).containsExactly(
         new PodSpec("p0", URI.create("https://gpu-7"), Role.DECODE, Set.of("m", "lora"), 4, 64, Map.of("zone", "b"),
-            9, "h200", 77, List.of(new EventFeed.Push("4 ranks"))));
+            9, "h200", 77, List.of(new EventFeed.Push("4 ranks")), transfer("DECODE at gpu-7")));
   }
 
   @Test
   void post_manyFaults_areAllTold() throws IOException {
     Answer.Whole answer = call("POST", "/admin/workers", """
         {"name":"a pod","url":"ftp://x/y","role":"boss","models":[],"ranks":0,"block_size":"big","labels":{"a":1},
-         "max_in_flight":1.5,"engine":"","events":{"source":"wrong"},"colour":"red"}""");
+         "max_in_flight":1.5,"engine":"","events":{"source":"wrong"},"kv_transfer":{"dialect":"wrong"},"colour":"red"}""");
 
     assertThat(answer.status()).isEqualTo(400);
     assertThat(json(answer).at("/error/faults")).extracting(fault -> fault.get("field").textValue())
         .containsExactlyInAnyOrder(
             "name", "url", "role", "models", "ranks", "block_size", "labels.a", "max_in_flight", "engine",
-            "events.source", "colour");
+            "events.source", "kv_transfer.dialect", "colour");
     assertThat(cells.added).isEmpty();
   }
 
@@ -126,6 +128,21 @@ final class AdminHandlerTest {
       faults.accept("events.source", "is wrong");
     }
     return List.of(new EventFeed.Push(ranks + " ranks"));
+  }
+
+  private static @Nullable KvTransfer kvTransfer(
+      @Nullable JsonNode given, Role role, URI url, BiConsumer<String, String> faults) {
+    if (given == null) {
+      return null;
+    }
+    if (given.get("dialect").asText().equals("wrong")) {
+      faults.accept("kv_transfer.dialect", "is wrong");
+    }
+    return transfer(role + " at " + url.getHost());
+  }
+
+  private static KvTransfer transfer(String host) {
+    return new KvTransfer(KvTransfer.Dialect.SGLANG, "", host, 8998, "", 1, 1, new KvTransfer.Link(6, 5));
   }
 
   private Answer.Whole call(String method, String target, String body) {
