@@ -6,8 +6,8 @@ package io.kvasir.index;
  * deepest block first, as engines free them. So what is left of a prompt has no holes.
  *
  * <p>An entry is four longs, {@code [ uses:32 | row:32 ] [ after:32 | before:32 ] [ birth ] [ expiry ]}, in a
- * circle through entry 0, which has no row; a table of ints finds it by row, probed linearly. Some
- * 40 bytes a row, and nothing when there are none.
+ * circle through entry 0, which has no row; a table {@code [ row:32 | entry:32 ]} finds it, probed linearly, in
+ * which the rows of a segment stand side by side. Some 50 bytes a row, and nothing when there are none.
  *
  * <p><b>uses</b> is how many predictions rely on the row: taking one back takes the row away only with the
  * last. <b>birth</b> is the number of the prediction that made the entry: one made before it counted
@@ -22,11 +22,11 @@ final class PredictedRows {
   private static final int LONGS = 4;
   private static final long INT = 0xFFFFFFFFL;
   private static final long[] NO_ENTRIES = new long[LONGS];
-  private static final int[] NO_TABLE = new int[1];
+  private static final long[] NO_TABLE = new long[1];
 
   private final Budget budget;
   private long[] entries = NO_ENTRIES;
-  private int[] table = NO_TABLE; // entry by row, 0 where there is none
+  private long[] table = NO_TABLE; // row and entry, 0 where there is none
   private int size;
   private int made; // entries ever used
   private int free; // the first of those out of use, chained by after; 0 for none
@@ -92,9 +92,9 @@ final class PredictedRows {
     long[] old = entries;
     entries = new long[LONGS * wanted];
     System.arraycopy(old, 0, entries, 0, old.length);
-    table = new int[2 * wanted];
+    table = new long[2 * wanted];
     for (int entry = after(0); entry != 0; entry = after(entry)) {
-      table[place(row(entry))] = entry;
+      put(row(entry), entry);
     }
     return true;
   }
@@ -112,14 +112,14 @@ final class PredictedRows {
     entries[LONGS * entry + 2] = number;
     entries[LONGS * entry + 3] = expiry;
     link(entry);
-    table[place(row)] = entry;
+    put(row, entry);
     earliest = Math.min(earliest, expiry);
   }
 
   /** Takes a row out. */
   void remove(int row) {
     int at = place(row);
-    int entry = table[at];
+    int entry = (int) table[at];
     unlink(entry);
     entries[LONGS * entry + 1] = (long) free << 32;
     free = entry;
@@ -127,7 +127,7 @@ final class PredictedRows {
     // Close the hole: whatever could not stand here before may now.
     int mask = table.length - 1;
     for (int next = (at + 1) & mask; table[next] != 0; next = (next + 1) & mask) {
-      if (((next - home(row(table[next]))) & mask) >= ((next - at) & mask)) {
+      if (((next - Segments.home((int) (table[next] >>> 32), table.length)) & mask) >= ((next - at) & mask)) {
         table[at] = table[next];
         at = next;
       }
@@ -211,25 +211,25 @@ final class PredictedRows {
 
   /** The bytes of so many entries and their table. */
   private static long bytes(int capacity) {
-    return capacity == 1 ? 0 : Budget.arrayOf((long) LONGS * capacity) + Budget.arrayOf(capacity);
+    return capacity == 1 ? 0 : Budget.arrayOf((long) LONGS * capacity) + Budget.arrayOf(2L * capacity);
   }
 
   private int entry(int row) {
-    return size == 0 ? 0 : table[place(row)];
+    return size == 0 ? 0 : (int) table[place(row)];
+  }
+
+  private void put(int row, int entry) {
+    table[place(row)] = ((long) row << 32) | entry;
   }
 
   /** Where a row's entry is in the table, or would be. */
   private int place(int row) {
     int mask = table.length - 1;
-    int at = home(row);
-    while (table[at] != 0 && row(table[at]) != row) {
+    int at = Segments.home(row, table.length);
+    while (table[at] != 0 && (int) (table[at] >>> 32) != row) {
       at = (at + 1) & mask;
     }
     return at;
-  }
-
-  private int home(int row) {
-    return (int) (Shards.mix(row) >>> 32) & (table.length - 1);
   }
 
   private int row(int entry) {

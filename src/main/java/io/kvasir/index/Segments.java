@@ -65,6 +65,12 @@ final class Segments {
     this.budget = budget;
   }
 
+  /** Where a table by rows, of a power of two's length, begins to look for one: those of a segment stand together. */
+  static int home(int row, int length) {
+    long mixed = Shards.mix(row >>> ROW_BITS);
+    return ((int) (mixed >>> Long.numberOfLeadingZeros(length - 1L)) + (row & PLACE)) & (length - 1);
+  }
+
   int width() {
     return width;
   }

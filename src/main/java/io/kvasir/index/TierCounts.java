@@ -141,7 +141,7 @@ final class TierCounts {
   /** Where a row stands or would stand. */
   private static int find(long[] table, int row) {
     int mask = table.length - 2;
-    int at = ((int) (Shards.mix(row) >>> 32) << 1) & mask;
+    int at = Segments.home(row, table.length >>> 1) << 1;
     while (true) {
       long there = (long) Segments.LONGS.getAcquire(table, at);
       if (there == 0 || there == row) {
