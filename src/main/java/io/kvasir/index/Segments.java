@@ -67,7 +67,9 @@ final class Segments {
 
   /** Where a table by rows, of a power of two's length, begins to look for one: those of a segment stand together. */
   static int home(int row, int length) {
+    // Which segments a worker's rows are in has a pattern, and one multiplication would keep it.
     long mixed = Shards.mix(row >>> ROW_BITS);
+    mixed = Shards.mix(mixed ^ (mixed >>> 32));
     return ((int) (mixed >>> Long.numberOfLeadingZeros(length - 1L)) + (row & PLACE)) & (length - 1);
   }
 
