@@ -67,19 +67,9 @@ final class Rows {
     return length;
   }
 
-  /**
-   * Where the row of a block may be that follows a row, {@link Segments#NONE} if it is nowhere. A hint unless
-   * the caller has a bit there, or finds that it {@link #has} one.
-   */
+  /** As {@link Shards#after}. */
   int after(int previous, long hash) {
-    if (previous != Segments.NONE) {
-      boolean last = (previous & Segments.PLACE) == Segments.PLACE;
-      int row = last ? segments.next(previous) << Segments.ROW_BITS : previous + 1;
-      if (row != Segments.NONE && segments.hash(row) == hash) {
-        return row;
-      }
-    }
-    return shards.find(hash) << Segments.ROW_BITS;
+    return shards.after(previous, hash);
   }
 
   /**

@@ -155,7 +155,7 @@ final class Search {
   int verify(long[] hashes, int slot, @Nullable WorkerBlocks worker, int @Nullable [] tiers) {
     int row = Segments.NONE;
     for (int depth = 0; depth < hashes.length; depth++) {
-      row = after(row, hashes[depth]);
+      row = shards.after(row, hashes[depth]);
       if (row == Segments.NONE || !holds(row, hashes[depth], slot)) {
         return depth;
       }
@@ -164,20 +164,6 @@ final class Search {
       }
     }
     return hashes.length;
-  }
-
-  private int after(int previous, long hash) {
-    if (previous != Segments.NONE) {
-      int row = (previous & Segments.PLACE) != Segments.PLACE ? previous + 1 : next(previous);
-      if (row != Segments.NONE && segments.hash(row) == hash) {
-        return row;
-      }
-    }
-    return shards.find(hash) << Segments.ROW_BITS;
-  }
-
-  private int next(int row) {
-    return segments.next(row) << Segments.ROW_BITS;
   }
 
   private boolean holds(int row, long hash, int slot) {

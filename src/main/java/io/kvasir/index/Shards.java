@@ -73,6 +73,21 @@ final class Shards {
     }
   }
 
+  /**
+   * Where the row of a block may be that follows a row, {@link Segments#NONE} if it is nowhere. A hint unless
+   * the caller has a bit there, or finds that it {@link Rows#has has} one.
+   */
+  int after(int previous, long hash) {
+    if (previous != Segments.NONE) {
+      boolean last = (previous & Segments.PLACE) == Segments.PLACE;
+      int row = last ? segments.next(previous) << Segments.ROW_BITS : previous + 1;
+      if (row != Segments.NONE && segments.hash(row) == hash) {
+        return row;
+      }
+    }
+    return find(hash) << Segments.ROW_BITS;
+  }
+
   /** Loads the line where a hash would be found, and waits for nothing. */
   void touch(long hash) {
     long mixed = mix(hash);

@@ -292,7 +292,8 @@ final class ClusterCellsTest {
   }
 
   private static DecisionRequest request(String model, Chain chain) {
-    return new DecisionRequest("r", model, null, Work.WHOLE, chain, Math.max(100, chain.length() * 17), null, Set.of(), null);
+    int tokens = Math.max(100, chain.length() * 17);
+    return new DecisionRequest("r", model, null, Work.WHOLE, chain, tokens, null, Set.of(), null);
   }
 
   private Decision.Chosen awaitChosen(ClusterCells cells) {

@@ -76,7 +76,8 @@ final class MembersTest {
 
   private Decision.Chosen decide(Chain chain) {
     Decision decision =
-        members.view().decide(new DecisionRequest("r", "m", null, Work.WHOLE, chain, 20 * BLOCK + 1, null, Set.of(), null));
+        members.view().decide(
+            new DecisionRequest("r", "m", null, Work.WHOLE, chain, 20 * BLOCK + 1, null, Set.of(), null));
     assertThat(decision).isInstanceOf(Decision.Planned.class);
     return ((Decision.Planned) decision).last();
   }

@@ -60,7 +60,8 @@ final class AdminHandlerTest {
   void post_manyFaults_areAllTold() throws IOException {
     Answer.Whole answer = call("POST", "/admin/workers", """
         {"name":"a pod","url":"ftp://x/y","role":"boss","models":[],"ranks":0,"block_size":"big","labels":{"a":1},
-         "max_in_flight":1.5,"engine":"","events":{"source":"wrong"},"kv_transfer":{"dialect":"wrong"},"colour":"red"}""");
+         "max_in_flight":1.5,"engine":"","events":{"source":"wrong"},
+         "kv_transfer":{"dialect":"wrong"},"colour":"red"}""");
 
     assertThat(answer.status()).isEqualTo(400);
     assertThat(json(answer).at("/error/faults")).extracting(fault -> fault.get("field").textValue())
