@@ -11,6 +11,7 @@ import io.kvasir.cell.WorkerStatus;
 import io.kvasir.index.Chain;
 import io.kvasir.load.IngestPublishers;
 import io.kvasir.load.IngestScenario;
+import io.kvasir.routing.Prepared;
 import io.kvasir.routing.Work;
 import io.prometheus.metrics.model.snapshots.CounterSnapshot;
 import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
@@ -171,7 +172,7 @@ final class Ingest implements Runnable {
     DecisionRequest request =
         new DecisionRequest(
             "ingest", "m", "prefix-aware", Work.WHOLE, new Chain(chain, IngestScenario.BLOCK),
-            chain.length * IngestScenario.BLOCK, null, others, null);
+            chain.length * IngestScenario.BLOCK, Prepared.NOTHING, others, null);
     if (node.cells().decide(request) instanceof Decision.Planned planned) {
       planned.close(new Outcome.Cancelled());
       return planned.last().depth();

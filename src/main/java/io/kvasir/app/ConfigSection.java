@@ -76,6 +76,11 @@ final class ConfigSection {
     return config.hasPath(ConfigUtil.quoteString(key));
   }
 
+  /** The keys that are there, in alphabetical order. */
+  List<String> keys() {
+    return config.root().keySet().stream().sorted().toList();
+  }
+
   String text(String key) {
     return get(key, "has to be a text", config::getString, "");
   }

@@ -8,6 +8,13 @@ package io.kvasir.app;
  * @param problem what is wrong and what to do
  */
 record Fault(String place, String path, String problem) {
+  /** A fault of a profile. */
+  static Fault of(io.kvasir.routing.Fault fault) {
+    String plugin = fault.plugin() == null ? "" : "plugin '" + fault.plugin() + "': ";
+    return new Fault(
+        fault.where(), "kvasir.routing.profiles." + fault.profile(), plugin + fault.problem() + "; " + fault.remedy());
+  }
+
   @Override
   public String toString() {
     return (place.isEmpty() ? "" : place + ": ") + path + ": " + problem;

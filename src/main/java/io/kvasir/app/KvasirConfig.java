@@ -11,7 +11,8 @@ import io.kvasir.execution.PodClient;
 import io.kvasir.gateway.admin.PodDefaults;
 import io.kvasir.gateway.http.HttpSettings;
 import io.kvasir.prompt.ModelConfig;
-import io.kvasir.routing.Profile;
+import io.kvasir.routing.PluginRegistry;
+import io.kvasir.routing.Profiles;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.routing.cost.OutputLengths;
 import java.nio.file.Files;
@@ -19,7 +20,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.SequencedMap;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A node's configuration, checked whole: an operator's file over {@code conf/kvasir.conf} over the
@@ -62,18 +63,21 @@ record KvasirConfig(
   /**
    * How requests find their worker.
    *
-   * @param profiles the compiled profiles by name
-   * @param standard the profile of requests that choose none
-   * @param allowProfileHeader whether requests may choose
+   * @param profiles the compiled profiles and who goes by which; null only where a fault is reported
+   * @param plugins what profiles are made of, now and when they are reloaded
    * @param costs what prompts cost engines; the profiles look at it
    * @param outputs how long answers are; the profiles look at it, outcomes feed it
    */
   record RoutingConfig(
-      SequencedMap<String, Profile> profiles,
-      String standard,
-      boolean allowProfileHeader,
-      CostModel costs,
-      OutputLengths outputs) {}
+      @Nullable Profiles profiles, PluginRegistry plugins, CostModel costs, OutputLengths outputs) {
+    /** The profiles of a configuration without faults. */
+    Profiles proven() {
+      if (profiles == null) {
+        throw new IllegalStateException("a configuration with faults is not used");
+      }
+      return profiles;
+    }
+  }
 
   /** How the process logs. */
   record LogConfig(LogFormat format, LogLevel level) {}

@@ -15,14 +15,7 @@ import io.kvasir.gateway.admin.PodDefaults;
 import io.kvasir.gateway.http.HttpSettings;
 import io.kvasir.prompt.Mode;
 import io.kvasir.prompt.ModelConfig;
-import io.kvasir.routing.InvalidProfilesException;
-import io.kvasir.routing.PluginRegistry;
-import io.kvasir.routing.Profile;
-import io.kvasir.routing.ProfileCompiler;
 import io.kvasir.routing.Role;
-import io.kvasir.routing.cost.CostModel;
-import io.kvasir.routing.cost.OutputLengths;
-import io.kvasir.routing.plugins.BuiltInPlugins;
 import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -31,9 +24,7 @@ import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.SequencedMap;
 import java.util.Set;
-import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -77,9 +68,8 @@ final class KvasirConfigReader {
     ConfigSection management = root.section("management");
     Endpoint endpoint = new Endpoint(management.name("host"), management.count("port", 0, 65_535));
     management.rejectUnread();
-    ConfigSection routing = root.section("routing");
-    RoutingConfig routingConfig = routing(routing);
-    routing.rejectUnread();
+    root.section("routing");
+    RoutingConfig routing = new RoutingReader(config, faults).read();
     ConfigSection cell = root.section("cell");
     ConfigSection health = cell.section("health");
     ConfigSection prediction = cell.section("prediction");
@@ -106,7 +96,7 @@ final class KvasirConfigReader {
     Config platform = cluster();
     root.rejectUnread();
     return new KvasirConfig(
-        http, drain, endpoint, routingConfig, cellSettings, probeTimeout, executionSettings,
+        http, drain, endpoint, routing, cellSettings, probeTimeout, executionSettings,
         podClient, models, memoBytes, pods, podDefaults, logConfig, platform);
   }
 
@@ -125,38 +115,6 @@ final class KvasirConfigReader {
         gateway.duration("idle-timeout"),
         gateway.duration("write-timeout"),
         null);
-  }
-
-  private RoutingConfig routing(ConfigSection routing) {
-    CostModel costs = CostModel.bundled();
-    OutputLengths outputs = new OutputLengths();
-    SequencedMap<String, Profile> profiles = profiles(routing, BuiltInPlugins.registry(costs, outputs));
-    String standard = routing.name("profile");
-    if (!profiles.isEmpty() && !profiles.containsKey(standard)) {
-      routing.fault(
-          "profile",
-          "there is no profile '" + standard + "'; choose one of " + String.join(", ", profiles.keySet()));
-    }
-    return new RoutingConfig(profiles, standard, routing.flag("allow-profile-header"), costs, outputs);
-  }
-
-  private SequencedMap<String, Profile> profiles(ConfigSection routing, PluginRegistry plugins) {
-    routing.has("profiles");
-    try {
-      return new ProfileCompiler(plugins).compile(config.getConfig("kvasir.routing.profiles"));
-    } catch (InvalidProfilesException invalid) {
-      for (io.kvasir.routing.Fault fault : invalid.faults()) {
-        String plugin = fault.plugin() == null ? "" : "plugin '" + fault.plugin() + "': ";
-        faults.add(
-            new Fault(
-                fault.where(),
-                "kvasir.routing.profiles." + fault.profile(),
-                plugin + fault.problem() + "; " + fault.remedy()));
-      }
-    } catch (com.typesafe.config.ConfigException wrong) {
-      routing.fault("profiles", "has to be a section of profiles: " + wrong.getMessage());
-    }
-    return new TreeMap<>();
   }
 
   private static CellSettings cell(

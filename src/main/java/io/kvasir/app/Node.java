@@ -14,6 +14,7 @@ import io.kvasir.gateway.GatewaySettings;
 import io.kvasir.gateway.admin.AdminHandler;
 import io.kvasir.gateway.http.Handler;
 import io.kvasir.gateway.http.HttpServer;
+import io.kvasir.routing.LiveProfiles;
 import io.kvasir.routing.RoutingMetrics;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
@@ -56,6 +57,8 @@ final class Node implements AutoCloseable {
     warnOfUnknownEngines(config);
     try {
       ActorSystem<Void> system = own(system(config));
+      RoutingConfig routing = config.routing();
+      LiveProfiles profiles = new LiveProfiles(routing.proven());
       EventStreams events = own(new EventStreams(metrics));
       HttpProbe probe = own(new HttpProbe(config.probeTimeout()));
       this.cells =
@@ -63,14 +66,15 @@ final class Node implements AutoCloseable {
               system,
               config.cell(),
               new LinkedHashSet<>(config.pods()),
-              profiles(config.routing()),
+              new ProfileSet(profiles, routing.costs(), routing.outputs(), new RoutingMetrics(metrics)),
               events,
               probe,
               new CellMetrics(metrics));
       PodClient pods = own(new PodClient(config.podClient(), metrics));
       Models models = own(new Models(config, cells, metrics, readiness));
       Dispatcher dispatcher = own(new Dispatcher(cells, pods, config.execution(), metrics));
-      Gateway handler = new Gateway(models.prompts(), cells, dispatcher, gatewaySettings(config), metrics);
+      Gateway handler =
+          new Gateway(models.prompts(), profiles, cells, dispatcher, GatewaySettings.defaults(), metrics);
       PushHomes homes = own(new PushHomes(system));
       this.gateway = own(front(system, config, new PushHandler(handler, events.push(), homes, cells)));
       homes.announce(address(config), events.push()::takes);
@@ -125,11 +129,6 @@ final class Node implements AutoCloseable {
     }
   }
 
-  private ProfileSet profiles(RoutingConfig routing) {
-    return new ProfileSet(
-        routing.profiles(), routing.standard(), routing.costs(), routing.outputs(), new RoutingMetrics(metrics));
-  }
-
   private static ActorSystem<Void> system(KvasirConfig config) throws StartException {
     ActorSystem<Void> system;
     try {
@@ -144,11 +143,6 @@ final class Node implements AutoCloseable {
       cluster.manager().tell(Join.create(cluster.selfMember().address()));
     }
     return system;
-  }
-
-  private static GatewaySettings gatewaySettings(KvasirConfig config) {
-    return new GatewaySettings(
-        "http", config.routing().allowProfileHeader(), false, GatewaySettings.defaults().storedResponses());
   }
 
   /** Where other nodes reach this one's gateway. */

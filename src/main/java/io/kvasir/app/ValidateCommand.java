@@ -19,7 +19,7 @@ final class ValidateCommand implements Callable<Integer> {
     KvasirConfig valid = KvasirConfig.load(config);
     System.out.printf(
         "%s is valid: %d models, %d pods, default profile %s%n",
-        config, valid.models().size(), valid.pods().size(), valid.routing().standard());
+        config, valid.models().size(), valid.pods().size(), valid.routing().proven().choice().standard());
     return 0;
   }
 }

@@ -108,7 +108,6 @@ public final class CellMetrics {
           case Decision.NoWorker none ->
               switch (none.why()) {
                 case UNKNOWN_MODEL -> "unknown_model";
-                case UNKNOWN_PROFILE -> "unknown_profile";
                 case NONE_HEALTHY -> "none_healthy";
                 case ALL_FULL -> "all_full";
                 case NO_HOME -> "no_home";

@@ -15,7 +15,6 @@ import io.kvasir.routing.Worker;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,7 +29,7 @@ final class CellView {
 
   private final String cell;
   private final CellServices services;
-  private final Map<String, Selector> selectors;
+  private final ProfileSet.Selectors selectors;
   private final Siblings siblings = new Siblings();
   private volatile Seating seating;
 
@@ -96,19 +95,12 @@ final class CellView {
 
   /** Chooses workers, books their load and predicts what they will hold, in one step. */
   Decision decide(DecisionRequest request) {
-    String profile = request.profile() == null ? services.profiles().standard() : request.profile();
-    Selector selector = selectors.get(profile);
-    if (selector == null) {
-      return new Decision.NoWorker(
-          Decision.Why.UNKNOWN_PROFILE,
-          "there is no profile '%s'; there are: %s"
-              .formatted(profile, String.join(", ", services.profiles().profiles().keySet())));
-    }
+    Selector selector = selectors.of(request.profile());
     RoutingContext context =
         new RoutingContext(request.requestId(), request.model(), Role.BOTH, request.excluded())
             .put(Slots.CHAIN, request.chain())
-            .put(Slots.PROMPT_TOKENS, (long) request.promptTokens())
-            .put(Slots.SESSION_KEY, request.sessionKey() == null ? "" : request.sessionKey());
+            .put(Slots.PROMPT_TOKENS, (long) request.promptTokens());
+    request.prepared().into(context);
     Now now = new Now();
     try {
       Selection selection = selector.select(now, context);

@@ -77,8 +77,6 @@ public sealed interface Decision {
   enum Why {
     /** No pod serves a model of this name: 404. */
     UNKNOWN_MODEL,
-    /** The profile asked for does not exist: 400. */
-    UNKNOWN_PROFILE,
     /** Pods serve it, but none of them is alive and healthy (or all have failed this request): 503. */
     NONE_HEALTHY,
     /** All are at their limit: 429. */

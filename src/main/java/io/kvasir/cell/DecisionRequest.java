@@ -1,6 +1,7 @@
 package io.kvasir.cell;
 
 import io.kvasir.index.Chain;
+import io.kvasir.routing.Prepared;
 import io.kvasir.routing.Work;
 import java.util.Map;
 import java.util.Set;
@@ -11,12 +12,11 @@ import org.jspecify.annotations.Nullable;
  *
  * @param requestId the client's or our own
  * @param model as the request names it
- * @param profile name of the routing profile, null for the model's default
+ * @param profile name of the profile it goes by, null for the standard one of the cell's home
  * @param work what is asked for, as far as that decides how many workers it takes
  * @param chain the prompt's blocks; empty when nothing is known of the prompt
  * @param promptTokens tokens of the prompt, estimated where they could not be counted
- * @param sessionKey keeps a conversation together where a profile asks for it, null when the request
- *     carries none
+ * @param prepared what the profile's preparers found out where the request arrived
  * @param excluded ids of workers that already failed this request
  * @param again the one step that is to be decided anew, null for a whole plan
  */
@@ -27,7 +27,7 @@ public record DecisionRequest(
     Work work,
     Chain chain,
     int promptTokens,
-    @Nullable String sessionKey,
+    Prepared prepared,
     Set<String> excluded,
     @Nullable Again again) {
 
@@ -51,6 +51,6 @@ public record DecisionRequest(
 
   private DecisionRequest asking(Set<String> failed, @Nullable Again step) {
     return new DecisionRequest(
-        requestId, model, profile, work, chain, promptTokens, sessionKey, Set.copyOf(failed), step);
+        requestId, model, profile, work, chain, promptTokens, prepared, Set.copyOf(failed), step);
   }
 }

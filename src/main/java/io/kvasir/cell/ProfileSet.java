@@ -1,30 +1,26 @@
 package io.kvasir.cell;
 
+import io.kvasir.routing.LiveProfiles;
 import io.kvasir.routing.Profile;
+import io.kvasir.routing.Profiles;
 import io.kvasir.routing.RoutingMetrics;
 import io.kvasir.routing.Selector;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.routing.cost.OutputLengths;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.SequencedMap;
 import java.util.SplittableRandom;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The profiles cells decide by.
  *
- * @param profiles by name
- * @param standard name of the profile of requests that choose none; one of {@code profiles}
+ * @param live the profiles, and which of them is the standard one
  * @param costs what prompts cost engines
  * @param outputs how long answers are; fed by outcomes
  * @param metrics where selectors count
  */
-public record ProfileSet(
-    SequencedMap<String, Profile> profiles,
-    String standard,
-    CostModel costs,
-    OutputLengths outputs,
-    RoutingMetrics metrics) {
+public record ProfileSet(LiveProfiles live, CostModel costs, OutputLengths outputs, RoutingMetrics metrics) {
 
   /** Learns from a request to a model that is over. */
   void ended(String model, Outcome outcome) {
@@ -34,12 +30,71 @@ public record ProfileSet(
   }
 
   /** A selector for each profile, for one cell: what a plugin remembers belongs to the cell. */
-  Map<String, Selector> selectors() {
-    Map<String, Selector> selectors = new HashMap<>();
-    profiles.forEach(
-        (name, profile) ->
-            selectors.put(
-                name, new Selector(profile, costs, new SplittableRandom(), metrics, System::nanoTime)));
-    return selectors;
+  Selectors selectors() {
+    return new Selectors(this);
+  }
+
+  /**
+   * One cell's selectors. They follow the profiles as they are reloaded: the selector of a profile that is the same
+   * object as before stays, with what its plugins remember. Thread-safe; a decision waits only for the making of new
+   * selectors after a reload.
+   */
+  static final class Selectors {
+    private final ProfileSet set;
+    private volatile Made made;
+
+    private record Made(Profiles of, Map<String, Selector> byName, Selector standard) {}
+
+    private Selectors(ProfileSet set) {
+      this.set = set;
+      this.made = make(set.live.current(), Map.of());
+    }
+
+    /** The selector of that profile; the standard one's when the name is null, or none of this node's profiles. */
+    Selector of(@Nullable String profile) {
+      Made now = upToDate();
+      if (profile == null) {
+        return now.standard;
+      }
+      Selector selector = now.byName.get(profile);
+      if (selector == null) {
+        set.metrics.unknownProfile();
+        return now.standard;
+      }
+      return selector;
+    }
+
+    @SuppressWarnings("ReferenceEquality") // profiles are replaced, never changed
+    private Made upToDate() {
+      Made now = made;
+      return now.of == set.live.current() ? now : renew();
+    }
+
+    @SuppressWarnings("ReferenceEquality")
+    private synchronized Made renew() {
+      Profiles current = set.live.current();
+      if (made.of != current) {
+        made = make(current, made.byName);
+      }
+      return made;
+    }
+
+    @SuppressWarnings("ReferenceEquality")
+    private Made make(Profiles profiles, Map<String, Selector> before) {
+      Map<String, Selector> selectors = new HashMap<>();
+      profiles.byName().forEach((name, profile) -> {
+        Selector old = before.get(name);
+        selectors.put(name, old != null && old.profile() == profile ? old : selector(profile));
+      });
+      Selector standard = selectors.get(profiles.choice().standard());
+      if (standard == null) {
+        throw new IllegalStateException("profiles without the standard one");
+      }
+      return new Made(profiles, selectors, standard);
+    }
+
+    private Selector selector(Profile profile) {
+      return new Selector(profile, set.costs, new SplittableRandom(), set.metrics, System::nanoTime);
+    }
   }
 }

@@ -8,13 +8,11 @@ import org.jspecify.annotations.Nullable;
  *
  * @param model as the body names it, null when it does not
  * @param stream whether the body asks for a stream
- * @param sessionKey what keeps a conversation together, null when the request carries nothing of the kind
  * @param previousResponse id of the stored response it builds on, null without one
  * @param body the body's tree, null when it is not JSON
  */
 record ApiRequest(
     @Nullable String model,
     boolean stream,
-    @Nullable String sessionKey,
     @Nullable String previousResponse,
     @Nullable JsonNode body) {}

@@ -10,6 +10,7 @@ import io.kvasir.gateway.http.Answer;
 import io.kvasir.gateway.http.Exchange;
 import io.kvasir.gateway.http.Handler;
 import io.kvasir.prompt.Prompts;
+import io.kvasir.routing.LiveProfiles;
 import io.kvasir.telemetry.Metrics;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
@@ -34,11 +35,18 @@ public final class Gateway implements Handler {
 
   /** A gateway over these rooms; it owns none of them. */
   public Gateway(
-      Prompts prompts, Cells cells, Dispatcher dispatcher, GatewaySettings settings, Metrics metrics) {
+      Prompts prompts,
+      LiveProfiles profiles,
+      Cells cells,
+      Dispatcher dispatcher,
+      GatewaySettings settings,
+      Metrics metrics) {
     this.cells = cells;
     this.metrics = new GatewayMetrics(metrics);
     this.models = new ModelsHandler(cells);
-    this.inference = new InferenceHandler(prompts, cells, dispatcher, this.metrics, settings);
+    this.inference =
+        new InferenceHandler(
+            prompts, new Arrivals(profiles, this.metrics), cells, dispatcher, this.metrics, settings);
   }
 
   @Override

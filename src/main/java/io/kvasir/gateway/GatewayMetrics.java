@@ -23,6 +23,7 @@ final class GatewayMetrics {
   private final Histogram stages;
   private final Gauge inFlight;
   private final Counter aborts;
+  private final Counter late;
   private final Counter cachedTokens;
   private final Counter promptTokens;
   private final Counter outputTokens;
@@ -53,6 +54,11 @@ final class GatewayMetrics {
         .name("kvasir_requests_in_flight")
         .help("Requests being served now")
         .labelNames("api")
+        .register(registry);
+    late = Counter.builder()
+        .name("kvasir_prepared_late_total")
+        .help("Requests whose preparers waited for an answer that did not come in time, by profile")
+        .labelNames("profile")
         .register(registry);
     aborts = Counter.builder()
         .name("kvasir_client_aborts_total")
@@ -100,6 +106,11 @@ final class GatewayMetrics {
     String statusClass = status == 499 ? "499" : status / 100 + "xx";
     requests.labelValues(api.label(), model, statusClass, Boolean.toString(stream)).inc();
     seconds.labelValues(api.label()).observe(nanos / NANOS);
+  }
+
+  /** A preparer had to do without the answer it waited for. */
+  void preparedLate(String profile) {
+    late.labelValues(profile).inc();
   }
 
   /** A request was refused before it was anybody's: a path without an API, a body too long … */

@@ -14,6 +14,7 @@ import io.kvasir.index.Chain;
 import io.kvasir.prompt.Api;
 import io.kvasir.prompt.Prompt;
 import io.kvasir.prompt.Prompts;
+import io.kvasir.routing.Prepared;
 import io.kvasir.routing.Work;
 import io.kvasir.routing.Worker;
 import java.nio.charset.StandardCharsets;
@@ -27,11 +28,11 @@ import org.jspecify.annotations.Nullable;
  * with the name of who gave it.
  */
 final class InferenceHandler {
-  private static final String PROFILE = "X-Router-Profile";
   private static final int BYTES_PER_TOKEN = 4;
 
   private final RequestReader reader = new RequestReader();
   private final Prompts prompts;
+  private final Arrivals arrivals;
   private final Cells cells;
   private final Dispatcher dispatcher;
   private final StoredResponses stored;
@@ -39,8 +40,14 @@ final class InferenceHandler {
   private final GatewaySettings settings;
 
   InferenceHandler(
-      Prompts prompts, Cells cells, Dispatcher dispatcher, GatewayMetrics metrics, GatewaySettings settings) {
+      Prompts prompts,
+      Arrivals arrivals,
+      Cells cells,
+      Dispatcher dispatcher,
+      GatewayMetrics metrics,
+      GatewaySettings settings) {
     this.prompts = prompts;
+    this.arrivals = arrivals;
     this.cells = cells;
     this.dispatcher = dispatcher;
     this.stored = new StoredResponses(settings.storedResponses());
@@ -67,14 +74,19 @@ final class InferenceHandler {
       throws ApiException, InterruptedException {
     Headers headers = exchange.headers();
     ApiRequest request = reader.read(api, headers, exchange.body());
-    String profile = profile(headers);
     StoredResponses.Place place = place(api, exchange, request);
     String model = request.model() != null ? request.model()
         : place != null ? place.model()
         : anyModel();
     trace.read(model, cells.models().contains(model), request.stream());
     trace.stage("parse");
+    Arrival arrival = arrivals.of(exchange, request, model);
     Prompt prompt = prepare(api, model, request);
+    Chain chain = prompt == null ? Chain.EMPTY : prompt.chain();
+    int tokens =
+        prompt == null || prompt.tokens() == 0 ? exchange.body().length / BYTES_PER_TOKEN : prompt.tokens();
+    Prepared prepared = arrival.prepare(requestId, chain, tokens);
+    String profile = arrival.profile().name();
     trace.stage("prepare");
 
     boolean injected = settings.usageInjection() && UsageInjection.applies(api, request);
@@ -84,9 +96,9 @@ final class InferenceHandler {
             model,
             profile,
             prompt == null || api == ApiPath.EMBEDDINGS ? Work.WHOLE : Work.TEXT,
-            prompt == null ? Chain.EMPTY : prompt.chain(),
-            prompt == null || prompt.tokens() == 0 ? exchange.body().length / BYTES_PER_TOKEN : prompt.tokens(),
-            request.sessionKey(),
+            chain,
+            tokens,
+            prepared,
             place == null ? Set.of() : allBut(place.worker()),
             null),
         exchange.method(),
@@ -139,18 +151,6 @@ final class InferenceHandler {
     return prompts.prepare(carries, model, request.body());
   }
 
-  private @Nullable String profile(Headers headers) throws ApiException {
-    String profile = headers.first(PROFILE);
-    if (profile != null && !settings.profileHeader()) {
-      throw new ApiException(
-          ApiError.badField(
-              PROFILE,
-              "profile_not_allowed",
-              "This router does not let clients choose a routing profile: leave out the header " + PROFILE + "."));
-    }
-    return profile;
-  }
-
   private StoredResponses.@Nullable Place place(ApiPath api, Exchange exchange, ApiRequest request) {
     return api == ApiPath.STORED_RESPONSE ? stored.placeOf(ApiPath.storedId(exchange.path()))
         : request.previousResponse() != null ? stored.placeOf(request.previousResponse())
@@ -180,14 +180,12 @@ final class InferenceHandler {
     return there ? others : Set.of();
   }
 
-  private static Headers named(Headers headers, Worker worker, String reason, @Nullable String profile) {
-    Headers.Builder out = EndToEnd.answer(headers)
+  private static Headers named(Headers headers, Worker worker, String reason, String profile) {
+    return EndToEnd.answer(headers)
         .set("X-Router-Backend", worker.id())
-        .set("X-Router-Reason", visible(reason));
-    if (profile != null) {
-      out.set(PROFILE, visible(profile));
-    }
-    return out.build();
+        .set(Arrivals.PROFILE, profile)
+        .set("X-Router-Reason", visible(reason))
+        .build();
   }
 
   private static String visible(String text) {
@@ -203,7 +201,6 @@ final class InferenceHandler {
   private static ApiError noWorker(Decision.NoWorker none, String model) {
     return switch (none.why()) {
       case UNKNOWN_MODEL -> unknownModel(model);
-      case UNKNOWN_PROFILE -> ApiError.badField(PROFILE, "unknown_profile", none.detail());
       case NONE_HEALTHY -> ApiError.of(503, "no_healthy_worker", none.detail()).retryAfter(2);
       case ALL_FULL -> ApiError.of(429, "all_workers_full", none.detail()).retryAfter(1);
       case NO_HOME -> ApiError.of(503, "no_cell_home", none.detail()).retryAfter(1);

@@ -11,7 +11,6 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import io.kvasir.execution.Headers;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
@@ -21,11 +20,6 @@ import org.jspecify.annotations.Nullable;
  * when it does not. Thread-safe.
  */
 final class RequestReader {
-  /** In order of preference. */
-  private static final List<String> SESSION_HEADERS =
-      List.of("X-Session-ID", "X-User-ID", "X-Tenant-ID", "X-SMG-Routing-Key");
-  private static final List<String> SESSION_FIELDS = List.of("session_id", "prompt_cache_key", "user");
-  private static final int MAX_SESSION_KEY = 256;
   private static final byte[] FORM_MODEL = "name=\"model\"\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
 
   private final ObjectReader reader;
@@ -50,18 +44,17 @@ final class RequestReader {
   ApiRequest read(ApiPath api, Headers headers, byte[] body) throws ApiException {
     if (api.named()) {
       JsonNode tree = object(body);
-      return request(api, headers, tree, model(tree));
+      return request(api, tree, model(tree));
     }
     JsonNode tree = anything(headers, body);
-    return request(api, headers, tree, modelIfAny(tree, headers, body));
+    return request(api, tree, modelIfAny(tree, headers, body));
   }
 
   private static ApiRequest request(
-      ApiPath api, Headers headers, @Nullable JsonNode tree, @Nullable String model) {
+      ApiPath api, @Nullable JsonNode tree, @Nullable String model) {
     return new ApiRequest(
         model,
         tree != null && tree.path("stream").asBoolean(false),
-        sessionKey(headers, tree),
         api == ApiPath.RESPONSES ? text(tree, "previous_response_id") : null,
         tree);
   }
@@ -154,26 +147,6 @@ final class RequestReader {
       }
     }
     return true;
-  }
-
-  private static @Nullable String sessionKey(Headers headers, @Nullable JsonNode tree) {
-    for (String name : SESSION_HEADERS) {
-      String value = headers.first(name);
-      if (value != null && !value.isBlank()) {
-        return bounded(value);
-      }
-    }
-    for (String field : SESSION_FIELDS) {
-      String value = text(tree, field);
-      if (value != null) {
-        return bounded(value);
-      }
-    }
-    return null;
-  }
-
-  private static String bounded(String key) {
-    return key.length() <= MAX_SESSION_KEY ? key : key.substring(0, MAX_SESSION_KEY);
   }
 
   private static @Nullable String text(@Nullable JsonNode tree, String field) {

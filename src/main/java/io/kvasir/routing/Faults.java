@@ -26,7 +26,8 @@ final class Faults {
         .toList();
   }
 
-  private static String where(ConfigOrigin origin) {
+  /** File and line. */
+  static String where(ConfigOrigin origin) {
     String source = source(origin);
     return origin.lineNumber() > 0 ? source + ": " + origin.lineNumber() : source;
   }

@@ -1,9 +1,12 @@
 package io.kvasir.routing;
 
+import com.typesafe.config.ConfigException;
+import com.typesafe.config.ConfigList;
 import com.typesafe.config.ConfigObject;
 import com.typesafe.config.ConfigValue;
 import com.typesafe.config.ConfigValueType;
 import java.math.BigDecimal;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
@@ -61,6 +64,64 @@ public final class Parameters {
     return fallback;
   }
 
+  /** True or false. */
+  public boolean flag(String name, boolean fallback) {
+    ConfigValue value = read(name);
+    if (value == null) {
+      return fallback;
+    }
+    if (value.valueType() == ConfigValueType.BOOLEAN) {
+      return Boolean.TRUE.equals(value.unwrapped());
+    }
+    wrong(name, value, "true or false");
+    return fallback;
+  }
+
+  /** A text, which may be empty. */
+  public String text(String name, String fallback) {
+    ConfigValue value = read(name);
+    if (value == null) {
+      return fallback;
+    }
+    if (value.valueType() == ConfigValueType.STRING) {
+      return String.valueOf(value.unwrapped());
+    }
+    wrong(name, value, "a text");
+    return fallback;
+  }
+
+  /** A list of texts, none of them blank; it may be empty. */
+  public List<String> texts(String name, List<String> fallback) {
+    ConfigValue value = read(name);
+    if (value == null) {
+      return fallback;
+    }
+    if (value instanceof ConfigList list
+        && list.stream().allMatch(entry -> entry.unwrapped() instanceof String text && !text.isBlank())) {
+      return list.stream().map(entry -> String.valueOf(entry.unwrapped())).toList();
+    }
+    wrong(name, value, "a list of texts");
+    return fallback;
+  }
+
+  /** A time such as {@code 10 m}, between {@code least} and {@code most}, both included. */
+  public Duration duration(String name, Duration fallback, Duration least, Duration most) {
+    ConfigValue value = read(name);
+    if (value == null) {
+      return fallback;
+    }
+    try {
+      Duration duration = value.atKey("at").getDuration("at");
+      if (duration.compareTo(least) >= 0 && duration.compareTo(most) <= 0) {
+        return duration;
+      }
+    } catch (ConfigException notOne) {
+      // Reported below, like one that is out of range.
+    }
+    wrong(name, value, "a time such as 10 m, from " + least.toSeconds() + " s to " + most.toSeconds() + " s");
+    return fallback;
+  }
+
   /** One of an enum's constants, written in lower case with hyphens. */
   public <E extends Enum<E>> E choice(String name, E fallback) {
     ConfigValue value = read(name);
@@ -112,7 +173,8 @@ public final class Parameters {
     return new BigDecimal(Double.toString(bound)).stripTrailingZeros().toPlainString();
   }
 
-  private static String written(Enum<?> constant) {
+  /** An enum's constant as profiles write it. */
+  static String written(Enum<?> constant) {
     return constant.name().toLowerCase(Locale.ROOT).replace('_', '-');
   }
 }

@@ -1,14 +1,26 @@
 package io.kvasir.routing;
 
 /**
- * Learns something of the request (tokens, chain, session key …) and puts it in slots, once per request,
- * before any candidate is looked at. Preparers run where the request arrives; one whose slots have crossed
- * to the cell's home is not run again there.
+ * Learns something of the request (session key, hash key, what another service knows of it …) and puts it in slots,
+ * once per request, before any candidate is looked at. Preparers run where the request arrives, when tokens and chain
+ * are known; what they fill for later stages crosses to the cell's home, and they are not run again there. An instance
+ * belongs to one profile of a node.
  */
 public non-sealed interface Preparer extends Plugin {
   /**
-   * Fills every slot it {@link #writes}. It may wait for I/O, within a deadline of its own; when that is
-   * over it fills its slots with the answer it documents for "too late". The stages after it never wait.
+   * Fills every slot it {@link #writes}, whatever is known. It may wait for I/O, within a deadline of its own; when
+   * that is over it fills its slots with the answer it documents for "too late" ({@link LookUp} does so). The stages
+   * after it never wait.
+   *
+   * @throws UnfitRequestException when what the client says for it makes no sense; the client is told
    */
   void prepare(RoutingContext context);
+
+  /**
+   * Fills every slot it {@link #writes} without waiting, at the home of a cell to which a request came that had not
+   * been prepared by this profile: there are no {@link RoutingContext#facts}.
+   */
+  default void prepareUnasked(RoutingContext context) {
+    prepare(context);
+  }
 }

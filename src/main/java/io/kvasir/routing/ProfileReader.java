@@ -79,7 +79,7 @@ final class ProfileReader {
     }
     return pickers.size() == 1 && executors.size() == 1
         ? new Profile(
-            site.profile(), description, preparers, filters, scorers, pickers.getFirst(), executors.getFirst())
+            site.profile(), description, profile, preparers, filters, scorers, pickers.getFirst(), executors.getFirst())
         : null;
   }
 
@@ -150,9 +150,8 @@ final class ProfileReader {
       return null;
     }
     mentions.add(new SlotProof.Mention(name, stage, mention, plugin));
-    ConfigObject parameters = given;
     return new Use<>(
-        name, () -> kind.cast(type.make().apply(new Parameters(parameters, null))), weight, normalisation);
+        name, stage, Faults.where(mention.origin()), plugin, type.make(), kind, given, weight, normalisation);
   }
 
   /** Makes the plugin once to see whether it can be made, and reports its parameters' faults. */
@@ -165,6 +164,9 @@ final class ProfileReader {
       return plugin;
     } catch (IllegalArgumentException e) {
       here.fault(mention, "cannot work with its parameters: " + e.getMessage(), "change them");
+      return null;
+    } catch (RuntimeException | LinkageError e) {
+      here.fault(mention, "cannot be made: " + e, "ask its author, or remove it");
       return null;
     }
   }

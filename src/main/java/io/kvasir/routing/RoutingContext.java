@@ -21,6 +21,7 @@ public final class RoutingContext {
   private long[] numbers;
   private @Nullable RandomGenerator random;
   private boolean dryRun;
+  private int late;
 
   /**
    * A request of which nothing has been prepared.
@@ -96,6 +97,20 @@ public final class RoutingContext {
     return numbers[slot.index];
   }
 
+  /** What the request says of itself: {@link RequestFacts#NONE} but where it arrived. */
+  public RequestFacts facts() {
+    return has(Slots.FACTS) ? get(Slots.FACTS) : RequestFacts.NONE;
+  }
+
+  /** How many answers came too late, or not at all, so that preparers had to do with what they say for that case. */
+  public int late() {
+    return late;
+  }
+
+  void noteLate() {
+    late++;
+  }
+
   /** The randomness of this decision, seeded by the selector. For scorers and pickers. */
   public RandomGenerator random() {
     if (random == null) {
@@ -112,6 +127,16 @@ public final class RoutingContext {
   void begin(RandomGenerator source, boolean dry) {
     this.random = source;
     this.dryRun = dry;
+  }
+
+  /** Fills a slot with a value that it {@link Slot#takes}. */
+  void fill(Slot<?> slot, Object value) {
+    if (value instanceof Long number) {
+      number(slot, number);
+    } else {
+      room(slot);
+      values[slot.index] = value;
+    }
   }
 
   private Object filled(Slot<?> slot) {

@@ -13,6 +13,7 @@ import java.util.Map;
 public final class RoutingMetrics {
   private final Counter decisions;
   private final Counter full;
+  private final Counter unknown;
   private final Map<Part, DistributionDataPoint> parts = new EnumMap<>(Part.class);
 
   /** Registers routing's metrics; once per registry. */
@@ -29,6 +30,12 @@ public final class RoutingMetrics {
             .help("Workers that were chosen and had no room when load was to be booked.")
             .labelNames("profile")
             .register(metrics.registry());
+    this.unknown =
+        Counter.builder()
+            .name("kvasir_routing_unknown_profile_total")
+            .help("Decisions by the standard profile because the node knew none of the name that the node where the"
+                + " request arrived had chosen: their configurations differ.")
+            .register(metrics.registry());
     Histogram seconds =
         Histogram.builder()
             .name("kvasir_routing_stage_seconds")
@@ -40,6 +47,11 @@ public final class RoutingMetrics {
     for (Part part : Part.values()) {
       parts.put(part, seconds.labelValues(label(part)));
     }
+  }
+
+  /** Counts a request that goes by the standard profile because its own is not known here. */
+  public void unknownProfile() {
+    unknown.inc();
   }
 
   void took(Part part, long nanos) {

@@ -23,8 +23,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Selector {
   private final Profile profile;
-  private final Preparer[] preparers;
-  private final Slot<?>[][] prepared;
   private final Filter[] filters;
   private final ScoreSum scores;
   private final Picker picker;
@@ -43,9 +41,6 @@ public final class Selector {
   public Selector(
       Profile profile, CostModel costs, SplittableGenerator random, RoutingMetrics metrics, LongSupplier nanoClock) {
     this.profile = profile;
-    this.preparers = profile.preparers();
-    this.prepared =
-        Arrays.stream(preparers).map(preparer -> preparer.writes().toArray(Slot<?>[]::new)).toArray(Slot<?>[][]::new);
     this.filters = profile.filters();
     this.scores = profile.scores();
     this.picker = profile.picker();
@@ -106,7 +101,7 @@ public final class Selector {
     StageClock clock = scratch.clock;
     Candidates candidates = scratch.candidates;
     clock.start();
-    prepare(context);
+    profile.complete(context);
     clock.ended(RoutingMetrics.Part.PREPARE);
     fleet.snapshot(candidates);
     clock.ended(RoutingMetrics.Part.SNAPSHOT);
@@ -141,17 +136,6 @@ public final class Selector {
     Selection selection = pick(fleet, context, scratch, chain);
     clock.ended(RoutingMetrics.Part.PICK);
     return selection;
-  }
-
-  private void prepare(RoutingContext context) {
-    for (int i = 0; i < preparers.length; i++) {
-      for (Slot<?> slot : prepared[i]) {
-        if (!context.has(slot)) {
-          preparers[i].prepare(context);
-          break;
-        }
-      }
-    }
   }
 
   /** The filters that look at depths, or those that do not. */

@@ -1,8 +1,11 @@
 package io.kvasir.routing;
 
+import io.kvasir.index.Chain;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A typed key of the {@link RoutingContext}, the only thing plugins talk through. A plugin declares the
@@ -12,10 +15,14 @@ import java.util.concurrent.atomic.AtomicInteger;
  * the context's arrays, so reading one is an array access. A {@link #number} slot keeps its value as a
  * primitive. (Not to be confused with a worker's slot, its bit position in a cell.)
  *
+ * <p>Preparers run where a request arrives, the other stages at the home of its cell. What a preparer fills for them
+ * {@link #crosses} if it is a text, a whole number or a chain; slots of other types are for preparers among themselves.
+ *
  * @param <T> what it holds
  */
 public final class Slot<T> {
-  private static final Set<String> NAMES = ConcurrentHashMap.newKeySet();
+  private static final Map<String, Slot<?>> BY_NAME = new ConcurrentHashMap<>();
+  private static final Set<Class<?>> CROSSING = Set.of(String.class, Long.class, Chain.class);
   private static final AtomicInteger COUNT = new AtomicInteger();
 
   final int index;
@@ -23,9 +30,6 @@ public final class Slot<T> {
   private final Class<T> type;
 
   private Slot(String name, Class<T> type) {
-    if (!NAMES.add(name)) {
-      throw new IllegalArgumentException("there is a slot named \"" + name + "\" already; share its constant");
-    }
     this.index = COUNT.getAndIncrement();
     this.name = name;
     this.type = type;
@@ -38,12 +42,24 @@ public final class Slot<T> {
    * @param type what it holds
    */
   public static <T> Slot<T> of(String name, Class<T> type) {
-    return new Slot<>(name, type);
+    return register(new Slot<>(name, type));
   }
 
   /** A new slot for a whole number, kept unboxed. */
   public static Slot<Long> number(String name) {
-    return new Slot<>(name, Long.class);
+    return register(new Slot<>(name, Long.class));
+  }
+
+  private static <T> Slot<T> register(Slot<T> slot) {
+    if (BY_NAME.putIfAbsent(slot.name, slot) != null) {
+      throw new IllegalArgumentException("there is a slot named \"" + slot + "\" already; share its constant");
+    }
+    return slot;
+  }
+
+  /** The slot of that name, null when the class that has it as a constant has not been loaded. */
+  static @Nullable Slot<?> named(String name) {
+    return BY_NAME.get(name);
   }
 
   /** How many slots there are so far: the length of a context's arrays. */
@@ -54,6 +70,15 @@ public final class Slot<T> {
   /** Its name in fault reports. */
   public String name() {
     return name;
+  }
+
+  /** Whether what it holds can go to another node: a text, a whole number or a chain. */
+  public boolean crosses() {
+    return CROSSING.contains(type);
+  }
+
+  boolean takes(Object value) {
+    return type.isInstance(value);
   }
 
   boolean isNumber() {

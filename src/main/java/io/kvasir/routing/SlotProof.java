@@ -45,7 +45,10 @@ final class SlotProof {
     }
     for (int reader = 0; reader < mentions.size(); reader++) {
       for (Slot<?> slot : sorted(mentions.get(reader).plugin.reads())) {
-        checkRead(reader, slot);
+        if (!slot.equals(Slots.FACTS)) {
+          checkRead(reader, slot);
+        }
+        checkCrossing(mentions.get(reader), slot);
       }
     }
   }
@@ -96,6 +99,19 @@ final class SlotProof {
           "reads slot \"" + slot + "\", which \"" + late.name + "\" fills in a later stage (\"" + late.stage.key()
               + "\")",
           "use one that needs no such slot, or fill it earlier");
+    }
+  }
+
+  /** Preparers run where a request arrives, the others at the home of its cell: some slots do not get there. */
+  private void checkCrossing(Mention reader, Slot<?> slot) {
+    Integer writer = writers.get(slot);
+    boolean filledOnArrival =
+        slot.equals(Slots.FACTS) || (writer != null && mentions.get(writer).stage == Stage.PREPARE);
+    if (filledOnArrival && reader.stage != Stage.PREPARE && !slot.crosses()) {
+      reader.site(site).fault(
+          reader.at,
+          "reads slot \"" + slot + "\", which stays on the node where the request arrived",
+          "have a preparer put what is needed of it into a slot of type String, Long or Chain");
     }
   }
 

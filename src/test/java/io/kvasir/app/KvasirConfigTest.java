@@ -21,8 +21,8 @@ final class KvasirConfigTest {
     KvasirConfig config = KvasirConfig.load(write(""));
     assertThat(config.gateway().port()).isEqualTo(8080);
     assertThat(config.management().port()).isEqualTo(7626);
-    assertThat(config.routing().standard()).isEqualTo("expected-cost");
-    assertThat(config.routing().profiles())
+    assertThat(config.routing().proven().choice().standard()).isEqualTo("expected-cost");
+    assertThat(config.routing().proven().byName())
         .containsKeys("expected-cost", "prefix-aware", "least-loaded", "round-robin", "random");
     assertThat(config.pods()).isEmpty();
   }

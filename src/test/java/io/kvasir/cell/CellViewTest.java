@@ -8,6 +8,7 @@ import io.kvasir.events.KvEvent.Stored;
 import io.kvasir.index.BlockHash;
 import io.kvasir.index.Chain;
 import io.kvasir.index.Tier;
+import io.kvasir.routing.Prepared;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.Work;
 import io.kvasir.telemetry.Metrics;
@@ -92,7 +93,8 @@ final class CellViewTest {
 
   private Decision.Planned plan(Chain chain) {
     Decision decision =
-        members.view().decide(new DecisionRequest("r", "m", null, Work.WHOLE, chain, PROMPT, null, Set.of(), null));
+        members.view().decide(
+            new DecisionRequest("r", "m", null, Work.WHOLE, chain, PROMPT, Prepared.NOTHING, Set.of(), null));
     assertThat(decision).isInstanceOf(Decision.Planned.class);
     return (Decision.Planned) decision;
   }

@@ -11,6 +11,7 @@ import io.kvasir.index.BlockHash;
 import io.kvasir.index.Chain;
 import io.kvasir.index.Tier;
 import io.kvasir.routing.KvTransfer;
+import io.kvasir.routing.Prepared;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.Work;
 import io.kvasir.telemetry.Metrics;
@@ -19,6 +20,7 @@ import java.net.URI;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -35,6 +37,8 @@ import org.apache.pekko.cluster.MemberStatus;
 import org.apache.pekko.cluster.typed.Cluster;
 import org.apache.pekko.cluster.typed.Join;
 import org.apache.pekko.cluster.typed.Leave;
+import org.apache.pekko.serialization.Serialization;
+import org.apache.pekko.serialization.SerializationExtension;
 import org.apache.pekko.stream.javadsl.Source;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -111,6 +115,46 @@ final class ClusterCellsTest {
     await(() -> healthy() == 1);
     chosen.reservation().close(new Outcome.Cancelled());
     assertThat(inFlight()).isZero();
+  }
+
+  /** What preparers fill where a request arrives has to survive the way to the home of its cell. */
+  @Test
+  void decide_fromAway_whatWasPreparedCrosses() {
+    Prepared prepared =
+        new Prepared(
+            Map.of("session-key", "s"), Map.of("hash-key", 5L, "small", 1L),
+            Map.of("images", new Chain(new long[] {-1, 2}, 16)));
+    DecisionRequest request =
+        new DecisionRequest("r", model, "sticky", Work.TEXT, Chain.EMPTY, 7, prepared, Set.of("a"), null);
+    ActorSystem<Void> system = NODES.getFirst().system();
+    Serialization serialization = SerializationExtension.get(system);
+    Cell.Decide decide = new Cell.Decide(request, "n", system.ignoreRef());
+
+    byte[] bytes = serialization.serialize(decide).get();
+    Cell.Decide arrived = serialization.deserialize(bytes, Cell.Decide.class).get();
+
+    assertThat(arrived.request()).isEqualTo(request);
+  }
+
+  @Test
+  void decide_fromAway_goesByWhatWasPrepared() {
+    add("y", 1000);
+    add("z", 1000);
+    await(() -> healthy() == 2);
+    Map<Long, Set<String>> workers = new HashMap<>();
+    for (long key = 1; key <= 20; key++) {
+      for (int again = 0; again < 3; again++) {
+        Prepared prepared = new Prepared(null, Map.of("hash-key", key << 56), null);
+        Decision decision =
+            other().decide(
+                new DecisionRequest(
+                    "r", model, "consistent-hash", Work.WHOLE, Chain.EMPTY, 7, prepared, Set.of(), null));
+        Decision.Chosen chosen = ((Decision.Planned) decision).last();
+        chosen.reservation().close(new Outcome.Cancelled());
+        workers.computeIfAbsent(key, _ -> new HashSet<>()).add(chosen.worker().id());
+      }
+    }
+    assertThat(workers.values()).allMatch(chosen -> chosen.size() == 1).contains(Set.of("y"), Set.of("z"));
   }
 
   @Test
@@ -293,7 +337,7 @@ final class ClusterCellsTest {
 
   private static DecisionRequest request(String model, Chain chain) {
     int tokens = Math.max(100, chain.length() * 17);
-    return new DecisionRequest("r", model, null, Work.WHOLE, chain, tokens, null, Set.of(), null);
+    return new DecisionRequest("r", model, null, Work.WHOLE, chain, tokens, Prepared.NOTHING, Set.of(), null);
   }
 
   private Decision.Chosen awaitChosen(ClusterCells cells) {

@@ -7,6 +7,7 @@ import io.kvasir.index.BlockHash;
 import io.kvasir.index.Chain;
 import io.kvasir.index.Tier;
 import io.kvasir.index.WorkerBlocks;
+import io.kvasir.routing.Prepared;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.Work;
 import io.kvasir.telemetry.Metrics;
@@ -77,7 +78,7 @@ final class MembersTest {
   private Decision.Chosen decide(Chain chain) {
     Decision decision =
         members.view().decide(
-            new DecisionRequest("r", "m", null, Work.WHOLE, chain, 20 * BLOCK + 1, null, Set.of(), null));
+            new DecisionRequest("r", "m", null, Work.WHOLE, chain, 20 * BLOCK + 1, Prepared.NOTHING, Set.of(), null));
     assertThat(decision).isInstanceOf(Decision.Planned.class);
     return ((Decision.Planned) decision).last();
   }

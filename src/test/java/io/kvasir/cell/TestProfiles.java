@@ -1,7 +1,10 @@
 package io.kvasir.cell;
 
 import com.typesafe.config.ConfigFactory;
+import io.kvasir.routing.LiveProfiles;
+import io.kvasir.routing.ProfileChoice;
 import io.kvasir.routing.ProfileCompiler;
+import io.kvasir.routing.Profiles;
 import io.kvasir.routing.RoutingMetrics;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.routing.cost.OutputLengths;
@@ -16,8 +19,10 @@ final class TestProfiles {
     CostModel costs = CostModel.bundled();
     OutputLengths outputs = new OutputLengths();
     return new ProfileSet(
-        new ProfileCompiler(BuiltInPlugins.registry(costs, outputs)).compile(ConfigFactory.empty()),
-        standard,
+        new LiveProfiles(
+            new Profiles(
+                new ProfileCompiler(BuiltInPlugins.registry(costs, outputs)).compile(ConfigFactory.empty()),
+                ProfileChoice.always(standard, true))),
         costs,
         outputs,
         new RoutingMetrics(metrics));

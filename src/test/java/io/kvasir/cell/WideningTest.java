@@ -13,6 +13,7 @@ import io.kvasir.events.KvEvent.Stored;
 import io.kvasir.index.BlockHash;
 import io.kvasir.index.Chain;
 import io.kvasir.index.Tier;
+import io.kvasir.routing.Prepared;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.Work;
 import io.kvasir.telemetry.Metrics;
@@ -229,7 +230,8 @@ final class WideningTest {
     Engine engine = Objects.requireNonNull(engines.get(worker));
     Decision decision =
         cells.decide(
-            new DecisionRequest("r", MODEL, null, Work.WHOLE, engine.kept, KEPT * BLOCK + 1, null, Set.of(), null));
+            new DecisionRequest(
+                "r", MODEL, null, Work.WHOLE, engine.kept, KEPT * BLOCK + 1, Prepared.NOTHING, Set.of(), null));
     assertThat(decision).isInstanceOf(Decision.Planned.class);
     Decision.Chosen chosen = ((Decision.Planned) decision).last();
     assertThat(chosen.worker().id()).isEqualTo(worker);

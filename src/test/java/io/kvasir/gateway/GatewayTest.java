@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.kvasir.cell.Decision;
-import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.Outcome;
 import io.kvasir.execution.ScriptedPod;
 import java.io.BufferedReader;
@@ -164,18 +163,6 @@ final class GatewayTest {
   }
 
   @Test
-  void session_headersThenFields_giveTheKey() throws Exception {
-    String body = "{\"model\":\"m\",\"prompt\":\"x\",\"user\":\"u\"}";
-    router.post("/v1/completions", body);
-    router.post("/v1/completions", body, "X-Tenant-ID", "t");
-    router.post("/v1/completions", body, "X-Tenant-ID", "t", "X-Session-ID", "s");
-
-    assertThat(List.of(router.cells.requests.take(), router.cells.requests.take(), router.cells.requests.take()))
-        .extracting(DecisionRequest::sessionKey)
-        .containsExactly("u", "t", "s");
-  }
-
-  @Test
   void badBodies_areToldInTheApisOwnShape() throws Exception {
     Map<String, String> faults = Map.of(
         "{\"model\":", "not valid JSON",
@@ -303,33 +290,12 @@ final class GatewayTest {
   }
 
   @Test
-  void profileHeader_notAllowed_isTold() throws Exception {
-    HttpResponse<String> response = router.post("/v1/chat/completions", CHAT, "X-Router-Profile", "random");
-
-    assertThat(response.statusCode()).isEqualTo(400);
-    assertThat(JSON.readTree(response.body()).at("/error/code").textValue()).isEqualTo("profile_not_allowed");
-  }
-
-  @Test
-  void profileHeader_allowed_chooses() throws Exception {
-    try (TestRouter open = new TestRouter(TestRouter.EXECUTION, new GatewaySettings("http", true, false, 10))) {
-      open.cells.worker("w0", pod.url(), "m");
-
-      HttpResponse<String> response = open.post("/v1/chat/completions", CHAT, "X-Router-Profile", "random");
-
-      assertThat(open.cells.requests.take().profile()).isEqualTo("random");
-      assertThat(response.headers().firstValue("X-Router-Profile")).hasValue("random");
-      assertThat(pod.next().headers().has("X-Router-Profile")).isFalse();
-    }
-  }
-
-  @Test
   void usageInjection_on_asksTheEngineAndHidesTheEvent() throws Exception {
     String content = "data: {\"choices\":[{\"delta\":{\"content\":\"H\"}}]}\n\n";
     String usage = "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":8,\"completion_tokens\":1}}\n\n";
     String done = "data: [DONE]\n\n";
     pod.script((request, out) -> out.stream(List.of(content, usage, done)));
-    try (TestRouter asking = new TestRouter(TestRouter.EXECUTION, new GatewaySettings("http", false, true, 10))) {
+    try (TestRouter asking = new TestRouter(TestRouter.EXECUTION, new GatewaySettings("http", true, 10))) {
       asking.cells.worker("w0", pod.url(), "m");
 
       HttpResponse<String> silent = asking.post("/v1/chat/completions", "{\"model\":\"m\",\"stream\":true}\n");

@@ -1,5 +1,6 @@
 package io.kvasir.gateway;
 
+import com.typesafe.config.ConfigFactory;
 import io.kvasir.execution.Dispatcher;
 import io.kvasir.execution.ExecutionSettings;
 import io.kvasir.execution.FakeCells;
@@ -7,6 +8,14 @@ import io.kvasir.execution.PodClient;
 import io.kvasir.gateway.http.HttpServer;
 import io.kvasir.gateway.http.HttpSettings;
 import io.kvasir.prompt.Prompts;
+import io.kvasir.routing.LiveProfiles;
+import io.kvasir.routing.PluginRegistry;
+import io.kvasir.routing.ProfileChoice;
+import io.kvasir.routing.ProfileCompiler;
+import io.kvasir.routing.Profiles;
+import io.kvasir.routing.cost.CostModel;
+import io.kvasir.routing.cost.OutputLengths;
+import io.kvasir.routing.plugins.BuiltInPlugins;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import io.prometheus.metrics.model.snapshots.CounterSnapshot;
@@ -46,15 +55,29 @@ final class TestRouter implements AutoCloseable {
       HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
 
   TestRouter() throws IOException {
-    this(EXECUTION, GatewaySettings.defaults());
+    this(EXECUTION, GatewaySettings.defaults(), "", ProfileChoice.always("random", false));
   }
 
   TestRouter(ExecutionSettings execution, GatewaySettings settings) throws IOException {
+    this(execution, settings, "", ProfileChoice.always("random", false));
+  }
+
+  /** A gateway with profiles of its own beside the built-in ones. */
+  TestRouter(String own, ProfileChoice choice) throws IOException {
+    this(EXECUTION, GatewaySettings.defaults(), own, choice);
+  }
+
+  private TestRouter(ExecutionSettings execution, GatewaySettings settings, String own, ProfileChoice choice)
+      throws IOException {
     Metrics metrics = new Metrics(registry);
     pods = new PodClient(PodClient.Settings.defaults(), metrics);
     dispatcher = new Dispatcher(cells, pods, execution, metrics);
     Prompts prompts = Prompts.load(List.of(), 1 << 20, model -> null, Runnable::run, Clock.systemUTC(), metrics);
-    Gateway gateway = new Gateway(prompts, cells, dispatcher, settings, metrics);
+    PluginRegistry plugins = BuiltInPlugins.registry(CostModel.bundled(), new OutputLengths());
+    LiveProfiles profiles =
+        new LiveProfiles(
+            new Profiles(new ProfileCompiler(plugins).compile(ConfigFactory.parseString(own)), choice));
+    Gateway gateway = new Gateway(prompts, profiles, cells, dispatcher, settings, metrics);
     server = HttpServer.start(
         KIT.system(), HttpSettings.at("127.0.0.1", 0).withMaxBodyBytes(1 << 20), gateway, metrics);
   }

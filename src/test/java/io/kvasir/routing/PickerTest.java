@@ -260,7 +260,7 @@ final class PickerTest {
   }
 
   private static RoutingContext context(RandomGenerator random, boolean dryRun) {
-    RoutingContext context = Routing.request(1, 16, 20);
+    RoutingContext context = Routing.request(1, 16, 20).put(Slots.HASH_KEY, 5).put(Slots.SESSION_KEY, "");
     context.begin(random, dryRun);
     return context;
   }

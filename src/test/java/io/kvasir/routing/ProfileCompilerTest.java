@@ -20,6 +20,7 @@ import org.junit.jupiter.api.Test;
 final class ProfileCompilerTest {
   private static final Slot<String> LEFT = Slot.of("left", String.class);
   private static final Slot<String> RIGHT = Slot.of("right", String.class);
+  private static final Slot<Double> STAYS = Slot.of("stays", Double.class);
   private static final Slot<String> ORPHAN = Slot.of("orphan", String.class);
 
   private final Routing routing = new Routing(1);
@@ -108,7 +109,7 @@ final class ProfileCompilerTest {
 
             2. profile "mine", plugin "tokenise" (kvasir.conf: 3)
                there is no preparer of this name
-               -> did you mean "tokenize"? The preparers are block-hash, session-key, tokenize
+               -> did you mean "tokenize"? The preparers are block-hash, hash-key, session-key, tokenize
 
             3. profile "mine", plugin "max-score" (kvasir.conf: 4)
                there is no filter of this name
@@ -277,6 +278,53 @@ final class ProfileCompilerTest {
             1. profile "mine" (kvasir.conf: 3)
                nothing fills slot "chain", which every decision reads to book load
                -> add block-hash to "prepare"
+            """);
+  }
+
+  @Test
+  void compile_slotsThatStayWhereTheRequestArrived_mayNotBeReadElsewhere() {
+    Scorer nosy = new Scorer() {
+      @Override
+      public void score(RoutingContext context, Candidates candidates, double[] out) {}
+
+      @Override
+      public Better better() {
+        return Better.LOWER;
+      }
+
+      @Override
+      public Set<Slot<?>> reads() {
+        return Set.of(Slots.FACTS, STAYS);
+      }
+    };
+    ProfileCompiler compiler =
+        compiler(preparer("stays", Set.of(Slots.FACTS), Set.of(STAYS)), PluginType.scorer("nosy", _ -> nosy));
+
+    assertThat(
+            faults(
+                () ->
+                    compiler.compile(
+                        Routing.config(
+                            """
+                            mine {
+                              prepare = [ tokenize, block-hash, stays ]
+                              filter = [ role, model, excluded ]
+                              score = nosy
+                              pick = max-score
+                              execute = forward
+                            }
+                            """))))
+        .isEqualTo(
+            """
+            2 faults in the routing profiles:
+
+            1. profile "mine", plugin "nosy" (kvasir.conf: 4)
+               reads slot "request-facts", which stays on the node where the request arrived
+               -> have a preparer put what is needed of it into a slot of type String, Long or Chain
+
+            2. profile "mine", plugin "nosy" (kvasir.conf: 4)
+               reads slot "stays", which stays on the node where the request arrived
+               -> have a preparer put what is needed of it into a slot of type String, Long or Chain
             """);
   }
 

@@ -57,7 +57,7 @@ final class Routing {
         "mine",
         """
         mine {
-          prepare = [ tokenize, block-hash, session-key ]
+          prepare = [ tokenize, block-hash, session-key, hash-key ]
           filter = [ role, model, excluded, concurrency-limit ]
           execute = forward
           %s

@@ -33,7 +33,8 @@ public final class BuiltInPlugins {
             List.of(
                 preparer("tokenize", p -> new OnArrival<>(Slots.PROMPT_TOKENS, 1L)),
                 preparer("block-hash", p -> new OnArrival<>(Slots.CHAIN, Chain.EMPTY, Slots.PROMPT_TOKENS)),
-                preparer("session-key", p -> new OnArrival<>(Slots.SESSION_KEY, "")),
+                preparer("session-key", SessionKeyPreparer::new),
+                preparer("hash-key", HashKeyPreparer::new),
                 requiredFilter("role", "a prefill-only worker could be asked to generate", p -> new RoleFilter()),
                 requiredFilter("model", "requests could reach a worker without their model", p -> new ModelFilter()),
                 requiredFilter("excluded", "a retry could return to the worker that failed", p -> new ExcludedFilter()),

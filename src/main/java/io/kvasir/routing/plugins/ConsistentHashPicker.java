@@ -1,6 +1,5 @@
 package io.kvasir.routing.plugins;
 
-import io.kvasir.index.Chain;
 import io.kvasir.routing.Candidates;
 import io.kvasir.routing.Parameters;
 import io.kvasir.routing.PerTable;
@@ -17,8 +16,7 @@ import java.util.Set;
  * stand on a ring, and the request goes to the next worker along it that has less than {@code load-factor}
  * (1.25) times the mean of requests in flight. A worker that comes or goes moves only its own share of keys.
  *
- * <p>The key is the hash of the prompt's first {@code blocks} (2) blocks: many prompts share a first block. A
- * prompt of which nothing is known goes anywhere.
+ * <p>A request that has no key goes anywhere.
  *
  * <p>Mirrokni, Thorup, Zadimoghaddam: "Consistent Hashing with Bounded Loads", 2016.
  */
@@ -26,13 +24,11 @@ final class ConsistentHashPicker implements Picker {
   private static final int SLOT_BITS = 8;
   private static final long SLOT = (1 << SLOT_BITS) - 1;
 
-  private final int blocks;
   private final double loadFactor;
   /** Points in unsigned order: 56 bits of place and 8 of slot. */
   private final PerTable<long[]> rings;
 
   ConsistentHashPicker(Parameters parameters) {
-    this.blocks = parameters.whole("blocks", 2, 1, 1_000_000);
     this.loadFactor = parameters.number("load-factor", 1.25, 1, 1e6);
     int virtualNodes = parameters.whole("virtual-nodes", 160, 1, 10_000);
     this.rings = new PerTable<>(table -> ring(table, virtualNodes));
@@ -75,10 +71,9 @@ final class ConsistentHashPicker implements Picker {
     return count;
   }
 
-  private long key(RoutingContext context) {
-    Chain chain = context.get(Slots.CHAIN);
-    int last = Math.min(blocks, chain.length()) - 1;
-    return last < 0 ? context.random().nextLong() : Hashes.mix(chain.hashes()[last]);
+  private static long key(RoutingContext context) {
+    long key = context.number(Slots.HASH_KEY);
+    return key == Slots.NO_KEY ? context.random().nextLong() : key;
   }
 
   private static boolean contains(int[] ranked, int count, int slot) {
@@ -97,6 +92,6 @@ final class ConsistentHashPicker implements Picker {
 
   @Override
   public Set<Slot<?>> reads() {
-    return Set.of(Slots.CHAIN);
+    return Set.of(Slots.HASH_KEY);
   }
 }

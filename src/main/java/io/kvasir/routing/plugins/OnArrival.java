@@ -6,9 +6,8 @@ import io.kvasir.routing.Slot;
 import java.util.Set;
 
 /**
- * A slot that is filled where the request arrives, from its body and headers, and crosses to the cell with
- * it. When it did not (nothing could be found out, or not in time) the slot gets a stated answer, and the
- * request is routed by what else is known.
+ * A slot that is filled before preparers run, where the request arrives. When it was not (nothing could be found out of
+ * the prompt) it gets a stated answer, and the request is routed by what else is known.
  */
 final class OnArrival<T> implements Preparer {
   private final Slot<T> slot;

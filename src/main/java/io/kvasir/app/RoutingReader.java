@@ -1,0 +1,92 @@
+package io.kvasir.app;
+
+import com.typesafe.config.Config;
+import io.kvasir.app.KvasirConfig.RoutingConfig;
+import io.kvasir.routing.InvalidProfilesException;
+import io.kvasir.routing.PluginRegistry;
+import io.kvasir.routing.Profile;
+import io.kvasir.routing.ProfileChoice;
+import io.kvasir.routing.ProfileCompiler;
+import io.kvasir.routing.Profiles;
+import io.kvasir.routing.cost.CostModel;
+import io.kvasir.routing.cost.OutputLengths;
+import io.kvasir.routing.plugins.BuiltInPlugins;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SequencedMap;
+import org.jspecify.annotations.Nullable;
+
+/** Reads {@code kvasir.routing}: at start, and again at every reload of the profiles. */
+final class RoutingReader {
+  private final Config config;
+  private final List<Fault> faults;
+
+  /** Reads from a whole resolved configuration. */
+  RoutingReader(Config config, List<Fault> faults) {
+    this.config = config;
+    this.faults = faults;
+  }
+
+  /** What a node starts with. */
+  RoutingConfig read() {
+    CostModel costs = CostModel.bundled();
+    OutputLengths outputs = new OutputLengths();
+    PluginRegistry plugins = BuiltInPlugins.registry(costs, outputs);
+    return new RoutingConfig(profiles(plugins), plugins, costs, outputs);
+  }
+
+  /** The profiles and who goes by which; null when a fault leaves none. */
+  @Nullable Profiles profiles(PluginRegistry plugins) {
+    ConfigSection routing = new ConfigSection(config.getConfig("kvasir.routing"), "kvasir.routing", faults);
+    SequencedMap<String, Profile> profiles = compiled(routing, plugins);
+    String standard = routing.name("profile");
+    if (profiles != null) {
+      known(routing, "profile", standard, profiles);
+    }
+    ProfileChoice choice =
+        new ProfileChoice(
+            standard,
+            chosen(routing.section("models"), profiles),
+            chosen(routing.section("tenants"), profiles),
+            routing.texts("tenant-headers"),
+            routing.flag("allow-profile-header"));
+    routing.rejectUnread();
+    return profiles != null && profiles.containsKey(standard) ? new Profiles(profiles, choice) : null;
+  }
+
+  private @Nullable SequencedMap<String, Profile> compiled(ConfigSection routing, PluginRegistry plugins) {
+    routing.has("profiles");
+    try {
+      return new ProfileCompiler(plugins).compile(config.getConfig("kvasir.routing.profiles"));
+    } catch (InvalidProfilesException invalid) {
+      for (io.kvasir.routing.Fault fault : invalid.faults()) {
+        faults.add(Fault.of(fault));
+      }
+    } catch (com.typesafe.config.ConfigException wrong) {
+      routing.fault("profiles", "has to be a section of profiles: " + wrong.getMessage());
+    }
+    return null;
+  }
+
+  /** Names of profiles by whatever chooses them. */
+  private static Map<String, String> chosen(ConfigSection section, @Nullable SequencedMap<String, Profile> profiles) {
+    Map<String, String> chosen = new LinkedHashMap<>();
+    for (String key : section.keys()) {
+      String profile = section.name(key);
+      if (profiles != null) {
+        known(section, key, profile, profiles);
+      }
+      chosen.put(key, profile);
+    }
+    return chosen;
+  }
+
+  private static void known(ConfigSection section, String key, String profile, Map<String, Profile> profiles) {
+    if (!profile.isEmpty() && !profiles.containsKey(profile)) {
+      section.fault(
+          key,
+          "there is no profile '" + profile + "'; choose one of " + String.join(", ", profiles.keySet()));
+    }
+  }
+}

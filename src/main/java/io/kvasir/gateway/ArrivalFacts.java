@@ -1,0 +1,99 @@
+package io.kvasir.gateway;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.kvasir.execution.Headers;
+import io.kvasir.routing.RequestFacts;
+import java.net.InetAddress;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HexFormat;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** A request's facts as the gateway has them. Its key is hashed when the tenant is asked for, and never kept. */
+final class ArrivalFacts implements RequestFacts {
+  private static final String BEARER = "Bearer ";
+  private static final int HASH_BYTES = 8;
+  private static final int LONGEST_TENANT = 128;
+
+  private final Headers headers;
+  private final @Nullable JsonNode body;
+  private final InetAddress client;
+  private final List<String> tenantHeaders;
+  private @Nullable String tenant;
+
+  ArrivalFacts(Headers headers, @Nullable JsonNode body, InetAddress client, List<String> tenantHeaders) {
+    this.headers = headers;
+    this.body = body;
+    this.client = client;
+    this.tenantHeaders = tenantHeaders;
+  }
+
+  @Override
+  public @Nullable String header(String name) {
+    String value = headers.first(name);
+    return value == null || value.isBlank() ? null : value;
+  }
+
+  @Override
+  public @Nullable String field(String path) {
+    JsonNode node = body;
+    for (int from = 0; node != null && from <= path.length(); ) {
+      int dot = path.indexOf('.', from);
+      int to = dot < 0 ? path.length() : dot;
+      node = node.get(path.substring(from, to));
+      from = to + 1;
+    }
+    if (node == null || !node.isValueNode() || node.isNull()) {
+      return null;
+    }
+    String value = node.asText();
+    return value.isBlank() ? null : value;
+  }
+
+  @Override
+  public String tenant() {
+    String told = tenant;
+    if (told == null) {
+      told = tell();
+      tenant = told;
+    }
+    return told;
+  }
+
+  private String tell() {
+    for (String name : tenantHeaders) {
+      String value = header(name);
+      if (value != null) {
+        return value.length() <= LONGEST_TENANT ? value : value.substring(0, LONGEST_TENANT);
+      }
+    }
+    String key = apiKey();
+    return key == null ? "" : "key-" + hashed(key);
+  }
+
+  private @Nullable String apiKey() {
+    String authorization = header("Authorization");
+    if (authorization == null) {
+      return header("X-Api-Key");
+    }
+    return authorization.regionMatches(true, 0, BEARER, 0, BEARER.length())
+        ? authorization.substring(BEARER.length()).strip()
+        : authorization;
+  }
+
+  private static String hashed(String key) {
+    try {
+      byte[] hash = MessageDigest.getInstance("SHA-256").digest(key.getBytes(StandardCharsets.UTF_8));
+      return HexFormat.of().formatHex(hash, 0, HASH_BYTES);
+    } catch (NoSuchAlgorithmException impossible) {
+      throw new AssertionError("every Java has SHA-256", impossible);
+    }
+  }
+
+  @Override
+  public InetAddress client() {
+    return client;
+  }
+}

@@ -1,0 +1,61 @@
+package io.kvasir.routing;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+
+/** A profile's first stage: its preparers, and which of the slots they fill somebody at the cell's home reads. */
+final class Preparation {
+  private final Preparer[] preparers;
+  private final Slot<?>[][] fills;
+  private final Slot<?>[] crossing;
+
+  /** {@code readLater} are the slots that filters, scorers and the picker read. */
+  Preparation(List<Preparer> preparers, Set<Slot<?>> readLater) {
+    this.preparers = preparers.toArray(Preparer[]::new);
+    this.fills = new Slot<?>[this.preparers.length][];
+    List<Slot<?>> cross = new ArrayList<>();
+    for (int i = 0; i < fills.length; i++) {
+      fills[i] = this.preparers[i].writes().toArray(Slot<?>[]::new);
+      for (Slot<?> slot : fills[i]) {
+        // Tokens and chain are parts of the request of their own: every decision needs them.
+        if (readLater.contains(slot) && !slot.equals(Slots.CHAIN) && !slot.equals(Slots.PROMPT_TOKENS)) {
+          cross.add(slot);
+        }
+      }
+    }
+    this.crossing = cross.toArray(Slot<?>[]::new);
+  }
+
+  /** Whether preparing where a request arrives is of use to anybody. */
+  boolean isOfUse() {
+    return crossing.length > 0;
+  }
+
+  Prepared prepare(RoutingContext context) {
+    for (int i = 0; i < preparers.length; i++) {
+      if (!filled(context, i)) {
+        preparers[i].prepare(context);
+      }
+    }
+    return Prepared.of(context, crossing);
+  }
+
+  /** At the cell's home: fills what did not come filled. */
+  void complete(RoutingContext context) {
+    for (int i = 0; i < preparers.length; i++) {
+      if (!filled(context, i)) {
+        preparers[i].prepareUnasked(context);
+      }
+    }
+  }
+
+  private boolean filled(RoutingContext context, int preparer) {
+    for (Slot<?> slot : fills[preparer]) {
+      if (!context.has(slot)) {
+        return false;
+      }
+    }
+    return true;
+  }
+}

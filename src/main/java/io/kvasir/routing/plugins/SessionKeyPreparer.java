@@ -1,0 +1,63 @@
+package io.kvasir.routing.plugins;
+
+import io.kvasir.routing.Parameters;
+import io.kvasir.routing.Preparer;
+import io.kvasir.routing.RequestFacts;
+import io.kvasir.routing.RoutingContext;
+import io.kvasir.routing.Slot;
+import io.kvasir.routing.Slots;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What keeps a conversation together: the first of {@code headers} that the request has, else the first of {@code
+ * fields} of its body (nested ones with dots), at most {@value #LONGEST} characters of it. Empty when there is none.
+ */
+final class SessionKeyPreparer implements Preparer {
+  /** Those that clients of other routers send. */
+  private static final List<String> HEADERS = List.of("X-Session-ID", "X-User-ID", "X-Tenant-ID", "X-SMG-Routing-Key");
+
+  private static final List<String> FIELDS = List.of("session_id", "prompt_cache_key", "user");
+  private static final int LONGEST = 256;
+
+  private final List<String> headers;
+  private final List<String> fields;
+
+  SessionKeyPreparer(Parameters parameters) {
+    this.headers = parameters.texts("headers", HEADERS);
+    this.fields = parameters.texts("fields", FIELDS);
+  }
+
+  @Override
+  public void prepare(RoutingContext context) {
+    String key = key(context.facts());
+    context.put(Slots.SESSION_KEY, key == null ? "" : key.length() <= LONGEST ? key : key.substring(0, LONGEST));
+  }
+
+  private @Nullable String key(RequestFacts facts) {
+    for (String header : headers) {
+      String value = facts.header(header);
+      if (value != null) {
+        return value;
+      }
+    }
+    for (String field : fields) {
+      String value = facts.field(field);
+      if (value != null) {
+        return value;
+      }
+    }
+    return null;
+  }
+
+  @Override
+  public Set<Slot<?>> reads() {
+    return Set.of(Slots.FACTS);
+  }
+
+  @Override
+  public Set<Slot<?>> writes() {
+    return Set.of(Slots.SESSION_KEY);
+  }
+}
