@@ -172,7 +172,7 @@ final class Ingest implements Runnable {
     DecisionRequest request =
         new DecisionRequest(
             "ingest", "m", "prefix-aware", Work.WHOLE, new Chain(chain, IngestScenario.BLOCK),
-            chain.length * IngestScenario.BLOCK, Prepared.NOTHING, others, null);
+            chain.length * IngestScenario.BLOCK, Prepared.NOTHING, others, true, null);
     if (node.cells().decide(request) instanceof Decision.Planned planned) {
       planned.close(new Outcome.Cancelled());
       return planned.last().depth();

@@ -5,7 +5,10 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.net.http.HttpTimeoutException;
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executors;
 
@@ -29,7 +32,17 @@ final class HttpProbe implements HealthProbe, AutoCloseable {
     HttpRequest request = HttpRequest.newBuilder(pod.resolve("/health")).timeout(timeout).build();
     return client
         .sendAsync(request, BodyHandlers.discarding())
-        .handle((answer, failed) -> failed == null && answer.statusCode() / 100 == 2);
+        .thenApply(answer -> answer.statusCode() / 100 == 2)
+        .exceptionallyCompose(HttpProbe::failed);
+  }
+
+  /** A pod that is only slow keeps its connections. */
+  private static CompletionStage<Boolean> failed(Throwable failure) {
+    Throwable inner = failure instanceof CompletionException ? failure.getCause() : failure;
+    Throwable cause = inner == null ? failure : inner;
+    return cause instanceof HttpTimeoutException
+        ? CompletableFuture.completedStage(false)
+        : CompletableFuture.failedStage(cause);
   }
 
   @Override

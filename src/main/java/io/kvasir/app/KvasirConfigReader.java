@@ -71,15 +71,8 @@ final class KvasirConfigReader {
     root.section("routing");
     RoutingConfig routing = new RoutingReader(config, faults).read();
     ConfigSection cell = root.section("cell");
-    ConfigSection health = cell.section("health");
-    ConfigSection prediction = cell.section("prediction");
-    ConfigSection truth = cell.section("truth");
-    CellSettings cellSettings = cell(cell, health, prediction(prediction), truth(truth));
-    Duration probeTimeout = health.duration("probe-timeout");
-    cell.rejectUnread();
-    health.rejectUnread();
-    prediction.rejectUnread();
-    truth.rejectUnread();
+    CellSettings cellSettings = CellSettingsReader.read(cell);
+    Duration probeTimeout = CellSettingsReader.probeTimeout(cell);
     ConfigSection execution = root.section("execution");
     ExecutionSettings executionSettings = execution(execution);
     PodClient.Settings podClient = podClient(execution);
@@ -115,53 +108,6 @@ final class KvasirConfigReader {
         gateway.duration("idle-timeout"),
         gateway.duration("write-timeout"),
         null);
-  }
-
-  private static CellSettings cell(
-      ConfigSection cell,
-      ConfigSection health,
-      CellSettings.PredictionSettings prediction,
-      CellSettings.TruthSettings truth) {
-    int slots = cell.count("slots", 64, 256);
-    if (slots != 64 && slots != 128 && slots != 256) {
-      cell.fault("slots", "has to be 64, 128 or 256, not " + slots);
-    }
-    return new CellSettings(
-        slots,
-        cell.bytes("index-budget"),
-        cell.duration("decision-timeout"),
-        cell.duration("reservation-lease"),
-        new CellSettings.HealthSettings(
-            health.duration("probe-interval"),
-            health.duration("probe-interval-down"),
-            health.count("breaker-failures", 1, 1_000_000),
-            health.duration("breaker-open"),
-            health.count("breaker-successes", 1, 1_000_000)),
-        prediction,
-        truth);
-  }
-
-  private static CellSettings.PredictionSettings prediction(ConfigSection prediction) {
-    Duration least = prediction.duration("expiry-min");
-    Duration most = prediction.duration("expiry-max");
-    if (most.compareTo(least) < 0) {
-      prediction.fault("expiry-max", "has to be at least expiry-min");
-    }
-    return new CellSettings.PredictionSettings(prediction.count("expiry-factor", 1, 10_000), least, most);
-  }
-
-  private static CellSettings.TruthSettings truth(ConfigSection truth) {
-    Duration pause = truth.duration("resync-pause");
-    Duration longest = truth.duration("resync-pause-max");
-    if (longest.compareTo(pause) < 0) {
-      truth.fault("resync-pause-max", "has to be at least resync-pause");
-    }
-    double share = truth.share("wrong-share");
-    if (share == 0) {
-      truth.fault("wrong-share", "has to be above 0: with 0 no worker would ever be believed");
-    }
-    return new CellSettings.TruthSettings(
-        truth.count("answers", 8, 10_000), share, truth.share("tolerance"), pause, longest);
   }
 
   private static ExecutionSettings execution(ConfigSection execution) {

@@ -15,19 +15,29 @@ final class BookedReservation implements Reservation {
   private final Booking reading;
   private final String model;
   private final Forecast forecast;
+
+  /** Whether the worker's silence says something before the first token, too: it reads the prompt and streams. */
+  private final boolean awaited;
+
   private final AtomicInteger state = new AtomicInteger(PENDING);
 
   /**
    * Takes over a booking that has been made on the member's load.
    *
    * @param reading what it becomes when the worker has to read the prompt itself; the same where it does anyway
+   * @param stream whether the answer comes token by token
    */
-  BookedReservation(Member member, Booking booking, Booking reading, String model, Forecast forecast) {
+  BookedReservation(
+      Member member, Booking booking, Booking reading, String model, Forecast forecast, boolean stream) {
     this.member = member;
     this.booking = booking;
     this.reading = reading;
     this.model = model;
     this.forecast = forecast;
+    this.awaited = stream && booking.equals(reading);
+    if (awaited) {
+      member.health().progress().streamBegun();
+    }
   }
 
   @Override
@@ -36,7 +46,18 @@ final class BookedReservation implements Reservation {
       member.load().settle(booking);
     } else if (state.compareAndSet(READING, SETTLED)) {
       member.load().settle(reading);
+    } else {
+      return;
     }
+    if (!awaited) {
+      member.health().progress().streamBegun();
+    }
+    member.moved();
+  }
+
+  @Override
+  public void moved() {
+    member.moved();
   }
 
   @Override
@@ -59,6 +80,9 @@ final class BookedReservation implements Reservation {
       }
     }
     member.load().release(booking);
+    if (awaited || was == SETTLED) {
+      member.health().progress().streamEnded();
+    }
     member.ended(model, outcome, booking.promptTokens(), forecast);
   }
 }

@@ -90,10 +90,24 @@ final class Cell extends AbstractBehavior<Cell.Message> {
 
   private record NodeRemoved(String node) implements Message {}
 
-  private record Probed(Member member, boolean well) implements Message {}
+  /** A worker that another node streams from moves. */
+  record Moved(int slot, String worker) implements Message, ClusterMessage {}
+
+  /**
+   * What came of a probe.
+   *
+   * @param well whether the pod answered with success
+   * @param failure why it could not be asked, null when it could
+   * @param askedNanos when it was asked
+   */
+  private record Probed(Member member, boolean well, @Nullable Throwable failure, long askedNanos)
+      implements Message {}
 
   /** The transport of a worker's events lost its engine. */
   private record StreamLost(Member member) implements Message {}
+
+  /** A request found that a pod cannot be reached. */
+  private enum ContactLost implements Message { INSTANCE }
 
   /** A worker's blocks are in the wider index, too, and its events wait. */
   private record HandedOver(Widening widening, Member member) implements Message {}
@@ -140,6 +154,8 @@ final class Cell extends AbstractBehavior<Cell.Message> {
                     removed -> new NodeRemoved(nodeName(removed.member().uniqueAddress()))),
                 ClusterEvent.MemberRemoved.class));
     timers.startTimerWithFixedDelay(Tick.INSTANCE, TICK);
+    ActorRef<Message> self = context.getSelf();
+    members.onLost(() -> self.tell(ContactLost.INSTANCE));
     services.views().publish(name, view);
     context.getLog().info("cell {} is at home here", name);
   }
@@ -173,7 +189,9 @@ final class Cell extends AbstractBehavior<Cell.Message> {
       case RosterChanged changed -> apply(changed.roster());
       case NodeRemoved removed -> held.closeAllOf(removed.node());
       case Probed probed -> probed(probed);
-      case StreamLost lost -> probeDueNanos.remove(lost.member().pod().spec().name());
+      case StreamLost lost -> streamLost(lost.member());
+      case ContactLost _ -> probe();
+      case Moved moved -> members.at(moved.slot(), moved.worker()).ifPresent(Member::moved);
       case HandedOver handed -> {
         handed.widening().handedOver(handed.member());
         succeed();
@@ -359,22 +377,61 @@ final class Cell extends AbstractBehavior<Cell.Message> {
       }
     }
     view.weigh();
+    for (Member member : members.all()) {
+      member.health().progress().look(now, member.load().inFlight(), member.load().queueMs());
+      WorkerHealth.State change = member.health().change(now);
+      if (change != null) {
+        tell(member, change);
+      }
+    }
+    probe();
+  }
+
+  private void tell(Member member, WorkerHealth.State state) {
+    services.metrics().became(member, state.health());
+    if (state.health() == WorkerStatus.Health.HEALTHY) {
+      getContext().getLog().info("worker {} is well and gets requests", member.worker().id());
+    } else {
+      getContext()
+          .getLog()
+          .warn("worker {} gets nothing new: {} ({} requests in flight)",
+              member.worker().id(), state.why(), member.load().inFlight());
+    }
+  }
+
+  /** Asks those pods whose time has come, or of whom somebody wants to know at once. */
+  private void probe() {
+    long now = services.nanos().getAsLong();
     Set<String> asked = new HashSet<>();
     for (Member member : members.all()) {
       String pod = member.pod().spec().name();
       if (!asked.add(pod) || probing.contains(pod)) {
         continue;
       }
+      PodContact contact = member.health().contact();
       Long due = probeDueNanos.get(pod);
-      boolean well = member.health().contact() == WorkerStatus.Health.HEALTHY;
-      if (due == null || now - due >= 0 || (!well && due - now > probeIntervalDown())) {
+      boolean wanted = contact.takeProbeWanted();
+      if (wanted || due == null || now - due >= 0 || (!contact.well() && due - now > probeIntervalDown())) {
         probing.add(pod);
         getContext()
             .pipeToSelf(
                 services.probe().probe(member.worker().url()),
-                (answer, fault) -> new Probed(member, answer != null && answer));
+                (answer, failure) -> new Probed(member, answer != null && answer, failure, now));
       }
     }
+  }
+
+  /**
+   * A stream of its own that breaks may be an engine's end, so it takes the worker out until the probe that asks at
+   * once, unless nobody else could serve meanwhile. What comes by way of others says nothing of the engine.
+   */
+  private void streamLost(Member member) {
+    boolean direct = member.pod().spec().events().stream().allMatch(EventFeed::direct);
+    if (direct && members.all().stream().anyMatch(other -> other.serves(member) && other.routable())) {
+      member.health().contact().streamLost(services.nanos().getAsLong());
+    }
+    probeDueNanos.remove(member.pod().spec().name());
+    probe();
   }
 
   /** Drops what is known of a worker, and reads anew what its engine still tells. */
@@ -401,13 +458,14 @@ final class Cell extends AbstractBehavior<Cell.Message> {
   private void probed(Probed probed) {
     String pod = probed.member().pod().spec().name();
     probing.remove(pod);
-    for (Member member : members.all()) {
-      if (member.pod().spec().name().equals(pod)) {
-        member.health().probed(probed.well());
-      }
+    PodContact contact = probed.member().health().contact();
+    if (probed.failure() == null) {
+      contact.probed(probed.well(), probed.askedNanos());
+    } else {
+      contact.lost(probed.askedNanos(), "a probe could not reach it: " + probed.failure().getMessage());
     }
     Duration interval =
-        probed.well()
+        contact.well()
             ? services.settings().health().probeInterval()
             : services.settings().health().probeIntervalDown();
     probeDueNanos.put(pod, services.nanos().getAsLong() + interval.toNanos());

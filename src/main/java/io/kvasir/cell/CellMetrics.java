@@ -5,6 +5,7 @@ import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.core.metrics.Counter;
 import io.prometheus.metrics.core.metrics.GaugeWithCallback;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.ToDoubleFunction;
@@ -17,6 +18,7 @@ public final class CellMetrics {
   private final Counter promises;
   private final Counter promisedTokens;
   private final Counter resyncs;
+  private final Counter healthChanges;
   private final Map<String, Watched> watched = new ConcurrentHashMap<>();
 
   private record Watched(BlockIndex index, CellView view) {}
@@ -55,6 +57,12 @@ public final class CellMetrics {
             .help("Times a worker's index was dropped and read anew, because its answers proved it wrong.")
             .labelNames("worker")
             .register(registry);
+    healthChanges =
+        Counter.builder()
+            .name("kvasir_worker_health_changes_total")
+            .help("Times a worker became healthy, unhealthy (not reached, or its circuit open) or wedged.")
+            .labelNames("worker", "health")
+            .register(registry);
     index(registry, "kvasir_index_rows", "Distinct blocks held by some worker of the cell.", BlockIndex::rows);
     index(registry, "kvasir_index_bytes", "Memory of the cell's index.", BlockIndex::bytes);
     index(registry, "kvasir_index_slots", "Workers the cell's index has room for.", BlockIndex::slots);
@@ -85,6 +93,11 @@ public final class CellMetrics {
         "kvasir_worker_healthy",
         "1 while the worker may be sent requests.",
         worker -> worker.health() == WorkerStatus.Health.HEALTHY && !worker.draining() ? 1 : 0);
+    worker(
+        registry,
+        "kvasir_worker_wedged",
+        "1 while the worker has requests and does not move, and so gets nothing new.",
+        worker -> worker.health() == WorkerStatus.Health.WEDGED ? 1 : 0);
     worker(
         registry,
         "kvasir_worker_suspect",
@@ -132,6 +145,10 @@ public final class CellMetrics {
     promises.labelValues(worker, broken ? "broken" : "kept").inc();
     promisedTokens.labelValues(worker, "found").inc(Math.min(promised, found));
     promisedTokens.labelValues(worker, "missing").inc(Math.max(0, promised - found));
+  }
+
+  void became(Member member, WorkerStatus.Health health) {
+    healthChanges.labelValues(member.worker().id(), health.name().toLowerCase(Locale.ROOT)).inc();
   }
 
   void resynchronised(Member member) {

@@ -36,13 +36,27 @@ public record CellSettings(
    * @param breakerFailures error answers in a row that open a worker's circuit
    * @param breakerOpen how long an open circuit keeps requests away
    * @param breakerSuccesses good answers in a row that close it again
+   * @param streamDoubt how long a lost event stream takes nobody out after a probe has contradicted it
+   * @param wedge when a worker that has requests counts as standing still
    */
   public record HealthSettings(
       Duration probeInterval,
       Duration probeIntervalDown,
       int breakerFailures,
       Duration breakerOpen,
-      int breakerSuccesses) {}
+      int breakerSuccesses,
+      Duration streamDoubt,
+      WedgeSettings wedge) {}
+
+  /**
+   * When a worker that has requests counts as standing still.
+   *
+   * @param silence without a sign of its engine, at least
+   * @param prefillFactor times the estimated milliseconds of the prefill booked on it, when that is longer
+   * @param longest never longer than this
+   * @param retry when all its requests have left, it is given another one after this
+   */
+  public record WedgeSettings(Duration silence, int prefillFactor, Duration longest, Duration retry) {}
 
   /**
    * How long a prompt's blocks count as held by the worker it was sent to while its engine has not told of them.

@@ -124,7 +124,8 @@ final class CellView {
     int guessed = chosen.depth() - forecast.confirmed();
     Decision.Chosen whole = new Decision.Chosen(
         chosen.step(RoutingPlan.WHOLE, null),
-        new BookedReservation(booked, chosen.booking(), chosen.booking(), request.model(), forecast),
+        new BookedReservation(
+            booked, chosen.booking(), chosen.booking(), request.model(), forecast, request.stream()),
         chosen.depth(),
         chosen.predictedCachedTokens(),
         Math.min(chosen.predictedCachedTokens(), forecast.confirmedTokens(chosen.booking().promptTokens())),

@@ -4,10 +4,12 @@ import io.kvasir.routing.RoutingPlan;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.pekko.actor.typed.ActorRef;
 import org.apache.pekko.actor.typed.ActorSystem;
 import org.apache.pekko.actor.typed.DispatcherSelector;
@@ -33,6 +35,7 @@ public final class ClusterCells implements Cells {
   private final ClusterSharding sharding;
   private final ActorRef<Directory.Message> directory;
   private final String self;
+  private final Map<String, RemoteMovements> movements = new ConcurrentHashMap<>();
 
   /**
    * Starts this node's directory and makes it a home for cells.
@@ -91,7 +94,8 @@ public final class ClusterCells implements Cells {
     try {
       CompletionStage<Cell.Decided> answer =
           home.ask(replyTo -> new Cell.Decide(request, self, replyTo), settings.decisionTimeout());
-      return decision(answer.toCompletableFuture().join(), home);
+      RemoteMovements moved = movements.computeIfAbsent(cell, _ -> new RemoteMovements(home::tell, System::nanoTime));
+      return decision(answer.toCompletableFuture().join(), home, moved);
     } catch (CompletionException late) {
       return new Decision.NoWorker(
           Decision.Why.NO_HOME,
@@ -100,7 +104,7 @@ public final class ClusterCells implements Cells {
     }
   }
 
-  private static Decision decision(Cell.Decided decided, EntityRef<Cell.Message> home) {
+  private static Decision decision(Cell.Decided decided, EntityRef<Cell.Message> home, RemoteMovements movements) {
     List<Cell.DecidedStep> steps = decided.steps();
     if (steps == null || steps.isEmpty()) {
       Decision.Why why = decided.why();
@@ -114,7 +118,8 @@ public final class ClusterCells implements Cells {
                 step ->
                     new Decision.Chosen(
                         step.step(),
-                        new RemoteReservation(step.reservation(), home::tell),
+                        new RemoteReservation(
+                            step.reservation(), home::tell, () -> movements.moved(step.step().worker())),
                         step.depth(),
                         step.predictedCachedTokens(),
                         step.confirmedCachedTokens(),

@@ -18,6 +18,7 @@ import org.jspecify.annotations.Nullable;
  * @param promptTokens tokens of the prompt, estimated where they could not be counted
  * @param prepared what the profile's preparers found out where the request arrived
  * @param excluded ids of workers that already failed this request
+ * @param stream whether the answer is to come token by token, so that silence says something of the worker
  * @param again the one step that is to be decided anew, null for a whole plan
  */
 public record DecisionRequest(
@@ -29,6 +30,7 @@ public record DecisionRequest(
     int promptTokens,
     Prepared prepared,
     Set<String> excluded,
+    boolean stream,
     @Nullable Again again) {
 
   /**
@@ -51,6 +53,6 @@ public record DecisionRequest(
 
   private DecisionRequest asking(Set<String> failed, @Nullable Again step) {
     return new DecisionRequest(
-        requestId, model, profile, work, chain, promptTokens, prepared, Set.copyOf(failed), step);
+        requestId, model, profile, work, chain, promptTokens, prepared, Set.copyOf(failed), stream, step);
   }
 }

@@ -22,6 +22,15 @@ import org.jspecify.annotations.Nullable;
   @JsonSubTypes.Type(value = EventFeed.Grpc.class, name = "grpc")
 })
 public sealed interface EventFeed {
+  /** Whether they come on a connection of the router's own to the engine, so that its loss says something of it. */
+  default boolean direct() {
+    return switch (this) {
+      case Zmq zmq -> !zmq.bind();
+      case TensorRt _, Grpc _ -> true;
+      case Push _, Nats _, Redis _ -> false;
+    };
+  }
+
   /**
    * ZMQ sockets, as vLLM and SGLang have them. Rank r is found at each port + r.
    *

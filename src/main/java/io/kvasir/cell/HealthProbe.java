@@ -8,7 +8,7 @@ import java.util.concurrent.CompletionStage;
 public interface HealthProbe {
   /**
    * Completes with whether the pod answered its health route with success within the probe's own
-   * deadline. Never completes exceptionally.
+   * deadline; exceptionally when there was no connection to ask on, because it was refused or cut.
    */
   CompletionStage<Boolean> probe(URI pod);
 }

@@ -3,6 +3,7 @@ package io.kvasir.cell;
 import io.kvasir.cell.CellSettings.PredictionSettings;
 import io.kvasir.index.Chain;
 import io.kvasir.index.WorkerBlocks;
+import io.kvasir.routing.Role;
 import io.kvasir.routing.Worker;
 import java.util.function.LongSupplier;
 
@@ -12,6 +13,7 @@ import java.util.function.LongSupplier;
  */
 final class Member {
   private static final long NEVER = Long.MAX_VALUE;
+  private static final int TOO_MANY = 429;
 
   private final Worker worker;
   private final PodEntry pod;
@@ -103,6 +105,25 @@ final class Member {
     return !draining && health.routable(nanos.getAsLong());
   }
 
+  /** Whether it could do what another pod's worker does. */
+  boolean serves(Member other) {
+    Role role = worker.role();
+    return !worker.pod().equals(other.worker.pod())
+        && (role == Role.BOTH || role == other.worker.role())
+        && worker.models().containsAll(other.worker.models());
+  }
+
+  /** Something of an answer came. Cheap: called for every piece of it. */
+  void moved() {
+    health.progress().moved(nanos.getAsLong());
+  }
+
+  /** Its event stream spoke. */
+  void eventsCame() {
+    moved();
+    health.contact().eventsCame();
+  }
+
   /**
    * Predicts that the worker will have a prompt that has just been booked on it. Never waits.
    *
@@ -141,14 +162,19 @@ final class Member {
   void ended(String model, Outcome outcome, int promptTokens, Forecast forecast) {
     switch (outcome) {
       case Outcome.Completed completed -> {
-        health.answered();
+        health.answered(nanos.getAsLong());
         compare(completed, promptTokens, forecast);
       }
       case Outcome.Cancelled ignored -> {}
-      case Outcome.Refused ignored -> {}
+      case Outcome.Refused refused -> {
+        // Too many requests is an answer; unavailable may be what stands before an engine that died.
+        if (refused.status() == TOO_MANY) {
+          health.contact().answered();
+        }
+      }
       case Outcome.Failed failed -> {
         if (failed.transport()) {
-          health.lostContact();
+          health.contact().lost(nanos.getAsLong(), "a connection to it was refused or cut");
         } else {
           health.failed(nanos.getAsLong());
         }
@@ -170,10 +196,12 @@ final class Member {
   }
 
   WorkerStatus status(String cell) {
+    WorkerHealth.State state = health.state(nanos.getAsLong());
     return new WorkerStatus(
         worker,
         cell,
-        health.state(nanos.getAsLong()),
+        state.health(),
+        state.why(),
         draining,
         events.suspect(),
         load.inFlight(),

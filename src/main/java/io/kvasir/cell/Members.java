@@ -6,6 +6,7 @@ import io.kvasir.routing.Worker;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -23,6 +24,7 @@ final class Members {
   private BlockIndex index;
   private @Nullable Widening widening;
   private final Member.OnEnd onEnd = new Ends();
+  private volatile Runnable onLost = () -> {};
 
   Members(String cell, CellServices services) {
     this.services = services;
@@ -35,8 +37,20 @@ final class Members {
     return view;
   }
 
+  /** Has {@code action} run whenever a request finds that a pod cannot be reached, on the thread of that request. */
+  void onLost(Runnable action) {
+    onLost = action;
+  }
+
   List<Member> all() {
     return Stream.of(view.members()).filter(Objects::nonNull).toList();
+  }
+
+  /** The worker in a slot, if it is still the one that is meant. */
+  Optional<Member> at(int slot, String worker) {
+    return all().stream()
+        .filter(member -> member.worker().slot() == slot && member.worker().id().equals(worker))
+        .findFirst();
   }
 
   /** Gives slots to those ranks of a pod that have none yet, as far as there are free ones. */
@@ -54,7 +68,7 @@ final class Members {
           new Member(
               worker(pod.spec(), id, rank, slot),
               pod,
-              new WorkerHealth(services.settings().health()),
+              new WorkerHealth(services.settings().health(), contact(pod), services.nanos().getAsLong()),
               blocks,
               services.settings(),
               services.nanos(),
@@ -63,6 +77,15 @@ final class Members {
       admitted.add(member);
     }
     return admitted;
+  }
+
+  /** Ranks of a pod share its server, and so whether it can be reached. */
+  private PodContact contact(PodEntry pod) {
+    return all().stream()
+        .filter(member -> member.pod().spec().name().equals(pod.spec().name()))
+        .findFirst()
+        .map(member -> member.health().contact())
+        .orElseGet(() -> new PodContact(services.settings().health().streamDoubt()));
   }
 
   /** A slot whose worker has left, in the index where it is and in the wide one, which may be the same. */
@@ -142,6 +165,9 @@ final class Members {
     public void ended(Member member, String model, Outcome outcome) {
       services.metrics().ended(member, outcome);
       services.profiles().ended(model, outcome);
+      if (outcome instanceof Outcome.Failed failed && failed.transport()) {
+        onLost.run();
+      }
     }
 
     @Override

@@ -15,11 +15,18 @@ final class RemoteReservation implements Reservation {
 
   private final long id;
   private final Consumer<Cell.Message> cell;
+  private final Runnable movement;
   private final AtomicInteger state = new AtomicInteger(PENDING);
 
-  RemoteReservation(long id, Consumer<Cell.Message> cell) {
+  /**
+   * Takes over what a cell holds for this node.
+   *
+   * @param movement runs for each piece of the answer
+   */
+  RemoteReservation(long id, Consumer<Cell.Message> cell, Runnable movement) {
     this.id = id;
     this.cell = cell;
+    this.movement = movement;
   }
 
   @Override
@@ -34,6 +41,11 @@ final class RemoteReservation implements Reservation {
     if (state.compareAndSet(PENDING, READING)) {
       cell.accept(new Cell.ReadsPrompt(id));
     }
+  }
+
+  @Override
+  public void moved() {
+    movement.run();
   }
 
   @Override

@@ -14,6 +14,9 @@ public interface Reservation {
    */
   void readsPrompt();
 
+  /** A piece of the answer came: the worker moves. Cheap, and may be called for every piece. */
+  void moved();
+
   /** Gives the load back and tells the cell how it went. Idempotent: the first outcome counts. */
   void close(Outcome outcome);
 }

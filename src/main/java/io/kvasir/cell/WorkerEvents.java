@@ -183,6 +183,9 @@ final class WorkerEvents {
     applier.apply(batch, System.currentTimeMillis());
     EventState after = applier.state();
     member.events(after);
+    if (after.connected()) {
+      member.eventsCame();
+    }
     if (before.connected() && !after.connected()) {
       lost.run();
     }

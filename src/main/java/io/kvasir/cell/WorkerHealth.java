@@ -2,75 +2,71 @@ package io.kvasir.cell;
 
 import io.kvasir.cell.CellSettings.HealthSettings;
 import io.kvasir.cell.WorkerStatus.Health;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Whether requests may go to a worker, from what probes and answers tell. A refused or cut connection
- * takes it out at once and the next contact brings it back; a run of error answers opens its circuit
- * for a while, after which answers decide again. Thread-safe; time comes in, in nanoseconds.
+ * Whether requests may go to a worker: its pod can be reached ({@link PodContact}), it moves ({@link Progress}) and
+ * does not answer with errors ({@link Circuit}). Thread-safe; time comes in, in nanoseconds.
  */
 final class WorkerHealth {
-  private final HealthSettings settings;
-  private volatile Health contact = Health.UNKNOWN;
-  private volatile boolean broken;
-  private volatile long brokenUntil;
-  private int failures;
-  private int successes;
-  private int failedProbes;
+  private final PodContact contact;
+  private final Progress progress;
+  private final Circuit circuit;
+  private Health told = Health.UNKNOWN;
 
-  WorkerHealth(HealthSettings settings) {
-    this.settings = settings;
+  /** A worker's state, and why it gets nothing; empty while it is well. */
+  record State(Health health, String why) {}
+
+  WorkerHealth(HealthSettings settings, PodContact contact, long now) {
+    this.contact = contact;
+    this.progress = new Progress(settings.wedge(), now);
+    this.circuit = new Circuit(settings);
   }
 
-  /** Whether requests may go there now. Two volatile reads while all is well. */
-  boolean routable(long now) {
-    return contact == Health.HEALTHY && (!broken || now - brokenUntil >= 0);
-  }
-
-  Health state(long now) {
-    return contact == Health.HEALTHY && !routable(now) ? Health.UNHEALTHY : contact;
-  }
-
-  /** A probe's answer. A worker that has been well is given a second probe before it is taken out. */
-  synchronized void probed(boolean well) {
-    if (well) {
-      failedProbes = 0;
-      contact = Health.HEALTHY;
-    } else if (++failedProbes >= 2 || contact != Health.HEALTHY) {
-      contact = Health.UNHEALTHY;
-    }
-  }
-
-  /** An answer came that was not the worker's failure. */
-  synchronized void answered() {
-    failures = 0;
-    contact = Health.HEALTHY;
-    if (broken && ++successes >= settings.breakerSuccesses()) {
-      broken = false;
-    }
-  }
-
-  /** The connection was refused, reset or cut. */
-  synchronized void lostContact() {
-    contact = Health.UNHEALTHY;
-  }
-
-  /** The worker answered with an error of its own. */
-  synchronized void failed(long now) {
-    if (broken || ++failures >= settings.breakerFailures()) {
-      broken = true;
-      brokenUntil = now + settings.breakerOpen().toNanos();
-      failures = 0;
-      successes = 0;
-    }
-  }
-
-  /** What probes and answers said last, whatever the circuit. */
-  Health contact() {
+  PodContact contact() {
     return contact;
   }
 
-  /** Whether the circuit is open or has not closed again yet. */
-  boolean broken() {
-    return broken;
+  Progress progress() {
+    return progress;
+  }
+
+  /** Whether requests may go there now. Three volatile reads while all is well. */
+  boolean routable(long now) {
+    return contact.well() && !progress.wedged() && circuit.passes(now);
+  }
+
+  State state(long now) {
+    return !contact.well() ? new State(contact.state(), contact.why())
+        : progress.wedged()
+            ? new State(
+                Health.WEDGED,
+                "it has requests and nothing has come of them for %d ms"
+                    .formatted(TimeUnit.NANOSECONDS.toMillis(progress.stillFor(now))))
+        : !circuit.passes(now) ? new State(Health.UNHEALTHY, "its circuit is open after a run of error answers")
+        : new State(Health.HEALTHY, "");
+  }
+
+  /** Its state if it is another than when this was last asked, otherwise null. Asked by the cell's actor alone. */
+  @Nullable State change(long now) {
+    State state = state(now);
+    if (state.health() == told) {
+      return null;
+    }
+    told = state.health();
+    return state;
+  }
+
+  /** An answer came that was not the worker's failure. */
+  void answered(long now) {
+    contact.answered();
+    circuit.answered();
+    progress.moved(now);
+  }
+
+  /** The worker answered with an error of its own. */
+  void failed(long now) {
+    circuit.failed(now);
   }
 }

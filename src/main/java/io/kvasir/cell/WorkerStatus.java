@@ -8,6 +8,7 @@ import io.kvasir.routing.Worker;
  * @param worker the worker
  * @param cell its cell's name
  * @param health as probes, answers and its event stream tell
+ * @param why what is wrong with it, in words that follow its name; empty while it is healthy
  * @param draining whether it finishes what it has and gets nothing new
  * @param suspect whether events were lost and its index may be wrong
  * @param inFlight requests booked on it
@@ -22,6 +23,7 @@ public record WorkerStatus(
     Worker worker,
     String cell,
     Health health,
+    String why,
     boolean draining,
     boolean suspect,
     int inFlight,
@@ -39,6 +41,8 @@ public record WorkerStatus(
     /** Answers. */
     HEALTHY,
     /** Does not answer, or its circuit is open: gets nothing until a probe succeeds. */
-    UNHEALTHY
+    UNHEALTHY,
+    /** Has requests and does not move: gets nothing until it does. */
+    WEDGED
   }
 }

@@ -249,6 +249,7 @@ final class Attempt {
       while (read >= 0) {
         waitingSince = NOT_WAITING;
         tap.accept(buffer, 0, read);
+        chosen.reservation().moved();
         tell();
         sink.write(buffer, 0, read);
         waitingSince = System.nanoTime();

@@ -100,6 +100,7 @@ final class InferenceHandler {
             tokens,
             prepared,
             place == null ? Set.of() : allBut(place.worker()),
+            request.stream(),
             null),
         exchange.method(),
         exchange.target(),

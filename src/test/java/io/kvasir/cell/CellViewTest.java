@@ -74,7 +74,7 @@ final class CellViewTest {
           new PodSpec(
               "w" + i, URI.create("http://w" + i + ".test"), Role.BOTH, Set.of("m"), 1, BLOCK, Map.of(), maxInFlight,
               "h100-Qwen2.5-7B-tp1", 1000, events, null);
-      members.admit(new PodEntry(pod, false)).forEach(member -> member.health().probed(true));
+      members.admit(new PodEntry(pod, false)).forEach(member -> member.health().contact().answered());
     }
   }
 
@@ -94,7 +94,7 @@ final class CellViewTest {
   private Decision.Planned plan(Chain chain) {
     Decision decision =
         members.view().decide(
-            new DecisionRequest("r", "m", null, Work.WHOLE, chain, PROMPT, Prepared.NOTHING, Set.of(), null));
+            new DecisionRequest("r", "m", null, Work.WHOLE, chain, PROMPT, Prepared.NOTHING, Set.of(), true, null));
     assertThat(decision).isInstanceOf(Decision.Planned.class);
     return (Decision.Planned) decision;
   }

@@ -26,6 +26,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
@@ -125,7 +126,7 @@ final class ClusterCellsTest {
             Map.of("session-key", "s"), Map.of("hash-key", 5L, "small", 1L),
             Map.of("images", new Chain(new long[] {-1, 2}, 16)));
     DecisionRequest request =
-        new DecisionRequest("r", model, "sticky", Work.TEXT, Chain.EMPTY, 7, prepared, Set.of("a"), null);
+        new DecisionRequest("r", model, "sticky", Work.TEXT, Chain.EMPTY, 7, prepared, Set.of("a"), true, null);
     ActorSystem<Void> system = NODES.getFirst().system();
     Serialization serialization = SerializationExtension.get(system);
     Cell.Decide decide = new Cell.Decide(request, "n", system.ignoreRef());
@@ -148,7 +149,7 @@ final class ClusterCellsTest {
         Decision decision =
             other().decide(
                 new DecisionRequest(
-                    "r", model, "consistent-hash", Work.WHOLE, Chain.EMPTY, 7, prepared, Set.of(), null));
+                    "r", model, "consistent-hash", Work.WHOLE, Chain.EMPTY, 7, prepared, Set.of(), true, null));
         Decision.Chosen chosen = ((Decision.Planned) decision).last();
         chosen.reservation().close(new Outcome.Cancelled());
         workers.computeIfAbsent(key, _ -> new HashSet<>()).add(chosen.worker().id());
@@ -180,6 +181,95 @@ final class ClusterCellsTest {
     awaitChosen(home()).reservation().close(new Outcome.Failed(true, "connection refused"));
     await(() -> healthy() == 1);
     assertThat(awaitChosen(home()).worker().id()).isEqualTo("g");
+  }
+
+  @Test
+  void wedged_getsNothingNew_untilItMoves() {
+    add("j", 8);
+    Decision.Chosen hung = awaitChosen(home());
+    await(() -> workers().getFirst().health() == WorkerStatus.Health.WEDGED);
+    assertThat(workers().getFirst().why()).contains("nothing has come");
+    assertThat(home().decide(request(model)))
+        .isInstanceOfSatisfying(
+            Decision.NoWorker.class, none -> assertThat(none.why()).isEqualTo(Decision.Why.NONE_HEALTHY));
+    hung.reservation().moved();
+    await(() -> healthy() == 1);
+  }
+
+  @Test
+  void wedged_asAnotherNodeSeesIt_movesThere() {
+    add("k", 8);
+    awaitChosen(home()).reservation().close(new Outcome.Cancelled());
+    ClusterCells other = other();
+    await(() -> other.models().contains(model));
+    Decision.Chosen hung = awaitChosen(other);
+    await(() -> workers().getFirst().health() == WorkerStatus.Health.WEDGED);
+    await(
+        () -> {
+          hung.reservation().moved();
+          return healthy() == 1;
+        });
+  }
+
+  @Test
+  void eventStreamLost_isOutUntilTheProbeAnswers() {
+    add("l", 8);
+    home().add(pod(model, FlakyStream.NAME, 8, List.of(new EventFeed.Zmq("tcp://h:1", null, "", false))));
+    await(() -> healthy() == 2);
+    CompletableFuture<Boolean> probe = new CompletableFuture<>();
+    PROBES.put(FlakyStream.NAME + ".test", probe);
+    FlakyStream.BREAK.complete(new KvBatch(-1, 1, 0, List.of(new KvEvent.Disconnected())));
+    await(() -> healthy() == 1);
+    assertThat(awaitChosen(home()).worker().id()).isEqualTo("l");
+    probe.complete(true);
+    await(() -> healthy() == 2);
+  }
+
+  @Test
+  void eventStreamLost_ofTheOnlyOne_takesNobodyOut() {
+    home().add(pod(model, LonelyStream.NAME, 8, List.of(new EventFeed.Zmq("tcp://h:1", null, "", false))));
+    await(() -> healthy() == 1);
+    AtomicInteger asked = LonelyStream.ASKED;
+    int before = asked.get();
+    LonelyStream.BREAK.complete(new KvBatch(-1, 1, 0, List.of(new KvEvent.Disconnected())));
+    await(() -> asked.get() > before);
+    assertThat(home().decide(request(model))).isInstanceOf(Decision.Planned.class);
+  }
+
+  /** Probes that are answered otherwise than with success at once, by host. */
+  private static final Map<String, CompletableFuture<Boolean>> PROBES = new ConcurrentHashMap<>();
+
+  private static CompletableFuture<Boolean> probe(URI pod) {
+    if (pod.getHost().startsWith(LonelyStream.NAME)) {
+      LonelyStream.ASKED.incrementAndGet();
+    }
+    return PROBES.getOrDefault(pod.getHost(), CompletableFuture.completedFuture(true));
+  }
+
+  private static final class FlakyStream {
+    static final String NAME = "flaky";
+    static final CompletableFuture<KvBatch> BREAK = new CompletableFuture<>();
+  }
+
+  private static final class LonelyStream {
+    static final String NAME = "lonely";
+    static final CompletableFuture<KvBatch> BREAK = new CompletableFuture<>();
+    static final AtomicInteger ASKED = new AtomicInteger();
+  }
+
+  private static Source<KvBatch, NotUsed> stream(String pod) {
+    return switch (pod) {
+      case EngineOfTwoLives.NAME -> EngineOfTwoLives.open();
+      case FlakyStream.NAME -> connected(FlakyStream.BREAK);
+      case LonelyStream.NAME -> connected(LonelyStream.BREAK);
+      default -> Source.never();
+    };
+  }
+
+  private static Source<KvBatch, NotUsed> connected(CompletableFuture<KvBatch> next) {
+    return Source.single(new KvBatch(-1, 1, 0, List.<KvEvent>of(new KvEvent.Connected())))
+        .concat(Source.completionStage(next))
+        .concat(Source.never());
   }
 
   @Test
@@ -291,9 +381,8 @@ final class ClusterCellsTest {
                 TestSettings.CELL,
                 Set.of(),
                 TestProfiles.builtIn("least-loaded", metrics),
-                (worker, pod) ->
-                    pod.name().equals(EngineOfTwoLives.NAME) ? EngineOfTwoLives.open() : Source.never(),
-                pod -> CompletableFuture.completedFuture(true),
+                (worker, pod) -> stream(pod.name()),
+                ClusterCellsTest::probe,
                 new CellMetrics(metrics)));
     NODES.add(node);
     return node;
@@ -326,9 +415,13 @@ final class ClusterCellsTest {
       new KvTransfer(KvTransfer.Dialect.SGLANG, "east", "h", 8998, "", 2, 1, new KvTransfer.Link(3, 0.5));
 
   private static PodSpec pod(String model, String name, int maxInFlight) {
+    return pod(model, name, maxInFlight, FEEDS);
+  }
+
+  private static PodSpec pod(String model, String name, int maxInFlight, List<EventFeed> feeds) {
     return new PodSpec(
         name, URI.create("http://" + name + ".test"), Role.BOTH, Set.of(model), 1, 16, Map.of(), maxInFlight,
-        "h100-Qwen2.5-7B-tp1", 1000, FEEDS, TRANSFER);
+        "h100-Qwen2.5-7B-tp1", 1000, feeds, TRANSFER);
   }
 
   private static DecisionRequest request(String model) {
@@ -337,7 +430,7 @@ final class ClusterCellsTest {
 
   private static DecisionRequest request(String model, Chain chain) {
     int tokens = Math.max(100, chain.length() * 17);
-    return new DecisionRequest("r", model, null, Work.WHOLE, chain, tokens, Prepared.NOTHING, Set.of(), null);
+    return new DecisionRequest("r", model, null, Work.WHOLE, chain, tokens, Prepared.NOTHING, Set.of(), true, null);
   }
 
   private Decision.Chosen awaitChosen(ClusterCells cells) {

@@ -58,7 +58,7 @@ final class MembersTest {
             pod, URI.create("http://" + pod + ".test"), Role.BOTH, Set.of("m"), ranks, BLOCK, Map.of(), 4,
             "h100-Qwen2.5-7B-tp1", 1000, List.of(new EventFeed.Push("key")), null);
     List<Member> admitted = members.admit(new PodEntry(spec, false));
-    admitted.forEach(member -> member.health().probed(true));
+    admitted.forEach(member -> member.health().contact().answered());
     return admitted;
   }
 
@@ -78,7 +78,8 @@ final class MembersTest {
   private Decision.Chosen decide(Chain chain) {
     Decision decision =
         members.view().decide(
-            new DecisionRequest("r", "m", null, Work.WHOLE, chain, 20 * BLOCK + 1, Prepared.NOTHING, Set.of(), null));
+            new DecisionRequest("r", "m", null, Work.WHOLE, chain, 20 * BLOCK + 1,
+                Prepared.NOTHING, Set.of(), true, null));
     assertThat(decision).isInstanceOf(Decision.Planned.class);
     return ((Decision.Planned) decision).last();
   }

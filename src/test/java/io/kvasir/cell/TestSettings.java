@@ -3,6 +3,7 @@ package io.kvasir.cell;
 import io.kvasir.cell.CellSettings.HealthSettings;
 import io.kvasir.cell.CellSettings.PredictionSettings;
 import io.kvasir.cell.CellSettings.TruthSettings;
+import io.kvasir.cell.CellSettings.WedgeSettings;
 import java.time.Duration;
 
 /** Settings of cells in tests. */
@@ -10,13 +11,17 @@ final class TestSettings {
   static final TruthSettings TRUTH =
       new TruthSettings(32, 0.25, 0.1, Duration.ofSeconds(10), Duration.ofSeconds(60));
 
+  static final WedgeSettings WEDGE =
+      new WedgeSettings(Duration.ofSeconds(3), 2, Duration.ofSeconds(60), Duration.ofSeconds(30));
+
   static final CellSettings CELL =
       new CellSettings(
           64,
           1 << 26,
           Duration.ofSeconds(3),
           Duration.ofMinutes(10),
-          new HealthSettings(Duration.ofSeconds(5), Duration.ofMillis(50), 10, Duration.ofSeconds(60), 3),
+          new HealthSettings(Duration.ofSeconds(5), Duration.ofMillis(50), 10, Duration.ofSeconds(60), 3,
+              Duration.ofSeconds(60), WEDGE),
           new PredictionSettings(10, Duration.ofSeconds(2), Duration.ofMinutes(5)),
           TRUTH);
 

@@ -231,7 +231,7 @@ final class WideningTest {
     Decision decision =
         cells.decide(
             new DecisionRequest(
-                "r", MODEL, null, Work.WHOLE, engine.kept, KEPT * BLOCK + 1, Prepared.NOTHING, Set.of(), null));
+                "r", MODEL, null, Work.WHOLE, engine.kept, KEPT * BLOCK + 1, Prepared.NOTHING, Set.of(), true, null));
     assertThat(decision).isInstanceOf(Decision.Planned.class);
     Decision.Chosen chosen = ((Decision.Planned) decision).last();
     assertThat(chosen.worker().id()).isEqualTo(worker);

@@ -92,7 +92,7 @@ public final class FakeCells implements Cells {
   public List<WorkerStatus> workers() {
     return workers.stream()
         .map(worker -> new WorkerStatus(
-            worker, "cell-0", WorkerStatus.Health.HEALTHY, false, false, 0, 0, 0, 0, 1, 0, -1))
+            worker, "cell-0", WorkerStatus.Health.HEALTHY, "", false, false, 0, 0, 0, 0, 1, 0, -1))
         .toList();
   }
 
@@ -136,6 +136,9 @@ public final class FakeCells implements Cells {
 
     @Override
     public void readsPrompt() {}
+
+    @Override
+    public void moved() {}
 
     @Override
     public void close(Outcome outcome) {

@@ -96,6 +96,7 @@ public final class AdminHandler implements Handler {
           .put("cell", status.cell())
           .put("slot", worker.slot())
           .put("health", lower(status.health()))
+          .put("why", status.why())
           .put("draining", status.draining())
           .put("suspect", status.suspect())
           .put("in_flight", status.inFlight())

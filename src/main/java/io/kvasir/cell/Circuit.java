@@ -1,0 +1,42 @@
+package io.kvasir.cell;
+
+import io.kvasir.cell.CellSettings.HealthSettings;
+
+/**
+ * A worker's circuit: a run of error answers opens it for a while, after which answers decide again. Thread-safe; time
+ * comes in, in nanoseconds.
+ */
+final class Circuit {
+  private final HealthSettings settings;
+  private volatile boolean broken;
+  private volatile long brokenUntil;
+  private int failures;
+  private int successes;
+
+  Circuit(HealthSettings settings) {
+    this.settings = settings;
+  }
+
+  /** Whether requests may pass now. One volatile read while all is well. */
+  boolean passes(long now) {
+    return !broken || now - brokenUntil >= 0;
+  }
+
+  /** An answer came that was not the worker's failure. */
+  synchronized void answered() {
+    failures = 0;
+    if (broken && ++successes >= settings.breakerSuccesses()) {
+      broken = false;
+    }
+  }
+
+  /** The worker answered with an error of its own. */
+  synchronized void failed(long now) {
+    if (broken || ++failures >= settings.breakerFailures()) {
+      broken = true;
+      brokenUntil = now + settings.breakerOpen().toNanos();
+      failures = 0;
+      successes = 0;
+    }
+  }
+}
