@@ -104,6 +104,16 @@ final class LabCommand implements Callable<Integer> {
   private String index = "";
 
   @Option(
+      names = "--coefficients",
+      defaultValue = "exact",
+      paramLabel = "MODE",
+      description = {
+        "What the router believes prompts cost: exact (what the engines are made of), learnt (it learns from",
+        "first tokens), off:FACTOR (wrong by a factor), learnt:FACTOR (wrong to begin with, then learnt)."
+      })
+  private String coefficients = "";
+
+  @Option(
       names = "--slo-ttft",
       defaultValue = "2000",
       paramLabel = "MS",
@@ -134,7 +144,7 @@ final class LabCommand implements Callable<Integer> {
     LabPlan plan =
         reader.read(
             new LabPlanReader.Request(
-                traces, engine, workers, profiles, scales, seeds, think, index, new Slo(sloTtft, sloTpot)));
+                traces, engine, workers, profiles, scales, seeds, think, index, coefficients, new Slo(sloTtft, sloTpot)));
     if (plan == null) {
       throw new StartException("the laboratory cannot start:\n  --" + String.join("\n  --", reader.faults()));
     }

@@ -59,6 +59,8 @@ final class Node implements AutoCloseable {
       ActorSystem<Void> system = own(system(config));
       RoutingConfig routing = config.routing();
       LiveProfiles profiles = new LiveProfiles(routing.proven());
+      RoutingMetrics routingMetrics = new RoutingMetrics(metrics);
+      routingMetrics.watch(routing.costs());
       EventStreams events = own(new EventStreams(metrics));
       HttpProbe probe = own(new HttpProbe(config.probeTimeout()));
       this.cells =
@@ -66,7 +68,7 @@ final class Node implements AutoCloseable {
               system,
               config.cell(),
               new LinkedHashSet<>(config.pods()),
-              new ProfileSet(profiles, routing.costs(), routing.outputs(), new RoutingMetrics(metrics)),
+              new ProfileSet(profiles, routing.costs(), routing.outputs(), routingMetrics),
               events,
               probe,
               new CellMetrics(metrics));

@@ -16,6 +16,9 @@ final class BookedReservation implements Reservation {
   private final String model;
   private final Forecast forecast;
 
+  /** What had been booked there before, estimated milliseconds. */
+  private final double queueMs;
+
   /** Whether the worker's silence says something before the first token, too: it reads the prompt and streams. */
   private final boolean awaited;
 
@@ -34,6 +37,7 @@ final class BookedReservation implements Reservation {
     this.reading = reading;
     this.model = model;
     this.forecast = forecast;
+    this.queueMs = Math.max(0, member.load().queueMs() - booking.prefillMicros() / 1e3);
     this.awaited = stream && booking.equals(reading);
     if (awaited) {
       member.health().progress().streamBegun();
@@ -78,6 +82,10 @@ final class BookedReservation implements Reservation {
       if (!(outcome instanceof Outcome.Completed)) {
         forecast.retract();
       }
+    } else if (outcome instanceof Outcome.Completed completed && booking.equals(reading)) {
+      // Of an answer that came whole its first byte says nothing of its first token, nor does that of a prompt read
+      // elsewhere say what reading it costs.
+      member.begun(booking, queueMs, completed);
     }
     member.load().release(booking);
     if (awaited || was == SETTLED) {

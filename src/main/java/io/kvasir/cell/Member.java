@@ -3,8 +3,10 @@ package io.kvasir.cell;
 import io.kvasir.cell.CellSettings.PredictionSettings;
 import io.kvasir.index.Chain;
 import io.kvasir.index.WorkerBlocks;
+import io.kvasir.routing.Booking;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.Worker;
+import io.kvasir.routing.cost.Prefill;
 import java.util.function.LongSupplier;
 
 /**
@@ -30,6 +32,9 @@ final class Member {
   /** Told when a request on a member is over. */
   interface OnEnd {
     void ended(Member member, String model, Outcome outcome);
+
+    /** A prompt's first token came. */
+    void begun(Member member, Prefill prefill);
 
     /**
      * An answer said how many tokens of its prompt were cached.
@@ -181,6 +186,21 @@ final class Member {
       }
     }
     onEnd.ended(this, model, outcome);
+  }
+
+  /**
+   * The first token of a booked prompt came.
+   *
+   * @param queueMs what had been booked before it, estimated milliseconds
+   */
+  void begun(Booking booking, double queueMs, Outcome.Completed answer) {
+    int uncached = booking.uncachedTokens();
+    if (answer.cachedTokens() >= 0 && answer.promptTokens() > 0) {
+      // The engine counts its own tokens, the booking those that decisions reckon with.
+      double share = 1 - Math.min(1, (double) answer.cachedTokens() / answer.promptTokens());
+      uncached = Math.max(1, (int) (share * booking.promptTokens()));
+    }
+    onEnd.begun(this, new Prefill(booking.promptTokens(), uncached, queueMs, answer.ttftMicros() / 1e3));
   }
 
   /** Text that a worker with events was sent says nothing of its event stream. */

@@ -3,6 +3,7 @@ package io.kvasir.cell;
 import io.kvasir.index.BlockIndex;
 import io.kvasir.index.WorkerBlocks;
 import io.kvasir.routing.Worker;
+import io.kvasir.routing.cost.Prefill;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -168,6 +169,11 @@ final class Members {
       if (outcome instanceof Outcome.Failed failed && failed.transport()) {
         onLost.run();
       }
+    }
+
+    @Override
+    public void begun(Member member, Prefill prefill) {
+      services.profiles().costs().observe(member.worker().deployment(), prefill);
     }
 
     @Override

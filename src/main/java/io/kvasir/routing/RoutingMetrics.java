@@ -1,16 +1,22 @@
 package io.kvasir.routing;
 
+import io.kvasir.routing.cost.CostModel;
+import io.kvasir.routing.cost.LearntCost;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.core.datapoints.CounterDataPoint;
 import io.prometheus.metrics.core.datapoints.DistributionDataPoint;
 import io.prometheus.metrics.core.metrics.Counter;
+import io.prometheus.metrics.core.metrics.GaugeWithCallback;
 import io.prometheus.metrics.core.metrics.Histogram;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.EnumMap;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.ToDoubleFunction;
 
 /** What routing tells operators. One instance per process, shared by all selectors; thread-safe. */
 public final class RoutingMetrics {
+  private final PrometheusRegistry registry;
   private final Counter decisions;
   private final Counter full;
   private final Counter unknown;
@@ -18,6 +24,7 @@ public final class RoutingMetrics {
 
   /** Registers routing's metrics; once per registry. */
   public RoutingMetrics(Metrics metrics) {
+    this.registry = metrics.registry();
     this.decisions =
         Counter.builder()
             .name("kvasir_routing_decisions_total")
@@ -67,6 +74,36 @@ public final class RoutingMetrics {
       none.put(want, decisions.labelValues(profile, "no_" + label(want)));
     }
     return new Counts(decisions.labelValues(profile, "chosen"), full.labelValues(profile), none);
+  }
+
+  /** Shows what is learnt of engines' costs; once per registry. */
+  public void watch(CostModel costs) {
+    cost("kvasir_cost_token_seconds", "Seconds a prompt token takes to compute, as learnt from first tokens.",
+        costs, learnt -> learnt.cost().msPerToken() / 1e3);
+    cost("kvasir_cost_pair_seconds", "Seconds a prompt token takes to attend to one before it, as learnt.",
+        costs, learnt -> learnt.cost().msPerPair() / 1e3);
+    cost("kvasir_cost_fixed_seconds", "Seconds to the first token that no prompt token accounts for, as learnt.",
+        costs, learnt -> learnt.fixedMs() / 1e3);
+    cost("kvasir_cost_samples", "First tokens that costs were learnt from, since the process started.",
+        costs, LearntCost::samples);
+    cost("kvasir_cost_error_ratio",
+        "How far the predicted time to the first token was from the actual one, in shares of that: a running mean.",
+        costs, LearntCost::error);
+  }
+
+  private void cost(String name, String help, CostModel costs, ToDoubleFunction<LearntCost> value) {
+    GaugeWithCallback.builder()
+        .name(name)
+        .help(help)
+        .labelNames("engine", "model")
+        .callback(
+            gauge ->
+                costs
+                    .learnt()
+                    .forEach(
+                        (deployment, learnt) ->
+                            gauge.call(value.applyAsDouble(learnt), deployment.engine(), deployment.model())))
+        .register(registry);
   }
 
   private static String label(Enum<?> constant) {

@@ -1,6 +1,8 @@
 package io.kvasir.routing;
 
+import io.kvasir.routing.cost.Deployment;
 import java.net.URI;
+import java.util.Iterator;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -15,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param ranks how many ranks the pod has; more than one and requests carry {@code X-data-parallel-rank}
  * @param slot bit position in its cell
  * @param role what it may do
- * @param models the names requests may call it by, LoRA adapters included
+ * @param models the names requests may call it by, the base model first and its LoRA adapters after it
  * @param labels the operator's, for filters and locality
  * @param maxInFlight requests it may have in flight; a reservation beyond that is refused
  * @param engine name of its latency coefficients, such as {@code h100-Qwen2.5-7B-tp1}
@@ -33,4 +35,11 @@ public record Worker(
     Map<String, String> labels,
     int maxInFlight,
     String engine,
-    @Nullable KvTransfer kvTransfer) {}
+    @Nullable KvTransfer kvTransfer) {
+
+  /** What its times to the first token tell of. */
+  public Deployment deployment() {
+    Iterator<String> names = models.iterator();
+    return new Deployment(engine, names.hasNext() ? names.next() : "");
+  }
+}

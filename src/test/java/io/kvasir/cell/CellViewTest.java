@@ -11,6 +11,9 @@ import io.kvasir.index.Tier;
 import io.kvasir.routing.Prepared;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.Work;
+import io.kvasir.routing.cost.CostModel;
+import io.kvasir.routing.cost.Deployment;
+import io.kvasir.routing.cost.LearntCost;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.net.URI;
@@ -42,11 +45,13 @@ final class CellViewTest {
   private static final List<EventFeed> FEEDS = List.of(new EventFeed.Push(""));
 
   private long now = 1_000_000_000L;
+  private CostModel costs = CostModel.bundled();
   private Members members = members();
 
   private Members members() {
     Metrics metrics = new Metrics(new PrometheusRegistry());
     ProfileSet profiles = TestProfiles.builtIn("expected-cost", metrics);
+    costs = profiles.costs();
     // Short answers: what many contexts cost each other in decoding would be a reason of its own to spread.
     IntStream.range(0, 400).forEach(_ -> profiles.outputs().answered("m", 1));
     CellServices services =
@@ -114,6 +119,27 @@ final class CellViewTest {
   private void tick() {
     members.all().forEach(member -> member.expire(now));
     members.view().weigh();
+  }
+
+  @Test
+  void firstToken_ofAStreamThatEndsWell_teachesWhatPromptsCost() {
+    for (int i = 0; i < 50; i++) {
+      Decision.Chosen chosen = decide(chain(i, 64));
+      chosen.reservation().firstToken();
+      chosen.reservation().close(new Outcome.Completed(PROMPT, 0, 10, 2_000_000));
+    }
+
+    assertThat(costs.learnt().values()).singleElement().extracting(LearntCost::samples).isEqualTo(50L);
+    Deployment deployment = new Deployment("h100-Qwen2.5-7B-tp1", "m");
+    assertThat(costs.of(deployment).prefillMs(PROMPT, PROMPT))
+        .isGreaterThan(5 * CostModel.bundled().of(deployment).prefillMs(PROMPT, PROMPT));
+  }
+
+  @Test
+  void firstByte_ofAnAnswerThatCameWhole_teachesNothing() {
+    decide(chain(1, 64)).reservation().close(new Outcome.Completed(PROMPT, 0, 10, 2_000_000));
+
+    assertThat(costs.learnt()).isEmpty();
   }
 
   @Test

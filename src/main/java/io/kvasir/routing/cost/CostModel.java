@@ -8,6 +8,9 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.ToDoubleFunction;
 
 /**
@@ -15,11 +18,20 @@ import java.util.function.ToDoubleFunction;
  * magnitude of a mid-sized model on a current accelerator, which ranks workers of one kind as well as exact
  * figures would (they share it) and only misjudges how much queueing a cache hit is worth.
  *
- * <p>Immutable and thread-safe.
+ * <p>That is where it begins. What a {@link Deployment} really costs is learnt from the times its prompts take to their
+ * first token. Reading never waits; thread-safe.
  */
 public final class CostModel {
+  /** Deployments beyond these keep what they begin with. */
+  private static final int MOST_FITS = 1024;
+
+  /** Decisions reckon with a new fit when it is this far from the one before: they keep tables of costs. */
+  private static final double NOTABLE = 0.02;
+
   private final Map<String, EngineCost> engines;
   private final EngineCost unknown;
+  private final ConcurrentMap<Deployment, Learning> learning = new ConcurrentHashMap<>();
+  private final AtomicLong version = new AtomicLong();
 
   private CostModel(Map<String, EngineCost> engines) {
     this.engines = Map.copyOf(engines);
@@ -58,19 +70,83 @@ public final class CostModel {
     return new CostModel(engines);
   }
 
-  /** The cost of an engine, that of a middling one when the name is unknown. */
+  /** The same table, what prompts cost multiplied: to see what comes of coefficients that are wrong. */
+  public CostModel prefillScaled(double factor) {
+    Map<String, EngineCost> scaled = new HashMap<>();
+    engines.forEach((name, cost) -> scaled.put(name, cost.prefillScaled(factor)));
+    return new CostModel(scaled);
+  }
+
+  /** The cost of an engine before anything was learnt, that of a middling one when the name is unknown. */
   public EngineCost of(String engine) {
     return engines.getOrDefault(engine, unknown);
   }
 
-  /** The costs of a fleet, given the name of the engine at each slot. */
-  public FleetCosts of(List<String> engines) {
-    return new FleetCosts(this, engines);
+  /** The cost of a deployment, as far as it has been learnt. */
+  public EngineCost of(Deployment deployment) {
+    Learning learnt = learning.get(deployment);
+    return learnt == null ? of(deployment.engine()) : learnt.published;
+  }
+
+  /** The costs of a fleet, given what is deployed at each slot. */
+  public FleetCosts of(List<Deployment> deployments) {
+    return new FleetCosts(this, deployments);
+  }
+
+  /** Changes when a deployment's cost has changed notably, so that what was derived from it is no longer good. */
+  public long version() {
+    return version.get();
+  }
+
+  /** Learns from a prompt that a deployment has begun to answer; figures that cannot be true are left out. */
+  public void observe(Deployment deployment, Prefill prefill) {
+    Learning learnt = learning.get(deployment);
+    if (learnt == null && learning.size() < MOST_FITS) {
+      learnt = learning.computeIfAbsent(deployment, _ -> new Learning(of(deployment.engine())));
+    }
+    if (learnt != null && prefill.isPlausible() && learnt.observe(prefill)) {
+      version.incrementAndGet();
+    }
+  }
+
+  /** What has been learnt so far. */
+  public Map<Deployment, LearntCost> learnt() {
+    Map<Deployment, LearntCost> all = new HashMap<>();
+    learning.forEach((deployment, one) -> all.put(deployment, one.fit.learnt()));
+    return all;
   }
 
   /** Whether an engine's coefficients are known. */
   public boolean knows(String engine) {
     return engines.containsKey(engine);
+  }
+
+  /** A fit, and the cost decisions reckon with. */
+  private static final class Learning {
+    private final CostFit fit;
+    private volatile EngineCost published;
+
+    Learning(EngineCost start) {
+      this.fit = new CostFit(start);
+      this.published = start;
+    }
+
+    /** Returns whether decisions have to reckon with something else from now on. */
+    boolean observe(Prefill prefill) {
+      fit.observe(prefill);
+      EngineCost now = fit.learnt().cost();
+      EngineCost before = published;
+      boolean notable =
+          isFar(now.msPerToken(), before.msPerToken()) || isFar(now.msPerPair(), before.msPerPair());
+      if (notable) {
+        published = now;
+      }
+      return notable;
+    }
+
+    private static boolean isFar(double now, double before) {
+      return Math.abs(now - before) > NOTABLE * before;
+    }
   }
 
   private double median(ToDoubleFunction<EngineCost> coefficient) {

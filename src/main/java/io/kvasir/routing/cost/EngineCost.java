@@ -24,6 +24,11 @@ public record EngineCost(double msPerToken, double msPerPair, double msPerContex
     return prefillMs(msPerToken, msPerPair, uncached, prompt);
   }
 
+  /** The same with what prompts cost multiplied. */
+  EngineCost prefillScaled(double factor) {
+    return new EngineCost(factor * msPerToken, factor * msPerPair, msPerContextToken, kvTokens);
+  }
+
   static double prefillMs(double msPerToken, double msPerPair, int uncached, int prompt) {
     double u = uncached;
     return u * (msPerToken + msPerPair * (prompt - u / 2));

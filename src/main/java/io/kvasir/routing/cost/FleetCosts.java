@@ -12,12 +12,13 @@ public final class FleetCosts {
   private final double[] msPerContextToken;
   private final double[] kvTokens;
 
-  /** The costs of one engine per slot, by name; slots without a worker may have any. */
-  FleetCosts(CostModel costs, List<String> engines) {
-    this.msPerToken = engines.stream().mapToDouble(engine -> costs.of(engine).msPerToken()).toArray();
-    this.msPerPair = engines.stream().mapToDouble(engine -> costs.of(engine).msPerPair()).toArray();
-    this.msPerContextToken = engines.stream().mapToDouble(engine -> costs.of(engine).msPerContextToken()).toArray();
-    this.kvTokens = engines.stream().mapToDouble(engine -> costs.of(engine).kvTokens()).toArray();
+  /** The costs of one deployment per slot; slots without a worker may have any. */
+  FleetCosts(CostModel model, List<Deployment> deployments) {
+    List<EngineCost> costs = deployments.stream().map(model::of).toList();
+    this.msPerToken = costs.stream().mapToDouble(EngineCost::msPerToken).toArray();
+    this.msPerPair = costs.stream().mapToDouble(EngineCost::msPerPair).toArray();
+    this.msPerContextToken = costs.stream().mapToDouble(EngineCost::msPerContextToken).toArray();
+    this.kvTokens = costs.stream().mapToDouble(EngineCost::kvTokens).toArray();
   }
 
   /** {@link EngineCost#prefillMs} of the engine at {@code slot}. */

@@ -27,6 +27,7 @@ public final class LabPlan {
       double scale,
       long seed,
       String index,
+      Coefficients coefficients,
       ProfileChoice profile,
       Slo slo) {}
 }

@@ -39,6 +39,7 @@ public final class LabPlanReader {
    * @param seeds how often to repeat everything with other chance, at least 1
    * @param think whether turns of a conversation wait for the answer before them
    * @param index how the router learns of the caches, see {@link IndexMode}
+   * @param coefficients what the router believes of engines, see {@link Coefficients}
    * @param slo what answers must keep to
    */
   public record Request(
@@ -50,6 +51,7 @@ public final class LabPlanReader {
       int seeds,
       boolean think,
       String index,
+      String coefficients,
       Slo slo) {}
 
   /** The plan; null when {@link #faults} has something to say. */
@@ -76,7 +78,13 @@ public final class LabPlanReader {
     } catch (IllegalArgumentException unknown) {
       faults.add("index: " + unknown.getMessage());
     }
-    return faults.isEmpty() ? plan(request, sources, profiles) : null;
+    try {
+      Coefficients coefficients = Coefficients.parse(request.coefficients());
+      return faults.isEmpty() ? plan(request, sources, profiles, coefficients) : null;
+    } catch (IllegalArgumentException unknown) {
+      faults.add("coefficients: " + unknown.getMessage());
+      return null;
+    }
   }
 
   /** All that is wrong, one plain sentence each, beginning with the option's name. */
@@ -84,7 +92,8 @@ public final class LabPlanReader {
     return List.copyOf(faults);
   }
 
-  private static LabPlan plan(Request request, List<TraceSource> sources, List<LabPlan.ProfileChoice> profiles) {
+  private static LabPlan plan(
+      Request request, List<TraceSource> sources, List<LabPlan.ProfileChoice> profiles, Coefficients coefficients) {
     List<LabPlan.Run> runs = new ArrayList<>();
     for (TraceSource source : sources) {
       for (double scale : request.scales()) {
@@ -92,8 +101,8 @@ public final class LabPlanReader {
           for (long seed = 1; seed <= request.seeds(); seed++) {
             runs.add(
                 new LabPlan.Run(
-                    source, request.engine(), request.workers(), scale, seed, request.index(), profile,
-                    request.slo()));
+                    source, request.engine(), request.workers(), scale, seed, request.index(), coefficients,
+                    profile, request.slo()));
           }
         }
       }

@@ -12,6 +12,7 @@ import io.kvasir.routing.Selector;
 import io.kvasir.routing.Slots;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.routing.cost.OutputLengths;
+import io.kvasir.routing.cost.Prefill;
 import io.kvasir.routing.plugins.BuiltInPlugins;
 import io.kvasir.sim.engine.EngineModel;
 import io.kvasir.telemetry.Metrics;
@@ -39,6 +40,7 @@ final class LabRun implements LabSequence.Listener {
   private final Trace trace;
   private final SimClock clock = new SimClock();
   private final OutputLengths outputs = new OutputLengths();
+  private final CostModel costs;
   private final LabEngine[] engines;
   private final SimFleet fleet;
   private final SlotWriter[] writers;
@@ -76,6 +78,7 @@ final class LabRun implements LabSequence.Listener {
     for (int slot = 0; slot < engines.length; slot++) {
       engines[slot] = new LabEngine(model, trace.blockSize(), feed.listener(slot));
     }
+    this.costs = run.coefficients().costs();
     this.selector = selector(random);
     this.outcomes = new Outcomes(trace, run.workers());
     this.follower = new int[trace.requests().size()];
@@ -83,7 +86,6 @@ final class LabRun implements LabSequence.Listener {
   }
 
   private Selector selector(SplittableRandom random) {
-    CostModel costs = CostModel.bundled();
     Profile profile =
         new ProfileCompiler(BuiltInPlugins.registry(costs, outputs))
             .compile(run.profile().config())
@@ -162,9 +164,10 @@ final class LabRun implements LabSequence.Listener {
             .put(Slots.SESSION_KEY, request.session());
     switch (selector.select(fleet, context)) {
       case Selection.Chosen chosen -> {
+        double queueMs = fleet.queueMs(chosen.slot()) - chosen.booking().prefillMicros() / 1e3;
         writers[chosen.slot()].routed(chain, fleet.queueMs(chosen.slot()), clock.nowMs);
         engines[chosen.slot()].submit(
-            new LabSequence(index, chosen.slot(), request, chosen.booking(), this), clock.nowMs);
+            new LabSequence(index, chosen.slot(), request, chosen.booking(), queueMs, this), clock.nowMs);
       }
       case Selection.None _ -> reject(index);
     }
@@ -179,6 +182,13 @@ final class LabRun implements LabSequence.Listener {
   public void firstToken(LabSequence sequence) {
     outcomes.firstToken(sequence.index, clock.nowMs);
     fleet.settle(sequence.slot, sequence.booking());
+    if (run.coefficients().learnt()) {
+      int prompt = sequence.request().promptTokens();
+      costs.observe(
+          fleet.deployment(),
+          new Prefill(
+              prompt, prompt - sequence.cachedTokens(), sequence.queueMs(), outcomes.ttftMs(sequence.index)));
+    }
   }
 
   @Override

@@ -18,6 +18,7 @@ final class LabSequence extends Sequence {
   final int slot;
   private final LabRequest request;
   private final Booking booking;
+  private final double queueMs;
   private final Listener listener;
   private int sampled;
 
@@ -27,13 +28,15 @@ final class LabSequence extends Sequence {
    * @param index its position in the trace
    * @param slot the worker it was sent to
    * @param booking the load booked for it
+   * @param queueMs what had been booked there before, in milliseconds
    */
-  LabSequence(int index, int slot, LabRequest request, Booking booking, Listener listener) {
+  LabSequence(int index, int slot, LabRequest request, Booking booking, double queueMs, Listener listener) {
     super(request.promptTokens());
     this.index = index;
     this.slot = slot;
     this.request = request;
     this.booking = booking;
+    this.queueMs = queueMs;
     this.listener = listener;
   }
 
@@ -43,6 +46,10 @@ final class LabSequence extends Sequence {
 
   Booking booking() {
     return booking;
+  }
+
+  double queueMs() {
+    return queueMs;
   }
 
   @Override

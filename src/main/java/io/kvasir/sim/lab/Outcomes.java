@@ -36,6 +36,11 @@ final class Outcomes {
     firstMs[request] = nowMs;
   }
 
+  /** Of a request whose first token is there. */
+  double ttftMs(int request) {
+    return firstMs[request] - arrivedMs[request];
+  }
+
   void ended(LabSequence sequence, double nowMs) {
     int request = sequence.index;
     endedMs[request] = nowMs;
@@ -61,7 +66,7 @@ final class Outcomes {
         continue;
       }
       LabRequest request = trace.requests().get(i);
-      ttft[measured] = firstMs[i] - arrivedMs[i];
+      ttft[measured] = ttftMs(i);
       e2e[measured] = endedMs[i] - arrivedMs[i];
       boolean kept = ttft[measured] <= slo.ttftMs();
       if (request.outputTokens() > 1) {

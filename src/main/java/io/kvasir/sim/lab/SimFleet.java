@@ -7,6 +7,7 @@ import io.kvasir.routing.Candidates;
 import io.kvasir.routing.Fleet;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.Worker;
+import io.kvasir.routing.cost.Deployment;
 import java.net.URI;
 import java.util.Arrays;
 import java.util.Map;
@@ -50,6 +51,11 @@ final class SimFleet implements Fleet {
   /** The slots of the narrowest index for so many workers. */
   static int slotsFor(int workers) {
     return workers <= 64 ? 64 : workers <= 128 ? 128 : 256;
+  }
+
+  /** What every worker is. */
+  Deployment deployment() {
+    return table[0].deployment();
   }
 
   @Override

@@ -24,14 +24,14 @@ final class LabPlanReaderTest {
         reader.read(
             new LabPlanReader.Request(
                 List.of("nowhere.jsonl", "gen:nothing"), "abacus", 0, List.of("best", "absent.conf"), List.of(-1.0), 0,
-                false, "psychic", new Slo(0, 50)));
+                false, "psychic", "off:0", new Slo(0, 50)));
 
     assertThat(plan).isNull();
     assertThat(reader.faults())
         .extracting(fault -> fault.replaceFirst(":.*", ""))
         .containsExactlyInAnyOrder(
             "engine", "trace", "trace", "profiles", "profiles", "workers", "seeds", "scale", "slo-ttft, slo-tpot",
-            "index");
+            "index", "coefficients");
   }
 
   @Test
@@ -77,6 +77,6 @@ final class LabPlanReaderTest {
   private static LabPlanReader.Request request(Path trace, String... profiles) {
     return new LabPlanReader.Request(
         List.of(trace.toString()), TestTraces.ENGINE, 2, List.of(profiles), List.of(1.0, 2.0), 3, false, "exact",
-        new Slo(2000, 50));
+        "learnt:3", new Slo(2000, 50));
   }
 }

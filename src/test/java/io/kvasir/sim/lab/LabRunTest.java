@@ -55,6 +55,18 @@ final class LabRunTest {
   }
 
   @Test
+  void execute_coefficientsThatAreWrong_areLearntFromFirstTokens() {
+    Trace trace = TestTraces.random(2000, 5);
+
+    double exact = meanTtft(trace, "exact");
+    double wrong = meanTtft(trace, "off:0.05");
+    double learnt = meanTtft(trace, "learnt:0.05");
+
+    assertThat(wrong).isGreaterThan(1.02 * exact);
+    assertThat(learnt - exact).isLessThan(0.5 * (wrong - exact));
+  }
+
+  @Test
   void execute_aPromptThatFitsNoCache_isRejectedAndIsAMiss() {
     Trace trace =
         new Trace(
@@ -105,5 +117,10 @@ final class LabRunTest {
   private static double decode(int context) {
     return TIME.weightMs() + TIME.overheadMs() + (TIME.sequenceUs() + TIME.sequenceOverheadUs()) / 1e3
         + TIME.decodeContextUs() / 1e6 * context;
+  }
+
+  private static double meanTtft(Trace trace, String coefficients) {
+    LabPlan.Run run = TestTraces.run(trace, 4, "expected-cost", "exact", coefficients, 1);
+    return new LabRun(run, new DoubleAdder()).execute().ttft().mean();
   }
 }

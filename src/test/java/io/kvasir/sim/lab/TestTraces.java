@@ -47,8 +47,13 @@ final class TestTraces {
   }
 
   static LabPlan.Run run(Trace trace, int workers, String profile, String index, long seed) {
+    return run(trace, workers, profile, index, "exact", seed);
+  }
+
+  static LabPlan.Run run(
+      Trace trace, int workers, String profile, String index, String coefficients, long seed) {
     return new LabPlan.Run(
-        of(trace), ENGINE, workers, 1, seed, index, new LabPlan.ProfileChoice(profile, ConfigFactory.empty()),
+        of(trace), ENGINE, workers, 1, seed, index, Coefficients.parse(coefficients), new LabPlan.ProfileChoice(profile, ConfigFactory.empty()),
         new Slo(2000, 50));
   }
 
