@@ -3,6 +3,7 @@ package io.kvasir.routing.cost;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import java.util.Objects;
 import java.util.SplittableRandom;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
@@ -185,9 +186,7 @@ final class CostFitTest {
   }
 
   private LearntCost learnt() {
-    LearntCost learnt = costs.learnt().get(DEPLOYMENT);
-    assertThat(learnt).isNotNull();
-    return learnt;
+    return Objects.requireNonNull(costs.learnt().get(DEPLOYMENT));
   }
 
   /** Answers prompts alone, a tenth sooner or later than it should. */
