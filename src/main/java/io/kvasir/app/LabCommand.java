@@ -144,7 +144,8 @@ final class LabCommand implements Callable<Integer> {
     LabPlan plan =
         reader.read(
             new LabPlanReader.Request(
-                traces, engine, workers, profiles, scales, seeds, think, index, coefficients, new Slo(sloTtft, sloTpot)));
+                traces, engine, workers, profiles, scales, seeds, think, index, coefficients,
+                new Slo(sloTtft, sloTpot)));
     if (plan == null) {
       throw new StartException("the laboratory cannot start:\n  --" + String.join("\n  --", reader.faults()));
     }

@@ -11,8 +11,8 @@ import java.util.Arrays;
  *
  * <ul>
  *   <li>Contention only ever adds to a TTFT, and some requests hang. A residual beyond {@value #OUTLYING} times the
- *       median one counts by its sign and no longer by its size: Huber's weights, found by reweighting the whole window a
- *       few times. A tenth of the prompts may be arbitrarily late and move the fit by a few percent.
+ *       median one counts by its sign and no longer by its size: Huber's weights, found by reweighting the whole window
+ *       a few times. A tenth of the prompts may be arbitrarily late and move the fit by a few percent.
  *   <li>The queue is known by its estimate, and how far its first prompt has come is not. A prompt counts by the square
  *       of its own share of what was waited for: with an idle engine fully, behind four times its own work a
  *       twenty-fifth.

@@ -53,8 +53,8 @@ final class TestTraces {
   static LabPlan.Run run(
       Trace trace, int workers, String profile, String index, String coefficients, long seed) {
     return new LabPlan.Run(
-        of(trace), ENGINE, workers, 1, seed, index, Coefficients.parse(coefficients), new LabPlan.ProfileChoice(profile, ConfigFactory.empty()),
-        new Slo(2000, 50));
+        of(trace), ENGINE, workers, 1, seed, index, Coefficients.parse(coefficients),
+        new LabPlan.ProfileChoice(profile, ConfigFactory.empty()), new Slo(2000, 50));
   }
 
   static RunReport report(Trace trace, int workers, String profile, String index, long seed) {
