@@ -132,6 +132,13 @@ final class ConfigSection {
     return within(key, value.isPositive(), range, value, Duration.ofSeconds(1));
   }
 
+  /** A duration, or zero where that stands for never. */
+  Duration durationOrNever(String key) {
+    String range = "has to be a duration such as 2 s, or 0 s for never";
+    Duration value = get(key, range, config::getDuration, Duration.ZERO);
+    return within(key, !value.isNegative(), range, value, Duration.ZERO);
+  }
+
   <E extends Enum<E>> E choice(String key, Class<E> type) {
     E[] constants = type.getEnumConstants();
     String range =

@@ -2,6 +2,7 @@ package io.kvasir.app;
 
 import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
+import com.typesafe.config.ConfigOrigin;
 import com.typesafe.config.ConfigParseOptions;
 import com.typesafe.config.ConfigResolveOptions;
 import io.kvasir.cell.CellSettings;
@@ -40,6 +41,7 @@ import org.jspecify.annotations.Nullable;
  * @param podDefaults what a pod added later may leave out
  * @param log how the process logs
  * @param platform everything, for the actor system
+ * @param file the operator's, null when a command says what is configured
  */
 record KvasirConfig(
     HttpSettings gateway,
@@ -55,7 +57,8 @@ record KvasirConfig(
     List<PodSpec> pods,
     PodDefaults podDefaults,
     LogConfig log,
-    Config platform) {
+    Config platform,
+    @Nullable Path file) {
 
   /** An address to listen on. */
   record Endpoint(String host, int port) {}
@@ -65,11 +68,16 @@ record KvasirConfig(
    *
    * @param profiles the compiled profiles and who goes by which; null only where a fault is reported
    * @param plugins what profiles are made of, now and when they are reloaded
+   * @param reloadInterval how often changes of the profiles are looked for, zero for never
    * @param costs what prompts cost engines; the profiles look at it
    * @param outputs how long answers are; the profiles look at it, outcomes feed it
    */
   record RoutingConfig(
-      @Nullable Profiles profiles, PluginRegistry plugins, CostModel costs, OutputLengths outputs) {
+      @Nullable Profiles profiles,
+      PluginRegistry plugins,
+      Duration reloadInterval,
+      CostModel costs,
+      OutputLengths outputs) {
     /** The profiles of a configuration without faults. */
     Profiles proven() {
       if (profiles == null) {
@@ -90,30 +98,53 @@ record KvasirConfig(
 
   /** Reads an operator's file. */
   static KvasirConfig load(Path file) throws ConfigException {
+    return of(parsed(file), file);
+  }
+
+  /** Reads what a command says. */
+  static KvasirConfig of(Config own) throws ConfigException {
+    return of(own, null);
+  }
+
+  private static KvasirConfig of(Config own, @Nullable Path file) throws ConfigException {
+    List<Fault> faults = new ArrayList<>();
+    KvasirConfig read = new KvasirConfigReader(whole(own), file, faults).read();
+    if (!faults.isEmpty()) {
+      throw new ConfigException(faults.stream().distinct().toList());
+    }
+    return read;
+  }
+
+  /** What stands in an operator's file. */
+  static Config parsed(Path file) throws ConfigException {
     if (!Files.isReadable(file)) {
       throw new ConfigException(
           List.of(new Fault("", file.toString(), "cannot be read; does it exist, and may you read it?")));
     }
     try {
-      return of(ConfigFactory.parseFile(file.toFile(), ConfigParseOptions.defaults().setAllowMissing(false)));
+      return ConfigFactory.parseFile(file.toFile(), ConfigParseOptions.defaults().setAllowMissing(false));
     } catch (com.typesafe.config.ConfigException malformed) {
-      throw new ConfigException(List.of(new Fault("", file.toString(), String.valueOf(malformed.getMessage()))));
+      throw unreadable(malformed);
     }
   }
 
-  /** Reads what an operator's file, or a command, says. */
-  static KvasirConfig of(Config own) throws ConfigException {
+  /** What an operator says, over the defaults. */
+  static Config whole(Config own) throws ConfigException {
     ClassLoader loader = KvasirConfig.class.getClassLoader();
-    Config config =
-        own.withFallback(ConfigFactory.parseResources(loader, "kvasir.conf"))
-            .withFallback(ConfigFactory.parseResources(loader, "platform.conf"))
-            .withFallback(ConfigFactory.defaultReferenceUnresolved(loader))
-            .resolve(ConfigResolveOptions.defaults());
-    List<Fault> faults = new ArrayList<>();
-    KvasirConfig read = new KvasirConfigReader(config, faults).read();
-    if (!faults.isEmpty()) {
-      throw new ConfigException(faults.stream().distinct().toList());
+    try {
+      return own.withFallback(ConfigFactory.parseResources(loader, "kvasir.conf"))
+          .withFallback(ConfigFactory.parseResources(loader, "platform.conf"))
+          .withFallback(ConfigFactory.defaultReferenceUnresolved(loader))
+          .resolve(ConfigResolveOptions.defaults());
+    } catch (com.typesafe.config.ConfigException malformed) {
+      throw unreadable(malformed);
     }
-    return read;
+  }
+
+  private static ConfigException unreadable(com.typesafe.config.ConfigException malformed) {
+    ConfigOrigin origin = malformed.origin();
+    String file = origin == null ? "" : String.valueOf(origin.filename() == null ? "" : origin.filename());
+    String place = origin != null && origin.lineNumber() > 0 ? file + ":" + origin.lineNumber() : file;
+    return new ConfigException(List.of(new Fault(place, "the file", String.valueOf(malformed.getMessage()))));
   }
 }

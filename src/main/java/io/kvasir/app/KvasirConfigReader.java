@@ -17,6 +17,7 @@ import io.kvasir.prompt.Mode;
 import io.kvasir.prompt.ModelConfig;
 import io.kvasir.routing.Role;
 import java.net.URI;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -46,13 +47,15 @@ final class KvasirConfigReader {
   }
 
   private final Config config;
+  private final @Nullable Path file;
   private final List<Fault> faults;
   private final ConfigSection root;
   private final EventFeedReader feeds;
   private final KvTransferReader transfers;
 
-  KvasirConfigReader(Config config, List<Fault> faults) {
+  KvasirConfigReader(Config config, @Nullable Path file, List<Fault> faults) {
     this.config = config;
+    this.file = file;
     this.faults = faults;
     this.root = new ConfigSection(config.getConfig("kvasir"), "kvasir", faults);
     root.section("events-defaults");
@@ -90,7 +93,7 @@ final class KvasirConfigReader {
     root.rejectUnread();
     return new KvasirConfig(
         http, drain, endpoint, routing, cellSettings, probeTimeout, executionSettings,
-        podClient, models, memoBytes, pods, podDefaults, logConfig, platform);
+        podClient, models, memoBytes, pods, podDefaults, logConfig, platform, file);
   }
 
   private static HttpSettings gateway(ConfigSection gateway) {

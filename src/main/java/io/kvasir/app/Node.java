@@ -12,6 +12,8 @@ import io.kvasir.execution.PodClient;
 import io.kvasir.gateway.Gateway;
 import io.kvasir.gateway.GatewaySettings;
 import io.kvasir.gateway.admin.AdminHandler;
+import io.kvasir.gateway.admin.AdminPaths;
+import io.kvasir.gateway.admin.ProfilesHandler;
 import io.kvasir.gateway.http.Handler;
 import io.kvasir.gateway.http.HttpServer;
 import io.kvasir.routing.LiveProfiles;
@@ -81,10 +83,10 @@ final class Node implements AutoCloseable {
       this.gateway = own(front(system, config, new PushHandler(handler, events.push(), homes, cells)));
       homes.announce(address(config), events.push()::takes);
       ready(system);
-      this.management =
-          own(
-              new ManagementServer(
-                  system, config.management(), metrics, readiness, new AdminHandler(cells, config.podDefaults())));
+      ProfileReload reload = own(new ProfileReload(config, profiles, metrics, System::nanoTime));
+      readiness.degradation(() -> reload.degraded().stream().toList());
+      AdminPaths admin = new AdminPaths(new AdminHandler(cells, config.podDefaults()), new ProfilesHandler(reload));
+      this.management = own(new ManagementServer(system, config.management(), metrics, readiness, admin));
     } catch (StartException | RuntimeException failed) {
       closeOwned();
       throw failed;

@@ -11,6 +11,7 @@ import io.kvasir.routing.Profiles;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.routing.cost.OutputLengths;
 import io.kvasir.routing.plugins.BuiltInPlugins;
+import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -33,12 +34,17 @@ final class RoutingReader {
     CostModel costs = CostModel.bundled();
     OutputLengths outputs = new OutputLengths();
     PluginRegistry plugins = BuiltInPlugins.registry(costs, outputs);
-    return new RoutingConfig(profiles(plugins), plugins, costs, outputs);
+    Duration reloadInterval = section().durationOrNever("reload-interval");
+    return new RoutingConfig(profiles(plugins), plugins, reloadInterval, costs, outputs);
+  }
+
+  private ConfigSection section() {
+    return new ConfigSection(config.getConfig("kvasir.routing"), "kvasir.routing", faults);
   }
 
   /** The profiles and who goes by which; null when a fault leaves none. */
   @Nullable Profiles profiles(PluginRegistry plugins) {
-    ConfigSection routing = new ConfigSection(config.getConfig("kvasir.routing"), "kvasir.routing", faults);
+    ConfigSection routing = section();
     SequencedMap<String, Profile> profiles = compiled(routing, plugins);
     String standard = routing.name("profile");
     if (profiles != null) {
@@ -51,6 +57,7 @@ final class RoutingReader {
             chosen(routing.section("tenants"), profiles),
             routing.texts("tenant-headers"),
             routing.flag("allow-profile-header"));
+    routing.has("reload-interval");
     routing.rejectUnread();
     return profiles != null && profiles.containsKey(standard) ? new Profiles(profiles, choice) : null;
   }

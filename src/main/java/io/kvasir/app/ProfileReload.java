@@ -1,0 +1,166 @@
+package io.kvasir.app;
+
+import com.typesafe.config.Config;
+import io.kvasir.gateway.admin.ProfilesAdmin;
+import io.kvasir.gateway.admin.ProfilesHandler;
+import io.kvasir.routing.LiveProfiles;
+import io.kvasir.routing.PluginRegistry;
+import io.kvasir.routing.Profiles;
+import io.kvasir.telemetry.Metrics;
+import io.prometheus.metrics.core.metrics.Counter;
+import io.prometheus.metrics.core.metrics.GaugeWithCallback;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Reads the profiles and their choice anew when an operator asks, or has changed the configuration's file or one that
+ * it includes. What has a fault is refused whole. A change is taken up when the files have stayed the same between two
+ * looks, so that one that is being written is not read by half. Owns the thread that looks. Thread-safe.
+ */
+final class ProfileReload implements ProfilesAdmin, AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(ProfileReload.class);
+
+  private final @Nullable Path file;
+  private final LiveProfiles profiles;
+  private final PluginRegistry plugins;
+  private final LongSupplier nanos;
+  private final Counter reloads;
+  private final @Nullable Thread looking;
+  private FileStamps read;
+  private FileStamps seen;
+  private volatile long changedNanos;
+  private volatile int faults;
+
+  /**
+   * Begins to look for changes.
+   *
+   * @param config what the node was started with
+   * @param profiles where reloaded ones go
+   * @param nanos a monotonic clock
+   */
+  ProfileReload(KvasirConfig config, LiveProfiles profiles, Metrics metrics, LongSupplier nanos) {
+    this.file = config.file();
+    this.profiles = profiles;
+    this.plugins = config.routing().plugins();
+    this.nanos = nanos;
+    this.changedNanos = nanos.getAsLong();
+    this.read = FileStamps.of(file, config.platform());
+    this.seen = read;
+    this.reloads = Counter.builder()
+        .name("kvasir_profiles_reloads_total")
+        .help("Reloads of the routing profiles by result: changed, unchanged, refused because of faults")
+        .labelNames("result")
+        .register(metrics.registry());
+    GaugeWithCallback.builder()
+        .name("kvasir_profiles_age_seconds")
+        .help("How long the routing profiles have been in service as they are")
+        .callback(age -> age.call((nanos.getAsLong() - changedNanos) / 1e9))
+        .register(metrics.registry());
+    Duration interval = config.routing().reloadInterval();
+    this.looking = file == null || interval.isZero() ? null : start(interval);
+  }
+
+  private Thread start(Duration interval) {
+    return Thread.ofVirtual().name("kvasir-profiles").start(() -> {
+      try {
+        while (true) {
+          Thread.sleep(interval);
+          look();
+        }
+      } catch (InterruptedException closed) {
+        LOG.debug("profiles are not looked at any more");
+      }
+    });
+  }
+
+  /** Reloads if the files have changed since they were read, and not since the last look. */
+  synchronized void look() {
+    FileStamps now = read.now();
+    if (now.equals(read)) {
+      return;
+    }
+    if (!now.equals(seen)) {
+      seen = now;
+      return;
+    }
+    switch (reload()) {
+      case Reload.Done(LiveProfiles.Change change) -> {
+        if (change.isNone()) {
+          LOG.info("the configuration's files have changed, the profiles in them have not");
+        }
+      }
+      case Reload.Refused ignored -> {}
+      case Reload.Impossible ignored -> {}
+    }
+  }
+
+  @Override
+  public LiveProfiles profiles() {
+    return profiles;
+  }
+
+  @Override
+  public synchronized Reload reload() {
+    if (file == null) {
+      return new Reload.Impossible("this node was not started from a configuration file, so there is none to read");
+    }
+    FileStamps before = read.now();
+    List<Fault> found = new ArrayList<>();
+    Profiles next = null;
+    try {
+      Config whole = KvasirConfig.whole(KvasirConfig.parsed(file));
+      next = new RoutingReader(whole, found).profiles(plugins);
+      read = FileStamps.of(file, whole);
+    } catch (ConfigException unreadable) {
+      found.addAll(unreadable.faults());
+      read = before;
+    }
+    seen = read;
+    return next == null || !found.isEmpty() ? refused(found.stream().distinct().toList()) : done(next);
+  }
+
+  private Reload refused(List<Fault> found) {
+    faults = found.size();
+    reloads.labelValues("refused").inc();
+    LOG.error(
+        "the profiles were not reloaded, those before stay in service:\n{}", new ConfigException(found).getMessage());
+    return new Reload.Refused(found.stream().map(Fault::ofProfile).toList());
+  }
+
+  private Reload done(Profiles next) {
+    faults = 0;
+    LiveProfiles.Change change = profiles.replace(next);
+    reloads.labelValues(change.isNone() ? "unchanged" : "changed").inc();
+    if (!change.isNone()) {
+      changedNanos = nanos.getAsLong();
+      LOG.info(
+          "profiles reloaded: added {}, removed {}, changed {}{}",
+          change.added(), change.removed(), change.changed(), change.choice() ? ", chosen differently" : "");
+    }
+    return new Reload.Done(change);
+  }
+
+  /** What is served with less than is written, for readiness. */
+  Optional<String> degraded() {
+    int open = faults;
+    return open == 0
+        ? Optional.empty()
+        : Optional.of(
+            "the routing profiles in the configuration have %d faults and were not reloaded; POST %s/reload lists them"
+                .formatted(open, ProfilesHandler.PATH));
+  }
+
+  @Override
+  public void close() {
+    if (looking != null) {
+      looking.interrupt();
+    }
+  }
+}

@@ -1,0 +1,27 @@
+package io.kvasir.gateway.admin;
+
+import io.kvasir.gateway.http.Answer;
+import io.kvasir.gateway.http.Exchange;
+import io.kvasir.gateway.http.Handler;
+
+/** {@code /admin}: hands each request to the handler of its path. Thread-safe. */
+public final class AdminPaths implements Handler {
+  private final AdminHandler workers;
+  private final ProfilesHandler profiles;
+
+  /** Over the handlers of the parts. */
+  public AdminPaths(AdminHandler workers, ProfilesHandler profiles) {
+    this.workers = workers;
+    this.profiles = profiles;
+  }
+
+  @Override
+  public Answer handle(Exchange exchange) {
+    return exchange.path().startsWith(ProfilesHandler.PATH) ? profiles.handle(exchange) : workers.handle(exchange);
+  }
+
+  @Override
+  public Answer failure(String target, int status, String message) {
+    return workers.failure(target, status, message);
+  }
+}

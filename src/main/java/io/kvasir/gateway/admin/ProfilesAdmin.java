@@ -1,0 +1,46 @@
+package io.kvasir.gateway.admin;
+
+import io.kvasir.routing.LiveProfiles;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** Who can read the profiles anew. Thread-safe. */
+public interface ProfilesAdmin {
+  /** The profiles requests go by. */
+  LiveProfiles profiles();
+
+  /** Reads the operator's files and puts what they say into service, or refuses it whole. Waits for the disk. */
+  Reload reload();
+
+  /** What a reload came to. */
+  sealed interface Reload {
+    /** The files are in service. */
+    record Done(LiveProfiles.Change change) implements Reload {}
+
+    /** The files have faults; everything stays as it was. */
+    record Refused(List<ProfileFault> faults) implements Reload {}
+
+    /** There are no files: the node was not started from one. */
+    record Impossible(String why) implements Reload {}
+  }
+
+  /**
+   * One thing wrong with what was to be loaded.
+   *
+   * @param setting the setting's full name
+   * @param profile the profile's name, null when the fault is no profile's
+   * @param plugin the plugin's name, null when the fault is no plugin's
+   * @param file the file, empty when it is not known
+   * @param line the line in it, 0 when it is not known
+   * @param problem what is wrong
+   * @param remedy what to do, empty where the problem says it
+   */
+  record ProfileFault(
+      String setting,
+      @Nullable String profile,
+      @Nullable String plugin,
+      String file,
+      int line,
+      String problem,
+      String remedy) {}
+}

@@ -1,0 +1,192 @@
+package io.kvasir.gateway.admin;
+
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.execution.Headers;
+import io.kvasir.gateway.admin.ProfilesAdmin.ProfileFault;
+import io.kvasir.gateway.admin.ProfilesAdmin.Reload;
+import io.kvasir.gateway.http.Answer;
+import io.kvasir.gateway.http.Exchange;
+import io.kvasir.gateway.http.Handler;
+import io.kvasir.routing.LiveProfiles;
+import io.kvasir.routing.Profile;
+import io.kvasir.routing.ProfileChoice;
+import io.kvasir.routing.Profiles;
+import io.kvasir.routing.Stage;
+import java.nio.charset.StandardCharsets;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.TreeSet;
+
+/**
+ * {@code /admin/profiles}: shows the profiles as they were compiled (GET), and reads them anew (POST {@code
+ * /admin/profiles/reload}). Thread-safe.
+ */
+public final class ProfilesHandler implements Handler {
+  /** The path of the profiles. */
+  public static final String PATH = "/admin/profiles";
+
+  private static final String RELOAD = PATH + "/reload";
+  private static final Headers JSON = Headers.of("Content-Type", "application/json");
+
+  private final JsonMapper mapper = new JsonMapper();
+  private final ProfilesAdmin admin;
+
+  /** A handler over a node's profiles. */
+  public ProfilesHandler(ProfilesAdmin admin) {
+    this.admin = admin;
+  }
+
+  @Override
+  public Answer handle(Exchange exchange) {
+    return switch (exchange.path()) {
+      case PATH -> exchange.method().equals("GET") ? answer(200, shown()) : wrongMethod(exchange, "GET");
+      case RELOAD -> exchange.method().equals("POST") ? reload() : wrongMethod(exchange, "POST");
+      default -> error(404, "there is nothing at %s; profiles are at %s".formatted(exchange.path(), PATH));
+    };
+  }
+
+  @Override
+  public Answer failure(String target, int status, String message) {
+    return error(status, message);
+  }
+
+  private Answer reload() {
+    return switch (admin.reload()) {
+      case Reload.Done(LiveProfiles.Change change) -> answer(200, changed(change));
+      case Reload.Refused(List<ProfileFault> faults) -> answer(422, refused(faults));
+      case Reload.Impossible(String why) -> error(409, why);
+    };
+  }
+
+  private static ObjectNode changed(LiveProfiles.Change change) {
+    ObjectNode body = object().put("result", change.isNone() ? "unchanged" : "changed");
+    texts(body.putArray("added"), change.added());
+    texts(body.putArray("removed"), change.removed());
+    texts(body.putArray("changed"), change.changed());
+    return body.put("choice_changed", change.choice());
+  }
+
+  private static ObjectNode refused(List<ProfileFault> faults) {
+    ObjectNode body = object();
+    ObjectNode error = body.putObject("error").put(
+        "message",
+        "%s: nothing was changed, the profiles before stay in service"
+            .formatted(faults.size() == 1 ? "there is a fault" : "there are " + faults.size() + " faults"));
+    ArrayNode list = error.putArray("faults");
+    for (ProfileFault fault : faults) {
+      ObjectNode entry = list.addObject().put("setting", fault.setting());
+      if (fault.profile() != null) {
+        entry.put("profile", fault.profile());
+      }
+      if (fault.plugin() != null) {
+        entry.put("plugin", fault.plugin());
+      }
+      entry.put("file", fault.file()).put("line", fault.line()).put("problem", fault.problem());
+      if (!fault.remedy().isEmpty()) {
+        entry.put("remedy", fault.remedy());
+      }
+    }
+    return body;
+  }
+
+  private ObjectNode shown() {
+    Profiles profiles = admin.profiles().current();
+    ProfileChoice choice = profiles.choice();
+    ObjectNode body = object();
+    ObjectNode chosen = body.putObject("choice").put("standard", choice.standard());
+    names(chosen.putObject("models"), choice.models());
+    names(chosen.putObject("tenants"), choice.tenants());
+    texts(chosen.putArray("tenant_headers"), choice.tenantHeaders());
+    chosen.put("header_allowed", choice.header());
+    ArrayNode list = body.putArray("profiles");
+    profiles.byName().values().forEach(profile -> list.add(shown(profile)));
+    return body;
+  }
+
+  private ObjectNode shown(Profile profile) {
+    ObjectNode shown = object().put("name", profile.name()).put("description", profile.description());
+    ObjectNode stages = shown.putObject("stages");
+    Map<String, Flow> flows = new TreeMap<>();
+    for (Stage stage : Stage.values()) {
+      ArrayNode plugins = stages.putArray(stage.key());
+      for (Profile.Part part : profile.parts()) {
+        if (part.stage() == stage) {
+          plugins.add(shown(part));
+          part.writes().forEach(slot -> flows.computeIfAbsent(slot, Flow::new).writers.add(part.plugin()));
+          part.reads().forEach(slot -> flows.computeIfAbsent(slot, Flow::new).readers.add(part.plugin()));
+        }
+      }
+    }
+    ArrayNode slots = shown.putArray("slots");
+    flows.values().forEach(flow -> slots.add(flow.shown()));
+    return shown;
+  }
+
+  private ObjectNode shown(Profile.Part part) {
+    ObjectNode shown = object().put("plugin", part.plugin());
+    shown.set("parameters", mapper.valueToTree(part.parameters()));
+    if (part.stage() == Stage.SCORE) {
+      shown.put("weight", part.weight()).put("normalise", part.normalise());
+    }
+    shown.put("from", part.where());
+    texts(shown.putArray("reads"), part.reads());
+    texts(shown.putArray("writes"), part.writes());
+    return shown;
+  }
+
+  /** Who fills a slot and who looks at it. */
+  private record Flow(String slot, Collection<String> writers, Collection<String> readers) {
+    Flow(String slot) {
+      this(slot, new TreeSet<>(), new TreeSet<>());
+    }
+
+    ObjectNode shown() {
+      ObjectNode shown = object().put("slot", slot);
+      texts(shown.putArray("written_by"), writers);
+      texts(shown.putArray("read_by"), readers);
+      return shown;
+    }
+  }
+
+  private static void names(ObjectNode into, Map<String, String> names) {
+    new TreeMap<>(names).forEach(into::put);
+  }
+
+  private static void texts(ArrayNode into, Collection<String> texts) {
+    texts.forEach(into::add);
+  }
+
+  private static Answer wrongMethod(Exchange exchange, String allowed) {
+    return new Answer.Whole(
+        405,
+        JSON.toBuilder().add("Allow", allowed).build(),
+        bytes(message("this path does not take %s, but %s".formatted(exchange.method(), allowed))));
+  }
+
+  private static Answer error(int status, String message) {
+    return answer(status, message(message));
+  }
+
+  private static ObjectNode message(String message) {
+    ObjectNode body = object();
+    body.putObject("error").put("message", message);
+    return body;
+  }
+
+  private static ObjectNode object() {
+    return JsonNodeFactory.instance.objectNode();
+  }
+
+  private static Answer answer(int status, ObjectNode body) {
+    return new Answer.Whole(status, JSON, bytes(body));
+  }
+
+  private static byte[] bytes(ObjectNode body) {
+    return body.toString().getBytes(StandardCharsets.UTF_8);
+  }
+}
