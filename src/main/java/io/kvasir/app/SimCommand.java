@@ -5,16 +5,20 @@ import io.kvasir.sim.Fault;
 import io.kvasir.sim.SimEngine;
 import io.kvasir.sim.SimSettings;
 import io.kvasir.sim.publisher.EventFormat;
+import io.kvasir.sim.transfer.Dialect;
+import io.kvasir.sim.transfer.TransferSettings;
 import io.kvasir.routing.Role;
 import io.kvasir.sim.engine.StepTime;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -127,6 +131,38 @@ final class SimCommand implements Callable<Integer> {
   @Option(names = "--role", defaultValue = "both", description = "both, prefill or decode.")
   private Role role = Role.BOTH;
 
+  @Option(
+      names = "--dialect",
+      description = {
+        "How KV moves between prefill and decode engines: none, vllm-nixl, vllm-nixl-old, vllm-push,",
+        "vllm-mooncake, sglang, tensorrt-llm. Default: vllm-nixl with --role prefill or decode, else none."
+      })
+  private @Nullable String dialect;
+
+  @Option(
+      names = "--transfer-port",
+      defaultValue = "0",
+      description = "Port of the side channel or bootstrap server; 0 for a free one.")
+  private int transferPort;
+
+  @Option(names = "--engine-id", description = "Id towards other engines; default: a new one at every start.")
+  private @Nullable String engineId;
+
+  @Option(names = "--kv-transfer-gbps", defaultValue = "100", description = "Gigabits a second between engines.")
+  private double gbps;
+
+  @Option(names = "--kv-lease-ms", description = "How long blocks are kept for others; default: the dialect's.")
+  private @Nullable Long leaseMs;
+
+  @Option(names = "--kv-watchdog-ms", description = "How long a leg waits for its sibling; default: the dialect's.")
+  private @Nullable Long watchdogMs;
+
+  @Option(
+      names = "--kv-load-failure-policy",
+      defaultValue = "fail",
+      description = "What a failed transfer comes to: fail or recompute.")
+  private String loadFailurePolicy = "";
+
   @Option(names = "--seed", defaultValue = "1", description = "Decides block keys and drawn faults.")
   private long seed;
 
@@ -139,7 +175,7 @@ final class SimCommand implements Callable<Integer> {
       paramLabel = "KIND=SHARE|KIND=COUNTx",
       description = {
         "What goes wrong on purpose, such as 503=0.05 or hang=2x;",
-        "kinds: 500, 503, 429, hang, cut, stream-error."
+        "kinds: 500, 503, 429, reset, hang, hang-after-head, hang-midway, cut, no-end, slow, stream-error."
       })
   private List<String> faults = List.of();
 
@@ -158,6 +194,11 @@ final class SimCommand implements Callable<Integer> {
       System.out.printf("simulated engine %s at %s%n", settings.model(), sim.url());
       if (sim.eventsEndpoint() != null) {
         System.out.printf("events at %s, replay at %s%n", sim.eventsEndpoint(), sim.replayEndpoint());
+      }
+      if (sim.transferPort() > 0) {
+        System.out.printf(
+            "%s as %s at 127.0.0.1:%d%n",
+            sim.settings().transfer().dialect(), sim.engineId(0), sim.transferPort());
       }
       CountDownLatch stopped = new CountDownLatch(1);
       Runtime.getRuntime().addShutdownHook(Thread.ofPlatform().unstarted(stopped::countDown));
@@ -186,6 +227,7 @@ final class SimCommand implements Callable<Integer> {
         .seed(seed)
         .reportCachedTokens(!noCachedTokens)
         .healthDelay(Duration.ofMillis(healthDelayMs))
+        .transfer(transfer(wrong))
         .faults(faults(wrong))
         .events(events(wrong))
         .build();
@@ -220,6 +262,31 @@ final class SimCommand implements Callable<Integer> {
       }
     }
     return parsed;
+  }
+
+  private TransferSettings transfer(List<String> wrong) {
+    Dialect chosen = role == Role.PREFILL || role == Role.DECODE ? Dialect.VLLM_NIXL : Dialect.NONE;
+    if (dialect != null) {
+      String name = dialect;
+      chosen =
+          Arrays.stream(Dialect.values()).filter(known -> known.toString().equals(name)).findFirst().orElse(chosen);
+      if (!chosen.toString().equals(name)) {
+        wrong.add("dialect: '" + name + "' is not known; one of "
+            + Arrays.stream(Dialect.values()).map(Dialect::toString).collect(Collectors.joining(", ")));
+      }
+    }
+    if (!loadFailurePolicy.equals("fail") && !loadFailurePolicy.equals("recompute")) {
+      wrong.add("kv-load-failure-policy: must be fail or recompute, is '" + loadFailurePolicy + "'");
+    }
+    return new TransferSettings(
+        chosen,
+        transferPort,
+        engineId,
+        gbps,
+        leaseMs == null ? null : Duration.ofMillis(leaseMs),
+        watchdogMs == null ? null : Duration.ofMillis(watchdogMs),
+        loadFailurePolicy.equals("recompute"),
+        null);
   }
 
   private EventSettings events(List<String> wrong) {

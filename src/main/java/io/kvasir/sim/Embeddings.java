@@ -50,7 +50,8 @@ final class Embeddings {
     }
     Job job =
         new Job(
-            inputs, 1, new Generation.Extent(0, 0, false), false, false, false, false, lora, body.text("cache_salt"));
+            inputs, 1, new Generation.Extent(0, 0, false), false, false, false, false, lora, body.text("cache_salt"),
+            Job.alone(inputs.size()), 0);
     Usage usage = desk.read(exchange, job);
     ObjectNode answer = JsonNodeFactory.instance.objectNode();
     answer.put("id", id).put("object", "list").put("created", created).put("model", model);

@@ -51,6 +51,7 @@ final class EngineCore implements AutoCloseable {
   private volatile int usedBlocks;
   private volatile long queriedTokens;
   private volatile long hitTokens;
+  private long externalTokens;
 
   EngineCore(int rank, SimSettings settings, @Nullable EventPublisher publisher, EngineMetrics metrics) {
     this.rank = rank;
@@ -97,18 +98,51 @@ final class EngineCore implements AutoCloseable {
     return hitTokens;
   }
 
+  /** Takes sequences in; those that have been aborted already stay out. */
   void submit(List<Generation> generations) {
-    tell(() -> generations.forEach(scheduler::add));
+    tell(() -> generations.stream().filter(generation -> generation.finish() == null).forEach(scheduler::add));
   }
 
   void abort(List<Generation> generations) {
     tell(() ->
         generations.forEach(generation -> {
-          scheduler.abort(generation);
           if (generation.finish() == null) {
+            scheduler.abort(generation);
             generation.abort();
           }
         }));
+  }
+
+  /** What another engine computed of {@code generation} is here. */
+  void loaded(Generation generation, Runnable arrived) {
+    tell(() -> {
+      arrived.run();
+      scheduler.loaded(generation);
+      generation.computesTheRest();
+    });
+  }
+
+  /** What another engine computed of {@code generation} cannot be had: it is computed here. */
+  void notLoaded(Generation generation) {
+    tell(() -> {
+      generation.computesTheRest();
+      scheduler.notLoaded(generation);
+    });
+  }
+
+  /** Ends {@code generation} with an error, unless it has ended. */
+  void fail(Generation generation, String why) {
+    tell(() -> {
+      scheduler.abort(generation);
+      if (generation.finish() == null) {
+        generation.fail(why);
+      }
+    });
+  }
+
+  /** Frees what {@code generation} holds after its end. */
+  void free(Generation generation) {
+    tell(() -> scheduler.abort(generation));
   }
 
   /** Forgets the cache unless it is in use; tells whether it did. */
@@ -219,6 +253,8 @@ final class EngineCore implements AutoCloseable {
     counters.hits().inc(scheduler.hitTokens() - hitTokens);
     queriedTokens = scheduler.queriedTokens();
     hitTokens = scheduler.hitTokens();
+    counters.externalHits().inc(scheduler.externalTokens() - externalTokens);
+    externalTokens = scheduler.externalTokens();
     counters.preemptions().inc(step.preempted());
   }
 

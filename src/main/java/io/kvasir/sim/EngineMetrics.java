@@ -1,8 +1,11 @@
 package io.kvasir.sim;
 
+import io.kvasir.sim.transfer.Dialect;
+import io.kvasir.sim.transfer.KvTransfer;
 import io.prometheus.metrics.core.datapoints.CounterDataPoint;
 import io.prometheus.metrics.core.datapoints.DistributionDataPoint;
 import io.prometheus.metrics.core.metrics.Counter;
+import io.prometheus.metrics.core.metrics.CounterWithCallback;
 import io.prometheus.metrics.core.metrics.GaugeWithCallback;
 import io.prometheus.metrics.core.metrics.Histogram;
 import io.prometheus.metrics.core.metrics.Info;
@@ -15,51 +18,72 @@ import java.util.List;
 import java.util.Locale;
 import java.util.function.ToDoubleFunction;
 
-/** The engine's own {@code /metrics}, under vLLM's names, one series per rank. Thread-safe. */
+/** The engine's own {@code /metrics}, under vLLM's or SGLang's names, one series per rank. Thread-safe. */
 final class EngineMetrics {
   static final String CONTENT_TYPE = PrometheusTextFormatWriter.CONTENT_TYPE;
 
   private final PrometheusRegistry registry = new PrometheusRegistry();
   private final String model;
+  private final Names names;
   private final Counter queries;
   private final Counter hits;
+  private final Counter externalHits;
   private final Counter prompt;
   private final Counter generated;
   private final Counter preemptions;
   private final Counter successes;
   private final Histogram firstToken;
-  private final Info cacheConfig;
 
-  EngineMetrics(String model) {
+  /** What a family calls its series. */
+  private enum Names {
+    VLLM("vllm:", "engine", "num_requests_running", "num_requests_waiting", "kv_cache_usage_perc"),
+    SGLANG("sglang:", "dp_rank", "num_running_reqs", "num_queue_reqs", "token_usage");
+
+    private final String prefix;
+    private final String rank;
+    private final String running;
+    private final String waiting;
+    private final String usage;
+
+    Names(String prefix, String rank, String running, String waiting, String usage) {
+      this.prefix = prefix;
+      this.rank = rank;
+      this.running = running;
+      this.waiting = waiting;
+      this.usage = usage;
+    }
+  }
+
+  EngineMetrics(String model, Dialect dialect) {
     this.model = model;
-    queries = counter("vllm:prefix_cache_queries", "Prefix cache queries, in terms of number of queried tokens.");
-    hits = counter("vllm:prefix_cache_hits", "Prefix cache hits, in terms of number of cached tokens.");
-    prompt = counter("vllm:prompt_tokens", "Number of prefill tokens processed.");
-    generated = counter("vllm:generation_tokens", "Number of generation tokens processed.");
-    preemptions = counter("vllm:num_preemptions", "Cumulative number of preemption from the engine.");
+    this.names = dialect == Dialect.SGLANG ? Names.SGLANG : Names.VLLM;
+    queries = counter("prefix_cache_queries", "Prefix cache queries, in terms of number of queried tokens.");
+    hits =
+        counter(
+            names == Names.SGLANG ? "cached_tokens" : "prefix_cache_hits",
+            "Prefix cache hits, in terms of number of cached tokens.");
+    externalHits =
+        counter(
+            "external_prefix_cache_hits",
+            "External prefix cache hits from KV connector cross-instance cache sharing, in terms of number of tokens.");
+    prompt = counter("prompt_tokens", "Number of prefill tokens processed.");
+    generated = counter("generation_tokens", "Number of generation tokens processed.");
+    preemptions = counter("num_preemptions", "Cumulative number of preemption from the engine.");
     successes =
         Counter.builder()
-            .name("vllm:request_success")
+            .name(names.prefix + "request_success")
             .help("Count of successfully processed requests.")
-            .labelNames("model_name", "engine", "finished_reason")
+            .labelNames("model_name", names.rank, "finished_reason")
             .register(registry);
     firstToken =
         Histogram.builder()
-            .name("vllm:time_to_first_token_seconds")
+            .name(names.prefix + "time_to_first_token_seconds")
             .help("Histogram of time to first token in seconds.")
-            .labelNames("model_name", "engine")
+            .labelNames("model_name", names.rank)
             .classicOnly()
             .classicUpperBounds(
                 0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0, 20.0, 40.0,
                 80.0, 160.0, 640.0, 2560.0)
-            .register(registry);
-    cacheConfig =
-        Info.builder()
-            .name("vllm:cache_config_info")
-            .help("Information of the LLMEngine CacheConfig.")
-            .labelNames(
-                "block_size", "cache_dtype", "enable_prefix_caching", "engine", "kv_cache_size_tokens",
-                "num_gpu_blocks", "prefix_caching_hash_algo")
             .register(registry);
   }
 
@@ -67,6 +91,7 @@ final class EngineMetrics {
   record OfRank(
       CounterDataPoint queries,
       CounterDataPoint hits,
+      CounterDataPoint externalHits,
       CounterDataPoint prompt,
       CounterDataPoint generated,
       CounterDataPoint preemptions,
@@ -77,6 +102,7 @@ final class EngineMetrics {
     return new OfRank(
         queries.labelValues(model, engine),
         hits.labelValues(model, engine),
+        externalHits.labelValues(model, engine),
         prompt.labelValues(model, engine),
         generated.labelValues(model, engine),
         preemptions.labelValues(model, engine),
@@ -87,15 +113,43 @@ final class EngineMetrics {
     successes.labelValues(model, Integer.toString(rank), reason.name().toLowerCase(Locale.ROOT)).inc();
   }
 
-  /** Shows the ranks' gauges; called once. */
-  void show(List<EngineCore> ranks, SimSettings settings) {
-    gauge("vllm:num_requests_running", "Number of requests in model execution batches.", ranks, EngineCore::running);
-    gauge("vllm:num_requests_waiting", "Number of requests waiting to be processed.", ranks, EngineCore::waiting);
+  /** Shows what is now and what the engine was told to be; called once. */
+  void show(List<EngineCore> ranks, SimSettings settings, KvTransfer transfer) {
+    gauge(names.running, "Number of requests in model execution batches.", ranks, EngineCore::running);
+    gauge(names.waiting, "Number of requests waiting to be processed.", ranks, EngineCore::waiting);
     gauge(
-        "vllm:kv_cache_usage_perc",
+        names.usage,
         "KV-cache usage. 1 means 100 percent usage.",
         ranks,
         rank -> rank.usedBlocks() / (double) settings.blocks());
+    if (names == Names.SGLANG) {
+      int blockSize = settings.blockSize();
+      gauge("num_used_tokens", "The number of used tokens.", ranks, rank -> (double) rank.usedBlocks() * blockSize);
+      double tokens = (double) settings.blocks() * blockSize;
+      gauge("max_total_num_tokens", "Tokens the KV cache holds.", ranks, rank -> tokens);
+      gauge("page_size", "Tokens in a page.", ranks, rank -> blockSize);
+      return;
+    }
+    if (transfer.on()) {
+      CounterWithCallback.builder()
+          .name("vllm:nixl_num_kv_expired_reqs")
+          .help("Number of requests whose KV expired before anyone fetched it.")
+          .labelNames("model_name", names.rank)
+          .callback(counter -> counter.call((double) transfer.stats().expired(), model, "0"))
+          .register(registry);
+    }
+    describeCache(ranks, settings);
+  }
+
+  private void describeCache(List<EngineCore> ranks, SimSettings settings) {
+    Info cacheConfig =
+        Info.builder()
+            .name("vllm:cache_config_info")
+            .help("Information of the LLMEngine CacheConfig.")
+            .labelNames(
+                "block_size", "cache_dtype", "enable_prefix_caching", "engine", "kv_cache_size_tokens",
+                "num_gpu_blocks", "prefix_caching_hash_algo")
+            .register(registry);
     for (EngineCore rank : ranks) {
       cacheConfig.addLabelValues(
           Integer.toString(settings.blockSize()),
@@ -119,14 +173,18 @@ final class EngineMetrics {
   }
 
   private Counter counter(String name, String help) {
-    return Counter.builder().name(name).help(help).labelNames("model_name", "engine").register(registry);
+    return Counter.builder()
+        .name(names.prefix + name)
+        .help(help)
+        .labelNames("model_name", names.rank)
+        .register(registry);
   }
 
   private void gauge(String name, String help, List<EngineCore> ranks, ToDoubleFunction<EngineCore> value) {
     GaugeWithCallback.builder()
-        .name(name)
+        .name(names.prefix + name)
         .help(help)
-        .labelNames("model_name", "engine")
+        .labelNames("model_name", names.rank)
         .callback(gauge ->
             ranks.forEach(rank -> gauge.call(value.applyAsDouble(rank), model, Integer.toString(rank.rank()))))
         .register(registry);

@@ -2,6 +2,7 @@ package io.kvasir.sim;
 
 import java.util.Arrays;
 import java.util.Locale;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
 /**
@@ -14,6 +15,8 @@ import java.util.stream.Collectors;
  */
 public record Fault(Kind kind, double probability, int first) {
 
+  static final long SLOW_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
+
   /** What can go wrong. */
   public enum Kind {
     /** Answered with 500 before any work. */
@@ -22,10 +25,20 @@ public record Fault(Kind kind, double probability, int first) {
     STATUS_503("503"),
     /** Answered with 429 before any work. */
     STATUS_429("429"),
+    /** The connection is reset before any answer. */
+    RESET("reset"),
     /** Accepted and never answered. */
     HANG("hang"),
+    /** Answered with status 200 and nothing after the head; an answer that is not streamed never comes. */
+    HANG_AFTER_HEAD("hang-after-head"),
+    /** The stream falls silent after a few tokens; an answer that is not streamed never comes. */
+    HANG_MIDWAY("hang-midway"),
     /** The connection is dropped within the answer. */
     CUT("cut"),
+    /** The stream ends well, but for its terminator; an answer that is not streamed is cut. */
+    NO_END("no-end"),
+    /** Every event of the stream, or the answer, comes a quarter of a second late. */
+    SLOW("slow"),
     /** An error arrives inside the stream, after status 200; an answer that is not streamed gets a 500. */
     STREAM_ERROR("stream-error");
 
@@ -33,6 +46,11 @@ public record Fault(Kind kind, double probability, int first) {
 
     Kind(String word) {
       this.word = word;
+    }
+
+    /** Whether it ends a stream after a few tokens. */
+    boolean breaksStreams() {
+      return this == CUT || this == STREAM_ERROR || this == HANG_MIDWAY;
     }
   }
 

@@ -27,9 +27,15 @@ final class Generation extends Sequence {
    */
   record Extent(int most, int fewest, boolean endless) {}
 
+  /** Copies what another engine computed; called on the engine's thread, which it must not hold up. */
+  interface Loader {
+    /** Copies all but the first {@code from} tokens and tells the engine how it went. */
+    void load(Generation generation, int from);
+  }
+
   private final int[] prompt;
   private final KeyChain keys;
-  private final Prose.Writer writer;
+  private Prose.Writer writer;
   private final int eos;
   private final Extent extent;
   private final boolean eachToken;
@@ -37,6 +43,13 @@ final class Generation extends Sequence {
   final @Nullable String salt;
   final long arrived = System.nanoTime();
 
+  private int remote;
+  private @Nullable Loader loader;
+  private boolean sends;
+  private boolean sendsStopped;
+  private int[] firstTokens = {};
+  private volatile int @Nullable [] keptBlocks;
+  private volatile @Nullable String error;
   private volatile int[] output;
   private int count;
   private @Nullable Finish ended;
@@ -72,9 +85,56 @@ final class Generation extends Sequence {
     keys.append(prompt, 0, prompt.length);
   }
 
+  /** Before it is submitted: its first {@code tokens} are to be copied by {@code from} and not computed. */
+  void receives(int tokens, Loader from) {
+    remote = Math.min(tokens, prompt.length);
+    loader = from;
+  }
+
+  /** Before it is submitted: its blocks stay held after its end, also when that was a stop and not a limit. */
+  void sends(boolean onStop) {
+    sends = true;
+    sendsStopped = onStop;
+  }
+
   @Override
   protected long key(int block) {
     return keys.key(block);
+  }
+
+  @Override
+  protected int remoteTokens() {
+    return remote;
+  }
+
+  @Override
+  protected void load(int from) {
+    if (loader != null) {
+      loader.load(this, from);
+    }
+  }
+
+  @Override
+  protected boolean keepsBlocks() {
+    return sends && (ended == Finish.LENGTH || (ended == Finish.STOP && sendsStopped));
+  }
+
+  /**
+   * Engine's thread: what was to be copied has come. The answer follows from what was copied: when that are another
+   * prompt's keys and values, so is the answer.
+   */
+  void arrived(int[] copied, int[] generated, Prose prose, int variant) {
+    firstTokens = generated;
+    if (!Arrays.equals(copied, 0, Math.min(copied.length, remote), prompt, 0, Math.min(copied.length, remote))) {
+      int[] mixed = prompt.clone();
+      System.arraycopy(copied, 0, mixed, 0, Math.min(copied.length, remote));
+      writer = prose.after(mixed, variant);
+    }
+  }
+
+  /** Engine's thread: nothing is to be copied any more. */
+  void computesTheRest() {
+    remote = 0;
   }
 
   @Override
@@ -83,7 +143,7 @@ final class Generation extends Sequence {
       ended = Finish.STOP;
       return true;
     }
-    int token = writer.next(!extent.endless() && count >= extent.fewest());
+    int token = next();
     if (count == output.length) {
       output = Arrays.copyOf(output, Math.min(extent.most(), count * 2));
     }
@@ -95,7 +155,18 @@ final class Generation extends Sequence {
     } else if (count == extent.most()) {
       ended = Finish.LENGTH;
     }
+    if (ended != null && keepsBlocks()) {
+      keptBlocks = blocksHeld();
+    }
     return ended != null;
+  }
+
+  private int next() {
+    if (count < firstTokens.length) {
+      writer.take(firstTokens[count]);
+      return firstTokens[count];
+    }
+    return writer.next(!extent.endless() && count >= extent.fewest());
   }
 
   /** Engine's thread: shows the reader what has been sampled. Returns whether it was the first. */
@@ -113,6 +184,22 @@ final class Generation extends Sequence {
   void abort() {
     ended = Finish.ABORT;
     deliver();
+  }
+
+  /** Engine's thread: there will be no more, because of {@code why}. */
+  void fail(String why) {
+    error = why;
+    abort();
+  }
+
+  /** Why it failed; null when it did not. Read after {@link #finish}. */
+  @Nullable String error() {
+    return error;
+  }
+
+  /** The ids of the blocks that stay held after its end; null when none do. */
+  int @Nullable [] keptBlocks() {
+    return keptBlocks;
   }
 
   /** The keys of full blocks {@code from} to {@code to}. */

@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.prompt.Api;
 import io.kvasir.sim.http.HttpExchange;
 import io.kvasir.sim.http.HttpServer;
+import io.kvasir.sim.transfer.Dialect;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -55,10 +56,10 @@ final class HttpApi implements HttpServer.Handler {
     Fault.Kind fault = path.startsWith("/v1/") ? faults.next() : null;
     failEarly(exchange, fault);
     switch (path) {
-      case "/v1/chat/completions" -> chat(exchange, Body.parse(exchange.body()), fault);
-      case "/v1/completions" -> complete(exchange, Body.parse(exchange.body()), fault);
-      case "/v1/responses" -> respond(exchange, Body.parse(exchange.body()), fault);
-      case "/v1/messages" -> message(exchange, Body.parse(exchange.body()), fault);
+      case "/v1/chat/completions" -> generate(exchange, fault, this::chat);
+      case "/v1/completions" -> generate(exchange, fault, this::complete);
+      case "/v1/responses" -> generate(exchange, fault, this::respond);
+      case "/v1/messages" -> generate(exchange, fault, this::message);
       case "/v1/messages/count_tokens" -> {
         int[] prompt = messagesPrompt(Body.parse(exchange.body()));
         reply(exchange, object().put("input_tokens", prompt.length));
@@ -76,26 +77,44 @@ final class HttpApi implements HttpServer.Handler {
     }
   }
 
+  /** One of the APIs that generate. */
+  private interface Generator {
+    void answer(HttpExchange exchange, Body body, Fault.@Nullable Kind fault) throws IOException, ApiError;
+  }
+
+  private void generate(HttpExchange exchange, Fault.@Nullable Kind fault, Generator api)
+      throws IOException, ApiError {
+    Body body = Body.parse(exchange.body());
+    try {
+      api.answer(exchange, body, fault);
+    } catch (ApiError e) {
+      desk.refused(exchange, body);
+      throw e;
+    }
+  }
+
   private void chat(HttpExchange exchange, Body body, Fault.@Nullable Kind fault) throws IOException, ApiError {
     String lora = lora(body);
     int[] prompt = chatPrompt(body);
     Job job = Job.of(body, List.of(prompt), Job.most(body), 0, settings.modelLen(), lora);
+    String id = "chatcmpl-" + requestId(exchange, body);
     AnswerShape shape =
         new CompletionShape(
-            true, "chatcmpl-" + requestId(exchange, body), servedModel(body), now(), job.choices(),
+            true, id, servedModel(body), now(), job.choices(),
             job.includeUsage(), job.tokenIds() ? job.prompts() : null);
-    desk.serve(exchange, job, shape, fault);
+    desk.serve(exchange, body, id, job, shape, fault);
   }
 
   private void complete(HttpExchange exchange, Body body, Fault.@Nullable Kind fault) throws IOException, ApiError {
     String lora = lora(body);
     List<int[]> prompts = prompts(body, "prompt");
     Job job = Job.of(body, prompts, body.integer("max_tokens"), COMPLETION_TOKENS, settings.modelLen(), lora);
+    String id = "cmpl-" + requestId(exchange, body);
     AnswerShape shape =
         new CompletionShape(
-            false, "cmpl-" + requestId(exchange, body), servedModel(body), now(), prompts.size() * job.choices(),
+            false, id, servedModel(body), now(), prompts.size() * job.choices(),
             job.includeUsage(), job.tokenIds() ? prompts : null);
-    desk.serve(exchange, job, shape, fault);
+    desk.serve(exchange, body, id, job, shape, fault);
   }
 
   private void respond(HttpExchange exchange, Body body, Fault.@Nullable Kind fault) throws IOException, ApiError {
@@ -110,11 +129,12 @@ final class HttpApi implements HttpServer.Handler {
     int[] prompt = text.conversation(Api.RESPONSES, body.json());
     Job job = Job.of(body, List.of(prompt), body.integer("max_output_tokens"), 0, settings.modelLen(), lora);
     JsonNode instructions = body.get("instructions");
+    String id = requestId(exchange, body);
     AnswerShape shape =
         new ResponsesShape(
-            requestId(exchange, body), servedModel(body), now(),
+            id, servedModel(body), now(),
             instructions == null ? JsonNodeFactory.instance.nullNode() : instructions, job.extent().most());
-    desk.serve(exchange, job, shape, fault);
+    desk.serve(exchange, body, "resp_" + id, job, shape, fault);
   }
 
   private void message(HttpExchange exchange, Body body, Fault.@Nullable Kind fault) throws IOException, ApiError {
@@ -126,7 +146,7 @@ final class HttpApi implements HttpServer.Handler {
     int[] prompt = messagesPrompt(body);
     Job job = Job.of(body, List.of(prompt), most, 0, settings.modelLen(), lora);
     String id = "chatcmpl-" + requestId(exchange, body);
-    desk.serve(exchange, job, new MessagesShape(id, servedModel(body), prompt.length), fault);
+    desk.serve(exchange, body, id, job, new MessagesShape(id, servedModel(body), prompt.length), fault);
   }
 
   private void embed(HttpExchange exchange, Body body) throws IOException, ApiError {
@@ -178,6 +198,10 @@ final class HttpApi implements HttpServer.Handler {
         && (body.get("add_generation_prompt") == null || body.flag("add_generation_prompt"))) {
       throw ApiError.badRequest(
           "Cannot set both `continue_final_message` and `add_generation_prompt` to True.", "continue_final_message");
+    }
+    JsonNode tokens = body.get("prompt_token_ids");
+    if (settings.transfer().dialect() == Dialect.TENSORRT_LLM && tokens != null && tokens.isArray()) {
+      return Job.ids(tokens, "prompt_token_ids");
     }
     return text.conversation(Api.CHAT, body.json());
   }
@@ -255,7 +279,11 @@ final class HttpApi implements HttpServer.Handler {
         awaitQuietly(gone);
         throw new IOException("The client left");
       }
-      case CUT, STREAM_ERROR -> { } // later, within the answer
+      case RESET -> {
+        exchange.reset();
+        throw new IOException("Reset on purpose");
+      }
+      case HANG_AFTER_HEAD, HANG_MIDWAY, CUT, NO_END, SLOW, STREAM_ERROR -> { } // later, within the answer
     }
   }
 
@@ -268,14 +296,19 @@ final class HttpApi implements HttpServer.Handler {
     return given != null ? given : UUID.randomUUID().toString().replace("-", "");
   }
 
-  private static JsonNode openAiError(ApiError e) {
-    ObjectNode answer = object();
-    answer.putObject("error")
+  /** Nested as vLLM's, flat as SGLang's and TensorRT-LLM's. */
+  private JsonNode openAiError(ApiError e) {
+    if (settings.transfer().dialect().vllm()) {
+      ObjectNode answer = EngineFailure.json(e.status(), e.type(), e.getMessage());
+      ((ObjectNode) answer.get("error")).put("param", e.param());
+      return answer;
+    }
+    return object()
+        .put("object", "error")
         .put("message", e.getMessage())
         .put("type", e.type())
         .put("param", e.param())
         .put("code", e.status());
-    return answer;
   }
 
   private static JsonNode anthropicError(ApiError e) {

@@ -1,6 +1,8 @@
 package io.kvasir.sim;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.kvasir.sim.transfer.Leg;
+import java.util.Collections;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -16,6 +18,8 @@ import org.jspecify.annotations.Nullable;
  * @param tokenIds whether prompt and answer are told as token ids, too
  * @param lora adapter asked for, or null
  * @param salt cache salt, or null
+ * @param legs what every sequence has to do with other engines
+ * @param mostAsked tokens that the client allows, whatever the engine makes of it
  */
 record Job(
     List<int[]> prompts,
@@ -26,7 +30,9 @@ record Job(
     boolean continuousUsage,
     boolean tokenIds,
     @Nullable String lora,
-    @Nullable String salt) {
+    @Nullable String salt,
+    List<Leg> legs,
+    int mostAsked) {
 
   /**
    * Reads what the APIs have in common.
@@ -64,7 +70,21 @@ record Job(
         options.flag("continuous_usage_stats"),
         body.flag("return_token_ids"),
         lora,
-        salt);
+        salt,
+        alone(prompts.size() * (n == null ? 1 : n)),
+        extent.most());
+  }
+
+  static List<Leg> alone(int sequences) {
+    return Collections.nCopies(sequences, new Leg.Alone());
+  }
+
+  /** This job, whose sequences have to do with other engines; an engine that only prefills says one token. */
+  Job with(List<Leg> others) {
+    boolean first = others.getFirst() instanceof Leg.Send send && send.firstTokenOnly();
+    return new Job(
+        prompts, choices, first ? new Generation.Extent(1, 0, extent.endless()) : extent, stream, includeUsage,
+        continuousUsage, tokenIds, lora, salt, List.copyOf(others), mostAsked);
   }
 
   /** Refuses what the context cannot hold, in the engine's words. */

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.sim.http.HttpExchange;
+import io.kvasir.sim.transfer.Dialect;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
@@ -38,7 +39,13 @@ final class Operations {
       case "/version" -> HttpApi.reply(exchange, object().put("version", VERSION));
       case "/v1/models" -> HttpApi.reply(exchange, models());
       case "/load" -> HttpApi.reply(exchange, object().put("server_load", desk.inFlight()));
-      case "/metrics" -> exchange.reply(200, EngineMetrics.CONTENT_TYPE, metrics.text());
+      case "/metrics" -> {
+        if (settings.transfer().dialect() == Dialect.TENSORRT_LLM) {
+          HttpApi.reply(exchange, iterations());
+        } else {
+          exchange.reply(200, EngineMetrics.CONTENT_TYPE, metrics.text());
+        }
+      }
       case "/server_info" -> HttpApi.reply(exchange, serverInfo());
       default -> throw ApiError.notFound("Not Found", null);
     }
@@ -76,6 +83,21 @@ final class Operations {
     permission.put("allow_create_engine", false).put("allow_sampling", true).put("allow_logprobs", true);
     permission.put("allow_search_indices", false).put("allow_view", true).put("allow_fine_tuning", false);
     permission.put("organization", "*").putNull("group").put("is_blocking", false);
+  }
+
+  /** TensorRT-LLM's page is a list of iterations, the last of each rank here. */
+  private JsonNode iterations() {
+    ArrayNode all = JsonNodeFactory.instance.arrayNode();
+    for (EngineCore rank : ranks) {
+      ObjectNode one = all.addObject().put("numActiveRequests", rank.running());
+      one.put("numQueuedRequests", rank.waiting()).put("maxNumActiveRequests", settings.maxSequences());
+      one.putObject("kvCacheStats")
+          .put("maxNumBlocks", settings.blocks())
+          .put("usedNumBlocks", rank.usedBlocks())
+          .put("freeNumBlocks", settings.blocks() - rank.usedBlocks())
+          .put("tokensPerBlock", settings.blockSize());
+    }
+    return all;
   }
 
   private JsonNode serverInfo() {

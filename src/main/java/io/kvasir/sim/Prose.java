@@ -135,9 +135,14 @@ final class Prose {
     /** The next token: a word, a full stop or, if it may be, the end. */
     int next(boolean mayEnd) {
       int token = choose(mayEnd);
+      take(token);
+      return token;
+    }
+
+    /** As if {@code token} had been chosen: another engine chose it. */
+    void take(int token) {
       absorb(token);
       position = token == period ? 0 : Math.max(position, 0) + 1;
-      return token;
     }
 
     private int choose(boolean mayEnd) {

@@ -2,6 +2,8 @@ package io.kvasir.sim;
 
 import io.kvasir.sim.http.HttpServer;
 import io.kvasir.sim.publisher.EventPublisher;
+import io.kvasir.sim.transfer.KvTransfer;
+import io.kvasir.sim.transfer.TransferStats;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.URI;
@@ -28,13 +30,14 @@ public final class SimEngine implements AutoCloseable {
   private final List<EventPublisher> publishers;
   private final List<EngineCore> ranks;
   private final FaultInjector faults;
+  private final KvTransfer transfer;
   private final HttpServer server;
 
   private SimEngine(SimSettings settings) throws IOException {
     this.settings = settings;
     ModelText text = new ModelText(settings.modelDirectory());
     Prose prose = new Prose(text);
-    EngineMetrics metrics = new EngineMetrics(settings.model());
+    EngineMetrics metrics = new EngineMetrics(settings.model(), settings.transfer().dialect());
     faults = new FaultInjector(settings.seed(), settings.faults());
     publishers = publishers(settings);
     ranks = new ArrayList<>();
@@ -42,8 +45,16 @@ public final class SimEngine implements AutoCloseable {
       EventPublisher publisher = settings.events().enabled() ? publishers.get(rank) : null;
       ranks.add(new EngineCore(rank, settings, publisher, metrics));
     }
-    metrics.show(ranks, settings);
-    Desk desk = new Desk(ranks, settings, prose, text.eos());
+    try {
+      transfer =
+          new KvTransfer(
+              settings.transfer(), settings.role(), settings.host(), settings.ranks(), settings.blockSize());
+    } catch (IOException e) {
+      ranks.forEach(EngineCore::close);
+      throw e;
+    }
+    metrics.show(ranks, settings, transfer);
+    Desk desk = new Desk(ranks, settings, prose, text.eos(), transfer);
     Operations operations = new Operations(settings, desk, ranks, metrics);
     HttpApi api = new HttpApi(settings, text, desk, operations, faults);
     try {
@@ -53,6 +64,7 @@ public final class SimEngine implements AutoCloseable {
               new HttpServer.Limits(MAX_BODY_BYTES, settings.keepAlive()),
               api);
     } catch (IOException e) {
+      transfer.close();
       ranks.forEach(EngineCore::close);
       throw new IOException("port " + settings.port() + ": " + e.getMessage(), e);
     }
@@ -120,6 +132,21 @@ public final class SimEngine implements AutoCloseable {
     return new EngineStats(running, waiting, queried, hit);
   }
 
+  /** What it has had to do with other engines. */
+  public TransferStats transfers() {
+    return transfer.stats();
+  }
+
+  /** Port of its side channel or bootstrap server; 0 without one. */
+  public int transferPort() {
+    return transfer.port();
+  }
+
+  /** A rank's id towards other engines. */
+  public String engineId(int rank) {
+    return transfer.engineId(rank);
+  }
+
   /** From the next request on, these things go wrong and no others. */
   public void setFaults(List<Fault> next) {
     faults.set(next);
@@ -128,6 +155,7 @@ public final class SimEngine implements AutoCloseable {
   @Override
   public void close() {
     server.close();
+    transfer.close();
     ranks.forEach(EngineCore::close);
   }
 

@@ -3,6 +3,7 @@ package io.kvasir.sim;
 import io.kvasir.routing.Role;
 import io.kvasir.sim.engine.EngineModel;
 import io.kvasir.sim.engine.StepTime;
+import io.kvasir.sim.transfer.TransferSettings;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -31,6 +32,7 @@ import org.jspecify.annotations.Nullable;
  * @param role what the engine is for
  * @param seed decides block keys and fault draws
  * @param reportCachedTokens whether usage tells cached tokens
+ * @param transfer how it moves KV from or to other engines
  * @param events how it tells of its cache
  * @param faults what goes wrong on purpose
  * @param healthDelay how long {@code /health} takes to answer
@@ -54,6 +56,7 @@ public record SimSettings(
     Role role,
     long seed,
     boolean reportCachedTokens,
+    TransferSettings transfer,
     EventSettings events,
     List<Fault> faults,
     Duration healthDelay,
@@ -110,6 +113,7 @@ public record SimSettings(
     if (keepAlive.toMillis() < 1) {
       wrong.add("keep-alive: must be at least a millisecond");
     }
+    wrong.addAll(transfer.validate());
     if (events.enabled()) {
       validateEvents(wrong);
     }
@@ -179,6 +183,7 @@ public record SimSettings(
     private Role role = Role.BOTH;
     private long seed;
     private boolean reportCachedTokens = true;
+    private TransferSettings transfer = TransferSettings.NONE;
     private EventSettings events = EventSettings.DEFAULT;
     private List<Fault> faults = List.of();
     private Duration healthDelay = Duration.ZERO;
@@ -288,6 +293,12 @@ public record SimSettings(
       return this;
     }
 
+    /** How KV moves from or to other engines. */
+    public Builder transfer(TransferSettings value) {
+      transfer = value;
+      return this;
+    }
+
     /** How the engine tells of its cache. */
     public Builder events(EventSettings value) {
       events = value;
@@ -316,8 +327,8 @@ public record SimSettings(
     public SimSettings build() {
       return new SimSettings(
           host, port, model, modelDirectory, loras, maxModelLen, blockSize, capacityBlocks, engine, stepTime,
-          maxBatchedTokens, maxSequences, speed, ranks, role, seed, reportCachedTokens, events, faults, healthDelay,
-          keepAlive);
+          maxBatchedTokens, maxSequences, speed, ranks, role, seed, reportCachedTokens, transfer, events, faults,
+          healthDelay, keepAlive);
     }
   }
 }

@@ -91,6 +91,15 @@ public final class PagedCache {
    * @return false, with nothing changed, when too few blocks are free
    */
   boolean admit(Sequence sequence, int hits, int tokens) {
+    boolean admitted = reserve(sequence, hits, tokens);
+    if (admitted) {
+      announce(sequence, tokens);
+    }
+    return admitted;
+  }
+
+  /** As {@link #admit}, but what is new is not to be found before it is {@linkplain #announce announced}. */
+  boolean reserve(Sequence sequence, int hits, int tokens) {
     int idle = 0;
     for (int i = 0; i < hits; i++) {
       if (references[find(sequence.key(i))] == 0) {
@@ -112,6 +121,19 @@ public final class PagedCache {
     return true;
   }
 
+  /** The first {@code tokens} tokens of a sequence are in its blocks: those that are full can be found. */
+  void announce(Sequence sequence, int tokens) {
+    int full = tokens / blockSize;
+    int from = sequence.keyed;
+    if (full > from) {
+      for (int i = from; i < full; i++) {
+        remember(sequence.blocks[i], sequence.key(i));
+      }
+      sequence.keyed = full;
+      listener.stored(sequence, from, full);
+    }
+  }
+
   /**
    * Gives a sequence blocks for its first {@code tokens} tokens.
    *
@@ -122,6 +144,7 @@ public final class PagedCache {
       return false;
     }
     take(sequence, tokens);
+    announce(sequence, tokens);
     return true;
   }
 
@@ -168,15 +191,6 @@ public final class PagedCache {
       }
       references[block] = 1;
       sequence.hold(block);
-    }
-    int full = tokens / blockSize;
-    int from = sequence.keyed;
-    if (full > from) {
-      for (int i = from; i < full; i++) {
-        remember(sequence.blocks[i], sequence.key(i));
-      }
-      sequence.keyed = full;
-      listener.stored(sequence, from, full);
     }
   }
 

@@ -3,7 +3,9 @@ package io.kvasir.sim.engine;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Set;
 
 /**
  * Continuous batching with chunked prefill, first come first served, after vLLM's V1 scheduler
@@ -21,8 +23,10 @@ public final class Scheduler<S extends Sequence> {
   private final int maxSequences;
   private final List<S> running = new ArrayList<>();
   private final Deque<S> waiting = new ArrayDeque<>();
+  private final Set<S> loading = new LinkedHashSet<>();
   private long queriedTokens;
   private long hitTokens;
+  private long externalTokens;
 
   /**
    * A scheduler over {@code cache} that computes at most {@code tokenBudget} tokens of at most
@@ -50,13 +54,45 @@ public final class Scheduler<S extends Sequence> {
       running.remove(sequence);
       sequence.running = false;
     }
+    loading.remove(sequence);
     cache.release(sequence);
+  }
+
+  /**
+   * What {@link Sequence#load} was to copy is there: its blocks are announced, and it goes on where the copy ends.
+   * Nothing happens when it was aborted meanwhile.
+   */
+  public void loaded(S sequence) {
+    if (loading.remove(sequence)) {
+      int tokens = sequence.remoteTokens();
+      cache.announce(sequence, tokens);
+      externalTokens += tokens - sequence.computed;
+      sequence.admitted(Math.min(tokens, sequence.length() - 1));
+      awaitAgain(sequence);
+    }
+  }
+
+  /**
+   * What {@link Sequence#load} was to copy cannot be had: the sequence waits again with nothing, and computes what its
+   * {@link Sequence#remoteTokens()} leave. Nothing happens when it was aborted meanwhile.
+   */
+  public void notLoaded(S sequence) {
+    if (loading.remove(sequence)) {
+      cache.release(sequence);
+      awaitAgain(sequence);
+    }
+  }
+
+  private void awaitAgain(S sequence) {
+    sequence.waiting = true;
+    waiting.addFirst(sequence);
   }
 
   /** Takes everything out and returns it. */
   public List<S> abortAll() {
     List<S> all = new ArrayList<>(running);
     all.addAll(waiting);
+    all.addAll(loading);
     all.forEach(this::abort);
     return all;
   }
@@ -84,7 +120,9 @@ public final class Scheduler<S extends Sequence> {
       if (sequence.computed == sequence.length() && sequence.sample()) {
         running.remove(sequence);
         sequence.running = false;
-        cache.release(sequence);
+        if (!sequence.keepsBlocks()) {
+          cache.release(sequence);
+        }
       }
     }
   }
@@ -94,9 +132,9 @@ public final class Scheduler<S extends Sequence> {
     return running.size();
   }
 
-  /** Sequences not yet admitted, or preempted. */
+  /** Sequences not yet admitted, preempted, or waiting for what another engine computed. */
   public int waiting() {
-    return waiting.size();
+    return waiting.size() + loading.size();
   }
 
   /** Tokens of all sequences admitted so far; what hits are counted against. */
@@ -107,6 +145,11 @@ public final class Scheduler<S extends Sequence> {
   /** Tokens found in the cache at admission so far. */
   public long hitTokens() {
     return hitTokens;
+  }
+
+  /** Tokens copied from other engines so far. */
+  public long externalTokens() {
+    return externalTokens;
   }
 
   @SuppressWarnings("ReferenceEquality") // a sequence is who it is, not what it says
@@ -132,20 +175,64 @@ public final class Scheduler<S extends Sequence> {
   private void planWaiting(Step<S> step) {
     while (!waiting.isEmpty() && step.tokens() < tokenBudget && running.size() < maxSequences) {
       S sequence = waiting.getFirst();
-      int hits = cache.hits(sequence);
-      int computed = hits * cache.blockSize();
-      int chunk = Math.min(sequence.length() - computed, tokenBudget - step.tokens());
-      if (!cache.admit(sequence, hits, computed + chunk)) {
+      if (sequence.blockCount > 0 ? !resume(sequence, step) : !admit(sequence, step)) {
+        unlock(step);
         return;
       }
-      waiting.removeFirst();
-      sequence.waiting = false;
-      queriedTokens += sequence.length();
-      hitTokens += computed;
-      sequence.admitted(computed);
-      sequence.running = true;
-      running.add(sequence);
-      step.add(sequence, chunk);
     }
+  }
+
+  /** Blocks held by those that wait must not stop everyone: when nobody runs, the first of them goes ahead. */
+  private void unlock(Step<S> step) {
+    if (running.isEmpty()) {
+      for (S sequence : List.copyOf(waiting)) {
+        if (sequence.blockCount > 0 && resume(sequence, step)) {
+          return;
+        }
+      }
+    }
+  }
+
+  /** Admits one that begins; false when there are too few blocks. */
+  private boolean admit(S sequence, Step<S> step) {
+    int hits = cache.hits(sequence);
+    int computed = hits * cache.blockSize();
+    int remote = sequence.remoteTokens();
+    boolean loads = remote > computed;
+    int chunk = Math.min(sequence.length() - computed, tokenBudget - step.tokens());
+    if (!(loads ? cache.reserve(sequence, hits, remote) : cache.admit(sequence, hits, computed + chunk))) {
+      return false;
+    }
+    waiting.removeFirst();
+    sequence.waiting = false;
+    queriedTokens += sequence.length();
+    hitTokens += computed;
+    if (loads) {
+      sequence.computed = computed;
+      loading.add(sequence);
+      sequence.load(computed);
+    } else {
+      sequence.admitted(computed);
+      run(sequence, chunk, step);
+    }
+    return true;
+  }
+
+  /** Admits one whose first tokens were copied; false when there are too few blocks. */
+  private boolean resume(S sequence, Step<S> step) {
+    int chunk = Math.min(sequence.length() - sequence.computed, tokenBudget - step.tokens());
+    if (!cache.extend(sequence, sequence.computed + chunk)) {
+      return false;
+    }
+    waiting.remove(sequence);
+    sequence.waiting = false;
+    run(sequence, chunk, step);
+    return true;
+  }
+
+  private void run(S sequence, int chunk, Step<S> step) {
+    sequence.running = true;
+    running.add(sequence);
+    step.add(sequence, chunk);
   }
 }

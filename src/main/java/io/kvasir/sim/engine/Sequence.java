@@ -44,6 +44,30 @@ public abstract class Sequence {
    */
   protected abstract boolean sample();
 
+  /**
+   * Leading tokens whose keys and values another engine has, and this one copies when it has blocks for them; 0 when
+   * all is to be computed here. Asked at every admission.
+   */
+  protected int remoteTokens() {
+    return 0;
+  }
+
+  /**
+   * Called when blocks for the {@link #remoteTokens()} are held: copy all but the first {@code from}, then tell {@link
+   * Scheduler#loaded} or {@link Scheduler#notLoaded}.
+   */
+  protected void load(int from) {}
+
+  /** Whether its blocks stay held after its end, until it is aborted: another engine copies them. */
+  protected boolean keepsBlocks() {
+    return false;
+  }
+
+  /** The blocks held now, in order. */
+  protected final int[] blocksHeld() {
+    return Arrays.copyOf(blocks, blockCount);
+  }
+
   /** One more token, sampled and not yet computed. */
   protected final void grow() {
     length++;

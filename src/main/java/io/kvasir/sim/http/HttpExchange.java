@@ -143,6 +143,16 @@ public final class HttpExchange {
     HttpServer.drop(socket);
   }
 
+  /** Drops the connection with a reset, as a process that dies with unread data does. */
+  public void reset() {
+    try {
+      socket.setSoLinger(true, 0);
+    } catch (IOException e) {
+      // closed already
+    }
+    HttpServer.drop(socket);
+  }
+
   /** Whether the answer is whole and the connection may carry another request. */
   boolean complete() {
     return ended && keepAlive && !socket.isClosed();

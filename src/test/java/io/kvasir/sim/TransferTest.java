@@ -1,0 +1,553 @@
+package io.kvasir.sim;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.routing.Role;
+import io.kvasir.sim.engine.StepTime;
+import io.kvasir.sim.transfer.Dialect;
+import io.kvasir.sim.transfer.TransferSettings;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.Base64;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.UnaryOperator;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A prefill and a decode engine, and what each family demands of whoever stands before them. */
+final class TransferTest extends EngineTest {
+  private static final String TEXT = "Once there was a king who counted every tree in his land. ".repeat(12);
+  private static final String LONG = "A queen. " + TEXT.repeat(5);
+  private static final String COMPLETIONS = "/v1/completions";
+  private static final String CHAT = "/v1/chat/completions";
+
+  @SuppressWarnings("NullAway.Init") // by pair()
+  private SimEngine prefill;
+  @SuppressWarnings("NullAway.Init")
+  private SimEngine decode;
+
+  private void pair(Dialect dialect) throws IOException {
+    pair(dialect, settings -> settings);
+  }
+
+  private void pair(Dialect dialect, UnaryOperator<TransferSettings> with) throws IOException {
+    TransferSettings transfer = with.apply(TransferSettings.of(dialect));
+    prefill = start(settings().seed(1).role(Role.PREFILL).transfer(transfer));
+    decode = start(settings().seed(2).role(Role.DECODE).transfer(transfer));
+  }
+
+  // --- NIXL
+
+  @ParameterizedTest
+  @EnumSource(names = {"VLLM_NIXL", "VLLM_NIXL_OLD", "VLLM_PUSH"})
+  void nixl_bothLegs_answerAsOneEngineWould(Dialect dialect) throws Exception {
+    pair(dialect);
+    for (String path : List.of(COMPLETIONS, CHAT, "/v1/responses", "/v1/messages")) {
+      String alone = answer(path, ask(start(settings()), path, body(path).toString()));
+
+      JsonNode params = prefilled(path, "r-" + path.length());
+      ObjectNode second = body(path).set("kv_transfer_params", params);
+      JsonNode disaggregated = ask(decode, path, second.toString(), "X-Request-Id", "r-" + path.length());
+
+      assertThat(answer(path, disaggregated)).as(path).isEqualTo(alone).isNotEmpty();
+    }
+    assertThat(decode.transfers().received()).isEqualTo(4);
+    assertThat(decode.transfers().ignored()).isZero();
+    until("prefill's blocks are free", () -> prefill.transfers().held() == 0 && prefill.transfers().sent() == 4);
+    until("and its cache is idle", () -> kvUse(prefill) == 0);
+  }
+
+  @Test
+  void nixl_streamedDecode_saysTheSame() throws Exception {
+    pair(Dialect.VLLM_NIXL);
+    JsonNode params = prefilled(COMPLETIONS, "s");
+    ObjectNode second = body(COMPLETIONS).put("stream", true).set("kv_transfer_params", params);
+
+    StringBuilder said = new StringBuilder();
+    for (JsonNode event : events(post(decode, COMPLETIONS, second.toString(), "X-Request-Id", "s").body())) {
+      said.append(event.at("/choices/0/text").asText());
+    }
+
+    assertThat(said.toString()).isEqualTo(alone(COMPLETIONS));
+  }
+
+  @Test
+  void nixl_decodeEngine_holdsAndTellsTheBlocks() throws Exception {
+    pair(Dialect.VLLM_NIXL);
+    JsonNode params = prefilled(COMPLETIONS, "a");
+    JsonNode first =
+        ask(decode, COMPLETIONS, body(COMPLETIONS).set("kv_transfer_params", params).toString(), "X-Request-Id", "a");
+    JsonNode again = ask(decode, COMPLETIONS, body(COMPLETIONS).toString());
+
+    int prompt = first.at("/usage/prompt_tokens").asInt();
+    assertThat(first.at("/usage/prompt_tokens_details/cached_tokens").asInt()).isEqualTo(prompt - 1);
+    assertThat(again.at("/usage/prompt_tokens_details/cached_tokens").asInt()).isEqualTo((prompt - 1) / 16 * 16);
+    assertThat(answer(COMPLETIONS, again)).isEqualTo(answer(COMPLETIONS, first));
+  }
+
+  @Test
+  void nixl_paramsWorkOnce() throws Exception {
+    pair(Dialect.VLLM_NIXL);
+    String second = body(COMPLETIONS).set("kv_transfer_params", prefilled(COMPLETIONS, "a")).toString();
+
+    assertThat(post(decode, COMPLETIONS, second, "X-Request-Id", "a").statusCode()).isEqualTo(200);
+    assertThat(post(start(settings().role(Role.DECODE).transfer(TransferSettings.of(Dialect.VLLM_NIXL))),
+            COMPLETIONS, second, "X-Request-Id", "a").statusCode()).isEqualTo(500);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"remote_engine_id", "remote_request_id", "remote_host", "remote_port"})
+  void nixl_withoutAField_prefillsHere(String field) throws Exception {
+    pair(Dialect.VLLM_NIXL);
+    ObjectNode params = (ObjectNode) prefilled(COMPLETIONS, "a");
+    params.remove(field);
+
+    JsonNode answer =
+        ask(decode, COMPLETIONS, body(COMPLETIONS).set("kv_transfer_params", params).toString(), "X-Request-Id", "a");
+
+    assertThat(answer(COMPLETIONS, answer)).isEqualTo(alone(COMPLETIONS));
+    assertThat(answer.at("/usage/prompt_tokens_details/cached_tokens").asInt()).isZero();
+    assertThat(decode.transfers().ignored()).isEqualTo(1);
+    assertThat(decode.transfers().received()).isZero();
+  }
+
+  @Test
+  void nixl_roundedUnknownField_fails() throws Exception {
+    pair(Dialect.VLLM_NIXL);
+    ObjectNode params = (ObjectNode) prefilled(COMPLETIONS, "a");
+    ((ObjectNode) params.get("kv_layout")).put("fingerprint", params.at("/kv_layout/fingerprint").asDouble());
+
+    assertThat(post(decode, COMPLETIONS, body(COMPLETIONS).set("kv_transfer_params", params).toString()).statusCode())
+        .isEqualTo(500);
+  }
+
+  @Test
+  void nixl_otherPromptsBlocks_makeAnotherAnswer() throws Exception {
+    pair(Dialect.VLLM_NIXL);
+    ObjectNode other = body(COMPLETIONS).put("prompt", "A queen. " + TEXT).put("max_tokens", 1);
+    other.set("kv_transfer_params", JSON.createObjectNode().put("do_remote_decode", true));
+    JsonNode params = ask(prefill, COMPLETIONS, other.toString()).path("kv_transfer_params");
+
+    JsonNode answer = ask(decode, COMPLETIONS, body(COMPLETIONS).set("kv_transfer_params", params).toString());
+
+    assertThat(answer(COMPLETIONS, answer)).isNotEqualTo(alone(COMPLETIONS));
+  }
+
+  @Test
+  void nixl_leaseThatNobodyExtends_ends() throws Exception {
+    pair(Dialect.VLLM_NIXL, transfer -> transfer.withTimes(Duration.ofMillis(50), Duration.ofMillis(50)));
+    JsonNode params = prefilled(COMPLETIONS, "a");
+    until("the lease has ended", () -> prefill.transfers().expired() == 1);
+    until("the blocks are free", () -> kvUse(prefill) == 0);
+
+    HttpResponse<String> late =
+        post(decode, COMPLETIONS, body(COMPLETIONS).set("kv_transfer_params", params).toString());
+
+    assertThat(late.statusCode()).isEqualTo(500);
+    assertThat(JSON.readTree(late.body()).at("/error/type").asText()).isEqualTo("InternalServerError");
+    assertThat(decode.transfers().failed()).isEqualTo(1);
+  }
+
+  @Test
+  void nixl_streamedLoadFailure_isAnErrorInTheStream() throws Exception {
+    pair(Dialect.VLLM_NIXL);
+    JsonNode params = prefilled(COMPLETIONS, "a");
+    prefill.close();
+
+    HttpResponse<String> late =
+        post(
+            decode, COMPLETIONS,
+            body(COMPLETIONS).put("stream", true).set("kv_transfer_params", params).toString());
+
+    assertThat(late.statusCode()).isEqualTo(200);
+    assertThat(events(late.body()).getFirst().at("/error/code").asInt()).isEqualTo(500);
+  }
+
+  @Test
+  void nixl_recomputePolicy_makesGood() throws Exception {
+    pair(Dialect.VLLM_NIXL, TransferSettings::recomputing);
+    JsonNode params = prefilled(COMPLETIONS, "a");
+    prefill.close();
+
+    JsonNode answer = ask(decode, COMPLETIONS, body(COMPLETIONS).set("kv_transfer_params", params).toString());
+
+    assertThat(answer(COMPLETIONS, answer)).isEqualTo(alone(COMPLETIONS));
+    assertThat(decode.transfers().recomputed()).isEqualTo(1);
+  }
+
+  @Test
+  void nixl_heartbeats_keepTheLeaseWhileTheCopyWaits() throws Exception {
+    TransferSettings transfer =
+        TransferSettings.of(Dialect.VLLM_NIXL).withTimes(Duration.ofMillis(400), Duration.ofSeconds(5));
+    prefill = start(settings().role(Role.PREFILL).transfer(transfer));
+    // The second sequence does not fit beside the first.
+    decode = start(settings().seed(2).role(Role.DECODE).transfer(transfer).capacityBlocks(80)
+        .speed(1).stepTime(new StepTime(10, 1e9, 0, 0, 0, 0, 0, 0)));
+    CompletableFuture<HttpResponse<String>> busy =
+        CLIENT.sendAsync(
+            request(decode, COMPLETIONS, body(COMPLETIONS).put("max_tokens", 100).put("ignore_eos", true).toString()),
+            HttpResponse.BodyHandlers.ofString());
+    until("the first runs", () -> decode.stats().running() == 1);
+    ObjectNode first = body(COMPLETIONS).put("prompt", LONG).put("max_tokens", 1);
+    first.set("kv_transfer_params", JSON.createObjectNode().put("do_remote_decode", true));
+    JsonNode prefilled = ask(prefill, COMPLETIONS, first.toString());
+    int needed = prefilled.at("/usage/prompt_tokens").asInt() / 16;
+    assertThat(needed).isBetween(68, 79);
+    ObjectNode second = body(COMPLETIONS).put("prompt", LONG).put("max_tokens", 2);
+
+    HttpResponse<String> answer =
+        post(decode, COMPLETIONS, second.set("kv_transfer_params", prefilled.path("kv_transfer_params")).toString());
+
+    assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
+    assertThat(busy.get().statusCode()).isEqualTo(200);
+    assertThat(prefill.transfers().beats()).isPositive();
+    assertThat(prefill.transfers().expired()).isZero();
+  }
+
+  @Test
+  void nixl_rejectedDecode_freesAtOnce() throws Exception {
+    pair(Dialect.VLLM_NIXL);
+    JsonNode params = prefilled(COMPLETIONS, "a");
+
+    ObjectNode wrong = body(COMPLETIONS).put("max_tokens", 1_000_000).set("kv_transfer_params", params);
+
+    assertThat(post(decode, COMPLETIONS, wrong.toString()).statusCode()).isEqualTo(400);
+    until("the blocks are free", () -> prefill.transfers().held() == 0);
+    assertThat(prefill.transfers().expired()).isZero();
+  }
+
+  @Test
+  void nixl_endAtTheFirstToken_stillHandsOver() throws Exception {
+    pair(Dialect.VLLM_NIXL);
+    String prompt = endsAtOnce();
+    ObjectNode first = JSON.createObjectNode().put("prompt", prompt).put("max_tokens", 1);
+    first.set("kv_transfer_params", JSON.createObjectNode().put("do_remote_decode", true));
+    JsonNode said = ask(prefill, COMPLETIONS, first.toString());
+
+    assertThat(said.at("/choices/0/finish_reason").asText()).isEqualTo("stop");
+    ObjectNode second = JSON.createObjectNode().put("prompt", prompt);
+    JsonNode answer =
+        ask(decode, COMPLETIONS, second.set("kv_transfer_params", said.path("kv_transfer_params")).toString());
+    assertThat(answer.at("/choices/0/finish_reason").asText()).isEqualTo("stop");
+    assertThat(decode.transfers().received()).isEqualTo(1);
+  }
+
+  @Test
+  void nixl_restartedPrefill_hasAnotherId() throws Exception {
+    pair(Dialect.VLLM_NIXL);
+    JsonNode before = prefilled(COMPLETIONS, "a");
+    prefill.close();
+    prefill = start(settings().role(Role.PREFILL).transfer(TransferSettings.of(Dialect.VLLM_NIXL)));
+    JsonNode after = prefilled(COMPLETIONS, "b");
+
+    assertThat(after.path("remote_engine_id").asText()).isNotEqualTo(before.path("remote_engine_id").asText());
+  }
+
+  // --- push and Mooncake: both legs at once
+
+  @Test
+  void push_decodeFirst_waitsForPrefill() throws Exception {
+    pair(Dialect.VLLM_PUSH);
+    ObjectNode second = body(COMPLETIONS);
+    second.putObject("kv_transfer_params").put("do_remote_prefill", true).put("do_remote_decode", false)
+        .put("remote_engine_id", prefill.engineId(0)).put("remote_host", "127.0.0.1")
+        .put("remote_port", prefill.transferPort()).put("remote_request_id", "x").put("tp_size", 1);
+    CompletableFuture<HttpResponse<String>> decoding =
+        CLIENT.sendAsync(
+            request(decode, COMPLETIONS, second.toString(), "X-Request-Id", "x"),
+            HttpResponse.BodyHandlers.ofString());
+    until("it waits", () -> decode.stats().waiting() == 1);
+
+    prefilled(COMPLETIONS, "x");
+
+    assertThat(answer(COMPLETIONS, JSON.readTree(decoding.get().body()))).isEqualTo(alone(COMPLETIONS));
+  }
+
+  @Test
+  void push_otherRequestId_meetsNobody() throws Exception {
+    pair(Dialect.VLLM_PUSH, transfer -> transfer.withTimes(Duration.ofMillis(200), Duration.ofMillis(200)));
+    JsonNode params = prefilled(COMPLETIONS, "one");
+
+    HttpResponse<String> answer =
+        post(
+            decode, COMPLETIONS, body(COMPLETIONS).set("kv_transfer_params", params).toString(), "X-Request-Id",
+            "another");
+
+    assertThat(answer.statusCode()).isEqualTo(500);
+    until("the blocks are given up", () -> prefill.transfers().expired() == 1);
+  }
+
+  @Test
+  void mooncake_legsAtOnce_meetByTransferId() throws Exception {
+    pair(Dialect.VLLM_MOONCAKE);
+    JsonNode ranks = JSON.readTree(CLIENT.send(
+        HttpRequest.newBuilder(
+            URI.create("http://127.0.0.1:" + prefill.transferPort() + "/query")).build(),
+        HttpResponse.BodyHandlers.ofString()).body());
+    assertThat(ranks.at("/0/engine_id").asText()).isEqualTo(prefill.engineId(0));
+    assertThat(ranks.at("/0/worker_addr/0/0").asText()).isEqualTo("127.0.0.1:" + prefill.transferPort());
+    CompletableFuture<HttpResponse<String>> decoding = mooncakeDecode(body(COMPLETIONS), "xfer-1");
+
+    JsonNode said = mooncakePrefill(body(COMPLETIONS), "xfer-1");
+
+    assertThat(said.path("kv_transfer_params").isNull()).isTrue();
+    assertThat(answer(COMPLETIONS, JSON.readTree(decoding.get().body()))).isEqualTo(alone(COMPLETIONS));
+    until("the blocks are free", () -> prefill.transfers().held() == 0 && kvUse(prefill) == 0);
+  }
+
+  @Test
+  void mooncake_endAtTheFirstToken_dropsTheBlocks() throws Exception {
+    pair(Dialect.VLLM_MOONCAKE, transfer -> transfer.withTimes(Duration.ofSeconds(1), Duration.ofMillis(300)));
+    String prompt = endsAtOnce();
+    mooncakePrefill(JSON.createObjectNode().put("prompt", prompt), "xfer-1");
+    assertThat(mooncakeDecode(JSON.createObjectNode().put("prompt", prompt), "xfer-1").get().statusCode())
+        .isEqualTo(500);
+
+    mooncakePrefill(JSON.createObjectNode().put("prompt", prompt).put("ignore_eos", true), "xfer-2");
+    HttpResponse<String> kept = mooncakeDecode(JSON.createObjectNode().put("prompt", prompt), "xfer-2").get();
+    assertThat(JSON.readTree(kept.body()).at("/choices/0/finish_reason").asText()).isEqualTo("stop");
+  }
+
+  private CompletableFuture<HttpResponse<String>> mooncakeDecode(ObjectNode body, String transfer) {
+    body.putObject("kv_transfer_params").put("do_remote_decode", false).put("do_remote_prefill", true)
+        .put("remote_bootstrap_addr", "http://127.0.0.1:" + prefill.transferPort())
+        .put("remote_engine_id", prefill.engineId(0)).put("transfer_id", transfer);
+    return CLIENT.sendAsync(request(decode, COMPLETIONS, body.toString()), HttpResponse.BodyHandlers.ofString());
+  }
+
+  private JsonNode mooncakePrefill(ObjectNode body, String transfer) throws Exception {
+    body.put("max_tokens", 1).putObject("kv_transfer_params").put("do_remote_decode", true)
+        .put("do_remote_prefill", false).put("transfer_id", transfer);
+    return ask(prefill, COMPLETIONS, body.toString());
+  }
+
+  // --- SGLang
+
+  @Test
+  void sglang_legsAtOnce_meetInTheirRoom() throws Exception {
+    pair(Dialect.SGLANG);
+    String body = inRoom("4611686018427387904").toString();
+    CompletableFuture<HttpResponse<String>> prefilling =
+        CLIENT.sendAsync(request(prefill, COMPLETIONS, body), HttpResponse.BodyHandlers.ofString());
+
+    JsonNode answer = ask(decode, COMPLETIONS, body);
+
+    assertThat(answer(COMPLETIONS, answer)).isEqualTo(alone(COMPLETIONS));
+    JsonNode first = JSON.readTree(prefilling.get().body());
+    assertThat(first.at("/usage/completion_tokens").asInt()).isEqualTo(1);
+    until("the blocks are free", () -> prefill.transfers().held() == 0 && kvUse(prefill) == 0);
+  }
+
+  @Test
+  void sglang_withoutRoom_isRefusedInItsWords() throws Exception {
+    pair(Dialect.SGLANG);
+    for (SimEngine engine : List.of(prefill, decode)) {
+      HttpResponse<String> refused = post(engine, COMPLETIONS, body(COMPLETIONS).toString());
+      assertThat(refused.statusCode()).isEqualTo(400);
+      JsonNode error = JSON.readTree(refused.body());
+      assertThat(error.path("object").asText()).isEqualTo("error");
+      assertThat(error.path("message").asText()).contains("without bootstrap room id");
+      // These request models do not have the fields.
+      assertThat(post(engine, "/v1/responses", body("/v1/responses").put("bootstrap_room", 1)
+          .put("bootstrap_host", "127.0.0.1").toString()).statusCode()).isEqualTo(400);
+      assertThat(post(engine, "/v1/messages", body("/v1/messages").put("bootstrap_room", 1)
+          .put("bootstrap_host", "127.0.0.1").toString()).statusCode()).isEqualTo(400);
+    }
+  }
+
+  @Test
+  void sglang_roomOutOfRange_isRefused() throws Exception {
+    pair(Dialect.SGLANG);
+    for (String room : List.of("9223372036854775808", "-1", "1.5", "\"7\"")) {
+      assertThat(post(prefill, COMPLETIONS, inRoom(room).toString()).statusCode()).as(room).isEqualTo(400);
+    }
+  }
+
+  @Test
+  void sglang_roomInUse_isRefused() throws Exception {
+    pair(Dialect.SGLANG);
+    CompletableFuture<HttpResponse<String>> waiting =
+        CLIENT.sendAsync(
+            request(prefill, COMPLETIONS, inRoom("7").toString()), HttpResponse.BodyHandlers.ofString());
+    until("the second is refused", () -> status(prefill, inRoom("7").put("request_id", "again")) == 400);
+    assertThat(answer(COMPLETIONS, ask(decode, COMPLETIONS, inRoom("7").toString()))).isEqualTo(alone(COMPLETIONS));
+    assertThat(waiting.get().statusCode()).isEqualTo(200);
+  }
+
+  @Test
+  void sglang_legAlone_timesOut() throws Exception {
+    pair(Dialect.SGLANG, transfer -> transfer.withTimes(Duration.ofMillis(300), Duration.ofMillis(300)));
+
+    assertThat(post(prefill, COMPLETIONS, inRoom("7").toString()).statusCode()).isEqualTo(500);
+    assertThat(post(decode, COMPLETIONS, inRoom("8").toString()).statusCode()).isEqualTo(500);
+    assertThat(kvUse(prefill)).isZero();
+    until("decode's blocks are free", () -> kvUse(decode) == 0);
+  }
+
+  @Test
+  void sglang_room_choosesTheRank() throws Exception {
+    TransferSettings transfer = TransferSettings.of(Dialect.SGLANG);
+    prefill = start(settings().ranks(2).role(Role.PREFILL).transfer(transfer));
+    decode = start(settings().seed(2).role(Role.DECODE).transfer(transfer));
+    for (int room : List.of(4, 6, 8)) {
+      CompletableFuture<HttpResponse<String>> prefilling =
+          CLIENT.sendAsync(
+              request(prefill, COMPLETIONS, inRoom(Integer.toString(room)).toString()),
+              HttpResponse.BodyHandlers.ofString());
+      assertThat(post(decode, COMPLETIONS, inRoom(Integer.toString(room)).toString()).statusCode()).isEqualTo(200);
+      assertThat(prefilling.get().statusCode()).isEqualTo(200);
+    }
+    List<String> queries =
+        get(prefill, "/metrics").body().lines().filter(line -> line.contains("cached_tokens_total{")).toList();
+    assertThat(get(prefill, "/metrics").body().lines()
+        .filter(line -> line.startsWith("sglang:prompt_tokens_total") && line.contains("dp_rank=\"1\""))
+        .map(line -> line.substring(line.lastIndexOf(' ') + 1)))
+        .as(queries.toString())
+        .containsExactly("0.0");
+  }
+
+  private static int status(SimEngine engine, ObjectNode body) {
+    try {
+      return post(engine, COMPLETIONS, body.toString()).statusCode();
+    } catch (IOException | InterruptedException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  private ObjectNode inRoom(String room) {
+    ObjectNode body =
+        body(COMPLETIONS).put("bootstrap_host", "127.0.0.1").put("bootstrap_port", prefill.transferPort());
+    try {
+      return body.set("bootstrap_room", JSON.readTree(room));
+    } catch (IOException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  // --- TensorRT-LLM
+
+  @Test
+  void tensorRt_contextThenGeneration_answersAsOneEngine() throws Exception {
+    pair(Dialect.TENSORRT_LLM);
+    for (String path : List.of(COMPLETIONS, CHAT)) {
+      String alone = alone(path);
+      JsonNode context = context(path, body(path));
+      assertThat(context.at("/choices/0/finish_reason").asText()).isEqualTo("not_finished");
+      assertThat(context.at("/usage/completion_tokens").asInt()).isEqualTo(1);
+
+      JsonNode answer = ask(decode, path, generation(path, context).toString());
+
+      assertThat(answer(path, answer)).isEqualTo(alone);
+    }
+    assertThat(decode.transfers().received()).isEqualTo(2);
+  }
+
+  @Test
+  void tensorRt_changedState_isNoticed() throws Exception {
+    pair(Dialect.TENSORRT_LLM);
+    ObjectNode generation = generation(COMPLETIONS, context(COMPLETIONS, body(COMPLETIONS)));
+    ObjectNode params = (ObjectNode) generation.get("disaggregated_params");
+    byte[] state = Base64.getDecoder().decode(params.path("encoded_opaque_state").asText());
+    state[state.length - 3] ^= 1;
+
+    params.put("encoded_opaque_state", Base64.getEncoder().encodeToString(state));
+
+    assertThat(post(decode, COMPLETIONS, generation.toString()).statusCode()).isEqualTo(500);
+  }
+
+  @Test
+  void tensorRt_answerThatEndsAtOnce_isTheContexts() throws Exception {
+    pair(Dialect.TENSORRT_LLM);
+
+    JsonNode context = context(COMPLETIONS, JSON.createObjectNode().put("prompt", endsAtOnce()));
+
+    assertThat(context.at("/choices/0/finish_reason").asText()).isEqualTo("stop");
+    assertThat(context.at("/choices/0/disaggregated_params/encoded_opaque_state").isNull()).isTrue();
+    assertThat(prefill.transfers().held()).isZero();
+  }
+
+  private JsonNode context(String path, ObjectNode body) throws Exception {
+    body.putObject("disaggregated_params").put("request_type", "context_only").put("disagg_request_id", 7L)
+        .put("schedule_style", 0);
+    return ask(prefill, path, body.toString());
+  }
+
+  private ObjectNode generation(String path, JsonNode context) {
+    ObjectNode body = body(path);
+    ObjectNode params = context.at("/choices/0/disaggregated_params").deepCopy();
+    body.set("disaggregated_params", params.put("request_type", "generation_only"));
+    body.set(path.equals(CHAT) ? "prompt_token_ids" : "prompt", context.path("prompt_token_ids"));
+    return body;
+  }
+
+  // --- in common
+
+  /** A prompt after which the model has nothing to say. */
+  private String endsAtOnce() throws Exception {
+    SimEngine engine = start(settings());
+    for (int i = 0; i < 200; i++) {
+      String prompt = TEXT + "He counted " + i + " trees.";
+      JsonNode answer =
+          ask(engine, COMPLETIONS, JSON.createObjectNode().put("prompt", prompt).put("max_tokens", 2).toString());
+      if (answer.at("/usage/completion_tokens").asInt() == 1) {
+        return prompt;
+      }
+    }
+    throw new AssertionError("no such prompt");
+  }
+
+  private JsonNode prefilled(String path, String id) throws Exception {
+    ObjectNode first = body(path);
+    first.put(path.equals("/v1/responses") ? "max_output_tokens" : "max_tokens", 1);
+    first.putObject("kv_transfer_params").put("do_remote_decode", true).put("do_remote_prefill", false);
+    JsonNode answer = ask(prefill, path, first.toString(), "X-Request-Id", id);
+    assertThat(answer.path("kv_transfer_params").isObject()).as(answer.toString()).isTrue();
+    return answer.path("kv_transfer_params");
+  }
+
+  private String alone(String path) throws Exception {
+    return answer(path, ask(start(settings()), path, body(path).toString()));
+  }
+
+  private static ObjectNode body(String path) {
+    ObjectNode body = JSON.createObjectNode().put("model", "kvasir-demo");
+    switch (path) {
+      case COMPLETIONS -> body.put("prompt", TEXT).put("max_tokens", 40);
+      case "/v1/responses" -> body.put("input", "An answer. " + TEXT).put("max_output_tokens", 40);
+      default -> body.put("max_tokens", 40).putArray("messages").addObject().put("role", "user")
+          .put("content", path + TEXT);
+    }
+    return body;
+  }
+
+  private static String answer(String path, JsonNode answer) {
+    return switch (path) {
+      case COMPLETIONS -> answer.at("/choices/0/text").asText();
+      case CHAT -> answer.at("/choices/0/message/content").asText();
+      case "/v1/responses" -> answer.at("/output/0/content/0/text").asText();
+      default -> answer.at("/content/0/text").asText();
+    };
+  }
+
+  /** Share of the blocks in use, first rank. */
+  private static double kvUse(SimEngine engine) {
+    try {
+      return get(engine, "/metrics").body().lines()
+          .filter(line -> line.startsWith("vllm:kv_cache_usage_perc") || line.startsWith("sglang:token_usage"))
+          .mapToDouble(line -> Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1)))
+          .findFirst()
+          .orElseThrow();
+    } catch (IOException | InterruptedException e) {
+      throw new AssertionError(e);
+    }
+  }
+}
