@@ -83,8 +83,12 @@ final class Cell extends AbstractBehavior<Cell.Message> {
   /** Another node wants to know the cell's workers. */
   record Describe(ActorRef<Description> replyTo) implements Message, ClusterMessage {}
 
-  /** The cell's workers. */
-  record Description(List<WorkerStatus> workers) implements ClusterMessage {}
+  /**
+   * The cell's workers.
+   *
+   * @param home address of the node where it is at home; null from a node that does not tell yet
+   */
+  record Description(List<WorkerStatus> workers, @Nullable String home) implements ClusterMessage {}
 
   private record RosterChanged(Roster roster) implements Message {}
 
@@ -170,6 +174,10 @@ final class Cell extends AbstractBehavior<Cell.Message> {
     return address.address() + "#" + address.longUid();
   }
 
+  private String address() {
+    return Cluster.get(getContext().getSystem()).selfMember().address().hostPort();
+  }
+
   @Override
   public Receive<Message> createReceive() {
     return newReceiveBuilder()
@@ -185,7 +193,7 @@ final class Cell extends AbstractBehavior<Cell.Message> {
       case FirstToken token -> held.firstToken(token.reservation());
       case ReadsPrompt reads -> held.readsPrompt(reads.reservation());
       case Close close -> held.close(close.reservation(), close.outcome().outcome());
-      case Describe describe -> describe.replyTo().tell(new Description(view.workers()));
+      case Describe describe -> describe.replyTo().tell(new Description(view.workers(), address()));
       case RosterChanged changed -> apply(changed.roster());
       case NodeRemoved removed -> held.closeAllOf(removed.node());
       case Probed probed -> probed(probed);
@@ -242,8 +250,8 @@ final class Cell extends AbstractBehavior<Cell.Message> {
       PodEntry entry = wanted.get(member.pod().spec().name());
       if (entry == null || !entry.spec().equals(member.pod().spec())) {
         remove(member);
-      } else if (entry.draining()) {
-        member.drain();
+      } else {
+        member.drain(entry.draining());
       }
     }
     if (widening == null) {

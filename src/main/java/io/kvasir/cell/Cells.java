@@ -15,6 +15,9 @@ public interface Cells {
   /** Every worker of every cell with its state, as this node knows it. */
   List<WorkerStatus> workers();
 
+  /** Nodes, cells with their homes, and workers, as this node knows them. */
+  ClusterStatus status();
+
   /** Every name requests may call a model by, wherever its workers are. */
   Set<String> models();
 
@@ -25,6 +28,14 @@ public interface Cells {
    *     which and what to do
    */
   void add(PodSpec pod);
+
+  /**
+   * Makes the pods of a source exactly these: what is new is added, what changed is replaced, what is gone is removed
+   * (requests under way end as they would). Idempotent. A pod that the admin API drained stays drained.
+   *
+   * @return what was refused, in plain words, such as a name that a pod of another source has; empty if nothing was
+   */
+  List<String> declare(PodSource source, List<DiscoveredPod> pods);
 
   /** Lets a pod finish what it has and gives it nothing new; false when there is no such pod. */
   boolean drain(String pod);

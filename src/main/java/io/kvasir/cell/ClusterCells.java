@@ -1,12 +1,18 @@
 package io.kvasir.cell;
 
+import io.kvasir.cell.ClusterStatus.CellStatus;
+import io.kvasir.cell.ClusterStatus.NodeStatus;
 import io.kvasir.routing.RoutingPlan;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.SequencedMap;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
@@ -130,25 +136,52 @@ public final class ClusterCells implements Cells {
 
   @Override
   public List<WorkerStatus> workers() {
-    List<WorkerStatus> workers = new ArrayList<>();
-    List<CompletionStage<Cell.Description>> asked = new ArrayList<>();
+    return describe().values().stream().flatMap(cell -> cell.workers().stream()).toList();
+  }
+
+  /** What the cells say of themselves, by name; one that does not answer in time has no home and no workers. */
+  private SequencedMap<String, Cell.Description> describe() {
+    SequencedMap<String, CompletionStage<Cell.Description>> asked = new LinkedHashMap<>();
+    String here = Cluster.get(system).selfMember().address().hostPort();
     for (String cell : roster.get().cells()) {
       CellView view = views.of(cell);
-      if (view != null) {
-        workers.addAll(view.workers());
-      } else {
-        asked.add(
-            sharding.entityRefFor(Cell.KEY, cell).ask(Cell.Describe::new, settings.decisionTimeout()));
-      }
+      asked.put(
+          cell,
+          view != null
+              ? CompletableFuture.completedStage(new Cell.Description(view.workers(), here))
+              : sharding.entityRefFor(Cell.KEY, cell).ask(Cell.Describe::new, settings.decisionTimeout()));
     }
-    for (CompletionStage<Cell.Description> answer : asked) {
+    SequencedMap<String, Cell.Description> described = new LinkedHashMap<>();
+    asked.forEach((cell, answer) -> {
       try {
-        workers.addAll(answer.toCompletableFuture().join().workers());
+        described.put(cell, answer.toCompletableFuture().join());
       } catch (CompletionException late) {
-        system.log().warn("a cell's home did not describe its workers in time: {}", late.getMessage());
+        system.log().warn("the home of cell {} did not describe it in time: {}", cell, late.getMessage());
+        described.put(cell, new Cell.Description(List.of(), null));
       }
+    });
+    return described;
+  }
+
+  @Override
+  public ClusterStatus status() {
+    Cluster cluster = Cluster.get(system);
+    Set<org.apache.pekko.cluster.Member> unreachable = cluster.state().getUnreachable();
+    List<NodeStatus> nodes = new ArrayList<>();
+    for (org.apache.pekko.cluster.Member node : cluster.state().getMembers()) {
+      nodes.add(
+          new NodeStatus(
+              node.address().hostPort(),
+              node.status().toString().toLowerCase(Locale.ROOT),
+              !unreachable.contains(node),
+              node.appVersion().version(),
+              node.uniqueAddress().equals(cluster.selfMember().uniqueAddress())));
     }
-    return workers;
+    SequencedMap<String, Cell.Description> described = describe();
+    return new ClusterStatus(
+        nodes,
+        described.entrySet().stream().map(cell -> new CellStatus(cell.getKey(), cell.getValue().home())).toList(),
+        described.values().stream().flatMap(cell -> cell.workers().stream()).toList());
   }
 
   @Override
@@ -162,6 +195,11 @@ public final class ClusterCells implements Cells {
     if (!refused.isEmpty()) {
       throw new IllegalArgumentException(refused);
     }
+  }
+
+  @Override
+  public List<String> declare(PodSource source, List<DiscoveredPod> pods) {
+    return this.<Directory.Refused>ask(replyTo -> new Directory.Declare(source, pods, replyTo)).problems();
   }
 
   @Override

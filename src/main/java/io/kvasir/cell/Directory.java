@@ -2,6 +2,7 @@ package io.kvasir.cell;
 
 import java.time.Duration;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Consumer;
@@ -41,6 +42,12 @@ final class Directory extends AbstractBehavior<Directory.Message> {
   /** Adds a pod; answers with an empty text or why it was refused. */
   record Add(PodSpec pod, ActorRef<String> replyTo) implements Message {}
 
+  /** Makes the pods of a source exactly these; answers what was refused. */
+  record Declare(PodSource source, List<DiscoveredPod> pods, ActorRef<Refused> replyTo) implements Message {}
+
+  /** What was refused, in plain words. */
+  record Refused(List<String> problems) {}
+
   /** Stops giving new requests to a pod; answers whether there is one of that name. */
   record Drain(String pod, ActorRef<Boolean> replyTo) implements Message {}
 
@@ -53,6 +60,8 @@ final class Directory extends AbstractBehavior<Directory.Message> {
   private record Changed(Map<String, PodEntry> pods) implements Message {}
 
   private record Found(Add add, Map<String, PodEntry> pods) implements Message {}
+
+  private record Compared(Declare declare, Map<String, PodEntry> pods) implements Message {}
 
   private record Written(Runnable reply) implements Message {}
 
@@ -120,6 +129,8 @@ final class Directory extends AbstractBehavior<Directory.Message> {
         publish(found.pods());
         add(found.add());
       }
+      case Declare declare -> read(now -> new Compared(declare, now));
+      case Compared compared -> declare(compared.declare(), compared.pods());
       case Drain drain -> drain(drain);
       case Remove remove -> remove(remove);
       case Subscribe subscribe -> subscribe(subscribe.subscriber());
@@ -137,14 +148,14 @@ final class Directory extends AbstractBehavior<Directory.Message> {
   private void announce(Set<PodSpec> announced) {
     for (PodSpec pod : announced) {
       if (!pods.containsKey(pod.name())) {
-        put(new PodEntry(pod, false), () -> {});
+        put(new PodEntry(pod, PodSource.CONFIG), () -> {});
       }
     }
   }
 
   private void add(Add add) {
     PodSpec pod = add.pod();
-    PodEntry entry = new PodEntry(pod, false);
+    PodEntry entry = new PodEntry(pod, PodSource.ADMIN);
     int taken = published.get().slotsTaken(entry.cell());
     if (pods.containsKey(pod.name()) || !adding.add(pod.name())) {
       add.replyTo().tell("a pod named '" + pod.name() + "' exists; choose another name or remove it first");
@@ -164,12 +175,33 @@ final class Directory extends AbstractBehavior<Directory.Message> {
     }
   }
 
+  private void declare(Declare declare, Map<String, PodEntry> now) {
+    Declared declared = Declared.of(declare.source(), declare.pods(), now);
+    Refused refused = new Refused(declared.refused());
+    if (declared.changesNothing()) {
+      declare.replyTo().tell(refused);
+    } else {
+      update(
+          map -> {
+            LWWMap<String, PodEntry> changed = map;
+            for (String name : declared.removed()) {
+              changed = changed.remove(self, name);
+            }
+            for (PodEntry pod : declared.put()) {
+              changed = changed.put(self, pod.spec().name(), pod);
+            }
+            return changed;
+          },
+          () -> declare.replyTo().tell(refused));
+    }
+  }
+
   private void drain(Drain drain) {
     PodEntry entry = pods.get(drain.pod());
     if (entry == null) {
       drain.replyTo().tell(false);
     } else {
-      put(new PodEntry(entry.spec(), true), () -> drain.replyTo().tell(true));
+      put(new PodEntry(entry.spec(), true, entry.source(), entry.withheld()), () -> drain.replyTo().tell(true));
     }
   }
 

@@ -102,8 +102,8 @@ final class Member {
     events = state;
   }
 
-  void drain() {
-    draining = true;
+  void drain(boolean drain) {
+    draining = drain;
   }
 
   boolean routable() {

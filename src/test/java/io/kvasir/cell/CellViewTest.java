@@ -79,7 +79,7 @@ final class CellViewTest {
           new PodSpec(
               "w" + i, URI.create("http://w" + i + ".test"), Role.BOTH, Set.of("m"), 1, BLOCK, Map.of(), maxInFlight,
               "h100-Qwen2.5-7B-tp1", 1000, events, null);
-      members.admit(new PodEntry(pod, false)).forEach(member -> member.health().contact().answered());
+      members.admit(new PodEntry(pod, PodSource.CONFIG)).forEach(member -> member.health().contact().answered());
     }
   }
 
@@ -245,7 +245,7 @@ final class CellViewTest {
   void approximate_remembersWithoutEvents_upToItsCapacity() {
     members = members();
     seat(16, List.of());
-    members.all().stream().skip(1).forEach(Member::drain);
+    members.all().stream().skip(1).forEach(member -> member.drain(true));
     Decision.Chosen first = decide(chain(1, 64));
     first.reservation().close(new Outcome.Completed(PROMPT, 0, 5, 1));
     now += TestSettings.CELL.prediction().most().toNanos() * 100;

@@ -175,6 +175,44 @@ final class ClusterCellsTest {
     assertThat(inFlight()).isEqualTo(1);
   }
 
+  /** Declared on a node where the cell is not at home: added, withheld, given back, removed. */
+  @Test
+  void declare_followsItsSource() {
+    add("declared-1", 4);
+    await(() -> healthy() == 1);
+    PodSpec found = pod(model, "declared-2", 4);
+    assertThat(other().declare(PodSource.FILE, List.of(new DiscoveredPod(found, false)))).isEmpty();
+    await(() -> healthy() == 2);
+    other().declare(PodSource.FILE, List.of(new DiscoveredPod(found, true)));
+    await(() -> workers().stream().filter(WorkerStatus::draining).count() == 1);
+    other().declare(PodSource.FILE, List.of(new DiscoveredPod(found, false)));
+    await(() -> workers().stream().noneMatch(WorkerStatus::draining));
+    other().declare(PodSource.FILE, List.of());
+    await(() -> workers().size() == 1);
+    assertThat(workers().getFirst().worker().id()).isEqualTo("declared-1");
+  }
+
+  @Test
+  void status_fromAnyNode_saysWhoIsAtHomeWhere() {
+    add("seen", 4);
+    await(() -> healthy() == 1);
+    ClusterCells other = other();
+    await(() -> !home(home().status()).isEmpty() && home(home().status()).equals(home(other.status())));
+    ClusterStatus status = other.status();
+    assertThat(status.nodes()).extracting(ClusterStatus.NodeStatus::address).contains(home(status));
+    assertThat(status.nodes()).filteredOn(ClusterStatus.NodeStatus::self).hasSize(1);
+    assertThat(status.nodes()).extracting(ClusterStatus.NodeStatus::state).contains("up");
+    assertThat(status.workers()).anyMatch(worker -> worker.worker().id().equals("seen"));
+  }
+
+  private String home(ClusterStatus status) {
+    return status.cells().stream()
+        .filter(cell -> cell.name().equals(model) && cell.home() != null)
+        .map(cell -> String.valueOf(cell.home()))
+        .findFirst()
+        .orElse("");
+  }
+
   @Test
   void transportFailure_takesAWorkerOut_andContactBringsItBack() {
     add("g", 4);

@@ -57,7 +57,7 @@ final class MembersTest {
         new PodSpec(
             pod, URI.create("http://" + pod + ".test"), Role.BOTH, Set.of("m"), ranks, BLOCK, Map.of(), 4,
             "h100-Qwen2.5-7B-tp1", 1000, List.of(new EventFeed.Push("key")), null);
-    List<Member> admitted = members.admit(new PodEntry(spec, false));
+    List<Member> admitted = members.admit(new PodEntry(spec, PodSource.CONFIG));
     admitted.forEach(member -> member.health().contact().answered());
     return admitted;
   }

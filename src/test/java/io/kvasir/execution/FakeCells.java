@@ -1,9 +1,12 @@
 package io.kvasir.execution;
 
 import io.kvasir.cell.Cells;
+import io.kvasir.cell.ClusterStatus;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
+import io.kvasir.cell.DiscoveredPod;
 import io.kvasir.cell.Outcome;
+import io.kvasir.cell.PodSource;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.Reservation;
 import io.kvasir.cell.WorkerStatus;
@@ -28,6 +31,10 @@ import java.util.concurrent.atomic.AtomicInteger;
 public final class FakeCells implements Cells {
   public final List<Worker> workers = new CopyOnWriteArrayList<>();
   public final List<PodSpec> added = new CopyOnWriteArrayList<>();
+  /** What each source declared last. */
+  public final Map<PodSource, List<DiscoveredPod>> declared = new ConcurrentHashMap<>();
+  /** What is refused of what is declared. */
+  public volatile List<String> refused = List.of();
   public final List<String> drained = new CopyOnWriteArrayList<>();
   public final BlockingQueue<DecisionRequest> requests = new LinkedBlockingQueue<>();
   /** Ids of the requests that asked for a worker. */
@@ -109,6 +116,20 @@ public final class FakeCells implements Cells {
       throw new IllegalArgumentException("there is a pod '" + pod.name() + "' already");
     }
     added.add(pod);
+  }
+
+  @Override
+  public List<String> declare(PodSource source, List<DiscoveredPod> pods) {
+    declared.put(source, pods);
+    return refused;
+  }
+
+  @Override
+  public ClusterStatus status() {
+    return new ClusterStatus(
+        List.of(new ClusterStatus.NodeStatus("10.0.0.1:7355", "up", true, "1.2.3", true)),
+        List.of(new ClusterStatus.CellStatus("cell-0", "10.0.0.1:7355")),
+        workers());
   }
 
   @Override

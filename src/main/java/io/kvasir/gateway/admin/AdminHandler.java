@@ -9,28 +9,29 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.PodSpec;
-import io.kvasir.cell.WorkerStatus;
 import io.kvasir.execution.Headers;
 import io.kvasir.gateway.http.Answer;
 import io.kvasir.gateway.http.Exchange;
 import io.kvasir.gateway.http.Handler;
-import io.kvasir.routing.Worker;
 import java.io.IOException;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
-import java.util.Locale;
 import java.util.function.Predicate;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * {@code /admin/workers}: lists workers (GET), adds a pod (POST), removes one at once (DELETE
- * {@code /admin/workers/POD}) or lets it finish first (POST {@code /admin/workers/POD/drain}). Thread-safe.
+ * {@code /admin/workers/POD}) or lets it finish first (POST {@code /admin/workers/POD/drain}). {@code /admin/cluster}
+ * (GET) has nodes and cells, too. Any node answers for all. Thread-safe.
  */
 public final class AdminHandler implements Handler {
   /** The path of the list. */
   public static final String PATH = "/admin/workers";
+
+  /** The path of the cluster's state. */
+  public static final String CLUSTER = "/admin/cluster";
 
   private static final Logger LOG = LoggerFactory.getLogger(AdminHandler.class);
   private static final Headers JSON = Headers.of("Content-Type", "application/json");
@@ -53,13 +54,17 @@ public final class AdminHandler implements Handler {
     String method = exchange.method();
     if (path.equals(PATH)) {
       return switch (method) {
-        case "GET" -> answer(200, list());
+        case "GET" -> answer(200, FleetJson.workers(cells.workers()));
         case "POST" -> add(exchange.body());
         default -> wrongMethod(method, "GET, POST");
       };
     }
+    if (path.equals(CLUSTER)) {
+      return method.equals("GET") ? answer(200, FleetJson.cluster(cells.status())) : wrongMethod(method, "GET");
+    }
     if (!path.startsWith(PATH + "/")) {
-      return error(404, "there is nothing at " + path + "; workers are at " + PATH);
+      return error(
+          404, "there is nothing at " + path + "; workers are at " + PATH + ", nodes and cells at " + CLUSTER);
     }
     String rest = path.substring(PATH.length() + 1);
     if (rest.endsWith(DRAIN)) {
@@ -72,42 +77,6 @@ public final class AdminHandler implements Handler {
   @Override
   public Answer failure(String target, int status, String message) {
     return error(status, message);
-  }
-
-  private ObjectNode list() {
-    ObjectNode body = JsonNodeFactory.instance.objectNode();
-    ArrayNode workers = body.putArray("workers");
-    for (WorkerStatus status : cells.workers()) {
-      Worker worker = status.worker();
-      ObjectNode entry = workers.addObject()
-          .put("id", worker.id())
-          .put("pod", worker.pod())
-          .put("url", worker.url().toString())
-          .put("rank", worker.rank())
-          .put("ranks", worker.ranks())
-          .put("role", lower(worker.role()));
-      ArrayNode models = entry.putArray("models");
-      worker.models().forEach(models::add);
-      ObjectNode labels = entry.putObject("labels");
-      worker.labels().forEach(labels::put);
-      entry
-          .put("max_in_flight", worker.maxInFlight())
-          .put("engine", worker.engine())
-          .put("cell", status.cell())
-          .put("slot", worker.slot())
-          .put("health", lower(status.health()))
-          .put("why", status.why())
-          .put("draining", status.draining())
-          .put("suspect", status.suspect())
-          .put("in_flight", status.inFlight())
-          .put("pending_tokens", status.pendingTokens())
-          .put("blocks", status.blocks())
-          .put("predicted_blocks", status.predictedBlocks())
-          .put("trust", status.trust())
-          .put("resyncs", status.resyncs())
-          .put("last_sequence", status.lastSequence());
-    }
-    return body;
   }
 
   private Answer add(byte[] body) {
@@ -180,9 +149,5 @@ public final class AdminHandler implements Handler {
 
   private static byte[] bytes(ObjectNode body) {
     return body.toString().getBytes(StandardCharsets.UTF_8);
-  }
-
-  private static String lower(Enum<?> value) {
-    return value.name().toLowerCase(Locale.ROOT);
   }
 }

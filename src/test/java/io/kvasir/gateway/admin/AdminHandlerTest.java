@@ -72,6 +72,19 @@ final class AdminHandlerTest {
   }
 
   @Test
+  void cluster_hasNodesCellsAndWorkers() throws IOException {
+    cells.worker("a", URI.create("http://a:1"), "m");
+    JsonNode cluster = json(call("GET", "/admin/cluster", ""));
+
+    assertThat(cluster.at("/nodes/0/address").textValue()).isEqualTo("10.0.0.1:7355");
+    assertThat(cluster.at("/nodes/0/version").textValue()).isEqualTo("1.2.3");
+    assertThat(cluster.at("/cells/0/home").textValue()).isEqualTo("10.0.0.1:7355");
+    assertThat(cluster.at("/cells/0/workers").intValue()).isEqualTo(1);
+    assertThat(cluster.at("/workers/0/id").textValue()).isEqualTo("a");
+    assertThat(call("POST", "/admin/cluster", "{}").status()).isEqualTo(405);
+  }
+
+  @Test
   void post_noJson_isTold() throws IOException {
     Answer.Whole answer = call("POST", "/admin/workers", "{\"name\":");
 

@@ -1,0 +1,31 @@
+package io.kvasir.cell;
+
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The cluster as one node sees it.
+ *
+ * @param nodes its router nodes, this one among them
+ * @param cells every cell of the roster
+ * @param workers every worker of every cell that could be asked
+ */
+public record ClusterStatus(List<NodeStatus> nodes, List<CellStatus> cells, List<WorkerStatus> workers) {
+  /**
+   * A router node.
+   *
+   * @param address host and port of its remoting
+   * @param state of its membership, such as {@code up} or {@code leaving}
+   * @param reachable whether heartbeats reach it
+   * @param version of Kvasir that runs there
+   * @param self whether it is the node that answers
+   */
+  public record NodeStatus(String address, String state, boolean reachable, String version, boolean self) {}
+
+  /**
+   * A cell.
+   *
+   * @param home address of the node where it is at home, null while it is between homes
+   */
+  public record CellStatus(String name, @Nullable String home) {}
+}
