@@ -46,8 +46,13 @@ final class Cell extends AbstractBehavior<Cell.Message> {
    * Another node wants a decision.
    *
    * @param node the node that will hold the reservation: its address and incarnation
+   * @param ticket the node's own number of the question
    */
-  record Decide(DecisionRequest request, String node, ActorRef<Decided> replyTo) implements Message, ClusterMessage {}
+  record Decide(DecisionRequest request, String node, long ticket, ActorRef<Decided> replyTo)
+      implements Message, ClusterMessage {}
+
+  /** A node does not wait for the answer to its question any more: what was booked for it is given back. */
+  record Abandon(String node, long ticket) implements Message, ClusterMessage {}
 
   /**
    * The decision for another node; without steps there is no worker, and {@code why} then says why.
@@ -190,6 +195,7 @@ final class Cell extends AbstractBehavior<Cell.Message> {
     switch (message) {
       case Wake ignored -> {}
       case Decide decide -> decide.replyTo().tell(decide(decide));
+      case Abandon abandon -> held.abandon(abandon.node(), abandon.ticket());
       case FirstToken token -> held.firstToken(token.reservation());
       case ReadsPrompt reads -> held.readsPrompt(reads.reservation());
       case Close close -> held.close(close.reservation(), close.outcome().outcome());
@@ -226,17 +232,17 @@ final class Cell extends AbstractBehavior<Cell.Message> {
           new Decided(
               planned.workflow(),
               planned.order(),
-              planned.steps().stream().map(chosen -> hold(decide.node(), chosen)).toList(),
+              planned.steps().stream().map(chosen -> hold(decide, chosen)).toList(),
               planned.reason(),
               null);
       case Decision.NoWorker none -> new Decided(null, null, null, none.detail(), none.why());
     };
   }
 
-  private DecidedStep hold(String node, Decision.Chosen chosen) {
+  private DecidedStep hold(Decide decide, Decision.Chosen chosen) {
     return new DecidedStep(
         chosen.step(),
-        held.hold(node, chosen.reservation()),
+        held.hold(decide.node(), decide.ticket(), chosen.reservation()),
         chosen.depth(),
         chosen.predictedCachedTokens(),
         chosen.confirmedCachedTokens(),

@@ -15,6 +15,7 @@ import java.util.function.ToLongFunction;
 public final class CellMetrics {
   private final Counter decisions;
   private final Counter outcomes;
+  private final Counter fallbacks;
   private final Counter promises;
   private final Counter promisedTokens;
   private final Counter resyncs;
@@ -37,6 +38,12 @@ public final class CellMetrics {
             .name("kvasir_worker_requests_total")
             .help("Requests that ended on a worker, by how.")
             .labelNames("worker", "outcome")
+            .register(registry);
+    fallbacks =
+        Counter.builder()
+            .name("kvasir_fallback_decisions_total")
+            .help("Decisions made from the roster alone, because the cell's home did not answer, by result.")
+            .labelNames("result")
             .register(registry);
     promises =
         Counter.builder()
@@ -115,18 +122,24 @@ public final class CellMetrics {
   }
 
   void decided(Decision decision, boolean home) {
-    String result =
-        switch (decision) {
-          case Decision.Planned ignored -> "chosen";
-          case Decision.NoWorker none ->
-              switch (none.why()) {
-                case UNKNOWN_MODEL -> "unknown_model";
-                case NONE_HEALTHY -> "none_healthy";
-                case ALL_FULL -> "all_full";
-                case NO_HOME -> "no_home";
-              };
-        };
-    decisions.labelValues(result, home ? "here" : "elsewhere").inc();
+    decisions.labelValues(result(decision), home ? "here" : "elsewhere").inc();
+  }
+
+  void fellBack(Decision decision) {
+    fallbacks.labelValues(result(decision)).inc();
+  }
+
+  private static String result(Decision decision) {
+    return switch (decision) {
+      case Decision.Planned ignored -> "chosen";
+      case Decision.NoWorker none ->
+          switch (none.why()) {
+            case UNKNOWN_MODEL -> "unknown_model";
+            case NONE_HEALTHY -> "none_healthy";
+            case ALL_FULL -> "all_full";
+            case NO_HOME -> "no_home";
+          };
+    };
   }
 
   void ended(Member member, Outcome outcome) {

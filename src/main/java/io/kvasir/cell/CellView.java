@@ -11,6 +11,7 @@ import io.kvasir.routing.RoutingPlan;
 import io.kvasir.routing.Selection;
 import io.kvasir.routing.Selector;
 import io.kvasir.routing.Slots;
+import io.kvasir.routing.Want;
 import io.kvasir.routing.Worker;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -110,7 +111,7 @@ final class CellView {
       }
       return switch (selection) {
         case Selection.Chosen chosen -> chosen(chosen, now, request);
-        case Selection.None none -> new Decision.NoWorker(why(none), none.detail());
+        case Selection.None none -> noWorker(none);
       };
     } finally {
       now.leave();
@@ -135,6 +136,26 @@ final class CellView {
         RoutingPlan.Order.SEQUENTIAL,
         List.of(whole),
         guessed == 0 ? chosen.reason() : chosen.reason() + "; predicted=" + guessed);
+  }
+
+  private Decision noWorker(Selection.None none) {
+    return none.want() == Want.LIVE && !knowsItsWorkers()
+        ? new Decision.NoWorker(
+            Decision.Why.NO_HOME, "the cell has just come to its home and has not heard of all its workers yet")
+        : new Decision.NoWorker(why(none), none.detail());
+  }
+
+  private boolean knowsItsWorkers() {
+    boolean any = false;
+    for (Member member : members()) {
+      if (member != null) {
+        if (member.health().contact().state() == WorkerStatus.Health.UNKNOWN) {
+          return false;
+        }
+        any = true;
+      }
+    }
+    return any;
   }
 
   private static Decision.Why why(Selection.None none) {

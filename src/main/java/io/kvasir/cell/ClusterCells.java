@@ -16,6 +16,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
 import org.apache.pekko.actor.typed.ActorRef;
 import org.apache.pekko.actor.typed.ActorSystem;
 import org.apache.pekko.actor.typed.DispatcherSelector;
@@ -42,6 +43,9 @@ public final class ClusterCells implements Cells {
   private final ActorRef<Directory.Message> directory;
   private final String self;
   private final Map<String, RemoteMovements> movements = new ConcurrentHashMap<>();
+  private final Fallback fallback = new Fallback(System::nanoTime);
+  private final HomeWatch homes = new HomeWatch(System::nanoTime);
+  private final AtomicLong tickets = new AtomicLong();
 
   /**
    * Starts this node's directory and makes it a home for cells.
@@ -84,7 +88,8 @@ public final class ClusterCells implements Cells {
 
   @Override
   public Decision decide(DecisionRequest request) {
-    String cell = roster.get().cellOf(request.model());
+    Roster now = roster.get();
+    String cell = now.cellOf(request.model());
     if (cell == null) {
       return new Decision.NoWorker(
           Decision.Why.UNKNOWN_MODEL, "no worker serves the model '" + request.model() + "'");
@@ -92,22 +97,37 @@ public final class ClusterCells implements Cells {
     CellView view = views.of(cell);
     Decision decision = view != null ? view.decide(request) : decideRemotely(cell, request);
     metrics.decided(decision, view != null);
+    if (decision instanceof Decision.NoWorker(Decision.Why why, String detail) && why == Decision.Why.NO_HOME) {
+      Decision instead = fallback.decide(now, request, detail);
+      metrics.fellBack(instead);
+      return instead;
+    }
     return decision;
   }
 
   private Decision decideRemotely(String cell, DecisionRequest request) {
+    if (!homes.mayAsk(cell)) {
+      return noHome();
+    }
     EntityRef<Cell.Message> home = sharding.entityRefFor(Cell.KEY, cell);
+    long ticket = tickets.incrementAndGet();
     try {
       CompletionStage<Cell.Decided> answer =
-          home.ask(replyTo -> new Cell.Decide(request, self, replyTo), settings.decisionTimeout());
+          home.ask(replyTo -> new Cell.Decide(request, self, ticket, replyTo), settings.decisionTimeout());
       RemoteMovements moved = movements.computeIfAbsent(cell, _ -> new RemoteMovements(home::tell, System::nanoTime));
-      return decision(answer.toCompletableFuture().join(), home, moved);
+      Decision decision = decision(answer.toCompletableFuture().join(), home, moved);
+      homes.answered(cell);
+      return decision;
     } catch (CompletionException late) {
-      return new Decision.NoWorker(
-          Decision.Why.NO_HOME,
-          "the cell '%s' is between homes and did not decide within %d ms; try again"
-              .formatted(cell, settings.decisionTimeout().toMillis()));
+      homes.late(cell);
+      // It may yet decide, and book what nobody would close.
+      home.tell(new Cell.Abandon(self, ticket));
+      return noHome();
     }
+  }
+
+  private static Decision noHome() {
+    return new Decision.NoWorker(Decision.Why.NO_HOME, "the cell's home does not answer");
   }
 
   private static Decision decision(Cell.Decided decided, EntityRef<Cell.Message> home, RemoteMovements movements) {

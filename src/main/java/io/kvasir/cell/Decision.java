@@ -81,7 +81,10 @@ public sealed interface Decision {
     NONE_HEALTHY,
     /** All are at their limit: 429. */
     ALL_FULL,
-    /** The cell's home did not answer in time: 503. */
+    /**
+     * The cell's home did not answer in time, or does not know yet how its workers are. {@link Cells} finds a worker
+     * in the roster instead, so no request meets this while there is one: 503.
+     */
     NO_HOME
   }
 }

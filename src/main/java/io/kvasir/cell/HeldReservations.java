@@ -19,7 +19,7 @@ final class HeldReservations {
   private final Map<Long, Held> held = new HashMap<>();
   private long last;
 
-  private record Held(String node, Reservation reservation, long expiresNanos) {}
+  private record Held(String node, long ticket, Reservation reservation, long expiresNanos) {}
 
   HeldReservations(Duration lease, LongSupplier nanos) {
     this.leaseNanos = lease.toNanos();
@@ -28,10 +28,10 @@ final class HeldReservations {
     this.last = nanos.getAsLong() << 20;
   }
 
-  /** Keeps a reservation for a node and names it. */
-  long hold(String node, Reservation reservation) {
+  /** Keeps a reservation that answers a node's question, and names it. */
+  long hold(String node, long ticket, Reservation reservation) {
     long id = ++last;
-    held.put(id, new Held(node, reservation, nanos.getAsLong() + leaseNanos));
+    held.put(id, new Held(node, ticket, reservation, nanos.getAsLong() + leaseNanos));
     return id;
   }
 
@@ -51,6 +51,11 @@ final class HeldReservations {
 
   void close(long id, Outcome outcome) {
     close(held.remove(id), outcome);
+  }
+
+  /** Closes what answers a question whose answer the node does not wait for any more. */
+  void abandon(String node, long ticket) {
+    closeThose(entry -> entry.ticket() == ticket && entry.node().equals(node));
   }
 
   void closeAllOf(String node) {

@@ -2,7 +2,6 @@ package io.kvasir.cell;
 
 import io.kvasir.index.BlockIndex;
 import io.kvasir.index.WorkerBlocks;
-import io.kvasir.routing.Worker;
 import io.kvasir.routing.cost.Prefill;
 import java.util.ArrayList;
 import java.util.List;
@@ -58,7 +57,7 @@ final class Members {
   List<Member> admit(PodEntry pod) {
     List<Member> admitted = new ArrayList<>();
     for (int rank = 0; rank < pod.spec().ranks(); rank++) {
-      String id = workerId(pod.spec(), rank);
+      String id = pod.spec().workerId(rank);
       int slot = freeSlot();
       if (slot < 0 || all().stream().anyMatch(member -> member.worker().id().equals(id))) {
         continue;
@@ -67,7 +66,7 @@ final class Members {
       WorkerBlocks blocks = index.open(slot, pod.spec().capacityBlocks());
       Member member =
           new Member(
-              worker(pod.spec(), id, rank, slot),
+              pod.spec().worker(rank, slot),
               pod,
               new WorkerHealth(services.settings().health(), contact(pod), services.nanos().getAsLong()),
               blocks,
@@ -189,25 +188,5 @@ final class Members {
       }
     }
     return -1;
-  }
-
-  private static String workerId(PodSpec pod, int rank) {
-    return pod.ranks() == 1 ? pod.name() : pod.name() + "#" + rank;
-  }
-
-  private static Worker worker(PodSpec pod, String id, int rank, int slot) {
-    return new Worker(
-        id,
-        pod.name(),
-        pod.url(),
-        rank,
-        pod.ranks(),
-        slot,
-        pod.role(),
-        pod.models(),
-        pod.labels(),
-        pod.maxInFlight(),
-        pod.engine(),
-        pod.kvTransfer());
   }
 }

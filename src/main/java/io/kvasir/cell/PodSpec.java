@@ -2,6 +2,7 @@ package io.kvasir.cell;
 
 import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.Role;
+import io.kvasir.routing.Worker;
 import java.net.URI;
 import java.util.List;
 import java.util.Map;
@@ -41,5 +42,16 @@ public record PodSpec(
   /** Copies what it is given. */
   public PodSpec {
     events = List.copyOf(events);
+  }
+
+  /** The id of the worker of a rank. */
+  String workerId(int rank) {
+    return ranks == 1 ? name : name + "#" + rank;
+  }
+
+  /** The worker of a rank, in a slot of its cell. */
+  Worker worker(int rank, int slot) {
+    return new Worker(
+        workerId(rank), name, url, rank, ranks, slot, role, models, labels, maxInFlight, engine, kvTransfer);
   }
 }

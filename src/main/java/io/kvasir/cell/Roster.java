@@ -1,5 +1,6 @@
 package io.kvasir.cell;
 
+import java.util.Collection;
 import java.util.Collections;
 import java.util.Map;
 import java.util.Set;
@@ -29,6 +30,11 @@ final class Roster {
 
   @Nullable PodEntry pod(String name) {
     return pods.get(name);
+  }
+
+  /** All pods, in the order of their names. */
+  Collection<PodEntry> pods() {
+    return pods.values();
   }
 
   /** The pods of a cell, by name. */

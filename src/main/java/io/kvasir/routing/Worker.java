@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param url base URL of the pod, without a path
  * @param rank data-parallel rank, 0 for the only one
  * @param ranks how many ranks the pod has; more than one and requests carry {@code X-data-parallel-rank}
- * @param slot bit position in its cell
+ * @param slot bit position in its cell; -1 for a worker that was found in the roster, without its cell
  * @param role what it may do
  * @param models the names requests may call it by, the base model first and its LoRA adapters after it
  * @param labels the operator's, for filters and locality

@@ -1,11 +1,11 @@
 package io.kvasir.routing.plugins;
 
-/** Hashing of names, the same on every node and in every process. */
-final class Hashes {
+/** Hashing of names and keys, the same on every node and in every process. */
+public final class Hashes {
   private Hashes() {}
 
   /** FNV-1a over the characters. */
-  static long of(String text) {
+  public static long of(String text) {
     long hash = 0xCBF29CE484222325L;
     for (int i = 0; i < text.length(); i++) {
       hash = (hash ^ text.charAt(i)) * 0x100000001B3L;
@@ -13,8 +13,8 @@ final class Hashes {
     return hash;
   }
 
-  /** Stafford's mix 13. */
-  static long mix(long hash) {
+  /** Scatters what has a pattern: Stafford's mix 13. */
+  public static long mix(long hash) {
     long z = (hash ^ (hash >>> 30)) * 0xBF58476D1CE4E5B9L;
     z = (z ^ (z >>> 27)) * 0x94D049BB133111EBL;
     return z ^ (z >>> 31);

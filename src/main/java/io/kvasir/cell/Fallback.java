@@ -1,0 +1,262 @@
+package io.kvasir.cell;
+
+import io.kvasir.index.Chain;
+import io.kvasir.routing.FailurePolicy;
+import io.kvasir.routing.KvTransfer.Dialect;
+import io.kvasir.routing.Role;
+import io.kvasir.routing.RoutingPlan;
+import io.kvasir.routing.RoutingPlan.Step;
+import io.kvasir.routing.Slots;
+import io.kvasir.routing.Worker;
+import io.kvasir.routing.plugins.Hashes;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.LongSupplier;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Decides while a cell has no home that answers, from the roster alone: prompts that begin alike, or belong to one
+ * session, go to the same worker whichever node they arrive at (rendezvous hashing), as long as it has no more than
+ * {@value #BOUND} times its share of what this node itself has in flight. Knows nothing of caches, and of other
+ * nodes' requests; of workers' health only what this node's requests met. Thread-safe.
+ */
+final class Fallback {
+  /** The begin of every reason. */
+  static final String REASON = "fallback";
+
+  private static final double BOUND = 1.25;
+
+  /**
+   * Prompts are alike when this much of them is, and never by one block alone: what all requests begin with, such as
+   * a system prompt, would send them all to one worker.
+   */
+  private static final int ALIKE_TOKENS = 1024;
+
+  private static final int ALIKE_BLOCKS = 2;
+
+  /** A worker that could not be reached is left alone for so long. */
+  private static final long LOST_NANOS = Duration.ofSeconds(2).toNanos();
+
+  private static final int NO_SLOT = -1;
+
+  private final LongSupplier nanos;
+  private volatile Fleet fleet = new Fleet(Roster.EMPTY, Map.of());
+
+  Fallback(LongSupplier nanos) {
+    this.nanos = nanos;
+  }
+
+  /** The workers of a roster, by the names of their models. */
+  private record Fleet(Roster roster, Map<String, List<Seat>> byModel) {}
+
+  /** A worker and what this node knows of it. */
+  private record Seat(Worker worker, long hash, boolean draining, Standing standing) {}
+
+  /** What this node has in flight on a worker, and until when it leaves it alone. */
+  private static final class Standing {
+    final AtomicInteger inFlight = new AtomicInteger();
+    volatile boolean lost;
+    volatile long lostNanos;
+  }
+
+  /**
+   * Chooses workers for a request.
+   *
+   * @param why what is wrong with the home, in plain words
+   */
+  Decision decide(Roster roster, DecisionRequest request, String why) {
+    List<Seat> all = fleet(roster).byModel().getOrDefault(request.model(), List.of());
+    long key = key(request);
+    String asked = request.again() == null ? RoutingPlan.WHOLE : request.again().step();
+    return switch (asked) {
+      case RoutingPlan.PREFILL -> one(all, request, key, asked, Role.PREFILL, why);
+      case RoutingPlan.ENCODE -> one(all, request, key, asked, Role.ENCODE, why);
+      case RoutingPlan.DECODE -> one(all, request, key, asked, Role.DECODE, why);
+      default -> whole(all, request, key, asked, why);
+    };
+  }
+
+  /** An aggregated worker does everything; else a decode worker does, where engines can, or two do together. */
+  private Decision whole(List<Seat> all, DecisionRequest request, long key, String step, String why) {
+    if (all.stream().anyMatch(seat -> seat.worker().role() == Role.BOTH)) {
+      return one(all, request, key, step, Role.BOTH, why);
+    }
+    if (all.stream().noneMatch(seat -> seat.worker().kvTransfer() != null
+        && seat.worker().kvTransfer().dialect() == Dialect.SGLANG)) {
+      return one(all, request, key, step, Role.DECODE, why);
+    }
+    Decision decode = one(all, request, key, RoutingPlan.DECODE, Role.DECODE, why);
+    if (!(decode instanceof Decision.Planned taken)) {
+      return decode;
+    }
+    Worker taker = taken.last().worker();
+    List<Seat> givers = all.stream().filter(seat -> pair(seat.worker(), taker)).toList();
+    Decision prefill = one(givers, request, key, RoutingPlan.PREFILL, Role.PREFILL, why);
+    if (!(prefill instanceof Decision.Planned given)) {
+      taken.close(new Outcome.Cancelled());
+      return prefill;
+    }
+    return new Decision.Planned(
+        "prefill-decode",
+        RoutingPlan.Order.CONCURRENT,
+        List.of(given.last(), taken.last()),
+        taken.reason());
+  }
+
+  private static boolean pair(Worker giver, Worker taker) {
+    return giver.kvTransfer() != null && taker.kvTransfer() != null && giver.kvTransfer().pairsWith(taker.kvTransfer());
+  }
+
+  private Decision one(List<Seat> all, DecisionRequest request, long key, String step, Role role, String why) {
+    Predicate<Seat> untried = seat -> !request.excluded().contains(seat.worker().id());
+    List<Seat> able = all.stream().filter(seat -> !seat.draining() && seat.worker().role().takes(role)).toList();
+    List<Seat> well = able.stream().filter(untried).filter(this::reachable).toList();
+    // Better a worker that may be away than none.
+    List<Seat> seats = well.isEmpty() ? able.stream().filter(untried).toList() : well;
+    if (seats.isEmpty()) {
+      return new Decision.NoWorker(Decision.Why.NONE_HEALTHY, why + ", and the roster has no worker to go to instead");
+    }
+    Seat chosen = choose(seats, key);
+    if (chosen == null) {
+      return new Decision.NoWorker(
+          Decision.Why.ALL_FULL, why + ", and this node has filled all workers it could go to instead");
+    }
+    Step planned = new Step(step, role, chosen.worker(), List.of(), FailurePolicy.NEXT_CANDIDATE, null);
+    Reservation reservation = new Own(chosen.standing());
+    return new Decision.Planned(
+        "single",
+        RoutingPlan.Order.SEQUENTIAL,
+        List.of(new Decision.Chosen(planned, reservation, 0, 0, 0, false)),
+        REASON + "; " + why + "; candidates=" + seats.size());
+  }
+
+  /** The worker the key likes best of those below the bound; booked. Null when all are full. */
+  private static @Nullable Seat choose(List<Seat> seats, long key) {
+    for (int again = 0; again < seats.size(); again++) {
+      long total = 1;
+      for (Seat seat : seats) {
+        total += seat.standing().inFlight.get();
+      }
+      int bound = (int) Math.ceil(BOUND * total / seats.size());
+      Seat best = null;
+      long liking = 0;
+      for (Seat seat : seats) {
+        int inFlight = seat.standing().inFlight.get();
+        long likes = Hashes.mix(key ^ seat.hash());
+        if (inFlight < Math.min(bound, seat.worker().maxInFlight()) && (best == null || likes > liking)) {
+          best = seat;
+          liking = likes;
+        }
+      }
+      if (best == null) {
+        return null;
+      }
+      if (book(best)) {
+        return best;
+      }
+    }
+    return null;
+  }
+
+  private static boolean book(Seat seat) {
+    int most = seat.worker().maxInFlight();
+    int now;
+    do {
+      now = seat.standing().inFlight.get();
+      if (now >= most) {
+        return false;
+      }
+    } while (!seat.standing().inFlight.compareAndSet(now, now + 1));
+    return true;
+  }
+
+  private boolean reachable(Seat seat) {
+    return !seat.standing().lost || nanos.getAsLong() - seat.standing().lostNanos > LOST_NANOS;
+  }
+
+  /** What requests that should meet have in common. */
+  private static long key(DecisionRequest request) {
+    String session = request.prepared().texts().getOrDefault(Slots.SESSION_KEY.name(), "");
+    if (!session.isEmpty()) {
+      return Hashes.of(session);
+    }
+    Chain chain = request.chain();
+    if (chain.length() == 0) {
+      return Hashes.of(request.requestId());
+    }
+    int alike = Math.max(ALIKE_BLOCKS, ALIKE_TOKENS / chain.blockSize());
+    return chain.hashes()[Math.min(chain.length(), alike) - 1];
+  }
+
+  private Fleet fleet(Roster roster) {
+    Fleet now = fleet;
+    return now.roster() == roster ? now : renew(roster);
+  }
+
+  private synchronized Fleet renew(Roster roster) {
+    if (fleet.roster() != roster) {
+      Map<String, Standing> known = new HashMap<>();
+      fleet.byModel().values().forEach(
+          seats -> seats.forEach(seat -> known.put(seat.worker().id(), seat.standing())));
+      Map<String, List<Seat>> byModel = new HashMap<>();
+      for (PodEntry pod : roster.pods()) {
+        for (int rank = 0; rank < pod.spec().ranks(); rank++) {
+          Worker worker = pod.spec().worker(rank, NO_SLOT);
+          Seat seat =
+              new Seat(
+                  worker,
+                  Hashes.of(worker.id()),
+                  pod.draining(),
+                  known.computeIfAbsent(worker.id(), id -> new Standing()));
+          worker.models().forEach(model -> byModel.computeIfAbsent(model, m -> new ArrayList<>()).add(seat));
+        }
+      }
+      fleet = new Fleet(roster, byModel);
+    }
+    return fleet;
+  }
+
+  /** A request this node has in flight on a worker, which nobody else knows of. */
+  private final class Own implements Reservation {
+    private final Standing standing;
+    private final AtomicBoolean closed = new AtomicBoolean();
+
+    Own(Standing standing) {
+      this.standing = standing;
+    }
+
+    @Override
+    public void firstToken() {
+      standing.lost = false;
+    }
+
+    @Override
+    public void readsPrompt() {}
+
+    @Override
+    public void moved() {}
+
+    @Override
+    public void close(Outcome outcome) {
+      if (closed.compareAndSet(false, true)) {
+        standing.inFlight.decrementAndGet();
+        switch (outcome) {
+          case Outcome.Failed failed when failed.transport() -> {
+            standing.lostNanos = nanos.getAsLong();
+            standing.lost = true;
+          }
+          case Outcome.Completed completed -> standing.lost = false;
+          case Outcome.Failed failed -> {}
+          case Outcome.Refused refused -> {}
+          case Outcome.Cancelled cancelled -> {}
+        }
+      }
+    }
+  }
+}
