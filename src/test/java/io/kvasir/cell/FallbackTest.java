@@ -122,8 +122,10 @@ final class FallbackTest {
   void decide_neverADrainingOrAnExcludedWorker() {
     Roster roster =
         new Roster(
-            Map.of("a", new PodEntry(pod("a"), true), "b", new PodEntry(pod("b"), false), "c",
-                new PodEntry(pod("c"), false)));
+            Map.of(
+                "a", new PodEntry(pod("a"), true, PodSource.ADMIN, false),
+                "b", new PodEntry(pod("b"), PodSource.ADMIN),
+                "c", new PodEntry(pod("c"), PodSource.ADMIN)));
     for (int i = 0; i < 20; i++) {
       assertThat(end(planned(roster, request(prompt(i), "", Set.of("b"))))).isEqualTo("c");
     }
@@ -205,7 +207,7 @@ final class FallbackTest {
   private static Roster roster(PodSpec... pods) {
     Map<String, PodEntry> entries = new HashMap<>();
     for (PodSpec pod : pods) {
-      entries.put(pod.name(), new PodEntry(pod, false));
+      entries.put(pod.name(), new PodEntry(pod, PodSource.CONFIG));
     }
     return new Roster(entries);
   }
