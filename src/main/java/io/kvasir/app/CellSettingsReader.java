@@ -3,6 +3,7 @@ package io.kvasir.app;
 import io.kvasir.cell.CellSettings;
 import io.kvasir.cell.CellSettings.HealthSettings;
 import io.kvasir.cell.CellSettings.PredictionSettings;
+import io.kvasir.cell.CellSettings.ReportSettings;
 import io.kvasir.cell.CellSettings.TruthSettings;
 import io.kvasir.cell.CellSettings.WedgeSettings;
 import java.time.Duration;
@@ -44,8 +45,20 @@ final class CellSettingsReader {
             health.duration("breaker-open"),
             health.count("breaker-successes", 1, 1_000_000),
             health.duration("stream-doubt"),
+            reports(health.section("reports")),
             wedge(health.section("wedge")));
     health.rejectUnread();
+    return settings;
+  }
+
+  private static ReportSettings reports(ConfigSection reports) {
+    Duration interval = reports.duration("interval");
+    Duration stale = reports.duration("stale");
+    if (stale.compareTo(interval.multipliedBy(2)) < 0) {
+      reports.fault("stale", "has to be at least two intervals: one answer may be late");
+    }
+    ReportSettings settings = new ReportSettings(reports.flag("enabled"), interval, stale);
+    reports.rejectUnread();
     return settings;
   }
 

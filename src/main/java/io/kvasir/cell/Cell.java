@@ -112,6 +112,9 @@ final class Cell extends AbstractBehavior<Cell.Message> {
   private record Probed(Member member, boolean well, @Nullable Throwable failure, long askedNanos)
       implements Message {}
 
+  /** What a pod's engine says of its load by rank; null when it did not say. */
+  private record Reported(String pod, @Nullable Map<Integer, EngineReport> reports) implements Message {}
+
   /** The transport of a worker's events lost its engine. */
   private record StreamLost(Member member) implements Message {}
 
@@ -137,6 +140,7 @@ final class Cell extends AbstractBehavior<Cell.Message> {
   private final CellView view;
   private final Members members;
   private final HeldReservations held;
+  private final Reports reports;
   private final Map<Member, ActorRef<WorkerEvents.Message>> streams = new HashMap<>();
   private final Map<String, Long> probeDueNanos = new HashMap<>();
   private final Set<String> probing = new HashSet<>();
@@ -152,6 +156,7 @@ final class Cell extends AbstractBehavior<Cell.Message> {
     this.members = new Members(name, services);
     this.view = members.view();
     this.held = new HeldReservations(services.settings().reservationLease(), services.nanos());
+    this.reports = new Reports(services.settings().health().reports());
     services.directory().tell(
         new Directory.Subscribe(context.messageAdapter(Roster.class, RosterChanged::new)));
     Cluster.get(context.getSystem())
@@ -203,6 +208,11 @@ final class Cell extends AbstractBehavior<Cell.Message> {
       case RosterChanged changed -> apply(changed.roster());
       case NodeRemoved removed -> held.closeAllOf(removed.node());
       case Probed probed -> probed(probed);
+      case Reported report -> {
+        long now = services.nanos().getAsLong();
+        boolean read = reports.answered(report.pod(), report.reports(), members.all(), now);
+        services.metrics().reported(report.pod(), read);
+      }
       case StreamLost lost -> streamLost(lost.member());
       case ContactLost _ -> probe();
       case Moved moved -> members.at(moved.slot(), moved.worker()).ifPresent(Member::moved);
@@ -399,6 +409,13 @@ final class Cell extends AbstractBehavior<Cell.Message> {
       }
     }
     probe();
+    reports.expire(members.all(), now);
+    for (Member member : reports.due(members.all(), now)) {
+      String pod = member.pod().spec().name();
+      getContext()
+          .pipeToSelf(
+              services.probe().reports(member.worker().url()), (figures, _) -> new Reported(pod, figures));
+    }
   }
 
   private void tell(Member member, WorkerHealth.State state) {

@@ -20,6 +20,7 @@ public final class CellMetrics {
   private final Counter promisedTokens;
   private final Counter resyncs;
   private final Counter healthChanges;
+  private final Counter reports;
   private final Map<String, Watched> watched = new ConcurrentHashMap<>();
 
   private record Watched(BlockIndex index, CellView view) {}
@@ -70,6 +71,12 @@ public final class CellMetrics {
             .help("Times a worker became healthy, unhealthy (not reached, or its circuit open) or wedged.")
             .labelNames("worker", "health")
             .register(registry);
+    reports =
+        Counter.builder()
+            .name("kvasir_engine_reports_total")
+            .help("Times a pod was asked for its engine's own figures: read, or none because it gave none.")
+            .labelNames("pod", "result")
+            .register(registry);
     index(registry, "kvasir_index_rows", "Distinct blocks held by some worker of the cell.", BlockIndex::rows);
     index(registry, "kvasir_index_bytes", "Memory of the cell's index.", BlockIndex::bytes);
     index(registry, "kvasir_index_slots", "Workers the cell's index has room for.", BlockIndex::slots);
@@ -105,6 +112,21 @@ public final class CellMetrics {
         "kvasir_worker_wedged",
         "1 while the worker has requests and does not move, and so gets nothing new.",
         worker -> worker.health() == WorkerStatus.Health.WEDGED ? 1 : 0);
+    worker(
+        registry,
+        "kvasir_worker_engine_waiting",
+        "Requests that wait in the worker's engine by its own word, -1 while it does not say.",
+        worker -> worker.report().waiting());
+    worker(
+        registry,
+        "kvasir_worker_engine_running",
+        "Requests the worker's engine computes by its own word, -1 while it does not say.",
+        worker -> worker.report().running());
+    worker(
+        registry,
+        "kvasir_worker_engine_kv_use",
+        "Share of the worker's KV cache in use by its engine's own word, -1 while it does not say.",
+        worker -> worker.report().kvUse());
     worker(
         registry,
         "kvasir_worker_suspect",
@@ -162,6 +184,10 @@ public final class CellMetrics {
 
   void became(Member member, WorkerStatus.Health health) {
     healthChanges.labelValues(member.worker().id(), health.name().toLowerCase(Locale.ROOT)).inc();
+  }
+
+  void reported(String pod, boolean read) {
+    reports.labelValues(pod, read ? "read" : "none").inc();
   }
 
   void resynchronised(Member member) {

@@ -37,6 +37,7 @@ public record CellSettings(
    * @param breakerOpen how long an open circuit keeps requests away
    * @param breakerSuccesses good answers in a row that close it again
    * @param streamDoubt how long a lost event stream takes nobody out after a probe has contradicted it
+   * @param reports how engines are asked for their own figures
    * @param wedge when a worker that has requests counts as standing still
    */
   public record HealthSettings(
@@ -46,7 +47,17 @@ public record CellSettings(
       Duration breakerOpen,
       int breakerSuccesses,
       Duration streamDoubt,
+      ReportSettings reports,
       WedgeSettings wedge) {}
+
+  /**
+   * How engines are asked for their own figures.
+   *
+   * @param on whether they are
+   * @param interval between two answers of a pod, give or take a tenth
+   * @param stale figures older than this are not believed
+   */
+  public record ReportSettings(boolean on, Duration interval, Duration stale) {}
 
   /**
    * When a worker that has requests counts as standing still.

@@ -206,6 +206,9 @@ final class CellView {
         candidates.pendingTokens[slot] = load.pendingTokens();
         candidates.queueMs[slot] = load.queueMs();
         candidates.contextTokens[slot] = load.contextTokens();
+        EngineReport report = member.report();
+        candidates.waiting[slot] = report.waiting();
+        candidates.kvUse[slot] = report.kvUse();
       }
     }
 

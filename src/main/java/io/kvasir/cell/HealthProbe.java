@@ -1,9 +1,11 @@
 package io.kvasir.cell;
 
 import java.net.URI;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
-/** Asks a pod whether it is well. Handed in by the app, so that a cell does no HTTP of its own. */
+/** Asks a pod how it is. Handed in by the app, so that a cell does no HTTP of its own. */
 @FunctionalInterface
 public interface HealthProbe {
   /**
@@ -11,4 +13,14 @@ public interface HealthProbe {
    * deadline; exceptionally when there was no connection to ask on, because it was refused or cut.
    */
   CompletionStage<Boolean> probe(URI pod);
+
+  /**
+   * Asks for its engine's own figures.
+   *
+   * @return what each rank says of its load, empty when the pod says nothing; completes exceptionally when it did not
+   *     answer
+   */
+  default CompletionStage<Map<Integer, EngineReport>> reports(URI pod) {
+    return CompletableFuture.completedStage(Map.of());
+  }
 }

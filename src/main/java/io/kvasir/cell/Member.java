@@ -27,6 +27,7 @@ final class Member {
   private final OnEnd onEnd;
   private volatile WorkerBlocks blocks;
   private volatile boolean draining;
+  private volatile EngineReport report = EngineReport.NONE;
   private volatile EventState events = EventState.START;
 
   /** Told when a request on a member is over. */
@@ -92,6 +93,15 @@ final class Member {
 
   Truth truth() {
     return truth;
+  }
+
+  /** What its engine said of its load last. */
+  EngineReport report() {
+    return report;
+  }
+
+  void report(EngineReport now) {
+    report = now;
   }
 
   EventState events() {
@@ -226,6 +236,7 @@ final class Member {
         events.suspect(),
         load.inFlight(),
         load.pendingTokens(),
+        report,
         blocks.size(),
         blocks.predicted(),
         truth.trust(),

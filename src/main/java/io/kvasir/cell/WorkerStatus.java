@@ -13,6 +13,7 @@ import io.kvasir.routing.Worker;
  * @param suspect whether events were lost and its index may be wrong
  * @param inFlight requests booked on it
  * @param pendingTokens uncached prompt tokens whose first token has not been seen
+ * @param report what its engine says of its load
  * @param blocks KV blocks the index knows it holds
  * @param predictedBlocks blocks it is believed to hold because of what it was sent, though its engine has not told
  * @param trust what the index's word on it is worth, 0 to 1: 1 while its answers confirm it
@@ -28,6 +29,7 @@ public record WorkerStatus(
     boolean suspect,
     int inFlight,
     long pendingTokens,
+    EngineReport report,
     int blocks,
     int predictedBlocks,
     double trust,

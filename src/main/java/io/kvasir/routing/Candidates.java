@@ -1,11 +1,16 @@
 package io.kvasir.routing;
 
+import java.util.Arrays;
+
 /**
  * The workers a decision chooses from, as columns indexed by slot, so that 256 of them cost
  * microseconds. {@code live} says which slots are still in; a filter takes slots out, nothing puts
  * them back. One decision at a time; reused between decisions of a thread.
  */
 public final class Candidates {
+  /** What an engine has not said, or not lately. */
+  public static final int UNKNOWN = -1;
+
   /** Bitmap of the slots still in, {@code slots / 64} longs. */
   public final long[] live;
 
@@ -24,6 +29,12 @@ public final class Candidates {
   /** Prompt tokens of the requests in flight, KV in the cost formula. */
   public final long[] contextTokens;
 
+  /** Requests that wait in the engine by its own word, {@link #UNKNOWN} where it says nothing. */
+  public final int[] waiting;
+
+  /** Share of the KV cache in use by the engine's own word, 0 to 1, {@link #UNKNOWN} where it says nothing. */
+  public final double[] kvUse;
+
   /** The immutable table of workers, null where a slot is empty. */
   public Worker[] workers = new Worker[0];
 
@@ -38,6 +49,10 @@ public final class Candidates {
     this.pendingTokens = new long[slots];
     this.queueMs = new double[slots];
     this.contextTokens = new long[slots];
+    this.waiting = new int[slots];
+    this.kvUse = new double[slots];
+    Arrays.fill(waiting, UNKNOWN);
+    Arrays.fill(kvUse, UNKNOWN);
   }
 
   /** Width of the columns. */

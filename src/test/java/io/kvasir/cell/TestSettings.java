@@ -2,6 +2,7 @@ package io.kvasir.cell;
 
 import io.kvasir.cell.CellSettings.HealthSettings;
 import io.kvasir.cell.CellSettings.PredictionSettings;
+import io.kvasir.cell.CellSettings.ReportSettings;
 import io.kvasir.cell.CellSettings.TruthSettings;
 import io.kvasir.cell.CellSettings.WedgeSettings;
 import java.time.Duration;
@@ -14,6 +15,8 @@ final class TestSettings {
   static final WedgeSettings WEDGE =
       new WedgeSettings(Duration.ofSeconds(3), 2, Duration.ofSeconds(60), Duration.ofSeconds(30));
 
+  static final ReportSettings REPORTS = new ReportSettings(true, Duration.ofSeconds(1), Duration.ofSeconds(5));
+
   static final CellSettings CELL =
       new CellSettings(
           64,
@@ -21,7 +24,7 @@ final class TestSettings {
           Duration.ofSeconds(3),
           Duration.ofMinutes(10),
           new HealthSettings(Duration.ofSeconds(5), Duration.ofMillis(50), 10, Duration.ofSeconds(60), 3,
-              Duration.ofSeconds(60), WEDGE),
+              Duration.ofSeconds(60), REPORTS, WEDGE),
           new PredictionSettings(10, Duration.ofSeconds(2), Duration.ofMinutes(5)),
           TRUTH);
 

@@ -5,6 +5,7 @@ import io.kvasir.cell.ClusterStatus;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.DiscoveredPod;
+import io.kvasir.cell.EngineReport;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PodSource;
 import io.kvasir.cell.PodSpec;
@@ -99,7 +100,7 @@ public final class FakeCells implements Cells {
   public List<WorkerStatus> workers() {
     return workers.stream()
         .map(worker -> new WorkerStatus(
-            worker, "cell-0", WorkerStatus.Health.HEALTHY, "", false, false, 0, 0, 0, 0, 1, 0, -1))
+            worker, "cell-0", WorkerStatus.Health.HEALTHY, "", false, false, 0, 0, EngineReport.NONE, 0, 0, 1, 0, -1))
         .toList();
   }
 

@@ -117,8 +117,8 @@ final class ProfileCompilerTest {
 
             4. profile "mine", plugin "exluded" (kvasir.conf: 4)
                there is no filter of this name
-               -> did you mean "excluded"? The filters are concurrency-limit, excluded, model, role, saturation, \
-            start-in-time, warm
+               -> did you mean "excluded"? The filters are concurrency-limit, excluded, model, overload, role, \
+            saturation, start-in-time, warm
 
             5. profile "mine", plugin "expected-csot" (kvasir.conf: 6)
                there is no scorer of this name

@@ -15,6 +15,8 @@ final class TestFleet implements Fleet {
   final long[] pendingTokens;
   final double[] queueMs;
   final long[] contextTokens;
+  final int[] waiting;
+  final double[] kvUse;
   final boolean[] alive;
   final List<Booking> booked = new ArrayList<>();
   final List<Integer> bookedSlots = new ArrayList<>();
@@ -29,6 +31,10 @@ final class TestFleet implements Fleet {
     this.pendingTokens = new long[slots];
     this.queueMs = new double[slots];
     this.contextTokens = new long[slots];
+    this.waiting = new int[slots];
+    this.kvUse = new double[slots];
+    Arrays.fill(waiting, Candidates.UNKNOWN);
+    Arrays.fill(kvUse, Candidates.UNKNOWN);
     this.alive = new boolean[slots];
     Arrays.fill(alive, 0, workers.length, true);
   }
@@ -64,6 +70,8 @@ final class TestFleet implements Fleet {
       candidates.pendingTokens[slot] = pendingTokens[slot];
       candidates.queueMs[slot] = queueMs[slot];
       candidates.contextTokens[slot] = contextTokens[slot];
+      candidates.waiting[slot] = waiting[slot];
+      candidates.kvUse[slot] = kvUse[slot];
     }
   }
 

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.cell.ClusterStatus;
+import io.kvasir.cell.EngineReport;
 import io.kvasir.cell.WorkerStatus;
 import io.kvasir.routing.Worker;
 import java.util.List;
@@ -61,6 +62,12 @@ final class FleetJson {
         .put("role", lower(worker.role()));
     ArrayNode models = entry.putArray("models");
     worker.models().forEach(models::add);
+    if (!status.report().equals(EngineReport.NONE)) {
+      entry.putObject("engine_reports")
+          .put("running", status.report().running())
+          .put("waiting", status.report().waiting())
+          .put("kv_use", status.report().kvUse());
+    }
     ObjectNode labels = entry.putObject("labels");
     worker.labels().forEach(labels::put);
     entry

@@ -40,6 +40,7 @@ public final class BuiltInPlugins {
                 requiredFilter("excluded", "a retry could return to the worker that failed", p -> new ExcludedFilter()),
                 filter("concurrency-limit", p -> new ConcurrencyLimitFilter()),
                 filter("saturation", SaturationFilter::new),
+                filter("overload", OverloadFilter::new),
                 filter("warm", p -> new WarmFilter(p, costs)),
                 filter("start-in-time", p -> new StartInTimeFilter(p, costs)),
                 scorer("expected-cost", p -> new ExpectedCostScorer(p, costs, outputs)),
