@@ -1,5 +1,6 @@
 package io.kvasir.app;
 
+import io.kvasir.sim.Condition;
 import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.Fault;
 import io.kvasir.sim.SimEngine;
@@ -14,8 +15,10 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.stream.Collectors;
@@ -179,6 +182,17 @@ final class SimCommand implements Callable<Integer> {
       })
   private List<String> faults = List.of();
 
+  @Option(
+      names = "--condition",
+      split = ",",
+      paramLabel = "CONDITION",
+      description = {
+        "What is wrong with all of it: refuse, wedge, slow, drain. This and --fault can be changed while",
+        "it runs: POST /sim/conditions {\"wedge\":true,\"ms\":5000}, /sim/faults {\"faults\":[\"503=0.1\"]},",
+        "/sim/crash {\"ms\":2000}; GET /sim tells."
+      })
+  private List<String> conditions = List.of();
+
   @Option(names = "--health-delay-ms", defaultValue = "0", description = "How long /health takes.")
   private long healthDelayMs;
 
@@ -229,6 +243,7 @@ final class SimCommand implements Callable<Integer> {
         .healthDelay(Duration.ofMillis(healthDelayMs))
         .transfer(transfer(wrong))
         .faults(faults(wrong))
+        .conditions(conditions(wrong))
         .events(events(wrong))
         .build();
   }
@@ -262,6 +277,18 @@ final class SimCommand implements Callable<Integer> {
       }
     }
     return parsed;
+  }
+
+  private Set<Condition> conditions(List<String> wrong) {
+    Set<Condition> chosen = EnumSet.noneOf(Condition.class);
+    for (String name : conditions) {
+      try {
+        chosen.add(Condition.parse(name));
+      } catch (IllegalArgumentException unknown) {
+        wrong.add("condition: " + unknown.getMessage());
+      }
+    }
+    return chosen;
   }
 
   private TransferSettings transfer(List<String> wrong) {

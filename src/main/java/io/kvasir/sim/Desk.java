@@ -4,7 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import io.kvasir.sim.engine.EngineModel;
 import io.kvasir.sim.engine.KeyChain;
 import io.kvasir.sim.http.HttpExchange;
-import io.kvasir.sim.transfer.KvTransfer;
+import io.kvasir.sim.transfer.TransferAgent;
 import io.kvasir.sim.transfer.Leg;
 import io.kvasir.sim.transfer.LegRequest;
 import io.kvasir.sim.transfer.Refusal;
@@ -26,13 +26,13 @@ final class Desk {
   private final Prose prose;
   private final int eos;
   private final byte[] root;
-  private final KvTransfer transfer;
+  private final TransferAgent transfer;
   private final Handover.Wire wire;
   /** Sequences per rank that were taken and are not finished: fresher than what the ranks tell. */
   private final AtomicIntegerArray load;
   private final AtomicInteger inFlight = new AtomicInteger();
 
-  Desk(List<EngineCore> ranks, SimSettings settings, Prose prose, int eos, KvTransfer transfer) {
+  Desk(List<EngineCore> ranks, SimSettings settings, Prose prose, int eos, TransferAgent transfer) {
     this.ranks = ranks;
     this.settings = settings;
     this.prose = prose;

@@ -30,6 +30,8 @@ import org.slf4j.LoggerFactory;
 final class EngineCore implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(EngineCore.class);
   private static final String MEDIUM = "GPU";
+  private static final double SLOWNESS = 10;
+  private static final long SLOW_STEP_NANOS = 10_000_000;
   /** How late a step may be and the next still keep to the schedule: what sleeping oversleeps. */
   private static final long SLACK_NANOS = 1_000_000;
 
@@ -46,6 +48,8 @@ final class EngineCore implements AutoCloseable {
   private final List<CacheEvent> events = new ArrayList<>();
   private final Thread thread;
   private volatile boolean closed;
+  private volatile boolean wedged;
+  private volatile boolean slow;
   private volatile int running;
   private volatile int waiting;
   private volatile int usedBlocks;
@@ -145,6 +149,17 @@ final class EngineCore implements AutoCloseable {
     tell(() -> scheduler.abort(generation));
   }
 
+  /** Whether it stands still: sequences are taken and nothing becomes of them. */
+  void wedge(boolean stands) {
+    wedged = stands;
+    LockSupport.unpark(thread);
+  }
+
+  /** Whether its steps take {@link #SLOWNESS} times as long, and ten milliseconds more. */
+  void slow(boolean drags) {
+    slow = drags;
+  }
+
   /** Forgets the cache unless it is in use; tells whether it did. */
   CompletableFuture<Boolean> clear() {
     CompletableFuture<Boolean> done = new CompletableFuture<>();
@@ -189,6 +204,12 @@ final class EngineCore implements AutoCloseable {
       for (Runnable command = inbox.poll(); command != null; command = inbox.poll()) {
         command.run();
       }
+      if (wedged) {
+        show();
+        LockSupport.park(this);
+        due = System.nanoTime();
+        continue;
+      }
       Step<Generation> step = scheduler.plan();
       if (step.sequences().isEmpty()) {
         if (settings.events().format().encoding() == Encoding.SGLANG) {
@@ -214,10 +235,13 @@ final class EngineCore implements AutoCloseable {
   /** Lets the step's time pass; returns when it was due to end. */
   private long await(Step<Generation> step, long due) {
     long now = System.nanoTime();
-    if (settings.speed() == 0) {
+    boolean drags = slow;
+    if (settings.speed() == 0 && !drags) {
       return now;
     }
-    long end = Math.max(due, now - SLACK_NANOS) + (long) (stepTime.millis(step) * 1e6 / settings.speed());
+    double real = settings.speed() == 0 ? 0 : stepTime.millis(step) * 1e6 / settings.speed();
+    long takes = drags ? (long) (real * SLOWNESS) + SLOW_STEP_NANOS : (long) real;
+    long end = Math.max(due, now - SLACK_NANOS) + takes;
     for (long left = end - now; left > 0 && !closed; left = end - System.nanoTime()) {
       LockSupport.parkNanos(this, left);
     }

@@ -1,7 +1,7 @@
 package io.kvasir.sim;
 
 import io.kvasir.sim.transfer.Dialect;
-import io.kvasir.sim.transfer.KvTransfer;
+import io.kvasir.sim.transfer.TransferAgent;
 import io.prometheus.metrics.core.datapoints.CounterDataPoint;
 import io.prometheus.metrics.core.datapoints.DistributionDataPoint;
 import io.prometheus.metrics.core.metrics.Counter;
@@ -114,7 +114,7 @@ final class EngineMetrics {
   }
 
   /** Shows what is now and what the engine was told to be; called once. */
-  void show(List<EngineCore> ranks, SimSettings settings, KvTransfer transfer) {
+  void show(List<EngineCore> ranks, SimSettings settings, TransferAgent transfer) {
     gauge(names.running, "Number of requests in model execution batches.", ranks, EngineCore::running);
     gauge(names.waiting, "Number of requests waiting to be processed.", ranks, EngineCore::waiting);
     gauge(

@@ -49,4 +49,10 @@ public record EventSettings(
     return new EventSettings(
         enabled, host, port, connect, replay, replayPort, topic, topicInReplay, bufferSteps, other);
   }
+
+  /** These, on other ports. */
+  EventSettings onPorts(int events, int replayOf) {
+    return new EventSettings(
+        enabled, host, events, connect, replay, replayOf, topic, topicInReplay, bufferSteps, format);
+  }
 }

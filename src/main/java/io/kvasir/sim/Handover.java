@@ -2,7 +2,7 @@ package io.kvasir.sim;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.sim.transfer.Held;
-import io.kvasir.sim.transfer.KvTransfer;
+import io.kvasir.sim.transfer.TransferAgent;
 import io.kvasir.sim.transfer.Leg;
 import io.kvasir.sim.transfer.Parcel;
 import io.kvasir.sim.transfer.Refusal;
@@ -26,7 +26,7 @@ import org.slf4j.LoggerFactory;
 final class Handover {
   private static final Logger LOG = LoggerFactory.getLogger(Handover.class);
 
-  private final KvTransfer transfer;
+  private final TransferAgent transfer;
   private final Wire wire;
   private final Job job;
   private final EngineCore rank;
@@ -44,7 +44,7 @@ final class Handover {
    */
   record Wire(Prose prose, double bytesPerToken, double speed) {}
 
-  Handover(KvTransfer transfer, Wire wire, Job job, EngineCore rank, List<Generation> generations) {
+  Handover(TransferAgent transfer, Wire wire, Job job, EngineCore rank, List<Generation> generations) {
     this.transfer = transfer;
     this.wire = wire;
     this.job = job;

@@ -27,6 +27,7 @@ final class HttpApi implements HttpServer.Handler {
   private final Operations operations;
   private final FaultInjector faults;
   private final Embeddings embeddings;
+  private volatile boolean drains;
 
   HttpApi(SimSettings settings, ModelText text, Desk desk, Operations operations, FaultInjector faults) {
     this.settings = settings;
@@ -37,10 +38,18 @@ final class HttpApi implements HttpServer.Handler {
     this.embeddings = new Embeddings(desk);
   }
 
+  /** Whether what is new is refused. */
+  void drain(boolean on) {
+    drains = on;
+  }
+
   @Override
   public void handle(HttpExchange exchange) throws IOException {
     boolean anthropic = exchange.path().startsWith("/v1/messages");
     try {
+      if (drains && (exchange.path().startsWith("/v1/") || exchange.path().equals("/health"))) {
+        throw ApiError.of(503, "Service Unavailable");
+      }
       switch (exchange.method()) {
         case "GET", "HEAD" -> operations.get(exchange);
         case "POST" -> post(exchange);

@@ -21,13 +21,15 @@ final class Operations {
   private final Desk desk;
   private final List<EngineCore> ranks;
   private final EngineMetrics metrics;
+  private final Controls controls;
   private final long startedAt = System.currentTimeMillis() / 1000;
 
-  Operations(SimSettings settings, Desk desk, List<EngineCore> ranks, EngineMetrics metrics) {
+  Operations(SimSettings settings, Desk desk, List<EngineCore> ranks, EngineMetrics metrics, Controls controls) {
     this.settings = settings;
     this.desk = desk;
     this.ranks = ranks;
     this.metrics = metrics;
+    this.controls = controls;
   }
 
   void get(HttpExchange exchange) throws IOException, ApiError {
@@ -46,6 +48,7 @@ final class Operations {
           exchange.reply(200, EngineMetrics.CONTENT_TYPE, metrics.text());
         }
       }
+      case "/sim" -> HttpApi.reply(exchange, controls.state());
       case "/server_info" -> HttpApi.reply(exchange, serverInfo());
       default -> throw ApiError.notFound("Not Found", null);
     }
@@ -61,6 +64,8 @@ final class Operations {
         HttpApi.reply(exchange, object().put("success", cleared));
       }
       case "/ping" -> exchange.reply(200, "", new byte[0]);
+      case "/sim/faults", "/sim/conditions", "/sim/crash" ->
+          HttpApi.reply(exchange, controls.post(exchange.path(), Body.parse(exchange.body())));
       default -> throw ApiError.notFound("Not Found", null);
     }
   }

@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -35,6 +36,7 @@ import org.jspecify.annotations.Nullable;
  * @param transfer how it moves KV from or to other engines
  * @param events how it tells of its cache
  * @param faults what goes wrong on purpose
+ * @param conditions what is wrong with all of it from the start
  * @param healthDelay how long {@code /health} takes to answer
  * @param keepAlive how long an idle connection stays open
  */
@@ -59,6 +61,7 @@ public record SimSettings(
     TransferSettings transfer,
     EventSettings events,
     List<Fault> faults,
+    Set<Condition> conditions,
     Duration healthDelay,
     Duration keepAlive) {
 
@@ -68,11 +71,20 @@ public record SimSettings(
   public SimSettings {
     loras = List.copyOf(loras);
     faults = List.copyOf(faults);
+    conditions = Set.copyOf(conditions);
   }
 
   /** Settings to begin with. */
   public static Builder builder() {
     return new Builder();
+  }
+
+  /** These, at other places. */
+  SimSettings at(int otherPort, EventSettings otherEvents, TransferSettings otherTransfer) {
+    return new SimSettings(
+        host, otherPort, model, modelDirectory, loras, maxModelLen, blockSize, capacityBlocks, engine, stepTime,
+        maxBatchedTokens, maxSequences, speed, ranks, role, seed, reportCachedTokens, otherTransfer, otherEvents,
+        faults, conditions, healthDelay, keepAlive);
   }
 
   /** All that is wrong, one plain sentence each; empty when an engine can start. */
@@ -186,6 +198,7 @@ public record SimSettings(
     private TransferSettings transfer = TransferSettings.NONE;
     private EventSettings events = EventSettings.DEFAULT;
     private List<Fault> faults = List.of();
+    private Set<Condition> conditions = Set.of();
     private Duration healthDelay = Duration.ZERO;
     private Duration keepAlive = Duration.ofSeconds(5);
 
@@ -311,6 +324,12 @@ public record SimSettings(
       return this;
     }
 
+    /** What is wrong with all of it. */
+    public Builder conditions(Set<Condition> value) {
+      conditions = value;
+      return this;
+    }
+
     /** How long {@code /health} takes to answer. */
     public Builder healthDelay(Duration value) {
       healthDelay = value;
@@ -328,7 +347,7 @@ public record SimSettings(
       return new SimSettings(
           host, port, model, modelDirectory, loras, maxModelLen, blockSize, capacityBlocks, engine, stepTime,
           maxBatchedTokens, maxSequences, speed, ranks, role, seed, reportCachedTokens, transfer, events, faults,
-          healthDelay, keepAlive);
+          conditions, healthDelay, keepAlive);
     }
   }
 }

@@ -10,8 +10,8 @@
  * {@code AnswerShape}. Answers are {@code Prose}: words that are one token each, so that they are found in
  * the cache when they come back as history.
  *
- * <p>What a request has to do with other engines (prefill here, decode there) is read by {@code transfer.KvTransfer}
- * and carried out by {@code Handover}.
+ * <p>What a request has to do with other engines (prefill here, decode there) is read by
+ * {@code transfer.TransferAgent} and carried out by {@code Handover}.
  *
  * <p>Others start one with {@link io.kvasir.sim.SimEngine#start}. The {@code engine} package knows neither
  * clock nor socket, so the trace laboratory can drive it in simulated time.

@@ -3,18 +3,26 @@ package io.kvasir.sim;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.routing.Role;
 import io.kvasir.sim.engine.StepTime;
+import io.kvasir.sim.transfer.Dialect;
+import io.kvasir.sim.transfer.TransferSettings;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.net.ConnectException;
 import java.net.Socket;
+import java.net.SocketTimeoutException;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.net.http.HttpTimeoutException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
@@ -147,6 +155,154 @@ final class EngineTroubleTest extends EngineTest {
     assertThat(events(streamed.body()).getLast().at("/error/code").asInt()).isEqualTo(500);
     assertThat(streamed.body()).endsWith("data: [DONE]\n\n");
     assertThat(whole.statusCode()).isEqualTo(500);
+  }
+
+  @Test
+  void fault_reset_breaksBeforeAnyAnswer() throws Exception {
+    SimEngine engine = start(settings().faults(List.of(Fault.parse("reset=1.0"))));
+
+    assertThatThrownBy(() -> post(engine, "/v1/completions", text().toString())).isInstanceOf(IOException.class);
+  }
+
+  @Test
+  void fault_hangAfterHead_saysNothingMore() throws Exception {
+    SimEngine engine = start(settings().faults(List.of(Fault.parse("hang-after-head=1.0"))));
+    try (Socket client = connect(engine)) {
+      client.setSoTimeout(300);
+      send(client, "/v1/completions", text().put("stream", true).toString(), "");
+      BufferedReader in = reader(client);
+      assertThat(in.readLine()).isEqualTo("HTTP/1.1 200 OK");
+      assertThatThrownBy(() -> in.lines().toList()).hasRootCauseInstanceOf(SocketTimeoutException.class);
+    }
+    until("nothing is left of it", () -> engine.stats().running() == 0);
+  }
+
+  @Test
+  void fault_hangMidway_fallsSilent() throws Exception {
+    SimEngine engine = start(settings().faults(List.of(Fault.parse("hang-midway=1.0"))));
+    try (Socket client = connect(engine)) {
+      client.setSoTimeout(300);
+      send(
+          client, "/v1/completions",
+          text().put("max_tokens", 50).put("ignore_eos", true).put("stream", true).toString(), "");
+      List<String> heard = new ArrayList<>();
+      assertThatThrownBy(() -> reader(client).lines().forEach(heard::add))
+          .hasRootCauseInstanceOf(SocketTimeoutException.class);
+      assertThat(heard).anyMatch(line -> line.startsWith("data: ")).noneMatch(line -> line.contains("[DONE]"));
+    }
+  }
+
+  @Test
+  void fault_noEnd_leavesOutTheTerminator() throws Exception {
+    SimEngine engine = start(settings().faults(List.of(Fault.parse("no-end=1.0"))));
+
+    HttpResponse<String> streamed =
+        post(engine, "/v1/completions", text().put("max_tokens", 5).put("stream", true).toString());
+
+    assertThat(events(streamed.body())).isNotEmpty();
+    assertThat(streamed.body()).doesNotContain("[DONE]");
+  }
+
+  @Test
+  void fault_slow_comesLateAndWhole() throws Exception {
+    SimEngine engine = start(settings().faults(List.of(Fault.parse("slow=1x"))));
+
+    HttpResponse<String> answer = post(engine, "/v1/completions", text().put("max_tokens", 5).toString());
+
+    assertThat(answer.statusCode()).isEqualTo(200);
+  }
+
+  @Test
+  void condition_wedge_takesAndStandsStill() throws Exception {
+    SimEngine engine = start(settings());
+    engine.set(Condition.WEDGE, true);
+    CompletableFuture<HttpResponse<String>> answer =
+        CLIENT.sendAsync(
+            request(engine, "/v1/completions", text().toString()), HttpResponse.BodyHandlers.ofString());
+    until("it waits", () -> engine.stats().waiting() == 1);
+    assertThat(get(engine, "/health").statusCode()).isEqualTo(200);
+    assertThat(get(engine, "/metrics").body())
+        .contains("vllm:num_requests_waiting{engine=\"0\",model_name=\"kvasir-demo\"} 1.0");
+
+    engine.set(Condition.WEDGE, false);
+
+    assertThat(answer.get().statusCode()).isEqualTo(200);
+  }
+
+  @Test
+  void condition_drain_finishesAndRefuses() throws Exception {
+    SimEngine engine = start(settings().speed(1).stepTime(SLOW));
+    CompletableFuture<HttpResponse<String>> answer =
+        CLIENT.sendAsync(
+            request(engine, "/v1/completions", text().put("max_tokens", 20).put("ignore_eos", true).toString()),
+            HttpResponse.BodyHandlers.ofString());
+    until("it runs", () -> engine.stats().running() == 1);
+    engine.set(Condition.DRAIN, true);
+
+    assertThat(post(engine, "/v1/completions", text().toString()).statusCode()).isEqualTo(503);
+    assertThat(get(engine, "/health").statusCode()).isEqualTo(503);
+    assertThat(answer.get().statusCode()).isEqualTo(200);
+  }
+
+  @Test
+  void condition_refuse_isTakenBack() throws Exception {
+    SimEngine engine = start(settings());
+    engine.set(Condition.REFUSE, true);
+    assertThatThrownBy(() -> connect(engine).close()).isInstanceOf(ConnectException.class);
+
+    engine.set(Condition.REFUSE, false);
+
+    connect(engine).close();
+    assertThat(engine.conditions()).isEmpty();
+  }
+
+  @Test
+  void restart_comesBackWellAndEmptyOnTheSamePorts() throws Exception {
+    SimEngine engine =
+        start(settings().role(Role.PREFILL).transfer(TransferSettings.of(Dialect.VLLM_NIXL)));
+    post(engine, "/v1/completions", text().toString());
+    engine.set(Condition.SLOW, true);
+    String before = engine.url() + " " + engine.eventsEndpoint() + " " + engine.transferPort();
+    String id = engine.engineId(0);
+
+    engine.crash();
+    assertThatThrownBy(() -> connect(engine).close()).isInstanceOf(ConnectException.class);
+    engine.restart();
+
+    assertThat(engine.url() + " " + engine.eventsEndpoint() + " " + engine.transferPort()).isEqualTo(before);
+    assertThat(engine.engineId(0)).isNotEqualTo(id);
+    assertThat(engine.conditions()).isEmpty();
+    HttpResponse<String> cold = post(engine, "/v1/completions", text().toString());
+    assertThat(JSON.readTree(cold.body()).at("/usage/prompt_tokens_details/cached_tokens").asInt()).isZero();
+  }
+
+  @Test
+  void controls_changeARunningEngine() throws Exception {
+    SimEngine engine = start(settings());
+
+    JsonNode state = ask(engine, "/sim/conditions", "{\"drain\":true,\"wedge\":true}");
+    assertThat(state.path("conditions").toString()).isEqualTo("[\"wedge\",\"drain\"]");
+    ask(engine, "/sim/conditions", "{\"drain\":false,\"wedge\":false}");
+    ask(engine, "/sim/faults", "{\"faults\":[\"429=1x\"]}");
+    assertThat(post(engine, "/v1/completions", text().toString()).statusCode()).isEqualTo(429);
+    assertThat(post(engine, "/sim/faults", "{\"faults\":[\"nonsense\"]}").statusCode()).isEqualTo(400);
+    int queried = ask(engine, "/v1/completions", text().toString()).at("/usage/prompt_tokens").asInt();
+    assertThat(JSON.readTree(get(engine, "/sim").body()).at("/stats/queriedTokens").asInt()).isEqualTo(queried);
+
+    ask(engine, "/sim/crash", "{\"ms\":1}");
+
+    until("it has started again", () -> engine.stats().queriedTokens() == 0);
+    until("it answers", () -> answers(engine));
+  }
+
+  private static boolean answers(SimEngine engine) {
+    try {
+      return post(engine, "/v1/completions", text().toString()).statusCode() == 200;
+    } catch (IOException e) {
+      return false;
+    } catch (InterruptedException e) {
+      throw new AssertionError(e);
+    }
   }
 
   @Test

@@ -20,7 +20,9 @@ public final class HttpServer implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(HttpServer.class);
   private static final int BACKLOG = 4096;
 
-  private final ServerSocket server;
+  private final int port;
+  private volatile ServerSocket server;
+  private volatile boolean closed;
   private final Handler handler;
   private final Limits limits;
   private final Set<Socket> open = ConcurrentHashMap.newKeySet();
@@ -48,25 +50,34 @@ public final class HttpServer implements AutoCloseable {
   public HttpServer(InetSocketAddress address, Limits limits, Handler handler) throws IOException {
     this.limits = limits;
     this.handler = handler;
-    server = new ServerSocket();
-    try {
-      server.setReuseAddress(true);
-      server.bind(address, BACKLOG);
-    } catch (IOException e) {
-      server.close();
-      throw e;
-    }
-    Thread.ofPlatform().daemon().name("sim-http-" + server.getLocalPort()).start(this::accept);
+    server = listen(address);
+    port = server.getLocalPort();
+    startAccepting();
   }
 
   /** The port it listens on. */
   public int port() {
-    return server.getLocalPort();
+    return port;
+  }
+
+  /**
+   * Stops listening, or listens again on the same port; connections that are open stay.
+   *
+   * @throws IOException when somebody else has taken the port meanwhile
+   */
+  public synchronized void refuse(boolean refuses) throws IOException {
+    if (refuses) {
+      server.close();
+    } else if (server.isClosed() && !closed) {
+      server = listen(new InetSocketAddress(server.getInetAddress(), port));
+      startAccepting();
+    }
   }
 
   /** Stops listening and drops every connection, as a dying process would. */
   @Override
-  public void close() {
+  public synchronized void close() {
+    closed = true;
     try {
       server.close();
     } catch (IOException e) {
@@ -75,17 +86,34 @@ public final class HttpServer implements AutoCloseable {
     open.forEach(HttpServer::drop);
   }
 
-  private void accept() {
-    while (!server.isClosed()) {
+  private static ServerSocket listen(InetSocketAddress address) throws IOException {
+    ServerSocket socket = new ServerSocket();
+    try {
+      socket.setReuseAddress(true);
+      socket.bind(address, BACKLOG);
+      return socket;
+    } catch (IOException e) {
+      socket.close();
+      throw e;
+    }
+  }
+
+  private void startAccepting() {
+    ServerSocket listening = server;
+    Thread.ofPlatform().daemon().name("sim-http-" + port).start(() -> accept(listening));
+  }
+
+  private void accept(ServerSocket listening) {
+    while (!listening.isClosed()) {
       try {
-        Socket socket = server.accept();
+        Socket socket = listening.accept();
         open.add(socket);
-        if (server.isClosed()) {
+        if (closed) {
           drop(socket);
         }
         Thread.startVirtualThread(() -> serve(socket));
       } catch (IOException e) {
-        if (!server.isClosed()) {
+        if (!listening.isClosed()) {
           LOG.warn("A connection could not be accepted", e);
         }
       }

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * the way to fetch what others keep. Closing it is as sudden as a crash: whoever waits for it is left waiting.
  * Thread-safe.
  */
-public final class KvTransfer implements AutoCloseable {
+public final class TransferAgent implements AutoCloseable {
   private final TransferSettings settings;
   private final @Nullable Connector connector;
   private final ScheduledThreadPoolExecutor timer;
@@ -38,7 +38,7 @@ public final class KvTransfer implements AutoCloseable {
    * @param host interface of the side channel
    * @throws IOException when its port is taken
    */
-  public KvTransfer(TransferSettings settings, Role role, String host, int ranks, int blockSize) throws IOException {
+  public TransferAgent(TransferSettings settings, Role role, String host, int ranks, int blockSize) throws IOException {
     this.settings = settings;
     this.connector = connector(settings.dialect());
     this.timer = new ScheduledThreadPoolExecutor(1, Thread.ofPlatform().daemon().name("sim-transfer").factory());
