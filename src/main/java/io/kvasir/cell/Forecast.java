@@ -1,7 +1,7 @@
 package io.kvasir.cell;
 
 import io.kvasir.index.Prediction;
-import io.kvasir.routing.CachedTokens;
+import io.kvasir.routing.PromptSize;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,7 +21,7 @@ record Forecast(int blockSize, int depth, boolean told, @Nullable Prediction pre
 
   /** As {@link #confirmed}, in tokens of a prompt of {@code promptTokens}. */
   int confirmedTokens(int promptTokens) {
-    return CachedTokens.predicted(confirmed(), blockSize, promptTokens);
+    return new PromptSize(promptTokens, blockSize).cached(confirmed());
   }
 
   /**
@@ -30,7 +30,7 @@ record Forecast(int blockSize, int depth, boolean told, @Nullable Prediction pre
    */
   int promisedTokens(int promptTokens) {
     int blocks = prediction == null ? depth : told ? prediction.confirmed() : prediction.held();
-    return CachedTokens.predicted(Math.max(0, blocks), blockSize, promptTokens);
+    return new PromptSize(promptTokens, blockSize).cached(Math.max(0, blocks));
   }
 
   /** The prompt will not be computed there. */

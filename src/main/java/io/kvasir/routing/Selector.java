@@ -200,10 +200,10 @@ public final class Selector {
   }
 
   private Booking booking(RoutingContext context, Candidates candidates, int slot, Chain chain) {
-    int prompt = Slots.promptTokens(context);
-    int cached = CachedTokens.predicted(candidates.depth[slot], chain.blockSize(), prompt);
-    double prefillMs = costs.of(candidates).prefillMs(slot, prompt - cached, prompt);
-    return new Booking(prompt, prompt - cached, Math.max(1, Math.round(prefillMs * 1e3)));
+    PromptSize prompt = new PromptSize(Slots.promptTokens(context), chain.blockSize());
+    int uncached = prompt.uncached(candidates.depth[slot]);
+    double prefillMs = costs.of(candidates).prefillMs(slot, uncached, prompt.tokens());
+    return new Booking(prompt.tokens(), uncached, Math.max(1, Math.round(prefillMs * 1e3)));
   }
 
   private static List<Worker> alternatives(Candidates candidates, int[] ranked, int from, int to) {

@@ -47,15 +47,15 @@ final class RoutingContextTest {
   }
 
   @Test
-  void predicted_isWholeBlocksAndNeverTheWholePrompt() {
-    assertThat(CachedTokens.predicted(12, 16, 389)).isEqualTo(192);
+  void cached_isWholeBlocksAndNeverTheWholePrompt() {
+    assertThat(new PromptSize(389, 16).cached(12)).isEqualTo(192);
     RandomGenerator random = new SplittableRandom(3);
     for (int i = 0; i < 10_000; i++) {
       int blockSize = random.nextInt(1, 65);
       int tokens = random.nextInt(1, 5000);
       int depth = random.nextInt(0, 400);
 
-      int predicted = CachedTokens.predicted(depth, blockSize, tokens);
+      int predicted = new PromptSize(tokens, blockSize).cached(depth);
 
       assertThat(predicted).isBetween(0, tokens - 1).isLessThanOrEqualTo(depth * blockSize);
       assertThat(predicted % blockSize).isZero();

@@ -1,8 +1,8 @@
 package io.kvasir.routing.plugins;
 
-import io.kvasir.routing.CachedTokens;
 import io.kvasir.routing.Candidates;
 import io.kvasir.routing.Parameters;
+import io.kvasir.routing.PromptSize;
 import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.Scorer;
 import io.kvasir.routing.Slot;
@@ -22,13 +22,12 @@ final class AdditiveBlocksScorer implements Scorer {
 
   @Override
   public void score(RoutingContext context, Candidates candidates, double[] out) {
-    int prompt = Slots.promptTokens(context);
-    int blockSize = context.get(Slots.CHAIN).blockSize();
+    PromptSize prompt = PromptSize.of(context);
     for (int slot = 0; slot < candidates.slots(); slot++) {
-      int uncached = prompt - CachedTokens.predicted(candidates.depth[slot], blockSize, prompt);
+      int uncached = prompt.uncached(candidates.depth[slot]);
       double prefill = candidates.pendingTokens[slot] + uncached;
-      double inUse = candidates.contextTokens[slot] + prompt;
-      out[slot] = (prefillWeight * prefill + inUse) / blockSize;
+      double inUse = candidates.contextTokens[slot] + prompt.tokens();
+      out[slot] = (prefillWeight * prefill + inUse) / prompt.blockSize();
     }
   }
 

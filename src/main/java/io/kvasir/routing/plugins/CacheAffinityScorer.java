@@ -1,7 +1,7 @@
 package io.kvasir.routing.plugins;
 
-import io.kvasir.routing.CachedTokens;
 import io.kvasir.routing.Candidates;
+import io.kvasir.routing.PromptSize;
 import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.Scorer;
 import io.kvasir.routing.Slot;
@@ -12,10 +12,9 @@ import java.util.Set;
 final class CacheAffinityScorer implements Scorer {
   @Override
   public void score(RoutingContext context, Candidates candidates, double[] out) {
-    int prompt = Slots.promptTokens(context);
-    int blockSize = context.get(Slots.CHAIN).blockSize();
+    PromptSize prompt = PromptSize.of(context);
     for (int slot = 0; slot < candidates.slots(); slot++) {
-      out[slot] = (double) CachedTokens.predicted(candidates.depth[slot], blockSize, prompt) / prompt;
+      out[slot] = (double) prompt.cached(candidates.depth[slot]) / prompt.tokens();
     }
   }
 

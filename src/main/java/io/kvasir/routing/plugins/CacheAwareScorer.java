@@ -1,9 +1,9 @@
 package io.kvasir.routing.plugins;
 
-import io.kvasir.routing.CachedTokens;
 import io.kvasir.routing.Candidates;
 import io.kvasir.routing.Parameters;
 import io.kvasir.routing.PerTable;
+import io.kvasir.routing.PromptSize;
 import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.Scorer;
 import io.kvasir.routing.Slot;
@@ -42,7 +42,8 @@ final class CacheAwareScorer implements Scorer {
       deepest = Math.max(deepest, candidates.depth[slot]);
     }
     boolean unbalanced = most - least > abs && most > rel * least;
-    boolean known = cached(context, deepest) > threshold * Slots.promptTokens(context);
+    PromptSize prompt = PromptSize.of(context);
+    boolean known = prompt.cached(deepest) > threshold * prompt.tokens();
     AtomicLongArray tokens = sent.of(candidates);
     for (int slot = 0; slot < candidates.slots(); slot++) {
       out[slot] =
@@ -52,11 +53,7 @@ final class CacheAwareScorer implements Scorer {
 
   @Override
   public void took(RoutingContext context, Candidates candidates, int slot) {
-    sent.of(candidates).addAndGet(slot, Slots.promptTokens(context) - cached(context, candidates.depth[slot]));
-  }
-
-  private static int cached(RoutingContext context, int depth) {
-    return CachedTokens.predicted(depth, context.get(Slots.CHAIN).blockSize(), Slots.promptTokens(context));
+    sent.of(candidates).addAndGet(slot, PromptSize.of(context).uncached(candidates.depth[slot]));
   }
 
   @Override

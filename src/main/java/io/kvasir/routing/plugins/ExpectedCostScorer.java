@@ -1,9 +1,9 @@
 package io.kvasir.routing.plugins;
 
-import io.kvasir.routing.CachedTokens;
 import io.kvasir.routing.Candidates;
 import io.kvasir.routing.Parameters;
 import io.kvasir.routing.PerTable;
+import io.kvasir.routing.PromptSize;
 import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.Scorer;
 import io.kvasir.routing.Slot;
@@ -49,15 +49,14 @@ final class ExpectedCostScorer implements Scorer {
 
   @Override
   public void score(RoutingContext context, Candidates candidates, double[] out) {
-    int prompt = Slots.promptTokens(context);
-    int blockSize = context.get(Slots.CHAIN).blockSize();
+    PromptSize prompt = PromptSize.of(context);
     double decode = delta * outputs.expected(context.model());
     FleetCosts engines = costs.of(candidates);
     for (int slot = 0; slot < candidates.slots(); slot++) {
-      int uncached = prompt - CachedTokens.predicted(candidates.depth[slot], blockSize, prompt);
+      int uncached = prompt.uncached(candidates.depth[slot]);
       out[slot] =
           candidates.queueMs[slot]
-              + engines.prefillMs(slot, uncached, prompt) * (kappa + gamma * candidates.inFlight[slot])
+              + engines.prefillMs(slot, uncached, prompt.tokens()) * (kappa + gamma * candidates.inFlight[slot])
               + decode * engines.msPerContextToken(slot) * candidates.contextTokens[slot];
     }
   }

@@ -1,7 +1,7 @@
 package io.kvasir.routing.plugins;
 
-import io.kvasir.routing.CachedTokens;
 import io.kvasir.routing.Candidates;
+import io.kvasir.routing.PromptSize;
 import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.Scorer;
 import io.kvasir.routing.Slot;
@@ -15,10 +15,9 @@ import java.util.Set;
 final class LmetricScorer implements Scorer {
   @Override
   public void score(RoutingContext context, Candidates candidates, double[] out) {
-    int prompt = Slots.promptTokens(context);
-    int blockSize = context.get(Slots.CHAIN).blockSize();
+    PromptSize prompt = PromptSize.of(context);
     for (int slot = 0; slot < candidates.slots(); slot++) {
-      int uncached = prompt - CachedTokens.predicted(candidates.depth[slot], blockSize, prompt);
+      int uncached = prompt.uncached(candidates.depth[slot]);
       // Counting this request, too: an idle worker with nothing cached must not look as good as one with all.
       out[slot] = (double) (candidates.pendingTokens[slot] + uncached) * (candidates.inFlight[slot] + 1);
     }

@@ -1,9 +1,9 @@
 package io.kvasir.routing.plugins;
 
-import io.kvasir.routing.CachedTokens;
 import io.kvasir.routing.Candidates;
 import io.kvasir.routing.Parameters;
 import io.kvasir.routing.PerTable;
+import io.kvasir.routing.PromptSize;
 import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.Scorer;
 import io.kvasir.routing.Slot;
@@ -36,8 +36,7 @@ final class PrebleScorer implements Scorer {
 
   @Override
   public void score(RoutingContext context, Candidates candidates, double[] out) {
-    int prompt = Slots.promptTokens(context);
-    int blockSize = context.get(Slots.CHAIN).blockSize();
+    PromptSize prompt = PromptSize.of(context);
     double output = outputs.expected(context.model());
     FleetCosts engines = costs.of(candidates);
     int deepest = 0;
@@ -50,16 +49,16 @@ final class PrebleScorer implements Scorer {
         idlest = Math.min(idlest, out[slot]);
       }
     }
-    int cached = CachedTokens.predicted(deepest, blockSize, prompt);
-    if (cached > prompt - cached && idlestOf(deepest, candidates, out) <= imbalance * idlest) {
+    int cached = prompt.cached(deepest);
+    if (cached > prompt.tokens() - cached && idlestOf(deepest, candidates, out) <= imbalance * idlest) {
       for (int slot = 0; slot < candidates.slots(); slot++) {
         out[slot] = candidates.depth[slot] == deepest ? out[slot] : Double.POSITIVE_INFINITY;
       }
       return;
     }
     for (int slot = 0; slot < candidates.slots(); slot++) {
-      int uncached = prompt - CachedTokens.predicted(candidates.depth[slot], blockSize, prompt);
-      out[slot] += engines.prefillMs(slot, uncached, prompt);
+      int uncached = prompt.uncached(candidates.depth[slot]);
+      out[slot] += engines.prefillMs(slot, uncached, prompt.tokens());
     }
   }
 

@@ -1,10 +1,10 @@
 package io.kvasir.routing.plugins;
 
-import io.kvasir.routing.CachedTokens;
 import io.kvasir.routing.Candidates;
 import io.kvasir.routing.Filter;
 import io.kvasir.routing.Parameters;
 import io.kvasir.routing.PerTable;
+import io.kvasir.routing.PromptSize;
 import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.Slot;
 import io.kvasir.routing.Slots;
@@ -34,12 +34,11 @@ final class StartInTimeFilter implements Filter {
 
   @Override
   public void filter(RoutingContext context, Candidates candidates) {
-    int prompt = Slots.promptTokens(context);
-    int blockSize = context.get(Slots.CHAIN).blockSize();
+    PromptSize prompt = PromptSize.of(context);
     FleetCosts engines = costs.of(candidates);
     for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
-      int uncached = prompt - CachedTokens.predicted(candidates.depth[slot], blockSize, prompt);
-      if (candidates.queueMs[slot] + engines.prefillMs(slot, uncached, prompt) > ttftMs) {
+      int uncached = prompt.uncached(candidates.depth[slot]);
+      if (candidates.queueMs[slot] + engines.prefillMs(slot, uncached, prompt.tokens()) > ttftMs) {
         candidates.remove(slot);
       }
     }

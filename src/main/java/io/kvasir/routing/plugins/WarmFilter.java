@@ -1,10 +1,10 @@
 package io.kvasir.routing.plugins;
 
-import io.kvasir.routing.CachedTokens;
 import io.kvasir.routing.Candidates;
 import io.kvasir.routing.Filter;
 import io.kvasir.routing.Parameters;
 import io.kvasir.routing.PerTable;
+import io.kvasir.routing.PromptSize;
 import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.Slot;
 import io.kvasir.routing.Slots;
@@ -37,11 +37,12 @@ final class WarmFilter implements Filter {
   @Override
   public void filter(RoutingContext context, Candidates candidates) {
     FleetCosts engines = costs.of(candidates);
+    PromptSize prompt = PromptSize.of(context);
     double warm = Double.POSITIVE_INFINITY;
     double cold = Double.POSITIVE_INFINITY;
     for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
       double pendingMs = candidates.pendingTokens[slot] * engines.msPerToken(slot);
-      if (warm(context, candidates, slot)) {
+      if (warm(prompt, candidates.depth[slot])) {
         warm = Math.min(warm, pendingMs);
       } else {
         cold = Math.min(cold, pendingMs);
@@ -50,17 +51,15 @@ final class WarmFilter implements Filter {
     // Written so that no warm worker at all keeps nobody out, either.
     if (warm - cold <= mostWaitMs && warm < Double.POSITIVE_INFINITY) {
       for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
-        if (!warm(context, candidates, slot)) {
+        if (!warm(prompt, candidates.depth[slot])) {
           candidates.remove(slot);
         }
       }
     }
   }
 
-  private boolean warm(RoutingContext context, Candidates candidates, int slot) {
-    int prompt = Slots.promptTokens(context);
-    int cached = CachedTokens.predicted(candidates.depth[slot], context.get(Slots.CHAIN).blockSize(), prompt);
-    return cached >= share * prompt;
+  private boolean warm(PromptSize prompt, int depth) {
+    return prompt.cached(depth) >= share * prompt.tokens();
   }
 
   @Override

@@ -1,9 +1,9 @@
 package io.kvasir.routing.plugins;
 
-import io.kvasir.routing.CachedTokens;
 import io.kvasir.routing.Candidates;
 import io.kvasir.routing.Parameters;
 import io.kvasir.routing.PerTable;
+import io.kvasir.routing.PromptSize;
 import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.Scorer;
 import io.kvasir.routing.Slot;
@@ -30,15 +30,14 @@ final class WorkLeftScorer implements Scorer {
 
   @Override
   public void score(RoutingContext context, Candidates candidates, double[] out) {
-    int prompt = Slots.promptTokens(context);
-    int blockSize = context.get(Slots.CHAIN).blockSize();
+    PromptSize prompt = PromptSize.of(context);
     FleetCosts engines = costs.of(candidates);
     for (int slot = 0; slot < candidates.slots(); slot++) {
-      int uncached = prompt - CachedTokens.predicted(candidates.depth[slot], blockSize, prompt);
+      int uncached = prompt.uncached(candidates.depth[slot]);
       out[slot] =
           by == Unit.TOKENS
               ? candidates.pendingTokens[slot] + uncached
-              : candidates.queueMs[slot] + engines.prefillMs(slot, uncached, prompt);
+              : candidates.queueMs[slot] + engines.prefillMs(slot, uncached, prompt.tokens());
     }
   }
 
