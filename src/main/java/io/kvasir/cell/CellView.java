@@ -161,7 +161,7 @@ final class CellView {
   private static Decision.Why why(Selection.None none) {
     return switch (none.want()) {
       // The roster knows the model, so what is missing of it is a worker that lives.
-      case LIVE, ROLE, MODEL, UNTRIED -> Decision.Why.NONE_HEALTHY;
+      case LIVE, ROLE, MODEL, ASKED_FOR, UNTRIED -> Decision.Why.NONE_HEALTHY;
       case ROOM -> Decision.Why.ALL_FULL;
     };
   }

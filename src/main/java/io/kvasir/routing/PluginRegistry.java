@@ -56,9 +56,17 @@ public final class PluginRegistry {
   List<String> writersOf(Slot<?> slot) {
     return types.values().stream()
         .flatMap(stage -> stage.values().stream())
-        .filter(type -> type.make().apply(new Parameters(ConfigFactory.empty().root(), null)).writes().contains(slot))
+        .filter(type -> writes(type, slot))
         .map(PluginType::name)
         .toList();
+  }
+
+  private static boolean writes(PluginType<?> type, Slot<?> slot) {
+    try {
+      return type.make().apply(new Parameters(ConfigFactory.empty().root(), null)).writes().contains(slot);
+    } catch (RuntimeException | LinkageError cannotBeWithoutParameters) {
+      return false;
+    }
   }
 
   private Map<String, PluginType<?>> of(Stage stage) {

@@ -41,13 +41,25 @@ final class Preparation {
     return Prepared.of(context, crossing);
   }
 
-  /** At the cell's home: fills what did not come filled. */
+  /** At the cell's home: fills what others read, where it did not come filled. */
   void complete(RoutingContext context) {
+    if (isComplete(context)) {
+      return;
+    }
     for (int i = 0; i < preparers.length; i++) {
       if (!filled(context, i)) {
         preparers[i].prepareUnasked(context);
       }
     }
+  }
+
+  private boolean isComplete(RoutingContext context) {
+    for (Slot<?> slot : crossing) {
+      if (!context.has(slot)) {
+        return false;
+      }
+    }
+    return context.has(Slots.CHAIN) && context.has(Slots.PROMPT_TOKENS);
   }
 
   private boolean filled(RoutingContext context, int preparer) {

@@ -2,6 +2,7 @@ package io.kvasir.routing;
 
 import java.util.Arrays;
 import java.util.Set;
+import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
@@ -20,6 +21,7 @@ public final class RoutingContext {
   private @Nullable Object[] values;
   private long[] numbers;
   private @Nullable RandomGenerator random;
+  private @Nullable LongSupplier clock;
   private boolean dryRun;
   private int late;
 
@@ -119,13 +121,22 @@ public final class RoutingContext {
     return random;
   }
 
+  /** Nanoseconds from any origin, for scorers and pickers that remember for a time. */
+  public long nanos() {
+    if (clock == null) {
+      throw new IllegalStateException("there is no clock before a selector has taken the request");
+    }
+    return clock.getAsLong();
+  }
+
   /** Whether the decision is only looked at: nothing is booked, and no plugin remembers it. */
   public boolean dryRun() {
     return dryRun;
   }
 
-  void begin(RandomGenerator source, boolean dry) {
+  void begin(RandomGenerator source, LongSupplier nanoClock, boolean dry) {
     this.random = source;
+    this.clock = nanoClock;
     this.dryRun = dry;
   }
 

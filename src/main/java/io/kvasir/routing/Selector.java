@@ -28,6 +28,7 @@ public final class Selector {
   private final Picker picker;
   private final FailurePolicy onFailure;
   private final PerTable<FleetCosts> costs;
+  private final LongSupplier nanoClock;
   private final Scratch.Pool scratches;
   private final RoutingMetrics.Counts counts;
 
@@ -36,7 +37,7 @@ public final class Selector {
    *
    * @param costs what prompts cost engines, for the load that is booked
    * @param random source of all randomness; the same seed and order of requests on one thread give the same choices
-   * @param nanoClock nanoseconds from any origin, for the metrics of stages
+   * @param nanoClock nanoseconds from any origin, for the metrics of stages and for plugins that remember for a time
    */
   public Selector(
       Profile profile, CostModel costs, SplittableGenerator random, RoutingMetrics metrics, LongSupplier nanoClock) {
@@ -46,6 +47,7 @@ public final class Selector {
     this.picker = profile.picker();
     this.onFailure = profile.executor().onFailure();
     this.costs = PerTable.costs(costs);
+    this.nanoClock = nanoClock;
     this.scratches = new Scratch.Pool(random, metrics, nanoClock);
     this.counts = metrics.counts(profile.name());
   }
@@ -90,7 +92,7 @@ public final class Selector {
   private Selection pass(Fleet fleet, RoutingContext context, @Nullable Trace trace, boolean dryRun) {
     Scratch scratch = scratches.take(fleet.slots());
     try {
-      context.begin(scratch.random, dryRun);
+      context.begin(scratch.random, nanoClock, dryRun);
       return pass(fleet, context, scratch, trace);
     } finally {
       scratches.give(scratch);
@@ -171,7 +173,7 @@ public final class Selector {
           if (!context.dryRun()) {
             scores.took(context, candidates, slot);
             if (i > 0) {
-              picker.tookInstead(context, slot);
+              picker.tookInstead(context, candidates, slot);
             }
           }
           return new Chosen(

@@ -22,6 +22,18 @@ public final class Slots {
   /** The {@link #HASH_KEY} of a request that belongs to no other. */
   public static final long NO_KEY = 0;
 
+  /** Labels the client asks for, as a selector such as {@code tier=gold,!spot}; empty when it does not. */
+  public static final Slot<String> WANTED_LABELS = Slot.of("wanted-labels", String.class);
+
+  /** Workers or pods the client allows, with commas between; empty when it allows all. */
+  public static final Slot<String> ALLOWED_WORKERS = Slot.of("allowed-workers", String.class);
+
+  /** Workers or pods the client does not want, with commas between; empty when it has nothing against any. */
+  public static final Slot<String> UNWANTED_WORKERS = Slot.of("unwanted-workers", String.class);
+
+  /** Where the request comes from: region, zone and host, with a line feed between; each may be empty. */
+  public static final Slot<String> LOCATION = Slot.of("location", String.class);
+
   /** The request itself, given to preparers where it arrived; nobody fills it and nobody else may read it. */
   public static final Slot<RequestFacts> FACTS = Slot.of("request-facts", RequestFacts.class);
 

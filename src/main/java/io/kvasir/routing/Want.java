@@ -8,6 +8,8 @@ public enum Want {
   ROLE("has the role asked for"),
   /** A worker that serves the model. */
   MODEL("serves the model"),
+  /** A worker with the labels, or of the list, that profile or client ask for. */
+  ASKED_FOR("is among those that profile and client ask for"),
   /** A worker that has not failed this request already. */
   UNTRIED("has not failed this request already"),
   /** A worker below its limit of requests in flight. */

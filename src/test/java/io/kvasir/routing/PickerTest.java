@@ -16,6 +16,7 @@ import java.util.SplittableRandom;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.random.RandomGenerator;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -189,6 +190,77 @@ final class PickerTest {
   }
 
   @Test
+  void session_staysWithItsWorker_whateverScoresSay() {
+    Selector selector = routing.picking("score = least-load, pick = session");
+    TestFleet fleet = TestFleet.of(4);
+    int home = session(selector, fleet, "s");
+    for (int i = 0; i < 20; i++) {
+      assertThat(session(selector, fleet, "s")).isEqualTo(home);
+    }
+    for (int other = 0; other < 3; other++) {
+      assertThat(session(selector, fleet, "t" + other)).isNotEqualTo(home);
+    }
+  }
+
+  @Test
+  void session_whoseWorkerGoes_movesAndStaysWhereItWent() {
+    Selector selector = routing.picking("score = least-load, pick = session");
+    TestFleet fleet = TestFleet.of(4);
+    int home = session(selector, fleet, "s");
+    fleet.alive[home] = false;
+
+    int next = session(selector, fleet, "s");
+    fleet.alive[home] = true;
+
+    assertThat(next).isNotEqualTo(home);
+    assertThat(session(selector, fleet, "s")).isEqualTo(next);
+  }
+
+  @Test
+  void session_whoseWorkerIsFull_movesAndStaysWhereItWent() {
+    Selector selector = routing.picking("filter = [ role, model, excluded ], score = least-load, pick = session");
+    TestFleet fleet = TestFleet.of(3);
+    int home = session(selector, fleet, "s");
+    fleet.inFlight[home] = fleet.workers[home].maxInFlight();
+
+    int next = session(selector, fleet, "s");
+    fleet.inFlight[home] = 0;
+
+    assertThat(next).isNotEqualTo(home);
+    assertThat(session(selector, fleet, "s")).isEqualTo(next);
+  }
+
+  @Test
+  void session_quietForItsTime_beginsAnew() {
+    AtomicLong nanos = new AtomicLong(5);
+    Selector selector =
+        routing.picking("score = least-load, pick { plugin = session, ttl = 10 s }", nanos::get);
+    TestFleet fleet = TestFleet.of(2);
+    int home = session(selector, fleet, "s");
+    nanos.addAndGet(9_000_000_000L);
+    assertThat(session(selector, fleet, "s")).isEqualTo(home);
+    nanos.addAndGet(9_000_000_000L);
+    assertThat(session(selector, fleet, "s")).isEqualTo(home);
+    nanos.addAndGet(11_000_000_000L);
+
+    assertThat(session(selector, fleet, "s")).isNotEqualTo(home);
+  }
+
+  @Test
+  void session_none_goesByScore() {
+    Selector selector = routing.picking("score = least-load, pick = session");
+    TestFleet fleet = TestFleet.of(3);
+    for (int i = 0; i < 30; i++) {
+      session(selector, fleet, "");
+    }
+    assertThat(Arrays.copyOf(fleet.inFlight, 3)).containsOnly(10);
+  }
+
+  private static int session(Selector selector, TestFleet fleet, String session) {
+    return ((Chosen) selector.select(fleet, Routing.request(1, 16, 20).put(Slots.SESSION_KEY, session))).slot();
+  }
+
+  @Test
   void roundRobin_manyThreads_nobodyIsTwoTurnsAhead() throws Exception {
     TestFleet fleet = TestFleet.of(7);
     Arrays.setAll(
@@ -261,7 +333,7 @@ final class PickerTest {
 
   private static RoutingContext context(RandomGenerator random, boolean dryRun) {
     RoutingContext context = Routing.request(1, 16, 20).put(Slots.HASH_KEY, 5).put(Slots.SESSION_KEY, "");
-    context.begin(random, dryRun);
+    context.begin(random, () -> 0, dryRun);
     return context;
   }
 

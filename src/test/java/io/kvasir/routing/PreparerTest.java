@@ -8,14 +8,12 @@ import io.kvasir.index.Chain;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.routing.cost.OutputLengths;
 import io.kvasir.routing.plugins.BuiltInPlugins;
-import java.net.InetAddress;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** What preparers find out, what of it crosses, and what happens when an answer does not come. */
@@ -28,12 +26,12 @@ final class PreparerTest {
   void hashKey_takesTheFirstThatTheRequestHas() {
     String from = "[ \"header:X-Key\", \"field:a.b\", tenant, session, prefix ]";
 
-    long nothing = key(from, facts(Map.of()), "", Chain.EMPTY);
-    long prefix = key(from, facts(Map.of()), "", chain(1, 2, 3));
-    long session = key(from, facts(Map.of()), "s", chain(1, 2, 3));
-    long tenant = key(from, facts(Map.of("tenant", "t")), "s", chain(1, 2, 3));
-    long field = key(from, facts(Map.of("tenant", "t", "a.b", "f")), "s", chain(1, 2, 3));
-    long header = key(from, facts(Map.of("tenant", "t", "a.b", "f", "X-Key", "h")), "s", chain(1, 2, 3));
+    long nothing = key(from, TestFacts.of(Map.of()), "", Chain.EMPTY);
+    long prefix = key(from, TestFacts.of(Map.of()), "", chain(1, 2, 3));
+    long session = key(from, TestFacts.of(Map.of()), "s", chain(1, 2, 3));
+    long tenant = key(from, TestFacts.of(Map.of("tenant", "t")), "s", chain(1, 2, 3));
+    long field = key(from, TestFacts.of(Map.of("tenant", "t", "a.b", "f")), "s", chain(1, 2, 3));
+    long header = key(from, TestFacts.of(Map.of("tenant", "t", "a.b", "f", "X-Key", "h")), "s", chain(1, 2, 3));
 
     assertThat(nothing).isEqualTo(Slots.NO_KEY);
     assertThat(Set.of(prefix, session, tenant, field, header, nothing)).hasSize(6);
@@ -49,6 +47,20 @@ final class PreparerTest {
   }
 
   @Test
+  void location_isTheClientsWhereItSaysSo_elseTheNodes() {
+    String parameters = "region = eu, zone = a, zone-header = X-Zone, host-header = X-Host";
+    RoutingContext silent = Routing.request(1, 16, 20).put(Slots.FACTS, RequestFacts.NONE);
+    RoutingContext told =
+        Routing.request(1, 16, 20).put(Slots.FACTS, TestFacts.of(Map.of("X-Zone", "b", "X-Host", "h")));
+
+    preparer("location", parameters).prepare(silent);
+    preparer("location", parameters).prepare(told);
+
+    assertThat(silent.get(Slots.LOCATION)).isEqualTo("eu\na\n");
+    assertThat(told.get(Slots.LOCATION)).isEqualTo("eu\nb\nh");
+  }
+
+  @Test
   void prepare_crossesOnlyWhatIsAskedForLater() {
     Profile byKey =
         profile("prepare = [ tokenize, block-hash, session-key, hash-key ], pick = consistent-hash");
@@ -56,12 +68,34 @@ final class PreparerTest {
         profile("prepare = [ tokenize, block-hash, session-key ], score = session-affinity, pick = max-score");
     Profile byNothing = profile("prepare = [ tokenize, block-hash, session-key, hash-key ], pick = random");
 
-    RequestFacts facts = facts(Map.of("X-Session-ID", "s"));
+    RequestFacts facts = TestFacts.of(Map.of("X-Session-ID", "s"));
     assertThat(byKey.prepare(arrived(facts)).numbers()).containsOnlyKeys("hash-key");
     assertThat(byKey.prepare(arrived(facts)).texts()).isEmpty();
     assertThat(bySession.prepare(arrived(facts))).isEqualTo(new Prepared(Map.of("session-key", "s"), null, null));
     assertThat(byKey.preparesOnArrival()).isTrue();
     assertThat(byNothing.preparesOnArrival()).isFalse();
+  }
+
+  /** Of what a preparer found out only the part that is asked for crosses; at the home it must not be asked again. */
+  @Test
+  void select_preparedElsewhere_isNotPreparedAgain() {
+    String mine =
+        """
+        mine {
+          prepare = [ tokenize, block-hash, client-wishes ]
+          filter = [ role, model, excluded, { plugin = allow-list, from-client = true } ]
+          pick = random
+          execute = forward
+        }
+        """;
+    Profile profile = Objects.requireNonNull(routing.compile(mine).get("mine"));
+    Prepared prepared = profile.prepare(arrived(TestFacts.of(Map.of("X-Router-Allow", "w2"))));
+    RoutingContext atHome = Routing.request(3, 16, 50);
+    prepared.into(atHome);
+
+    Selection selection = routing.selector("mine", mine).select(TestFleet.of(4), atHome);
+
+    assertThat(((Selection.Chosen) selection).worker().id()).isEqualTo("w2");
   }
 
   @Test
@@ -156,30 +190,5 @@ final class PreparerTest {
 
   private static Chain chain(long... hashes) {
     return new Chain(hashes, 16);
-  }
-
-  /** A request of which only these headers, fields and tenant are known. */
-  private static RequestFacts facts(Map<String, String> known) {
-    return new RequestFacts() {
-      @Override
-      public @Nullable String header(String name) {
-        return known.get(name);
-      }
-
-      @Override
-      public @Nullable String field(String path) {
-        return known.get(path);
-      }
-
-      @Override
-      public String tenant() {
-        return known.getOrDefault("tenant", "");
-      }
-
-      @Override
-      public @Nullable InetAddress client() {
-        return null;
-      }
-    };
   }
 }

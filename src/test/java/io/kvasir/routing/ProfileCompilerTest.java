@@ -109,7 +109,8 @@ final class ProfileCompilerTest {
 
             2. profile "mine", plugin "tokenise" (kvasir.conf: 3)
                there is no preparer of this name
-               -> did you mean "tokenize"? The preparers are block-hash, hash-key, session-key, tokenize
+               -> did you mean "tokenize"? The preparers are block-hash, client-wishes, hash-key, location, \
+            session-key, tokenize
 
             3. profile "mine", plugin "max-score" (kvasir.conf: 4)
                there is no filter of this name
@@ -117,14 +118,14 @@ final class ProfileCompilerTest {
 
             4. profile "mine", plugin "exluded" (kvasir.conf: 4)
                there is no filter of this name
-               -> did you mean "excluded"? The filters are concurrency-limit, excluded, model, overload, role, \
-            saturation, start-in-time, warm
+               -> did you mean "excluded"? The filters are allow-list, concurrency-limit, \
+            exclude-list, excluded, labels, model, overload, role, saturation, start-in-time, warm
 
             5. profile "mine", plugin "expected-csot" (kvasir.conf: 6)
                there is no scorer of this name
                -> did you mean "expected-cost"? The scorers are additive-blocks, cache-affinity, cache-aware, \
-            expected-cost, kv-room, least-load, lmetric, longest-prefix, no-hit-lru, preble, random, \
-            session-affinity, work-left
+            expected-cost, kv-room, least-load, lmetric, locality, longest-prefix, lora-affinity, no-hit-lru, preble, \
+            random, session-affinity, work-left
 
             6. profile "mine", plugin "expected-cost" (kvasir.conf: 7)
                parameter "weight" is -1
@@ -177,7 +178,7 @@ final class ProfileCompilerTest {
             1. profile "mine" (kvasir.conf: 1)
                names no picker
                -> add pick = NAME; the pickers are consistent-hash, max-score, power-of-two, random, \
-            round-robin, weighted-random
+            round-robin, session, weighted-random
 
             2. profile "mine" (kvasir.conf: 1)
                names no executor
@@ -221,7 +222,8 @@ final class ProfileCompilerTest {
             2. profile "idle", plugin "max-score" (kvasir.conf: 11)
                ranks by score, and nothing scores
                -> add "score"; the scorers are additive-blocks, cache-affinity, cache-aware, expected-cost, \
-            kv-room, least-load, lmetric, longest-prefix, no-hit-lru, preble, random, session-affinity, work-left
+            kv-room, least-load, lmetric, locality, longest-prefix, lora-affinity, no-hit-lru, preble, random, \
+            session-affinity, work-left
             """);
   }
 

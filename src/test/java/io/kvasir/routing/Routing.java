@@ -12,6 +12,7 @@ import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.Map;
 import java.util.Set;
 import java.util.SplittableRandom;
+import java.util.function.LongSupplier;
 import java.util.stream.LongStream;
 
 /** Routing as a cell wires it, for tests. */
@@ -44,26 +45,36 @@ final class Routing {
 
   /** A selector for one of {@code profiles}. */
   Selector selector(String profile, String profiles) {
+    return selector(profile, profiles, System::nanoTime);
+  }
+
+  private Selector selector(String profile, String profiles, LongSupplier nanoClock) {
     Profile compiled = compile(profiles).get(profile);
     if (compiled == null) {
       throw new IllegalArgumentException(profile);
     }
-    return new Selector(compiled, costs, new SplittableRandom(seed), metrics, System::nanoTime);
+    return new Selector(compiled, costs, new SplittableRandom(seed), metrics, nanoClock);
   }
 
   /** A selector that picks and scores as told and otherwise does the usual. */
   Selector picking(String pickAndScore) {
+    return picking(pickAndScore, System::nanoTime);
+  }
+
+  /** The same by a clock of the test's own. */
+  Selector picking(String pickAndScore, LongSupplier nanoClock) {
     return selector(
         "mine",
         """
         mine {
-          prepare = [ tokenize, block-hash, session-key, hash-key ]
+          prepare = [ tokenize, block-hash, session-key, hash-key, client-wishes, location ]
           filter = [ role, model, excluded, concurrency-limit ]
           execute = forward
           %s
         }
         """
-            .formatted(pickAndScore));
+            .formatted(pickAndScore),
+        nanoClock);
   }
 
   /** A request for model {@code m} with a prompt of so many full blocks and tokens. */

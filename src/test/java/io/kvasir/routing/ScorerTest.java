@@ -3,12 +3,14 @@ package io.kvasir.routing;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import io.kvasir.index.Chain;
 import io.kvasir.routing.Explanation.Candidate;
 import io.kvasir.routing.Explanation.Score;
 import io.kvasir.routing.Selection.Chosen;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.random.RandomGenerator;
@@ -106,6 +108,53 @@ final class ScorerTest {
       int now = chosen(selector, fleet, "s" + session);
       assertThat(home[session] == 3 || now == home[session]).isTrue();
     }
+  }
+
+  @Test
+  void locality_hostThenZoneThenRegion() {
+    TestFleet fleet =
+        TestFleet.labelled(
+            Map.of("region", "eu", "zone", "a", "host", "h"),
+            Map.of("region", "eu", "zone", "a", "host", "i"),
+            Map.of("region", "eu", "zone", "b"),
+            Map.of("region", "us", "zone", "c"),
+            Map.of());
+    Selector selector = routing.picking("score = locality, pick = max-score");
+
+    assertThat(scores(selector, fleet, Routing.request(1, 16, 20).put(Slots.LOCATION, "eu\na\nh")))
+        .containsExactly(1.0, 0.6, 0.3, 0.0, 0.0);
+    assertThat(scores(selector, fleet, Routing.request(1, 16, 20).put(Slots.LOCATION, "us\n\n")))
+        .containsExactly(0.0, 0.0, 0.0, 0.3, 0.0);
+    assertThat(scores(selector, fleet, Routing.request(1, 16, 20).put(Slots.LOCATION, "\n\n")))
+        .containsOnly(0.0);
+  }
+
+  @Test
+  void loraAffinity_prefersWhereTheAdapterIsThenWhereItFits() {
+    TestFleet fleet = TestFleet.labelled(Map.of(), Map.of());
+    Selector selector = routing.picking("score { plugin = lora-affinity, adapters = 2 }, pick = max-score");
+    for (String adapter : List.of("a", "b", "a", "c")) {
+      fleet.alive[1] = false;
+      selector.select(fleet, adapter(adapter));
+    }
+    fleet.alive[1] = true;
+
+    assertThat(scores(selector, fleet, adapter("a"))).containsExactly(1.0, 0.5);
+    assertThat(scores(selector, fleet, adapter("b"))).containsExactly(0.0, 0.5);
+    assertThat(scores(selector, fleet, adapter("c"))).containsExactly(1.0, 0.5);
+    assertThat(scores(selector, fleet, adapter("m"))).containsExactly(0.0, 0.0);
+  }
+
+  private static RoutingContext adapter(String name) {
+    return Routing.request(name, Role.BOTH, Set.of())
+        .put(Slots.PROMPT_TOKENS, 20)
+        .put(Slots.CHAIN, Chain.EMPTY);
+  }
+
+  private static List<Double> scores(Selector selector, TestFleet fleet, RoutingContext request) {
+    return selector.explain(fleet, request).candidates().stream()
+        .map(candidate -> candidate.scores().getFirst().raw())
+        .toList();
   }
 
   @Test

@@ -4,8 +4,10 @@ import io.kvasir.index.Chain;
 import java.net.URI;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.SequencedSet;
 import java.util.Set;
 
 /** A fleet as a test wants it: workers in order of their slots, with settable load and depths. */
@@ -44,6 +46,20 @@ final class TestFleet implements Fleet {
     Worker[] workers = new Worker[count];
     for (int slot = 0; slot < count; slot++) {
       workers[slot] = worker(slot, Role.BOTH, Set.of("m"), 100, "h100-Qwen2.5-7B-tp1");
+    }
+    return new TestFleet(workers);
+  }
+
+  /** Aggregated workers of model {@code m} and adapters {@code a} to {@code e}, a label set each. */
+  @SafeVarargs
+  static TestFleet labelled(Map<String, String>... labels) {
+    Worker[] workers = new Worker[labels.length];
+    for (int slot = 0; slot < labels.length; slot++) {
+      SequencedSet<String> models = new LinkedHashSet<>(List.of("m", "a", "b", "c", "d", "e"));
+      workers[slot] =
+          new Worker(
+              "w" + slot, "pod" + slot / 2, URI.create("http://127.0.0.1:" + (9000 + slot)), 0, 1, slot, Role.BOTH,
+              models, labels[slot], 100, "h100-Qwen2.5-7B-tp1", null);
     }
     return new TestFleet(workers);
   }

@@ -1,0 +1,95 @@
+package io.kvasir.routing.plugins;
+
+import io.kvasir.routing.Candidates;
+import io.kvasir.routing.Parameters;
+import io.kvasir.routing.PerTable;
+import io.kvasir.routing.RoutingContext;
+import io.kvasir.routing.Scorer;
+import io.kvasir.routing.Worker;
+import java.util.Arrays;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Whether a worker's engine has the LoRA adapter in memory: 1 when it is among the last {@code adapters} (4, the
+ * engine's {@code --max-loras}) that were sent there, 0.5 when there is room for one more, 0 when another would have
+ * to go. Of a request for the base model, and of a fleet without adapters, it says nothing: 0 for all.
+ */
+final class LoraAffinityScorer implements Scorer {
+  private static final String[] NONE = new String[0];
+
+  private final int adapters;
+  /** The adapters last sent to each worker, the latest first; each array is replaced, never changed. */
+  private final PerTable<AtomicReferenceArray<String @Nullable []>> sent =
+      new PerTable<>(table -> new AtomicReferenceArray<>(table.length));
+
+  LoraAffinityScorer(Parameters parameters) {
+    this.adapters = parameters.whole("adapters", 4, 1, 256);
+  }
+
+  @Override
+  public void score(RoutingContext context, Candidates candidates, double[] out) {
+    if (!asksForAdapter(context, candidates)) {
+      Arrays.fill(out, 0, candidates.slots(), 0);
+      return;
+    }
+    AtomicReferenceArray<String @Nullable []> fleet = sent.of(candidates);
+    for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
+      String[] loaded = of(fleet, slot);
+      out[slot] = indexOf(loaded, context.model()) >= 0 ? 1 : loaded.length < adapters ? 0.5 : 0;
+    }
+  }
+
+  @Override
+  public void took(RoutingContext context, Candidates candidates, int slot) {
+    if (!asksForAdapter(context, candidates)) {
+      return;
+    }
+    AtomicReferenceArray<String @Nullable []> fleet = sent.of(candidates);
+    while (true) {
+      String @Nullable [] before = fleet.get(slot);
+      String[] loaded = before == null ? NONE : before;
+      int at = indexOf(loaded, context.model());
+      if (at == 0 || fleet.compareAndSet(slot, before, latest(loaded, at, context.model()))) {
+        return;
+      }
+    }
+  }
+
+  private String[] latest(String[] loaded, int at, String model) {
+    String[] now = new String[at > 0 ? loaded.length : Math.min(loaded.length + 1, adapters)];
+    now[0] = model;
+    int before = at > 0 ? at : now.length - 1;
+    System.arraycopy(loaded, 0, now, 1, before);
+    if (at > 0) {
+      System.arraycopy(loaded, at + 1, now, at + 1, loaded.length - at - 1);
+    }
+    return now;
+  }
+
+  private static String[] of(AtomicReferenceArray<String @Nullable []> fleet, int slot) {
+    String @Nullable [] loaded = fleet.get(slot);
+    return loaded == null ? NONE : loaded;
+  }
+
+  private static int indexOf(String[] loaded, String model) {
+    for (int i = 0; i < loaded.length; i++) {
+      if (loaded[i].equals(model)) {
+        return i;
+      }
+    }
+    return -1;
+  }
+
+  /** Workers of a cell share a base model, their first. */
+  private static boolean asksForAdapter(RoutingContext context, Candidates candidates) {
+    int any = candidates.next(0);
+    Worker worker = any < 0 ? null : candidates.workers[any];
+    return worker != null && !worker.models().isEmpty() && !worker.models().iterator().next().equals(context.model());
+  }
+
+  @Override
+  public Better better() {
+    return Better.HIGHER;
+  }
+}

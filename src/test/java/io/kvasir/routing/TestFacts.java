@@ -1,0 +1,32 @@
+package io.kvasir.routing;
+
+import java.net.InetAddress;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** Facts of a request of which only some headers, fields and the tenant are known, all by their names. */
+record TestFacts(Map<String, String> known) implements RequestFacts {
+  static RequestFacts of(Map<String, String> known) {
+    return new TestFacts(known);
+  }
+
+  @Override
+  public @Nullable String header(String name) {
+    return known.get(name);
+  }
+
+  @Override
+  public @Nullable String field(String path) {
+    return known.get(path);
+  }
+
+  @Override
+  public String tenant() {
+    return known.getOrDefault("tenant", "");
+  }
+
+  @Override
+  public @Nullable InetAddress client() {
+    return null;
+  }
+}
