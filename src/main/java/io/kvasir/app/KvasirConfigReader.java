@@ -114,15 +114,25 @@ final class KvasirConfigReader {
   }
 
   private static ExecutionSettings execution(ConfigSection execution) {
+    ConfigSection retry = execution.section("retry");
+    ExecutionSettings.Retries retries =
+        new ExecutionSettings.Retries(
+            execution.count("max-attempts", 1, 100),
+            execution.duration("backoff"),
+            execution.duration("backoff-max"),
+            1.5,
+            retry.number("share", 0, 100),
+            retry.count("per-second", 0, 1_000_000));
+    retry.rejectUnread();
+    Duration hedgeAfter = execution.duration("hedge-after");
     return new ExecutionSettings(
-        execution.count("max-attempts", 1, 100),
-        execution.duration("backoff"),
-        execution.duration("backoff-max"),
-        1.5,
+        retries,
         execution.duration("first-byte-timeout"),
         execution.duration("idle-timeout"),
         execution.duration("total-timeout"),
-        (int) Math.min(execution.bytes("whole-answer"), 1 << 28));
+        (int) Math.min(execution.bytes("whole-answer"), 1 << 28),
+        execution.flag("hedge") ? hedgeAfter : null,
+        execution.count("max-workflows", 1, 10_000_000));
   }
 
   private static PodClient.Settings podClient(ConfigSection execution) {

@@ -9,6 +9,7 @@ import io.kvasir.cell.ProfileSet;
 import io.kvasir.cell.WorkerStatus;
 import io.kvasir.execution.Dispatcher;
 import io.kvasir.execution.PodClient;
+import io.kvasir.execution.dialect.Preparation;
 import io.kvasir.gateway.Gateway;
 import io.kvasir.gateway.GatewaySettings;
 import io.kvasir.gateway.admin.AdminHandler;
@@ -76,7 +77,8 @@ final class Node implements AutoCloseable {
               new CellMetrics(metrics));
       PodClient pods = own(new PodClient(config.podClient(), metrics));
       Models models = own(new Models(config, cells, metrics, readiness));
-      Dispatcher dispatcher = own(new Dispatcher(cells, pods, config.execution(), metrics));
+      Dispatcher dispatcher =
+          own(new Dispatcher(system, cells, pods, config.execution(), Preparation.builtIn(), metrics));
       Gateway handler =
           new Gateway(models.prompts(), profiles, cells, dispatcher, GatewaySettings.defaults(), metrics);
       PushHomes homes = own(new PushHomes(system));

@@ -51,6 +51,13 @@ public record DecisionRequest(
     return asking(failed, step);
   }
 
+  /** The same request as one that a single worker has to serve. */
+  public DecisionRequest whole() {
+    return new DecisionRequest(
+        requestId, model, profile, new Work(false, work.mediaItems()), chain, promptTokens, prepared, excluded, stream,
+        null);
+  }
+
   private DecisionRequest asking(Set<String> failed, @Nullable Again step) {
     return new DecisionRequest(
         requestId, model, profile, work, chain, promptTokens, prepared, Set.copyOf(failed), stream, step);

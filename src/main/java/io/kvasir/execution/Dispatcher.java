@@ -3,221 +3,159 @@ package io.kvasir.execution;
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.Outcome;
-import io.kvasir.routing.Worker;
+import io.kvasir.execution.dialect.Preparation;
 import io.kvasir.telemetry.Metrics;
-import java.util.HashSet;
-import java.util.Set;
-import java.util.concurrent.CountDownLatch;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
-import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.TimeUnit;
+import org.apache.pekko.actor.typed.ActorSystem;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
- * Carries requests out: asks the cells for a worker, sends the request there, and while nothing has
- * reached the client asks for another one when that fails. Thread-safe; calls block, so they belong on
- * virtual threads.
+ * Carries requests out: asks the cells for workers and sends the request there. One worker's request is tried right
+ * here, on the caller's thread; one that takes several steps, or a retry, gets a workflow actor.
+ *
+ * <p>Thread-safe; calls block, so they belong on virtual threads.
  */
 public final class Dispatcher implements AutoCloseable {
-  private static final Logger LOG = LoggerFactory.getLogger(Dispatcher.class);
-
   private final Cells cells;
-  private final PodClient pods;
-  private final ExecutionSettings settings;
-  private final ExecutionMetrics metrics;
+  private final Means means;
+  private final RetryBudget budget;
+  private final Workflows workflows;
   private final ScheduledThreadPoolExecutor timer;
 
-  /** A dispatcher with a timer thread of its own. The pod client stays its owner's to close. */
-  public Dispatcher(Cells cells, PodClient pods, ExecutionSettings settings, Metrics metrics) {
+  /**
+   * A dispatcher with a timer thread of its own. The pod client stays its owner's to close.
+   *
+   * @param system keeps the workflow actors
+   * @param preparations how steps before the prompt is read are done, by the names that plans give them
+   */
+  public Dispatcher(
+      ActorSystem<?> system,
+      Cells cells,
+      PodClient pods,
+      ExecutionSettings settings,
+      Map<String, Preparation> preparations,
+      Metrics metrics) {
     this.cells = cells;
-    this.pods = pods;
-    this.settings = settings;
-    this.metrics = new ExecutionMetrics(metrics);
     this.timer = new ScheduledThreadPoolExecutor(
         1, Thread.ofPlatform().daemon().name("kvasir-deadlines").factory());
     timer.setRemoveOnCancelPolicy(true);
+    this.means = new Means(pods, settings, new ExecutionMetrics(metrics), timer);
+    this.budget = new RetryBudget(settings.retries(), System.nanoTime());
+    this.workflows = new Workflows(
+        system, new Workflows.Services(cells, means, Map.copyOf(preparations), new Bootstraps(pods)));
   }
 
   /**
    * Carries a call out, until there is an answer for the client or none can be had.
    *
-   * @throws InterruptedException when the thread is interrupted between two tries
+   * @throws InterruptedException when the thread is interrupted while a workflow goes on; it is given up then
    */
   public Result execute(Call call, ClientLink client, CallListener listener) throws InterruptedException {
-    return new Run(call, client, listener).execute();
+    Departure departure = new Departure();
+    client.onGone(departure::leave);
+    Trials trials = new Trials(call, means, budget);
+    budget.request();
+    String id = trials.upcomingId();
+    long before = System.nanoTime();
+    Decision decision = cells.decide(call.decision());
+    trials.decided(System.nanoTime() - before);
+    return switch (decision) {
+      case Decision.NoWorker none -> trials.nobody(none);
+      case Decision.Planned planned when planned.steps().size() > 1 || means.settings().hedgeAfter() != null -> {
+        Course course;
+        try {
+          course = Course.of(call, planned, id, null, false);
+        } catch (RuntimeException e) {
+          planned.close(new Outcome.Cancelled());
+          throw e;
+        }
+        yield workflow(call, departure, listener, trials, course, Duration.ZERO);
+      }
+      case Decision.Planned planned -> once(call, departure, listener, trials, planned, id);
+    };
   }
 
-  /** Stops the timer: deadlines are not kept any more. */
+  /** Stops the workflows and the timer: deadlines are not kept any more. */
   @Override
   public void close() {
+    workflows.close();
     timer.shutdownNow();
   }
 
-  /** One call and its tries. A plan of several steps would be several of these side by side. */
-  private final class Run {
-    private final Call call;
-    private final CallListener listener;
-    private final CountDownLatch gone = new CountDownLatch(1);
-    private final Set<String> excluded;
-    private final long deadline = System.nanoTime() + settings.total().toNanos();
-    private volatile @Nullable Attempt current;
-    private int tries;
-    private long decideNanos;
-
-    private @Nullable Worker lastWorker;
-    private Attempt.Try.@Nullable Failed lastFailure;
-    private Result.@Nullable Whole lastAnswer;
-
-    Run(Call call, ClientLink client, CallListener listener) {
-      this.call = call;
-      this.listener = listener;
-      this.excluded = new HashSet<>(call.decision().excluded());
-      client.onGone(this::leave);
-    }
-
-    private void leave() {
-      gone.countDown();
-      Attempt attempt = current;
-      if (attempt != null) {
-        attempt.clientLeft();
+  private Result once(
+      Call call, Departure departure, CallListener listener, Trials trials, Decision.Planned planned, String id)
+      throws InterruptedException {
+    Decision.Chosen chosen = planned.last();
+    trials.trying(chosen.worker());
+    int wholeBytes = means.settings().wholeBytes();
+    Leg leg = new Leg(
+        chosen,
+        () -> Task.whole(call, chosen, LegRequests.own(call, chosen.worker(), id), planned.reason(), wholeBytes),
+        means,
+        listener,
+        trials.deadline(),
+        trials.tally());
+    departure.add(leg);
+    return switch (leg.run()) {
+      case Attempt.Try.Answered(Result result) -> result;
+      case Attempt.Try.Stopped _ -> trials.clientLeft();
+      case Attempt.Try.Failed failed -> {
+        trials.failed(chosen.worker(), failed);
+        yield departure.gone() ? trials.clientLeft() : again(call, departure, listener, trials, planned, failed);
       }
-    }
+    };
+  }
 
-    Result execute() throws InterruptedException {
-      while (gone.getCount() > 0) {
-        switch (decide()) {
-          case Decision.NoWorker none -> {
-            return nobody(none);
-          }
-          case Decision.Planned planned -> {
-            Decision.Chosen chosen = onlyStep(planned);
-            switch (attempt(chosen, planned.reason())) {
-              case Attempt.Try.Answered answered -> {
-                return answered.result();
-              }
-              case Attempt.Try.Left _ -> {
-                return left();
-              }
-              case Attempt.Try.Failed failed -> {
-                note(chosen.worker(), failed);
-                if (!failed.repeatable() || tries >= settings.tries() || !pause()) {
-                  return gone.getCount() == 0 ? left() : exhausted(failed);
-                }
-                metrics.retried(failed.why());
-              }
-            }
-          }
-        }
+  private Result again(
+      Call call,
+      Departure departure,
+      CallListener listener,
+      Trials trials,
+      Decision.Planned planned,
+      Attempt.Try.Failed failed)
+      throws InterruptedException {
+    return switch (Recovery.of(planned.last().step(), Recovery.Kind.LAST, false, failed, trials::retry)) {
+      case Recovery.Replan(Duration pause, boolean _) ->
+          workflow(call, departure, listener, trials, null, pause);
+      case Recovery.Redo _, Recovery.Without _, Recovery.GiveUp _ -> trials.exhausted(failed);
+    };
+  }
+
+  private Result workflow(
+      Call call,
+      Departure departure,
+      CallListener listener,
+      Trials trials,
+      @Nullable Course course,
+      Duration pause)
+      throws InterruptedException {
+    CompletableFuture<Result> result = new CompletableFuture<>();
+    if (!workflows.begin(new Workflows.Order(call, departure, listener, trials, course, pause, result))) {
+      if (course != null) {
+        course.plan().close(new Outcome.Cancelled());
       }
-      return left();
+      return trials.nobody(new Decision.NoWorker(
+          Decision.Why.ALL_FULL, "This router carries out as many requests of several steps as it may."));
     }
-
-    private Result left() {
-      return new Result.ClientLeft(report(new Outcome.Cancelled()));
+    try {
+      return result.get();
+    } catch (InterruptedException e) {
+      departure.leave();
+      var _ = result.thenAccept(Dispatcher::giveUp);
+      throw e;
+    } catch (ExecutionException e) {
+      throw e.getCause() instanceof RuntimeException why ? why : new IllegalStateException(e.getCause());
     }
+  }
 
-    private Decision decide() {
-      long before = System.nanoTime();
-      try {
-        return cells.decide(call.decision().without(excluded));
-      } finally {
-        decideNanos += System.nanoTime() - before;
-      }
-    }
-
-    private static Decision.Chosen onlyStep(Decision.Planned planned) {
-      if (planned.steps().size() > 1) {
-        planned.close(new Outcome.Cancelled());
-        throw new IllegalStateException("plans of " + planned.workflow() + " cannot be carried out here");
-      }
-      return planned.last();
-    }
-
-    private Attempt.Try attempt(Decision.Chosen chosen, String reason) {
-      tries++;
-      lastWorker = chosen.worker();
-      Attempt attempt;
-      try {
-        PodRequest request = new PodRequest(
-            chosen.worker().url(), call.method(), call.target(), headers(chosen.worker()), call.body());
-        // The attempt keeps the deadlines itself; the client's own only back them up.
-        attempt = new Attempt(
-            call,
-            chosen,
-            reason,
-            pods.call(request, settings.total(), settings.total()),
-            settings,
-            metrics,
-            listener,
-            timer,
-            deadline,
-            tries,
-            decideNanos);
-      } catch (RuntimeException e) {
-        chosen.reservation().close(new Outcome.Failed(false, "could not be sent"));
-        throw e;
-      }
-      current = attempt;
-      if (gone.getCount() == 0) {
-        attempt.clientLeft();
-      }
-      return attempt.begin();
-    }
-
-    /** Engines may choke on an id they have seen, so every try has its own. */
-    private Headers headers(Worker worker) {
-      String id = call.decision().requestId();
-      Headers.Builder headers = call.headers().toBuilder().add("X-Request-Id", tries == 1 ? id : id + "-" + tries);
-      if (worker.ranks() > 1) {
-        headers.set("X-data-parallel-rank", Integer.toString(worker.rank()));
-      }
-      return headers.build();
-    }
-
-    private void note(Worker worker, Attempt.Try.Failed failed) {
-      LOG.warn("request {} try {} at worker {} failed ({}): {}",
-          call.decision().requestId(), tries, worker.id(), failed.why(), failed.detail());
-      exclude(worker, failed.transport());
-      lastFailure = failed;
-      if (failed.answer() != null) {
-        lastAnswer = failed.answer();
-      }
-    }
-
-    /** A pod that cannot be reached is not tried again rank by rank. */
-    private void exclude(Worker worker, boolean wholePod) {
-      excluded.add(worker.id());
-      if (wholePod && worker.ranks() > 1) {
-        for (int rank = 0; rank < worker.ranks(); rank++) {
-          excluded.add(worker.pod() + "#" + rank);
-        }
-      }
-    }
-
-    /** Waits before the next try; false when the client leaves or the time is up meanwhile. */
-    private boolean pause() throws InterruptedException {
-      double longest = (double) settings.firstPause().toNanos() * Math.pow(settings.pauseFactor(), tries - 1);
-      double whole = Math.min(longest, (double) settings.longestPause().toNanos());
-      long nanos = (long) (whole * ThreadLocalRandom.current().nextDouble(0.5, 1.0));
-      return deadline - System.nanoTime() > nanos && !gone.await(nanos, TimeUnit.NANOSECONDS);
-    }
-
-    private Result nobody(Decision.NoWorker none) {
-      return lastFailure == null ? new Result.NoWorker(none, report(null)) : exhausted(lastFailure);
-    }
-
-    private Result exhausted(Attempt.Try.Failed failed) {
-      return lastAnswer != null
-          ? lastAnswer
-          : new Result.Unreachable(
-              failed.late(), failed.why(), report(new Outcome.Failed(failed.transport(), failed.detail())));
-    }
-
-    private Report report(@Nullable Outcome outcome) {
-      return new Report(
-          lastWorker, outcome, tries, 0, 0, Outcome.UNKNOWN, Outcome.UNKNOWN, Outcome.UNKNOWN, decideNanos, 0);
+  /** Nobody is there any more to relay it. */
+  private static void giveUp(Result result) {
+    if (result instanceof Result.Streaming(Route _, int _, Headers _, AnswerRelay relay)) {
+      relay.abandon();
     }
   }
 }

@@ -4,28 +4,65 @@ import io.kvasir.cell.Outcome;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.core.metrics.Counter;
 import io.prometheus.metrics.core.metrics.Gauge;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
 
-/** What operators see of tries. Thread-safe. */
+/** What operators see of requests at workers. Thread-safe. */
 final class ExecutionMetrics {
   private final Counter retries;
+  private final Counter retriesRefused;
   private final Counter attempts;
   private final Gauge inFlight;
+  private final Counter legs;
+  private final Counter whole;
+  private final Counter without;
+  private final Counter hedges;
+  private final Gauge workflows;
 
   ExecutionMetrics(Metrics metrics) {
+    PrometheusRegistry registry = metrics.registry();
     retries = Counter.builder()
         .name("kvasir_retries_total")
         .help("Requests sent to a further worker, by why the one before did not answer")
         .labelNames("why")
-        .register(metrics.registry());
+        .register(registry);
+    retriesRefused = Counter.builder()
+        .name("kvasir_retries_refused_total")
+        .help("Retries left out, by what did not allow them: the retry budget, or the number of workflows")
+        .labelNames("by")
+        .register(registry);
     attempts = Counter.builder()
         .name("kvasir_attempts_total")
         .help("Requests sent to a worker, by how it went")
         .labelNames("outcome")
-        .register(metrics.registry());
+        .register(registry);
     inFlight = Gauge.builder()
         .name("kvasir_attempts_in_flight")
         .help("Requests at workers now")
-        .register(metrics.registry());
+        .register(registry);
+    legs = Counter.builder()
+        .name("kvasir_legs_total")
+        .help("Steps of plans of several steps, by the dialect of their prefill, the step and how it went")
+        .labelNames("dialect", "step", "outcome")
+        .register(registry);
+    whole = Counter.builder()
+        .name("kvasir_splits_skipped_total")
+        .help("Requests planned for several workers that one had to serve, by why")
+        .labelNames("why")
+        .register(registry);
+    without = Counter.builder()
+        .name("kvasir_steps_skipped_total")
+        .help("Steps that failed and were gone on without, such as prefill on the decode worker, by step and why")
+        .labelNames("step", "why")
+        .register(registry);
+    hedges = Counter.builder()
+        .name("kvasir_hedges_total")
+        .help("Requests that a second worker was asked for, too, by whether it was the faster one")
+        .labelNames("won")
+        .register(registry);
+    workflows = Gauge.builder()
+        .name("kvasir_workflows")
+        .help("Requests under way that take several steps or a retry")
+        .register(registry);
   }
 
   void begun() {
@@ -44,5 +81,34 @@ final class ExecutionMetrics {
 
   void retried(String why) {
     retries.labelValues(why).inc();
+  }
+
+  void retryRefused(String by) {
+    retriesRefused.labelValues(by).inc();
+  }
+
+  /** A step of a plan of several is over. */
+  void leg(String dialect, String step, String outcome) {
+    legs.labelValues(dialect, step, outcome).inc();
+  }
+
+  void splitSkipped(String why) {
+    whole.labelValues(why).inc();
+  }
+
+  void stepSkipped(String step, String why) {
+    without.labelValues(step, why).inc();
+  }
+
+  void hedged(boolean won) {
+    hedges.labelValues(Boolean.toString(won)).inc();
+  }
+
+  void workflowBegun() {
+    workflows.inc();
+  }
+
+  void workflowEnded() {
+    workflows.dec();
   }
 }

@@ -1,52 +1,72 @@
 package io.kvasir.execution;
 
 import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Limits of carrying out one request.
  *
- * @param tries workers one request is sent to at most, at least 1
- * @param firstPause the pause before the second try; each further one is {@code pauseFactor} times longer, up
- *     to {@code longestPause}; half to the whole of it is waited, at random, so that requests that failed
- *     together do not come back together
- * @param longestPause the longest pause
- * @param pauseFactor growth of the pause, at least 1
+ * @param retries how often, and how soon, a request is tried again
  * @param firstByte from sending a request to a worker to the first byte of its answer's body: queue and prefill
  *     included
  * @param idle between two pieces of an answer's body
  * @param total from the first try to the end of the answer
  * @param wholeBytes an answer that is no stream is gathered up to this size before anything goes to the
  *     client, so that one cut short can still be tried elsewhere; longer ones are relayed as they come
+ * @param hedgeAfter when a request that has no answer yet goes to a second worker, too; null for never
+ * @param workflows requests at once that take several steps or a retry; beyond them the first failure is final
  */
 public record ExecutionSettings(
-    int tries,
-    Duration firstPause,
-    Duration longestPause,
-    double pauseFactor,
+    Retries retries,
     Duration firstByte,
     Duration idle,
     Duration total,
-    int wholeBytes) {
+    int wholeBytes,
+    @Nullable Duration hedgeAfter,
+    int workflows) {
+
+  /**
+   * When a request is tried again.
+   *
+   * @param tries workers one request is sent to at most, at least 1; the steps of one plan count as one
+   * @param firstPause the pause before the second try; each further one is {@code pauseFactor} times longer, up
+   *     to {@code longestPause}; half to the whole of it is waited, at random, so that requests that failed
+   *     together do not come back together
+   * @param longestPause the longest pause
+   * @param pauseFactor growth of the pause, at least 1
+   * @param share retries may be this share of all requests, 0 or more, so that a fleet that is failing is not
+   *     burdened further
+   * @param perSecond retries of a second that are free of that, 0 or more
+   */
+  public record Retries(
+      int tries, Duration firstPause, Duration longestPause, double pauseFactor, double share, int perSecond) {
+    /** Refuses limits that cannot work. */
+    public Retries {
+      if (tries < 1 || pauseFactor < 1 || share < 0 || perSecond < 0) {
+        throw new IllegalArgumentException(
+            "tries and pauseFactor must be at least 1, share and perSecond at least 0, not %d, %s, %s and %d"
+                .formatted(tries, pauseFactor, share, perSecond));
+      }
+    }
+  }
 
   /** Refuses limits that cannot work. */
   public ExecutionSettings {
-    if (tries < 1 || pauseFactor < 1 || wholeBytes < 1) {
+    if (wholeBytes < 1 || workflows < 1) {
       throw new IllegalArgumentException(
-          "tries, pauseFactor and wholeBytes must be at least 1, not %d, %s and %d"
-              .formatted(tries, pauseFactor, wholeBytes));
+          "wholeBytes and workflows must be at least 1, not %d and %d".formatted(wholeBytes, workflows));
     }
   }
 
   /** What suits engines: a prefill may take minutes, an answer an hour. */
   public static ExecutionSettings defaults() {
     return new ExecutionSettings(
-        5,
-        Duration.ofMillis(50),
-        Duration.ofSeconds(30),
-        1.5,
+        new Retries(5, Duration.ofMillis(50), Duration.ofSeconds(30), 1.5, 0.2, 10),
         Duration.ofMinutes(10),
         Duration.ofMinutes(2),
         Duration.ofHours(1),
-        1 << 20);
+        1 << 20,
+        null,
+        100_000);
   }
 }

@@ -1,7 +1,6 @@
 package io.kvasir.execution;
 
 import io.kvasir.cell.Decision;
-import io.kvasir.routing.Worker;
 import java.io.IOException;
 
 /** What became of a {@link Call}. */
@@ -9,27 +8,25 @@ public sealed interface Result {
   /**
    * A worker answered, and the whole of it is here. Also the last error answer of a worker, when every try failed.
    *
-   * @param worker who answered
-   * @param reason why it was chosen
+   * @param route the way it took
    * @param status its HTTP status
    * @param headers its headers as they came, hop-by-hop ones included
    * @param body its body
    * @param report how it went
    */
-  record Whole(Worker worker, String reason, int status, Headers headers, byte[] body, Report report)
+  record Whole(Route route, int status, Headers headers, byte[] body, Report report)
       implements Result {}
 
   /**
    * A worker answers, and the first bytes are here. {@link Streaming#relay} must be run, once: it holds the
    * connection and the reservation.
    *
-   * @param worker who answers
-   * @param reason why it was chosen
+   * @param route the way it takes
    * @param status its HTTP status
    * @param headers its headers as they came, hop-by-hop ones included
    * @param relay gives the body
    */
-  record Streaming(Worker worker, String reason, int status, Headers headers, Relay relay) implements Result {}
+  record Streaming(Route route, int status, Headers headers, Relay relay) implements Result {}
 
   /** No worker could be chosen, and none has failed before. */
   record NoWorker(Decision.NoWorker decision, Report report) implements Result {}

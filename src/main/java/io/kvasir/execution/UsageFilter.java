@@ -8,7 +8,7 @@ import java.util.Arrays;
  * router asked for it and the client did not. Every other byte passes; an event is held until it is
  * whole, or too long to be that one. One thread at a time.
  */
-final class UsageFilter implements Result.Sink {
+final class UsageFilter implements Passage {
   /** Far above any event that holds usage alone. */
   private static final int MAX_HELD = 16 << 10;
 
@@ -43,8 +43,9 @@ final class UsageFilter implements Result.Sink {
     }
   }
 
-  /** The stream is over: what is held has its last chance. */
-  void end() throws IOException {
+  /** What is held has its last chance. */
+  @Override
+  public void end() throws IOException {
     tap.end();
     if (passing || !tap.usageOnly()) {
       client.write(pending, 0, length);

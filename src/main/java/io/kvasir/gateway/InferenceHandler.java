@@ -8,6 +8,7 @@ import io.kvasir.execution.Call;
 import io.kvasir.execution.Dispatcher;
 import io.kvasir.execution.Headers;
 import io.kvasir.execution.Result;
+import io.kvasir.execution.Route;
 import io.kvasir.gateway.http.Answer;
 import io.kvasir.gateway.http.Exchange;
 import io.kvasir.index.Chain;
@@ -113,13 +114,13 @@ final class InferenceHandler {
       case Result.Whole whole -> {
         trace.finished(whole.status(), whole.report());
         yield new Answer.Whole(
-            whole.status(), named(whole.headers(), whole.worker(), whole.reason(), profile), whole.body());
+            whole.status(), named(whole.headers(), whole.route(), profile), whole.body());
       }
       case Result.Streaming streaming -> {
         trace.streams(streaming.status());
         yield new Answer.Streamed(
             streaming.status(),
-            named(streaming.headers(), streaming.worker(), streaming.reason(), profile),
+            named(streaming.headers(), streaming.route(), profile),
             body -> streaming.relay().run(body::write));
       }
       case Result.NoWorker(Decision.NoWorker none, _) -> throw new ApiException(noWorker(none, model));
@@ -181,12 +182,16 @@ final class InferenceHandler {
     return there ? others : Set.of();
   }
 
-  private static Headers named(Headers headers, Worker worker, String reason, String profile) {
-    return EndToEnd.answer(headers)
-        .set("X-Router-Backend", worker.id())
+  private static Headers named(Headers headers, Route route, String profile) {
+    Headers.Builder out = EndToEnd.answer(headers)
+        .set("X-Router-Backend", route.worker().id())
         .set(Arrivals.PROFILE, profile)
-        .set("X-Router-Reason", visible(reason))
-        .build();
+        .set("X-Router-Reason", visible(route.reason()));
+    Worker prefill = route.prefill();
+    if (prefill != null) {
+      out.set("X-Router-Prefill-Backend", prefill.id());
+    }
+    return out.build();
   }
 
   private static String visible(String text) {

@@ -5,6 +5,7 @@ import io.kvasir.execution.Dispatcher;
 import io.kvasir.execution.ExecutionSettings;
 import io.kvasir.execution.FakeCells;
 import io.kvasir.execution.PodClient;
+import io.kvasir.execution.dialect.Preparation;
 import io.kvasir.gateway.http.HttpServer;
 import io.kvasir.gateway.http.HttpSettings;
 import io.kvasir.prompt.Prompts;
@@ -39,10 +40,12 @@ import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
 
 /** A whole gateway on a real socket, over cells that a test scripts. */
 final class TestRouter implements AutoCloseable {
+  /** Quick ones, and as many as there are tries. */
+  static final ExecutionSettings.Retries RETRIES =
+      new ExecutionSettings.Retries(5, Duration.ofMillis(1), Duration.ofMillis(5), 1.5, 10, 1000);
   /** Quick retries, and deadlines no test meets by accident. */
   static final ExecutionSettings EXECUTION = new ExecutionSettings(
-      5, Duration.ofMillis(1), Duration.ofMillis(5), 1.5, Duration.ofSeconds(30), Duration.ofSeconds(30),
-      Duration.ofSeconds(60), 1 << 20);
+      RETRIES, Duration.ofSeconds(30), Duration.ofSeconds(30), Duration.ofSeconds(60), 1 << 20, null, 10_000);
 
   private static final ActorTestKit KIT = ActorTestKit.create();
 
@@ -71,7 +74,7 @@ final class TestRouter implements AutoCloseable {
       throws IOException {
     Metrics metrics = new Metrics(registry);
     pods = new PodClient(PodClient.Settings.defaults(), metrics);
-    dispatcher = new Dispatcher(cells, pods, execution, metrics);
+    dispatcher = new Dispatcher(KIT.system(), cells, pods, execution, Preparation.builtIn(), metrics);
     Prompts prompts = Prompts.load(List.of(), 1 << 20, model -> null, Runnable::run, Clock.systemUTC(), metrics);
     PluginRegistry plugins = BuiltInPlugins.registry(CostModel.bundled(), new OutputLengths());
     LiveProfiles profiles =

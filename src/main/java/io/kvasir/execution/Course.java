@@ -1,0 +1,281 @@
+package io.kvasir.execution;
+
+import io.kvasir.cell.Decision;
+import io.kvasir.cell.Outcome;
+import io.kvasir.execution.dialect.ClientRequest;
+import io.kvasir.execution.dialect.Handed;
+import io.kvasir.execution.dialect.JsonMembers;
+import io.kvasir.execution.dialect.Legs;
+import io.kvasir.execution.dialect.Message;
+import io.kvasir.execution.dialect.Preparation;
+import io.kvasir.execution.dialect.Split;
+import io.kvasir.execution.dialect.Translation;
+import io.kvasir.routing.KvTransfer;
+import io.kvasir.routing.RoutingPlan;
+import java.net.URI;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One attempt at a plan: who does what, and what each worker is asked, from what the ones before have answered.
+ * Immutable; what is decided or learnt on the way makes another.
+ *
+ * @param planned the steps that are left or under way, as they are booked; null before there is a plan
+ * @param several whether the plan had several steps
+ * @param id {@code X-Request-Id} of the attempt, the same on all its legs
+ * @param room where the legs of a split request meet
+ * @param request what the client asked, as the steps so far have made it; null when nobody needs to know, or it is no
+ *     JSON
+ * @param changed whether those steps changed it
+ * @param wholeWanted whether one worker was asked for, because the request cannot be split
+ * @param unfit why the plan's prefill has to be left out, null when nothing speaks against it
+ * @param bootstrap what the prefill engine's bootstrap server has told, null while it has not
+ * @param notes what is done otherwise than planned, for the reason
+ */
+record Course(
+    Decision.@Nullable Planned planned,
+    boolean several,
+    String id,
+    long room,
+    @Nullable ClientRequest request,
+    boolean changed,
+    boolean wholeWanted,
+    @Nullable String unfit,
+    @Nullable JsonMembers bootstrap,
+    String notes) {
+  /** Before there is a plan. */
+  static final Course NONE = new Course(null, false, "", 0, null, false, false, null, null, "");
+
+  /** Answers that are read here: a long prompt's ids, a connector's state. */
+  private static final int READ_HERE = 64 << 20;
+
+  /** A plan that begins; {@code known} is the client's request where it has been read before. */
+  static Course of(
+      Call call, Decision.Planned plan, String id, @Nullable ClientRequest known, boolean wholeWanted) {
+    boolean several = plan.steps().size() > 1;
+    ClientRequest request =
+        known != null || !several ? known : ClientRequest.of(call.target(), call.body());
+    Course course = new Course(plan, several, id, newRoom(), request, false, wholeWanted, null, null, "");
+    String unfit = course.prefill() == null ? null
+        : request == null ? "not JSON"
+        : course.legs().unfit(request);
+    return new Course(plan, several, id, course.room(), request, false, wholeWanted, unfit, null, "");
+  }
+
+  private static long newRoom() {
+    return ThreadLocalRandom.current().nextLong() & Long.MAX_VALUE;
+  }
+
+  Decision.Planned plan() {
+    if (planned == null) {
+      throw new IllegalStateException("there is no plan yet");
+    }
+    return planned;
+  }
+
+  // What is to be done.
+
+  /** The first step that is left of those before the prompt is read; null when there is none. */
+  Decision.@Nullable Chosen nextPreparation() {
+    Decision.Chosen first = plan().steps().getFirst();
+    return plan().steps().size() == 1 || first.step().name().equals(RoutingPlan.PREFILL) ? null : first;
+  }
+
+  /** The worker that reads the prompt for another; null when none does. */
+  Decision.@Nullable Chosen prefill() {
+    return plan().step(RoutingPlan.PREFILL);
+  }
+
+  /** How the engines of the prefill worker's family do it; only while there is a prefill step. */
+  KvTransfer.Dialect dialect() {
+    Decision.Chosen prefill = prefill();
+    KvTransfer transfer = prefill == null ? null : prefill.worker().kvTransfer();
+    if (transfer == null) {
+      throw new IllegalStateException("a plan of " + plan().workflow() + " has no prefill worker with a kv-transfer");
+    }
+    return transfer.dialect();
+  }
+
+  Legs legs() {
+    return Legs.of(dialect());
+  }
+
+  /** The dialect as the configuration spells it, {@code none} without prefill. */
+  String dialectName() {
+    return planned == null || prefill() == null ? "none" : dialect().name().toLowerCase(Locale.ROOT).replace('_', '-');
+  }
+
+  /** Whether the plan can be carried out without a step. */
+  boolean dispensable(String step) {
+    return !step.equals(plan().last().step().name())
+        && (!step.equals(RoutingPlan.PREFILL) || legs().decodesAlone());
+  }
+
+  /** The bootstrap server that has to be asked before prefill; null when none has. */
+  @Nullable URI toldBy() {
+    Decision.Chosen prefill = planned == null ? null : prefill();
+    return prefill == null ? null : legs().bootstrap(prefill.worker());
+  }
+
+  /** Ids of the workers of all steps but one, by the steps' names. */
+  Map<String, String> placedBeside(String step) {
+    Map<String, String> placed = new HashMap<>();
+    for (Decision.Chosen chosen : plan().steps()) {
+      if (!chosen.step().name().equals(step)) {
+        placed.put(chosen.step().name(), chosen.worker().id());
+      }
+    }
+    return placed;
+  }
+
+  // What becomes of it.
+
+  /** The same without a step, its load being the caller's to give back; {@code note} may be empty. */
+  Course without(String step, String note) {
+    return steps(steps -> steps.removeIf(chosen -> chosen.step().name().equals(step))).noted(note);
+  }
+
+  /** The same with a step's worker chosen anew, as another attempt: nobody has seen its id and room. */
+  Course with(Decision.Chosen anew, String nextId) {
+    Course next = steps(steps ->
+        steps.replaceAll(chosen -> chosen.step().name().equals(anew.step().name()) ? anew : chosen));
+    return new Course(
+        next.planned, several, nextId, newRoom(), request, changed, wholeWanted, unfit, null, notes);
+  }
+
+  /** The same after a preparation: every message of it was answered. */
+  Course prepared(String step, Map<String, Preparation> preparations, List<byte[]> answers) {
+    Preparation preparation = preparations.get(step);
+    ClientRequest before = request;
+    if (preparation == null || before == null) {
+      throw new IllegalStateException("nothing was prepared by " + step);
+    }
+    return without(step, "").requesting(preparation.prepared(before, answers));
+  }
+
+  Course bootstrapped(JsonMembers told) {
+    return new Course(planned, several, id, room, request, changed, wholeWanted, unfit, told, notes);
+  }
+
+  Course noted(String note) {
+    return note.isEmpty()
+        ? this
+        : new Course(
+            planned, several, id, room, request, changed, wholeWanted, unfit, bootstrap, notes + "; " + note);
+  }
+
+  private Course requesting(ClientRequest next) {
+    boolean differs = changed || !next.equals(request);
+    return new Course(planned, several, id, room, next, differs, wholeWanted, unfit, bootstrap, notes);
+  }
+
+  private Course steps(Consumer<List<Decision.Chosen>> change) {
+    List<Decision.Chosen> steps = new ArrayList<>(plan().steps());
+    change.accept(steps);
+    Decision.Planned next = new Decision.Planned(plan().workflow(), plan().order(), steps, plan().reason());
+    return new Course(next, several, id, room, request, changed, wholeWanted, unfit, bootstrap, notes);
+  }
+
+  // What workers are asked. Computed on threads that may take long, for bodies are large.
+
+  /** What a preparation's worker is sent. */
+  Preparing ready(Decision.Chosen step, Map<String, Preparation> preparations) {
+    Preparation preparation = preparations.get(step.step().name());
+    if (preparation == null) {
+      throw new IllegalStateException(
+          "a plan of %s has a step '%s' that nobody knows how to do".formatted(plan().workflow(), step.step().name()));
+    }
+    ClientRequest before = request;
+    return before == null
+        ? new Preparing(this, List.of())
+        : new Preparing(requesting(preparation.marked(before)), preparation.messages(before, id));
+  }
+
+  /** One message of a preparation. */
+  Task preparation(Call call, Decision.Chosen chosen, Message message) {
+    return ours(chosen, LegRequests.forUs(call, chosen.worker(), id, message), null);
+  }
+
+  Task prefill(Call call, Decision.Chosen chosen) {
+    Message message = legs().prefill(split(chosen));
+    return ours(chosen, LegRequests.forUs(call, chosen.worker(), id, message), translation());
+  }
+
+  /** What a leg's result means for the next; null where it means nothing. */
+  @Nullable Handed handed(Decision.Chosen chosen, Attempt.Try result) {
+    boolean awaited = chosen.step().name().equals(RoutingPlan.PREFILL) && !dialect().concurrent();
+    return awaited && result instanceof Attempt.Try.Answered(Result.Whole whole) && whole.status() < 300
+        ? legs().handed(split(chosen), whole.body())
+        : null;
+  }
+
+  /** The last worker's part after, or beside, prefill. */
+  Task decode(
+      Call call, Decision.Chosen prefill, Decision.Chosen chosen, Handed.Blocks blocks, Report read, Means means) {
+    Message message = legs().decode(split(prefill), blocks);
+    Translation translation = translation();
+    PodRequest asked = translation == null
+        ? LegRequests.forClient(call, chosen.worker(), id, message)
+        : LegRequests.forUs(call, chosen.worker(), id, message);
+    return new Task(
+        chosen,
+        asked,
+        new Route(chosen.worker(), prefill.worker(), reason() + "; split=" + dialectName()),
+        call.repeatable(),
+        call.terminated(),
+        call.withoutUsage(),
+        translation == null ? means.settings().wholeBytes() : READ_HERE,
+        translation,
+        read);
+  }
+
+  /** The last worker does all that is left. */
+  Task alone(Call call, Decision.Chosen chosen, Means means) {
+    ClientRequest own = request;
+    PodRequest asked = changed && own != null
+        ? LegRequests.forClient(call, chosen.worker(), id, new Message(own.path(), own.members().bytes(), Map.of()))
+        : LegRequests.own(call, chosen.worker(), id);
+    return Task.whole(call, chosen, asked, reason(), means.settings().wholeBytes());
+  }
+
+  /** The prefill worker's answer is all there is. */
+  Result answered(Decision.Chosen prefill, Handed.Answer answer, Report report) {
+    String type = answer.events() ? "text/event-stream; charset=utf-8" : "application/json";
+    Route route = new Route(prefill.worker(), null, reason() + "; finished by prefill");
+    return new Result.Whole(route, 200, Headers.of("Content-Type", type), answer.body(), report);
+  }
+
+  /** A prefill that goes on beside decode: what is known of it is what was predicted. */
+  static Report reading(Decision.Chosen prefill, Tally tally) {
+    return new Report(
+        prefill.worker(), null, tally.tries(), prefill.predictedCachedTokens(), prefill.confirmedCachedTokens(),
+        Outcome.UNKNOWN, Outcome.UNKNOWN, Outcome.UNKNOWN, tally.decideNanos(), 0);
+  }
+
+  private Task ours(Decision.Chosen chosen, PodRequest asked, @Nullable Translation translation) {
+    Route route = new Route(chosen.worker(), null, reason());
+    return new Task(chosen, asked, route, true, false, false, READ_HERE, translation, null);
+  }
+
+  private String reason() {
+    return plan().reason() + notes;
+  }
+
+  private @Nullable Translation translation() {
+    return request == null ? null : legs().translation(request);
+  }
+
+  private Split split(Decision.Chosen prefill) {
+    ClientRequest own = request;
+    if (own == null) {
+      throw new IllegalStateException("only JSON can be split");
+    }
+    return new Split(own, id, room, prefill.worker(), bootstrap);
+  }
+}

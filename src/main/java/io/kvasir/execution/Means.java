@@ -1,0 +1,13 @@
+package io.kvasir.execution;
+
+import java.util.concurrent.ScheduledExecutorService;
+
+/**
+ * What every request is carried out with.
+ *
+ * @param pods the way to the pods
+ * @param settings the limits
+ * @param metrics what operators see
+ * @param timer for deadlines; what it runs does not block
+ */
+record Means(PodClient pods, ExecutionSettings settings, ExecutionMetrics metrics, ScheduledExecutorService timer) {}

@@ -1,0 +1,108 @@
+package io.kvasir.execution.dialect;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+
+/** A chat's event stream, taken apart for the API that is to tell it. One thread at a time. */
+abstract class ChatStream implements Translation.Stream {
+  private static final byte[] DONE = "[DONE]".getBytes(StandardCharsets.US_ASCII);
+
+  private final Translation.Out client;
+  private final EventData events = new EventData(this::event);
+  private boolean begun;
+  private boolean over;
+
+  ChatStream(Translation.Out client) {
+    this.client = client;
+  }
+
+  @Override
+  public final void accept(byte[] bytes, int offset, int length) throws IOException {
+    events.accept(bytes, offset, length);
+  }
+
+  @Override
+  public final void end() throws IOException {
+    events.end();
+  }
+
+  /** The first chunk is here. */
+  abstract void begin(JsonNode chunk) throws IOException;
+
+  /** A piece of what the model thinks aloud. */
+  abstract void reasoning(String text) throws IOException;
+
+  /** A piece of the answer. */
+  abstract void text(String text) throws IOException;
+
+  /** A piece of a call; id and name are there in its first. */
+  abstract void call(int number, String id, String name, String arguments) throws IOException;
+
+  /** The choice that tells why the answer ends. */
+  abstract void finish(JsonNode choice);
+
+  /** What the engine counted. */
+  abstract void count(JsonNode usage);
+
+  /** The answer came to its end. */
+  abstract void done() throws IOException;
+
+  /** The engine told of an error. */
+  abstract void failed(String message) throws IOException;
+
+  final void emit(ObjectNode event) throws IOException {
+    byte[] bytes = ChatAnswer.event(event);
+    client.write(bytes, 0, bytes.length);
+  }
+
+  private void event(byte[] data) throws IOException {
+    if (over) {
+      return;
+    }
+    if (Arrays.equals(data, DONE)) {
+      over = true;
+      if (begun) {
+        done();
+      }
+      return;
+    }
+    JsonNode chunk = ChatAnswer.read(data);
+    String error = ChatAnswer.error(chunk);
+    if (error != null) {
+      over = true;
+      failed(error);
+      return;
+    }
+    if (!begun) {
+      begun = true;
+      begin(chunk);
+    }
+    if (chunk.path("usage").isObject()) {
+      count(chunk.path("usage"));
+    }
+    JsonNode choice = chunk.path("choices").path(0);
+    JsonNode delta = choice.path("delta");
+    String reasoning = ChatAnswer.reasoning(delta);
+    if (!reasoning.isEmpty()) {
+      reasoning(reasoning);
+    }
+    String text = delta.path("content").asText("");
+    if (!text.isEmpty()) {
+      text(text);
+    }
+    for (JsonNode call : delta.path("tool_calls")) {
+      JsonNode function = call.path("function");
+      call(
+          call.path("index").asInt(0),
+          call.path("id").asText(""),
+          function.path("name").asText(""),
+          function.path("arguments").asText(""));
+    }
+    if (choice.hasNonNull("finish_reason")) {
+      finish(choice);
+    }
+  }
+}

@@ -1,0 +1,95 @@
+package io.kvasir.execution.dialect;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the client asked, as dialects see it.
+ *
+ * @param path the path, without a query
+ * @param members the body
+ */
+public record ClientRequest(String path, JsonMembers members) {
+  static final String CHAT = "/v1/chat/completions";
+  static final String COMPLETIONS = "/v1/completions";
+  static final String RESPONSES = "/v1/responses";
+  static final String MESSAGES = "/v1/messages";
+  /** vLLM's token-in, token-out. */
+  static final String TOKENS = "/inference/v1/generate";
+  /** SGLang's own. */
+  static final String GENERATE = "/generate";
+
+  /** A request's path and body; null when the body is no JSON object. */
+  public static @Nullable ClientRequest of(String target, byte[] body) {
+    JsonMembers members = JsonMembers.tryOf(body);
+    int query = target.indexOf('?');
+    return members == null ? null : new ClientRequest(query < 0 ? target : target.substring(0, query), members);
+  }
+
+  /** Whether the client wants events. */
+  public boolean streams() {
+    return members.value("stream").asBoolean(false);
+  }
+
+  /** The same with another body. */
+  public ClientRequest with(JsonMembers body) {
+    return new ClientRequest(path, body);
+  }
+
+  /**
+   * Why no dialect should split this, in a few words; null when nothing speaks against it. One transfer carries one
+   * sequence: several answers or prompts would share it, and what is asked about the prompt itself is known to
+   * the prefill worker only.
+   *
+   * @param paths where the dialect's engines take its parameters
+   * @param own the dialect's parameters: a client that sends them himself is left to himself
+   */
+  @Nullable String unfit(Set<String> paths, String... own) {
+    if (!paths.contains(path)) {
+      return "not on this path";
+    }
+    for (String name : own) {
+      if (members.hasValue(name)) {
+        return "client's own " + name;
+      }
+    }
+    JsonNode sampling = members.value("sampling_params");
+    if (several(members.value("n")) || several(members.value("best_of")) || several(sampling.path("n"))) {
+      return "n>1";
+    }
+    if (members.value("use_beam_search").asBoolean(false)) {
+      return "beam search";
+    }
+    if (batch(members.value("prompt")) || batch(members.value("text")) || batch(members.value("input_ids"))) {
+      return "several prompts";
+    }
+    boolean echoed = members.value("echo").asBoolean(false) && members.hasValue("logprobs");
+    if (echoed || members.hasValue("prompt_logprobs") || sampling.hasNonNull("prompt_logprobs")) {
+      return "log-probabilities of the prompt";
+    }
+    return path.equals(RESPONSES) ? unfitResponse() : null;
+  }
+
+  /** Stored history and the engine's own tools bind a response to one engine. */
+  private @Nullable String unfitResponse() {
+    if (members.hasValue("previous_response_id") || members.value("background").asBoolean(false)) {
+      return "stored response";
+    }
+    for (JsonNode tool : members.value("tools")) {
+      if (!tool.path("type").asText().equals("function")) {
+        return "engine's own tools";
+      }
+    }
+    return null;
+  }
+
+  private static boolean several(JsonNode count) {
+    return count.isNumber() && count.asDouble() > 1;
+  }
+
+  /** Several texts or lists of ids, as opposed to one text, or one list of ids, or a list of one. */
+  private static boolean batch(JsonNode prompt) {
+    return prompt.isArray() && prompt.size() > 1 && !prompt.get(0).isNumber();
+  }
+}

@@ -1,0 +1,50 @@
+package io.kvasir.execution.dialect;
+
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * vLLM's NixlConnector: the prefill worker keeps its blocks under a lease and says where, the decode worker pulls
+ * them. What it says is copied as it is, for its fields differ by release (flat block ids in old ones, one list
+ * per cache group since); an answer that says nothing means that nothing was kept.
+ *
+ * <p>The lease is 30 s from the end of prefill (v0.22 and later; before that 480 s), so nothing may wait between
+ * the legs.
+ */
+final class NixlPull implements Legs {
+  static final Legs LEGS = new NixlPull();
+
+  static final String PARAMETERS = "kv_transfer_params";
+  static final Set<String> PATHS = Set.of(
+      ClientRequest.CHAT, ClientRequest.COMPLETIONS, ClientRequest.RESPONSES, ClientRequest.MESSAGES,
+      ClientRequest.TOKENS);
+
+  /** What the prefill worker is told: keep the blocks. */
+  static final String ASK =
+      "{\"do_remote_decode\":true,\"do_remote_prefill\":false,\"remote_engine_id\":null,"
+          + "\"remote_block_ids\":null,\"remote_host\":null,\"remote_port\":null}";
+
+  @Override
+  public @Nullable String unfit(ClientRequest request) {
+    return request.unfit(PATHS, PARAMETERS);
+  }
+
+  @Override
+  public Message prefill(Split split) {
+    return Message.of(split.request(), OneToken.of(split.request()).with(PARAMETERS, ASK));
+  }
+
+  @Override
+  public Handed handed(Split split, byte[] answer) {
+    JsonMembers members = JsonMembers.tryOf(answer);
+    return members != null && members.object(PARAMETERS) != null
+        ? new Handed.Blocks(members)
+        : new Handed.Nothing("prefill kept nothing");
+  }
+
+  @Override
+  public Message decode(Split split, Handed.Blocks blocks) {
+    return Message.of(
+        split.request(), split.request().members().withCopy(PARAMETERS, blocks.answer(), PARAMETERS));
+  }
+}

@@ -1,0 +1,42 @@
+package io.kvasir.execution.dialect;
+
+import io.kvasir.routing.KvTransfer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * vLLM's NixlPushConnector (v0.24 and later): both legs at once, the prefill worker pushes. The two find each other
+ * by the request id, which therefore has to be the same on both, and the decode worker is told where the prefill
+ * worker's side channel is: nobody can be asked for that, so the operator says it.
+ */
+final class NixlPush implements Legs {
+  static final Legs LEGS = new NixlPush();
+
+
+  @Override
+  public @Nullable String unfit(ClientRequest request) {
+    return request.unfit(NixlPull.PATHS, NixlPull.PARAMETERS);
+  }
+
+  @Override
+  public Message prefill(Split split) {
+    JsonMembers body = OneToken.of(split.request()).with(NixlPull.PARAMETERS, NixlPull.ASK);
+    return Message.of(split.request(), body);
+  }
+
+  @Override
+  public Message decode(Split split, Handed.Blocks blocks) {
+    KvTransfer transfer = split.transfer();
+    JsonMembers parameters = JsonMembers.empty()
+        .with("do_remote_decode", "false")
+        .with("do_remote_prefill", "true")
+        .withText("remote_engine_id", transfer.engineId())
+        .withText("remote_host", split.bareHost())
+        // One side channel for each data-parallel rank.
+        .with("remote_port", Integer.toString(transfer.bootstrapPort() + split.prefill().rank()))
+        .with("tp_size", Integer.toString(transfer.tensorParallel()))
+        .with("pp_size", Integer.toString(transfer.pipelineParallel()))
+        .withText("remote_request_id", split.id());
+    JsonMembers body = split.request().members().with(NixlPull.PARAMETERS, parameters.toString());
+    return Message.of(split.request(), body);
+  }
+}

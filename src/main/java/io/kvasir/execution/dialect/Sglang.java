@@ -1,0 +1,69 @@
+package io.kvasir.execution.dialect;
+
+import io.kvasir.routing.Worker;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * SGLang: both legs at once with the same body, which meet in a room at the prefill worker's bootstrap server. The
+ * prefill side bounds the answer itself. A worker of either role takes no request without a room, so none of them
+ * serves one alone.
+ *
+ * <p>Which rank of the prefill side takes a room follows from the room: {@code room mod ranks}. The APIs whose
+ * requests have no room are served as chats.
+ */
+final class Sglang implements Legs {
+  static final Legs LEGS = new Sglang();
+
+  private static final Set<String> PATHS = Set.of(
+      ClientRequest.CHAT, ClientRequest.COMPLETIONS, ClientRequest.GENERATE, ClientRequest.RESPONSES,
+      ClientRequest.MESSAGES);
+
+  @Override
+  public @Nullable String unfit(ClientRequest request) {
+    return request.unfit(PATHS, "bootstrap_room");
+  }
+
+  @Override
+  public boolean decodesAlone() {
+    return false;
+  }
+
+  @Override
+  public Message prefill(Split split) {
+    return both(split);
+  }
+
+  @Override
+  public Message decode(Split split, Handed.Blocks blocks) {
+    return both(split);
+  }
+
+  @Override
+  public @Nullable Translation translation(ClientRequest request) {
+    return switch (request.path()) {
+      case ClientRequest.RESPONSES -> new ResponsesTranslation(request.members());
+      case ClientRequest.MESSAGES -> new MessagesTranslation(request.members());
+      default -> null;
+    };
+  }
+
+  private Message both(Split split) {
+    Translation translation = translation(split.request());
+    ClientRequest request = translation == null
+        ? split.request()
+        : new ClientRequest(ClientRequest.CHAT, JsonMembers.of(translation.request()));
+    JsonMembers body = request.members()
+        .withText("bootstrap_host", split.bareHost())
+        .with("bootstrap_port", Integer.toString(split.transfer().bootstrapPort()))
+        .with("bootstrap_room", Long.toString(room(split.room(), split.prefill())));
+    return Message.of(request, body);
+  }
+
+  /** A room near a random one that leads to the prefill worker's rank. */
+  private static long room(long random, Worker prefill) {
+    long ranks = prefill.ranks();
+    long room = random - random % ranks + prefill.rank();
+    return room < 0 ? room - ranks : room;
+  }
+}
