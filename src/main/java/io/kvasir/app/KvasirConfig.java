@@ -40,6 +40,7 @@ import org.jspecify.annotations.Nullable;
  * @param pods those known from the start
  * @param podDefaults what a pod added later may leave out
  * @param log how the process logs
+ * @param discovery how this node finds the others
  * @param platform everything, for the actor system
  * @param file the operator's, null when a command says what is configured
  */
@@ -57,8 +58,12 @@ record KvasirConfig(
     List<PodSpec> pods,
     PodDefaults podDefaults,
     LogConfig log,
+    Discovery discovery,
     Config platform,
     @Nullable Path file) {
+
+  /** How router nodes find each other. */
+  enum Discovery { SEEDS, DNS, KUBERNETES }
 
   /** An address to listen on. */
   record Endpoint(String host, int port) {}

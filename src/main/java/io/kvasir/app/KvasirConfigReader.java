@@ -1,7 +1,6 @@
 package io.kvasir.app;
 
 import com.typesafe.config.Config;
-import com.typesafe.config.ConfigValueFactory;
 import io.kvasir.app.KvasirConfig.Endpoint;
 import io.kvasir.app.KvasirConfig.LogConfig;
 import io.kvasir.app.KvasirConfig.LogFormat;
@@ -89,11 +88,14 @@ final class KvasirConfigReader {
     ConfigSection log = root.section("log");
     LogConfig logConfig = new LogConfig(log.choice("format", LogFormat.class), log.choice("level", LogLevel.class));
     log.rejectUnread();
-    Config platform = cluster();
+    ConfigSection cluster = root.section("cluster");
+    ClusterReader clusterReader = new ClusterReader(config, cluster, endpoint);
+    Config platform = clusterReader.platform();
+    cluster.rejectUnread();
     root.rejectUnread();
     return new KvasirConfig(
         http, drain, endpoint, routing, cellSettings, probeTimeout, executionSettings,
-        podClient, models, memoBytes, pods, podDefaults, logConfig, platform, file);
+        podClient, models, memoBytes, pods, podDefaults, logConfig, clusterReader.discovery(), platform, file);
   }
 
   private static HttpSettings gateway(ConfigSection gateway) {
@@ -261,27 +263,5 @@ final class KvasirConfigReader {
             transfers.read(section, role, url));
     section.rejectUnread();
     return pod;
-  }
-
-  /** What the operator says of the cluster, in the platform's own settings. */
-  private Config cluster() {
-    ConfigSection cluster = root.section("cluster");
-    String host = cluster.name("host");
-    int port = cluster.count("port", 0, 65_535);
-    List<String> seeds = new ArrayList<>();
-    for (String seed : cluster.texts("seed-nodes")) {
-      if (!seed.matches("[^:/\\s]+:\\d{1,5}")) {
-        cluster.fault("seed-nodes", "'" + seed + "' has to be host:port");
-      }
-      seeds.add("pekko://kvasir@" + seed);
-    }
-    if (!seeds.isEmpty() && port == 0) {
-      cluster.fault("port", "has to be fixed when there are seed-nodes, so that other nodes find this one");
-    }
-    cluster.rejectUnread();
-    return config
-        .withValue("pekko.remote.artery.canonical.hostname", ConfigValueFactory.fromAnyRef(host))
-        .withValue("pekko.remote.artery.canonical.port", ConfigValueFactory.fromAnyRef(port))
-        .withValue("pekko.cluster.seed-nodes", ConfigValueFactory.fromIterable(seeds));
   }
 }

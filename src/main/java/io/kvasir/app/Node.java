@@ -1,5 +1,6 @@
 package io.kvasir.app;
 
+import io.kvasir.app.KvasirConfig.Discovery;
 import io.kvasir.app.KvasirConfig.RoutingConfig;
 import io.kvasir.cell.CellMetrics;
 import io.kvasir.cell.Cells;
@@ -34,6 +35,7 @@ import org.apache.pekko.actor.typed.javadsl.Behaviors;
 import org.apache.pekko.cluster.MemberStatus;
 import org.apache.pekko.cluster.typed.Cluster;
 import org.apache.pekko.cluster.typed.Join;
+import org.apache.pekko.management.cluster.bootstrap.ClusterBootstrap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -89,6 +91,10 @@ final class Node implements AutoCloseable {
       readiness.degradation(() -> reload.degraded().stream().toList());
       AdminPaths admin = new AdminPaths(new AdminHandler(cells, config.podDefaults()), new ProfilesHandler(reload));
       this.management = own(new ManagementServer(system, config.management(), metrics, readiness, admin));
+      if (config.discovery() != Discovery.SEEDS) {
+        // Once the management port answers: the other nodes ask it.
+        ClusterBootstrap.get(system).start();
+      }
     } catch (StartException | RuntimeException failed) {
       closeOwned();
       throw failed;
@@ -144,7 +150,8 @@ final class Node implements AutoCloseable {
           "the cluster's transport cannot start: " + failed.getMessage() + "; see kvasir.cluster.host and port",
           failed);
     }
-    if (config.platform().getStringList("pekko.cluster.seed-nodes").isEmpty()) {
+    boolean alone = config.platform().getStringList("pekko.cluster.seed-nodes").isEmpty();
+    if (config.discovery() == Discovery.SEEDS && alone) {
       Cluster cluster = Cluster.get(system);
       cluster.manager().tell(Join.create(cluster.selfMember().address()));
     }

@@ -1,5 +1,6 @@
 package io.kvasir.app;
 
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.IVersionProvider;
 
@@ -13,9 +14,14 @@ final class VersionCommand implements Runnable, IVersionProvider {
 
   @Override
   public String[] getVersion() {
-    String version = VersionCommand.class.getPackage().getImplementationVersion();
+    String version = version();
     return new String[] {
       "kvasir " + (version == null ? "(unpackaged)" : version) + ", JDK " + Runtime.version()
     };
+  }
+
+  /** Of the jar, null when the classes are in none. */
+  static @Nullable String version() {
+    return VersionCommand.class.getPackage().getImplementationVersion();
   }
 }

@@ -179,13 +179,18 @@ final class Cell extends AbstractBehavior<Cell.Message> {
         context -> Behaviors.withTimers(timers -> new Cell(context, timers, name, services)));
   }
 
+  /** How a node is named to people. */
+  static String hostAndPort(org.apache.pekko.actor.Address address) {
+    return address.getHost().orElse("") + ":" + address.getPort().orElse(0);
+  }
+
   /** How a node is named in reservations: its address and incarnation. */
   static String nodeName(org.apache.pekko.cluster.UniqueAddress address) {
     return address.address() + "#" + address.longUid();
   }
 
   private String address() {
-    return Cluster.get(getContext().getSystem()).selfMember().address().hostPort();
+    return hostAndPort(Cluster.get(getContext().getSystem()).selfMember().address());
   }
 
   @Override

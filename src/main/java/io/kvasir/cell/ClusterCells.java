@@ -162,7 +162,7 @@ public final class ClusterCells implements Cells {
   /** What the cells say of themselves, by name; one that does not answer in time has no home and no workers. */
   private SequencedMap<String, Cell.Description> describe() {
     SequencedMap<String, CompletionStage<Cell.Description>> asked = new LinkedHashMap<>();
-    String here = Cluster.get(system).selfMember().address().hostPort();
+    String here = Cell.hostAndPort(Cluster.get(system).selfMember().address());
     for (String cell : roster.get().cells()) {
       CellView view = views.of(cell);
       asked.put(
@@ -191,7 +191,7 @@ public final class ClusterCells implements Cells {
     for (org.apache.pekko.cluster.Member node : cluster.state().getMembers()) {
       nodes.add(
           new NodeStatus(
-              node.address().hostPort(),
+              Cell.hostAndPort(node.address()),
               node.status().toString().toLowerCase(Locale.ROOT),
               !unreachable.contains(node),
               node.appVersion().version(),

@@ -1,0 +1,189 @@
+package io.kvasir.app;
+
+import com.typesafe.config.Config;
+import com.typesafe.config.ConfigValueFactory;
+import io.kvasir.app.KvasirConfig.Discovery;
+import io.kvasir.app.KvasirConfig.Endpoint;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/** Reads what the operator says of the cluster, and says it in the platform's own settings. */
+final class ClusterReader {
+  private static final Pattern HOST_AND_PORT = Pattern.compile("([^:/\\s]+|\\[[0-9a-fA-F:]+]):\\d{1,5}");
+  private static final Pattern LOOPBACK =
+      Pattern.compile("localhost|127\\.\\d+\\.\\d+\\.\\d+|::1|\\[::1]", Pattern.CASE_INSENSITIVE);
+  private static final Pattern WILDCARD = Pattern.compile("0\\.0\\.0\\.0|::|\\[::]");
+  private static final String BOOTSTRAP = "pekko.management.cluster.bootstrap.contact-point-discovery.";
+
+  private final ConfigSection cluster;
+  private final Endpoint management;
+  private final String host;
+  private final int port;
+  private final Discovery discovery;
+  private Config platform;
+
+  /**
+   * Reads.
+   *
+   * @param config everything
+   * @param cluster the section
+   * @param management where other nodes ask this one
+   */
+  ClusterReader(Config config, ConfigSection cluster, Endpoint management) {
+    this.cluster = cluster;
+    this.management = management;
+    this.platform = config;
+    this.host = cluster.name("host");
+    this.port = cluster.count("port", 0, 65_535);
+    this.discovery = cluster.choice("discovery", Discovery.class);
+    if (WILDCARD.matcher(host).matches()) {
+      cluster.fault("host", "has to be one address, at which other nodes reach this one, not " + host);
+    }
+    set("pekko.remote.artery.canonical.hostname", host);
+    set("pekko.remote.artery.canonical.port", port);
+    version();
+    List<String> seeds = seeds();
+    ConfigSection dns = cluster.section("dns");
+    ConfigSection kubernetes = cluster.section("kubernetes");
+    int required = cluster.count("required-nodes", 1, 10_000);
+    var stable = cluster.duration("stable-for");
+    boolean allowLoopback = cluster.flag("allow-loopback");
+    if (discovery != Discovery.SEEDS) {
+      asked(allowLoopback, seeds);
+      set(BOOTSTRAP + "required-contact-point-nr", required);
+      set(BOOTSTRAP + "stable-margin", stable.toMillis() + " ms");
+    }
+    dns(dns);
+    kubernetes(kubernetes);
+    new TlsReader(cluster.section("tls")).settings().forEach(this::set);
+  }
+
+  Discovery discovery() {
+    return discovery;
+  }
+
+  /** Everything, for the actor system. */
+  Config platform() {
+    return platform;
+  }
+
+  /** Rolling updates move cells to nodes of the newest version first. */
+  private void version() {
+    String version = VersionCommand.version();
+    if (version != null && platform.getString("pekko.cluster.app-version").equals("0.0.0")) {
+      set("pekko.cluster.app-version", version);
+    }
+  }
+
+  private List<String> seeds() {
+    List<String> seeds = new ArrayList<>();
+    @Nullable String elsewhere = null;
+    @Nullable String here = null;
+    for (String seed : cluster.texts("seed-nodes")) {
+      if (!HOST_AND_PORT.matcher(seed).matches()) {
+        cluster.fault("seed-nodes", "'" + seed + "' has to be host:port");
+      } else if (isLoopback(seed.substring(0, seed.lastIndexOf(':')))) {
+        here = seed;
+      } else {
+        elsewhere = seed;
+      }
+      seeds.add("pekko://kvasir@" + seed);
+    }
+    if (!seeds.isEmpty() && port == 0) {
+      cluster.fault("port", "has to be fixed when there are seed-nodes, so that other nodes find this one");
+    }
+    if (elsewhere != null && isLoopback(host)) {
+      cluster.fault(
+          "host",
+          host + " cannot be reached from other machines, and seed-nodes has " + elsewhere
+              + "; set it to an address of this machine");
+    }
+    if (elsewhere != null && here != null) {
+      cluster.fault(
+          "seed-nodes", here + " is another node on every machine, and " + elsewhere + " is not; name each by address");
+    }
+    set("pekko.cluster.seed-nodes", seeds);
+    return seeds;
+  }
+
+  /** Nodes that find each other are asked on their management port. */
+  private void asked(boolean allowLoopback, List<String> seeds) {
+    if (!seeds.isEmpty()) {
+      cluster.fault("seed-nodes", "is for discovery = seeds; remove it, or the discovery");
+    }
+    if (port == 0) {
+      cluster.fault("port", "has to be fixed when nodes find each other; 7355 is usual");
+    }
+    if (management.port() == 0) {
+      cluster.fault("discovery", "needs a fixed kvasir.management.port: other nodes ask this one there");
+    }
+    if (isLoopback(host) && !allowLoopback) {
+      cluster.fault(
+          "host",
+          host + " cannot be reached from other machines; set it (KVASIR_CLUSTER_HOST) to an address of this machine");
+    }
+    if (isLoopback(management.host()) && !allowLoopback) {
+      cluster.fault(
+          "discovery",
+          "needs a kvasir.management.host that other nodes reach, not " + management.host()
+              + "; set it (KVASIR_MANAGEMENT_HOST) to 0.0.0.0 or an address of this machine");
+    }
+    boolean everywhere = WILDCARD.matcher(management.host()).matches();
+    set("pekko.management.http.hostname", everywhere ? host : management.host());
+    set("pekko.management.http.port", management.port());
+  }
+
+  private void dns(ConfigSection dns) {
+    String name = dns.text("name");
+    String portName = dns.text("port-name");
+    List<String> servers = dns.texts("servers");
+    for (String server : servers) {
+      if (!HOST_AND_PORT.matcher(server).matches()) {
+        dns.fault("servers", "'" + server + "' has to be host:port, such as 10.0.0.53:53");
+      }
+    }
+    dns.rejectUnread();
+    if (discovery == Discovery.DNS) {
+      if (name.isBlank()) {
+        dns.fault("name", "is needed for discovery = dns: a name that has the addresses of all nodes");
+      }
+      set(BOOTSTRAP + "discovery-method", "pekko-dns");
+      set(BOOTSTRAP + "effective-name", name);
+      set(BOOTSTRAP + "port-name", portName);
+      set(BOOTSTRAP + "protocol", portName.isEmpty() ? "" : "tcp");
+      if (!servers.isEmpty()) {
+        set("pekko.io.dns.async-dns.nameservers", servers);
+      }
+    }
+  }
+
+  private void kubernetes(ConfigSection kubernetes) {
+    String selector = kubernetes.text("selector");
+    String portName = kubernetes.text("port-name");
+    String namespace = kubernetes.text("namespace");
+    kubernetes.rejectUnread();
+    if (discovery == Discovery.KUBERNETES) {
+      if (selector.isBlank()) {
+        kubernetes.fault("selector", "is needed for discovery = kubernetes: what labels the routers' pods have");
+      }
+      set(BOOTSTRAP + "discovery-method", "kubernetes-api");
+      set(BOOTSTRAP + "port-name", portName);
+      set("pekko.discovery.kubernetes-api.pod-label-selector", selector.replace("%", "%%"));
+      // As the nodes call themselves.
+      set("pekko.discovery.kubernetes-api.use-raw-ip", true);
+      if (!namespace.isBlank()) {
+        set("pekko.discovery.kubernetes-api.pod-namespace", namespace);
+      }
+    }
+  }
+
+  private static boolean isLoopback(String host) {
+    return LOOPBACK.matcher(host).matches();
+  }
+
+  private void set(String path, Object value) {
+    platform = platform.withValue(path, ConfigValueFactory.fromAnyRef(value));
+  }
+}
