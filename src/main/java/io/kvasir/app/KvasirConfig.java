@@ -16,6 +16,7 @@ import io.kvasir.routing.PluginRegistry;
 import io.kvasir.routing.Profiles;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.routing.cost.OutputLengths;
+import io.kvasir.telemetry.DecisionLogSettings;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -41,6 +42,7 @@ import org.jspecify.annotations.Nullable;
  * @param podDefaults what a pod added later may leave out
  * @param log how the process logs
  * @param discovery how this node finds the others
+ * @param decisions how decisions are recorded
  * @param platform everything, for the actor system
  * @param file the operator's, null when a command says what is configured
  */
@@ -59,6 +61,7 @@ record KvasirConfig(
     PodDefaults podDefaults,
     LogConfig log,
     Discovery discovery,
+    DecisionLogSettings decisions,
     Config platform,
     @Nullable Path file) {
 

@@ -17,6 +17,7 @@ import io.kvasir.prompt.ModelConfig;
 import io.kvasir.routing.Role;
 import java.net.URI;
 import java.nio.file.Path;
+import io.kvasir.telemetry.DecisionLogSettings;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -92,10 +93,11 @@ final class KvasirConfigReader {
     ClusterReader clusterReader = new ClusterReader(config, cluster, endpoint);
     Config platform = clusterReader.platform();
     cluster.rejectUnread();
+    DecisionLogSettings decisions = DecisionLogReader.read(root.section("decisions"));
     root.rejectUnread();
     return new KvasirConfig(
-        http, drain, endpoint, routing, cellSettings, probeTimeout, executionSettings,
-        podClient, models, memoBytes, pods, podDefaults, logConfig, clusterReader.discovery(), platform, file);
+        http, drain, endpoint, routing, cellSettings, probeTimeout, executionSettings, podClient, models, memoBytes,
+        pods, podDefaults, logConfig, clusterReader.discovery(), decisions, platform, file);
   }
 
   private static HttpSettings gateway(ConfigSection gateway) {

@@ -15,11 +15,13 @@ import io.kvasir.gateway.Gateway;
 import io.kvasir.gateway.GatewaySettings;
 import io.kvasir.gateway.admin.AdminHandler;
 import io.kvasir.gateway.admin.AdminPaths;
+import io.kvasir.gateway.admin.DecisionsHandler;
 import io.kvasir.gateway.admin.ProfilesHandler;
 import io.kvasir.gateway.http.Handler;
 import io.kvasir.gateway.http.HttpServer;
 import io.kvasir.routing.LiveProfiles;
 import io.kvasir.routing.RoutingMetrics;
+import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.IOException;
@@ -66,6 +68,7 @@ final class Node implements AutoCloseable {
       LiveProfiles profiles = new LiveProfiles(routing.proven());
       RoutingMetrics routingMetrics = new RoutingMetrics(metrics);
       routingMetrics.watch(routing.costs());
+      DecisionLog decisions = own(new DecisionLog(config.decisions(), metrics));
       EventStreams events = own(new EventStreams(metrics));
       HttpProbe probe = own(new HttpProbe(config.probeTimeout()));
       this.cells =
@@ -76,7 +79,8 @@ final class Node implements AutoCloseable {
               new ProfileSet(profiles, routing.costs(), routing.outputs(), routingMetrics),
               events,
               probe,
-              new CellMetrics(metrics));
+              new CellMetrics(metrics),
+              decisions);
       PodClient pods = own(new PodClient(config.podClient(), metrics));
       Models models = own(new Models(config, cells, metrics, readiness));
       Dispatcher dispatcher =
@@ -89,7 +93,11 @@ final class Node implements AutoCloseable {
       ready(system);
       ProfileReload reload = own(new ProfileReload(config, profiles, metrics, System::nanoTime));
       readiness.degradation(() -> reload.degraded().stream().toList());
-      AdminPaths admin = new AdminPaths(new AdminHandler(cells, config.podDefaults()), new ProfilesHandler(reload));
+      AdminPaths admin =
+          new AdminPaths(
+              new AdminHandler(cells, config.podDefaults()),
+              new ProfilesHandler(reload),
+              new DecisionsHandler(decisions));
       this.management = own(new ManagementServer(system, config.management(), metrics, readiness, admin));
       if (config.discovery() != Discovery.SEEDS) {
         // Once the management port answers: the other nodes ask it.

@@ -2,6 +2,7 @@ package io.kvasir.cell;
 
 import io.kvasir.index.WorkerBlocks;
 import io.kvasir.routing.RoutingPlan;
+import io.kvasir.telemetry.DecisionRecord;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -75,6 +76,12 @@ final class Cell extends AbstractBehavior<Cell.Message> {
       int predictedCachedTokens,
       int confirmedCachedTokens,
       boolean suspect) {}
+
+  /** Another node wants to know how a decision would come about. */
+  record Explain(DecisionRequest request, ActorRef<Explained> replyTo) implements Message, ClusterMessage {}
+
+  /** How it would. */
+  record Explained(DecisionRecord record) implements ClusterMessage {}
 
   /** Another node has seen the first token of a request it holds a reservation for. */
   record FirstToken(long reservation) implements Message, ClusterMessage {}
@@ -206,6 +213,7 @@ final class Cell extends AbstractBehavior<Cell.Message> {
       case Wake ignored -> {}
       case Decide decide -> decide.replyTo().tell(decide(decide));
       case Abandon abandon -> held.abandon(abandon.node(), abandon.ticket());
+      case Explain explain -> explain.replyTo().tell(new Explained(view.explain(explain.request())));
       case FirstToken token -> held.firstToken(token.reservation());
       case ReadsPrompt reads -> held.readsPrompt(reads.reservation());
       case Close close -> held.close(close.reservation(), close.outcome().outcome());

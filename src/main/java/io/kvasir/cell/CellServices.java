@@ -1,5 +1,6 @@
 package io.kvasir.cell;
 
+import io.kvasir.telemetry.DecisionLog;
 import java.util.concurrent.Executor;
 import java.util.function.LongSupplier;
 import org.apache.pekko.actor.typed.ActorRef;
@@ -14,6 +15,7 @@ import org.apache.pekko.actor.typed.ActorRef;
  * @param eventSources opens workers' event streams
  * @param probe asks pods whether they are well
  * @param metrics the room's metrics
+ * @param decisions where sampled decisions are recorded
  * @param background for work that takes time, such as sweeps
  * @param nanos a monotonic clock
  */
@@ -25,5 +27,6 @@ record CellServices(
     EventSources eventSources,
     HealthProbe probe,
     CellMetrics metrics,
+    DecisionLog decisions,
     Executor background,
     LongSupplier nanos) {}

@@ -4,6 +4,7 @@ import io.kvasir.index.BlockIndex;
 import io.kvasir.index.Chain;
 import io.kvasir.routing.Booking;
 import io.kvasir.routing.Candidates;
+import io.kvasir.routing.Explanation;
 import io.kvasir.routing.Fleet;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.RoutingContext;
@@ -13,6 +14,8 @@ import io.kvasir.routing.Selector;
 import io.kvasir.routing.Slots;
 import io.kvasir.routing.Want;
 import io.kvasir.routing.Worker;
+import io.kvasir.telemetry.DecisionLog;
+import io.kvasir.telemetry.DecisionRecord;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -97,25 +100,77 @@ final class CellView {
   /** Chooses workers, books their load and predicts what they will hold, in one step. */
   Decision decide(DecisionRequest request) {
     Selector selector = selectors.of(request.profile());
+    RoutingContext context = context(request);
+    Now now = new Now();
+    Recorder recorder = services.decisions().samples(request.requestId()) ? now.recorder() : null;
+    try {
+      Selection selection = now.select(selector, context, recorder);
+      for (int again = 0; again < FULL_UNDER_WAY && now.crowdedOut(selection); again++) {
+        now = new Now();
+        recorder = recorder == null ? null : now.recorder();
+        selection = now.select(selector, context, recorder);
+      }
+      Decision decision = decision(selection, now, request);
+      return recorder == null ? decision : recorded(decision, recorder, request);
+    } finally {
+      now.leave();
+    }
+  }
+
+  private static RoutingContext context(DecisionRequest request) {
     RoutingContext context =
         new RoutingContext(request.requestId(), request.model(), Role.BOTH, request.excluded())
             .put(Slots.CHAIN, request.chain())
             .put(Slots.PROMPT_TOKENS, (long) request.promptTokens());
     request.prepared().into(context);
+    return context;
+  }
+
+  /** Tells how a decision would come about: nothing is booked, and no plugin remembers it. */
+  DecisionRecord explain(DecisionRequest request) {
     Now now = new Now();
+    Recorder recorder = now.recorder();
     try {
-      Selection selection = selector.select(now, context);
-      for (int again = 0; again < FULL_UNDER_WAY && now.crowdedOut(selection); again++) {
-        now = new Now();
-        selection = selector.select(now, context);
-      }
-      return switch (selection) {
-        case Selection.Chosen chosen -> chosen(chosen, now, request);
-        case Selection.None none -> noWorker(none);
+      Explanation explanation = selectors.of(request.profile()).explain(now, context(request));
+      recorder.pass(explanation);
+      return switch (explanation.selection()) {
+        case Selection.Chosen chosen ->
+            recorder.planned(request, chosen.reason(), List.of(chosen.step(RoutingPlan.WHOLE, null)));
+        case Selection.None none -> recorder.refused(request, noWorker(none));
       };
     } finally {
       now.leave();
     }
+  }
+
+  private Decision decision(Selection selection, Now now, DecisionRequest request) {
+    return switch (selection) {
+      case Selection.Chosen chosen -> chosen(chosen, now, request);
+      case Selection.None none -> noWorker(none);
+    };
+  }
+
+  /** Records a decision that has been made. */
+  private Decision recorded(Decision decision, Recorder recorder, DecisionRequest request) {
+    DecisionLog log = services.decisions();
+    return switch (decision) {
+      case Decision.NoWorker none -> {
+        log.decided(recorder.refused(request, none));
+        yield none;
+      }
+      case Decision.Planned planned -> {
+        log.decided(
+            recorder.planned(
+                request, planned.reason(), planned.steps().stream().map(Decision.Chosen::step).toList()));
+        yield new Decision.Planned(
+            planned.workflow(),
+            planned.order(),
+            planned.steps().stream()
+                .map(chosen -> RecordedReservation.of(chosen, request.requestId(), log))
+                .toList(),
+            planned.reason());
+      }
+    };
   }
 
   private static Decision chosen(Selection.Chosen chosen, Now now, DecisionRequest request) {
@@ -138,7 +193,7 @@ final class CellView {
         guessed == 0 ? chosen.reason() : chosen.reason() + "; predicted=" + guessed);
   }
 
-  private Decision noWorker(Selection.None none) {
+  private Decision.NoWorker noWorker(Selection.None none) {
     return none.want() == Want.LIVE && !knowsItsWorkers()
         ? new Decision.NoWorker(
             Decision.Why.NO_HOME, "the cell has just come to its home and has not heard of all its workers yet")
@@ -183,6 +238,16 @@ final class CellView {
     private @Nullable Member booked;
     private Siblings.@Nullable Stripe stripe;
     private boolean anyFull;
+
+    Recorder recorder() {
+      return new Recorder(cell, services.profiles(), seated.index(), seated.members());
+    }
+
+    Selection select(Selector selector, RoutingContext context, @Nullable Recorder recorder) {
+      return recorder == null
+          ? selector.select(this, context)
+          : selector.select(this, context, recorder::pass);
+    }
 
     @Override
     public int slots() {

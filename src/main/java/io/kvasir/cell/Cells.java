@@ -1,5 +1,6 @@
 package io.kvasir.cell;
 
+import io.kvasir.telemetry.DecisionRecord;
 import java.util.List;
 import java.util.Set;
 
@@ -11,6 +12,9 @@ import java.util.Set;
 public interface Cells {
   /** Chooses workers and books their load, in one step. Never throws for want of a worker. */
   Decision decide(DecisionRequest request);
+
+  /** Tells how a decision would come about. Books nothing and is not remembered; never throws for want of a worker. */
+  DecisionRecord explain(DecisionRequest request);
 
   /** Every worker of every cell with its state, as this node knows it. */
   List<WorkerStatus> workers();

@@ -3,6 +3,8 @@ package io.kvasir.cell;
 import io.kvasir.cell.ClusterStatus.CellStatus;
 import io.kvasir.cell.ClusterStatus.NodeStatus;
 import io.kvasir.routing.RoutingPlan;
+import io.kvasir.telemetry.DecisionLog;
+import io.kvasir.telemetry.DecisionRecord;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -52,6 +54,7 @@ public final class ClusterCells implements Cells {
    *
    * @param system a member of the cluster, or about to become one
    * @param pods the pods of this node's configuration
+   * @param decisions where sampled decisions of cells at home here are recorded; stays its owner's to close
    */
   public ClusterCells(
       ActorSystem<?> system,
@@ -60,7 +63,8 @@ public final class ClusterCells implements Cells {
       ProfileSet profiles,
       EventSources eventSources,
       HealthProbe probe,
-      CellMetrics metrics) {
+      CellMetrics metrics,
+      DecisionLog decisions) {
     this.system = system;
     this.settings = settings;
     this.metrics = metrics;
@@ -78,6 +82,7 @@ public final class ClusterCells implements Cells {
             eventSources,
             probe,
             metrics,
+            decisions,
             system.dispatchers().lookup(DispatcherSelector.fromConfig("kvasir-background-dispatcher")),
             System::nanoTime);
     sharding.init(
@@ -91,8 +96,7 @@ public final class ClusterCells implements Cells {
     Roster now = roster.get();
     String cell = now.cellOf(request.model());
     if (cell == null) {
-      return new Decision.NoWorker(
-          Decision.Why.UNKNOWN_MODEL, "no worker serves the model '" + request.model() + "'");
+      return unknownModel(request);
     }
     CellView view = views.of(cell);
     Decision decision = view != null ? view.decide(request) : decideRemotely(cell, request);
@@ -103,6 +107,32 @@ public final class ClusterCells implements Cells {
       return instead;
     }
     return decision;
+  }
+
+  @Override
+  public DecisionRecord explain(DecisionRequest request) {
+    String cell = roster.get().cellOf(request.model());
+    if (cell == null) {
+      return Recorder.unasked("", request, unknownModel(request));
+    }
+    CellView view = views.of(cell);
+    if (view != null) {
+      return view.explain(request);
+    }
+    try {
+      CompletionStage<Cell.Explained> answer =
+          sharding
+              .entityRefFor(Cell.KEY, cell)
+              .ask(replyTo -> new Cell.Explain(request, replyTo), settings.decisionTimeout());
+      return answer.toCompletableFuture().join().record();
+    } catch (CompletionException late) {
+      return Recorder.unasked(cell, request, noHome());
+    }
+  }
+
+  private static Decision.NoWorker unknownModel(DecisionRequest request) {
+    return new Decision.NoWorker(
+        Decision.Why.UNKNOWN_MODEL, "no worker serves the model '" + request.model() + "'");
   }
 
   private Decision decideRemotely(String cell, DecisionRequest request) {
@@ -126,7 +156,7 @@ public final class ClusterCells implements Cells {
     }
   }
 
-  private static Decision noHome() {
+  private static Decision.NoWorker noHome() {
     return new Decision.NoWorker(Decision.Why.NO_HOME, "the cell's home does not answer");
   }
 

@@ -15,6 +15,9 @@ enum ErrorShape {
 
   /** The shape that callers of a path expect. */
   static ErrorShape at(String path) {
+    if (RouteHandler.takes(path)) {
+      return at(RouteHandler.asked(path));
+    }
     return path.equals("/v1/messages") || path.startsWith("/v1/messages/") ? ANTHROPIC : OPENAI;
   }
 

@@ -31,6 +31,7 @@ public final class Gateway implements Handler {
   private final Cells cells;
   private final ModelsHandler models;
   private final InferenceHandler inference;
+  private final RouteHandler dryRun;
   private final GatewayMetrics metrics;
 
   /** A gateway over these rooms; it owns none of them. */
@@ -44,9 +45,10 @@ public final class Gateway implements Handler {
     this.cells = cells;
     this.metrics = new GatewayMetrics(metrics);
     this.models = new ModelsHandler(cells);
-    this.inference =
-        new InferenceHandler(
-            prompts, new Arrivals(profiles, this.metrics), cells, dispatcher, this.metrics, settings);
+    StoredResponses stored = new StoredResponses(settings.storedResponses());
+    Intake intake = new Intake(prompts, new Arrivals(profiles, this.metrics), cells, stored);
+    this.inference = new InferenceHandler(intake, cells, dispatcher, stored, this.metrics, settings);
+    this.dryRun = new RouteHandler(intake, cells);
   }
 
   @Override
@@ -88,6 +90,9 @@ public final class Gateway implements Handler {
     }
     if (ModelsHandler.takes(path)) {
       return reading(method) ? models.answer(path) : wrongMethod(path, method, "GET, HEAD");
+    }
+    if (RouteHandler.takes(path)) {
+      return method.equals("POST") ? dryRun.answer(exchange, requestId) : wrongMethod(path, method, "POST");
     }
     ApiPath api = ApiPath.at(path);
     if (api == null) {

@@ -2,8 +2,6 @@ package io.kvasir.gateway;
 
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.Decision;
-import io.kvasir.cell.DecisionRequest;
-import io.kvasir.cell.WorkerStatus;
 import io.kvasir.execution.Call;
 import io.kvasir.execution.Dispatcher;
 import io.kvasir.execution.Headers;
@@ -11,29 +9,15 @@ import io.kvasir.execution.Result;
 import io.kvasir.execution.Route;
 import io.kvasir.gateway.http.Answer;
 import io.kvasir.gateway.http.Exchange;
-import io.kvasir.index.Chain;
-import io.kvasir.prompt.Api;
-import io.kvasir.prompt.Prompt;
-import io.kvasir.prompt.Prompts;
-import io.kvasir.routing.Prepared;
-import io.kvasir.routing.Work;
 import io.kvasir.routing.Worker;
 import java.nio.charset.StandardCharsets;
-import java.util.HashSet;
-import java.util.Set;
-import java.util.TreeSet;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A request that a worker will answer: read, prepared, decided and carried out, and the answer passed on
  * with the name of who gave it.
  */
 final class InferenceHandler {
-  private static final int BYTES_PER_TOKEN = 4;
-
-  private final RequestReader reader = new RequestReader();
-  private final Prompts prompts;
-  private final Arrivals arrivals;
+  private final Intake intake;
   private final Cells cells;
   private final Dispatcher dispatcher;
   private final StoredResponses stored;
@@ -41,17 +25,16 @@ final class InferenceHandler {
   private final GatewaySettings settings;
 
   InferenceHandler(
-      Prompts prompts,
-      Arrivals arrivals,
+      Intake intake,
       Cells cells,
       Dispatcher dispatcher,
+      StoredResponses stored,
       GatewayMetrics metrics,
       GatewaySettings settings) {
-    this.prompts = prompts;
-    this.arrivals = arrivals;
+    this.intake = intake;
     this.cells = cells;
     this.dispatcher = dispatcher;
-    this.stored = new StoredResponses(settings.storedResponses());
+    this.stored = stored;
     this.metrics = metrics;
     this.settings = settings;
   }
@@ -74,35 +57,18 @@ final class InferenceHandler {
       Exchange exchange, ApiPath api, String requestId, RequestTrace trace, ErrorShape shape)
       throws ApiException, InterruptedException {
     Headers headers = exchange.headers();
-    ApiRequest request = reader.read(api, headers, exchange.body());
-    StoredResponses.Place place = place(api, exchange, request);
-    String model = request.model() != null ? request.model()
-        : place != null ? place.model()
-        : anyModel();
+    Intake.Asked asked = intake.read(api, exchange.path(), exchange);
+    ApiRequest request = asked.request();
+    String model = asked.model();
     trace.read(model, cells.models().contains(model), request.stream());
     trace.stage("parse");
-    Arrival arrival = arrivals.of(exchange, request, model);
-    Prompt prompt = prepare(api, model, request);
-    Chain chain = prompt == null ? Chain.EMPTY : prompt.chain();
-    int tokens =
-        prompt == null || prompt.tokens() == 0 ? exchange.body().length / BYTES_PER_TOKEN : prompt.tokens();
-    Prepared prepared = arrival.prepare(requestId, chain, tokens);
-    String profile = arrival.profile().name();
+    Intake.Ready ready = intake.prepare(asked, exchange, requestId);
+    String profile = ready.profile();
     trace.stage("prepare");
 
     boolean injected = settings.usageInjection() && UsageInjection.applies(api, request);
     Call call = new Call(
-        new DecisionRequest(
-            requestId,
-            model,
-            profile,
-            prompt == null || api == ApiPath.EMBEDDINGS ? Work.WHOLE : Work.TEXT,
-            chain,
-            tokens,
-            prepared,
-            place == null ? Set.of() : allBut(place.worker()),
-            request.stream(),
-            null),
+        ready.decision(),
         exchange.method(),
         exchange.target(),
         EndToEnd.request(headers, exchange.client(), settings.scheme()),
@@ -143,43 +109,6 @@ final class InferenceHandler {
         "model",
         "model_not_found",
         0);
-  }
-
-  private @Nullable Prompt prepare(ApiPath api, String model, ApiRequest request) {
-    Api carries = api.prompt();
-    if (carries == null || request.body() == null) {
-      return null;
-    }
-    return prompts.prepare(carries, model, request.body());
-  }
-
-  private StoredResponses.@Nullable Place place(ApiPath api, Exchange exchange, ApiRequest request) {
-    return api == ApiPath.STORED_RESPONSE ? stored.placeOf(ApiPath.storedId(exchange.path()))
-        : request.previousResponse() != null ? stored.placeOf(request.previousResponse())
-        : null;
-  }
-
-  /** Requests that name no model go to the only one, or to the first by name. */
-  private String anyModel() throws ApiException {
-    Set<String> models = cells.models();
-    if (models.isEmpty()) {
-      throw new ApiException(
-          ApiError.of(503, "no_workers", "No worker serves any model yet. Try again shortly.").retryAfter(5));
-    }
-    return models.size() == 1 ? models.iterator().next() : new TreeSet<>(models).first();
-  }
-
-  private Set<String> allBut(String worker) {
-    Set<String> others = new HashSet<>();
-    boolean there = false;
-    for (WorkerStatus status : cells.workers()) {
-      String id = status.worker().id();
-      there |= id.equals(worker);
-      others.add(id);
-    }
-    others.remove(worker);
-    // Gone with all it stored: any worker can say so.
-    return there ? others : Set.of();
   }
 
   private static Headers named(Headers headers, Route route, String profile) {

@@ -8,13 +8,20 @@ import org.jspecify.annotations.Nullable;
  *
  * @param requestId the request
  * @param profile the profile's name
+ * @param role what was asked for
  * @param promptTokens tokens of the prompt
  * @param blocks blocks of its chain
  * @param selection what was decided; in a dry run nothing was booked
  * @param candidates every worker that was alive, by slot
  */
 public record Explanation(
-    String requestId, String profile, int promptTokens, int blocks, Selection selection, List<Candidate> candidates) {
+    String requestId,
+    String profile,
+    Role role,
+    int promptTokens,
+    int blocks,
+    Selection selection,
+    List<Candidate> candidates) {
 
   /**
    * One live worker.

@@ -78,6 +78,7 @@ final class Trace {
     return new Explanation(
         context.requestId(),
         profile.name(),
+        context.role(),
         Slots.promptTokens(context),
         context.get(Slots.CHAIN).length(),
         selection,

@@ -14,6 +14,9 @@ import io.kvasir.routing.Work;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.routing.cost.Deployment;
 import io.kvasir.routing.cost.LearntCost;
+import io.kvasir.telemetry.DecisionLog;
+import io.kvasir.telemetry.DecisionLogSettings;
+import io.kvasir.telemetry.DecisionRecord;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.net.URI;
@@ -46,12 +49,14 @@ final class CellViewTest {
 
   private long now = 1_000_000_000L;
   private CostModel costs = CostModel.bundled();
+  private DecisionLog log = DecisionLog.off(new Metrics(new PrometheusRegistry()));
   private Members members = members();
 
   private Members members() {
     Metrics metrics = new Metrics(new PrometheusRegistry());
     ProfileSet profiles = TestProfiles.builtIn("expected-cost", metrics);
     costs = profiles.costs();
+    log = new DecisionLog(new DecisionLogSettings(null, 1, 1, 1, 100), metrics);
     // Short answers: what many contexts cost each other in decoding would be a reason of its own to spread.
     IntStream.range(0, 400).forEach(_ -> profiles.outputs().answered("m", 1));
     CellServices services =
@@ -63,6 +68,7 @@ final class CellViewTest {
             (worker, pod) -> Source.never(),
             pod -> CompletableFuture.completedFuture(true),
             new CellMetrics(metrics),
+            log,
             Runnable::run,
             () -> now);
     return new Members("m", services);
@@ -133,6 +139,52 @@ final class CellViewTest {
     Deployment deployment = new Deployment("h100-Qwen2.5-7B-tp1", "m");
     assertThat(costs.of(deployment).prefillMs(PROMPT, PROMPT))
         .isGreaterThan(5 * CostModel.bundled().of(deployment).prefillMs(PROMPT, PROMPT));
+  }
+
+  @Test
+  void explain_tellsWhatDecideThenDoes_andBooksNothing() {
+    Decision.Chosen holder = decide(chain(1, 64));
+    holder.reservation().close(new Outcome.Completed(PROMPT, 0, 10, 1000));
+    String out = holder.worker().id().equals("w3") ? "w2" : "w3";
+    DecisionRequest request =
+        new DecisionRequest(
+            "x", "m", null, Work.WHOLE, chain(1, 40), PROMPT, Prepared.NOTHING, Set.of(out), false, null);
+
+    DecisionRecord explained = members.view().explain(request);
+
+    assertThat(members.all()).allMatch(member -> member.load().inFlight() == 0);
+    assertThat(log.recent(decision -> decision.requestId().equals("x"), 10)).isEmpty();
+    Decision.Planned planned = (Decision.Planned) members.view().decide(request);
+    DecisionRecord.Step step = explained.plan().getFirst();
+    assertThat(step.worker()).isEqualTo(planned.last().worker().id());
+    assertThat(step.depth()).isEqualTo(planned.last().depth()).isEqualTo(40);
+    assertThat(explained.chain()).hasSize(40);
+    assertThat(explained.passes().getFirst().candidates()).hasSize(4).anySatisfy(candidate -> {
+      assertThat(candidate.worker()).isEqualTo(out);
+      assertThat(candidate.removedBy()).isEqualTo("excluded");
+      assertThat(candidate.scores()).isEmpty();
+    }).anySatisfy(candidate -> {
+      assertThat(candidate.worker()).isEqualTo(step.worker());
+      assertThat(candidate.tiers()).containsExactly(Map.entry("device", 40));
+    });
+  }
+
+  @Test
+  void decide_sampled_isRecordedWithItsEnd() {
+    Decision.Chosen chosen = decide(chain(1, 64));
+    chosen.reservation().firstToken();
+    chosen.reservation().close(new Outcome.Completed(PROMPT, 0, 10, 2500));
+    chosen.reservation().close(new Outcome.Cancelled());
+
+    DecisionLog.Entry entry = log.recent(_ -> true, 10).getFirst();
+    assertThat(entry.decision().plan()).singleElement().extracting(DecisionRecord.Step::worker)
+        .isEqualTo(chosen.worker().id());
+    assertThat(entry.outcomes()).singleElement().satisfies(outcome -> {
+      assertThat(outcome.outcome()).isEqualTo("completed");
+      assertThat(outcome.ttftMs()).isEqualTo(2.5);
+      assertThat(outcome.cachedTokens()).isZero();
+    });
+    assertThat(member(chosen).load().inFlight()).isZero();
   }
 
   @Test

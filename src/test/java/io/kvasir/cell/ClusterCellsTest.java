@@ -14,6 +14,9 @@ import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.Prepared;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.Work;
+import io.kvasir.telemetry.DecisionJson;
+import io.kvasir.telemetry.DecisionLog;
+import io.kvasir.telemetry.DecisionRecord;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.net.URI;
@@ -336,6 +339,27 @@ final class ClusterCellsTest {
   }
 
   @Test
+  void explain_onTheOtherNode_tellsWhatTheHomeSees() {
+    add("told", 4);
+    awaitChosen(home()).reservation().close(new Outcome.Cancelled());
+    ClusterCells other = other();
+    await(() -> other.models().contains(model));
+
+    DecisionRecord there = other.explain(request(model));
+    DecisionRecord here = home().explain(request(model));
+
+    assertThat(there.refused()).isNull();
+    assertThat(DecisionJson.of(there).put("time", "")).isEqualTo(DecisionJson.of(here).put("time", ""));
+    assertThat(there.plan()).singleElement().extracting(DecisionRecord.Step::worker).isEqualTo("told");
+    assertThat(there.passes().getFirst().candidates()).singleElement().satisfies(candidate -> {
+      assertThat(candidate.scores()).isNotEmpty();
+      assertThat(candidate.facts().maxInFlight()).isEqualTo(4);
+    });
+    assertThat(inFlight()).isZero();
+    assertThat(other.explain(request("nobody's")).refused()).isEqualTo("unknown_model");
+  }
+
+  @Test
   void askingNodeLost_itsReservationsAreReleased() {
     add("i", 4);
     awaitChosen(home()).reservation().close(new Outcome.Cancelled());
@@ -421,7 +445,8 @@ final class ClusterCellsTest {
                 TestProfiles.builtIn("least-loaded", metrics),
                 (worker, pod) -> stream(pod.name()),
                 ClusterCellsTest::probe,
-                new CellMetrics(metrics)));
+                new CellMetrics(metrics),
+                DecisionLog.off(metrics)));
     NODES.add(node);
     return node;
   }

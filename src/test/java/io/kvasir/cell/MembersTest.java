@@ -10,6 +10,7 @@ import io.kvasir.index.WorkerBlocks;
 import io.kvasir.routing.Prepared;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.Work;
+import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.net.URI;
@@ -42,6 +43,7 @@ final class MembersTest {
             (worker, pod) -> Source.never(),
             pod -> CompletableFuture.completedFuture(true),
             new CellMetrics(metrics),
+            DecisionLog.off(metrics),
             Runnable::run,
             () -> 1_000_000_000L);
     return new Members("m", services);

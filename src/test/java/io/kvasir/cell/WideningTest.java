@@ -16,6 +16,7 @@ import io.kvasir.index.Tier;
 import io.kvasir.routing.Prepared;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.Work;
+import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
@@ -145,7 +146,8 @@ final class WideningTest {
                       return NotUsed.getInstance();
                     }),
         pod -> CompletableFuture.completedFuture(true),
-        new CellMetrics(metrics));
+        new CellMetrics(metrics),
+        DecisionLog.off(metrics));
   }
 
   @AfterEach

@@ -15,6 +15,7 @@ import io.kvasir.routing.FailurePolicy;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.RoutingPlan;
 import io.kvasir.routing.Worker;
+import io.kvasir.telemetry.DecisionRecord;
 import java.net.URI;
 import java.util.List;
 import java.util.Map;
@@ -69,6 +70,16 @@ public final class FakeCells implements Cells {
       throw new AssertionError("no reservation was closed");
     }
     return outcome;
+  }
+
+  @Override
+  public DecisionRecord explain(DecisionRequest request) {
+    requests.add(request);
+    boolean known = workers.stream().anyMatch(worker -> worker.models().contains(request.model()));
+    return new DecisionRecord(
+        "", request.requestId(), request.model(), String.valueOf(request.profile()), "cell", request.promptTokens(),
+        request.chain().length(), request.chain().blockSize(), List.of(), Map.of(), 0, List.of(),
+        known ? null : "unknown_model", "first in order", List.of(), List.of());
   }
 
   @Override

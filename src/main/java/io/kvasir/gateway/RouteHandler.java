@@ -1,0 +1,97 @@
+package io.kvasir.gateway;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.cell.Cells;
+import io.kvasir.execution.Headers;
+import io.kvasir.gateway.http.Answer;
+import io.kvasir.gateway.http.Exchange;
+import io.kvasir.prompt.Prompt;
+import io.kvasir.prompt.Why;
+import io.kvasir.telemetry.DecisionJson;
+import io.kvasir.telemetry.DecisionRecord;
+import java.nio.charset.StandardCharsets;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * {@code POST /v1/route}: a dry run. The request is read and decided on as it would be at its own path, which follows
+ * ({@code /v1/route/v1/chat/completions}) or is told by the body ({@code messages}, {@code prompt} or {@code input});
+ * the answer is the decision. Nothing is booked, no plugin remembers it, no worker hears of it. Thread-safe.
+ */
+final class RouteHandler {
+  static final String PATH = "/v1/route";
+
+  private static final Headers JSON = Headers.of("Content-Type", "application/json");
+
+  private final Intake intake;
+  private final Cells cells;
+
+  RouteHandler(Intake intake, Cells cells) {
+    this.intake = intake;
+    this.cells = cells;
+  }
+
+  static boolean takes(String path) {
+    return path.equals(PATH) || path.startsWith(PATH + "/");
+  }
+
+  /** The path of the API that is asked about, whose language errors speak. */
+  static String asked(String path) {
+    return path.substring(PATH.length());
+  }
+
+  Answer answer(Exchange exchange, String requestId) throws ApiException {
+    Intake.Asked asked = read(exchange, asked(exchange.path()));
+    Intake.Ready ready = intake.prepare(asked, exchange, requestId);
+    DecisionRecord decision = cells.explain(ready.decision());
+    if ("unknown_model".equals(decision.refused())) {
+      throw new ApiException(InferenceHandler.unknownModel(asked.model()));
+    }
+    ObjectNode body = DecisionJson.of(decision);
+    tokensFrom(body, ready.prompt());
+    return new Answer.Whole(200, JSON, body.toPrettyString().concat("\n").getBytes(StandardCharsets.UTF_8));
+  }
+
+  private Intake.Asked read(Exchange exchange, String path) throws ApiException {
+    if (path.isEmpty()) {
+      Intake.Asked asked = intake.read(ApiPath.RESPONSES, ApiPath.RESPONSES.label(), exchange);
+      ApiPath api = api(asked.request().body(), exchange.headers());
+      return new Intake.Asked(api, asked.request(), asked.place(), asked.model());
+    }
+    ApiPath api = ApiPath.at(path);
+    if (api == null || takes(path)) {
+      throw new ApiException(
+          ApiError.of(
+              404,
+              "unknown_path",
+              "There is nothing at %s to be routed. Put %s before the path of a request, as in %s/v1/chat/completions."
+                  .formatted(path, PATH, PATH)));
+    }
+    return intake.read(api, path, exchange);
+  }
+
+  private static ApiPath api(@Nullable JsonNode body, Headers headers) throws ApiException {
+    if (body != null && body.has("messages")) {
+      return headers.has("anthropic-version") ? ApiPath.MESSAGES : ApiPath.CHAT;
+    }
+    if (body != null && body.has("prompt")) {
+      return ApiPath.COMPLETIONS;
+    }
+    if (body != null && body.has("input")) {
+      return ApiPath.RESPONSES;
+    }
+    throw new ApiException(
+        ApiError.of(
+            400,
+            "unknown_api",
+            ("The body has neither messages, prompt nor input, so its API is not known: put the path behind %s, as in"
+                + " %s/v1/embeddings.").formatted(PATH, PATH)));
+  }
+
+  private static void tokensFrom(ObjectNode body, @Nullable Prompt prompt) {
+    body.put("tokens_from", prompt == null ? "none" : prompt.mode().label());
+    if (prompt != null && prompt.why() != Why.AS_CONFIGURED) {
+      body.put("tokens_from_why", prompt.why().label());
+    }
+  }
+}

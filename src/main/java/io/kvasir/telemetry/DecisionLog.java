@@ -1,0 +1,180 @@
+package io.kvasir.telemetry;
+
+import io.prometheus.metrics.core.metrics.Counter;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The sampled decisions of a node: the last ones are kept to be looked at, and all are written as JSON lines by a
+ * thread of its own. What that thread cannot keep up with is dropped and counted, so a slow disk never slows a request.
+ *
+ * <p>Thread-safe; its owner closes it, and what was queued until then is written.
+ */
+public final class DecisionLog implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(DecisionLog.class);
+  private static final int QUEUE = 1024;
+  private static final long PATIENCE_SECONDS = 5;
+
+  /** A decision and what has become of it so far. */
+  public record Entry(DecisionRecord decision, List<DecisionOutcome> outcomes) {}
+
+  /** A line to be written, or the end. */
+  private sealed interface Line {
+    record Decided(DecisionRecord decision) implements Line {}
+
+    record Ended(DecisionOutcome outcome) implements Line {}
+
+    enum End implements Line { INSTANCE }
+  }
+
+  private final DecisionLogSettings settings;
+  private final Counter lines;
+  private final @Nullable Thread writer;
+  private final BlockingQueue<Line> queue = new ArrayBlockingQueue<>(QUEUE);
+  private final Deque<Entry> recent = new ArrayDeque<>();
+
+  /**
+   * A log; nothing is opened before there is something to write.
+   *
+   * @param metrics where it counts what it wrote, dropped and could not write; once per registry
+   */
+  public DecisionLog(DecisionLogSettings settings, Metrics metrics) {
+    this.settings = settings;
+    this.lines =
+        Counter.builder()
+            .name("kvasir_decision_log_lines_total")
+            .help("Lines of the decision log: written, dropped because writing did not keep up, or failed.")
+            .labelNames("result")
+            .register(metrics.registry());
+    this.writer =
+        settings.path() == null ? null : Thread.ofPlatform().daemon().name("kvasir-decisions").unstarted(this::write);
+    if (writer != null) {
+      writer.start();
+    }
+  }
+
+  /** A log that takes no samples. */
+  public static DecisionLog off(Metrics metrics) {
+    return new DecisionLog(new DecisionLogSettings(null, 0, 1, 1, 1), metrics);
+  }
+
+  /** Whether a request's decisions are to be recorded: all of a request's or none. */
+  public boolean samples(String requestId) {
+    double share = settings.sample();
+    if (share <= 0 || share >= 1) {
+      return share > 0;
+    }
+    // The hash of similar ids is similar; multiplied by an odd number its high bits are not.
+    long mixed = (requestId.hashCode() * 0x9E3779B97F4A7C15L) >>> 11;
+    return mixed * 0x1.0p-53 < share;
+  }
+
+  /** Records a decision of a request that was sampled. */
+  public void decided(DecisionRecord decision) {
+    synchronized (recent) {
+      if (recent.size() >= settings.recent()) {
+        recent.removeFirst();
+      }
+      recent.addLast(new Entry(decision, new ArrayList<>(1)));
+    }
+    put(new Line.Decided(decision));
+  }
+
+  /** Records what became of a decision that was recorded. */
+  public void ended(DecisionOutcome outcome) {
+    synchronized (recent) {
+      for (Entry entry : recent) {
+        if (entry.decision.requestId().equals(outcome.requestId())
+            && entry.decision.plan().stream().anyMatch(step -> step.worker().equals(outcome.worker()))) {
+          entry.outcomes.add(outcome);
+        }
+      }
+    }
+    put(new Line.Ended(outcome));
+  }
+
+  /** The last decisions that are wanted, newest first, at most {@code limit}. */
+  public List<Entry> recent(Predicate<DecisionRecord> wanted, int limit) {
+    List<Entry> found = new ArrayList<>();
+    synchronized (recent) {
+      for (var entries = recent.descendingIterator(); entries.hasNext() && found.size() < limit; ) {
+        Entry entry = entries.next();
+        if (wanted.test(entry.decision)) {
+          found.add(new Entry(entry.decision, List.copyOf(entry.outcomes)));
+        }
+      }
+    }
+    return found;
+  }
+
+  /** Writes what is queued, waiting some seconds at most. */
+  @Override
+  public void close() {
+    Thread running = writer;
+    if (running == null) {
+      return;
+    }
+    try {
+      if (!queue.offer(Line.End.INSTANCE, PATIENCE_SECONDS, TimeUnit.SECONDS)
+          || !running.join(Duration.ofSeconds(PATIENCE_SECONDS))) {
+        running.interrupt();
+      }
+    } catch (InterruptedException stopped) {
+      running.interrupt();
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private void put(Line line) {
+    if (writer != null && !queue.offer(line)) {
+      count("dropped");
+    }
+  }
+
+  private void write() {
+    try (RotatingFile file = new RotatingFile(settings)) {
+      while (true) {
+        switch (queue.take()) {
+          case Line.End _ -> {
+            return;
+          }
+          case Line.Decided(DecisionRecord decision) -> write(file, DecisionJson.of(decision).toString());
+          case Line.Ended(DecisionOutcome outcome) -> write(file, DecisionJson.of(outcome).toString());
+        }
+      }
+    } catch (InterruptedException closed) {
+      Thread.currentThread().interrupt();
+    } catch (IOException unclosable) {
+      LOG.warn("the decision log {} did not close well", settings.path(), unclosable);
+    }
+  }
+
+  private void write(RotatingFile file, String line) {
+    try {
+      file.write(line, queue.isEmpty());
+      count("written");
+    } catch (IOException | RuntimeException failed) {
+      if (count("failed") == 1) {
+        LOG.warn("the decision log {} cannot be written; kvasir_decision_log_lines_total{result=failed} counts"
+            + " what is lost", settings.path(), failed);
+      }
+    }
+  }
+
+  private long count(String result) {
+    var counter = lines.labelValues(result);
+    counter.inc();
+    return counter.getLongValue();
+  }
+}

@@ -1,0 +1,101 @@
+package io.kvasir.telemetry;
+
+import java.io.BufferedOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/** A file of lines that moves aside when it has become long enough. One thread. */
+final class RotatingFile implements AutoCloseable {
+  private final Path path;
+  private final long maxBytes;
+  private final int keep;
+  private @Nullable OutputStream out;
+  private long bytes;
+
+  RotatingFile(DecisionLogSettings settings) {
+    this.path = Objects.requireNonNull(settings.path());
+    this.maxBytes = settings.maxBytes();
+    this.keep = settings.keep();
+  }
+
+  /**
+   * Adds a line.
+   *
+   * @param flush whether it is to reach the file at once
+   * @throws IOException when it cannot be written; the next line opens the file anew
+   */
+  void write(String line, boolean flush) throws IOException {
+    byte[] text = (line + "\n").getBytes(StandardCharsets.UTF_8);
+    try {
+      OutputStream file = open(text.length);
+      file.write(text);
+      bytes += text.length;
+      if (flush) {
+        file.flush();
+      }
+    } catch (IOException failed) {
+      drop();
+      throw failed;
+    }
+  }
+
+  @Override
+  public void close() throws IOException {
+    OutputStream file = out;
+    out = null;
+    if (file != null) {
+      file.close();
+    }
+  }
+
+  private OutputStream open(int more) throws IOException {
+    if (out != null && bytes > 0 && bytes + more > maxBytes) {
+      close();
+      moveAside();
+    }
+    OutputStream file = out;
+    if (file == null) {
+      Path directory = path.toAbsolutePath().getParent();
+      if (directory != null) {
+        Files.createDirectories(directory);
+      }
+      file =
+          new BufferedOutputStream(
+              Files.newOutputStream(path, StandardOpenOption.CREATE, StandardOpenOption.APPEND));
+      bytes = Files.size(path);
+      out = file;
+    }
+    return file;
+  }
+
+  private void moveAside() throws IOException {
+    for (int i = keep; i > 0; i--) {
+      Path from = i == 1 ? path : aside(i - 1);
+      if (Files.exists(from)) {
+        Files.move(from, aside(i), StandardCopyOption.REPLACE_EXISTING);
+      }
+    }
+    if (keep == 0) {
+      Files.deleteIfExists(path);
+    }
+  }
+
+  private Path aside(int number) {
+    return path.resolveSibling(path.getFileName() + "." + number);
+  }
+
+  private void drop() {
+    try {
+      close();
+    } catch (IOException alsoFailed) {
+      out = null;
+    }
+  }
+}

@@ -1,0 +1,110 @@
+package io.kvasir.gateway.admin;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.kvasir.execution.Headers;
+import io.kvasir.gateway.http.Answer;
+import io.kvasir.gateway.http.Exchange;
+import io.kvasir.telemetry.DecisionLog;
+import io.kvasir.telemetry.DecisionLogSettings;
+import io.kvasir.telemetry.DecisionOutcome;
+import io.kvasir.telemetry.DecisionRecord;
+import io.kvasir.telemetry.Metrics;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+final class DecisionsHandlerTest {
+  private final DecisionLog log =
+      new DecisionLog(new DecisionLogSettings(null, 1, 1, 1, 50), new Metrics(new PrometheusRegistry()));
+  private final DecisionsHandler admin = new DecisionsHandler(log);
+
+  @BeforeEach
+  void decide() {
+    for (int i = 0; i < 30; i++) {
+      log.decided(
+          new DecisionRecord(
+              "", "r" + i, i % 3 == 0 ? "org/m" : "n", "p", "m", 1, 0, 0, List.of(),
+              Map.of("session-key", DecisionRecord.hashed("s" + i % 5)), 256, List.of(), null, "",
+              List.of(new DecisionRecord.Step("whole", "both", "w" + i % 2, List.of(), 0, 0, "next_candidate")),
+              List.of()));
+    }
+    log.ended(new DecisionOutcome("", "r29", "whole", "w1", "completed", 5.0, 9, 0, 0, 3));
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "'', 20, r29",
+    "?limit=3, 3, r29",
+    "?model=org%2Fm, 10, r27",
+    "?worker=w0&limit=50, 15, r28",
+    "?session=s2, 6, r27",
+    "?request=r7, 1, r7",
+    "?worker=w1&session=s0, 3, r25"
+  })
+  void get_narrowedDown_newestFirst(String query, int count, String first) throws IOException {
+    JsonNode decisions = json(call("GET", "/admin/decisions" + query)).path("decisions");
+
+    assertThat(decisions).hasSize(count);
+    assertThat(decisions.path(0).path("request_id").asText()).isEqualTo(first);
+  }
+
+  @Test
+  void get_decision_carriesWhatBecameOfIt() throws IOException {
+    JsonNode decisions = json(call("GET", "/admin/decisions?limit=2")).path("decisions");
+
+    assertThat(decisions.path(0).path("outcomes").path(0).path("outcome").asText()).isEqualTo("completed");
+    assertThat(decisions.path(1).path("outcomes")).isEmpty();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "GET, /admin/decisions?limit=0, 400",
+    "GET, /admin/decisions?limit=many, 400",
+    "GET, /admin/decisions?wroker=w0, 400",
+    "POST, /admin/decisions, 405",
+    "GET, /admin/decisions/r1, 404"
+  })
+  void get_askedWrongly_saysSo(String method, String target, int status) throws IOException {
+    Answer.Whole answer = call(method, target);
+
+    assertThat(answer.status()).isEqualTo(status);
+    assertThat(json(answer).path("error").path("message").asText()).isNotBlank();
+  }
+
+  private Answer.Whole call(String method, String target) {
+    return (Answer.Whole) admin.handle(new Direct(method, target, new byte[0]));
+  }
+
+  private static JsonNode json(Answer.Whole answer) throws IOException {
+    return new ObjectMapper().readTree(answer.body());
+  }
+
+  private record Direct(String method, String target, byte[] body) implements Exchange {
+    @Override
+    public Headers headers() {
+      return Headers.EMPTY;
+    }
+
+    @Override
+    public InetAddress client() {
+      return InetAddress.getLoopbackAddress();
+    }
+
+    @Override
+    public boolean clientGone() {
+      return false;
+    }
+
+    @Override
+    public void onClientGone(Runnable action) {}
+  }
+}

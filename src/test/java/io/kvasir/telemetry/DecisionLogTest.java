@@ -1,0 +1,141 @@
+package io.kvasir.telemetry;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import io.prometheus.metrics.model.snapshots.CounterSnapshot;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+final class DecisionLogTest {
+  @TempDir private Path directory;
+
+  private final PrometheusRegistry registry = new PrometheusRegistry();
+  private final Metrics metrics = new Metrics(registry);
+
+  @Test
+  void close_whatWasRecorded_isInTheFileLineByLine() throws IOException {
+    Path file = directory.resolve("new/decisions.jsonl");
+    DecisionLog log = log(file, 1, 1 << 20, 1, 10);
+    DecisionRecord decision = decision("r1", "w0");
+
+    log.decided(decision);
+    log.ended(outcome("r1", "w0"));
+    log.close();
+
+    List<String> lines = Files.readAllLines(file);
+    assertThat(lines).hasSize(2);
+    assertThat(DecisionJson.decision(lines.get(0))).isEqualTo(decision);
+    assertThat(DecisionJson.decision(lines.get(1))).isNull();
+    assertThat(new ObjectMapper().readTree(lines.get(1)).path("ttft_ms").asDouble()).isEqualTo(12.5);
+    assertThat(lines("written")).isEqualTo(2);
+  }
+
+  @Test
+  void write_longFile_movesAsideAndTheOldestGoes() throws IOException {
+    Path file = directory.resolve("d.jsonl");
+    int line = DecisionJson.of(decision("r100", "w0")).toString().length() + 1;
+    DecisionLog log = log(file, 1, 3L * line, 2, 10);
+
+    for (int i = 100; i < 110; i++) {
+      log.decided(decision("r" + i, "w0"));
+    }
+    log.close();
+
+    assertThat(Files.readAllLines(file)).hasSize(1).allMatch(text -> text.contains("r109"));
+    assertThat(Files.readAllLines(directory.resolve("d.jsonl.1"))).hasSize(3).first().asString().contains("r106");
+    assertThat(Files.readAllLines(directory.resolve("d.jsonl.2"))).hasSize(3).first().asString().contains("r103");
+    assertThat(directory.resolve("d.jsonl.3")).doesNotExist();
+  }
+
+  @Test
+  void write_toAPlaceThatCannotBe_countsWhatIsLost() throws IOException {
+    Path notADirectory = Files.writeString(directory.resolve("file"), "");
+    DecisionLog log = log(notADirectory.resolve("d.jsonl"), 1, 1 << 20, 1, 10);
+
+    log.decided(decision("r", "w0"));
+    log.close();
+
+    assertThat(lines("failed")).isEqualTo(1);
+    assertThat(log.recent(_ -> true, 5)).hasSize(1);
+  }
+
+  @Test
+  void samples_aShareOfTheRequests_theSameEveryTime() {
+    DecisionLog log = log(null, 0.1, 1, 1, 1);
+
+    long sampled = IntStream.range(0, 20_000).filter(i -> log.samples("request-" + i)).count();
+
+    assertThat((double) sampled / 20_000).isCloseTo(0.1, within(0.02));
+    assertThat(log.samples("request-7")).isEqualTo(log.samples("request-7"));
+    assertThat(log(null, 0, 1, 1, 1, new PrometheusRegistry()).samples("r")).isFalse();
+    assertThat(log(null, 1, 1, 1, 1, new PrometheusRegistry()).samples("r")).isTrue();
+  }
+
+  @Test
+  void recent_keepsTheLastWithWhatBecameOfThem_newestFirst() {
+    DecisionLog log = log(null, 1, 1, 1, 3);
+    for (int i = 0; i < 5; i++) {
+      log.decided(decision("r" + i, "w" + i % 2));
+    }
+    log.ended(outcome("r4", "w0"));
+    log.ended(outcome("r0", "w0"));
+
+    List<DecisionLog.Entry> all = log.recent(_ -> true, 10);
+    assertThat(all).extracting(entry -> entry.decision().requestId()).containsExactly("r4", "r3", "r2");
+    assertThat(all.get(0).outcomes()).hasSize(1);
+    assertThat(all.get(1).outcomes()).isEmpty();
+    assertThat(log.recent(decision -> decision.plan().getFirst().worker().equals("w1"), 10)).hasSize(1);
+    assertThat(log.recent(_ -> true, 2)).hasSize(2);
+  }
+
+  @Test
+  void held_aHashedText_isFoundByTextAndByHash() {
+    DecisionRecord decision = decision("r", "w0");
+
+    assertThat(decision.held("session-key", "alice")).isTrue();
+    assertThat(decision.held("session-key", DecisionRecord.hashed("alice"))).isTrue();
+    assertThat(decision.held("session-key", "bob")).isFalse();
+    assertThat(decision.held("hash-key", "alice")).isFalse();
+  }
+
+  private DecisionLog log(@Nullable Path file, double sample, long maxBytes, int keep, int recent) {
+    return new DecisionLog(new DecisionLogSettings(file, sample, maxBytes, keep, recent), metrics);
+  }
+
+  private static DecisionLog log(
+      @Nullable Path file, double sample, long maxBytes, int keep, int recent, PrometheusRegistry own) {
+    return new DecisionLog(new DecisionLogSettings(file, sample, maxBytes, keep, recent), new Metrics(own));
+  }
+
+  private double lines(String result) {
+    return registry.scrape().stream()
+        .filter(CounterSnapshot.class::isInstance)
+        .flatMap(snapshot -> ((CounterSnapshot) snapshot).getDataPoints().stream())
+        .filter(point -> result.equals(point.getLabels().get("result")))
+        .mapToDouble(CounterSnapshot.CounterDataPointSnapshot::getValue)
+        .sum();
+  }
+
+  private static DecisionRecord decision(String request, String worker) {
+    return new DecisionRecord(
+        "2026-01-01T00:00:00Z", request, "m", "p", "m", 389, 24, 16, List.of("00ff"),
+        Map.of("session-key", DecisionRecord.hashed("alice")), 256, List.of(), null, "why",
+        List.of(new DecisionRecord.Step("whole", "both", worker, List.of(), 3, 48, "next_candidate")),
+        List.of());
+  }
+
+  private static DecisionOutcome outcome(String request, String worker) {
+    return new DecisionOutcome(
+        "2026-01-01T00:00:01Z", request, "whole", worker, "completed", 12.5, 389, 48, null, 7);
+  }
+}
