@@ -9,6 +9,7 @@ import com.typesafe.config.ConfigUtil;
 import com.typesafe.config.ConfigValue;
 import com.typesafe.config.ConfigValueType;
 import java.math.BigDecimal;
+import java.io.File;
 import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -20,6 +21,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
@@ -96,6 +98,16 @@ final class ConfigSection {
 
   List<String> texts(String key) {
     return get(key, "has to be a list of texts [\"...\"]", config::getStringList, List.of());
+  }
+
+  /** A list of texts, or one text that has them with the platform's path separator between. */
+  List<String> textsOrPath(String key) {
+    boolean list = config.getValue(ConfigUtil.quoteString(key)).valueType() == ConfigValueType.LIST;
+    return list
+        ? texts(key)
+        : Arrays.stream(text(key).split(Pattern.quote(File.pathSeparator), -1))
+            .filter(part -> !part.isBlank())
+            .toList();
   }
 
   boolean flag(String key) {

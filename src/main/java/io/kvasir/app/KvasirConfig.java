@@ -76,6 +76,7 @@ record KvasirConfig(
    *
    * @param profiles the compiled profiles and who goes by which; null only where a fault is reported
    * @param plugins what profiles are made of, now and when they are reloaded
+   * @param jars where plugins that do not come with Kvasir are from; whoever uses the plugins closes it after
    * @param reloadInterval how often changes of the profiles are looked for, zero for never
    * @param costs what prompts cost engines; the profiles look at it
    * @param outputs how long answers are; the profiles look at it, outcomes feed it
@@ -83,6 +84,7 @@ record KvasirConfig(
   record RoutingConfig(
       @Nullable Profiles profiles,
       PluginRegistry plugins,
+      PluginJars jars,
       Duration reloadInterval,
       CostModel costs,
       OutputLengths outputs) {
@@ -118,6 +120,7 @@ record KvasirConfig(
     List<Fault> faults = new ArrayList<>();
     KvasirConfig read = new KvasirConfigReader(whole(own), file, faults).read();
     if (!faults.isEmpty()) {
+      read.routing().jars().close();
       throw new ConfigException(faults.stream().distinct().toList());
     }
     return read;

@@ -63,8 +63,9 @@ final class Node implements AutoCloseable {
     this.drainTimeout = config.drainTimeout();
     warnOfUnknownEngines(config);
     try {
-      ActorSystem<Void> system = own(system(config));
       RoutingConfig routing = config.routing();
+      own(routing.jars());
+      ActorSystem<Void> system = own(system(config));
       LiveProfiles profiles = new LiveProfiles(routing.proven());
       RoutingMetrics routingMetrics = new RoutingMetrics(metrics);
       routingMetrics.watch(routing.costs());

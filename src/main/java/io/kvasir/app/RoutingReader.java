@@ -11,6 +11,7 @@ import io.kvasir.routing.Profiles;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.routing.cost.OutputLengths;
 import io.kvasir.routing.plugins.BuiltInPlugins;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -33,9 +34,23 @@ final class RoutingReader {
   RoutingConfig read() {
     CostModel costs = CostModel.bundled();
     OutputLengths outputs = new OutputLengths();
+    PluginJars jars = new PluginJars(pluginPath(), faults);
     PluginRegistry plugins = BuiltInPlugins.registry(costs, outputs);
+    for (PluginJars.Brought brought : jars.plugins()) {
+      try {
+        plugins = plugins.plus(brought.type());
+      } catch (IllegalArgumentException taken) {
+        faults.add(
+            new Fault(
+                brought.jar().toString(), "kvasir.routing.plugin-path", taken.getMessage() + "; rename this jar's"));
+      }
+    }
     Duration reloadInterval = section().durationOrNever("reload-interval");
-    return new RoutingConfig(profiles(plugins), plugins, reloadInterval, costs, outputs);
+    return new RoutingConfig(profiles(plugins), plugins, jars, reloadInterval, costs, outputs);
+  }
+
+  private List<Path> pluginPath() {
+    return section().textsOrPath("plugin-path").stream().map(Path::of).toList();
   }
 
   private ConfigSection section() {
@@ -57,6 +72,7 @@ final class RoutingReader {
             chosen(routing.section("tenants"), profiles),
             routing.texts("tenant-headers"),
             routing.flag("allow-profile-header"));
+    routing.has("plugin-path");
     routing.has("reload-interval");
     routing.rejectUnread();
     return profiles != null && profiles.containsKey(standard) ? new Profiles(profiles, choice) : null;

@@ -1,6 +1,7 @@
 package io.kvasir.routing;
 
 import com.typesafe.config.ConfigFactory;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.EnumMap;
 import java.util.List;
@@ -27,6 +28,18 @@ public final class PluginRegistry {
             "there are two plugins named \"" + type.name() + "\" for stage " + type.stage().key());
       }
     }
+  }
+
+  /**
+   * A registry of these plugins and one more.
+   *
+   * @throws IllegalArgumentException when the name is taken
+   */
+  public PluginRegistry plus(PluginType<?> plugin) {
+    List<PluginType<?>> all = new ArrayList<>();
+    types.values().forEach(stage -> all.addAll(stage.values()));
+    all.add(plugin);
+    return new PluginRegistry(all);
   }
 
   @Nullable PluginType<?> find(Stage stage, String name) {

@@ -1,6 +1,7 @@
 package io.kvasir.routing;
 
 import java.util.function.Function;
+import java.util.regex.Pattern;
 
 /**
  * A kind of plugin as profiles name it.
@@ -12,6 +13,20 @@ import java.util.function.Function;
  * @param <P> its stage's interface
  */
 public record PluginType<P extends Plugin>(String name, Stage stage, String required, Function<Parameters, P> make) {
+  private static final Pattern NAME = Pattern.compile("[a-z0-9][a-z0-9-]{0,39}");
+
+  /**
+   * Checks the name.
+   *
+   * @throws IllegalArgumentException when it is not at most 40 lower-case letters, digits and hyphens
+   */
+  public PluginType {
+    if (!NAME.matcher(name).matches()) {
+      throw new IllegalArgumentException(
+          "a plugin's name is at most 40 lower-case letters, digits and hyphens, not \"" + name + "\"");
+    }
+  }
+
   /** A preparer. */
   public static PluginType<Preparer> preparer(String name, Function<Parameters, Preparer> make) {
     return new PluginType<>(name, Stage.PREPARE, "", make);

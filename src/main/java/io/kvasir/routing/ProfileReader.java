@@ -166,9 +166,17 @@ final class ProfileReader {
       here.fault(mention, "cannot work with its parameters: " + e.getMessage(), "change them");
       return null;
     } catch (RuntimeException | LinkageError e) {
-      here.fault(mention, "cannot be made: " + e, "ask its author, or remove it");
+      here.fault(mention, "cannot be made: " + rootOf(e), "ask its author, or remove it");
       return null;
     }
+  }
+
+  private static Throwable rootOf(Throwable thrown) {
+    Throwable root = thrown;
+    while (root.getCause() != null) {
+      root = root.getCause();
+    }
+    return root;
   }
 
   private String elsewhere(Stage stage, String name) {
