@@ -23,6 +23,7 @@ import java.util.Set;
 import java.util.function.Function;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A part of the configuration that is read whole: a fault is noted with its file and line, a harmless
@@ -149,6 +150,16 @@ final class ConfigSection {
     String range = "has to be a duration such as 2 s, or 0 s for never";
     Duration value = get(key, range, config::getDuration, Duration.ZERO);
     return within(key, !value.isNegative(), range, value, Duration.ZERO);
+  }
+
+  /** A duration, or null where {@code off} is written. */
+  @Nullable Duration durationOrOff(String key) {
+    String at = ConfigUtil.quoteString(key);
+    if (config.hasPath(at) && config.getValue(at).unwrapped().equals("off")) {
+      read.add(key);
+      return null;
+    }
+    return duration(key);
   }
 
   <E extends Enum<E>> E choice(String key, Class<E> type) {

@@ -29,6 +29,7 @@ import org.jspecify.annotations.Nullable;
  * platform's settings.
  *
  * @param gateway the front door
+ * @param keepAlive after so long without an event a client's stream says something, null never
  * @param drainTimeout how long streams may go on when the node stops
  * @param management where operators look
  * @param routing how requests find their worker
@@ -48,6 +49,7 @@ import org.jspecify.annotations.Nullable;
  */
 record KvasirConfig(
     HttpSettings gateway,
+    @Nullable Duration keepAlive,
     Duration drainTimeout,
     Endpoint management,
     RoutingConfig routing,

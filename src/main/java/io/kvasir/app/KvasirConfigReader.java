@@ -66,6 +66,7 @@ final class KvasirConfigReader {
   KvasirConfig read() {
     ConfigSection gateway = root.section("gateway");
     HttpSettings http = gateway(gateway);
+    Duration keepAlive = gateway.durationOrOff("keep-alive");
     Duration drain = gateway.duration("drain-timeout");
     gateway.rejectUnread();
     ConfigSection management = root.section("management");
@@ -96,8 +97,8 @@ final class KvasirConfigReader {
     DecisionLogSettings decisions = DecisionLogReader.read(root.section("decisions"));
     root.rejectUnread();
     return new KvasirConfig(
-        http, drain, endpoint, routing, cellSettings, probeTimeout, executionSettings, podClient, models, memoBytes,
-        pods, podDefaults, logConfig, clusterReader.discovery(), decisions, platform, file);
+        http, keepAlive, drain, endpoint, routing, cellSettings, probeTimeout, executionSettings, podClient, models,
+        memoBytes, pods, podDefaults, logConfig, clusterReader.discovery(), decisions, platform, file);
   }
 
   private static HttpSettings gateway(ConfigSection gateway) {

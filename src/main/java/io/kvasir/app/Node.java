@@ -86,8 +86,8 @@ final class Node implements AutoCloseable {
       Models models = own(new Models(config, cells, metrics, readiness));
       Dispatcher dispatcher =
           own(new Dispatcher(system, cells, pods, config.execution(), Preparation.builtIn(), metrics));
-      Gateway handler =
-          new Gateway(models.prompts(), profiles, cells, dispatcher, GatewaySettings.defaults(), metrics);
+      GatewaySettings settings = GatewaySettings.defaults().withKeepAlive(config.keepAlive());
+      Gateway handler = own(new Gateway(models.prompts(), profiles, cells, dispatcher, settings, metrics));
       PushHomes homes = own(new PushHomes(system));
       this.gateway = own(front(system, config, new PushHandler(handler, events.push(), homes, cells)));
       homes.announce(address(config), events.push()::takes);

@@ -61,6 +61,16 @@ enum ApiPath {
     return path.substring(STORED.length(), end < 0 ? path.length() : end);
   }
 
+  /** Its path, null when it has several. */
+  @Nullable String path() {
+    return path;
+  }
+
+  /** Whether its answers come token by token when a request asks for that. */
+  boolean streams() {
+    return terminated();
+  }
+
   /** In metrics and logs. */
   String label() {
     return label;

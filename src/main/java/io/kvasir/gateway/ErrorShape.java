@@ -1,10 +1,15 @@
 package io.kvasir.gateway;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.MissingNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.execution.Headers;
 import io.kvasir.gateway.http.Answer;
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import org.jspecify.annotations.Nullable;
 
 /** How an API words its errors. */
 enum ErrorShape {
@@ -12,6 +17,11 @@ enum ErrorShape {
   OPENAI,
   /** {@code {"type":"error","error":{"type","message"}}}. */
   ANTHROPIC;
+
+  private static final JsonMapper JSON = new JsonMapper();
+  private static final byte[] COMMENT = ": keep-alive\n\n".getBytes(StandardCharsets.US_ASCII);
+  private static final byte[] PING =
+      "event: ping\ndata: {\"type\":\"ping\"}\n\n".getBytes(StandardCharsets.US_ASCII);
 
   /** The shape that callers of a path expect. */
   static ErrorShape at(String path) {
@@ -39,6 +49,56 @@ enum ErrorShape {
       headers.add("Retry-After", Integer.toString(error.retryAfterSeconds()));
     }
     return new Answer.Whole(error.status(), headers.build(), body.toString().getBytes(StandardCharsets.UTF_8));
+  }
+
+  /**
+   * An error as it is told inside an event stream whose head has gone out, and the stream's end.
+   *
+   * @param answer the answer it would have been otherwise, perhaps a worker's
+   */
+  byte[] event(String path, Answer.Whole answer) {
+    ObjectNode body = object(answer.body());
+    if (body == null) {
+      body = object(answer(ApiError.of(
+          answer.status(), "worker_failed", "The worker answered with status " + answer.status() + ".")).body());
+    }
+    String data = String.valueOf(body);
+    String event = switch (this) {
+      case OPENAI -> path.equals(ApiPath.RESPONSES.path())
+          ? "event: error\ndata: " + responsesError(body) + "\n\n"
+          : "data: " + data + "\n\ndata: [DONE]\n\n";
+      case ANTHROPIC -> "event: error\ndata: " + data + "\n\n";
+    };
+    return event.getBytes(StandardCharsets.UTF_8);
+  }
+
+  /** What says nothing, between two events of a stream. */
+  byte[] keepAlive() {
+    return switch (this) {
+      case OPENAI -> COMMENT.clone();
+      case ANTHROPIC -> PING.clone();
+    };
+  }
+
+  private static @Nullable ObjectNode object(byte[] body) {
+    try {
+      return JSON.readTree(body) instanceof ObjectNode object ? object : null;
+    } catch (IOException e) {
+      return null;
+    }
+  }
+
+  /** The Responses API's error event is flat. */
+  private static ObjectNode responsesError(@Nullable ObjectNode body) {
+    JsonNode error = body == null ? MissingNode.getInstance() : body.path("error");
+    JsonNode told = error.isObject() || body == null ? error : body;
+    ObjectNode event = JsonNodeFactory.instance.objectNode();
+    event.put("type", "error");
+    event.put("code", told.path("code").asText(null));
+    event.put("message", told.path("message").asText("the request failed"));
+    event.put("param", told.path("param").asText(null));
+    event.put("sequence_number", 0);
+    return event;
   }
 
   private static String openAiType(int status) {

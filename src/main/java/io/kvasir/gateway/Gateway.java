@@ -21,7 +21,7 @@ import org.slf4j.LoggerFactory;
  * The front door's handler: finds what a path stands for, and sees to it that every answer, errors too,
  * carries the request's id and speaks the API's own language. Thread-safe.
  */
-public final class Gateway implements Handler {
+public final class Gateway implements Handler, AutoCloseable {
   static final ApiError INTERNAL = ApiError.of(
       500, "internal_error", "The router failed on this request. Its log says why, under its id.");
 
@@ -65,6 +65,12 @@ public final class Gateway implements Handler {
       answer = ErrorShape.at(exchange.path()).answer(INTERNAL);
     }
     return withId(answer, requestId);
+  }
+
+  /** Streams are not kept alive any more. */
+  @Override
+  public void close() {
+    inference.close();
   }
 
   @Override

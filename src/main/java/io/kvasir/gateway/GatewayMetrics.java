@@ -23,6 +23,7 @@ final class GatewayMetrics {
   private final Histogram stages;
   private final Gauge inFlight;
   private final Counter aborts;
+  private final Counter keepAlives;
   private final Counter late;
   private final Counter cachedTokens;
   private final Counter promptTokens;
@@ -59,6 +60,11 @@ final class GatewayMetrics {
         .name("kvasir_prepared_late_total")
         .help("Requests whose preparers waited for an answer that did not come in time, by profile")
         .labelNames("profile")
+        .register(registry);
+    keepAlives = Counter.builder()
+        .name("kvasir_keep_alives_total")
+        .help("Times a stream that was silent for long said something, by whether its answer had begun")
+        .labelNames("phase")
         .register(registry);
     aborts = Counter.builder()
         .name("kvasir_client_aborts_total")
@@ -124,6 +130,11 @@ final class GatewayMetrics {
 
   void firstToken(String model, long nanos) {
     ttft.labelValues(model).observe(nanos / NANOS);
+  }
+
+  /** A silent stream said something. */
+  void keptAlive(boolean waiting) {
+    keepAlives.labelValues(waiting ? "waiting" : "streaming").inc();
   }
 
   void aborted(boolean begun) {

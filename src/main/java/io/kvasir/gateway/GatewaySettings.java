@@ -1,5 +1,8 @@
 package io.kvasir.gateway;
 
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
 /**
  * How the gateway behaves.
  *
@@ -7,11 +10,18 @@ package io.kvasir.gateway;
  * @param usageInjection whether streams of chat and completions whose client does not ask for usage are made to
  *     carry it: the router asks the engine and keeps the extra event from the client. Off, the engine's own figures
  *     are unknown for such streams
+ * @param keepAlive after so long without an event a stream says something, so that no proxy cuts it; null never
  * @param storedResponses how many ids of the Responses API are remembered with the worker that holds them
  */
-public record GatewaySettings(String scheme, boolean usageInjection, int storedResponses) {
+public record GatewaySettings(
+    String scheme, boolean usageInjection, @Nullable Duration keepAlive, int storedResponses) {
   /** Plain HTTP, bodies stay the client's own. */
   public static GatewaySettings defaults() {
-    return new GatewaySettings("http", false, 100_000);
+    return new GatewaySettings("http", false, Duration.ofSeconds(15), 100_000);
+  }
+
+  /** The same with another silence after which streams say something, null never. */
+  public GatewaySettings withKeepAlive(@Nullable Duration silence) {
+    return new GatewaySettings(scheme, usageInjection, silence, storedResponses);
   }
 }

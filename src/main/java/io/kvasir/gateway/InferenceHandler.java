@@ -11,18 +11,28 @@ import io.kvasir.gateway.http.Answer;
 import io.kvasir.gateway.http.Exchange;
 import io.kvasir.routing.Worker;
 import java.nio.charset.StandardCharsets;
+import java.util.Objects;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A request that a worker will answer: read, prepared, decided and carried out, and the answer passed on
  * with the name of who gave it.
  */
-final class InferenceHandler {
+final class InferenceHandler implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(InferenceHandler.class);
+
+  /** The head of a stream that begins before its worker is known. */
+  private static final Headers EARLY =
+      Headers.of("Content-Type", "text/event-stream; charset=utf-8", "Cache-Control", "no-cache");
+
   private final Intake intake;
   private final Cells cells;
   private final Dispatcher dispatcher;
   private final StoredResponses stored;
   private final GatewayMetrics metrics;
   private final GatewaySettings settings;
+  private final KeepAlives keepAlives;
 
   InferenceHandler(
       Intake intake,
@@ -37,6 +47,13 @@ final class InferenceHandler {
     this.stored = stored;
     this.metrics = metrics;
     this.settings = settings;
+    this.keepAlives = new KeepAlives(settings.keepAlive(), metrics);
+  }
+
+  /** Streams are not kept alive any more. */
+  @Override
+  public void close() {
+    keepAlives.close();
   }
 
   Answer answer(Exchange exchange, ApiPath api, String requestId) throws InterruptedException {
@@ -63,7 +80,6 @@ final class InferenceHandler {
     trace.read(model, cells.models().contains(model), request.stream());
     trace.stage("parse");
     Intake.Ready ready = intake.prepare(asked, exchange, requestId);
-    String profile = ready.profile();
     trace.stage("prepare");
 
     boolean injected = settings.usageInjection() && UsageInjection.applies(api, request);
@@ -76,6 +92,36 @@ final class InferenceHandler {
         api.repeatable(exchange.method()),
         api.terminated(),
         injected);
+    KeepAlive keepAlive = request.stream() && api.streams()
+        ? keepAlives.watch(exchange, shape, EARLY.toBuilder().set(RequestIds.HEADER, requestId).build())
+        : null;
+    return keepAlive == null
+        ? carriedOut(call, exchange, trace, shape)
+        : keptAlive(keepAlive, call, exchange, trace, shape);
+  }
+
+  /** From here on every answer, errors too, has to pass by what keeps the stream alive. */
+  private Answer keptAlive(KeepAlive keepAlive, Call call, Exchange exchange, RequestTrace trace, ErrorShape shape)
+      throws InterruptedException {
+    try {
+      return keepAlive.conclude(carriedOut(call, exchange, trace, shape));
+    } catch (ApiException e) {
+      trace.refused(e.error());
+      return keepAlive.conclude(shape.answer(e.error()));
+    } catch (RuntimeException e) {
+      LOG.error("request {} failed inside the router", call.decision().requestId(), e);
+      trace.refused(Gateway.INTERNAL);
+      return keepAlive.conclude(shape.answer(Gateway.INTERNAL));
+    } catch (InterruptedException e) {
+      keepAlive.abandon();
+      throw e;
+    }
+  }
+
+  private Answer carriedOut(Call call, Exchange exchange, RequestTrace trace, ErrorShape shape)
+      throws ApiException, InterruptedException {
+    String model = call.decision().model();
+    String profile = Objects.requireNonNull(call.decision().profile(), "the arrival chose none");
     return switch (dispatcher.execute(call, exchange::onClientGone, trace)) {
       case Result.Whole whole -> {
         trace.finished(whole.status(), whole.report());

@@ -53,6 +53,7 @@ final class TestRouter implements AutoCloseable {
   final PrometheusRegistry registry = new PrometheusRegistry();
   private final PodClient pods;
   private final Dispatcher dispatcher;
+  private final Gateway gateway;
   private final HttpServer server;
   private final HttpClient client =
       HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
@@ -80,7 +81,7 @@ final class TestRouter implements AutoCloseable {
     LiveProfiles profiles =
         new LiveProfiles(
             new Profiles(new ProfileCompiler(plugins).compile(ConfigFactory.parseString(own)), choice));
-    Gateway gateway = new Gateway(prompts, profiles, cells, dispatcher, settings, metrics);
+    gateway = new Gateway(prompts, profiles, cells, dispatcher, settings, metrics);
     server = HttpServer.start(
         KIT.system(), HttpSettings.at("127.0.0.1", 0).withMaxBodyBytes(1 << 20), gateway, metrics);
   }
@@ -159,6 +160,7 @@ final class TestRouter implements AutoCloseable {
   public void close() {
     client.shutdownNow();
     server.close();
+    gateway.close();
     dispatcher.close();
     pods.close();
   }

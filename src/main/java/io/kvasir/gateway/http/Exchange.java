@@ -1,6 +1,7 @@
 package io.kvasir.gateway.http;
 
 import io.kvasir.execution.Headers;
+import java.io.IOException;
 import java.net.InetAddress;
 
 /** One request on a client's connection, its body read whole. Thread-safe. */
@@ -38,4 +39,15 @@ public interface Exchange {
    * the answer is on its way.
    */
   void onClientGone(Runnable action);
+
+  /**
+   * Sends the head of a streamed answer while {@link Handler#handle} still looks for its body. The handler then has
+   * to return an {@link Answer.Streamed}, of which only the relay counts; until that runs, whoever has what this
+   * returns may write, one thread at a time. Once; waits until the head has left.
+   *
+   * @throws IOException when the client has left
+   */
+  default Relay.Body begin(int status, Headers headers) throws IOException {
+    throw new IOException("answers cannot begin early here");
+  }
 }

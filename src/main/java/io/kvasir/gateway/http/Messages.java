@@ -71,16 +71,18 @@ final class Messages {
   static HttpResponse response(Answer answer, boolean last) {
     byte[] body = answer instanceof Answer.Whole whole ? whole.body() : new byte[0];
     return response(
-        answer, last, HttpEntities.create(contentType(answer.headers()), ByteString.fromArrayUnsafe(body)));
+        answer.status(),
+        answer.headers(),
+        last,
+        HttpEntities.create(contentType(answer.headers()), ByteString.fromArrayUnsafe(body)));
   }
 
-  static HttpResponse streamed(Answer.Streamed answer, RelaySource body, boolean last) {
+  static HttpResponse streamed(int status, Headers headers, RelaySource body, boolean last) {
     return response(
-        answer, last, HttpEntities.createChunked(contentType(answer.headers()), Source.fromGraph(body)));
+        status, headers, last, HttpEntities.createChunked(contentType(headers), Source.fromGraph(body)));
   }
 
-  private static HttpResponse response(Answer answer, boolean last, ResponseEntity entity) {
-    Headers headers = answer.headers();
+  private static HttpResponse response(int status, Headers headers, boolean last, ResponseEntity entity) {
     List<HttpHeader> rendered = new ArrayList<>(headers.size() + 1);
     for (int i = 0; i < headers.size(); i++) {
       if (!isOurs(headers.name(i))) {
@@ -90,7 +92,7 @@ final class Messages {
     if (last) {
       rendered.add(CLOSE);
     }
-    return HttpResponse.create().withStatus(status(answer.status())).withHeaders(rendered).withEntity(entity);
+    return HttpResponse.create().withStatus(status(status)).withHeaders(rendered).withEntity(entity);
   }
 
   private static boolean isOurs(String name) {

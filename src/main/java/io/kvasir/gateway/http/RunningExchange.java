@@ -148,6 +148,12 @@ final class RunningExchange implements Exchange, Runnable {
       answer = handler.failure(target, 500, "the router failed to handle this request");
     }
     switch (answer) {
+      case Answer.Whole whole when direct != null -> {
+        // Its head has gone out as a stream's: the client is to see that this is not all of it.
+        LOG.error("{} {} was answered whole after its stream had begun", method(), target);
+        complete();
+        connection.abort();
+      }
       case Answer.Whole whole -> {
         connection.expectEnd();
         answered.invoke(Messages.response(whole, connection.isLastAnswer()));
@@ -157,23 +163,14 @@ final class RunningExchange implements Exchange, Runnable {
   }
 
   private void stream(Answer.Streamed answer) {
-    if (request.method().equals(HttpMethods.HEAD) || !Messages.allowsBody(answer.status())) {
+    Direct begun = direct;
+    if (begun == null && (request.method().equals(HttpMethods.HEAD) || !Messages.allowsBody(answer.status()))) {
       connection.expectEnd();
       answered.invoke(Messages.response(answer, connection.isLastAnswer()));
       relay(answer.relay(), (bytes, offset, length) -> {});
       return;
     }
-    Direct way = new Direct(!request.protocol().equals(HttpProtocols.HTTP_1_0));
-    direct = way;
-    answered.invoke(Messages.streamed(answer, new RelaySource(way), connection.isLastAnswer()));
-    if (connection.isClosed()) {
-      way.headLeft.countDown();
-    }
-    try {
-      way.headLeft.await();
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
+    Direct way = begun == null ? head(answer.status(), answer.headers()) : begun;
     boolean whole = relay(answer.relay(), way);
     AsyncCallback<Done> end = way.end;
     if (whole && end != null) {
@@ -183,6 +180,30 @@ final class RunningExchange implements Exchange, Runnable {
       complete();
       connection.abort();
     }
+  }
+
+  @Override
+  public Relay.Body begin(int status, Headers early) throws IOException {
+    if (clientGone()) {
+      throw new IOException("the client left before the answer's head");
+    }
+    return head(status, early);
+  }
+
+  /** Sends the head of a streamed answer and waits until it has left. */
+  private Direct head(int status, Headers own) {
+    Direct way = new Direct(!request.protocol().equals(HttpProtocols.HTTP_1_0));
+    direct = way;
+    answered.invoke(Messages.streamed(status, own, new RelaySource(way), connection.isLastAnswer()));
+    if (connection.isClosed()) {
+      way.headLeft.countDown();
+    }
+    try {
+      way.headLeft.await();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    return way;
   }
 
   private boolean relay(Relay relay, Relay.Body way) {

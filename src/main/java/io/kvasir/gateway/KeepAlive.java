@@ -1,0 +1,233 @@
+package io.kvasir.gateway;
+
+import io.kvasir.execution.Headers;
+import io.kvasir.gateway.http.Answer;
+import io.kvasir.gateway.http.Exchange;
+import io.kvasir.gateway.http.Relay;
+import java.io.IOException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One stream's way to its client, on which something is said when nothing has come for long: a comment, or what the
+ * API has for it. Never within an event, and never while events flow.
+ *
+ * <p>Before the worker's first byte that means that the answer's head goes out early, as that of an event stream:
+ * what then fails is told in the stream, as an error event, and until something of an answer has come the request can
+ * still be tried elsewhere.
+ *
+ * <p>The relay's thread writes, and {@link #look} may have another thread write in between; whoever writes has the
+ * lock.
+ */
+final class KeepAlive implements Relay.Body {
+  private static final Logger LOG = LoggerFactory.getLogger(KeepAlive.class);
+
+  private static final String EVENT_STREAM = "text/event-stream";
+
+  private final Exchange exchange;
+  private final ErrorShape shape;
+  private final Headers head;
+  private final int patience;
+  private final Consumer<KeepAlive> over;
+  private final GatewayMetrics metrics;
+  private final ReentrantLock writing = new ReentrantLock();
+  private final AtomicBoolean speaking = new AtomicBoolean();
+
+  // Guarded by the lock.
+  private Relay.@Nullable Body way;
+  private boolean begunEarly;
+  private boolean answered;
+
+  /** The last four bytes that went out, the last one lowest; at first the end of an event that never was. */
+  private int last = ('\n' << 8) | '\n';
+
+  /** Pieces of the answer that went out; written under the lock, read by whoever looks. */
+  private final AtomicLong pieces = new AtomicLong();
+
+  // The looking thread's.
+  private long piecesThen;
+  private int quietLooks;
+
+  /**
+   * A stream that has just been asked for.
+   *
+   * @param patience looks without a piece of the answer after which something is said
+   * @param over told when there is nothing to look at any more
+   */
+  KeepAlive(
+      Exchange exchange,
+      ErrorShape shape,
+      Headers head,
+      int patience,
+      Consumer<KeepAlive> over,
+      GatewayMetrics metrics) {
+    this.exchange = exchange;
+    this.shape = shape;
+    this.head = head;
+    this.patience = patience;
+    this.over = over;
+    this.metrics = metrics;
+  }
+
+  /** Looks whether the stream was silent for long. Called from one thread, at equal intervals; does not wait. */
+  void look() {
+    long now = pieces.getAcquire();
+    quietLooks = now == piecesThen ? quietLooks + 1 : 0;
+    piecesThen = now;
+    if (quietLooks >= patience && speaking.compareAndSet(false, true)) {
+      quietLooks = 0;
+      Thread.startVirtualThread(this::speak);
+    }
+  }
+
+  /**
+   * What the client is given now that the answer is here. The stream is watched until that is over.
+   *
+   * @param answer as it would be given if nothing had gone out yet
+   */
+  Answer conclude(Answer answer) {
+    boolean early;
+    writing.lock();
+    try {
+      answered = true;
+      early = begunEarly;
+    } finally {
+      writing.unlock();
+    }
+    boolean events = isEventStream(answer.headers());
+    if (early) {
+      return new Answer.Streamed(200, head, body -> watched(() -> continued(answer, events)));
+    }
+    if (events && answer instanceof Answer.Streamed(int status, Headers headers, Relay relay)) {
+      return new Answer.Streamed(status, headers, body -> {
+        open(body);
+        watched(() -> relay.run(this));
+      });
+    }
+    over.accept(this);
+    return answer;
+  }
+
+  /** The request ended without an answer. */
+  void abandon() {
+    over.accept(this);
+  }
+
+  @Override
+  public void write(byte[] bytes, int offset, int length) throws IOException {
+    writing.lock();
+    try {
+      pass(bytes, offset, length);
+      pieces.setRelease(pieces.getPlain() + 1);
+    } finally {
+      writing.unlock();
+    }
+  }
+
+  private interface Running {
+    void run() throws Exception;
+  }
+
+  private void watched(Running relay) throws Exception {
+    try {
+      relay.run();
+    } finally {
+      over.accept(this);
+    }
+  }
+
+  private void open(Relay.Body body) {
+    writing.lock();
+    try {
+      way = body;
+    } finally {
+      writing.unlock();
+    }
+  }
+
+  /** Goes on after a head that told of an event stream. */
+  private void continued(Answer answer, boolean events) throws Exception {
+    switch (answer) {
+      case Answer.Streamed streamed when events && streamed.status() < 300 -> streamed.relay().run(this);
+      case Answer.Whole whole when events && whole.status() < 300 -> writeAll(whole.body());
+      case Answer.Whole whole when whole.status() >= 300 -> writeAll(shape.event(exchange.path(), whole));
+      case Answer.Whole _ -> writeAll(notPromised());
+      case Answer.Streamed streamed -> {
+        try {
+          // It holds a worker, and lets go of it only when it is run.
+          streamed.relay().run((_, _, _) -> {
+            throw new IOException("not the event stream that was promised");
+          });
+        } catch (IOException refused) {
+          LOG.warn("{} was answered with status {} and no event stream, after the head of one had gone out",
+              exchange.path(), streamed.status());
+        }
+        writeAll(notPromised());
+      }
+    }
+  }
+
+  private byte[] notPromised() {
+    return shape.event(
+        exchange.path(),
+        shape.answer(ApiError.of(502, "worker_failed", "The worker's answer was none that can be streamed.")));
+  }
+
+  private void writeAll(byte[] bytes) throws IOException {
+    write(bytes, 0, bytes.length);
+  }
+
+  /** Says something, if the stream is still silent and between two events. */
+  private void speak() {
+    writing.lock();
+    try {
+      if (way == null && !answered) {
+        begunEarly = true;
+        way = exchange.begin(200, head);
+      }
+      if (way != null && isBetweenEvents()) {
+        byte[] something = shape.keepAlive();
+        pass(something, 0, something.length);
+        metrics.keptAlive(!answered);
+      }
+    } catch (IOException gone) {
+      // The relay finds that out by itself, or the exchange has told the dispatcher.
+      over.accept(this);
+    } finally {
+      writing.unlock();
+      speaking.set(false);
+    }
+  }
+
+  private void pass(byte[] bytes, int offset, int length) throws IOException {
+    Relay.Body to = way;
+    if (to == null) {
+      throw new IOException("nothing can be written before the head");
+    }
+    to.write(bytes, offset, length);
+    for (int at = Math.max(offset, offset + length - 4); at < offset + length; at++) {
+      last = (last << 8) | (bytes[at] & 0xff);
+    }
+  }
+
+  /** A compressed one cannot be added to. */
+  private static boolean isEventStream(Headers headers) {
+    String type = headers.first("Content-Type");
+    String encoding = headers.first("Content-Encoding");
+    return type != null
+        && type.regionMatches(true, 0, EVENT_STREAM, 0, EVENT_STREAM.length())
+        && (encoding == null || encoding.equalsIgnoreCase("identity"));
+  }
+
+  /** Whether a blank line was the last that went out. A CR alone may still be the first half of a line's end. */
+  private boolean isBetweenEvents() {
+    int before = last >>> 8 & 0xff;
+    return (last & 0xff) == '\n'
+        && (before == '\n' || (before == '\r' && (last >>> 16 & 0xff) == '\n'));
+  }
+}
