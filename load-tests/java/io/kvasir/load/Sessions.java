@@ -174,12 +174,12 @@ final class Sessions implements Runnable {
       Random random = new Random(seed);
       while (true) {
         ArrayNode messages = JSON.createArrayNode();
-        messages.addObject().put("role", "system").put("content", text(new Random(random.nextInt(8)), 1500));
+        messages.addObject().put("role", "system").put("content", Words.text(new Random(random.nextInt(8)), 1500));
         for (int turn = 0; turn < turns; turn++) {
           if (begun.incrementAndGet() > requests) {
             return;
           }
-          messages.addObject().put("role", "user").put("content", text(random, 100 + random.nextInt(300)));
+          messages.addObject().put("role", "user").put("content", Words.text(random, 100 + random.nextInt(300)));
           if (!ask(messages)) {
             break;
           }
@@ -252,18 +252,5 @@ final class Sessions implements Runnable {
           nanos.get() / 1e6 / Math.max(1, good),
           byWorker.toString());
     }
-  }
-
-  /** Words that look like a text, the same for the same random source. */
-  private static String text(Random random, int length) {
-    String[] words =
-        ("the router sends each request where its prefix is cached and a request that lands there starts in a fraction"
-                + " of time while engines keep blocks of prompts they have seen before under load and memory moves")
-            .split(" ", -1);
-    StringBuilder text = new StringBuilder(length + 16);
-    while (text.length() < length) {
-      text.append(words[random.nextInt(words.length)]).append(random.nextInt(20) == 0 ? ". " : " ");
-    }
-    return text.toString().strip();
   }
 }

@@ -1,0 +1,285 @@
+package io.kvasir.load;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.kvasir.sim.SimEngine;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+
+/** Router nodes of one cluster on loopback, each a process of its own, before the same engines. Thread-safe. */
+final class RouterNodes implements AutoCloseable {
+  private static final Duration PATIENCE = Duration.ofSeconds(90);
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  private final Path launcher;
+  private final Path work;
+  private final List<Node> nodes;
+  private final HttpClient http = HttpClient.newBuilder().connectTimeout(Duration.ofSeconds(1)).build();
+
+  /** A node: where it listens, its process, and whether clients should send it new requests. */
+  static final class Node {
+    private final int number;
+    private final int gateway = freePort();
+    private final int management = freePort();
+    private final int cluster = freePort();
+    private volatile @Nullable Process process;
+    private volatile boolean open;
+
+    private Node(int number) {
+      this.number = number;
+    }
+
+    int number() {
+      return number;
+    }
+
+    URI gateway(String path) {
+      return URI.create("http://127.0.0.1:" + gateway + path);
+    }
+
+    /** Whether a load balancer would send it requests: it is ready, and nobody has begun to stop it. */
+    boolean isOpen() {
+      return open;
+    }
+
+    boolean isAlive() {
+      Process now = process;
+      return now != null && now.isAlive();
+    }
+  }
+
+  /**
+   * Starts {@code running} of {@code known} nodes.
+   *
+   * @param work where logs and configurations go
+   */
+  RouterNodes(Path launcher, Path work, int known, int running, List<SimEngine> engines, int maxInFlight, String extra)
+      throws IOException {
+    this.launcher = launcher;
+    this.work = Files.createDirectories(work);
+    this.nodes = IntStream.range(0, known).mapToObj(Node::new).toList();
+    for (Node node : nodes) {
+      Files.writeString(config(node), configuration(node, running, engines, maxInFlight, extra));
+    }
+    for (int i = 0; i < running; i++) {
+      launch(nodes.get(i));
+    }
+  }
+
+  List<Node> all() {
+    return nodes;
+  }
+
+  /** Starts a node that is not running; it is open once it is ready. */
+  void launch(Node node) throws IOException {
+    node.process =
+        new ProcessBuilder(launcher.toString(), "serve", "--config", config(node).toString())
+            .redirectErrorStream(true)
+            .redirectOutput(
+                ProcessBuilder.Redirect.appendTo(work.resolve("node-" + node.number + ".log").toFile()))
+            .start();
+  }
+
+  /** Waits until a node is ready and sees {@code workers} healthy ones; clients may use it from then on. */
+  void awaitReady(Node node, int workers) throws InterruptedException {
+    await(
+        "node " + node.number + " to be ready",
+        () ->
+            get(node, "/ready") != null
+                && workers(node).filter(list -> healthy(list) == workers).isPresent());
+    node.open = true;
+  }
+
+  /** Kills a node as a crash would. Returns when, in {@link System#nanoTime}. */
+  long kill(Node node) throws InterruptedException {
+    node.open = false;
+    Process process = running(node);
+    long now = System.nanoTime();
+    process.destroyForcibly();
+    process.waitFor();
+    return now;
+  }
+
+  /** Stops a node as an operator would, and waits until it has ended. Returns when it was told. */
+  long stop(Node node) throws InterruptedException {
+    node.open = false;
+    Process process = running(node);
+    long now = System.nanoTime();
+    process.destroy();
+    if (!process.waitFor(60, TimeUnit.SECONDS)) {
+      throw new IllegalStateException("node " + node.number + " did not end within 60 s of SIGTERM");
+    }
+    return now;
+  }
+
+  /** The node where the only cell is at home, as some open node says; null while there is none. */
+  @Nullable Node home() {
+    for (Node node : nodes) {
+      JsonNode status = node.isOpen() ? get(node, "/admin/cluster") : null;
+      String home = status == null ? "" : status.path("cells").path(0).path("home").asText("");
+      for (Node candidate : nodes) {
+        if (home.endsWith(":" + candidate.cluster)) {
+          return candidate;
+        }
+      }
+    }
+    return null;
+  }
+
+  /** Requests booked on all workers, as an open node says; -1 when none answers. */
+  int inFlight() {
+    for (Node node : nodes) {
+      if (node.isOpen()) {
+        int sum = workers(node).map(RouterNodes::inFlight).orElse(-1);
+        if (sum >= 0) {
+          return sum;
+        }
+      }
+    }
+    return -1;
+  }
+
+  private Optional<JsonNode> workers(Node node) {
+    JsonNode answer = get(node, "/admin/workers");
+    return answer == null ? Optional.empty() : Optional.of(answer.path("workers"));
+  }
+
+  private static int healthy(JsonNode workers) {
+    int healthy = 0;
+    for (JsonNode worker : workers) {
+      healthy += worker.path("health").asText().equalsIgnoreCase("healthy") ? 1 : 0;
+    }
+    return healthy;
+  }
+
+  private static int inFlight(JsonNode workers) {
+    int sum = 0;
+    for (JsonNode worker : workers) {
+      sum += worker.path("in_flight").asInt();
+    }
+    return sum;
+  }
+
+  /** What a node's management port answers, null without a good answer. */
+  private @Nullable JsonNode get(Node node, String path) {
+    try {
+      HttpResponse<byte[]> response =
+          http.send(
+              HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + node.management + path))
+                  .timeout(Duration.ofSeconds(3))
+                  .build(),
+              BodyHandlers.ofByteArray());
+      if (response.statusCode() != 200) {
+        return null;
+      }
+      return path.equals("/ready") ? JSON.createObjectNode() : JSON.readTree(response.body());
+    } catch (IOException notNow) {
+      return null;
+    } catch (InterruptedException stopped) {
+      Thread.currentThread().interrupt();
+      return null;
+    }
+  }
+
+  private static Process running(Node node) {
+    Process process = node.process;
+    if (process == null) {
+      throw new IllegalStateException("node " + node.number + " has not been started");
+    }
+    return process;
+  }
+
+  private static void await(String what, BooleanSupplier condition) throws InterruptedException {
+    long end = System.nanoTime() + PATIENCE.toNanos();
+    while (!condition.getAsBoolean()) {
+      if (System.nanoTime() - end > 0) {
+        throw new IllegalStateException("gave up waiting for " + what);
+      }
+      Thread.sleep(100);
+    }
+  }
+
+  private Path config(Node node) {
+    return work.resolve("node-" + node.number + ".conf");
+  }
+
+  private String configuration(Node node, int seeds, List<SimEngine> engines, int maxInFlight, String extra) {
+    String pods =
+        IntStream.range(0, engines.size())
+            .mapToObj(
+                i ->
+                    "{ name = engine-%d, url = \"%s\", models = [kvasir-demo], events { endpoint = \"%s\", replay = \"%s\" } }"
+                        .formatted(
+                            i,
+                            engines.get(i).url(),
+                            engines.get(i).eventsEndpoint(),
+                            engines.get(i).replayEndpoint()))
+            .collect(Collectors.joining("\n    "));
+    String seedNodes =
+        nodes.stream()
+            .limit(seeds)
+            .map(seed -> "\"127.0.0.1:" + seed.cluster + "\"")
+            .collect(Collectors.joining(", "));
+    return """
+        kvasir {
+          gateway { host = "127.0.0.1", port = %d }
+          management.port = %d
+          cluster { port = %d, seed-nodes = [%s] }
+          models = [{ name = kvasir-demo, directory = "bundled:kvasir-demo", block-size = 16 }]
+          pod-defaults { engine = "h100-Qwen2.5-7B-tp1", max-in-flight = %d }
+          pods = [
+            %s
+          ]
+          %s
+        }
+        """
+        .formatted(node.gateway, node.management, node.cluster, seedNodes, maxInFlight, pods, extra);
+  }
+
+  private static int freePort() {
+    try {
+      return Child.freePort();
+    } catch (IOException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  @Override
+  public void close() {
+    List<Process> processes = new ArrayList<>();
+    for (Node node : nodes) {
+      node.open = false;
+      Process process = node.process;
+      if (process != null) {
+        process.destroy();
+        processes.add(process);
+      }
+    }
+    try {
+      for (Process process : processes) {
+        if (!process.waitFor(10, TimeUnit.SECONDS)) {
+          process.destroyForcibly();
+        }
+      }
+    } catch (InterruptedException interrupted) {
+      processes.forEach(Process::destroyForcibly);
+      Thread.currentThread().interrupt();
+    }
+    http.close();
+  }
+}
