@@ -12,6 +12,7 @@ import io.kvasir.execution.PodClient;
 import io.kvasir.gateway.admin.PodDefaults;
 import io.kvasir.gateway.http.HttpSettings;
 import io.kvasir.prompt.ModelConfig;
+import io.kvasir.routing.ExternalFigures;
 import io.kvasir.routing.PluginRegistry;
 import io.kvasir.routing.Profiles;
 import io.kvasir.routing.cost.CostModel;
@@ -82,6 +83,7 @@ record KvasirConfig(
    * @param reloadInterval how often changes of the profiles are looked for, zero for never
    * @param costs what prompts cost engines; the profiles look at it
    * @param outputs how long answers are; the profiles look at it, outcomes feed it
+   * @param figures what somebody outside says of workers; the profiles look at it, the admin API feeds it
    */
   record RoutingConfig(
       @Nullable Profiles profiles,
@@ -89,7 +91,8 @@ record KvasirConfig(
       PluginJars jars,
       Duration reloadInterval,
       CostModel costs,
-      OutputLengths outputs) {
+      OutputLengths outputs,
+      ExternalFigures figures) {
     /** The profiles of a configuration without faults. */
     Profiles proven() {
       if (profiles == null) {

@@ -16,6 +16,7 @@ import io.kvasir.gateway.GatewaySettings;
 import io.kvasir.gateway.admin.AdminHandler;
 import io.kvasir.gateway.admin.AdminPaths;
 import io.kvasir.gateway.admin.DecisionsHandler;
+import io.kvasir.gateway.admin.FiguresHandler;
 import io.kvasir.gateway.admin.ProfilesHandler;
 import io.kvasir.gateway.http.Handler;
 import io.kvasir.gateway.http.HttpServer;
@@ -98,6 +99,7 @@ final class Node implements AutoCloseable {
           new AdminPaths(
               new AdminHandler(cells, config.podDefaults()),
               new ProfilesHandler(reload),
+              new FiguresHandler(routing.figures(), new FigureNews(system, routing.figures())::tell),
               new DecisionsHandler(decisions));
       this.management = own(new ManagementServer(system, config.management(), metrics, readiness, admin));
       if (config.discovery() != Discovery.SEEDS) {

@@ -2,6 +2,7 @@ package io.kvasir.app;
 
 import com.typesafe.config.Config;
 import io.kvasir.app.KvasirConfig.RoutingConfig;
+import io.kvasir.routing.ExternalFigures;
 import io.kvasir.routing.InvalidProfilesException;
 import io.kvasir.routing.PluginRegistry;
 import io.kvasir.routing.Profile;
@@ -35,7 +36,8 @@ final class RoutingReader {
     CostModel costs = CostModel.bundled();
     OutputLengths outputs = new OutputLengths();
     PluginJars jars = new PluginJars(pluginPath(), faults);
-    PluginRegistry plugins = BuiltInPlugins.registry(costs, outputs);
+    ExternalFigures figures = new ExternalFigures();
+    PluginRegistry plugins = BuiltInPlugins.registry(costs, outputs, figures);
     for (PluginJars.Brought brought : jars.plugins()) {
       try {
         plugins = plugins.plus(brought.type());
@@ -46,7 +48,7 @@ final class RoutingReader {
       }
     }
     Duration reloadInterval = section().durationOrNever("reload-interval");
-    return new RoutingConfig(profiles(plugins), plugins, jars, reloadInterval, costs, outputs);
+    return new RoutingConfig(profiles(plugins), plugins, jars, reloadInterval, costs, outputs, figures);
   }
 
   private List<Path> pluginPath() {

@@ -296,6 +296,11 @@ final class CellView {
       discount(candidates);
     }
 
+    @Override
+    public int tiers(Chain chain, int slot, int[] blocks) {
+      return seated.index().tiers(chain, slot, blocks);
+    }
+
     /** Fills the depths and returns the greatest of a worker that has room. */
     private int look(Chain chain, Candidates candidates) {
       int deepest = seated.index().search(chain, candidates.live, candidates.depth);

@@ -1,6 +1,8 @@
 package io.kvasir.routing;
 
+import io.kvasir.index.Chain;
 import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The workers a decision chooses from, as columns indexed by slot, so that 256 of them cost
@@ -39,6 +41,8 @@ public final class Candidates {
   public Worker[] workers = new Worker[0];
 
   private final int slots;
+  private @Nullable Fleet fleet;
+  private Chain chain = Chain.EMPTY;
 
   /** Columns for a cell of {@code slots} (64, 128 or 256) workers. */
   public Candidates(int slots) {
@@ -53,6 +57,21 @@ public final class Candidates {
     this.kvUse = new double[slots];
     Arrays.fill(waiting, UNKNOWN);
     Arrays.fill(kvUse, UNKNOWN);
+  }
+
+  /** Whom {@link #tiers} asks, and of which prompt. */
+  void areOf(@Nullable Fleet theirs, Chain prompt) {
+    fleet = theirs;
+    chain = prompt;
+  }
+
+  /**
+   * In which tiers a worker holds the prompt: adds the number of leading blocks to {@code blocks}, at the {@link
+   * io.kvasir.index.Tier#index} of each one's nearest tier, and returns how many those are; 0 when it cannot be told.
+   * Blocks that are only predicted may not be among them. Costs a look-up per block: for a few workers.
+   */
+  public int tiers(int slot, int[] blocks) {
+    return fleet == null ? 0 : fleet.tiers(chain, slot, blocks);
   }
 
   /** Width of the columns. */

@@ -17,6 +17,15 @@ public interface Fleet {
   void search(Chain chain, Candidates candidates);
 
   /**
+   * Tells in which tiers a worker holds the chain's leading blocks: adds their number to {@code blocks}, at the {@link
+   * io.kvasir.index.Tier#index} of each one's nearest tier, and returns how many those are. Walks the chain block by
+   * block, so it is for the few workers that matter. 0 when the fleet cannot tell.
+   */
+  default int tiers(Chain chain, int slot, int[] blocks) {
+    return 0;
+  }
+
+  /**
    * Books load on a worker in one step with the check that it has room: false when it is full, gone or
    * draining, and nothing is then booked.
    */

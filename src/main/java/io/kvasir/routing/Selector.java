@@ -95,6 +95,7 @@ public final class Selector {
       context.begin(scratch.random, nanoClock, dryRun);
       return pass(fleet, context, scratch, trace);
     } finally {
+      scratch.candidates.areOf(null, Chain.EMPTY);
       scratches.give(scratch);
     }
   }
@@ -125,6 +126,7 @@ public final class Selector {
     } else {
       fleet.search(chain, candidates);
     }
+    candidates.areOf(fleet, chain);
     clock.ended(RoutingMetrics.Part.SEARCH);
     none = filter(context, candidates, trace, live, true);
     if (none != null) {

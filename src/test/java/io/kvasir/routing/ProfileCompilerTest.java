@@ -124,8 +124,8 @@ final class ProfileCompilerTest {
             5. profile "mine", plugin "expected-csot" (kvasir.conf: 6)
                there is no scorer of this name
                -> did you mean "expected-cost"? The scorers are additive-blocks, cache-affinity, cache-aware, \
-            expected-cost, kv-room, least-load, lmetric, locality, longest-prefix, lora-affinity, no-hit-lru, preble, \
-            random, session-affinity, work-left
+            expected-cost, external-metric, kv-room, least-load, lmetric, locality, longest-prefix, lora-affinity, \
+            no-hit-lru, preble, random, session-affinity, tier-affinity, work-left
 
             6. profile "mine", plugin "expected-cost" (kvasir.conf: 7)
                parameter "weight" is -1
@@ -222,8 +222,8 @@ final class ProfileCompilerTest {
             2. profile "idle", plugin "max-score" (kvasir.conf: 11)
                ranks by score, and nothing scores
                -> add "score"; the scorers are additive-blocks, cache-affinity, cache-aware, expected-cost, \
-            kv-room, least-load, lmetric, locality, longest-prefix, lora-affinity, no-hit-lru, preble, random, \
-            session-affinity, work-left
+            external-metric, kv-room, least-load, lmetric, locality, longest-prefix, lora-affinity, no-hit-lru, \
+            preble, random, session-affinity, tier-affinity, work-left
             """);
   }
 

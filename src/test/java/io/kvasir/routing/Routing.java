@@ -19,9 +19,10 @@ import java.util.stream.LongStream;
 final class Routing {
   final CostModel costs = CostModel.bundled();
   final OutputLengths outputs = new OutputLengths();
+  final ExternalFigures figures = new ExternalFigures();
   final PrometheusRegistry registry = new PrometheusRegistry();
   private final RoutingMetrics metrics = new RoutingMetrics(new Metrics(registry));
-  private final ProfileCompiler compiler =  new ProfileCompiler(BuiltInPlugins.registry(costs, outputs));
+  private final ProfileCompiler compiler =  new ProfileCompiler(BuiltInPlugins.registry(costs, outputs, figures));
   private final long seed;
 
   Routing(long seed) {

@@ -8,11 +8,13 @@ import io.kvasir.routing.Explanation.Candidate;
 import io.kvasir.routing.Explanation.Score;
 import io.kvasir.routing.Selection.Chosen;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.SplittableRandom;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.random.RandomGenerator;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -108,6 +110,76 @@ final class ScorerTest {
       int now = chosen(selector, fleet, "s" + session);
       assertThat(home[session] == 3 || now == home[session]).isTrue();
     }
+  }
+
+  @Test
+  void tierAffinity_countsBlocksByWhereTheyAre() {
+    TestFleet fleet = TestFleet.of(4);
+    Arrays.fill(fleet.depth, 0, 3, 10);
+    fleet.depth[3] = 4;
+    fleet.tiers.put(0, new int[] {10, 0, 0, 0});
+    fleet.tiers.put(1, new int[] {2, 4, 4, 0});
+    fleet.tiers.put(2, new int[] {0, 0, 0, 5});
+    Selector selector = routing.picking("score = tier-affinity, pick = max-score");
+
+    List<Double> scores = scores(selector, fleet, Routing.request(10, 16, 200));
+
+    // 160 of 200 tokens cached; of the third worker's ten blocks five are predicted; the fourth's tiers are not told.
+    assertThat(scores.get(0)).isCloseTo(0.8, within(1e-9));
+    assertThat(scores.get(1)).isCloseTo(0.8 * (2 + 4 * 0.75 + 4 * 0.5) / 10, within(1e-9));
+    assertThat(scores.get(2)).isCloseTo(0.8 * (5 * 0.25 + 5) / 10, within(1e-9));
+    assertThat(scores.get(3)).isCloseTo(4 * 16 / 200.0, within(1e-9));
+  }
+
+  @Test
+  void tierAffinity_readsTiersOfTheDeepestOnly() {
+    TestFleet fleet = TestFleet.of(60);
+    for (int slot = 0; slot < 60; slot++) {
+      fleet.depth[slot] = slot % 10;
+      fleet.tiers.put(slot, new int[] {0, 0, 0, slot % 10});
+    }
+    Selector selector = routing.picking("score { plugin = tier-affinity, look-at = 6 }, pick = max-score");
+
+    List<Double> scores = scores(selector, fleet, Routing.request(10, 16, 200));
+
+    assertThat(fleet.tierReads).isEqualTo(6);
+    for (int slot = 0; slot < 60; slot++) {
+      double worth = slot % 10 == 9 ? 0.25 : 1;
+      assertThat(scores.get(slot)).isCloseTo(worth * (slot % 10) * 16 / 200.0, within(1e-9));
+    }
+  }
+
+  @Test
+  void externalMetric_whatIsPosted_whileItIsFresh() {
+    AtomicLong nanos = new AtomicLong(1_000_000_000_000L);
+    Selector selector =
+        routing.picking(
+            "score { plugin = external-metric, metric = price, most-age = 10 s, better = higher }, pick = max-score",
+            nanos::get);
+    TestFleet fleet = TestFleet.of(3);
+    routing.figures.say("price", "w0", 7, nanos.get());
+    routing.figures.say("price", "w1", 9, nanos.get() - 20_000_000_000L);
+    routing.figures.say("speed", "w2", 9, nanos.get());
+
+    assertThat(scores(selector, fleet, Routing.request(1, 16, 20))).containsExactly(7.0, Double.NaN, Double.NaN);
+    assertThat(chosen(selector, fleet).slot()).isZero();
+    routing.figures.say("price", "w2", 8, nanos.get());
+    assertThat(chosen(selector, fleet).slot()).isEqualTo(2);
+    nanos.addAndGet(11_000_000_000L);
+    assertThat(scores(selector, fleet, Routing.request(1, 16, 20))).containsOnly(Double.NaN);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"waiting, 3", "kv-use, 0.5"})
+  void externalMetric_theEnginesOwn(String metric, double told) {
+    TestFleet fleet = TestFleet.of(2);
+    fleet.waiting[0] = 3;
+    fleet.kvUse[0] = 0.5;
+    Selector selector =
+        routing.picking(
+            "score { plugin = external-metric, metric = %s, otherwise = 4 }, pick = max-score".formatted(metric));
+
+    assertThat(scores(selector, fleet, Routing.request(1, 16, 20))).containsExactly(told, 4.0);
   }
 
   @Test

@@ -4,6 +4,7 @@ import io.kvasir.index.Chain;
 import java.net.URI;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -96,6 +97,20 @@ final class TestFleet implements Fleet {
     for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
       candidates.depth[slot] = Math.min(depth[slot], chain.length());
     }
+  }
+
+  /** Blocks in each tier, by slot; none where it cannot be told. */
+  final Map<Integer, int[]> tiers = new HashMap<>();
+  int tierReads;
+
+  @Override
+  public int tiers(Chain chain, int slot, int[] blocks) {
+    tierReads++;
+    int[] held = tiers.getOrDefault(slot, new int[0]);
+    for (int tier = 0; tier < held.length; tier++) {
+      blocks[tier] += held[tier];
+    }
+    return Arrays.stream(held).sum();
   }
 
   @Override

@@ -8,18 +8,22 @@ import io.kvasir.gateway.http.Handler;
 public final class AdminPaths implements Handler {
   private final AdminHandler workers;
   private final ProfilesHandler profiles;
+  private final FiguresHandler figures;
   private final DecisionsHandler decisions;
 
   /** Over the handlers of the parts. */
-  public AdminPaths(AdminHandler workers, ProfilesHandler profiles, DecisionsHandler decisions) {
+  public AdminPaths(
+      AdminHandler workers, ProfilesHandler profiles, FiguresHandler figures, DecisionsHandler decisions) {
     this.workers = workers;
     this.profiles = profiles;
+    this.figures = figures;
     this.decisions = decisions;
   }
 
   @Override
   public Answer handle(Exchange exchange) {
     return exchange.path().startsWith(ProfilesHandler.PATH) ? profiles.handle(exchange)
+        : exchange.path().startsWith(FiguresHandler.PATH) ? figures.handle(exchange)
         : exchange.path().startsWith(DecisionsHandler.PATH) ? decisions.handle(exchange)
         : workers.handle(exchange);
   }

@@ -8,6 +8,7 @@ import static io.kvasir.routing.PluginType.requiredFilter;
 import static io.kvasir.routing.PluginType.scorer;
 
 import io.kvasir.index.Chain;
+import io.kvasir.routing.ExternalFigures;
 import io.kvasir.routing.PluginRegistry;
 import io.kvasir.routing.PluginType;
 import io.kvasir.routing.Slots;
@@ -21,13 +22,26 @@ public final class BuiltInPlugins {
   private BuiltInPlugins() {}
 
   /**
-   * The registry of them, and of others.
+   * The registry of them, and of others, where nobody outside says anything of workers.
    *
    * @param costs what prompts cost engines
    * @param outputs how long answers tend to be; whoever sees outcomes feeds it
    * @param more plugins that do not come with Kvasir
    */
   public static PluginRegistry registry(CostModel costs, OutputLengths outputs, PluginType<?>... more) {
+    return registry(costs, outputs, new ExternalFigures(), more);
+  }
+
+  /**
+   * The registry of them, and of others.
+   *
+   * @param costs what prompts cost engines
+   * @param outputs how long answers tend to be; whoever sees outcomes feeds it
+   * @param figures what somebody outside says of workers; whoever hears it feeds it
+   * @param more plugins that do not come with Kvasir
+   */
+  public static PluginRegistry registry(
+      CostModel costs, OutputLengths outputs, ExternalFigures figures, PluginType<?>... more) {
     List<PluginType<?>> plugins =
         new ArrayList<>(
             List.of(
@@ -56,12 +70,14 @@ public final class BuiltInPlugins {
                 scorer("cache-aware", CacheAwareScorer::new),
                 scorer("longest-prefix", LongestPrefixScorer::new),
                 scorer("cache-affinity", p -> new CacheAffinityScorer()),
+                scorer("tier-affinity", TierAffinityScorer::new),
                 scorer("least-load", LeastLoadScorer::new),
                 scorer("kv-room", p -> new KvRoomScorer(costs)),
                 scorer("no-hit-lru", NoHitLruScorer::new),
                 scorer("session-affinity", p -> new SessionAffinityScorer()),
                 scorer("locality", LocalityScorer::new),
                 scorer("lora-affinity", LoraAffinityScorer::new),
+                scorer("external-metric", p -> new ExternalMetricScorer(p, figures)),
                 scorer("random", p -> new RandomScorer()),
                 picker("max-score", p -> new MaxScorePicker()),
                 picker("weighted-random", WeightedRandomPicker::new),

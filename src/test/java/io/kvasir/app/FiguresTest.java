@@ -1,0 +1,129 @@
+package io.kvasir.app;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.typesafe.config.ConfigFactory;
+import io.kvasir.execution.Headers;
+import io.kvasir.gateway.admin.FiguresHandler;
+import io.kvasir.gateway.http.Answer;
+import io.kvasir.gateway.http.Exchange;
+import io.kvasir.routing.ExternalFigures;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
+import org.apache.pekko.serialization.Serialization;
+import org.apache.pekko.serialization.SerializationExtension;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Test;
+
+/** Figures that are posted to one node and heard by all. */
+final class FiguresTest {
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  private static final ActorTestKit KIT =
+      ActorTestKit.create(
+          ConfigFactory.parseString("pekko.actor.provider = local")
+              .withFallback(ConfigFactory.parseResources("platform.conf"))
+              .withFallback(ConfigFactory.defaultReference())
+              .resolve());
+
+  private final ExternalFigures figures = new ExternalFigures();
+  private final FiguresHandler handler =
+      new FiguresHandler(
+          figures,
+          (name, byWorker) -> byWorker.forEach((worker, value) -> figures.say(name, worker, value, System.nanoTime())));
+
+  @AfterAll
+  static void stop() {
+    KIT.shutdownTestKit();
+  }
+
+  @Test
+  void post_areKeptAndShown() throws IOException {
+    call("POST", "{\"price\":{\"w0\":1.5,\"w1\":2},\"heat\":{\"w0\":70}}", 202);
+
+    JsonNode shown = call("GET", "", 200).get("figures");
+
+    assertThat(shown).extracting(figure -> figure.get("metric").textValue()).containsExactly("heat", "price", "price");
+    assertThat(shown.get(1).get("worker").textValue()).isEqualTo("w0");
+    assertThat(shown.get(1).get("value").doubleValue()).isEqualTo(1.5);
+    assertThat(shown.get(1).get("age_seconds").doubleValue()).isBetween(0.0, 60.0);
+  }
+
+  @Test
+  void post_whatIsNoFigure_isTold() throws IOException {
+    assertThat(call("POST", "{\"price\":{\"w0\":\"much\"}}", 400).at("/error/message").textValue())
+        .contains("'price' of 'w0' is \"much\", not a number");
+    assertThat(call("POST", "[]", 400).at("/error/message").textValue()).contains("METRIC");
+    assertThat(call("POST", "{", 400).at("/error/message").textValue()).contains("line 1");
+    assertThat(call("PUT", "{}", 405).at("/error/message").textValue()).contains("PUT");
+  }
+
+  @Test
+  void news_reachWhoeverListens() throws Exception {
+    FigureNews news = new FigureNews(KIT.system(), figures);
+    CompletableFuture<Boolean> heard = new CompletableFuture<>();
+    KIT.system().scheduler().scheduleAtFixedRate(
+        Duration.ZERO,
+        Duration.ofMillis(20),
+        () -> {
+          // A topic tells whoever has subscribed by then.
+          news.tell("price", Map.of("w0", 3.0));
+          if (figures.of("price", "w0").value(System.nanoTime(), Long.MAX_VALUE) == 3.0) {
+            heard.complete(true);
+          }
+        },
+        KIT.system().executionContext());
+
+    assertThat(heard.get(20, TimeUnit.SECONDS)).isTrue();
+  }
+
+  @Test
+  void news_crossBetweenNodes() {
+    Serialization serialization = SerializationExtension.get(KIT.system());
+    FigureNews.Said said = new FigureNews.Said("price", Map.of("w0", 3.0, "w1", 1e-9));
+
+    byte[] bytes = serialization.serialize(said).get();
+
+    assertThat(serialization.deserialize(bytes, FigureNews.Said.class).get()).isEqualTo(said);
+  }
+
+  private JsonNode call(String method, String body, int status) throws IOException {
+    Answer.Whole answer = (Answer.Whole) handler.handle(new Call(method, body.getBytes(StandardCharsets.UTF_8)));
+    assertThat(answer.status()).as(new String(answer.body(), StandardCharsets.UTF_8)).isEqualTo(status);
+    return JSON.readTree(answer.body());
+  }
+
+  @SuppressWarnings("ArrayRecordComponent") // never compared
+  private record Call(String method, byte[] body) implements Exchange {
+    @Override
+    public String target() {
+      return FiguresHandler.PATH;
+    }
+
+    @Override
+    public Headers headers() {
+      return Headers.EMPTY;
+    }
+
+    @Override
+    public InetAddress client() {
+      return InetAddress.getLoopbackAddress();
+    }
+
+    @Override
+    public boolean clientGone() {
+      return false;
+    }
+
+    @Override
+    public void onClientGone(Runnable action) {}
+  }
+}
