@@ -6,11 +6,9 @@ import io.kvasir.sim.lab.LabPlanReader;
 import io.kvasir.sim.lab.LabReport;
 import io.kvasir.sim.lab.RunReport;
 import io.kvasir.sim.lab.Slo;
-import java.io.Console;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Help.Visibility;
@@ -42,8 +40,6 @@ import picocli.CommandLine.Option;
       "  kvasir lab --trace traffic.jsonl.gz --profiles all --scale 1,1.5,2 --seeds 3 --out target/lab"
     })
 final class LabCommand implements Callable<Integer> {
-  private static final int BAR = 30;
-
   @Option(
       names = "--trace",
       required = true,
@@ -135,9 +131,6 @@ final class LabCommand implements Callable<Integer> {
       description = "Where report.json (a line per run), report.txt (the table) and report.html (plots) go.")
   private Path out = Path.of("");
 
-  private final boolean terminal = Optional.ofNullable(System.console()).map(Console::isTerminal).orElse(false);
-  private int drawn;
-
   @Override
   public Integer call() throws StartException, InterruptedException {
     LabPlanReader reader = new LabPlanReader();
@@ -149,11 +142,9 @@ final class LabCommand implements Callable<Integer> {
     if (plan == null) {
       throw new StartException("the laboratory cannot start:\n  --" + String.join("\n  --", reader.faults()));
     }
-    List<RunReport> runs = Lab.run(plan, this::draw);
-    draw(1);
-    if (terminal) {
-      System.err.println();
-    }
+    ProgressBar progress = new ProgressBar();
+    List<RunReport> runs = Lab.run(plan, progress::draw);
+    progress.end();
     LabReport report = new LabReport(runs);
     try {
       report.write(out);
@@ -163,17 +154,5 @@ final class LabCommand implements Callable<Integer> {
     System.out.print(report.table());
     System.out.printf("%nwritten to %s%n", out);
     return 0;
-  }
-
-  /** A bar on a terminal; elsewhere, such as in a log, a line for every tenth. */
-  private void draw(double done) {
-    int tenth = (int) (done * 10);
-    if (terminal) {
-      int full = (int) Math.round(done * BAR);
-      System.err.printf("\r[%s%s] %3.0f%%", "#".repeat(full), ".".repeat(BAR - full), done * 100);
-    } else if (tenth > drawn) {
-      System.err.printf("%d0%%%n", tenth);
-    }
-    drawn = tenth;
   }
 }

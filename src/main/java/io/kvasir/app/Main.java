@@ -23,6 +23,7 @@ import picocli.CommandLine.Spec;
       ValidateCommand.class,
       SimCommand.class,
       LabCommand.class,
+      ReplayCommand.class,
       VersionCommand.class
     },
     footer = {

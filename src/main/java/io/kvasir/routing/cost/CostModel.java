@@ -98,6 +98,16 @@ public final class CostModel {
     return version.get();
   }
 
+  /** Has decisions reckon with these coefficients until something is learnt, as when past decisions are replayed. */
+  public void assume(Deployment deployment, double msPerToken, double msPerPair) {
+    EngineCost start = of(deployment.engine());
+    Learning known = learning.computeIfAbsent(deployment, _ -> new Learning(start));
+    if (known.published.msPerToken() != msPerToken || known.published.msPerPair() != msPerPair) {
+      known.published = new EngineCost(msPerToken, msPerPair, start.msPerContextToken(), start.kvTokens());
+      version.incrementAndGet();
+    }
+  }
+
   /** Learns from a prompt that a deployment has begun to answer; figures that cannot be true are left out. */
   public void observe(Deployment deployment, Prefill prefill) {
     Learning learnt = learning.get(deployment);

@@ -28,6 +28,11 @@ public final class OutputLengths {
     models.compute(key, (_, before) -> (before == null ? NOTHING_SEEN : before).with(outputTokens));
   }
 
+  /** Has decisions expect this length until answers tell otherwise, as when past decisions are replayed. */
+  public void assume(String model, double tokens) {
+    models.put(models.containsKey(model) || models.size() < MODELS ? model : OTHERS, new Mean(tokens, 1));
+  }
+
   /** Tokens to expect of the model's next answer. */
   public double expected(String model) {
     Mean mean = models.get(model);

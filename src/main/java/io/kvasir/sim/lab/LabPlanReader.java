@@ -1,28 +1,16 @@
 package io.kvasir.sim.lab;
 
-import com.typesafe.config.Config;
-import com.typesafe.config.ConfigException;
-import com.typesafe.config.ConfigFactory;
-import io.kvasir.routing.InvalidProfilesException;
-import io.kvasir.routing.Profile;
-import io.kvasir.routing.ProfileCompiler;
-import io.kvasir.routing.cost.CostModel;
-import io.kvasir.routing.cost.OutputLengths;
-import io.kvasir.routing.plugins.BuiltInPlugins;
 import io.kvasir.sim.engine.EngineModel;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** Reads what the laboratory is asked to do, and goes on after a fault, so that all are told at once. */
 public final class LabPlanReader {
-  private static final String ALL = "all";
   private static final int MOST_WORKERS = 256;
   private static final double MOST_SCALE = 1e6;
 
@@ -58,7 +46,7 @@ public final class LabPlanReader {
   public @Nullable LabPlan read(Request request) {
     @Nullable EngineModel engine = engine(request.engine());
     List<TraceSource> sources = sources(request, engine);
-    List<LabPlan.ProfileChoice> profiles = profiles(request.profiles());
+    List<LabPlan.ProfileChoice> profiles = ProfileChoices.read(request.profiles(), faults);
     if (request.workers() < 1 || request.workers() > MOST_WORKERS) {
       faults.add("workers: must be 1 to " + MOST_WORKERS + ", is " + request.workers());
     }
@@ -139,55 +127,5 @@ public final class LabPlanReader {
       }
     }
     return sources;
-  }
-
-  private List<LabPlan.ProfileChoice> profiles(List<String> written) {
-    Set<String> builtIn = compiled("the built-in profiles", ConfigFactory.empty()).keySet();
-    List<LabPlan.ProfileChoice> choices = new ArrayList<>();
-    for (String name : written) {
-      if (name.equals(ALL)) {
-        builtIn.forEach(each -> choose(each, ConfigFactory.empty(), choices));
-      } else if (name.endsWith(".conf") || name.contains("/")) {
-        ofFile(Path.of(name), choices);
-      } else if (builtIn.contains(name)) {
-        choose(name, ConfigFactory.empty(), choices);
-      } else {
-        faults.add(
-            "profiles: there is no built-in profile '" + name + "'; there are " + String.join(", ", builtIn)
-                + ", " + ALL + ", or give a .conf file with profiles");
-      }
-    }
-    return choices;
-  }
-
-  private void ofFile(Path file, List<LabPlan.ProfileChoice> choices) {
-    if (!Files.isReadable(file)) {
-      faults.add("profiles: " + file + " cannot be read");
-      return;
-    }
-    try {
-      Config own = ConfigFactory.parseFile(file.toFile()).resolve();
-      compiled("profiles of " + file, own);
-      own.root().keySet().stream().sorted().forEach(name -> choose(name, own, choices));
-    } catch (ConfigException malformed) {
-      faults.add("profiles: " + file + ": " + malformed.getMessage());
-    }
-  }
-
-  private void choose(String name, Config config, List<LabPlan.ProfileChoice> choices) {
-    if (choices.stream().anyMatch(choice -> choice.name().equals(name))) {
-      faults.add("profiles: two are named " + name + ", and reports tell them apart by name: rename one");
-      return;
-    }
-    choices.add(new LabPlan.ProfileChoice(name, config));
-  }
-
-  private Map<String, Profile> compiled(String what, Config own) {
-    try {
-      return new ProfileCompiler(BuiltInPlugins.registry(CostModel.bundled(), new OutputLengths())).compile(own);
-    } catch (InvalidProfilesException faulty) {
-      faults.add("profiles: " + what + ": " + faulty.getMessage());
-      return Map.of();
-    }
   }
 }

@@ -9,6 +9,9 @@
  * io.kvasir.sim.lab.RunReport}; {@link io.kvasir.sim.lab.LabReport} writes all of them as JSON, as a table
  * and as a page with plots.
  *
+ * <p>{@link io.kvasir.sim.lab.Replay} does the same with what was decided in service: it decides every recorded
+ * decision once more, over the fleet as it was.
+ *
  * <p>A run is one thread's and takes all chance from its seed, so that it can be repeated to the last digit.
  */
 @NullMarked

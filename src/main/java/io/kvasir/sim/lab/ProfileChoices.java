@@ -1,0 +1,83 @@
+package io.kvasir.sim.lab;
+
+import com.typesafe.config.Config;
+import com.typesafe.config.ConfigException;
+import com.typesafe.config.ConfigFactory;
+import io.kvasir.routing.InvalidProfilesException;
+import io.kvasir.routing.Profile;
+import io.kvasir.routing.ProfileCompiler;
+import io.kvasir.routing.cost.CostModel;
+import io.kvasir.routing.cost.OutputLengths;
+import io.kvasir.routing.plugins.BuiltInPlugins;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/** Reads which profiles are asked for: built-in ones by name, {@code all} of them, or those of a file. */
+final class ProfileChoices {
+  private static final String ALL = "all";
+
+  private final List<String> faults;
+
+  private ProfileChoices(List<String> faults) {
+    this.faults = faults;
+  }
+
+  /** The profiles, of use only when {@code faults} have not become more: one plain sentence each. */
+  static List<LabPlan.ProfileChoice> read(List<String> written, List<String> faults) {
+    return new ProfileChoices(faults).profiles(written);
+  }
+
+  private List<LabPlan.ProfileChoice> profiles(List<String> written) {
+    Set<String> builtIn = compiled("the built-in profiles", ConfigFactory.empty()).keySet();
+    List<LabPlan.ProfileChoice> choices = new ArrayList<>();
+    for (String name : written) {
+      if (name.equals(ALL)) {
+        builtIn.forEach(each -> choose(each, ConfigFactory.empty(), choices));
+      } else if (name.endsWith(".conf") || name.contains("/")) {
+        ofFile(Path.of(name), choices);
+      } else if (builtIn.contains(name)) {
+        choose(name, ConfigFactory.empty(), choices);
+      } else {
+        faults.add(
+            "profiles: there is no built-in profile '" + name + "'; there are " + String.join(", ", builtIn)
+                + ", " + ALL + ", or give a .conf file with profiles");
+      }
+    }
+    return choices;
+  }
+
+  private void ofFile(Path file, List<LabPlan.ProfileChoice> choices) {
+    if (!Files.isReadable(file)) {
+      faults.add("profiles: " + file + " cannot be read");
+      return;
+    }
+    try {
+      Config own = ConfigFactory.parseFile(file.toFile()).resolve();
+      compiled("profiles of " + file, own);
+      own.root().keySet().stream().sorted().forEach(name -> choose(name, own, choices));
+    } catch (ConfigException malformed) {
+      faults.add("profiles: " + file + ": " + malformed.getMessage());
+    }
+  }
+
+  private void choose(String name, Config config, List<LabPlan.ProfileChoice> choices) {
+    if (choices.stream().anyMatch(choice -> choice.name().equals(name))) {
+      faults.add("profiles: two are named " + name + ", and reports tell them apart by name: rename one");
+      return;
+    }
+    choices.add(new LabPlan.ProfileChoice(name, config));
+  }
+
+  private Map<String, Profile> compiled(String what, Config own) {
+    try {
+      return new ProfileCompiler(BuiltInPlugins.registry(CostModel.bundled(), new OutputLengths())).compile(own);
+    } catch (InvalidProfilesException faulty) {
+      faults.add("profiles: " + what + ": " + faulty.getMessage());
+      return Map.of();
+    }
+  }
+}
