@@ -141,6 +141,11 @@ public class SelectorBenchmark {
     }
 
     @Override
+    public void cancel(int slot, Booking booking) {
+      booked.decrementAndGet(slot);
+    }
+
+    @Override
     public boolean reserve(int slot, Booking booking) {
       int before;
       do {

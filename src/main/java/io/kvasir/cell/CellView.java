@@ -4,21 +4,23 @@ import io.kvasir.index.BlockIndex;
 import io.kvasir.index.Chain;
 import io.kvasir.routing.Booking;
 import io.kvasir.routing.Candidates;
-import io.kvasir.routing.Explanation;
 import io.kvasir.routing.Fleet;
+import io.kvasir.routing.Passes;
+import io.kvasir.routing.Planning;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.RoutingContext;
-import io.kvasir.routing.RoutingPlan;
 import io.kvasir.routing.Selection;
-import io.kvasir.routing.Selector;
 import io.kvasir.routing.Slots;
 import io.kvasir.routing.Want;
 import io.kvasir.routing.Worker;
+import io.kvasir.routing.Workflow;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.DecisionRecord;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,7 +35,7 @@ final class CellView {
 
   private final String cell;
   private final CellServices services;
-  private final ProfileSet.Selectors selectors;
+  private final ProfileSet.Workflows workflows;
   private final Siblings siblings = new Siblings();
   private volatile Seating seating;
 
@@ -58,7 +60,7 @@ final class CellView {
   CellView(String cell, BlockIndex index, CellServices services) {
     this.cell = cell;
     this.services = services;
-    this.selectors = services.profiles().selectors();
+    this.workflows = services.profiles().workflows();
     this.seating = 
         new Seating(index, new @Nullable Member[index.slots()], new @Nullable Worker[index.slots()]);
     services.metrics().watch(cell, index, this);
@@ -99,18 +101,18 @@ final class CellView {
 
   /** Chooses workers, books their load and predicts what they will hold, in one step. */
   Decision decide(DecisionRequest request) {
-    Selector selector = selectors.of(request.profile());
+    Workflow workflow = workflows.of(request.profile());
     RoutingContext context = context(request);
     Now now = new Now();
     Recorder recorder = services.decisions().samples(request.requestId()) ? now.recorder() : null;
     try {
-      Selection selection = now.select(selector, context, recorder);
-      for (int again = 0; again < FULL_UNDER_WAY && now.crowdedOut(selection); again++) {
+      Planning planning = now.plan(workflow, context, request, recorder);
+      for (int again = 0; again < FULL_UNDER_WAY && now.crowdedOut(planning); again++) {
         now = new Now();
         recorder = recorder == null ? null : now.recorder();
-        selection = now.select(selector, context, recorder);
+        planning = now.plan(workflow, context, request, recorder);
       }
-      Decision decision = decision(selection, now, request);
+      Decision decision = decision(planning, now, request);
       return recorder == null ? decision : recorded(decision, recorder, request);
     } finally {
       now.leave();
@@ -121,7 +123,8 @@ final class CellView {
     RoutingContext context =
         new RoutingContext(request.requestId(), request.model(), Role.BOTH, request.excluded())
             .put(Slots.CHAIN, request.chain())
-            .put(Slots.PROMPT_TOKENS, (long) request.promptTokens());
+            .put(Slots.PROMPT_TOKENS, (long) request.promptTokens())
+            .put(Slots.WORK, request.work());
     request.prepared().into(context);
     return context;
   }
@@ -131,22 +134,22 @@ final class CellView {
     Now now = new Now();
     Recorder recorder = now.recorder();
     try {
-      Explanation explanation = selectors.of(request.profile()).explain(now, context(request));
-      recorder.pass(explanation);
-      return switch (explanation.selection()) {
-        case Selection.Chosen chosen ->
-            recorder.planned(request, chosen.reason(), List.of(chosen.step(RoutingPlan.WHOLE, null)));
-        case Selection.None none -> recorder.refused(request, noWorker(none));
+      Planning planning =
+          Passes.explain(
+              workflows.of(request.profile()), now, context(request), now.again(request), recorder::pass);
+      return switch (planning) {
+        case Planning.Made made -> recorder.planned(request, made.reason(), made.plan().steps());
+        case Planning.None none -> recorder.refused(request, noWorker(none));
       };
     } finally {
       now.leave();
     }
   }
 
-  private Decision decision(Selection selection, Now now, DecisionRequest request) {
-    return switch (selection) {
-      case Selection.Chosen chosen -> chosen(chosen, now, request);
-      case Selection.None none -> noWorker(none);
+  private Decision decision(Planning planning, Now now, DecisionRequest request) {
+    return switch (planning) {
+      case Planning.Made made -> planned(made, now, request);
+      case Planning.None none -> noWorker(none);
     };
   }
 
@@ -173,27 +176,34 @@ final class CellView {
     };
   }
 
-  private static Decision chosen(Selection.Chosen chosen, Now now, DecisionRequest request) {
-    Member booked = now.booked();
-    Forecast forecast = booked.predict(request.chain(), chosen.depth());
-    now.predicted(forecast, request.chain(), chosen.slot());
-    int guessed = chosen.depth() - forecast.confirmed();
-    Decision.Chosen whole = new Decision.Chosen(
-        chosen.step(RoutingPlan.WHOLE, null),
-        new BookedReservation(
-            booked, chosen.booking(), chosen.booking(), request.model(), forecast, request.stream()),
-        chosen.depth(),
-        chosen.predictedCachedTokens(),
-        Math.min(chosen.predictedCachedTokens(), forecast.confirmedTokens(chosen.booking().promptTokens())),
-        booked.events().suspect());
+  private static Decision planned(Planning.Made made, Now now, DecisionRequest request) {
+    List<Decision.Chosen> steps = new ArrayList<>();
+    int guessed = 0;
+    for (int i = 0; i < made.chosen().size(); i++) {
+      Selection.Chosen chosen = made.chosen().get(i);
+      Member booked = now.booked(chosen.slot());
+      BookedReservation reservation = new BookedReservation(booked, chosen, request);
+      Forecast forecast = reservation.forecast();
+      now.predicted(forecast, request.chain(), chosen.slot());
+      guessed += chosen.readsPrompt() ? chosen.depth() - forecast.confirmed() : 0;
+      steps.add(
+          new Decision.Chosen(
+              made.plan().steps().get(i),
+              reservation,
+              chosen.depth(),
+              chosen.predictedCachedTokens(),
+              Math.min(
+                  chosen.predictedCachedTokens(), forecast.confirmedTokens(chosen.booking().promptTokens())),
+              booked.events().suspect()));
+    }
     return new Decision.Planned(
-        "single",
-        RoutingPlan.Order.SEQUENTIAL,
-        List.of(whole),
-        guessed == 0 ? chosen.reason() : chosen.reason() + "; predicted=" + guessed);
+        made.plan().workflow(),
+        made.plan().order(),
+        steps,
+        guessed == 0 ? made.reason() : made.reason() + "; predicted=" + guessed);
   }
 
-  private Decision.NoWorker noWorker(Selection.None none) {
+  private Decision.NoWorker noWorker(Planning.None none) {
     return none.want() == Want.LIVE && !knowsItsWorkers()
         ? new Decision.NoWorker(
             Decision.Why.NO_HOME, "the cell has just come to its home and has not heard of all its workers yet")
@@ -213,10 +223,10 @@ final class CellView {
     return any;
   }
 
-  private static Decision.Why why(Selection.None none) {
+  private static Decision.Why why(Planning.None none) {
     return switch (none.want()) {
       // The roster knows the model, so what is missing of it is a worker that lives.
-      case LIVE, ROLE, MODEL, ASKED_FOR, UNTRIED -> Decision.Why.NONE_HEALTHY;
+      case LIVE, ROLE, MODEL, ASKED_FOR, PAIR, UNTRIED -> Decision.Why.NONE_HEALTHY;
       case ROOM -> Decision.Why.ALL_FULL;
     };
   }
@@ -235,7 +245,6 @@ final class CellView {
   /** The fleet as one decision sees it. */
   private final class Now implements Fleet {
     private final Seating seated = seating;
-    private @Nullable Member booked;
     private Siblings.@Nullable Stripe stripe;
     private boolean anyFull;
 
@@ -243,10 +252,11 @@ final class CellView {
       return new Recorder(cell, services.profiles(), seated.index(), seated.members());
     }
 
-    Selection select(Selector selector, RoutingContext context, @Nullable Recorder recorder) {
+    Planning plan(
+        Workflow workflow, RoutingContext context, DecisionRequest request, @Nullable Recorder recorder) {
       return recorder == null
-          ? selector.select(this, context)
-          : selector.select(this, context, recorder::pass);
+          ? Passes.plan(workflow, this, context, again(request))
+          : Passes.plan(workflow, this, context, again(request), recorder::pass);
     }
 
     @Override
@@ -277,10 +287,11 @@ final class CellView {
       }
     }
 
+    /** A later pass of the same decision stays in the stripe of the first: siblings pass both or none. */
     @Override
     public void search(Chain chain, Candidates candidates) {
       int deepest = look(chain, candidates);
-      while (deepest < chain.length()) {
+      while (stripe == null && deepest < chain.length()) {
         Siblings.Stripe entered = siblings.enter(chain.hashes()[deepest]);
         stripe = entered;
         if (!entered.again()) {
@@ -319,16 +330,18 @@ final class CellView {
      * Whether the choice fell on a worker that has less of the prompt than one that was filled meanwhile, while
      * siblings may be making the same choice: then nothing is booked any more, and all look again.
      */
-    boolean crowdedOut(Selection selection) {
-      if (stripe == null
-          && selection instanceof Selection.Chosen chosen
-          && chosen.full() > 0
-          && chosen.depth() < chosen.blocks()) {
-        booked().load().settle(chosen.booking());
-        booked().load().release(chosen.booking());
-        return true;
+    boolean crowdedOut(Planning planning) {
+      if (stripe != null || !(planning instanceof Planning.Made made)) {
+        return false;
       }
-      return false;
+      boolean crowded = false;
+      for (Selection.Chosen chosen : made.chosen()) {
+        crowded |= chosen.readsPrompt() && chosen.full() > 0 && chosen.depth() < chosen.blocks();
+      }
+      if (crowded) {
+        made.chosen().forEach(chosen -> cancel(chosen.slot(), chosen.booking()));
+      }
+      return crowded;
     }
 
     private void discount(Candidates candidates) {
@@ -357,18 +370,42 @@ final class CellView {
     @Override
     public boolean reserve(int slot, Booking booking) {
       Member member = seated.members()[slot];
-      if (member == null || !member.routable() || !member.load().book(booking)) {
-        return false;
-      }
-      booked = member;
-      return true;
+      return member != null && member.routable() && member.load().book(booking);
     }
 
-    Member booked() {
-      if (booked == null) {
-        throw new IllegalStateException("a worker was chosen and nothing booked on it");
+    @Override
+    public void cancel(int slot, Booking booking) {
+      WorkerLoad load = booked(slot).load();
+      load.settle(booking);
+      load.release(booking);
+    }
+
+    /** Who was chosen, and load booked on. */
+    Member booked(int slot) {
+      Member member = seated.members()[slot];
+      if (member == null) {
+        throw new IllegalStateException("a worker was chosen in slot " + slot + " and nobody sits there");
       }
-      return booked;
+      return member;
+    }
+
+    /** The one step that is wanted anew, with those of the other steps' workers that are still here. */
+    Passes.@Nullable Again again(DecisionRequest request) {
+      DecisionRequest.Again again = request.again();
+      if (again == null) {
+        return null;
+      }
+      Map<String, Worker> placed = new HashMap<>();
+      for (Worker worker : seated.workers()) {
+        if (worker != null) {
+          again.placed().forEach((step, id) -> {
+            if (worker.id().equals(id)) {
+              placed.put(step, worker);
+            }
+          });
+        }
+      }
+      return new Passes.Again(again.step(), placed);
     }
   }
 }

@@ -96,7 +96,7 @@ final class Fallback {
       return decode;
     }
     Worker taker = taken.last().worker();
-    List<Seat> givers = all.stream().filter(seat -> pair(seat.worker(), taker)).toList();
+    List<Seat> givers = all.stream().filter(seat -> seat.worker().pairsWith(taker)).toList();
     Decision prefill = one(givers, request, key, RoutingPlan.PREFILL, Role.PREFILL, why);
     if (!(prefill instanceof Decision.Planned given)) {
       taken.close(new Outcome.Cancelled());
@@ -107,10 +107,6 @@ final class Fallback {
         RoutingPlan.Order.CONCURRENT,
         List.of(given.last(), taken.last()),
         taken.reason());
-  }
-
-  private static boolean pair(Worker giver, Worker taker) {
-    return giver.kvTransfer() != null && taker.kvTransfer() != null && giver.kvTransfer().pairsWith(taker.kvTransfer());
   }
 
   private Decision one(List<Seat> all, DecisionRequest request, long key, String step, Role role, String why) {
@@ -127,7 +123,9 @@ final class Fallback {
       return new Decision.NoWorker(
           Decision.Why.ALL_FULL, why + ", and this node has filled all workers it could go to instead");
     }
-    Step planned = new Step(step, role, chosen.worker(), List.of(), FailurePolicy.NEXT_CANDIDATE, null);
+    Worker worker = chosen.worker();
+    boolean reads = role != Role.ENCODE && worker.readsPrompts();
+    Step planned = new Step(step, role, worker, reads, List.of(), FailurePolicy.NEXT_CANDIDATE, null);
     Reservation reservation = new Own(chosen.standing());
     return new Decision.Planned(
         "single",

@@ -1,5 +1,6 @@
 package io.kvasir.cell;
 
+import io.kvasir.index.Chain;
 import io.kvasir.index.Prediction;
 import io.kvasir.routing.PromptSize;
 import org.jspecify.annotations.Nullable;
@@ -13,6 +14,11 @@ import org.jspecify.annotations.Nullable;
  * @param prediction what was predicted; null when there was nothing to predict
  */
 record Forecast(int blockSize, int depth, boolean told, @Nullable Prediction prediction) {
+
+  /** Of a worker that computes nothing of the prompt: nothing is promised, and nothing it says is held against it. */
+  static Forecast none(Chain chain) {
+    return new Forecast(chain.blockSize(), 0, true, null);
+  }
 
   /** How many of the {@link #depth} blocks the engine itself had told of; 0 while that is not known. */
   int confirmed() {

@@ -4,6 +4,7 @@ import io.kvasir.cell.CellSettings.PredictionSettings;
 import io.kvasir.index.Chain;
 import io.kvasir.index.WorkerBlocks;
 import io.kvasir.routing.Booking;
+import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.Worker;
 import io.kvasir.routing.cost.Prefill;
@@ -149,6 +150,14 @@ final class Member {
     boolean nothing = chain.length() == 0 || (told && depth == chain.length() && blocks.predicted() == 0);
     return new Forecast(
         chain.blockSize(), depth, told, nothing ? null : blocks.predict(chain.hashes(), told ? expiry() : NEVER));
+  }
+
+  /** Predicts the same of a prompt that another worker has handed over to it, if it keeps such. */
+  void predictTaken(Chain chain, int depth) {
+    KvTransfer transfer = worker.kvTransfer();
+    if (tellsOf(chain) || (transfer != null && transfer.dialect().keepsTaken())) {
+      predict(chain, depth);
+    }
   }
 
   /** Whether its engine tells of such blocks: of others there is nothing but what is predicted. */

@@ -5,6 +5,7 @@ import io.kvasir.routing.Profile;
 import io.kvasir.routing.Profiles;
 import io.kvasir.routing.RoutingMetrics;
 import io.kvasir.routing.Selector;
+import io.kvasir.routing.Workflow;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.routing.cost.OutputLengths;
 import java.util.HashMap;
@@ -29,39 +30,39 @@ public record ProfileSet(LiveProfiles live, CostModel costs, OutputLengths outpu
     }
   }
 
-  /** A selector for each profile, for one cell: what a plugin remembers belongs to the cell. */
-  Selectors selectors() {
-    return new Selectors(this);
+  /** How each profile decides, for one cell: what a plugin remembers belongs to the cell. */
+  Workflows workflows() {
+    return new Workflows(this);
   }
 
   /**
-   * One cell's selectors. They follow the profiles as they are reloaded: the selector of a profile that is the same
+   * One cell's workflows. They follow the profiles as they are reloaded: the workflow of a profile that is the same
    * object as before stays, with what its plugins remember. Thread-safe; a decision waits only for the making of new
-   * selectors after a reload.
+   * workflows after a reload.
    */
-  static final class Selectors {
+  static final class Workflows {
     private final ProfileSet set;
     private volatile Made made;
 
-    private record Made(Profiles of, Map<String, Selector> byName, Selector standard) {}
+    private record Made(Profiles of, Map<String, Workflow> byName, Workflow standard) {}
 
-    private Selectors(ProfileSet set) {
+    private Workflows(ProfileSet set) {
       this.set = set;
-      this.made = make(set.live.current(), Map.of());
+      this.made = make(set.live.current(), null);
     }
 
-    /** The selector of that profile; the standard one's when the name is null, or none of this node's profiles. */
-    Selector of(@Nullable String profile) {
+    /** The workflow of that profile; the standard one's when the name is null, or none of this node's profiles. */
+    Workflow of(@Nullable String profile) {
       Made now = upToDate();
       if (profile == null) {
         return now.standard;
       }
-      Selector selector = now.byName.get(profile);
-      if (selector == null) {
+      Workflow workflow = now.byName.get(profile);
+      if (workflow == null) {
         set.metrics.unknownProfile();
         return now.standard;
       }
-      return selector;
+      return workflow;
     }
 
     @SuppressWarnings("ReferenceEquality") // profiles are replaced, never changed
@@ -74,23 +75,23 @@ public record ProfileSet(LiveProfiles live, CostModel costs, OutputLengths outpu
     private synchronized Made renew() {
       Profiles current = set.live.current();
       if (made.of != current) {
-        made = make(current, made.byName);
+        made = make(current, made);
       }
       return made;
     }
 
     @SuppressWarnings("ReferenceEquality")
-    private Made make(Profiles profiles, Map<String, Selector> before) {
-      Map<String, Selector> selectors = new HashMap<>();
+    private Made make(Profiles profiles, @Nullable Made before) {
+      Map<String, Workflow> workflows = new HashMap<>();
       profiles.byName().forEach((name, profile) -> {
-        Selector old = before.get(name);
-        selectors.put(name, old != null && old.profile() == profile ? old : selector(profile));
+        Workflow old = before != null && before.of.named(name) == profile ? before.byName.get(name) : null;
+        workflows.put(name, old != null ? old : profile.workflow(this::selector, set.metrics));
       });
-      Selector standard = selectors.get(profiles.choice().standard());
+      Workflow standard = workflows.get(profiles.choice().standard());
       if (standard == null) {
         throw new IllegalStateException("profiles without the standard one");
       }
-      return new Made(profiles, selectors, standard);
+      return new Made(profiles, workflows, standard);
     }
 
     private Selector selector(Profile profile) {

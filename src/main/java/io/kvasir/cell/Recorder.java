@@ -70,13 +70,19 @@ final class Recorder {
       DecisionRequest request, @Nullable String refused, String reason, List<Step> plan) {
     return record(
         cell,
-        passes.getFirst().profile(),
+        profile(passes.getFirst().profile()),
         profiles.outputs().expected(request.model()),
         request,
         refused,
         reason,
         plan,
         passes.stream().map(pass -> pass(pass, request.chain())).toList());
+  }
+
+  /** A profile of several has parts: {@code prefill-decode.prefill}. */
+  private static String profile(String ofPass) {
+    int part = ofPass.indexOf('.');
+    return part < 0 ? ofPass : ofPass.substring(0, part);
   }
 
   private static DecisionRecord record(

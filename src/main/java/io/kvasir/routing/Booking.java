@@ -26,4 +26,9 @@ public record Booking(int promptTokens, int uncachedTokens, long prefillMicros) 
       throw new IllegalArgumentException("prefillMicros must be at least 1, is " + prefillMicros);
     }
   }
+
+  /** The same prompt where its KV blocks are handed over: the last token is left to compute. */
+  public Booking taken() {
+    return new Booking(promptTokens, 1, 1);
+  }
 }

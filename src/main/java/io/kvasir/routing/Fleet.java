@@ -30,4 +30,7 @@ public interface Fleet {
    * draining, and nothing is then booked.
    */
   boolean reserve(int slot, Booking booking);
+
+  /** Takes back what {@link #reserve} booked: the worker gets no part in the plan. */
+  void cancel(int slot, Booking booking);
 }

@@ -28,27 +28,41 @@ public record KvTransfer(
   /** How an engine family divides a request between two engines. */
   public enum Dialect {
     /** vLLM's NixlConnector: the decode worker pulls, told where by the prefill worker's answer. */
-    VLLM_NIXL(false, 0),
+    VLLM_NIXL(false, true, true, 0),
     /** vLLM's NixlPushConnector: the prefill worker pushes to the decode worker that waits. */
-    VLLM_PUSH(true, 5600),
+    VLLM_PUSH(true, true, true, 5600),
     /** vLLM's MooncakeConnector: both meet at the prefill worker's bootstrap server. */
-    VLLM_MOONCAKE(true, 8998),
+    VLLM_MOONCAKE(true, true, true, 8998),
     /** SGLang: both meet in a room of the prefill worker's bootstrap server. */
-    SGLANG(true, 8998),
+    SGLANG(true, false, false, 8998),
     /** TensorRT-LLM: context first, then generation from what its answer says. */
-    TENSORRT_LLM(false, 0);
+    TENSORRT_LLM(false, true, false, 0);
 
     private final boolean concurrent;
+    private final boolean decodeReadsPrompts;
+    private final boolean keepsTaken;
     private final int usualPort;
 
-    Dialect(boolean concurrent, int usualPort) {
+    Dialect(boolean concurrent, boolean decodeReadsPrompts, boolean keepsTaken, int usualPort) {
       this.concurrent = concurrent;
+      this.decodeReadsPrompts = decodeReadsPrompts;
+      this.keepsTaken = keepsTaken;
       this.usualPort = usualPort;
     }
 
     /** Whether both legs are sent at once; otherwise decode begins with what prefill's answer says. */
     public boolean concurrent() {
       return concurrent;
+    }
+
+    /** Whether a decode worker can do without a prefill worker; SGLang's takes no request that names none. */
+    public boolean decodeReadsPrompts() {
+      return decodeReadsPrompts;
+    }
+
+    /** Whether a decode worker keeps what it took for later prompts, as its engine comes; its events say it better. */
+    public boolean keepsTaken() {
+      return keepsTaken;
     }
 
     /** The port that engines listen on if nothing else was said, 0 where there is none to know. */
@@ -68,6 +82,19 @@ public record KvTransfer(
     public double transferMs(int tokens) {
       return setupMs + tokens * microsPerToken / 1e3;
     }
+  }
+
+  /**
+   * Those that can work together.
+   *
+   * @param dialect their way of doing it
+   * @param group their group
+   */
+  public record Island(Dialect dialect, String group) {}
+
+  /** Whom a pod of this way can work with. */
+  public Island island() {
+    return new Island(dialect, group);
   }
 
   /** Whether pods of these two ways can work together. */

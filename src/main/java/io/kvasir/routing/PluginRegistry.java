@@ -9,16 +9,17 @@ import java.util.Map;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
-/** The plugins profiles may name. Immutable. */
+/** The plugins and workflows profiles may name. Immutable. */
 public final class PluginRegistry {
   private final Map<Stage, Map<String, PluginType<?>>> types = new EnumMap<>(Stage.class);
+  private final Map<String, WorkflowType> workflows = new TreeMap<>();
 
   /**
-   * A registry of the given plugins.
+   * A registry of the given plugins and workflows.
    *
-   * @throws IllegalArgumentException when two plugins of a stage have one name
+   * @throws IllegalArgumentException when two plugins of a stage, or two workflows, have one name
    */
-  public PluginRegistry(Collection<PluginType<?>> plugins) {
+  public PluginRegistry(Collection<PluginType<?>> plugins, Collection<WorkflowType> workflowTypes) {
     for (Stage stage : Stage.values()) {
       types.put(stage, new TreeMap<>());
     }
@@ -28,6 +29,26 @@ public final class PluginRegistry {
             "there are two plugins named \"" + type.name() + "\" for stage " + type.stage().key());
       }
     }
+    for (WorkflowType type : workflowTypes) {
+      if (workflows.put(type.name(), type) != null) {
+        throw new IllegalArgumentException("there are two workflows named \"" + type.name() + "\"");
+      }
+    }
+  }
+
+  /** The same and one more workflow. */
+  public PluginRegistry plus(WorkflowType workflow) {
+    List<WorkflowType> more = new ArrayList<>(workflows.values());
+    more.add(workflow);
+    return new PluginRegistry(types.values().stream().flatMap(stage -> stage.values().stream()).toList(), more);
+  }
+
+  @Nullable WorkflowType workflow(String name) {
+    return workflows.get(name);
+  }
+
+  Collection<String> workflows() {
+    return workflows.keySet();
   }
 
   /**
@@ -39,7 +60,7 @@ public final class PluginRegistry {
     List<PluginType<?>> all = new ArrayList<>();
     types.values().forEach(stage -> all.addAll(stage.values()));
     all.add(plugin);
-    return new PluginRegistry(all);
+    return new PluginRegistry(all, workflows.values());
   }
 
   @Nullable PluginType<?> find(Stage stage, String name) {

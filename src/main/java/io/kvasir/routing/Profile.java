@@ -1,59 +1,91 @@
 package io.kvasir.routing;
 
 import com.typesafe.config.ConfigObject;
+import java.util.Collections;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.SequencedMap;
 import java.util.Set;
 import java.util.function.Function;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
- * A compiled profile: a named composition of plugins, proven to fit together. It makes filters, scorers and picker anew
- * for every {@link Selector}, since some keep state (whose turn it is) that belongs to one fleet; its preparers it has
- * itself. Immutable.
+ * A compiled profile: a named composition of plugins, proven to fit together, or of such profiles whose workers share
+ * the work of a request. It makes filters, scorers and picker anew for every {@link Selector}, since some keep state
+ * (whose turn it is) that belongs to one fleet; its preparers it has itself. Immutable.
  */
 public final class Profile {
   private final String name;
   private final String description;
   private final ConfigObject written;
-  private final List<Use<Preparer>> preparers;
-  private final List<Use<Filter>> filters;
-  private final List<Use<Scorer>> scorers;
-  private final Use<Picker> picker;
-  private final Use<Executor> execution;
-  private final Executor executor;
+  private final @Nullable Stages stages;
+  private final @Nullable Composition composition;
   private final Preparation preparation;
 
-  Profile(
+  private Profile(
       String name,
       String description,
       ConfigObject written,
+      @Nullable Stages stages,
+      @Nullable Composition composition,
+      Preparation preparation) {
+    this.name = name;
+    this.description = description;
+    this.written = written;
+    this.stages = stages;
+    this.composition = composition;
+    this.preparation = preparation;
+  }
+
+  static Profile of(String name, String description, ConfigObject written, Stages stages) {
+    return new Profile(name, description, written, stages, null, stages.preparation());
+  }
+
+  static Profile of(String name, String description, ConfigObject written, Composition composition) {
+    return new Profile(name, description, written, null, composition, composition.preparation());
+  }
+
+  /** What a profile of stages is made of. */
+  record Stages(
       List<Use<Preparer>> preparers,
       List<Use<Filter>> filters,
       List<Use<Scorer>> scorers,
       Use<Picker> picker,
       Use<Executor> executor) {
-    this.name = name;
-    this.description = description;
-    this.written = written;
-    this.preparers = List.copyOf(preparers);
-    this.filters = List.copyOf(filters);
-    this.scorers = List.copyOf(scorers);
-    this.picker = picker;
-    this.execution = executor;
-    this.executor = executor.make();
-    this.preparation = new Preparation(preparers.stream().map(Use::make).toList(), readAfterPreparing());
+    Stages {
+      preparers = List.copyOf(preparers);
+      filters = List.copyOf(filters);
+      scorers = List.copyOf(scorers);
+    }
+
+    private Preparation preparation() {
+      Set<Slot<?>> read = new HashSet<>();
+      uses().filter(use -> use.stage() != Stage.PREPARE).forEach(use -> read.addAll(use.proven().reads()));
+      return new Preparation(preparers.stream().map(Use::make).toList(), read);
+    }
+
+    private Stream<Use<?>> uses() {
+      return Stream.of(preparers, filters, scorers, List.of(picker), List.of(executor)).flatMap(List::stream);
+    }
   }
 
-  private Set<Slot<?>> readAfterPreparing() {
-    Set<Slot<?>> read = new HashSet<>();
-    uses().filter(use -> use.stage() != Stage.PREPARE).forEach(use -> read.addAll(use.proven().reads()));
-    return read;
-  }
+  /** What a profile of profiles is made of: who decides each step, and how the steps come together. */
+  record Composition(WorkflowType.Composer composer, SequencedMap<String, Profile> parts) {
+    private Profile part(String step) {
+      Profile part = parts.get(step);
+      if (part == null) {
+        throw new IllegalArgumentException("the workflow's type has no part \"" + step + "\"");
+      }
+      return part;
+    }
 
-  private Stream<Use<?>> uses() {
-    return Stream.of(preparers, filters, scorers, List.of(picker), List.of(execution)).flatMap(List::stream);
+    private Preparation preparation() {
+      return Preparation.of(parts.values().stream().map(part -> part.preparation).toList());
+    }
   }
 
   /** Its name: lower case, digits and hyphens, at most 40 characters, so safe in headers and labels. */
@@ -66,14 +98,38 @@ public final class Profile {
     return description;
   }
 
-  /** How its plans are carried out. */
-  public Executor executor() {
-    return executor;
+  /**
+   * How it decides which workers a request takes, for one fleet.
+   *
+   * @param selectors makes a selector of a profile of stages
+   * @param metrics where it counts
+   */
+  public Workflow workflow(Function<Profile, Selector> selectors, RoutingMetrics metrics) {
+    return composition == null
+        ? new SingleWorkflow(selectors.apply(this))
+        : composition.composer.compose(name, step -> selectors.apply(composition.part(step)), metrics);
   }
 
-  /** Its plugins, in the order they run. */
+  /** The profiles of stages that decide its steps, by the steps' names; none when it has stages itself. */
+  public SequencedMap<String, Profile> steps() {
+    return composition == null ? new LinkedHashMap<>() : Collections.unmodifiableSequencedMap(composition.parts);
+  }
+
+  /** How plans of one worker are carried out. */
+  public Executor executor() {
+    return stages().executor.make();
+  }
+
+  /** Its plugins, in the order they run; none when it is made of profiles. */
   public List<Part> parts() {
-    return uses().map(Use::part).toList();
+    return stages == null ? List.of() : stages.uses().map(Use::part).toList();
+  }
+
+  private Stages stages() {
+    if (stages == null) {
+      throw new IllegalStateException("profile \"" + name + "\" is made of profiles");
+    }
+    return stages;
   }
 
   /** Whether {@link #prepare} finds out anything that somebody asks for: a request that it does not can skip it. */
@@ -99,26 +155,33 @@ public final class Profile {
 
   /** Whether the other is composed of the same plugins with the same parameters, and is named and described alike. */
   boolean isWrittenAs(Profile other) {
-    return name.equals(other.name) && written.equals(other.written);
+    return name.equals(other.name) && written.equals(other.written) && stepsAreWrittenAs(other);
+  }
+
+  private boolean stepsAreWrittenAs(Profile other) {
+    List<Profile> mine = List.copyOf(steps().values());
+    List<Profile> others = List.copyOf(other.steps().values());
+    return mine.size() == others.size()
+        && IntStream.range(0, mine.size()).allMatch(i -> mine.get(i).isWrittenAs(others.get(i)));
   }
 
   Filter[] filters() {
-    return filters.stream().map(Use::make).toArray(Filter[]::new);
+    return stages().filters.stream().map(Use::make).toArray(Filter[]::new);
   }
 
   List<String> filterNames() {
-    return filters.stream().map(Use::name).toList();
+    return stages().filters.stream().map(Use::name).toList();
   }
 
   ScoreSum scores() {
     return new ScoreSum(
-        scorers.stream()
+        stages().scorers.stream()
             .map(use -> new ScoreSum.Term(use.name, use.make(), use.weight, use.normalisation))
             .toList());
   }
 
   Picker picker() {
-    return picker.make();
+    return stages().picker.make();
   }
 
   @Override

@@ -48,9 +48,17 @@ public final class ProfileCompiler {
     Faults faults = new Faults();
     SequencedMap<String, Profile> profiles = new TreeMap<>();
     for (Map.Entry<String, ConfigValue> written : root.entrySet()) {
-      Profile profile = new ProfileReader(plugins, faults, written.getKey()).read(written.getValue());
-      if (profile != null) {
-        profiles.put(written.getKey(), profile);
+      String name = written.getKey();
+      ProfileReader.checkName(new Site(faults, name, null), written.getValue());
+      if (!WorkflowReader.isMeant(written.getValue())) {
+        put(profiles, name, new ProfileReader(plugins, faults, name).read(written.getValue()));
+      }
+    }
+    SequencedMap<String, Profile> ofStages = new TreeMap<>(profiles);
+    for (Map.Entry<String, ConfigValue> written : root.entrySet()) {
+      if (written.getValue() instanceof ConfigObject profile && WorkflowReader.isMeant(profile)) {
+        String name = written.getKey();
+        put(profiles, name, new WorkflowReader(plugins, faults, name, root, ofStages).read(profile));
       }
     }
     if (faults.any()) {
@@ -59,27 +67,29 @@ public final class ProfileCompiler {
     return Collections.unmodifiableSequencedMap(profiles);
   }
 
+  private static void put(Map<String, Profile> profiles, String name, @Nullable Profile profile) {
+    if (profile != null) {
+      profiles.put(name, profile);
+    }
+  }
+
   /** Lays profiles over others key by key, but never the parameters of one plugin over those of another. */
-  private static ConfigObject overlay(ConfigObject own, ConfigObject builtIn) {
-    ConfigObject laid = own.withFallback(builtIn);
+  private static ConfigObject overlay(ConfigObject own, ConfigObject below) {
+    ConfigObject laid = own.withFallback(below);
     for (Map.Entry<String, ConfigValue> written : own.entrySet()) {
       if (written.getValue() instanceof ConfigObject above
-          && builtIn.get(written.getKey()) instanceof ConfigObject below
-          && laid.get(written.getKey()) instanceof ConfigObject profile) {
-        for (Map.Entry<String, ConfigValue> stage : above.entrySet()) {
-          Object plugin = plugin(stage.getValue());
-          if (plugin != null && !plugin.equals(plugin(below.get(stage.getKey())))) {
-            profile = profile.withValue(stage.getKey(), stage.getValue());
-          }
-        }
-        laid = laid.withValue(written.getKey(), profile);
+          && below.get(written.getKey()) instanceof ConfigObject under) {
+        boolean another = isAnother(above, under, ProfileReader.PLUGIN) || isAnother(above, under, WorkflowReader.NAME);
+        laid = laid.withValue(written.getKey(), another ? above : overlay(above, under));
       }
     }
     return laid;
   }
 
-  private static @Nullable Object plugin(@Nullable ConfigValue stage) {
-    ConfigValue named = stage instanceof ConfigObject mention ? mention.get(ProfileReader.PLUGIN) : null;
-    return named == null ? null : named.unwrapped();
+  /** Whether it names another plugin, or workflow, than what it is laid over. */
+  private static boolean isAnother(ConfigObject above, ConfigObject under, String key) {
+    ConfigValue named = above.get(key);
+    ConfigValue was = under.get(key);
+    return named != null && (was == null || !named.unwrapped().equals(was.unwrapped()));
   }
 }

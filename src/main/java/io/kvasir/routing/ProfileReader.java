@@ -23,13 +23,15 @@ import org.jspecify.annotations.Nullable;
  */
 final class ProfileReader {
   private static final Pattern NAME = Pattern.compile("[a-z0-9][a-z0-9-]{0,39}");
-  private static final String DESCRIPTION = "description";
+  static final String DESCRIPTION = "description";
+  static final String WORKFLOW = "workflow";
   static final String PLUGIN = "plugin";
   private static final String WEIGHT = "weight";
   private static final String NORMALISE = "normalise";
   private static final double LEAST_WEIGHT = 1e-6;
   private static final double MOST_WEIGHT = 1e6;
-  private static final List<String> KEYS = List.of(DESCRIPTION, "prepare", "filter", "score", "pick", "execute");
+  private static final List<String> KEYS =
+      List.of(DESCRIPTION, "prepare", "filter", "score", "pick", "execute", WORKFLOW);
 
   private final PluginRegistry plugins;
   private final Site site;
@@ -46,14 +48,18 @@ final class ProfileReader {
     this.site = new Site(faults, name, null);
   }
 
-  /** The profile; null when a fault leaves none. */
-  @Nullable Profile read(ConfigValue written) {
+  /** Reports a profile's name that cannot stand where names of profiles stand. */
+  static void checkName(Site site, ConfigValue written) {
     if (!NAME.matcher(site.profile()).matches()) {
       site.fault(
           written,
           "its name cannot stand in headers and metric labels",
           "use at most 40 lower-case letters, digits and hyphens");
     }
+  }
+
+  /** The profile; null when a fault leaves none. */
+  @Nullable Profile read(ConfigValue written) {
     if (!(written instanceof ConfigObject profile)) {
       site.fault(written, "is " + Site.shown(written), "give an object with " + String.join(", ", KEYS));
       return null;
@@ -64,7 +70,7 @@ final class ProfileReader {
         site.fault(entry.getValue(), "has no key \"" + key + "\"", suggestion(key, "keys", KEYS));
       }
     }
-    String description = description(profile);
+    String description = description(site, profile);
     List<Use<Preparer>> preparers = stage(profile, Stage.PREPARE, Preparer.class);
     List<Use<Filter>> filters = stage(profile, Stage.FILTER, Filter.class);
     List<Use<Scorer>> scorers = stage(profile, Stage.SCORE, Scorer.class);
@@ -78,12 +84,15 @@ final class ProfileReader {
       new SlotProof(plugins, site, profile, mentions).check();
     }
     return pickers.size() == 1 && executors.size() == 1
-        ? new Profile(
-            site.profile(), description, profile, preparers, filters, scorers, pickers.getFirst(), executors.getFirst())
+        ? Profile.of(
+            site.profile(),
+            description,
+            profile,
+            new Profile.Stages(preparers, filters, scorers, pickers.getFirst(), executors.getFirst()))
         : null;
   }
 
-  private String description(ConfigObject profile) {
+  static String description(Site site, ConfigObject profile) {
     ConfigValue value = profile.get(DESCRIPTION);
     if (value == null) {
       return "";

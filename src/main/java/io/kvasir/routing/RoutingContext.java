@@ -16,7 +16,7 @@ public final class RoutingContext {
 
   private final String requestId;
   private final String model;
-  private final Role role;
+  private Role role;
   private final Set<String> excluded;
   private @Nullable Object[] values;
   private long[] numbers;
@@ -30,7 +30,7 @@ public final class RoutingContext {
    *
    * @param requestId the client's or our own
    * @param model as the request names it, a LoRA adapter's name included
-   * @param role what the chosen worker will have to do
+   * @param role what the chosen worker will have to do; a workflow says it anew for each of its passes
    * @param excluded ids of workers that already failed this request
    */
   public RoutingContext(String requestId, String model, Role role, Set<String> excluded) {
@@ -132,6 +132,11 @@ public final class RoutingContext {
   /** Whether the decision is only looked at: nothing is booked, and no plugin remembers it. */
   public boolean dryRun() {
     return dryRun;
+  }
+
+  /** The next pass is for another role. */
+  void ask(Role of) {
+    this.role = of;
   }
 
   void begin(RandomGenerator source, LongSupplier nanoClock, boolean dry) {

@@ -20,6 +20,7 @@ public final class RoutingMetrics {
   private final Counter decisions;
   private final Counter full;
   private final Counter unknown;
+  private final Counter plans;
   private final Map<Part, DistributionDataPoint> parts = new EnumMap<>(Part.class);
 
   /** Registers routing's metrics; once per registry. */
@@ -42,6 +43,12 @@ public final class RoutingMetrics {
             .name("kvasir_routing_unknown_profile_total")
             .help("Decisions by the standard profile because the node knew none of the name that the node where the"
                 + " request arrived had chosen: their configurations differ.")
+            .register(metrics.registry());
+    this.plans =
+        Counter.builder()
+            .name("kvasir_routing_plans_total")
+            .help("Plans of profiles that can divide a request, by where the prompt is read: remote, or why not.")
+            .labelNames("profile", "prefill")
             .register(metrics.registry());
     Histogram seconds =
         Histogram.builder()
@@ -104,6 +111,11 @@ public final class RoutingMetrics {
                         (deployment, learnt) ->
                             gauge.call(value.applyAsDouble(learnt), deployment.engine(), deployment.model())))
         .register(registry);
+  }
+
+  /** The counter of a profile's plans by where the prompt is read. */
+  public CounterDataPoint plans(String profile, String prefill) {
+    return plans.labelValues(profile, prefill);
   }
 
   private static String label(Enum<?> constant) {

@@ -55,6 +55,7 @@ public record RoutingPlan(String workflow, Order order, List<Step> steps) {
    * @param name what is to be done, unique in its plan: how retries and executors refer to it
    * @param role what the worker has to be able to do
    * @param worker who does it; its load is booked
+   * @param readsPrompt whether the worker computes the prompt itself; otherwise another step hands it over
    * @param alternatives who would have been next, best first; nothing is booked on them
    * @param onFailure what to do when it fails
    * @param deadline how long the step may take before it counts as failed, null for as long as the request
@@ -63,6 +64,7 @@ public record RoutingPlan(String workflow, Order order, List<Step> steps) {
       String name,
       Role role,
       Worker worker,
+      boolean readsPrompt,
       List<Worker> alternatives,
       FailurePolicy onFailure,
       @Nullable Duration deadline) {

@@ -15,6 +15,8 @@ public sealed interface Selection {
    * @param worker the worker
    * @param alternatives the next best, best first, nothing booked on them; at most three
    * @param booking what was booked
+   * @param reading what has to be booked when the worker reads the prompt: the same, unless it takes it from another
+   * @param queueMs estimated ms of work that was queued there before
    * @param depth leading blocks of the chain the worker holds
    * @param blocks blocks of the chain
    * @param predictedCachedTokens what the engine should report as cached
@@ -29,6 +31,8 @@ public sealed interface Selection {
       Worker worker,
       List<Worker> alternatives,
       Booking booking,
+      Booking reading,
+      double queueMs,
       int depth,
       int blocks,
       int predictedCachedTokens,
@@ -52,9 +56,19 @@ public sealed interface Selection {
       return reason.toString();
     }
 
+    /** Whether the worker computes the prompt itself; otherwise another one hands it over. */
+    public boolean readsPrompt() {
+      return role != Role.ENCODE && booking.equals(reading);
+    }
+
     /** The worker's part in a plan, under the name it has there. */
-    public RoutingPlan.Step step(String name, @Nullable Duration deadline) {
-      return new RoutingPlan.Step(name, role, worker, alternatives, onFailure, deadline);
+    public RoutingPlan.Step step(String name) {
+      return step(name, onFailure, null);
+    }
+
+    /** The worker's part in a plan, with a failure policy and a deadline of the workflow's. */
+    public RoutingPlan.Step step(String name, FailurePolicy policy, @Nullable Duration deadline) {
+      return new RoutingPlan.Step(name, role, worker, readsPrompt(), alternatives, policy, deadline);
     }
   }
 

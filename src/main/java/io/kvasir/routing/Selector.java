@@ -170,7 +170,8 @@ public final class Selector {
       int picked = picker.pick(context, candidates, scratch.scores, ranked);
       for (int i = 0; i < picked; i++) {
         int slot = ranked[i];
-        Booking booking = booking(context, candidates, slot, chain);
+        Booking reading = reading(context, candidates, slot, chain);
+        Booking booking = takes(context, candidates, slot, reading) ? reading.taken() : reading;
         if (context.dryRun() || fleet.reserve(slot, booking)) {
           if (!context.dryRun()) {
             scores.took(context, candidates, slot);
@@ -185,9 +186,11 @@ public final class Selector {
               candidates.workers[slot],
               alternatives(candidates, ranked, i + 1, picked),
               booking,
+              reading,
+              candidates.queueMs[slot],
               candidates.depth[slot],
               chain.length(),
-              booking.promptTokens() - booking.uncachedTokens(),
+              reading.promptTokens() - reading.uncachedTokens(),
               count,
               full,
               onFailure);
@@ -203,7 +206,16 @@ public final class Selector {
     return new None(Want.ROOM, "none of " + count + (count == 1 ? " worker " : " workers ") + Want.ROOM.words());
   }
 
-  private Booking booking(RoutingContext context, Candidates candidates, int slot, Chain chain) {
+  /** Whether a decode worker takes the prompt from the worker that another step has. */
+  private boolean takes(RoutingContext context, Candidates candidates, int slot, Booking reading) {
+    return context.role() == Role.DECODE
+        && context.has(Slots.PARTNER)
+        && context
+            .get(Slots.PARTNER)
+            .isTakenBy(candidates, costs.of(candidates), slot, reading.uncachedTokens(), reading.promptTokens());
+  }
+
+  private Booking reading(RoutingContext context, Candidates candidates, int slot, Chain chain) {
     PromptSize prompt = new PromptSize(Slots.promptTokens(context), chain.blockSize());
     int uncached = prompt.uncached(candidates.depth[slot]);
     double prefillMs = costs.of(candidates).prefillMs(slot, uncached, prompt.tokens());

@@ -107,7 +107,8 @@ final class SlotProof {
     Integer writer = writers.get(slot);
     boolean filledOnArrival =
         slot.equals(Slots.FACTS) || (writer != null && mentions.get(writer).stage == Stage.PREPARE);
-    if (filledOnArrival && reader.stage != Stage.PREPARE && !slot.crosses()) {
+    boolean crosses = slot.crosses() || slot.equals(Slots.PARTNER);
+    if (filledOnArrival && reader.stage != Stage.PREPARE && !crosses) {
       reader.site(site).fault(
           reader.at,
           "reads slot \"" + slot + "\", which stays on the node where the request arrived",

@@ -37,7 +37,18 @@ public final class Slots {
   /** The request itself, given to preparers where it arrived; nobody fills it and nobody else may read it. */
   public static final Slot<RequestFacts> FACTS = Slot.of("request-facts", RequestFacts.class);
 
+  /** What the request asks for; {@link Work#TEXT} where nobody has said. */
+  public static final Slot<Work> WORK = Slot.of("work", Work.class);
+
+  /** The worker that another step of the plan has, {@link Partner#NONE} when there is none. Filled by workflows. */
+  public static final Slot<Partner> PARTNER = Slot.of("partner", Partner.class);
+
   private Slots() {}
+
+  /** What the request asks for. */
+  public static Work work(RoutingContext context) {
+    return context.has(WORK) ? context.get(WORK) : Work.TEXT;
+  }
 
   /**
    * Tokens of a request's prompt: at least 1, whatever was counted, since a load of nothing would draw every

@@ -10,6 +10,8 @@ public enum Want {
   MODEL("serves the model"),
   /** A worker with the labels, or of the list, that profile or client ask for. */
   ASKED_FOR("is among those that profile and client ask for"),
+  /** A worker that can work with the one another step of the plan has, or alone where there is none. */
+  PAIR("can take the prompt's KV blocks from a prefill worker or read it itself"),
   /** A worker that has not failed this request already. */
   UNTRIED("has not failed this request already"),
   /** A worker below its limit of requests in flight. */

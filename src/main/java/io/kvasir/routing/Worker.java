@@ -42,4 +42,19 @@ public record Worker(
     Iterator<String> names = models.iterator();
     return new Deployment(engine, names.hasNext() ? names.next() : "");
   }
+
+  /** Whether it can do without a prefill worker when it generates. */
+  public boolean readsPrompts() {
+    return role == Role.BOTH
+        || role == Role.PREFILL
+        || (role == Role.DECODE && kvTransfer != null && kvTransfer.dialect().decodeReadsPrompts());
+  }
+
+  /** Whether it and the other can hand KV blocks to each other. */
+  public boolean pairsWith(Worker other) {
+    return kvTransfer != null
+        && other.kvTransfer != null
+        && kvTransfer.pairsWith(other.kvTransfer)
+        && !pod.equals(other.pod);
+  }
 }

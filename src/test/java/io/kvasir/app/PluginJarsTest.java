@@ -303,6 +303,9 @@ final class PluginJarsTest {
     public void search(Chain chain, Candidates candidates) {}
 
     @Override
+    public void cancel(int slot, Booking booking) {}
+
+    @Override
     public boolean reserve(int slot, Booking booking) {
       return false;
     }

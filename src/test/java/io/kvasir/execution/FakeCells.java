@@ -97,7 +97,7 @@ public final class FakeCells implements Cells {
               List.of(
                   new Decision.Chosen(
                       new RoutingPlan.Step(
-                          RoutingPlan.WHOLE, Role.BOTH, worker, List.of(), FailurePolicy.NEXT_CANDIDATE, null),
+                          RoutingPlan.WHOLE, Role.BOTH, worker, true, List.of(), FailurePolicy.NEXT_CANDIDATE, null),
                       new Booked(), 0, predicted, predicted, false)),
               "first in order");
         }

@@ -109,7 +109,7 @@ final class ProfileCompilerTest {
 
             2. profile "mine", plugin "tokenise" (kvasir.conf: 3)
                there is no preparer of this name
-               -> did you mean "tokenize"? The preparers are block-hash, client-wishes, hash-key, location, \
+               -> did you mean "tokenize"? The preparers are block-hash, client-wishes, hash-key, location, partner, \
             session-key, tokenize
 
             3. profile "mine", plugin "max-score" (kvasir.conf: 4)
@@ -119,13 +119,14 @@ final class ProfileCompilerTest {
             4. profile "mine", plugin "exluded" (kvasir.conf: 4)
                there is no filter of this name
                -> did you mean "excluded"? The filters are allow-list, concurrency-limit, \
-            exclude-list, excluded, labels, model, overload, role, saturation, start-in-time, warm
+            exclude-list, excluded, labels, model, overload, pair, role, saturation, \
+            start-in-time, warm
 
             5. profile "mine", plugin "expected-csot" (kvasir.conf: 6)
                there is no scorer of this name
                -> did you mean "expected-cost"? The scorers are additive-blocks, cache-affinity, cache-aware, \
-            expected-cost, external-metric, kv-room, least-load, lmetric, locality, longest-prefix, lora-affinity, \
-            no-hit-lru, preble, random, session-affinity, tier-affinity, work-left
+            expected-cost, external-metric, handover-cost, kv-room, least-load, lmetric, locality, longest-prefix, \
+            lora-affinity, near-prefill, no-hit-lru, preble, random, session-affinity, tier-affinity, work-left
 
             6. profile "mine", plugin "expected-cost" (kvasir.conf: 7)
                parameter "weight" is -1
@@ -157,7 +158,7 @@ final class ProfileCompilerTest {
 
             13. profile "mine" (kvasir.conf: 12)
                has no key "exekute"
-               -> did you mean "execute"? The keys are description, prepare, filter, score, pick, execute
+               -> did you mean "execute"? The keys are description, prepare, filter, score, pick, execute, workflow
 
             14. profile "Other" (kvasir.conf: 14)
                its name cannot stand in headers and metric labels
@@ -165,7 +166,7 @@ final class ProfileCompilerTest {
 
             15. profile "Other" (kvasir.conf: 14)
                is [1,2]
-               -> give an object with description, prepare, filter, score, pick, execute
+               -> give an object with description, prepare, filter, score, pick, execute, workflow
             """);
   }
 
@@ -222,8 +223,8 @@ final class ProfileCompilerTest {
             2. profile "idle", plugin "max-score" (kvasir.conf: 11)
                ranks by score, and nothing scores
                -> add "score"; the scorers are additive-blocks, cache-affinity, cache-aware, expected-cost, \
-            external-metric, kv-room, least-load, lmetric, locality, longest-prefix, lora-affinity, no-hit-lru, \
-            preble, random, session-affinity, tier-affinity, work-left
+            external-metric, handover-cost, kv-room, least-load, lmetric, locality, longest-prefix, lora-affinity, \
+            near-prefill, no-hit-lru, preble, random, session-affinity, tier-affinity, work-left
             """);
   }
 

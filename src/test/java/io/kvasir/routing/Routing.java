@@ -22,11 +22,16 @@ final class Routing {
   final ExternalFigures figures = new ExternalFigures();
   final PrometheusRegistry registry = new PrometheusRegistry();
   private final RoutingMetrics metrics = new RoutingMetrics(new Metrics(registry));
-  private final ProfileCompiler compiler =  new ProfileCompiler(BuiltInPlugins.registry(costs, outputs, figures));
+  private final ProfileCompiler compiler = new ProfileCompiler(BuiltInPlugins.registry(costs, outputs, figures));
   private final long seed;
 
   Routing(long seed) {
     this.seed = seed;
+  }
+
+  /** A compiler that knows one more workflow. */
+  ProfileCompiler compiler(WorkflowType more) {
+    return new ProfileCompiler(BuiltInPlugins.registry(costs, outputs, figures).plus(more));
   }
 
   Map<String, Profile> compile(String profiles) {
@@ -55,6 +60,20 @@ final class Routing {
       throw new IllegalArgumentException(profile);
     }
     return new Selector(compiled, costs, new SplittableRandom(seed), metrics, nanoClock);
+  }
+
+  /** The workflow of one of {@code profiles}. */
+  Workflow workflow(String profile, String profiles) {
+    return workflow(compile(profiles), profile);
+  }
+
+  Workflow workflow(Map<String, Profile> profiles, String profile) {
+    Profile compiled = profiles.get(profile);
+    if (compiled == null) {
+      throw new IllegalArgumentException(profile);
+    }
+    return compiled.workflow(
+        part -> new Selector(part, costs, new SplittableRandom(seed), metrics, System::nanoTime), metrics);
   }
 
   /** A selector that picks and scores as told and otherwise does the usual. */

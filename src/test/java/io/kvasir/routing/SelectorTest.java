@@ -251,7 +251,7 @@ final class SelectorTest {
   void step_hasItsAlternatives() {
     Chosen chosen = chosen(routing.selector("expected-cost"), TestFleet.of(3), Routing.request(1, 16, 20));
 
-    RoutingPlan.Step step = chosen.step(RoutingPlan.WHOLE, null);
+    RoutingPlan.Step step = chosen.step(RoutingPlan.WHOLE);
     assertThat(step.worker()).isEqualTo(chosen.worker());
     assertThat(step.role()).isEqualTo(Role.BOTH);
     assertThat(step.alternatives()).hasSize(2);
@@ -299,6 +299,11 @@ final class SelectorTest {
     @Override
     public boolean reserve(int slot, Booking booking) {
       return fleet.reserve(slot, booking);
+    }
+
+    @Override
+    public void cancel(int slot, Booking booking) {
+      fleet.cancel(slot, booking);
     }
   }
 }

@@ -70,6 +70,16 @@ final class TestFleet implements Fleet {
     return new Worker("w" + slot, "w" + slot, url, 0, 1, slot, role, models, Map.of(), maxInFlight, engine, null);
   }
 
+  /** A worker whose pod hands KV blocks over, or takes them, on a host of its own. */
+  static Worker worker(int slot, Role role, KvTransfer.Dialect dialect, String group, int maxInFlight) {
+    URI url = URI.create("http://h" + slot + ".test:8000");
+    KvTransfer transfer =
+        new KvTransfer(dialect, group, "h" + slot, 8998, "", 1, 1, new KvTransfer.Link(6, 5));
+    return new Worker(
+        "w" + slot, "w" + slot, url, 0, 1, slot, role, Set.of("m"), Map.of("zone", slot % 2 == 0 ? "even" : "odd"),
+        maxInFlight, "h100-Qwen2.5-7B-tp1", transfer);
+  }
+
   @Override
   public int slots() {
     return slots;
@@ -111,6 +121,17 @@ final class TestFleet implements Fleet {
       blocks[tier] += held[tier];
     }
     return Arrays.stream(held).sum();
+  }
+
+  @Override
+  public synchronized void cancel(int slot, Booking booking) {
+    inFlight[slot]--;
+    pendingTokens[slot] -= booking.uncachedTokens();
+    queueMs[slot] -= booking.prefillMicros() / 1e3;
+    contextTokens[slot] -= booking.promptTokens();
+    int at = bookedSlots.lastIndexOf(slot);
+    bookedSlots.remove(/* index */ at);
+    booked.remove(at);
   }
 
   @Override

@@ -21,6 +21,21 @@ final class Bitmaps {
     return bitmap;
   }
 
+  /** Takes out every candidate that is in neither of two bitmaps of one table. */
+  static void keep(Candidates candidates, long[] bitmap, long[] other) {
+    long[] live = candidates.live;
+    for (int i = 0; i < live.length; i++) {
+      live[i] &= (i < bitmap.length ? bitmap[i] : 0) | (i < other.length ? other[i] : 0);
+    }
+  }
+
+  /** Takes out every candidate that is in the bitmap. */
+  static void remove(Candidates candidates, long[] bitmap) {
+    for (int i = 0; i < Math.min(bitmap.length, candidates.live.length); i++) {
+      candidates.live[i] &= ~bitmap[i];
+    }
+  }
+
   /** Takes out every candidate that is not in the bitmap. */
   static void keep(Candidates candidates, long[] bitmap) {
     long[] live = candidates.live;

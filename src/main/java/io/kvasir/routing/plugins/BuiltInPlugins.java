@@ -9,11 +9,13 @@ import static io.kvasir.routing.PluginType.scorer;
 
 import io.kvasir.index.Chain;
 import io.kvasir.routing.ExternalFigures;
+import io.kvasir.routing.Partner;
 import io.kvasir.routing.PluginRegistry;
 import io.kvasir.routing.PluginType;
 import io.kvasir.routing.Slots;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.routing.cost.OutputLengths;
+import io.kvasir.routing.workflows.BuiltInWorkflows;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -51,9 +53,11 @@ public final class BuiltInPlugins {
                 preparer("hash-key", HashKeyPreparer::new),
                 preparer("client-wishes", ClientWishesPreparer::new),
                 preparer("location", LocationPreparer::new),
+                preparer("partner", p -> new OnArrival<>(Slots.PARTNER, Partner.NONE)),
                 requiredFilter("role", "a prefill-only worker could be asked to generate", p -> new RoleFilter()),
                 requiredFilter("model", "requests could reach a worker without their model", p -> new ModelFilter()),
                 requiredFilter("excluded", "a retry could return to the worker that failed", p -> new ExcludedFilter()),
+                filter("pair", p -> new PairFilter()),
                 filter("concurrency-limit", p -> new ConcurrencyLimitFilter()),
                 filter("saturation", SaturationFilter::new),
                 filter("overload", OverloadFilter::new),
@@ -63,6 +67,8 @@ public final class BuiltInPlugins {
                 filter("warm", p -> new WarmFilter(p, costs)),
                 filter("start-in-time", p -> new StartInTimeFilter(p, costs)),
                 scorer("expected-cost", p -> new ExpectedCostScorer(p, costs, outputs)),
+                scorer("handover-cost", p -> new HandoverCostScorer(p, costs, outputs)),
+                scorer("near-prefill", NearPrefillScorer::new),
                 scorer("work-left", p -> new WorkLeftScorer(p, costs)),
                 scorer("additive-blocks", AdditiveBlocksScorer::new),
                 scorer("lmetric", p -> new LmetricScorer()),
@@ -88,6 +94,6 @@ public final class BuiltInPlugins {
                 picker("random", p -> new RandomPicker()),
                 executor("forward", ForwardExecutor::new)));
     plugins.addAll(List.of(more));
-    return new PluginRegistry(plugins);
+    return new PluginRegistry(plugins, BuiltInWorkflows.types());
   }
 }

@@ -10,6 +10,9 @@ final class ForwardExecutor implements Executor {
 
   ForwardExecutor(Parameters parameters) {
     this.onFailure = parameters.choice("on-failure", FailurePolicy.NEXT_CANDIDATE);
+    if (onFailure.goesOnWithout()) {
+      throw new IllegalArgumentException("without its worker a request cannot be answered");
+    }
   }
 
   @Override

@@ -88,6 +88,10 @@ final class RecordedFleet implements Fleet {
     return false;
   }
 
+  /** What is booked here is on record already. */
+  @Override
+  public void cancel(int slot, Booking booking) {}
+
   private static Worker[] table(List<Worker> workers, int slots) {
     Worker[] table = new Worker[slots];
     workers.forEach(worker -> table[worker.slot()] = worker);

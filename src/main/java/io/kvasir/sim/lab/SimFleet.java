@@ -93,6 +93,12 @@ final class SimFleet implements Fleet {
     return true;
   }
 
+  @Override
+  public void cancel(int slot, Booking booking) {
+    settle(slot, booking);
+    release(slot, booking);
+  }
+
   /** Estimated milliseconds to compute what is pending. */
   double queueMs(int slot) {
     return pendingMicros[slot] / 1e3;

@@ -1,0 +1,144 @@
+package io.kvasir.routing;
+
+import com.typesafe.config.ConfigObject;
+import com.typesafe.config.ConfigValue;
+import com.typesafe.config.ConfigValueType;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SequencedMap;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads a profile that is made of others: {@code workflow { name = NAME, STEP = PROFILE, PARAMETER = VALUE }}, where a
+ * profile is the name of one, or stands there itself. Collects what is wrong with it, as {@link ProfileReader} does.
+ */
+final class WorkflowReader {
+  static final String NAME = "name";
+  private static final String WORKFLOW = ProfileReader.WORKFLOW;
+  private static final List<String> KEYS = List.of(ProfileReader.DESCRIPTION, WORKFLOW);
+
+  private final PluginRegistry plugins;
+  private final Faults faults;
+  private final Site site;
+  private final ConfigObject root;
+  private final Map<String, Profile> ofStages;
+
+  /**
+   * A reader for one profile.
+   *
+   * @param root all profiles as written
+   * @param ofStages those that have been read
+   */
+  WorkflowReader(
+      PluginRegistry plugins, Faults faults, String name, ConfigObject root, Map<String, Profile> ofStages) {
+    this.plugins = plugins;
+    this.faults = faults;
+    this.site = new Site(faults, name, null);
+    this.root = root;
+    this.ofStages = ofStages;
+  }
+
+  /** Whether a profile is meant to be made of others. */
+  static boolean isMeant(ConfigValue profile) {
+    return profile instanceof ConfigObject object && object.containsKey(WORKFLOW);
+  }
+
+  /** The profile; null when a fault leaves none. */
+  @Nullable Profile read(ConfigObject profile) {
+    for (Map.Entry<String, ConfigValue> entry : new TreeMap<>(profile).entrySet()) {
+      if (!KEYS.contains(entry.getKey())) {
+        site.fault(
+            entry.getValue(),
+            "has \"" + entry.getKey() + "\" beside \"" + WORKFLOW + "\"",
+            "put it into the profile of one of the workflow's steps");
+      }
+    }
+    String description = ProfileReader.description(site, profile);
+    if (!(profile.get(WORKFLOW) instanceof ConfigObject workflow)) {
+      ConfigValue given = profile.getOrDefault(WORKFLOW, profile);
+      site.fault(given, "\"" + WORKFLOW + "\" is " + Site.shown(given), "give an object with " + NAME);
+      return null;
+    }
+    WorkflowType type = type(workflow);
+    return type == null ? null : compose(type, profile, workflow, description);
+  }
+
+  private @Nullable WorkflowType type(ConfigObject workflow) {
+    ConfigValue named = workflow.get(NAME);
+    if (named == null || named.valueType() != ConfigValueType.STRING) {
+      site.fault(
+          named == null ? workflow : named,
+          "\"" + WORKFLOW + "\" names no workflow",
+          "add " + NAME + " = NAME; the workflows are " + String.join(", ", plugins.workflows()));
+      return null;
+    }
+    String name = String.valueOf(named.unwrapped());
+    WorkflowType type = plugins.workflow(name);
+    if (type == null) {
+      site.in(name)
+          .fault(
+              named,
+              "there is no workflow of this name",
+              Spelling.suggestion(name, "workflows", plugins.workflows()));
+    }
+    return type;
+  }
+
+  private @Nullable Profile compose(
+      WorkflowType type, ConfigObject profile, ConfigObject workflow, String description) {
+    Site here = site.in(type.name());
+    SequencedMap<String, Profile> parts = new LinkedHashMap<>();
+    ConfigObject given = workflow.withoutKey(NAME);
+    for (WorkflowType.Part part : type.parts()) {
+      Profile decides = part(part, workflow, here);
+      if (decides != null) {
+        parts.put(part.step(), decides);
+      }
+      given = given.withoutKey(part.step());
+    }
+    Parameters parameters = new Parameters(given, here);
+    WorkflowType.Composer composer = type.make().apply(parameters);
+    parameters.reportUnknown();
+    return parts.size() == type.parts().size()
+        ? Profile.of(site.profile(), description, profile, new Profile.Composition(composer, parts))
+        : null;
+  }
+
+  private @Nullable Profile part(WorkflowType.Part part, ConfigObject workflow, Site here) {
+    ConfigValue given = workflow.get(part.step());
+    if (given == null) {
+      here.fault(
+          workflow,
+          "names no profile for \"" + part.step() + "\"",
+          "add " + part.step() + " = PROFILE, or " + part.step() + " { prepare = ..., filter = ... }");
+      return null;
+    }
+    Profile profile =
+        given instanceof ConfigObject
+            ? new ProfileReader(plugins, faults, site.profile() + "." + part.step()).read(given)
+            : named(given, here);
+    if (profile != null && !part.filter().isEmpty() && !profile.filterNames().contains(part.filter())) {
+      here.fault(
+          given,
+          "its \"" + part.step() + "\" does not filter by " + part.filter() + ", so " + part.otherwise(),
+          "add " + part.filter() + " to the \"" + Stage.FILTER.key() + "\" of that profile");
+    }
+    return profile;
+  }
+
+  private @Nullable Profile named(ConfigValue given, Site here) {
+    String name = String.valueOf(given.unwrapped());
+    Profile profile = ofStages.get(name);
+    if (profile == null) {
+      ConfigValue written = root.get(name);
+      if (written == null) {
+        here.fault(given, "there is no profile \"" + name + "\"", Spelling.suggestion(name, "profiles", root.keySet()));
+      } else if (isMeant(written)) {
+        here.fault(given, "profile \"" + name + "\" is made of others itself", "name one that has stages");
+      }
+    }
+    return profile;
+  }
+}

@@ -1,0 +1,30 @@
+package io.kvasir.routing.workflows;
+
+import static io.kvasir.routing.RoutingPlan.DECODE;
+import static io.kvasir.routing.RoutingPlan.ENCODE;
+import static io.kvasir.routing.RoutingPlan.PREFILL;
+
+import io.kvasir.routing.WorkflowType;
+import io.kvasir.routing.WorkflowType.Part;
+import java.util.List;
+
+/** Every workflow Kvasir comes with, beside that of a profile of stages. */
+public final class BuiltInWorkflows {
+  private static final String PAIR = "pair";
+  private static final Part PREFILLED =
+      new Part(PREFILL, PAIR, "a worker could be asked to read a prompt that it can hand to nobody");
+  private static final Part DECODED =
+      new Part(DECODE, PAIR, "a worker could be asked to go on with a prompt that it cannot take over");
+
+  private BuiltInWorkflows() {}
+
+  /** The types of them, for the registry. */
+  public static List<WorkflowType> types() {
+    return List.of(
+        new WorkflowType("prefill-decode", List.of(PREFILLED, DECODED), PrefillDecodeWorkflow::composer),
+        new WorkflowType(
+            "encode-prefill-decode",
+            List.of(new Part(ENCODE, "", ""), PREFILLED, DECODED),
+            EncodePrefillDecodeWorkflow::composer));
+  }
+}
