@@ -138,7 +138,9 @@ record KvasirConfig(
           List.of(new Fault("", file.toString(), "cannot be read; does it exist, and may you read it?")));
     }
     try {
-      return ConfigFactory.parseFile(file.toFile(), ConfigParseOptions.defaults().setAllowMissing(false));
+      // Absolute: what a file without a directory includes would be looked for nowhere.
+      return ConfigFactory.parseFile(
+          file.toAbsolutePath().toFile(), ConfigParseOptions.defaults().setAllowMissing(false));
     } catch (com.typesafe.config.ConfigException malformed) {
       throw unreadable(malformed);
     }

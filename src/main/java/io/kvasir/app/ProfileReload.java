@@ -153,8 +153,8 @@ final class ProfileReload implements ProfilesAdmin, AutoCloseable {
     return open == 0
         ? Optional.empty()
         : Optional.of(
-            "the routing profiles in the configuration have %d faults and were not reloaded; POST %s/reload lists them"
-                .formatted(open, ProfilesHandler.PATH));
+            "the routing profiles in the configuration have %s and were not reloaded; POST %s/reload says why"
+                .formatted(open == 1 ? "a fault" : open + " faults", ProfilesHandler.PATH));
   }
 
   @Override

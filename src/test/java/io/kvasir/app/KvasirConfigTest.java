@@ -166,6 +166,23 @@ final class KvasirConfigTest {
         .contains("test.conf");
   }
 
+  /** As it is written beside {@code --config router.conf}. */
+  @Test
+  void load_fileWithoutADirectory_findsWhatItIncludes() throws Exception {
+    Path here = Path.of("");
+    Path included = Files.createTempFile(here, "included", ".conf");
+    Path file = Files.createTempFile(here, "test", ".conf");
+    try {
+      Files.writeString(included, "kvasir.gateway.port = 1234");
+      Files.writeString(file, "include required(\"" + included.getFileName() + "\")");
+
+      assertThat(KvasirConfig.load(file).gateway().port()).isEqualTo(1234);
+    } finally {
+      Files.delete(file);
+      Files.delete(included);
+    }
+  }
+
   @Test
   void load_noFile_saysSo() {
     ConfigException thrown =
