@@ -2,9 +2,11 @@ package io.kvasir.app;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.kvasir.sim.SimEngine;
+import io.kvasir.sim.transfer.Dialect;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -38,8 +40,17 @@ final class Chaos implements Callable<Integer> {
   @Option(names = "--clients", defaultValue = "48", description = "Requests at a time.")
   private int clients;
 
-  @Option(names = "--workers", defaultValue = "4", description = "Aggregated engines.")
+  @Option(names = "--workers", defaultValue = "3", description = "Aggregated engines.")
   private int workers;
+
+  @Option(names = "--pairs", defaultValue = "0", description = "Prefill engines, and as many decode engines.")
+  private int pairs;
+
+  @Option(
+      names = "--dialect",
+      defaultValue = "vllm-nixl",
+      description = "How they hand KV over: vllm-nixl, vllm-push, vllm-mooncake, sglang, tensorrt-llm.")
+  private String dialect = "";
 
   @Option(names = "--seed", defaultValue = "1", description = "Decides what is asked and what goes wrong.")
   private long seed;
@@ -58,8 +69,15 @@ final class Chaos implements Callable<Integer> {
    * @param before what the process held before
    * @param after what it held when all had come to rest
    * @param trouble what was done to the engines
+   * @param handedOver sequences whose KV went from one engine to another, as far as the engines remember
    */
-  record Result(ChaosTally tally, long leaked, ChaosFootprint before, ChaosFootprint after, String trouble) {
+  record Result(
+      ChaosTally tally,
+      long leaked,
+      ChaosFootprint before,
+      ChaosFootprint after,
+      String trouble,
+      long handedOver) {
     boolean grew() {
       return after.grewSince(before);
     }
@@ -80,7 +98,9 @@ final class Chaos implements Callable<Integer> {
     Chaos chaos = new Chaos();
     chaos.requests = requests;
     chaos.clients = 24;
-    chaos.workers = 4;
+    chaos.workers = 3;
+    chaos.pairs = 0;
+    chaos.dialect = "vllm-nixl";
     chaos.seed = seed;
     return chaos.measure(false);
   }
@@ -92,6 +112,10 @@ final class Chaos implements Callable<Integer> {
     System.err.println();
     result.tally().lost().forEach(System.out::println);
     System.out.printf("trouble: %s%n", result.trouble());
+    if (pairs > 0) {
+      System.out.printf(
+          "handed over from prefill to decode since the last restarts: %d%n", result.handedOver());
+    }
     System.out.printf("before: %s%nafter:  %s%s%n", result.before(), result.after(), result.grew() ? "  GREW" : "");
     if (json != null) {
       new ObjectMapper().writeValue(
@@ -113,7 +137,7 @@ final class Chaos implements Callable<Integer> {
     List<Case> cases = cases();
     ChaosTrouble trouble = new ChaosTrouble();
     ChaosTally tally = new ChaosTally();
-    try (ChaosFleet fleet = new ChaosFleet(workers)) {
+    try (ChaosFleet fleet = new ChaosFleet(workers, pairs, dialect())) {
       ChaosClient first = new ChaosClient(fleet.gateway(), trouble);
       try (first) {
         drive(first, cases, Math.min(requests, 2 * DISTINCT), 0, new ChaosTally(), false);
@@ -125,8 +149,20 @@ final class Chaos implements Callable<Integer> {
       }
       fleet.awaitWell();
       ChaosFootprint after = settled(fleet, shows);
-      return new Result(tally, fleet.reserved(), before, after, trouble.summary());
+      return new Result(tally, fleet.reserved(), before, after, trouble.summary(), fleet.handedOver());
     }
+  }
+
+  private Dialect dialect() {
+    return Arrays.stream(Dialect.values())
+        .filter(known -> known.toString().equals(dialect))
+        .findFirst()
+        .orElseThrow(() -> new IllegalArgumentException("--dialect: there is no " + dialect));
+  }
+
+  /** Half of the requests are divided between a prefill and a decode engine, if there are any. */
+  private String profile(Random random) {
+    return pairs > 0 && random.nextBoolean() ? "prefill-decode" : "";
   }
 
   private List<Case> cases() throws IOException, InterruptedException {
@@ -176,10 +212,10 @@ final class Chaos implements Callable<Integer> {
   private void one(ChaosClient client, Case what, Random random, ChaosTally tally) {
     try {
       if (random.nextInt(25) == 0) { // and one client more, who leaves
-        client.leave(what.ask(), random.nextBoolean(), "");
+        client.leave(what.ask(), random.nextBoolean(), profile(random));
       }
       boolean stream = random.nextInt(3) > 0;
-      tally.add(what.ask(), client.ask(what.ask(), stream, "", what.expected()));
+      tally.add(what.ask(), client.ask(what.ask(), stream, profile(random), what.expected()));
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }

@@ -79,8 +79,8 @@ record ChaosAsk(Api api, ObjectNode body) {
   static ChaosAsk random(Random random, String model) {
     Api api = Api.values()[random.nextInt(Api.values().length)];
     ObjectNode body = JSON.createObjectNode().put("model", model);
-    String shared = words(new Random(random.nextInt(12)), 120);
-    String own = words(random, 5 + random.nextInt(60));
+    String shared = words(new Random(random.nextInt(12)), 160);
+    String own = words(random, 5 + random.nextInt(300));
     int most = 8 + random.nextInt(40);
     switch (api) {
       case CHAT, MESSAGES -> {

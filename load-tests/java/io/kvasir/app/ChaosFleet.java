@@ -2,14 +2,19 @@ package io.kvasir.app;
 
 import com.typesafe.config.ConfigFactory;
 import io.kvasir.cell.WorkerStatus;
+import io.kvasir.routing.Role;
 import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;
 import io.kvasir.sim.SimSettings;
 import io.kvasir.sim.engine.StepTime;
+import io.kvasir.sim.transfer.Dialect;
+import io.kvasir.sim.transfer.TransferSettings;
 import java.io.IOException;
 import java.net.URI;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
@@ -20,6 +25,11 @@ final class ChaosFleet implements AutoCloseable {
   /** Three milliseconds, whatever is computed. */
   private static final StepTime STEP = new StepTime(3, 1e9, 0, 0, 0, 0, 0, 0);
 
+  /** Engines that wait for each other wait no longer than requests may take. */
+  private static final Duration LEASE = Duration.ofSeconds(6);
+
+  private static final Duration WATCHDOG = Duration.ofSeconds(4);
+
   private final List<Member> members = new ArrayList<>();
   private final Node node;
 
@@ -27,13 +37,28 @@ final class ChaosFleet implements AutoCloseable {
    * An engine.
    *
    * @param name its pod's
-   * @param group who can stand in for it
+   * @param role what it is for; those of one role stand in for each other
    */
-  record Member(String name, String group, SimEngine engine) {}
+  record Member(String name, Role role, SimEngine engine) {}
 
-  ChaosFleet(int workers) throws IOException, StartException, ConfigException {
+  /**
+   * Starts, and waits until the node has found every engine well.
+   *
+   * @param workers aggregated engines
+   * @param pairs prefill engines, and as many decode engines
+   * @param dialect how those hand KV over
+   */
+  ChaosFleet(int workers, int pairs, Dialect dialect) throws IOException, StartException, ConfigException {
     for (int i = 0; i < workers; i++) {
-      members.add(new Member("engine-" + i, "both", engine(i, STEP)));
+      add("both-" + i, Role.BOTH, TransferSettings.NONE);
+    }
+    for (int i = 0; i < pairs; i++) {
+      for (Role role : List.of(Role.PREFILL, Role.DECODE)) {
+        String name = role.name().toLowerCase(Locale.ROOT) + "-" + i;
+        // Only who pushes has to be known by an id that stays.
+        String id = dialect == Dialect.VLLM_PUSH ? name : null;
+        add(name, role, TransferSettings.of(dialect).withTimes(LEASE, WATCHDOG).at(0, id));
+      }
     }
     node = new Node(KvasirConfig.of(ConfigFactory.parseString(config())));
     awaitWell();
@@ -45,16 +70,20 @@ final class ChaosFleet implements AutoCloseable {
         SimSettings.builder().port(0).model(MODEL).speed(0).events(EventSettings.OFF).build());
   }
 
-  private static SimEngine engine(int number, StepTime step) throws IOException {
-    return SimEngine.start(
-        SimSettings.builder()
-            .port(0)
-            .model(MODEL)
-            .stepTime(step)
-            .seed(number)
-            .capacityBlocks(8192)
-            .events(EventSettings.DEFAULT.onLoopback())
-            .build());
+  private void add(String name, Role role, TransferSettings transfer) throws IOException {
+    SimEngine engine =
+        SimEngine.start(
+            SimSettings.builder()
+                .port(0)
+                .model(MODEL)
+                .stepTime(STEP)
+                .seed(members.size())
+                .capacityBlocks(8192)
+                .role(role)
+                .transfer(transfer)
+                .events(EventSettings.DEFAULT.onLoopback())
+                .build());
+    members.add(new Member(name, role, engine));
   }
 
   List<Member> members() {
@@ -105,12 +134,27 @@ final class ChaosFleet implements AutoCloseable {
   /** A pod as the configuration and the admin API describe it; JSON is HOCON, too. */
   static String pod(Member member) {
     SimEngine engine = member.engine();
+    String transfer = "";
+    if (engine.transferPort() > 0) {
+      transfer =
+          """
+          , "kv-transfer": { "dialect": "%s", "bootstrap-port": %d, "engine-id": "%s" }
+          """
+              .formatted(engine.settings().transfer().dialect(), engine.transferPort(), engine.engineId(0));
+    }
     return
         """
-        { "name": "%s", "url": "%s", "models": ["%s"], "engine": "h100-Qwen2.5-7B-tp1",
-          "events": { "endpoint": "%s", "replay": "%s" } }
+        { "name": "%s", "url": "%s", "models": ["%s"], "role": "%s", "engine": "h100-Qwen2.5-7B-tp1",
+          "events": { "endpoint": "%s", "replay": "%s" } %s }
         """
-        .formatted(member.name(), engine.url(), MODEL, engine.eventsEndpoint(), engine.replayEndpoint());
+        .formatted(
+            member.name(), engine.url(), MODEL, member.role().name().toLowerCase(Locale.ROOT), engine.eventsEndpoint(),
+            engine.replayEndpoint(), transfer);
+  }
+
+  /** Sequences whose KV went from one engine to another, since the engines started last. */
+  long handedOver() {
+    return members.stream().mapToLong(member -> member.engine().transfers().received()).sum();
   }
 
   private String config() {

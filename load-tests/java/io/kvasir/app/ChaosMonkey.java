@@ -15,7 +15,7 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Brings trouble to engines at random, so that in each group one is always left in peace, and heals them when it is
+ * Brings trouble to engines at random, so that of each role one is always left in peace, and heals them when it is
  * closed. One thread of its own.
  */
 final class ChaosMonkey implements AutoCloseable {
@@ -72,7 +72,7 @@ final class ChaosMonkey implements AutoCloseable {
   private synchronized boolean mayTrouble(ChaosFleet.Member member) {
     long well =
         fleet.members().stream()
-            .filter(other -> other.group().equals(member.group()) && !inTrouble.contains(other))
+            .filter(other -> other.role() == member.role() && !inTrouble.contains(other))
             .count();
     return well > 1 && inTrouble.add(member);
   }

@@ -131,7 +131,7 @@ final class SimCommand implements Callable<Integer> {
   @Option(names = "--ranks", defaultValue = "1", description = "Data-parallel ranks.")
   private int ranks;
 
-  @Option(names = "--role", defaultValue = "both", description = "both, prefill or decode.")
+  @Option(names = "--role", defaultValue = "both", description = "both, prefill, decode or encode.")
   private Role role = Role.BOTH;
 
   @Option(
@@ -165,6 +165,11 @@ final class SimCommand implements Callable<Integer> {
       defaultValue = "fail",
       description = "What a failed transfer comes to: fail or recompute.")
   private String loadFailurePolicy = "";
+
+  @Option(
+      names = "--encoder-dir",
+      description = "Directory where encoders leave what they made of images and others find it.")
+  private @Nullable Path encoderDirectory;
 
   @Option(names = "--seed", defaultValue = "1", description = "Decides block keys and drawn faults.")
   private long seed;
@@ -313,7 +318,7 @@ final class SimCommand implements Callable<Integer> {
         leaseMs == null ? null : Duration.ofMillis(leaseMs),
         watchdogMs == null ? null : Duration.ofMillis(watchdogMs),
         loadFailurePolicy.equals("recompute"),
-        null);
+        encoderDirectory);
   }
 
   private EventSettings events(List<String> wrong) {

@@ -11,6 +11,7 @@ import io.kvasir.sim.transfer.Refusal;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 import org.jspecify.annotations.Nullable;
@@ -83,6 +84,16 @@ final class Desk {
           usage[0] = answer.usage();
         });
     return usage[0];
+  }
+
+  /** Computes so many tokens that nobody asks for again. */
+  void compute(HttpExchange exchange, int tokens, @Nullable String lora) throws IOException, ApiError {
+    int[] random = ThreadLocalRandom.current().ints(Math.min(tokens, settings.modelLen()), 0, 1 << 20).toArray();
+    read(
+        exchange,
+        new Job(
+            List.of(random), 1, new Generation.Extent(0, 0, false), false, false, false, false, lora, null,
+            Job.alone(1), 0));
   }
 
   /** A request was refused before the engine had it: other engines need not keep what it would have fetched. */

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.prompt.Api;
+import io.kvasir.routing.Role;
 import io.kvasir.sim.http.HttpExchange;
 import io.kvasir.sim.http.HttpServer;
 import io.kvasir.sim.transfer.Dialect;
@@ -27,14 +28,17 @@ final class HttpApi implements HttpServer.Handler {
   private final Operations operations;
   private final FaultInjector faults;
   private final Embeddings embeddings;
+  private final EncoderCache encoders;
   private volatile boolean drains;
 
-  HttpApi(SimSettings settings, ModelText text, Desk desk, Operations operations, FaultInjector faults) {
+  HttpApi(SimSettings settings, ModelText text, Desk desk, Operations operations, FaultInjector faults,
+      EncoderCache encoders) {
     this.settings = settings;
     this.text = text;
     this.desk = desk;
     this.operations = operations;
     this.faults = faults;
+    this.encoders = encoders;
     this.embeddings = new Embeddings(desk);
   }
 
@@ -104,7 +108,13 @@ final class HttpApi implements HttpServer.Handler {
 
   private void chat(HttpExchange exchange, Body body, Fault.@Nullable Kind fault) throws IOException, ApiError {
     String lora = lora(body);
-    int[] prompt = chatPrompt(body);
+    EncoderCache.Seen seen = encoders.see(body.json());
+    if (settings.role() == Role.ENCODE) {
+      encode(exchange, body, seen);
+      return;
+    }
+    encodeMissing(exchange, seen, lora);
+    int[] prompt = chatPrompt(new Body(seen.body()));
     Job job = Job.of(body, List.of(prompt), Job.most(body), 0, settings.modelLen(), lora);
     String id = "chatcmpl-" + requestId(exchange, body);
     AnswerShape shape =
@@ -112,6 +122,29 @@ final class HttpApi implements HttpServer.Handler {
             true, id, servedModel(body), now(), job.choices(),
             job.includeUsage(), job.tokenIds() ? job.prompts() : null);
     desk.serve(exchange, body, id, job, shape, fault);
+  }
+
+  /** An encoder's whole answer: what it made of the items. */
+  private void encode(HttpExchange exchange, Body body, EncoderCache.Seen seen) throws IOException, ApiError {
+    if (seen.names().isEmpty()) {
+      throw ApiError.badRequest("An encoder-only engine needs at least one multimodal item.", "messages");
+    }
+    encodeMissing(exchange, seen, null);
+    CompletionShape shape =
+        new CompletionShape(
+            true, "chatcmpl-" + requestId(exchange, body), servedModel(body), now(), 1, false, null);
+    AnswerShape.Choice nothing = new AnswerShape.Choice("", new int[0], Generation.Finish.STOP);
+    JsonNode answer = shape.whole(List.of(nothing), new Usage(EncoderCache.TOKENS * seen.names().size(), 0, null));
+    ((ObjectNode) answer).set("ec_transfer_params", EncoderCache.params(seen.names()));
+    reply(exchange, answer);
+  }
+
+  private void encodeMissing(HttpExchange exchange, EncoderCache.Seen seen, @Nullable String lora)
+      throws IOException, ApiError {
+    if (!seen.missing().isEmpty()) {
+      desk.compute(exchange, EncoderCache.TOKENS * seen.missing().size(), lora);
+      encoders.encoded(seen.missing(), settings.role() == Role.ENCODE);
+    }
   }
 
   private void complete(HttpExchange exchange, Body body, Fault.@Nullable Kind fault) throws IOException, ApiError {

@@ -19,6 +19,7 @@ final class Life implements AutoCloseable {
   private final List<EventPublisher> publishers;
   private final List<EngineCore> ranks = new ArrayList<>();
   private final TransferAgent transfer;
+  private final EncoderCache encoders;
   private final HttpServer server;
   private final HttpApi api;
 
@@ -43,9 +44,10 @@ final class Life implements AutoCloseable {
               settings.transfer(), settings.role(), settings.host(), settings.ranks(), settings.blockSize());
       transfer = moving;
       metrics.show(ranks, settings, transfer);
+      encoders = new EncoderCache(settings.transfer().encoderDirectory());
       Desk desk = new Desk(ranks, settings, prose, text.eos(), transfer);
       Operations operations = new Operations(settings, desk, ranks, metrics, controls);
-      api = new HttpApi(settings, text, desk, operations, faults);
+      api = new HttpApi(settings, text, desk, operations, faults, encoders);
       server =
           new HttpServer(
               new InetSocketAddress(settings.host(), settings.port()),
@@ -66,6 +68,10 @@ final class Life implements AutoCloseable {
 
   TransferAgent transfer() {
     return transfer;
+  }
+
+  EncoderCache encoders() {
+    return encoders;
   }
 
   List<EngineCore> ranks() {

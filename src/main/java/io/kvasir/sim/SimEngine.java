@@ -107,6 +107,11 @@ public final class SimEngine implements AutoCloseable {
     return life.transfer().stats();
   }
 
+  /** Images and sounds it has met since it started last. */
+  public EncoderStats items() {
+    return life.encoders().stats();
+  }
+
   /** Port of its side channel or bootstrap server; 0 without one. */
   public int transferPort() {
     return life.transfer().port();

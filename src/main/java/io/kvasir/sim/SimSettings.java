@@ -116,8 +116,8 @@ public record SimSettings(
     if (ranks < 1 || ranks > 64) {
       wrong.add("ranks: must be 1 to 64, is " + ranks);
     }
-    if (role == Role.ENCODE) {
-      wrong.add("role: encode cannot be simulated; one of both, prefill, decode");
+    if (role == Role.ENCODE && transfer.encoderDirectory() == null) {
+      wrong.add("encoder-dir: an encoder needs a directory in which other engines find what it made");
     }
     if (healthDelay.isNegative()) {
       wrong.add("health-delay: must not be negative");

@@ -12,7 +12,6 @@ import org.jspecify.annotations.Nullable;
 
 /** A request and the way to answer it. Used by its handler's thread. */
 public final class HttpExchange {
-  private static final Runnable GONE = HttpExchange::nothing;
   private static final byte[] CRLF = {'\r', '\n'};
   private static final byte[] LAST_CHUNK = "0\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
 
@@ -25,6 +24,7 @@ public final class HttpExchange {
   private final boolean keepAlive;
   private final Map<String, String> replyHeaders = new LinkedHashMap<>();
   private final AtomicReference<@Nullable Runnable> whenGone = new AtomicReference<>();
+  private volatile boolean left;
   private boolean started;
   private boolean ended;
   private byte[] chunk = new byte[512];
@@ -83,10 +83,14 @@ public final class HttpExchange {
     replyHeaders.put(name, value);
   }
 
-  /** Calls {@code action} once when the client leaves before the answer is complete, or now if it has. */
+  /**
+   * Calls {@code action} once when the client leaves before the answer is complete, or now if it has. It takes
+   * the place of one that was given before.
+   */
   public void onGone(Runnable action) {
-    if (!whenGone.compareAndSet(null, action)) {
-      action.run();
+    whenGone.set(action);
+    if (left) {
+      runLast();
     }
   }
 
@@ -172,13 +176,16 @@ public final class HttpExchange {
   }
 
   void gone() {
-    Runnable action = whenGone.getAndSet(GONE);
+    left = true;
+    runLast();
+  }
+
+  private void runLast() {
+    Runnable action = whenGone.getAndSet(null);
     if (action != null) {
       action.run();
     }
   }
-
-  private static void nothing() {}
 
   private OutputStream out() throws IOException {
     return socket.getOutputStream();
