@@ -269,9 +269,10 @@ final class CellView {
       candidates.workers = seated.workers();
       @Nullable Member[] members = seated.members();
       Arrays.fill(candidates.live, 0);
+      long now = services.nanos().getAsLong();
       for (int slot = 0; slot < members.length; slot++) {
         Member member = members[slot];
-        if (member == null || !member.routable()) {
+        if (member == null || !member.routable(now)) {
           continue;
         }
         WorkerLoad load = member.load();
