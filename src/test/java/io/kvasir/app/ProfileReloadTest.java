@@ -222,6 +222,8 @@ final class ProfileReloadTest {
     assertThat(sum.at("/stages/score/0/weight").intValue()).isEqualTo(3);
     assertThat(sum.at("/stages/score/0/normalise").textValue()).isEqualTo("none");
     assertThat(profile(shown, "mine").at("/stages/pick/0/from").textValue()).endsWith("profiles.conf: 4");
+    assertThat(profile(shown, "prefill-decode").at("/steps/decode/stages/prepare/2/plugin").textValue())
+        .isEqualTo("partner");
   }
 
   @Test

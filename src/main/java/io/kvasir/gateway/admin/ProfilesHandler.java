@@ -110,6 +110,11 @@ public final class ProfilesHandler implements Handler {
 
   private ObjectNode shown(Profile profile) {
     ObjectNode shown = object().put("name", profile.name()).put("description", profile.description());
+    if (!profile.steps().isEmpty()) {
+      ObjectNode steps = shown.putObject("steps");
+      profile.steps().forEach((step, decider) -> steps.set(step, shown(decider)));
+      return shown;
+    }
     ObjectNode stages = shown.putObject("stages");
     Map<String, Flow> flows = new TreeMap<>();
     for (Stage stage : Stage.values()) {
