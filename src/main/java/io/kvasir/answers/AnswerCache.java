@@ -1,0 +1,144 @@
+package io.kvasir.answers;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.kvasir.telemetry.Metrics;
+import java.io.IOException;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
+
+/** The response cache over one store, which it owns. Thread-safe; looking up and keeping may block for a moment. */
+public final class AnswerCache implements AutoCloseable {
+  private final AnswerSettings settings;
+  private final InstantSource clock;
+  private final Eligibility eligibility;
+  private final CanonicalRequest canonical;
+  private final AnswerCheck check = new AnswerCheck();
+  private final AnswerMetrics metrics;
+  private final AnswerStore store;
+
+  /**
+   * A cache. A store on another machine need not be there yet.
+   *
+   * @throws IOException when a file the store needs cannot be read
+   */
+  public AnswerCache(AnswerSettings settings, InstantSource clock, Metrics metrics) throws IOException {
+    this.settings = settings;
+    this.clock = clock;
+    this.eligibility = new Eligibility(settings);
+    this.canonical = new CanonicalRequest(settings);
+    this.metrics = new AnswerMetrics(metrics);
+    this.store = switch (settings.store()) {
+      case AnswerSettings.StoreSettings.Memory memory -> new MemoryStore(memory, settings.ttl(), this.metrics);
+      case AnswerSettings.StoreSettings.Redis redis -> new RedisStore(redis, settings.ttl(), clock, this.metrics);
+    };
+    this.metrics.watch(store);
+  }
+
+  /** Whether bodies of this type can be kept. */
+  public static boolean keeps(String contentType) {
+    return AnswerCheck.knows(contentType);
+  }
+
+  /** Asks for the answer to a request. */
+  public Lookup look(AnswerRequest request) {
+    Lookup lookup = find(request);
+    switch (lookup) {
+      case Lookup.Hit _ -> metrics.hit();
+      case Lookup.Passed(Bypass why) -> metrics.bypassed(why);
+      case Lookup.Miss miss -> {
+        if (miss.refresh()) {
+          metrics.bypassed(Bypass.NO_CACHE);
+        }
+      }
+    }
+    return lookup;
+  }
+
+  private Lookup find(AnswerRequest request) {
+    AnswerApi api = AnswerApi.at(request.path());
+    JsonNode body = request.body();
+    if (api == null || body == null) {
+      return new Lookup.Passed(Bypass.API);
+    }
+    CacheControl control = CacheControl.of(request.header().apply("Cache-Control"));
+    Bypass refused = control.noStore() ? Bypass.NO_STORE : eligibility.refusal(api, body, request.profile());
+    if (refused != null) {
+      return new Lookup.Passed(refused);
+    }
+    AnswerKey key = canonical.of(request, body);
+    return switch (store.find(key)) {
+      case AnswerStore.Found.Away _ -> new Lookup.Passed(Bypass.STORE_AWAY);
+      case AnswerStore.Found.Asked(StoredAnswer answer, long mark) -> {
+        Lookup.Hit hit = answer == null || control.noCache() ? null : young(answer, control.maxAgeSeconds());
+        yield hit != null ? hit : new Lookup.Miss(api, key, mark, control.maxAgeSeconds(), control.noCache());
+      }
+    };
+  }
+
+  /** The answer that somebody has got since a request missed it, null when there is none. */
+  Lookup.@Nullable Hit again(Lookup.Miss miss) {
+    return store.find(miss.key()) instanceof AnswerStore.Found.Asked(StoredAnswer answer, long _) && answer != null
+        ? young(answer, miss.maxAgeSeconds())
+        : null;
+  }
+
+  private Lookup.@Nullable Hit young(StoredAnswer answer, long maxAgeSeconds) {
+    Duration age = Duration.between(answer.keptAt(), clock.instant());
+    // Nodes' clocks may differ a little.
+    long seconds = Math.max(0, age.toSeconds());
+    return age.compareTo(settings.ttl()) < 0 && seconds <= maxAgeSeconds ? new Lookup.Hit(answer, seconds) : null;
+  }
+
+  /** Keeps the answer to a request that missed it, if it is one to keep. */
+  void keep(Lookup.Miss miss, String contentType, byte[] body) {
+    Optional<String> fault = body.length > settings.maxEntry()
+        ? Optional.of("too_long")
+        : check.fault(miss.api(), contentType, body);
+    if (fault.isPresent()) {
+      metrics.notKept(fault.get());
+      return;
+    }
+    store.keep(miss.key(), new StoredAnswer(contentType, body, clock.instant()), miss.mark());
+    metrics.kept();
+  }
+
+  /**
+   * Forgets answers, those on their way included.
+   *
+   * @param tenant whose, by the name {@link AnswerRequest#tenant} has; null for everybody's
+   * @param model which model's; null for every model's
+   * @return how many had been kept, empty when the store does not know
+   * @throws StoreAwayException when the store cannot be reached
+   */
+  public OptionalLong flush(@Nullable String tenant, @Nullable String model) throws StoreAwayException {
+    return store.flush(tenant, model);
+  }
+
+  /** What it has done, and what it holds. */
+  public AnswerFigures figures() {
+    return metrics.figures(store);
+  }
+
+  /** What does not work at the moment, in an operator's words. */
+  public List<String> degraded() {
+    return store.away().map(away -> List.of("the response cache is bypassed, its store is away: " + away))
+        .orElse(List.of());
+  }
+
+  AnswerSettings settings() {
+    return settings;
+  }
+
+  AnswerMetrics metrics() {
+    return metrics;
+  }
+
+  @Override
+  public void close() {
+    store.close();
+  }
+}

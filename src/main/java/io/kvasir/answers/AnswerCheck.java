@@ -1,0 +1,168 @@
+package io.kvasir.answers;
+
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonToken;
+import com.fasterxml.jackson.core.StreamReadConstraints;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Says whether an answer is one to keep: whole, without an error, ended by the model itself and not by somebody who had
+ * enough. It reads what the client was sent and trusts nothing else, so that no fault on the way can put half an answer
+ * into the cache. Thread-safe.
+ */
+final class AnswerCheck {
+  /** Reasons to end that are the model's own or the request's; all others (abort, error …) are the engine's trouble. */
+  private static final Set<String> GOOD_ENDS = Set.of(
+      "stop", "length", "tool_calls", "function_call", "content_filter",
+      "end_turn", "max_tokens", "stop_sequence", "tool_use", "refusal",
+      "completed", "incomplete");
+
+  private static final Set<String> LAST_EVENTS = Set.of("message_stop", "response.completed", "response.incomplete");
+  private static final Set<String> BAD_EVENTS = Set.of("error", "response.failed");
+
+  private final JsonMapper mapper = new JsonMapper();
+
+  AnswerCheck() {
+    mapper.getFactory().setStreamReadConstraints(
+        StreamReadConstraints.builder().maxStringLength(Integer.MAX_VALUE).build());
+  }
+
+  /** Whether bodies of this type can be judged at all. */
+  static boolean knows(String contentType) {
+    return isEvents(contentType) || bare(contentType).equals("application/json");
+  }
+
+  static boolean isEvents(String contentType) {
+    return bare(contentType).equals("text/event-stream");
+  }
+
+  private static String bare(String contentType) {
+    int parameters = contentType.indexOf(';');
+    return (parameters < 0 ? contentType : contentType.substring(0, parameters)).strip().toLowerCase(Locale.ROOT);
+  }
+
+  /** What is wrong with an answer, for metrics; empty when it is to be kept. */
+  Optional<String> fault(AnswerApi api, String contentType, byte[] body) {
+    try {
+      Findings found = isEvents(contentType) ? events(body) : document(body, 0, body.length);
+      return found.failed ? Optional.of("error")
+          : !found.over ? Optional.of("truncated")
+          : found.badEnd || (api.generates() && !found.goodEnd) ? Optional.of("unfinished")
+          : Optional.empty();
+    } catch (IOException malformed) {
+      return Optional.of("truncated");
+    }
+  }
+
+  /** What an answer says of itself. */
+  private static final class Findings {
+    private boolean failed;
+    private boolean over;
+    private boolean goodEnd;
+    private boolean badEnd;
+    private @Nullable String type;
+
+    void end(JsonNode reason) {
+      if (reason.isTextual()) {
+        boolean good = GOOD_ENDS.contains(reason.textValue());
+        goodEnd |= good;
+        badEnd |= !good;
+      }
+    }
+  }
+
+  private Findings document(byte[] bytes, int from, int to) throws IOException {
+    Findings found = new Findings();
+    read(bytes, from, to, found);
+    found.over = true;
+    return found;
+  }
+
+  private Findings events(byte[] body) throws IOException {
+    Findings found = new Findings();
+    try {
+      new EventLines(body).forEach((name, from, to) -> event(body, name, from, to, found));
+    } catch (UncheckedIOException malformed) {
+      throw malformed.getCause();
+    }
+    return found;
+  }
+
+  private void event(byte[] body, String name, int from, int to, Findings found) {
+    if (isDone(body, from, to)) {
+      found.over = true;
+      return;
+    }
+    found.type = null;
+    try {
+      read(body, from, to, found);
+    } catch (IOException malformed) {
+      throw new UncheckedIOException(malformed);
+    }
+    String type = found.type != null ? found.type : name;
+    found.failed |= BAD_EVENTS.contains(type);
+    found.over |= LAST_EVENTS.contains(type);
+  }
+
+  private static boolean isDone(byte[] body, int from, int to) {
+    String done = "[DONE]";
+    if (to - from < done.length()) {
+      return false;
+    }
+    for (int i = 0; i < done.length(); i++) {
+      if (body[from + i] != done.charAt(i)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** Reads one document whole; what says nothing of its end is skipped, not built. */
+  private void read(byte[] bytes, int from, int to, Findings found) throws IOException {
+    try (JsonParser parser = mapper.getFactory().createParser(bytes, from, to - from)) {
+      if (parser.nextToken() != JsonToken.START_OBJECT) {
+        parser.skipChildren();
+      } else {
+        while (parser.nextToken() == JsonToken.FIELD_NAME) {
+          String name = parser.currentName();
+          parser.nextToken();
+          switch (name) {
+            case "error" -> {
+              found.failed |= parser.currentToken() != JsonToken.VALUE_NULL;
+              parser.skipChildren();
+            }
+            case "choices" -> tree(parser).forEach(choice -> found.end(choice.path("finish_reason")));
+            case "stop_reason", "status" -> found.end(tree(parser));
+            case "delta" -> found.end(tree(parser).path("stop_reason"));
+            case "response" -> found.end(onlyEnds(tree(parser).path("status")));
+            case "type" -> found.type = tree(parser).asText();
+            default -> parser.skipChildren();
+          }
+        }
+      }
+      if (parser.currentToken() == null || parser.nextToken() != null) {
+        throw new IOException("not one whole document");
+      }
+    }
+  }
+
+  /** Events under way carry the response as it stands then: queued and in progress are no ends. */
+  private static JsonNode onlyEnds(JsonNode status) {
+    return switch (status.asText()) {
+      case "queued", "in_progress" -> status.path("none");
+      default -> status;
+    };
+  }
+
+  private JsonNode tree(JsonParser parser) throws IOException {
+    JsonNode tree = mapper.readTree(parser);
+    return tree == null ? mapper.missingNode() : tree;
+  }
+}

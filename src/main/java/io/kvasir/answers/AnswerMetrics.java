@@ -1,0 +1,130 @@
+package io.kvasir.answers;
+
+import io.kvasir.telemetry.Metrics;
+import io.prometheus.metrics.core.metrics.Counter;
+import io.prometheus.metrics.core.metrics.Gauge;
+import io.prometheus.metrics.core.metrics.GaugeWithCallback;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.LongSupplier;
+
+/** What operators see of the response cache. Thread-safe. */
+final class AnswerMetrics {
+  private final PrometheusRegistry registry;
+  private final Counter hits;
+  private final Counter misses;
+  private final Counter shared;
+  private final Counter bypasses;
+  private final Counter kept;
+  private final Counter refused;
+  private final Counter evictions;
+  private final Counter storeErrors;
+  private final Gauge waiting;
+  private final Gauge recording;
+
+  AnswerMetrics(Metrics metrics) {
+    registry = metrics.registry();
+    hits = counter("hits", "Requests answered with a kept answer");
+    misses = counter("misses", "Requests whose answer was not kept and had to be got from a worker");
+    shared = counter("shared", "Requests answered with the answer to an identical one on its way");
+    bypasses = Counter.builder()
+        .name("kvasir_answer_cache_bypasses_total")
+        .help("Requests the cache had nothing to do with, by the reason that X-Router-Cache-Reason tells")
+        .labelNames("reason")
+        .register(registry);
+    kept = counter("kept", "Answers given to the store");
+    refused = Counter.builder()
+        .name("kvasir_answer_cache_not_kept_total")
+        .help("Answers that were not kept, by reason: error (in the answer), truncated, unfinished (ended by the engine's"
+            + " trouble), too_long, crowded (too many on their way)")
+        .labelNames("reason")
+        .register(registry);
+    evictions = Counter.builder()
+        .name("kvasir_answer_cache_evictions_total")
+        .help("Answers that left the memory store: size (others needed the room), expired")
+        .labelNames("cause")
+        .register(registry);
+    storeErrors = Counter.builder()
+        .name("kvasir_answer_cache_store_errors_total")
+        .help("Failed calls of the store: find, keep, flush")
+        .labelNames("operation")
+        .register(registry);
+    waiting = Gauge.builder()
+        .name("kvasir_answer_cache_waiting")
+        .help("Requests that are getting the answer to an identical one now")
+        .register(registry);
+    recording = Gauge.builder()
+        .name("kvasir_answer_cache_recording_bytes")
+        .help("Bytes of answers on their way that are written down to be kept")
+        .register(registry);
+  }
+
+  private Counter counter(String name, String help) {
+    return Counter.builder().name("kvasir_answer_cache_" + name + "_total").help(help).register(registry);
+  }
+
+  /** Watches a store from now on. */
+  void watch(AnswerStore store) {
+    gauge("kvasir_answer_cache_entries", "Answers in the memory store", () -> store.entries().orElse(0));
+    gauge("kvasir_answer_cache_bytes", "Bytes of the memory store, requests included", () -> store.bytes().orElse(0));
+    gauge("kvasir_answer_cache_store_up", "1 while the store answers, 0 while it is away",
+        () -> store.away().isEmpty() ? 1 : 0);
+  }
+
+  private void gauge(String name, String help, LongSupplier value) {
+    GaugeWithCallback.builder().name(name).help(help).callback(to -> to.call(value.getAsLong())).register(registry);
+  }
+
+  void hit() {
+    hits.inc();
+  }
+
+  void missed() {
+    misses.inc();
+  }
+
+  void sharing(boolean begins) {
+    if (begins) {
+      shared.inc();
+      waiting.inc();
+    } else {
+      waiting.dec();
+    }
+  }
+
+  void bypassed(Bypass why) {
+    bypasses.labelValues(why.label()).inc();
+  }
+
+  void kept() {
+    kept.inc();
+  }
+
+  void notKept(String why) {
+    refused.labelValues(why).inc();
+  }
+
+  void evicted(String cause) {
+    evictions.labelValues(cause.toLowerCase(Locale.ROOT)).inc();
+  }
+
+  void storeFailed(String operation) {
+    storeErrors.labelValues(operation).inc();
+  }
+
+  void recording(long bytes) {
+    recording.inc(bytes);
+  }
+
+  AnswerFigures figures(AnswerStore store) {
+    Map<String, Long> bypassed = new TreeMap<>();
+    for (Bypass why : Bypass.values()) {
+      bypassed.put(why.label(), bypasses.labelValues(why.label()).getLongValue());
+    }
+    return new AnswerFigures(
+        store.name(), store.away(), store.entries(), store.bytes(), hits.getLongValue(), misses.getLongValue(),
+        shared.getLongValue(), bypassed, kept.getLongValue(), (long) waiting.get(), (long) recording.get());
+  }
+}

@@ -1,0 +1,51 @@
+package io.kvasir.answers;
+
+import java.util.Optional;
+import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
+
+/** Where answers are kept. Thread-safe; calls may block for a moment, so they belong on virtual threads. */
+sealed interface AnswerStore extends AutoCloseable permits MemoryStore, RedisStore {
+  /** What it says when asked. */
+  sealed interface Found {
+    /**
+     * It answered.
+     *
+     * @param answer null when it has none
+     * @param mark how often it has been flushed
+     */
+    record Asked(@Nullable StoredAnswer answer, long mark) implements Found {}
+
+    /** It does not answer. */
+    record Away() implements Found {}
+  }
+
+  /** Looks an answer up. */
+  Found find(AnswerKey key);
+
+  /** Keeps an answer, unless there was a flush since the mark. Fails silently but for metrics. */
+  void keep(AnswerKey key, StoredAnswer answer, long mark);
+
+  /**
+   * Forgets what is within the limits; null is no limit.
+   *
+   * @return how many answers, empty when it does not know
+   * @throws StoreAwayException when it cannot be reached
+   */
+  OptionalLong flush(@Nullable String tenant, @Nullable String model) throws StoreAwayException;
+
+  /** Its name, as the configuration has it. */
+  String name();
+
+  /** Answers in it, empty when it does not know. */
+  OptionalLong entries();
+
+  /** Bytes they take, empty when it does not know. */
+  OptionalLong bytes();
+
+  /** Why it is away, empty while it is there. */
+  Optional<String> away();
+
+  @Override
+  void close();
+}

@@ -1,0 +1,70 @@
+package io.kvasir.answers;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The bytes of an answer on its way, in pieces that are only appended to: what lies before {@link #end} does not change
+ * any more, so readers may look at it without a lock once they have learnt of it under one. Not thread-safe otherwise.
+ */
+final class Recording {
+  /** A part of what is there. */
+  record Slice(byte[] bytes, int from, int to) {
+    int length() {
+      return to - from;
+    }
+  }
+
+  private static final int PIECE = 16 << 10;
+
+  private final List<byte[]> pieces = new ArrayList<>();
+  /** Offset of the first piece, a multiple of its size. */
+  private long start;
+  private long end;
+
+  /** How many bytes have been appended. */
+  long end() {
+    return end;
+  }
+
+  void append(byte[] bytes, int offset, int length) {
+    int done = 0;
+    while (done < length) {
+      int at = (int) ((end - start) % PIECE);
+      if (at == 0 && end - start == (long) pieces.size() * PIECE) {
+        pieces.add(new byte[PIECE]);
+      }
+      int some = Math.min(PIECE - at, length - done);
+      System.arraycopy(bytes, offset + done, pieces.getLast(), at, some);
+      done += some;
+      end += some;
+    }
+  }
+
+  /** What is there from an offset on, as far as it lies together; the offset has to be below the end. */
+  Slice from(long offset) {
+    int index = (int) ((offset - start) / PIECE);
+    int at = (int) ((offset - start) % PIECE);
+    long there = end - offset;
+    return new Slice(pieces.get(index), at, (int) Math.min(PIECE, at + there));
+  }
+
+  /** Lets go of whole pieces before an offset. */
+  void forget(long before) {
+    int whole = (int) Math.min((before - start) / PIECE, pieces.size());
+    if (whole > 0) {
+      pieces.subList(0, whole).clear();
+      start += (long) whole * PIECE;
+    }
+  }
+
+  /** All of it. Nothing may have been forgotten. */
+  byte[] whole() {
+    byte[] whole = new byte[(int) end];
+    for (int i = 0; i < pieces.size(); i++) {
+      int from = i * PIECE;
+      System.arraycopy(pieces.get(i), 0, whole, from, Math.min(PIECE, whole.length - from));
+    }
+    return whole;
+  }
+}

@@ -1,0 +1,272 @@
+package io.kvasir.answers;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.IOException;
+import java.net.SocketTimeoutException;
+import java.net.URI;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.NoSuchElementException;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import redis.clients.jedis.ConnectionPoolConfig;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.RedisClient;
+import redis.clients.jedis.exceptions.JedisConnectionException;
+import redis.clients.jedis.exceptions.JedisException;
+import redis.clients.jedis.params.ScanParams;
+import redis.clients.jedis.resps.ScanResult;
+import redis.clients.jedis.util.JedisURIHelper;
+
+/**
+ * Answers in one Redis or Valkey server. A server that fails is away at once: nobody asks it any more, so no request
+ * waits for it, until a thread of its own has got an answer out of it again.
+ *
+ * <p>An entry stands at {@code PREFIX:TENANT:MODEL:REQUEST}, the latter three hashed, with the canonical request beside
+ * the answer; it expires by itself. {@code PREFIX:flushes} counts flushes: it is read with every entry and compared when
+ * one is kept, in one step, so that no node brings back what another has flushed.
+ */
+final class RedisStore implements AnswerStore {
+  private static final Logger LOG = LoggerFactory.getLogger(RedisStore.class);
+
+  private static final int SCANNED = 1000;
+  private static final String KEEP = """
+      if (redis.call('GET', KEYS[2]) or '0') == ARGV[1] then
+        redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
+        return 1
+      end
+      return 0""";
+
+  private final AnswerSettings.StoreSettings.Redis settings;
+  private final Duration ttl;
+  private final InstantSource clock;
+  private final AnswerMetrics metrics;
+  private final RedisClient client;
+  private final byte[] flushes;
+  private final AtomicReference<@Nullable Absence> absence = new AtomicReference<>();
+  private volatile boolean closed;
+
+  /** Since when the server is away, and why. */
+  private record Absence(Instant since, String why) {}
+
+  /**
+   * A store that need not be there yet.
+   *
+   * @throws IOException when the file of certificates cannot be read
+   */
+  RedisStore(
+      AnswerSettings.StoreSettings.Redis settings, Duration ttl, InstantSource clock, AnswerMetrics metrics)
+      throws IOException {
+    this.settings = settings;
+    this.ttl = ttl;
+    this.clock = clock;
+    this.metrics = metrics;
+    this.flushes = bytes(settings.prefix() + ":flushes");
+    this.client =
+        RedisClient.builder()
+            .hostAndPort(new HostAndPort(settings.url().getHost(), port(settings.url())))
+            .clientConfig(client(settings))
+            .poolConfig(pool(settings))
+            .build();
+  }
+
+  private static int port(URI url) {
+    return url.getPort() < 0 ? 6379 : url.getPort();
+  }
+
+  private static DefaultJedisClientConfig client(AnswerSettings.StoreSettings.Redis settings) throws IOException {
+    DefaultJedisClientConfig.Builder client =
+        DefaultJedisClientConfig.builder()
+            .resp2()
+            .clientName("kvasir-answers")
+            .user(JedisURIHelper.getUser(settings.url()))
+            .password(settings.password() != null ? settings.password() : JedisURIHelper.getPassword(settings.url()))
+            .database(JedisURIHelper.getDBIndex(settings.url()))
+            .connectionTimeoutMillis((int) settings.connectTimeout().toMillis())
+            .socketTimeoutMillis((int) settings.timeout().toMillis());
+    if ("rediss".equals(settings.url().getScheme())) {
+      client.sslOptions(StoreTls.options(settings.authorities()));
+    }
+    return client.build();
+  }
+
+  private static ConnectionPoolConfig pool(AnswerSettings.StoreSettings.Redis settings) {
+    ConnectionPoolConfig pool = new ConnectionPoolConfig();
+    pool.setMaxTotal(settings.connections());
+    pool.setMaxIdle(settings.connections());
+    pool.setMaxWait(settings.timeout());
+    pool.setJmxEnabled(false);
+    return pool;
+  }
+
+  @Override
+  public Found find(AnswerKey key) {
+    if (absence.get() != null) {
+      return new Found.Away();
+    }
+    try {
+      List<byte[]> values = again(() -> client.mget(at(key), flushes));
+      byte[] entry = values.get(0);
+      return new Found.Asked(entry == null ? null : StoredAnswer.decoded(entry, key), mark(values.get(1)));
+    } catch (JedisException failed) {
+      failed("find", failed);
+      return new Found.Away();
+    }
+  }
+
+  @Override
+  public void keep(AnswerKey key, StoredAnswer answer, long mark) {
+    if (absence.get() != null) {
+      return;
+    }
+    List<byte[]> keys = List.of(at(key), flushes);
+    List<byte[]> values =
+        List.of(bytes(Long.toString(mark)), answer.encoded(key), bytes(Long.toString(ttl.toMillis())));
+    try {
+      again(() -> client.eval(bytes(KEEP), keys, values));
+    } catch (JedisConnectionException gone) {
+      failed("keep", gone);
+    } catch (JedisException refused) {
+      // Out of memory, read only …: it still answers, so looking up goes on.
+      metrics.storeFailed("keep");
+      LOG.warn("the response cache's store {} does not keep: {}", place(), refused.getMessage());
+    }
+  }
+
+  @Override
+  public OptionalLong flush(@Nullable String tenant, @Nullable String model) throws StoreAwayException {
+    String pattern =
+        "%s:%s:%s:*".formatted(
+            escaped(settings.prefix()),
+            tenant == null ? "*" : AnswerKey.shortened(tenant),
+            model == null ? "*" : AnswerKey.shortened(model));
+    try {
+      client.incr(flushes);
+      long forgotten = 0;
+      byte[] cursor = ScanParams.SCAN_POINTER_START_BINARY;
+      ScanParams which = new ScanParams().match(bytes(pattern)).count(SCANNED);
+      do {
+        ScanResult<byte[]> page = client.scan(cursor, which);
+        if (!page.getResult().isEmpty()) {
+          forgotten += client.unlink(page.getResult().toArray(byte[][]::new));
+        }
+        cursor = page.getCursorAsBytes();
+      } while (!ScanParams.SCAN_POINTER_START.equals(new String(cursor, UTF_8)));
+      return OptionalLong.of(forgotten);
+    } catch (JedisException failed) {
+      failed("flush", failed);
+      throw new StoreAwayException(place() + " failed: " + failed.getMessage(), failed);
+    }
+  }
+
+  /**
+   * Once more where a pooled connection turned out to be dead: servers close those that idle, and all are dead after a
+   * restart.
+   */
+  private <T> T again(Supplier<T> command) {
+    try {
+      return command.get();
+    } catch (JedisConnectionException broken) {
+      if (broken.getCause() instanceof SocketTimeoutException) {
+        throw broken;
+      }
+      client.getPool().clear();
+      return command.get();
+    }
+  }
+
+  private void failed(String operation, JedisException why) {
+    metrics.storeFailed(operation);
+    if (why.getCause() instanceof NoSuchElementException) {
+      // Every connection is at work: the server is there, only slower than we ask.
+      return;
+    }
+    Absence now = new Absence(clock.instant(), String.valueOf(why.getMessage()));
+    if (absence.compareAndSet(null, now) && !closed) {
+      client.getPool().clear();
+      LOG.warn("the response cache's store {} is away, requests go past it: {}", place(), now.why());
+      Thread.ofVirtual().name("kvasir-answers-store").start(this::awaitReturn);
+    }
+  }
+
+  private void awaitReturn() {
+    while (!closed) {
+      try {
+        Thread.sleep(settings.retry());
+        client.mget(flushes);
+        absence.set(null);
+        LOG.info("the response cache's store {} is back", place());
+        return;
+      } catch (JedisException still) {
+        LOG.debug("the response cache's store {} is still away: {}", place(), still.getMessage());
+      } catch (InterruptedException stopped) {
+        Thread.currentThread().interrupt();
+        return;
+      }
+    }
+  }
+
+  @Override
+  public String name() {
+    return "redis";
+  }
+
+  @Override
+  public OptionalLong entries() {
+    return OptionalLong.empty();
+  }
+
+  @Override
+  public OptionalLong bytes() {
+    return OptionalLong.empty();
+  }
+
+  @Override
+  public Optional<String> away() {
+    Absence now = absence.get();
+    return now == null ? Optional.empty() : Optional.of("%s since %s: %s".formatted(place(), now.since(), now.why()));
+  }
+
+  @Override
+  public void close() {
+    closed = true;
+    client.close();
+  }
+
+  /** Where it is, without who we are there. */
+  private String place() {
+    return "%s://%s:%d".formatted(settings.url().getScheme(), settings.url().getHost(), port(settings.url()));
+  }
+
+  private byte[] at(AnswerKey key) {
+    return bytes(
+        "%s:%s:%s:%s".formatted(
+            settings.prefix(), AnswerKey.shortened(key.tenant()), AnswerKey.shortened(key.model()), key.hash()));
+  }
+
+  private static long mark(byte @Nullable [] count) {
+    try {
+      return count == null ? 0 : Long.parseLong(new String(count, UTF_8));
+    } catch (NumberFormatException foreign) {
+      // Somebody else's key: nothing is kept under a mark that cannot be.
+      return -1;
+    }
+  }
+
+  private static String escaped(String glob) {
+    return glob.replaceAll("([\\[\\]*?\\\\])", "\\\\$1");
+  }
+
+  private static byte[] bytes(String text) {
+    return text.getBytes(UTF_8);
+  }
+}

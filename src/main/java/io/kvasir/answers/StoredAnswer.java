@@ -1,0 +1,60 @@
+package io.kvasir.answers;
+
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.time.Instant;
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A kept answer. Its status is 200; of its headers only the content's type is worth giving again.
+ *
+ * @param contentType as the engine wrote it
+ * @param body as it went to the client who asked first; not to be changed
+ * @param keptAt when
+ */
+public record StoredAnswer(String contentType, byte[] body, Instant keptAt) {
+  private static final byte FORMAT = 1;
+  private static final int FIXED = 1 + Long.BYTES + 2 * Integer.BYTES;
+
+  /** Whether it is an event stream. */
+  public boolean isEvents() {
+    return AnswerCheck.isEvents(contentType);
+  }
+
+  /** With the request it answers, as another process can read it. */
+  byte[] encoded(AnswerKey key) {
+    byte[] type = contentType.getBytes(StandardCharsets.UTF_8);
+    byte[] request = key.request();
+    return ByteBuffer.allocate(FIXED + type.length + request.length + body.length)
+        .put(FORMAT)
+        .putLong(keptAt.toEpochMilli())
+        .putInt(type.length)
+        .putInt(request.length)
+        .put(type)
+        .put(request)
+        .put(body)
+        .array();
+  }
+
+  /** What was encoded; null when it is of another format or answers another request. */
+  static @Nullable StoredAnswer decoded(byte[] bytes, AnswerKey key) {
+    if (bytes.length < FIXED || bytes[0] != FORMAT) {
+      return null;
+    }
+    ByteBuffer in = ByteBuffer.wrap(bytes, 1, bytes.length - 1);
+    Instant keptAt = Instant.ofEpochMilli(in.getLong());
+    int type = in.getInt();
+    int request = in.getInt();
+    if (type < 0 || request < 0 || (long) type + request > in.remaining()) {
+      return null;
+    }
+    int from = in.position();
+    int body = from + type + request;
+    if (!Arrays.equals(bytes, from + type, body, key.request(), 0, key.request().length)) {
+      return null;
+    }
+    return new StoredAnswer(
+        new String(bytes, from, type, StandardCharsets.UTF_8), Arrays.copyOfRange(bytes, body, bytes.length), keptAt);
+  }
+}
