@@ -30,6 +30,7 @@ final class RoomsTest {
           .layer("cell").definedBy("io.kvasir.cell..")
           .layer("execution").definedBy("io.kvasir.execution..")
           .layer("gateway").definedBy("io.kvasir.gateway..")
+          .layer("answers").definedBy("io.kvasir.answers..")
           .layer("telemetry").definedBy("io.kvasir.telemetry..")
           .layer("sim").definedBy("io.kvasir.sim..")
           .layer("app").definedBy("io.kvasir.app..")
@@ -40,7 +41,10 @@ final class RoomsTest {
           .whereLayer("routing").mayOnlyAccessLayers("index", "prompt", "telemetry")
           .whereLayer("cell").mayOnlyAccessLayers("routing", "index", "events", "telemetry")
           .whereLayer("execution").mayOnlyAccessLayers("routing", "cell", "telemetry")
-          .whereLayer("gateway").mayOnlyAccessLayers("execution", "routing", "prompt", "cell", "index", "telemetry")
+          .whereLayer("answers").mayOnlyAccessLayers("telemetry")
+          .whereLayer("answers").mayOnlyBeAccessedByLayers("gateway", "app")
+          .whereLayer("gateway").mayOnlyAccessLayers(
+              "execution", "routing", "prompt", "cell", "index", "answers", "telemetry")
           .whereLayer("sim").mayOnlyAccessLayers("events", "prompt", "routing", "index", "telemetry")
           .withOptionalLayers(true)
         .check(HOUSE);

@@ -74,7 +74,7 @@ final class AnswerMetrics {
   }
 
   private void gauge(String name, String help, LongSupplier value) {
-    GaugeWithCallback.builder().name(name).help(help).callback(to -> to.call(value.getAsLong())).register(registry);
+    GaugeWithCallback.builder().name(name).help(help).callback(to -> to.call((double) value.getAsLong())).register(registry);
   }
 
   void hit() {
@@ -115,7 +115,7 @@ final class AnswerMetrics {
   }
 
   void recording(long bytes) {
-    recording.inc(bytes);
+    recording.inc((double) bytes);
   }
 
   AnswerFigures figures(AnswerStore store) {

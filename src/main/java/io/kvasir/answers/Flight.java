@@ -106,7 +106,7 @@ public final class Flight<H> {
     end();
   }
 
-  /** The answer is here whole and may be kept. Ends the flight. */
+  /** The answer is here whole and may be kept. Ends the flight, once it is; clients do not wait for that. */
   public void landed(H answer, String contentType, byte[] body) {
     lock.lock();
     try {
@@ -173,12 +173,14 @@ public final class Flight<H> {
     }
   }
 
-  /** The body was whole. Ends the flight. */
+  /** The body was whole. Ends the flight, once the answer is kept; clients do not wait for that. */
   public void landed(String contentType) {
     boolean keep;
     lock.lock();
     try {
+      over = true;
       keep = whole && !abandoned;
+      changed.signalAll();
     } finally {
       lock.unlock();
     }

@@ -195,6 +195,23 @@ final class ConfigSection {
     return URI.create("http://localhost");
   }
 
+  /** The address of a Redis server. */
+  URI redis(String key) {
+    String url = name(key);
+    try {
+      URI uri = URI.create(url);
+      if (uri.getHost() != null && List.of("redis", "rediss").contains(uri.getScheme())) {
+        return uri;
+      }
+    } catch (IllegalArgumentException malformed) {
+      // Reported below, like every other address that is none.
+    }
+    if (!url.isEmpty()) {
+      fault(key, "has to be an address such as redis://10.0.0.9:6379/0");
+    }
+    return URI.create("redis://localhost");
+  }
+
   /** The same section laid over {@code defaults}. */
   ConfigSection over(Config defaults) {
     return new ConfigSection(config.withFallback(defaults), path, faults);

@@ -59,7 +59,7 @@ final class EventFeedReader {
           case ZMQ -> zmq(section, ranks);
           case PUSH -> new EventFeed.Push(emptyIsNone(section.text("key")));
           case NATS -> nats(section, ranks);
-          case REDIS -> new EventFeed.Redis(redis(section), pattern(section, "stream", ranks));
+          case REDIS -> new EventFeed.Redis(section.redis("url"), pattern(section, "stream", ranks));
           case GRPC -> new EventFeed.Grpc(address(section), section.flag("tls"));
           case TENSORRT ->
               new EventFeed.TensorRt(
@@ -98,22 +98,6 @@ final class EventFeedReader {
     }
     String credentials = emptyIsNone(section.text("credentials"));
     return new EventFeed.Nats(servers, section.text("stream"), subject, section.duration("history"), credentials);
-  }
-
-  private static URI redis(ConfigSection section) {
-    String url = section.name("url");
-    try {
-      URI uri = URI.create(url);
-      if (uri.getHost() != null && ("redis".equals(uri.getScheme()) || "rediss".equals(uri.getScheme()))) {
-        return uri;
-      }
-    } catch (IllegalArgumentException malformed) {
-      // Told below, like every other address that is none.
-    }
-    if (!url.isEmpty()) {
-      section.fault("url", "has to be an address such as redis://10.0.0.9:6379/0");
-    }
-    return URI.create("redis://localhost");
   }
 
   private static String address(ConfigSection section) {

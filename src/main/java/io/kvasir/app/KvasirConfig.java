@@ -5,6 +5,7 @@ import com.typesafe.config.ConfigFactory;
 import com.typesafe.config.ConfigOrigin;
 import com.typesafe.config.ConfigParseOptions;
 import com.typesafe.config.ConfigResolveOptions;
+import io.kvasir.answers.AnswerSettings;
 import io.kvasir.cell.CellSettings;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.execution.ExecutionSettings;
@@ -38,6 +39,7 @@ import org.jspecify.annotations.Nullable;
  * @param probeTimeout of a health probe
  * @param execution carrying out requests
  * @param podClient the connections to pods
+ * @param answers how answers are kept, null when they are not
  * @param models how prompts become tokens
  * @param memoBytes what remembered prompt prefixes may take
  * @param pods those known from the start
@@ -58,6 +60,7 @@ record KvasirConfig(
     Duration probeTimeout,
     ExecutionSettings execution,
     PodClient.Settings podClient,
+    @Nullable AnswerSettings answers,
     List<ModelConfig> models,
     long memoBytes,
     List<PodSpec> pods,

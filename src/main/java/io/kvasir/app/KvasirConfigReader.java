@@ -6,6 +6,7 @@ import io.kvasir.app.KvasirConfig.LogConfig;
 import io.kvasir.app.KvasirConfig.LogFormat;
 import io.kvasir.app.KvasirConfig.LogLevel;
 import io.kvasir.app.KvasirConfig.RoutingConfig;
+import io.kvasir.answers.AnswerSettings;
 import io.kvasir.cell.CellSettings;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.execution.ExecutionSettings;
@@ -81,6 +82,7 @@ final class KvasirConfigReader {
     ExecutionSettings executionSettings = execution(execution);
     PodClient.Settings podClient = podClient(execution);
     execution.rejectUnread();
+    AnswerSettings answers = AnswerSettingsReader.read(root.section("answers"));
     List<ModelConfig> models = models();
     ConfigSection prompt = root.section("prompt");
     long memoBytes = prompt.bytes("memo");
@@ -97,7 +99,7 @@ final class KvasirConfigReader {
     DecisionLogSettings decisions = DecisionLogReader.read(root.section("decisions"));
     root.rejectUnread();
     return new KvasirConfig(
-        http, keepAlive, drain, endpoint, routing, cellSettings, probeTimeout, executionSettings, podClient, models,
+        http, keepAlive, drain, endpoint, routing, cellSettings, probeTimeout, executionSettings, podClient, answers, models,
         memoBytes, pods, podDefaults, logConfig, clusterReader.discovery(), decisions, platform, file);
   }
 

@@ -1,5 +1,6 @@
 package io.kvasir.app;
 
+import io.kvasir.answers.AnswerCache;
 import io.kvasir.app.KvasirConfig.Discovery;
 import io.kvasir.app.KvasirConfig.RoutingConfig;
 import io.kvasir.cell.CellMetrics;
@@ -15,6 +16,7 @@ import io.kvasir.gateway.Gateway;
 import io.kvasir.gateway.GatewaySettings;
 import io.kvasir.gateway.admin.AdminHandler;
 import io.kvasir.gateway.admin.AdminPaths;
+import io.kvasir.gateway.admin.CacheHandler;
 import io.kvasir.gateway.admin.DecisionsHandler;
 import io.kvasir.gateway.admin.FiguresHandler;
 import io.kvasir.gateway.admin.ProfilesHandler;
@@ -28,6 +30,7 @@ import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.LinkedHashSet;
@@ -39,6 +42,7 @@ import org.apache.pekko.cluster.MemberStatus;
 import org.apache.pekko.cluster.typed.Cluster;
 import org.apache.pekko.cluster.typed.Join;
 import org.apache.pekko.management.cluster.bootstrap.ClusterBootstrap;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -87,8 +91,9 @@ final class Node implements AutoCloseable {
       Models models = own(new Models(config, cells, metrics, readiness));
       Dispatcher dispatcher =
           own(new Dispatcher(system, cells, pods, config.execution(), Preparation.builtIn(), metrics));
+      AnswerCache answers = answers(config);
       GatewaySettings settings = GatewaySettings.defaults().withKeepAlive(config.keepAlive());
-      Gateway handler = own(new Gateway(models.prompts(), profiles, cells, dispatcher, settings, metrics));
+      Gateway handler = own(new Gateway(models.prompts(), profiles, cells, dispatcher, answers, settings, metrics));
       PushHomes homes = own(new PushHomes(system));
       this.gateway = own(front(system, config, new PushHandler(handler, events.push(), homes, cells)));
       homes.announce(address(config), events.push()::takes);
@@ -100,7 +105,8 @@ final class Node implements AutoCloseable {
               new AdminHandler(cells, config.podDefaults()),
               new ProfilesHandler(reload),
               new FiguresHandler(routing.figures(), new FigureNews(system, routing.figures())::tell),
-              new DecisionsHandler(decisions));
+              new DecisionsHandler(decisions),
+              new CacheHandler(answers));
       this.management = own(new ManagementServer(system, config.management(), metrics, readiness, admin));
       if (config.discovery() != Discovery.SEEDS) {
         // Once the management port answers: the other nodes ask it.
@@ -149,6 +155,19 @@ final class Node implements AutoCloseable {
             pod.name(),
             pod.engine());
       }
+    }
+  }
+
+  private @Nullable AnswerCache answers(KvasirConfig config) throws StartException {
+    if (config.answers() == null) {
+      return null;
+    }
+    try {
+      AnswerCache answers = own(new AnswerCache(config.answers(), InstantSource.system(), metrics));
+      readiness.degradation(answers::degraded);
+      return answers;
+    } catch (IOException unusable) {
+      throw new StartException("the response cache cannot start: " + unusable.getMessage(), unusable);
     }
   }
 

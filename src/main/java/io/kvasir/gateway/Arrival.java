@@ -3,7 +3,6 @@ package io.kvasir.gateway;
 import io.kvasir.index.Chain;
 import io.kvasir.routing.Prepared;
 import io.kvasir.routing.Profile;
-import io.kvasir.routing.RequestFacts;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.Slots;
@@ -16,7 +15,7 @@ import java.util.Set;
  * @param model as the request names it
  * @param facts what it says of itself
  */
-record Arrival(Profile profile, String model, RequestFacts facts, GatewayMetrics metrics) {
+record Arrival(Profile profile, String model, ArrivalFacts facts, GatewayMetrics metrics) {
   /** Has the profile's preparers find out what its cell will ask for. Waits as long as they do. */
   Prepared prepare(String requestId, Chain chain, int tokens) throws ApiException {
     if (!profile.preparesOnArrival()) {

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 /** A request's facts as the gateway has them. Its key is hashed when the tenant is asked for, and never kept. */
 final class ArrivalFacts implements RequestFacts {
   private static final String BEARER = "Bearer ";
-  private static final int HASH_BYTES = 8;
+  private static final int HASH_DIGITS = 16;
   private static final int LONGEST_TENANT = 128;
 
   private final Headers headers;
@@ -62,15 +62,34 @@ final class ArrivalFacts implements RequestFacts {
     return told;
   }
 
+  /** What tells the tenant from every other in full, where {@link #tenant} is a name for people. */
+  String owner() {
+    String named = named();
+    if (named != null) {
+      return "name " + named;
+    }
+    String key = apiKey();
+    return key == null ? "" : "key " + hashed(key);
+  }
+
   private String tell() {
+    String named = named();
+    if (named != null) {
+      return named.length() <= LONGEST_TENANT ? named : named.substring(0, LONGEST_TENANT);
+    }
+    String key = apiKey();
+    return key == null ? "" : "key-" + hashed(key).substring(0, HASH_DIGITS);
+  }
+
+  /** As a header says that the operator has chosen for it, null without one. */
+  private @Nullable String named() {
     for (String name : tenantHeaders) {
       String value = header(name);
       if (value != null) {
-        return value.length() <= LONGEST_TENANT ? value : value.substring(0, LONGEST_TENANT);
+        return value;
       }
     }
-    String key = apiKey();
-    return key == null ? "" : "key-" + hashed(key);
+    return null;
   }
 
   private @Nullable String apiKey() {
@@ -86,7 +105,7 @@ final class ArrivalFacts implements RequestFacts {
   private static String hashed(String key) {
     try {
       byte[] hash = MessageDigest.getInstance("SHA-256").digest(key.getBytes(StandardCharsets.UTF_8));
-      return HexFormat.of().formatHex(hash, 0, HASH_BYTES);
+      return HexFormat.of().formatHex(hash);
     } catch (NoSuchAlgorithmException impossible) {
       throw new AssertionError("every Java has SHA-256", impossible);
     }

@@ -1,6 +1,7 @@
 package io.kvasir.gateway;
 
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import io.kvasir.answers.AnswerCache;
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.WorkerStatus;
 import io.kvasir.cell.WorkerStatus.Health;
@@ -14,6 +15,7 @@ import io.kvasir.routing.LiveProfiles;
 import io.kvasir.telemetry.Metrics;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -34,12 +36,13 @@ public final class Gateway implements Handler, AutoCloseable {
   private final RouteHandler dryRun;
   private final GatewayMetrics metrics;
 
-  /** A gateway over these rooms; it owns none of them. */
+  /** A gateway over these rooms; it owns none of them. Without {@code answers} no answer is kept. */
   public Gateway(
       Prompts prompts,
       LiveProfiles profiles,
       Cells cells,
       Dispatcher dispatcher,
+      @Nullable AnswerCache answers,
       GatewaySettings settings,
       Metrics metrics) {
     this.cells = cells;
@@ -47,7 +50,7 @@ public final class Gateway implements Handler, AutoCloseable {
     this.models = new ModelsHandler(cells);
     StoredResponses stored = new StoredResponses(settings.storedResponses());
     Intake intake = new Intake(prompts, new Arrivals(profiles, this.metrics), cells, stored);
-    this.inference = new InferenceHandler(intake, cells, dispatcher, stored, this.metrics, settings);
+    this.inference = new InferenceHandler(intake, cells, dispatcher, answers, stored, this.metrics, settings);
     this.dryRun = new RouteHandler(intake, cells);
   }
 
@@ -137,10 +140,6 @@ public final class Gateway implements Handler, AutoCloseable {
   }
 
   private static Answer withId(Answer answer, String requestId) {
-    Headers headers = answer.headers().toBuilder().set(RequestIds.HEADER, requestId).build();
-    return switch (answer) {
-      case Answer.Whole whole -> new Answer.Whole(whole.status(), headers, whole.body());
-      case Answer.Streamed streamed -> new Answer.Streamed(streamed.status(), headers, streamed.relay());
-    };
+    return answer.with(answer.headers().toBuilder().set(RequestIds.HEADER, requestId).build());
   }
 }

@@ -1,8 +1,10 @@
 package io.kvasir.gateway;
 
+import io.kvasir.answers.AnswerCache;
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.Decision;
 import io.kvasir.execution.Call;
+import io.kvasir.execution.ClientLink;
 import io.kvasir.execution.Dispatcher;
 import io.kvasir.execution.Headers;
 import io.kvasir.execution.Result;
@@ -12,6 +14,7 @@ import io.kvasir.gateway.http.Exchange;
 import io.kvasir.routing.Worker;
 import java.nio.charset.StandardCharsets;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -29,6 +32,7 @@ final class InferenceHandler implements AutoCloseable {
   private final Intake intake;
   private final Cells cells;
   private final Dispatcher dispatcher;
+  private final @Nullable CachedAnswers cached;
   private final StoredResponses stored;
   private final GatewayMetrics metrics;
   private final GatewaySettings settings;
@@ -38,12 +42,14 @@ final class InferenceHandler implements AutoCloseable {
       Intake intake,
       Cells cells,
       Dispatcher dispatcher,
+      @Nullable AnswerCache answers,
       StoredResponses stored,
       GatewayMetrics metrics,
       GatewaySettings settings) {
     this.intake = intake;
     this.cells = cells;
     this.dispatcher = dispatcher;
+    this.cached = answers == null ? null : new CachedAnswers(answers);
     this.stored = stored;
     this.metrics = metrics;
     this.settings = settings;
@@ -73,12 +79,58 @@ final class InferenceHandler implements AutoCloseable {
   private Answer answer(
       Exchange exchange, ApiPath api, String requestId, RequestTrace trace, ErrorShape shape)
       throws ApiException, InterruptedException {
-    Headers headers = exchange.headers();
     Intake.Asked asked = intake.read(api, exchange.path(), exchange);
+    String model = asked.model();
+    boolean known = cells.models().contains(model);
+    trace.read(model, known, asked.request().stream());
+    trace.stage("parse");
+    KeepAlive keepAlive = asked.request().stream() && api.streams()
+        ? keepAlives.watch(exchange, shape, EARLY.toBuilder().set(RequestIds.HEADER, requestId).build())
+        : null;
+    CachedAnswers.Live live = client -> carriedOut(asked, exchange, requestId, client, trace, shape);
+    Given given = () -> cached == null || !known
+        ? live.answer(exchange::onClientGone)
+        : cached.answer(exchange, asked.request(), asked.arrival(), trace, shape, live);
+    return keepAlive == null ? given.answer() : keptAlive(keepAlive, given, requestId, trace, shape);
+  }
+
+  /** What a worker answers now, or has answered before. */
+  @FunctionalInterface
+  private interface Given {
+    Answer answer() throws ApiException, InterruptedException;
+  }
+
+  /** From here on every answer, errors too, has to pass by what keeps the stream alive. */
+  private static Answer keptAlive(
+      KeepAlive keepAlive, Given given, String requestId, RequestTrace trace, ErrorShape shape)
+      throws InterruptedException {
+    try {
+      return keepAlive.conclude(given.answer());
+    } catch (ApiException e) {
+      trace.refused(e.error());
+      return keepAlive.conclude(shape.answer(e.error()));
+    } catch (RuntimeException e) {
+      LOG.error("request {} failed inside the router", requestId, e);
+      trace.refused(Gateway.INTERNAL);
+      return keepAlive.conclude(shape.answer(Gateway.INTERNAL));
+    } catch (InterruptedException e) {
+      keepAlive.abandon();
+      throw e;
+    }
+  }
+
+  private Answer carriedOut(
+      Intake.Asked asked,
+      Exchange exchange,
+      String requestId,
+      ClientLink client,
+      RequestTrace trace,
+      ErrorShape shape)
+      throws ApiException, InterruptedException {
+    Headers headers = exchange.headers();
+    ApiPath api = asked.api();
     ApiRequest request = asked.request();
     String model = asked.model();
-    trace.read(model, cells.models().contains(model), request.stream());
-    trace.stage("parse");
     Intake.Ready ready = intake.prepare(asked, exchange, requestId);
     trace.stage("prepare");
 
@@ -92,37 +144,8 @@ final class InferenceHandler implements AutoCloseable {
         api.repeatable(exchange.method()),
         api.terminated(),
         injected);
-    KeepAlive keepAlive = request.stream() && api.streams()
-        ? keepAlives.watch(exchange, shape, EARLY.toBuilder().set(RequestIds.HEADER, requestId).build())
-        : null;
-    return keepAlive == null
-        ? carriedOut(call, exchange, trace, shape)
-        : keptAlive(keepAlive, call, exchange, trace, shape);
-  }
-
-  /** From here on every answer, errors too, has to pass by what keeps the stream alive. */
-  private Answer keptAlive(KeepAlive keepAlive, Call call, Exchange exchange, RequestTrace trace, ErrorShape shape)
-      throws InterruptedException {
-    try {
-      return keepAlive.conclude(carriedOut(call, exchange, trace, shape));
-    } catch (ApiException e) {
-      trace.refused(e.error());
-      return keepAlive.conclude(shape.answer(e.error()));
-    } catch (RuntimeException e) {
-      LOG.error("request {} failed inside the router", call.decision().requestId(), e);
-      trace.refused(Gateway.INTERNAL);
-      return keepAlive.conclude(shape.answer(Gateway.INTERNAL));
-    } catch (InterruptedException e) {
-      keepAlive.abandon();
-      throw e;
-    }
-  }
-
-  private Answer carriedOut(Call call, Exchange exchange, RequestTrace trace, ErrorShape shape)
-      throws ApiException, InterruptedException {
-    String model = call.decision().model();
     String profile = Objects.requireNonNull(call.decision().profile(), "the arrival chose none");
-    return switch (dispatcher.execute(call, exchange::onClientGone, trace)) {
+    return switch (dispatcher.execute(call, client, trace)) {
       case Result.Whole whole -> {
         trace.finished(whole.status(), whole.report());
         yield new Answer.Whole(

@@ -40,8 +40,10 @@ final class Intake {
    *
    * @param place where what it refers to is stored, null when it refers to nothing that is known
    * @param model as it names it, or the one it is taken to mean
+   * @param arrival the profile it goes by and what it says of itself
    */
-  record Asked(ApiPath api, ApiRequest request, StoredResponses.@Nullable Place place, String model) {}
+  record Asked(
+      ApiPath api, ApiRequest request, StoredResponses.@Nullable Place place, String model, Arrival arrival) {}
 
   /**
    * A request that can be decided on.
@@ -58,13 +60,13 @@ final class Intake {
     String model = request.model() != null ? request.model()
         : place != null ? place.model()
         : anyModel();
-    return new Asked(api, request, place, model);
+    return new Asked(api, request, place, model, arrivals.of(exchange, request, model));
   }
 
   /** Finds out what a decision needs. Waits as long as its tokens and the profile's preparers take. */
   Ready prepare(Asked asked, Exchange exchange, String requestId) throws ApiException {
     ApiRequest request = asked.request();
-    Arrival arrival = arrivals.of(exchange, request, asked.model());
+    Arrival arrival = asked.arrival();
     Prompt prompt = prompt(asked);
     Chain chain = prompt == null ? Chain.EMPTY : prompt.chain();
     int tokens =

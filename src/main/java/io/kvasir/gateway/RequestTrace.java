@@ -87,6 +87,19 @@ final class RequestTrace implements CallListener {
     finished(CLIENT_LEFT, report);
   }
 
+  /** No worker had to do with it: the answer had been kept, or was got for an identical request. */
+  void served(int answerStatus) {
+    metrics.answered(api, label, answerStatus, stream, System.nanoTime() - started);
+    LOG.debug("request {} {} model {} status {} stream {} from the response cache",
+        requestId, api.label(), label, answerStatus, stream);
+  }
+
+  /** The client left while it was getting an answer that no worker gives it; {@code begun} says how far that was. */
+  void left(boolean begun) {
+    metrics.aborted(begun);
+    served(CLIENT_LEFT);
+  }
+
   /** The router answers by itself. */
   void refused(ApiError error) {
     metrics.answered(api, label, error.status(), stream, System.nanoTime() - started);

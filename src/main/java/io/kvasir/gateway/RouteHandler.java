@@ -56,7 +56,7 @@ final class RouteHandler {
     if (path.isEmpty()) {
       Intake.Asked asked = intake.read(ApiPath.RESPONSES, ApiPath.RESPONSES.label(), exchange);
       ApiPath api = api(asked.request().body(), exchange.headers());
-      return new Intake.Asked(api, asked.request(), asked.place(), asked.model());
+      return new Intake.Asked(api, asked.request(), asked.place(), asked.model(), asked.arrival());
     }
     ApiPath api = ApiPath.at(path);
     if (api == null || takes(path)) {

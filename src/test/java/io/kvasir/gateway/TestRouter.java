@@ -1,6 +1,8 @@
 package io.kvasir.gateway;
 
 import com.typesafe.config.ConfigFactory;
+import io.kvasir.answers.AnswerCache;
+import io.kvasir.answers.AnswerSettings;
 import io.kvasir.execution.Dispatcher;
 import io.kvasir.execution.ExecutionSettings;
 import io.kvasir.execution.FakeCells;
@@ -35,8 +37,10 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.time.Clock;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.List;
 import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
+import org.jspecify.annotations.Nullable;
 
 /** A whole gateway on a real socket, over cells that a test scripts. */
 final class TestRouter implements AutoCloseable {
@@ -51,6 +55,7 @@ final class TestRouter implements AutoCloseable {
 
   final FakeCells cells = new FakeCells();
   final PrometheusRegistry registry = new PrometheusRegistry();
+  final @Nullable AnswerCache answers;
   private final PodClient pods;
   private final Dispatcher dispatcher;
   private final Gateway gateway;
@@ -59,21 +64,32 @@ final class TestRouter implements AutoCloseable {
       HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
 
   TestRouter() throws IOException {
-    this(EXECUTION, GatewaySettings.defaults(), "", ProfileChoice.always("random", false));
+    this(EXECUTION, GatewaySettings.defaults(), "", ProfileChoice.always("random", false), null);
   }
 
   TestRouter(ExecutionSettings execution, GatewaySettings settings) throws IOException {
-    this(execution, settings, "", ProfileChoice.always("random", false));
+    this(execution, settings, "", ProfileChoice.always("random", false), null);
   }
 
   /** A gateway with profiles of its own beside the built-in ones. */
   TestRouter(String own, ProfileChoice choice) throws IOException {
-    this(EXECUTION, GatewaySettings.defaults(), own, choice);
+    this(EXECUTION, GatewaySettings.defaults(), own, choice, null);
   }
 
-  private TestRouter(ExecutionSettings execution, GatewaySettings settings, String own, ProfileChoice choice)
+  /** A gateway that keeps answers. */
+  TestRouter(AnswerSettings answers, ProfileChoice choice) throws IOException {
+    this(EXECUTION, GatewaySettings.defaults(), "", choice, answers);
+  }
+
+  private TestRouter(
+      ExecutionSettings execution,
+      GatewaySettings settings,
+      String own,
+      ProfileChoice choice,
+      @Nullable AnswerSettings answerSettings)
       throws IOException {
     Metrics metrics = new Metrics(registry);
+    answers = answerSettings == null ? null : new AnswerCache(answerSettings, InstantSource.system(), metrics);
     pods = new PodClient(PodClient.Settings.defaults(), metrics);
     dispatcher = new Dispatcher(KIT.system(), cells, pods, execution, Preparation.builtIn(), metrics);
     Prompts prompts = Prompts.load(List.of(), 1 << 20, model -> null, Runnable::run, Clock.systemUTC(), metrics);
@@ -81,7 +97,7 @@ final class TestRouter implements AutoCloseable {
     LiveProfiles profiles =
         new LiveProfiles(
             new Profiles(new ProfileCompiler(plugins).compile(ConfigFactory.parseString(own)), choice));
-    gateway = new Gateway(prompts, profiles, cells, dispatcher, settings, metrics);
+    gateway = new Gateway(prompts, profiles, cells, dispatcher, answers, settings, metrics);
     server = HttpServer.start(
         KIT.system(), HttpSettings.at("127.0.0.1", 0).withMaxBodyBytes(1 << 20), gateway, metrics);
   }
@@ -163,5 +179,8 @@ final class TestRouter implements AutoCloseable {
     gateway.close();
     dispatcher.close();
     pods.close();
+    if (answers != null) {
+      answers.close();
+    }
   }
 }

@@ -10,21 +10,29 @@ public final class AdminPaths implements Handler {
   private final ProfilesHandler profiles;
   private final FiguresHandler figures;
   private final DecisionsHandler decisions;
+  private final CacheHandler cache;
 
   /** Over the handlers of the parts. */
   public AdminPaths(
-      AdminHandler workers, ProfilesHandler profiles, FiguresHandler figures, DecisionsHandler decisions) {
+      AdminHandler workers,
+      ProfilesHandler profiles,
+      FiguresHandler figures,
+      DecisionsHandler decisions,
+      CacheHandler cache) {
     this.workers = workers;
     this.profiles = profiles;
     this.figures = figures;
     this.decisions = decisions;
+    this.cache = cache;
   }
 
   @Override
   public Answer handle(Exchange exchange) {
-    return exchange.path().startsWith(ProfilesHandler.PATH) ? profiles.handle(exchange)
-        : exchange.path().startsWith(FiguresHandler.PATH) ? figures.handle(exchange)
-        : exchange.path().startsWith(DecisionsHandler.PATH) ? decisions.handle(exchange)
+    String path = exchange.path();
+    return path.startsWith(ProfilesHandler.PATH) ? profiles.handle(exchange)
+        : path.startsWith(FiguresHandler.PATH) ? figures.handle(exchange)
+        : path.startsWith(DecisionsHandler.PATH) ? decisions.handle(exchange)
+        : path.startsWith(CacheHandler.PATH) ? cache.handle(exchange)
         : workers.handle(exchange);
   }
 

@@ -13,6 +13,14 @@ public sealed interface Answer {
   /** The answer's headers, Content-Type among them. */
   Headers headers();
 
+  /** The same answer with other headers. */
+  default Answer with(Headers others) {
+    return switch (this) {
+      case Whole whole -> new Whole(whole.status(), others, whole.body());
+      case Streamed streamed -> new Streamed(streamed.status(), others, streamed.relay());
+    };
+  }
+
   /** An answer whose body is at hand. The bytes are not copied: not to be changed any more. */
   record Whole(int status, Headers headers, byte[] body) implements Answer {}
 
