@@ -106,6 +106,10 @@ final class AnswerMetrics {
     refused.labelValues(why).inc();
   }
 
+  long notKeptFor(String why) {
+    return refused.labelValues(why).getLongValue();
+  }
+
   void evicted(String cause) {
     evictions.labelValues(cause.toLowerCase(Locale.ROOT)).inc();
   }

@@ -123,7 +123,7 @@ public final class Flight<H> {
   }
 
   /**
-   * The answer's body begins; {@link #write} and {@link #landed(String)} or {@link #failed} follow.
+   * The answer's body begins; {@link #write} and {@link #completed} or {@link #failed} follow.
    *
    * @param keepable whether it may be kept if nothing goes wrong
    */
@@ -174,7 +174,7 @@ public final class Flight<H> {
   }
 
   /** The body was whole. Ends the flight, once the answer is kept; clients do not wait for that. */
-  public void landed(String contentType) {
+  public void completed(String contentType) {
     boolean keep;
     lock.lock();
     try {

@@ -222,7 +222,7 @@ final class CachedAnswers {
           flight.failed(e);
           return;
         }
-        flight.landed(String.valueOf(type));
+        flight.completed(String.valueOf(type));
       }
     }
   }

@@ -3,13 +3,16 @@ package io.kvasir.app;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import io.kvasir.answers.AnswerSettings;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.KvTransfer.Dialect;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -55,6 +58,53 @@ final class KvasirConfigTest {
         .extracting(Fault::problem)
         .asString()
         .contains("did you mean 'max-body'");
+  }
+
+  @Test
+  void load_answers_areOff_orWhatIsWritten() throws Exception {
+    assertThat(KvasirConfig.load(write("")).answers()).isNull();
+    AnswerSettings settings =
+        Objects.requireNonNull(
+            KvasirConfig.load(
+                    write(
+                        """
+                        kvasir.answers {
+                          store = redis, ttl = 5 m, ignored-fields = [user], shared.enabled = true
+                          redis { url = "rediss://cache:7000/2", password = secret }
+                        }
+                        """))
+                .answers());
+    assertThat(settings.ttl()).isEqualTo(Duration.ofMinutes(5));
+    assertThat(settings.sharedFlights()).isTrue();
+    assertThat(settings.store())
+        .isInstanceOfSatisfying(
+            AnswerSettings.StoreSettings.Redis.class,
+            redis -> {
+              assertThat(redis.url()).hasToString("rediss://cache:7000/2");
+              assertThat(redis.password()).isEqualTo("secret");
+            });
+  }
+
+  @Test
+  void load_answersWithFaults_areReportedTogether_evenWhenOff() throws Exception {
+    assertThat(
+            faults(
+                """
+                kvasir.answers {
+                  store = off, max-entry = 300 MiB, ignored-fields = [messages], tll = 1 h
+                  redis { url = "http://cache", timeout = 2 m, authorities = "/no/such/file" }
+                  memory.bytes = 1 GiB
+                }
+                """))
+        .extracting(Fault::path)
+        .contains(
+            "kvasir.answers.recording",
+            "kvasir.answers.ignored-fields",
+            "kvasir.answers.tll",
+            "kvasir.answers.redis.url",
+            "kvasir.answers.redis.timeout",
+            "kvasir.answers.redis.authorities",
+            "kvasir.answers.memory.bytes");
   }
 
   @Test

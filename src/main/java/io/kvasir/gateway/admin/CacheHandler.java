@@ -91,6 +91,9 @@ public final class CacheHandler implements Handler {
     } catch (IOException e) {
       throw new AssertionError("reading an array", e);
     }
+    if (!limits.isObject()) {
+      return error(400, "the body is no JSON object; " + WANTED);
+    }
     for (var member : limits.properties()) {
       if (!LIMITS.contains(member.getKey())) {
         return error(400, "'%s' limits nothing; %s".formatted(member.getKey(), WANTED));
