@@ -37,8 +37,8 @@ final class AnswerMetrics {
     kept = counter("kept", "Answers given to the store");
     refused = Counter.builder()
         .name("kvasir_answer_cache_not_kept_total")
-        .help("Answers that were not kept, by reason: error (in the answer), truncated, unfinished (ended by the engine's"
-            + " trouble), too_long, crowded (too many on their way)")
+        .help("Answers that were not kept, by reason: error (in the answer), truncated, unfinished (ended by the"
+            + " engine's trouble), too_long, crowded (too many on their way)")
         .labelNames("reason")
         .register(registry);
     evictions = Counter.builder()
@@ -74,7 +74,11 @@ final class AnswerMetrics {
   }
 
   private void gauge(String name, String help, LongSupplier value) {
-    GaugeWithCallback.builder().name(name).help(help).callback(to -> to.call((double) value.getAsLong())).register(registry);
+    GaugeWithCallback.builder()
+        .name(name)
+        .help(help)
+        .callback(to -> to.call((double) value.getAsLong()))
+        .register(registry);
   }
 
   void hit() {

@@ -10,12 +10,13 @@ import org.jspecify.annotations.Nullable;
 /**
  * Which requests the cache may answer.
  *
- * <p>What generates text is sampled at temperature 1 unless it says otherwise, in every API; only temperature 0 (greedy)
- * or a seed makes an answer one that may stand for the next. Embeddings and rankings draw nothing. An engine remembers
- * a response of the Responses API unless {@code store} is false, so that only those are the cache's. Calls of tools are
- * answers like any other, for it is the client who acts on them, unless the tool is marked as one that changes
- * something: by the annotations of the Model Context Protocol in its definition ({@code readOnlyHint} false or {@code
- * destructiveHint} true), or by its name in the configuration. Tools that the engine's side runs itself count as marked.
+ * <p>What generates text is sampled at temperature 1 unless it says otherwise, in every API; only temperature 0
+ * (greedy) or a seed makes an answer one that may stand for the next. Embeddings and rankings draw nothing. An engine
+ * remembers a response of the Responses API unless {@code store} is false, so that only those are the cache's. Calls of
+ * tools are answers like any other, for it is the client who acts on them, unless the tool is marked as one that
+ * changes something: by the annotations of the Model Context Protocol in its definition ({@code readOnlyHint} false or
+ * {@code destructiveHint} true), or by its name in the configuration. Tools that the engine's side runs itself count as
+ * marked.
  */
 final class Eligibility {
   private static final Set<String> CLIENT_TOOLS = Set.of("function", "custom");
@@ -97,6 +98,8 @@ final class Eligibility {
   }
 
   private static String regex(String name) {
-    return name.chars().mapToObj(c -> c == '*' ? ".*" : Pattern.quote(Character.toString(c))).collect(Collectors.joining());
+    return name.chars()
+        .mapToObj(c -> c == '*' ? ".*" : Pattern.quote(Character.toString(c)))
+        .collect(Collectors.joining());
   }
 }

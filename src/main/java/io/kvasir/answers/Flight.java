@@ -9,10 +9,10 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An answer on its way from a worker to everybody who asked for it: one for each request, or for all identical ones that
- * come while it lasts. Whoever wants it has a {@link Seat}. The worker's side runs on a thread of its own and belongs to
- * none of the clients: one that is slow or leaves holds up nobody, and only when the last has left is the worker told to
- * stop.
+ * An answer on its way from a worker to everybody who asked for it: one for each request, or for all identical ones
+ * that come while it lasts. Whoever wants it has a {@link Seat}. The worker's side runs on a thread of its own and
+ * belongs to none of the clients: one that is slow or leaves holds up nobody, and only when the last has left is the
+ * worker told to stop.
  *
  * <p>The answer is written down as it comes; each client is sent it at its own pace from there. While it may be kept it
  * is written down whole, and clients may still join. When it becomes too long for that, or is none to keep, it goes on

@@ -21,8 +21,8 @@ public final class Flights<H> {
   }
 
   /**
-   * A seat in the flight that brings the answer to a request: in one under way where they are shared, else in a new one,
-   * which {@link Flight.Seat#leads} then says is the caller's to fly.
+   * A seat in the flight that brings the answer to a request: in one under way where they are shared, else in a new
+   * one, which {@link Flight.Seat#leads} then says is the caller's to fly.
    *
    * @return null when too many wait already
    */

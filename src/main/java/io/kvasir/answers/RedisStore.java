@@ -32,8 +32,8 @@ import redis.clients.jedis.util.JedisURIHelper;
  * waits for it, until a thread of its own has got an answer out of it again.
  *
  * <p>An entry stands at {@code PREFIX:TENANT:MODEL:REQUEST}, the latter three hashed, with the canonical request beside
- * the answer; it expires by itself. {@code PREFIX:flushes} counts flushes: it is read with every entry and compared when
- * one is kept, in one step, so that no node brings back what another has flushed.
+ * the answer; it expires by itself. {@code PREFIX:flushes} counts flushes: it is read with every entry and compared
+ * when one is kept, in one step, so that no node brings back what another has flushed.
  */
 final class RedisStore implements AnswerStore {
   private static final Logger LOG = LoggerFactory.getLogger(RedisStore.class);

@@ -99,8 +99,8 @@ final class KvasirConfigReader {
     DecisionLogSettings decisions = DecisionLogReader.read(root.section("decisions"));
     root.rejectUnread();
     return new KvasirConfig(
-        http, keepAlive, drain, endpoint, routing, cellSettings, probeTimeout, executionSettings, podClient, answers, models,
-        memoBytes, pods, podDefaults, logConfig, clusterReader.discovery(), decisions, platform, file);
+        http, keepAlive, drain, endpoint, routing, cellSettings, probeTimeout, executionSettings, podClient, answers,
+        models, memoBytes, pods, podDefaults, logConfig, clusterReader.discovery(), decisions, platform, file);
   }
 
   private static HttpSettings gateway(ConfigSection gateway) {

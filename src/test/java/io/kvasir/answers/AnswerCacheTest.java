@@ -110,8 +110,9 @@ final class AnswerCacheTest {
       int hits = 0;
       for (int i = 0; i < 20_000; i++) {
         String tenant = tenants.get(random.nextInt(tenants.size()));
-        String body = "{\"temperature\":0,\"messages\":[{\"content\":\"" + random.nextInt(200) + "\"}],\"cache_salt\":\""
-            + random.nextInt(2) + "\"}";
+        String body =
+            "{\"temperature\":0,\"messages\":[{\"content\":\"" + random.nextInt(200) + "\"}],"
+                + "\"cache_salt\":\"" + random.nextInt(2) + "\"}";
         String own = chat(tenant.replace('\u0000', '0') + " asked " + body.replace('"', '\''));
         switch (cache.look(requestOf(tenant, CHAT, body))) {
           case Lookup.Hit hit -> {

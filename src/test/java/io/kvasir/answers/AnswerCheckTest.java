@@ -96,7 +96,7 @@ final class AnswerCheckTest {
   @ParameterizedTest
   @ValueSource(
       strings = {
-        "data: {\"choices\":[{\"finish_reason\":\"stop\"}]}\n\ndata: {\"error\":{\"message\":\"x\"}}\n\ndata: [DONE]\n\n",
+        "data: {\"choices\":[{\"finish_reason\":\"stop\"}]}\n\ndata: {\"error\":{\"code\":5}}\n\ndata: [DONE]\n\n",
         "data: {\"object\":\"error\",\"error\":\"x\"}\n\ndata: [DONE]\n\n",
         "data: {\"choices\":[{\"finish_reason\":\"abort\"}]}\n\ndata: [DONE]\n\n",
         "data: {\"choices\":[{\"finish_reason\":\"stop\"},{\"finish_reason\":\"error\"}]}\n\ndata: [DONE]\n\n",

@@ -22,8 +22,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * {@code /admin/cache}: the response cache's figures (GET), and forgetting answers (POST {@code /admin/cache/flush} with
- * {@code {"tenant": …}}, {@code {"model": …}}, both, or {@code {"all": true}}). Thread-safe.
+ * {@code /admin/cache}: the response cache's figures (GET), and forgetting answers (POST {@code /admin/cache/flush}
+ * with {@code {"tenant": …}}, {@code {"model": …}}, both, or {@code {"all": true}}). Thread-safe.
  */
 public final class CacheHandler implements Handler {
   /** The path of the figures. */
