@@ -143,7 +143,8 @@ final class Attempt {
   private Try answered(PodResponse answer) throws PodException {
     AnswerTap.Form form = AnswerTap.formOf(answer.headers());
     tap = new AnswerTap(form);
-    boolean streams = form == AnswerTap.Form.EVENTS || (form == AnswerTap.Form.OPAQUE && answer.contentLength() < 0);
+    boolean streams = !task.readHere()
+        && (form == AnswerTap.Form.EVENTS || (form == AnswerTap.Form.OPAQUE && answer.contentLength() < 0));
     boolean ended = streams ? !beginning.readFirst(answer) : beginning.gather(answer, task.wholeBytes());
     firstByteNanos = System.nanoTime() - started;
     if (!ended) {
@@ -161,12 +162,15 @@ final class Attempt {
         ? new Outcome.Failed(false, "an error in the answer")
         : completed();
     settle(outcome);
+    if (task.readHere() && outcome instanceof Outcome.Failed(boolean _, String detail)) {
+      return new Try.Failed("error", detail, false, false, task.repeatable(), null);
+    }
     return new Try.Answered(whole(answer, beginning.bytes(), outcome));
   }
 
   private Result.Whole whole(PodResponse answer, byte[] body, Outcome outcome) {
     Translation translation = task.translation();
-    byte[] own = translation == null ? body
+    byte[] own = translation == null || (task.readHere() && answer.status() < 300) ? body
         : answer.status() < 300 ? translation.whole(body)
         : translation.error(answer.status(), body);
     return new Result.Whole(task.route(), answer.status(), answer.headers(), own, report(outcome));

@@ -230,6 +230,7 @@ record Course(
         call.repeatable(),
         call.terminated(),
         call.withoutUsage(),
+        false,
         translation == null ? means.settings().wholeBytes() : READ_HERE,
         translation,
         read);
@@ -260,7 +261,7 @@ record Course(
 
   private Task ours(Decision.Chosen chosen, PodRequest asked, @Nullable Translation translation) {
     Route route = new Route(chosen.worker(), null, reason());
-    return new Task(chosen, asked, route, true, false, false, READ_HERE, translation, null);
+    return new Task(chosen, asked, route, true, false, false, true, READ_HERE, translation, null);
   }
 
   private String reason() {

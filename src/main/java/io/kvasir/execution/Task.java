@@ -13,7 +13,8 @@ import org.jspecify.annotations.Nullable;
  * @param repeatable whether another worker may be asked when this one fails in the middle
  * @param terminated whether a stream ends with a terminator, so that one without it was cut
  * @param withoutUsage whether the event that {@code stream_options.include_usage} adds is kept from the client
- * @param wholeBytes an answer that is no stream is gathered up to this size
+ * @param readHere whether the answer is for the router, so that a stream is gathered, too
+ * @param wholeBytes what is gathered may have this size
  * @param translation how its answer becomes the client's, null where it is that as it comes
  * @param read how the prompt was read where another worker did that, null where this one does
  */
@@ -24,6 +25,7 @@ record Task(
     boolean repeatable,
     boolean terminated,
     boolean withoutUsage,
+    boolean readHere,
     int wholeBytes,
     @Nullable Translation translation,
     @Nullable Report read) {
@@ -36,6 +38,7 @@ record Task(
         call.repeatable(),
         call.terminated(),
         call.withoutUsage(),
+        false,
         wholeBytes,
         null,
         null);

@@ -12,11 +12,14 @@ import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.Reservation;
 import io.kvasir.cell.WorkerStatus;
 import io.kvasir.routing.FailurePolicy;
+import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.RoutingPlan;
 import io.kvasir.routing.Worker;
 import io.kvasir.telemetry.DecisionRecord;
 import java.net.URI;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -28,6 +31,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 
 /** Cells that choose the first worker in order, and remember everything. */
 public final class FakeCells implements Cells {
@@ -51,6 +55,30 @@ public final class FakeCells implements Cells {
   public volatile boolean refuse;
   /** What is predicted for every request. */
   public volatile int predicted;
+
+  /** What each step's failure leads to: the next candidate if nothing else is said. */
+  public final Map<String, FailurePolicy> policies = new ConcurrentHashMap<>();
+  /** How long each step may take. */
+  public final Map<String, Duration> deadlines = new ConcurrentHashMap<>();
+  /** The name of the step that encode workers do. */
+  public volatile String preparation = RoutingPlan.ENCODE;
+  /** How many workers were told to read a prompt that another was to read. */
+  public final AtomicInteger readPrompts = new AtomicInteger();
+
+  /** A worker of a split fleet; its pod is its own bootstrap server, too. */
+  public Worker splitter(String id, URI url, Role role, KvTransfer.Dialect dialect, String... models) {
+    return splitter(id, url, role, dialect, url.getPort(), models);
+  }
+
+  public Worker splitter(
+      String id, URI url, Role role, KvTransfer.Dialect dialect, int bootstrapPort, String... models) {
+    KvTransfer transfer =
+        new KvTransfer(dialect, "", "127.0.0.1", bootstrapPort, "engine-" + id, 1, 1, new KvTransfer.Link(1, 1));
+    Worker worker = new Worker(
+        id, id, url, 0, 1, workers.size(), role, new TreeSet<>(List.of(models)), Map.of(), 100, "e", transfer);
+    workers.add(worker);
+    return worker;
+  }
 
   public Worker worker(String id, URI url, String... models) {
     return worker(id, id, url, 0, 1, models);
@@ -86,25 +114,53 @@ public final class FakeCells implements Cells {
   public Decision decide(DecisionRequest request) {
     requests.add(request);
     asked.add(request.requestId());
-    boolean known = false;
-    for (Worker worker : workers) {
-      if (worker.models().contains(request.model())) {
-        known = true;
-        if (!refuse && !request.excluded().contains(worker.id())) {
-          return new Decision.Planned(
-              "single",
-              RoutingPlan.Order.SEQUENTIAL,
-              List.of(
-                  new Decision.Chosen(
-                      new RoutingPlan.Step(
-                          RoutingPlan.WHOLE, Role.BOTH, worker, true, List.of(), FailurePolicy.NEXT_CANDIDATE, null),
-                      new Booked(), 0, predicted, predicted, false)),
-              "first in order");
-        }
-      }
+    DecisionRequest.Again again = request.again();
+    if (again != null) {
+      boolean prefill = again.step().equals(RoutingPlan.PREFILL);
+      Worker worker = first(request, prefill ? Role.PREFILL : Role.DECODE);
+      return worker == null ? nobody(request) : planned(RoutingPlan.Order.SEQUENTIAL, step(again.step(), worker));
     }
+    Worker prefill = first(request, Role.PREFILL);
+    Worker decode = first(request, Role.DECODE);
+    if (prefill != null && decode != null && request.work().divisible()) {
+      List<Decision.Chosen> steps = new ArrayList<>();
+      Worker before = first(request, Role.ENCODE);
+      if (before != null) {
+        steps.add(step(preparation, before));
+      }
+      steps.add(step(RoutingPlan.PREFILL, prefill));
+      steps.add(step(RoutingPlan.DECODE, decode));
+      return planned(RoutingPlan.Order.CONCURRENT, steps.toArray(Decision.Chosen[]::new));
+    }
+    Worker whole = first(request, Role.BOTH);
+    return whole == null
+        ? nobody(request)
+        : planned(RoutingPlan.Order.SEQUENTIAL, step(RoutingPlan.WHOLE, whole));
+  }
+
+  private @Nullable Worker first(DecisionRequest request, Role role) {
+    return workers.stream()
+        .filter(worker -> worker.role() == role && worker.models().contains(request.model()))
+        .filter(worker -> !refuse && !request.excluded().contains(worker.id()))
+        .findFirst()
+        .orElse(null);
+  }
+
+  private Decision nobody(DecisionRequest request) {
     return new Decision.NoWorker(
-        known ? otherwise : Decision.Why.UNKNOWN_MODEL, "nobody is left for " + request.model());
+        models().contains(request.model()) ? otherwise : Decision.Why.UNKNOWN_MODEL,
+        "nobody is left for " + request.model());
+  }
+
+  private Decision planned(RoutingPlan.Order order, Decision.Chosen... steps) {
+    return new Decision.Planned("scripted", order, List.of(steps), "first in order");
+  }
+
+  private Decision.Chosen step(String name, Worker worker) {
+    RoutingPlan.Step step = new RoutingPlan.Step(
+        name, worker.role(), worker, !name.equals(RoutingPlan.DECODE), List.of(),
+        policies.getOrDefault(name, FailurePolicy.NEXT_CANDIDATE), deadlines.get(name));
+    return new Decision.Chosen(step, new Booked(), 0, predicted, predicted, false);
   }
 
   @Override
@@ -168,7 +224,9 @@ public final class FakeCells implements Cells {
     }
 
     @Override
-    public void readsPrompt() {}
+    public void readsPrompt() {
+      readPrompts.incrementAndGet();
+    }
 
     @Override
     public void moved() {}

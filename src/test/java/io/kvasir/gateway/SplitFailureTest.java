@@ -1,0 +1,565 @@
+package io.kvasir.gateway;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.kvasir.execution.ScriptedPod;
+import io.kvasir.routing.FailurePolicy;
+import io.kvasir.routing.KvTransfer.Dialect;
+import io.kvasir.routing.Role;
+import io.kvasir.routing.RoutingPlan;
+import java.io.IOException;
+import java.net.Socket;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * Requests whose prompt one worker reads and another answers: every failure of either leg, under every policy. Two
+ * prefill workers and two decode workers, the first of each to be chosen first.
+ */
+final class SplitFailureTest {
+  private static final String BODY =
+      "{\"model\":\"m\",\"prompt\":\"Once\",\"stream\":true,\"max_tokens\":9}";
+  private static final String TOKEN = "data: {\"choices\":[{\"index\":0,\"text\":\"H\"}]}\n\n";
+  private static final List<String> STREAM = List.of(TOKEN, "data: [DONE]\n\n");
+  private static final String KEPT =
+      "{\"id\":\"p\",\"choices\":[{\"text\":\"H\",\"finish_reason\":\"length\",\"disaggregated_params\":"
+          + "{\"request_type\":\"context_only\"}}],\"prompt_token_ids\":[1],\"kv_transfer_params\":"
+          + "{\"remote_engine_id\":\"e\"}}";
+
+  /** How a worker fails. */
+  private enum Trouble {
+    CUT("reset", (request, out) -> out.reset()),
+    STATUS_500("error", (request, out) -> out.json(500, "{\"error\":{\"message\":\"broken\"}}")),
+    STATUS_503("busy", (request, out) -> out.json(503, "{\"error\":{\"message\":\"loading\"}}")),
+    STATUS_429("busy", (request, out) -> out.json(429, "{\"error\":{\"message\":\"full\"}}")),
+    CUT_IN_THE_ANSWER("truncated", (request, out) ->
+        out.raw("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{\"id\":").reset()),
+    HANGS("timeout", (request, out) -> out.awaitGone());
+
+    private final String why;
+    private final ScriptedPod.Script script;
+
+    Trouble(String why, ScriptedPod.Script script) {
+      this.why = why;
+      this.script = script;
+    }
+  }
+
+  private TestRouter router;
+  private final List<ScriptedPod> pods = new ArrayList<>();
+  private ScriptedPod p1;
+  private ScriptedPod p2;
+  private ScriptedPod d1;
+  private ScriptedPod d2;
+
+  @BeforeEach
+  void start() throws IOException {
+    router = new TestRouter();
+    p1 = pod(SplitFailureTest::prefills);
+    p2 = pod(SplitFailureTest::prefills);
+    d1 = pod((request, out) -> out.stream(STREAM));
+    d2 = pod((request, out) -> out.stream(STREAM));
+  }
+
+  @AfterEach
+  void stop() {
+    router.close();
+    pods.forEach(ScriptedPod::close);
+    assertThat(router.cells.open).as("reservations left open").hasValue(0);
+    assertThat(router.cells.closedTwice).as("reservations closed twice").hasValue(0);
+  }
+
+  private void fleet(Dialect dialect, FailurePolicy onPrefillFailure) {
+    router.cells.policies.put(RoutingPlan.PREFILL, onPrefillFailure);
+    router.cells.splitter("p1", p1.url(), Role.PREFILL, dialect, "m");
+    router.cells.splitter("p2", p2.url(), Role.PREFILL, dialect, "m");
+    router.cells.splitter("d1", d1.url(), Role.DECODE, dialect, "m");
+    router.cells.splitter("d2", d2.url(), Role.DECODE, dialect, "m");
+  }
+
+  // All is well.
+
+  @ParameterizedTest
+  @EnumSource(Dialect.class)
+  void bothLegsWork_decodeAnswers(Dialect dialect) throws Exception {
+    fleet(dialect, FailurePolicy.FAIL);
+
+    HttpResponse<String> response = router.post("/v1/completions", BODY, "X-Request-Id", "r");
+
+    assertThat(response.body()).isEqualTo(String.join("", STREAM));
+    assertThat(response.headers().firstValue("X-Router-Backend")).hasValue("d1");
+    assertThat(response.headers().firstValue("X-Router-Prefill-Backend")).hasValue("p1");
+    String name = dialect.name().toLowerCase(Locale.ROOT).replace('_', '-');
+    assertThat(response.headers().firstValue("X-Router-Reason").orElse("")).endsWith("; split=" + name);
+    ScriptedPod.Seen prefill = next(p1);
+    ScriptedPod.Seen decode = d1.next();
+    assertThat(prefill.headers().first("X-Request-Id")).isEqualTo("r").isEqualTo(decode.headers().first("X-Request-Id"));
+    settled();
+    assertThat(router.metric("kvasir_legs", name, "prefill", "answered")).isEqualTo(1);
+    assertThat(router.metric("kvasir_legs", name, "decode", "answered")).isEqualTo(1);
+  }
+
+  // A prefill worker fails.
+
+  static Stream<Arguments> prefillFailures() {
+    List<Arguments> table = new ArrayList<>();
+    for (Dialect dialect : Dialect.values()) {
+      for (Trouble trouble : Trouble.values()) {
+        for (FailurePolicy policy : FailurePolicy.values()) {
+          table.add(Arguments.of(dialect, trouble, policy));
+        }
+      }
+    }
+    return table.stream();
+  }
+
+  @ParameterizedTest
+  @MethodSource("prefillFailures")
+  void prefillFails_policyDecides(Dialect dialect, Trouble trouble, FailurePolicy policy) throws Exception {
+    fleet(dialect, policy);
+    if (trouble == Trouble.HANGS) {
+      router.cells.deadlines.put(RoutingPlan.PREFILL, Duration.ofMillis(150));
+    }
+    p1.script(bootstrapsOr(trouble.script));
+    if (dialect.concurrent()) {
+      d1.script(waitsFor(p1));
+    }
+
+    HttpResponse<String> response = router.post("/v1/completions", BODY, "X-Request-Id", "r");
+
+    boolean decodesAlone = dialect != Dialect.SGLANG;
+    switch (policy) {
+      case NEXT_CANDIDATE, NEXT_CANDIDATE_THEN_WITHOUT -> {
+        assertThat(response.body()).isEqualTo(String.join("", STREAM));
+        assertThat(response.headers().firstValue("X-Router-Prefill-Backend")).hasValue("p2");
+        assertThat(router.metric("kvasir_retries", trouble.why)).isEqualTo(1);
+      }
+      case WITHOUT -> {
+        assertThat(response.statusCode() == 200).isEqualTo(decodesAlone);
+        assertThat(response.headers().firstValue("X-Router-Prefill-Backend")).isEmpty();
+        if (decodesAlone) {
+          assertThat(response.headers().firstValue("X-Router-Reason").orElse(""))
+              .contains("without prefill: " + trouble.why);
+        }
+        assertThat(p2.seen).isEmpty();
+      }
+      case FAIL -> {
+        assertThat(response.statusCode()).isGreaterThanOrEqualTo(429);
+        assertThat(p2.seen).isEmpty();
+      }
+    }
+    settled();
+  }
+
+  @ParameterizedTest
+  @EnumSource(Dialect.class)
+  void everyPrefillWorkerFails_decodeReadsThePromptWhereItCan(Dialect dialect) throws Exception {
+    fleet(dialect, FailurePolicy.NEXT_CANDIDATE_THEN_WITHOUT);
+    p1.script(bootstrapsOr(Trouble.STATUS_500.script));
+    p2.script(bootstrapsOr(Trouble.CUT.script));
+    if (dialect.concurrent()) {
+      d1.script(waitsFor(p1, p2));
+    }
+
+    HttpResponse<String> response = router.post("/v1/completions", BODY);
+
+    if (dialect == Dialect.SGLANG) {
+      assertThat(response.statusCode()).isEqualTo(500);
+    } else {
+      assertThat(response.body()).isEqualTo(String.join("", STREAM));
+      assertThat(response.headers().firstValue("X-Router-Prefill-Backend")).isEmpty();
+      assertThat(router.cells.readPrompts).hasValue(1);
+    }
+    settled();
+  }
+
+  @ParameterizedTest
+  @EnumSource(Dialect.class)
+  void prefillFindsTheRequestWrong_clientHearsIt(Dialect dialect) throws Exception {
+    fleet(dialect, FailurePolicy.NEXT_CANDIDATE_THEN_WITHOUT);
+    p1.script(bootstrapsOr((request, out) -> out.json(400, "{\"error\":{\"message\":\"yours\"}}")));
+    if (dialect.concurrent()) {
+      d1.script((request, out) -> out.awaitGone());
+    }
+
+    HttpResponse<String> response = router.post("/v1/completions", BODY);
+
+    assertThat(response.statusCode()).isEqualTo(400);
+    assertThat(response.body()).contains("yours");
+    assertThat(p2.seen).isEmpty();
+    settled();
+  }
+
+  // A decode worker fails.
+
+  static Stream<Arguments> decodeFailures() {
+    List<Arguments> table = new ArrayList<>();
+    for (Dialect dialect : Dialect.values()) {
+      for (Trouble trouble : Trouble.values()) {
+        table.add(Arguments.of(dialect, trouble));
+      }
+    }
+    return table.stream();
+  }
+
+  @ParameterizedTest
+  @MethodSource("decodeFailures")
+  void decodeFails_prefillIsDoneAgainForTheNext(Dialect dialect, Trouble trouble) throws Exception {
+    fleet(dialect, FailurePolicy.NEXT_CANDIDATE_THEN_WITHOUT);
+    if (trouble == Trouble.HANGS) {
+      router.cells.deadlines.put(RoutingPlan.DECODE, Duration.ofMillis(150));
+    }
+    d1.script((request, out) -> {
+      p1Asked();
+      trouble.script.answer(request, out);
+    });
+
+    HttpResponse<String> response = router.post("/v1/completions", BODY, "X-Request-Id", "r");
+
+    assertThat(response.body()).isEqualTo(String.join("", STREAM));
+    assertThat(response.headers().firstValue("X-Router-Backend")).hasValue("d2");
+    assertThat(response.headers().firstValue("X-Router-Prefill-Backend")).hasValue("p1");
+    assertThat(router.metric("kvasir_retries", trouble.why)).isEqualTo(1);
+    settled();
+    List<String> ids = new ArrayList<>();
+    for (ScriptedPod.Seen seen : p1.seen) {
+      if (seen.method().equals("POST")) {
+        ids.add(seen.headers().first("X-Request-Id"));
+      }
+    }
+    assertThat(ids).containsExactly("r", "r-2");
+    assertThat(d2.next().headers().first("X-Request-Id")).isEqualTo("r-2");
+  }
+
+  @ParameterizedTest
+  @EnumSource(Dialect.class)
+  void cutInsideTheStream_nobodyIsAskedAgain(Dialect dialect) throws Exception {
+    fleet(dialect, FailurePolicy.NEXT_CANDIDATE_THEN_WITHOUT);
+    CountDownLatch read = new CountDownLatch(1);
+    d1.script((request, out) -> {
+      out.events().chunk(TOKEN);
+      read.await();
+      out.reset();
+    });
+
+    try (Socket socket = router.connect()) {
+      socket.getOutputStream().write(TestRouter.wire("/v1/completions", BODY));
+      readUntil(socket, TOKEN);
+      read.countDown();
+      String rest = rest(socket);
+
+      assertThat(rest).doesNotContain("0\r\n\r\n");
+    }
+    assertThat(d2.seen).isEmpty();
+    settled();
+  }
+
+  @Test
+  void errorInsideTheStream_isPassedAndCountsAsAFailure() throws Exception {
+    fleet(Dialect.VLLM_NIXL, FailurePolicy.FAIL);
+    List<String> events = List.of("data: {\"error\":{\"message\":\"load\"}}\n\n", "data: [DONE]\n\n");
+    d1.script((request, out) -> out.stream(events));
+
+    assertThat(router.post("/v1/completions", BODY).body()).isEqualTo(String.join("", events));
+
+    settled();
+    assertThat(router.metric("kvasir_attempts", "failed")).isEqualTo(1);
+  }
+
+  // A leg fails while the other is under way.
+
+  @ParameterizedTest
+  @EnumSource(value = Dialect.class, names = {"VLLM_PUSH", "VLLM_MOONCAKE", "SGLANG"})
+  void decodeFails_prefillBesideItIsStopped(Dialect dialect) throws Exception {
+    fleet(dialect, FailurePolicy.FAIL);
+    router.cells.policies.put(RoutingPlan.DECODE, FailurePolicy.FAIL);
+    CountDownLatch gone = new CountDownLatch(1);
+    p1.script(bootstrapsOr((request, out) -> {
+      out.awaitGone();
+      gone.countDown();
+    }));
+    d1.script((request, out) -> {
+      p1Asked();
+      out.json(500, "{}");
+    });
+
+    assertThat(router.post("/v1/completions", BODY).statusCode()).isEqualTo(500);
+
+    assertThat(gone.await(10, TimeUnit.SECONDS)).isTrue();
+    settled();
+  }
+
+  @ParameterizedTest
+  @EnumSource(value = Dialect.class, names = {"VLLM_PUSH", "VLLM_MOONCAKE", "SGLANG"})
+  void prefillFails_decodeBesideItIsStopped(Dialect dialect) throws Exception {
+    fleet(dialect, FailurePolicy.FAIL);
+    CountDownLatch gone = new CountDownLatch(1);
+    CountDownLatch there = new CountDownLatch(1);
+    d1.script((request, out) -> {
+      there.countDown();
+      out.awaitGone();
+      gone.countDown();
+    });
+    p1.script(bootstrapsOr((request, out) -> {
+      there.await();
+      out.json(500, "{}");
+    }));
+
+    assertThat(router.post("/v1/completions", BODY).statusCode()).isEqualTo(500);
+
+    assertThat(gone.await(10, TimeUnit.SECONDS)).isTrue();
+    settled();
+  }
+
+  // The client leaves.
+
+  @ParameterizedTest
+  @EnumSource(Dialect.class)
+  void clientLeaves_whilePrefillWorks_everyLegIsStopped(Dialect dialect) throws Exception {
+    fleet(dialect, FailurePolicy.NEXT_CANDIDATE_THEN_WITHOUT);
+    CountDownLatch gone = new CountDownLatch(dialect.concurrent() ? 2 : 1);
+    CountDownLatch there = new CountDownLatch(dialect.concurrent() ? 2 : 1);
+    ScriptedPod.Script waits = (request, out) -> {
+      there.countDown();
+      out.awaitGone();
+      gone.countDown();
+    };
+    p1.script(bootstrapsOr(waits));
+    d1.script(waits);
+
+    try (Socket socket = router.connect()) {
+      socket.getOutputStream().write(TestRouter.wire("/v1/completions", BODY));
+      assertThat(there.await(10, TimeUnit.SECONDS)).isTrue();
+    }
+
+    assertThat(gone.await(10, TimeUnit.SECONDS)).isTrue();
+    settled();
+    assertThat(p2.seen).isEmpty();
+    assertThat(d2.seen).isEmpty();
+  }
+
+  @ParameterizedTest
+  @EnumSource(Dialect.class)
+  void clientLeaves_whileDecodeStreams_itIsStopped(Dialect dialect) throws Exception {
+    fleet(dialect, FailurePolicy.NEXT_CANDIDATE_THEN_WITHOUT);
+    CountDownLatch gone = new CountDownLatch(1);
+    d1.script((request, out) -> {
+      out.events().chunk(TOKEN).awaitGone();
+      gone.countDown();
+    });
+
+    try (Socket socket = router.connect()) {
+      socket.getOutputStream().write(TestRouter.wire("/v1/completions", BODY));
+      readUntil(socket, TOKEN);
+    }
+
+    assertThat(gone.await(10, TimeUnit.SECONDS)).isTrue();
+    settled();
+  }
+
+  // Requests that are not to be split.
+
+  @ParameterizedTest
+  @EnumSource(value = Dialect.class, names = {"VLLM_NIXL", "VLLM_PUSH", "VLLM_MOONCAKE", "TENSORRT_LLM"})
+  void severalAnswers_areOneWorkersWork(Dialect dialect) throws Exception {
+    fleet(dialect, FailurePolicy.FAIL);
+    String body = "{\"model\":\"m\",\"prompt\":\"Once\",\"n\":2,\"logit_bias\":null}";
+
+    HttpResponse<String> response = router.post("/v1/completions", body);
+
+    assertThat(response.statusCode()).isEqualTo(200);
+    assertThat(response.headers().firstValue("X-Router-Backend")).hasValue("d1");
+    assertThat(d1.next().text()).isEqualTo(body);
+    assertThat(p1.seen).isEmpty();
+    settled();
+  }
+
+  @Test
+  void sglang_severalAnswers_needAWorkerThatServesAlone() throws Exception {
+    fleet(Dialect.SGLANG, FailurePolicy.FAIL);
+    String body = "{\"model\":\"m\",\"prompt\":\"Once\",\"n\":2}";
+
+    HttpResponse<String> none = router.post("/v1/completions", body);
+
+    assertThat(none.statusCode()).isEqualTo(503);
+
+    ScriptedPod both = pod((request, out) -> out.json(200, "{\"id\":\"x\"}"));
+    router.cells.worker("w", both.url(), "m");
+    assertThat(router.post("/v1/completions", body).headers().firstValue("X-Router-Backend")).hasValue("w");
+    assertThat(both.next().text()).isEqualTo(body);
+    settled();
+  }
+
+  @Test
+  void nixl_prefillThatKeptNothing_decodeReadsThePrompt() throws Exception {
+    fleet(Dialect.VLLM_NIXL, FailurePolicy.FAIL);
+    p1.script((request, out) -> out.json(200, "{\"kv_transfer_params\":null}"));
+
+    HttpResponse<String> response = router.post("/v1/completions", BODY);
+
+    assertThat(response.body()).isEqualTo(String.join("", STREAM));
+    assertThat(d1.next().text()).isEqualTo(BODY);
+    assertThat(router.cells.readPrompts).hasValue(1);
+    assertThat(router.metric("kvasir_steps_skipped", "prefill")).isEqualTo(1);
+    settled();
+  }
+
+  @Test
+  void tensorRt_contextThatIsFinished_isTheAnswer() throws Exception {
+    fleet(Dialect.TENSORRT_LLM, FailurePolicy.FAIL);
+    p1.script((request, out) -> out.json(
+        200, "{\"id\":\"c\",\"model\":\"m\",\"choices\":[{\"index\":0,\"text\":\"Hi\",\"finish_reason\":\"stop\"}]}"));
+
+    HttpResponse<String> response = router.post("/v1/completions", BODY);
+
+    assertThat(response.headers().firstValue("Content-Type").orElse("")).startsWith("text/event-stream");
+    assertThat(response.body()).contains("\"text\":\"Hi\"").endsWith("data: [DONE]\n\n");
+    assertThat(response.headers().firstValue("X-Router-Backend")).hasValue("p1");
+    assertThat(d1.seen).isEmpty();
+    settled();
+  }
+
+  @Test
+  void mooncake_bootstrapIsAskedOnce_andAgainAfterAFailure() throws Exception {
+    fleet(Dialect.VLLM_MOONCAKE, FailurePolicy.NEXT_CANDIDATE);
+    router.post("/v1/completions", BODY);
+    router.post("/v1/completions", BODY);
+    assertThat(p1.seen.stream().filter(seen -> seen.target().equals("/query"))).hasSize(1);
+
+    d1.script(new ScriptedPod.Script() {
+      private boolean failed;
+
+      @Override
+      public synchronized void answer(ScriptedPod.Seen request, ScriptedPod.Out out) throws Exception {
+        if (failed) {
+          out.stream(STREAM);
+        } else {
+          failed = true;
+          out.json(500, "{}");
+        }
+      }
+    });
+    router.post("/v1/completions", BODY);
+
+    assertThat(p1.seen.stream().filter(seen -> seen.target().equals("/query"))).hasSize(2);
+    settled();
+  }
+
+  @Test
+  void sglang_messages_areServedByAChat() throws Exception {
+    fleet(Dialect.SGLANG, FailurePolicy.FAIL);
+    d1.script((request, out) -> out.stream(List.of(
+        "data: {\"id\":\"c\",\"model\":\"m\",\"choices\":[{\"delta\":{\"content\":\"Hi\"}}]}\n\n",
+        "data: {\"id\":\"c\",\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n",
+        "data: {\"id\":\"c\",\"choices\":[],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":1}}\n\n",
+        "data: [DONE]\n\n")));
+
+    HttpResponse<String> response = router.post(
+        "/v1/messages",
+        "{\"model\":\"m\",\"max_tokens\":5,\"stream\":true,\"messages\":[{\"role\":\"user\",\"content\":\"Hi\"}]}");
+
+    assertThat(response.body())
+        .contains("event: message_start", "\"text_delta\",\"text\":\"Hi\"", "\"stop_reason\":\"end_turn\"")
+        .endsWith("event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n");
+    assertThat(d1.next().target()).isEqualTo("/v1/chat/completions");
+    settled();
+    assertThat(router.metric("kvasir_attempts", "completed")).isEqualTo(2);
+  }
+
+  // Prefill workers that answer as each dialect has it; their bootstrap servers are theirs, too.
+
+  private static void prefills(ScriptedPod.Seen request, ScriptedPod.Out out) throws Exception {
+    if (request.target().equals("/query")) {
+      out.json(200, "{\"0\":{\"engine_id\":\"e\"}}");
+    } else {
+      out.json(200, KEPT);
+    }
+  }
+
+  private static ScriptedPod.Script bootstrapsOr(ScriptedPod.Script script) {
+    return (request, out) -> {
+      if (request.target().equals("/query")) {
+        prefills(request, out);
+      } else {
+        script.answer(request, out);
+      }
+    };
+  }
+
+  /** A decode worker that says nothing while it waits for one of these prefill workers. */
+  private static ScriptedPod.Script waitsFor(ScriptedPod... prefill) {
+    return (request, out) -> {
+      for (ScriptedPod pod : prefill) {
+        if (request.text().contains(":" + pod.url().getPort())) {
+          out.awaitGone();
+          return;
+        }
+      }
+      out.stream(STREAM);
+    };
+  }
+
+  private void p1Asked() throws InterruptedException {
+    while (p1.seen.stream().noneMatch(seen -> seen.method().equals("POST"))) {
+      TimeUnit.MILLISECONDS.sleep(1);
+    }
+  }
+
+  private static ScriptedPod.Seen next(ScriptedPod pod) throws InterruptedException {
+    ScriptedPod.Seen seen = pod.next();
+    return seen.method().equals("POST") ? seen : pod.next();
+  }
+
+  private ScriptedPod pod(ScriptedPod.Script script) {
+    ScriptedPod pod = new ScriptedPod(script);
+    pods.add(pod);
+    return pod;
+  }
+
+  /** Everything that was begun has ended. */
+  private void settled() throws InterruptedException {
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
+    while (System.nanoTime() < deadline
+        && (router.cells.open.get() > 0
+            || router.metric("kvasir_attempts_in_flight") > 0
+            || router.metric("kvasir_workflows") > 0)) {
+      TimeUnit.MILLISECONDS.sleep(2);
+    }
+    assertThat(router.cells.open).as("reservations").hasValue(0);
+    assertThat(router.metric("kvasir_attempts_in_flight")).as("requests at workers").isZero();
+    assertThat(router.metric("kvasir_workflows")).as("workflows").isZero();
+  }
+
+  private static void readUntil(Socket socket, String text) throws IOException {
+    StringBuilder read = new StringBuilder();
+    while (read.indexOf(text) < 0) {
+      int c = socket.getInputStream().read();
+      if (c < 0) {
+        throw new IOException("ended after " + read);
+      }
+      read.append((char) c);
+    }
+  }
+
+  private static String rest(Socket socket) {
+    try {
+      return new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    } catch (IOException e) {
+      return "cut";
+    }
+  }
+}
