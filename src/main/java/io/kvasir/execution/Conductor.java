@@ -126,7 +126,8 @@ final class Conductor {
   /** The actor was stopped, perhaps before its time. */
   void stopped() {
     order.departure().then(() -> { });
-    broken(new IllegalStateException("the router is stopping"));
+    runs.stopAll(Stop.NOT_NEEDED);
+    finish(trials.nobody(new Decision.NoWorker(Decision.Why.NO_HOME, "This router node is stopping. Try again.")));
   }
 
   // Asking for workers.

@@ -5,8 +5,8 @@ import io.kvasir.cell.Outcome;
 import io.kvasir.cell.Reservation;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /** A step under way: one request to its worker, or several. Confined to its workflow's actor. */
 final class StepRun {
@@ -80,11 +80,12 @@ final class StepRun {
 
   private static final class SharedReservation implements Reservation {
     private final Reservation one;
-    private final AtomicInteger open;
+    private int open;
+    private @Nullable Outcome worst;
 
     SharedReservation(Reservation one, int requests) {
       this.one = one;
-      this.open = new AtomicInteger(requests);
+      this.open = requests;
     }
 
     @Override
@@ -100,9 +101,16 @@ final class StepRun {
 
     @Override
     public void close(Outcome outcome) {
-      boolean last = open.decrementAndGet() == 0;
-      if (last || outcome instanceof Outcome.Failed || outcome instanceof Outcome.Refused) {
-        one.close(outcome);
+      Outcome all;
+      synchronized (this) {
+        if (worst == null || outcome instanceof Outcome.Failed || outcome instanceof Outcome.Refused) {
+          worst = outcome;
+        }
+        open--;
+        all = open == 0 ? worst : null;
+      }
+      if (all != null) {
+        one.close(all);
       }
     }
   }

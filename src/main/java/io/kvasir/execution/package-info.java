@@ -1,8 +1,9 @@
 /**
- * Carries a request out. {@link io.kvasir.execution.Dispatcher} asks the cells for a worker, sends the
- * request to its pod through {@link io.kvasir.execution.PodClient}, and tries the next candidate while
- * nothing has reached the client. One try is an {@code Attempt}: it holds the reservation, the connection
- * and the deadlines, and lets go of them exactly once.
+ * Carries a request out. {@link io.kvasir.execution.Dispatcher} asks the cells for a plan and sends the request of a
+ * single worker there through {@link io.kvasir.execution.PodClient}, on the caller's thread. A plan of several steps,
+ * or a retry, gets a workflow actor: its {@code Conductor} says which leg goes when and what a failure leads to, a
+ * {@code Course} what each worker is asked, by the dialects of package {@code dialect}. One request at one worker is an
+ * {@code Attempt}: it holds the reservation, the connection and the deadlines, and lets go of them exactly once.
  *
  * <p>An answer's bytes pass unchanged and unparsed but for {@code AnswerTap}, which finds the first token,
  * the usage block, errors told inside a stream and the answer's own end. What the client is answered when

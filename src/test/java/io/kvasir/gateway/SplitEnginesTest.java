@@ -177,7 +177,7 @@ final class SplitEnginesTest {
 
   private static String said(String stream) throws IOException {
     StringBuilder said = new StringBuilder();
-    for (String line : stream.split("\n")) {
+    for (String line : stream.lines().toList()) {
       if (line.startsWith("data: {")) {
         said.append(JSON.readTree(line.substring(6)).at("/choices/0/text").asText(""));
       }

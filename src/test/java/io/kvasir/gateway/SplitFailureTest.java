@@ -41,21 +41,33 @@ final class SplitFailureTest {
           + "{\"remote_engine_id\":\"e\"}}";
 
   /** How a worker fails. */
-  private enum Trouble {
-    CUT("reset", (request, out) -> out.reset()),
-    STATUS_500("error", (request, out) -> out.json(500, "{\"error\":{\"message\":\"broken\"}}")),
-    STATUS_503("busy", (request, out) -> out.json(503, "{\"error\":{\"message\":\"loading\"}}")),
-    STATUS_429("busy", (request, out) -> out.json(429, "{\"error\":{\"message\":\"full\"}}")),
-    CUT_IN_THE_ANSWER("truncated", (request, out) ->
-        out.raw("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{\"id\":").reset()),
-    HANGS("timeout", (request, out) -> out.awaitGone());
+  enum Trouble {
+    CUT("reset"),
+    STATUS_500("error"),
+    STATUS_503("busy"),
+    STATUS_429("busy"),
+    CUT_IN_THE_ANSWER("truncated"),
+    HANGS("timeout");
 
     private final String why;
-    private final ScriptedPod.Script script;
 
-    Trouble(String why, ScriptedPod.Script script) {
+    Trouble(String why) {
       this.why = why;
-      this.script = script;
+    }
+
+    ScriptedPod.Script script() {
+      return (request, out) -> {
+        switch (this) {
+          case CUT -> out.reset();
+          case STATUS_500 -> out.json(500, "{\"error\":{\"message\":\"broken\"}}");
+          case STATUS_503 -> out.json(503, "{\"error\":{\"message\":\"loading\"}}");
+          case STATUS_429 -> out.json(429, "{\"error\":{\"message\":\"full\"}}");
+          case CUT_IN_THE_ANSWER -> out
+              .raw("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{\"id\":")
+              .reset();
+          case HANGS -> out.awaitGone();
+        }
+      };
     }
   }
 
@@ -107,7 +119,8 @@ final class SplitFailureTest {
     assertThat(response.headers().firstValue("X-Router-Reason").orElse("")).endsWith("; split=" + name);
     ScriptedPod.Seen prefill = next(p1);
     ScriptedPod.Seen decode = d1.next();
-    assertThat(prefill.headers().first("X-Request-Id")).isEqualTo("r").isEqualTo(decode.headers().first("X-Request-Id"));
+    assertThat(prefill.headers().first("X-Request-Id")).isEqualTo("r");
+    assertThat(decode.headers().first("X-Request-Id")).isEqualTo("r");
     settled();
     assertThat(router.metric("kvasir_legs", name, "prefill", "answered")).isEqualTo(1);
     assertThat(router.metric("kvasir_legs", name, "decode", "answered")).isEqualTo(1);
@@ -134,7 +147,7 @@ final class SplitFailureTest {
     if (trouble == Trouble.HANGS) {
       router.cells.deadlines.put(RoutingPlan.PREFILL, Duration.ofMillis(150));
     }
-    p1.script(bootstrapsOr(trouble.script));
+    p1.script(bootstrapsOr(trouble.script()));
     if (dialect.concurrent()) {
       d1.script(waitsFor(p1));
     }
@@ -169,8 +182,8 @@ final class SplitFailureTest {
   @EnumSource(Dialect.class)
   void everyPrefillWorkerFails_decodeReadsThePromptWhereItCan(Dialect dialect) throws Exception {
     fleet(dialect, FailurePolicy.NEXT_CANDIDATE_THEN_WITHOUT);
-    p1.script(bootstrapsOr(Trouble.STATUS_500.script));
-    p2.script(bootstrapsOr(Trouble.CUT.script));
+    p1.script(bootstrapsOr(Trouble.STATUS_500.script()));
+    p2.script(bootstrapsOr(Trouble.CUT.script()));
     if (dialect.concurrent()) {
       d1.script(waitsFor(p1, p2));
     }
@@ -225,7 +238,7 @@ final class SplitFailureTest {
     }
     d1.script((request, out) -> {
       p1Asked();
-      trouble.script.answer(request, out);
+      trouble.script().answer(request, out);
     });
 
     HttpResponse<String> response = router.post("/v1/completions", BODY, "X-Request-Id", "r");

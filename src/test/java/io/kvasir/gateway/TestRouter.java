@@ -39,6 +39,7 @@ import java.time.Clock;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
+import java.util.Map;
 import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
 import org.jspecify.annotations.Nullable;
 
@@ -64,26 +65,32 @@ final class TestRouter implements AutoCloseable {
       HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
 
   TestRouter() throws IOException {
-    this(EXECUTION, GatewaySettings.defaults(), "", ProfileChoice.always("random", false), null);
+    this(EXECUTION, GatewaySettings.defaults());
   }
 
   TestRouter(ExecutionSettings execution, GatewaySettings settings) throws IOException {
-    this(execution, settings, "", ProfileChoice.always("random", false), null);
+    this(execution, settings, Preparation.builtIn());
+  }
+
+  TestRouter(ExecutionSettings execution, GatewaySettings settings, Map<String, Preparation> preparations)
+      throws IOException {
+    this(execution, settings, preparations, "", ProfileChoice.always("random", false), null);
   }
 
   /** A gateway with profiles of its own beside the built-in ones. */
   TestRouter(String own, ProfileChoice choice) throws IOException {
-    this(EXECUTION, GatewaySettings.defaults(), own, choice, null);
+    this(EXECUTION, GatewaySettings.defaults(), Preparation.builtIn(), own, choice, null);
   }
 
   /** A gateway that keeps answers. */
   TestRouter(AnswerSettings answers, ProfileChoice choice) throws IOException {
-    this(EXECUTION, GatewaySettings.defaults(), "", choice, answers);
+    this(EXECUTION, GatewaySettings.defaults(), Preparation.builtIn(), "", choice, answers);
   }
 
   private TestRouter(
       ExecutionSettings execution,
       GatewaySettings settings,
+      Map<String, Preparation> preparations,
       String own,
       ProfileChoice choice,
       @Nullable AnswerSettings answerSettings)
@@ -91,7 +98,7 @@ final class TestRouter implements AutoCloseable {
     Metrics metrics = new Metrics(registry);
     answers = answerSettings == null ? null : new AnswerCache(answerSettings, InstantSource.system(), metrics);
     pods = new PodClient(PodClient.Settings.defaults(), metrics);
-    dispatcher = new Dispatcher(KIT.system(), cells, pods, execution, Preparation.builtIn(), metrics);
+    dispatcher = new Dispatcher(KIT.system(), cells, pods, execution, preparations, metrics);
     Prompts prompts = Prompts.load(List.of(), 1 << 20, model -> null, Runnable::run, Clock.systemUTC(), metrics);
     PluginRegistry plugins = BuiltInPlugins.registry(CostModel.bundled(), new OutputLengths());
     LiveProfiles profiles =
@@ -170,6 +177,11 @@ final class TestRouter implements AutoCloseable {
       }
     }
     return sum;
+  }
+
+  /** As a node that stops, but for its front door. */
+  void stopWorkflows() {
+    dispatcher.close();
   }
 
   @Override

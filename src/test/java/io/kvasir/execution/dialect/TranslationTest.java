@@ -23,7 +23,8 @@ final class TranslationTest {
           + "data: {\"choices\":[{\"delta\":{\"content\":\"é\"}}]}\n\n"
           + "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"c1\",\"function\":{\"name\":\"f\","
           + "\"arguments\":\"\"}}]}}]}\n\n"
-          + "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"{\\\"a\\\":1}\"}}]}}]}\n\n"
+          + "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,"
+          + "\"function\":{\"arguments\":\"{\\\"a\\\":1}\"}}]}}]}\n\n"
           + "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"tool_calls\"}]}\n\n"
           + "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":4,"
           + "\"prompt_tokens_details\":{\"cached_tokens\":5}}}\n\ndata: [DONE]\n\n";
@@ -57,14 +58,16 @@ final class TranslationTest {
 
   @Test
   void messages_wholeAnswer_isAMessage() {
-    String chat = "{\"id\":\"c\",\"model\":\"m\",\"choices\":[{\"message\":{\"reasoning_content\":\"hm\",\"content\":\"Hi\","
+    String chat = "{\"id\":\"c\",\"model\":\"m\",\"choices\":[{\"message\":"
+        + "{\"reasoning_content\":\"hm\",\"content\":\"Hi\","
         + "\"tool_calls\":[{\"id\":\"t\",\"function\":{\"name\":\"f\",\"arguments\":\"{\\\"a\\\":1}\"}}]},"
         + "\"finish_reason\":\"tool_calls\"}],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":4,"
         + "\"prompt_tokens_details\":{\"cached_tokens\":5}}}";
 
     assertThat(text(translation(MESSAGES, "{}").whole(bytes(chat)))).isEqualTo(
         "{\"id\":\"c\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"m\",\"content\":[{\"type\":\"thinking\","
-            + "\"thinking\":\"hm\",\"signature\":\"\"},{\"type\":\"text\",\"text\":\"Hi\"},{\"type\":\"tool_use\",\"id\":\"t\","
+            + "\"thinking\":\"hm\",\"signature\":\"\"},{\"type\":\"text\",\"text\":\"Hi\"},"
+            + "{\"type\":\"tool_use\",\"id\":\"t\","
             + "\"name\":\"f\",\"input\":{\"a\":1}}],\"stop_reason\":\"tool_use\",\"stop_sequence\":null,"
             + "\"usage\":{\"input_tokens\":4,\"cache_read_input_tokens\":5,\"output_tokens\":4}}");
   }
@@ -126,7 +129,8 @@ final class TranslationTest {
   void responses_request_isTheSameChat() {
     String body =
         "{\"model\":\"m\",\"instructions\":\"Be kind.\",\"max_output_tokens\":9,\"top_p\":0.90,\"store\":false,"
-            + "\"reasoning\":{\"effort\":\"low\"},\"text\":{\"format\":{\"type\":\"json_schema\",\"name\":\"n\",\"schema\":"
+            + "\"reasoning\":{\"effort\":\"low\"},\"text\":{\"format\":{\"type\":\"json_schema\","
+            + "\"name\":\"n\",\"schema\":"
             + "{\"type\":\"object\"},\"strict\":true}},\"input\":["
             + "{\"role\":\"user\",\"content\":[{\"type\":\"input_text\",\"text\":\"See\"},{\"type\":\"input_image\","
             + "\"image_url\":\"http://a/b\",\"detail\":\"low\"}]},"
@@ -139,15 +143,18 @@ final class TranslationTest {
 
     assertThat(request(RESPONSES, body)).isEqualTo(
         "{\"model\":\"m\",\"top_p\":0.90,\"messages\":[{\"role\":\"system\",\"content\":\"Be kind.\"},"
-            + "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"See\"},{\"type\":\"image_url\",\"image_url\":"
+            + "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"See\"},{\"type\":\"image_url\","
+            + "\"image_url\":"
             + "{\"url\":\"http://a/b\",\"detail\":\"low\"}}]},"
             + "{\"role\":\"assistant\",\"reasoning_content\":\"hm\",\"content\":null,\"tool_calls\":["
             + "{\"id\":\"c1\",\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}},"
             + "{\"id\":\"c2\",\"type\":\"function\",\"function\":{\"name\":\"g\",\"arguments\":\"{}\"}}]},"
             + "{\"role\":\"tool\",\"tool_call_id\":\"c1\",\"content\":\"42\"}],\"max_completion_tokens\":9,"
-            + "\"reasoning_effort\":\"low\",\"response_format\":{\"type\":\"json_schema\",\"json_schema\":{\"name\":\"n\","
+            + "\"reasoning_effort\":\"low\",\"response_format\":{\"type\":\"json_schema\","
+            + "\"json_schema\":{\"name\":\"n\","
             + "\"schema\":{\"type\":\"object\"},\"strict\":true}},\"tools\":[{\"type\":\"function\",\"function\":"
-            + "{\"name\":\"f\",\"parameters\":{},\"strict\":true}}],\"tool_choice\":{\"type\":\"function\",\"function\":"
+            + "{\"name\":\"f\",\"parameters\":{},\"strict\":true}}],\"tool_choice\":{\"type\":\"function\","
+            + "\"function\":"
             + "{\"name\":\"f\"}}}");
   }
 
@@ -229,7 +236,7 @@ final class TranslationTest {
 
   private static List<JsonNode> events(String stream) {
     List<JsonNode> events = new ArrayList<>();
-    for (String line : stream.split("\n")) {
+    for (String line : stream.lines().toList()) {
       if (line.startsWith("data: ")) {
         events.add(ChatAnswer.read(bytes(line.substring(6))));
       }

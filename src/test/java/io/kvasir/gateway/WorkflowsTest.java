@@ -1,0 +1,333 @@
+package io.kvasir.gateway;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.kvasir.execution.ExecutionSettings;
+import io.kvasir.execution.ScriptedPod;
+import io.kvasir.execution.dialect.ClientRequest;
+import io.kvasir.execution.dialect.JsonMembers;
+import io.kvasir.execution.dialect.Message;
+import io.kvasir.execution.dialect.Preparation;
+import io.kvasir.routing.FailurePolicy;
+import io.kvasir.routing.KvTransfer.Dialect;
+import io.kvasir.routing.Role;
+import io.kvasir.routing.RoutingPlan;
+import java.io.IOException;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Plans of three steps, hedged requests, and retries that are kept within bounds. */
+final class WorkflowsTest {
+  private static final String BODY = "{\"model\":\"m\",\"prompt\":\"Once\",\"max_tokens\":9}";
+  private static final String IMAGES =
+      "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"image_url\",\"image_url\":"
+          + "{\"url\":\"http://a/1\"}},{\"type\":\"image_url\",\"image_url\":{\"url\":\"http://a/2\"}}]}]}";
+  private static final String KEPT = "{\"kv_transfer_params\":{\"remote_engine_id\":\"e\"}}";
+
+  @SuppressWarnings("NullAway.Init") // by each test
+  private TestRouter router;
+
+  private final List<ScriptedPod> pods = new ArrayList<>();
+
+  @AfterEach
+  void stop() throws InterruptedException {
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
+    while (System.nanoTime() < deadline
+        && (router.cells.open.get() > 0 || router.metric("kvasir_workflows") > 0)) {
+      TimeUnit.MILLISECONDS.sleep(2);
+    }
+    assertThat(router.cells.open).as("reservations left open").hasValue(0);
+    assertThat(router.cells.closedTwice).as("reservations closed twice").hasValue(0);
+    assertThat(router.metric("kvasir_workflows")).isZero();
+    router.close();
+    pods.forEach(ScriptedPod::close);
+  }
+
+  // Three steps.
+
+  /** Rewrites the prompt by asking a worker; all that a new kind of step takes on this side. */
+  private static final class Rewrite implements Preparation {
+    @Override
+    public List<Message> messages(ClientRequest request, String id) {
+      return List.of(new Message("/rewrite", request.members().bytes(), Map.of("X-Request-Id", id + ":rewrite")));
+    }
+
+    @Override
+    public ClientRequest marked(ClientRequest request) {
+      return request;
+    }
+
+    @Override
+    public ClientRequest prepared(ClientRequest request, List<byte[]> answers) {
+      return request.with(request.members().withCopy("prompt", JsonMembers.of(answers.getFirst()), "prompt"));
+    }
+  }
+
+  private ScriptedPod[] threeSteps(FailurePolicy onFailure) throws IOException {
+    router = new TestRouter(
+        TestRouter.EXECUTION, GatewaySettings.defaults(), Map.of("rewrite", new Rewrite()));
+    router.cells.preparation = "rewrite";
+    router.cells.policies.put("rewrite", onFailure);
+    ScriptedPod rewriter = pod((request, out) -> out.json(200, "{\"prompt\":\"Twice\"}"));
+    ScriptedPod prefill = pod((request, out) -> out.json(200, KEPT));
+    ScriptedPod decode = pod((request, out) -> out.json(200, "{\"id\":\"x\"}"));
+    router.cells.splitter("e", rewriter.url(), Role.ENCODE, Dialect.VLLM_NIXL, "m");
+    router.cells.splitter("p", prefill.url(), Role.PREFILL, Dialect.VLLM_NIXL, "m");
+    router.cells.splitter("d", decode.url(), Role.DECODE, Dialect.VLLM_NIXL, "m");
+    return new ScriptedPod[] {rewriter, prefill, decode};
+  }
+
+  @Test
+  void stepOfOnesOwn_isAPreparationAndNothingElse() throws Exception {
+    ScriptedPod[] steps = threeSteps(FailurePolicy.FAIL);
+
+    HttpResponse<String> response = router.post("/v1/completions", BODY, "X-Request-Id", "r");
+
+    assertThat(response.statusCode()).isEqualTo(200);
+    ScriptedPod.Seen asked = steps[0].next();
+    assertThat(asked.target()).isEqualTo("/rewrite");
+    assertThat(asked.headers().first("X-Request-Id")).isEqualTo("r:rewrite");
+    assertThat(steps[1].next().text()).contains("\"prompt\":\"Twice\"", "\"do_remote_decode\":true");
+    assertThat(steps[2].next().text()).isEqualTo(
+        "{\"model\":\"m\",\"prompt\":\"Twice\",\"max_tokens\":9,"
+            + "\"kv_transfer_params\":{\"remote_engine_id\":\"e\"}}");
+  }
+
+  @Test
+  void stepOfOnesOwn_fails_policyDecides() throws Exception {
+    ScriptedPod[] steps = threeSteps(FailurePolicy.WITHOUT);
+    steps[0].script((request, out) -> out.reset());
+
+    HttpResponse<String> response = router.post("/v1/completions", BODY);
+
+    assertThat(response.statusCode()).isEqualTo(200);
+    assertThat(response.headers().firstValue("X-Router-Reason").orElse("")).contains("without rewrite: reset");
+    assertThat(steps[2].next().text()).contains("\"prompt\":\"Once\"");
+
+    router.cells.policies.put("rewrite", FailurePolicy.FAIL);
+    assertThat(router.post("/v1/completions", BODY).statusCode()).isEqualTo(502);
+  }
+
+  @Test
+  void stepThatNobodyKnows_isTheRoutersFault() throws Exception {
+    threeSteps(FailurePolicy.FAIL);
+    router.cells.preparation = "unheard-of";
+
+    assertThat(router.post("/v1/completions", BODY).statusCode()).isEqualTo(500);
+  }
+
+  @Test
+  void images_areEncodedBeforeThePromptIsRead() throws Exception {
+    ScriptedPod[] steps = encoders();
+
+    assertThat(router.post("/v1/chat/completions", IMAGES).statusCode()).isEqualTo(200);
+
+    List<String> ids = new ArrayList<>();
+    for (int i = 0; i < 2; i++) {
+      ids.add(String.valueOf(steps[0].next().headers().first("X-Request-Id")).replaceAll("^.*?:", ""));
+    }
+    assertThat(ids).anyMatch(id -> id.startsWith("0:")).anyMatch(id -> id.startsWith("1:"));
+    String prefill = steps[1].next().text();
+    String decode = steps[2].next().text();
+    assertThat(prefill.replaceAll("(?s)\\],\"stream\".*", "")).contains("\"uuid\":\"");
+    assertThat(uuids(prefill)).hasSize(2).isEqualTo(uuids(decode));
+  }
+
+  @Test
+  void oneImageIsNotEncoded_allStopsOrGoesOnWithout() throws Exception {
+    ScriptedPod[] steps = encoders();
+    steps[0].script((request, out) -> {
+      if (String.valueOf(request.headers().first("X-Request-Id")).contains(":0:")) {
+        out.json(500, "{}");
+      } else {
+        out.awaitGone();
+      }
+    });
+    router.cells.policies.put(RoutingPlan.ENCODE, FailurePolicy.WITHOUT);
+
+    assertThat(router.post("/v1/chat/completions", IMAGES).statusCode()).isEqualTo(200);
+
+    router.cells.policies.put(RoutingPlan.ENCODE, FailurePolicy.FAIL);
+    assertThat(router.post("/v1/chat/completions", IMAGES).statusCode()).isEqualTo(500);
+  }
+
+  @Test
+  void requestWithoutImages_needsNoEncoder() throws Exception {
+    ScriptedPod[] steps = encoders();
+
+    assertThat(router.post("/v1/completions", BODY).statusCode()).isEqualTo(200);
+
+    assertThat(steps[0].seen).isEmpty();
+  }
+
+  private ScriptedPod[] encoders() throws IOException {
+    router = new TestRouter();
+    ScriptedPod encoder = pod((request, out) -> out.json(200, "{\"ec_transfer_params\":{}}"));
+    ScriptedPod prefill = pod((request, out) -> out.json(200, KEPT));
+    ScriptedPod decode = pod((request, out) -> out.json(200, "{\"id\":\"x\"}"));
+    router.cells.splitter("e", encoder.url(), Role.ENCODE, Dialect.VLLM_NIXL, "m");
+    router.cells.splitter("p", prefill.url(), Role.PREFILL, Dialect.VLLM_NIXL, "m");
+    router.cells.splitter("d", decode.url(), Role.DECODE, Dialect.VLLM_NIXL, "m");
+    return new ScriptedPod[] {encoder, prefill, decode};
+  }
+
+  private static List<String> uuids(String body) {
+    List<String> uuids = new ArrayList<>();
+    JsonMembers.of(body.getBytes(StandardCharsets.UTF_8)).value("messages")
+        .findValues("uuid").forEach(uuid -> uuids.add(uuid.asText()));
+    return uuids;
+  }
+
+  // Hedging.
+
+  private ScriptedPod[] hedged(Duration after) throws IOException {
+    ExecutionSettings usual = TestRouter.EXECUTION;
+    router = new TestRouter(
+        new ExecutionSettings(
+            usual.retries(), usual.firstByte(), usual.idle(), usual.total(), usual.wholeBytes(), after, 100),
+        GatewaySettings.defaults());
+    ScriptedPod first = pod((request, out) -> out.json(200, "{\"id\":\"first\"}"));
+    ScriptedPod second = pod((request, out) -> out.json(200, "{\"id\":\"second\"}"));
+    router.cells.worker("a", first.url(), "m");
+    router.cells.worker("b", second.url(), "m");
+    return new ScriptedPod[] {first, second};
+  }
+
+  @Test
+  void slowWorker_isHedged_andStopped() throws Exception {
+    ScriptedPod[] workers = hedged(Duration.ofMillis(20));
+    CountDownLatch gone = new CountDownLatch(1);
+    workers[0].script((request, out) -> {
+      out.awaitGone();
+      gone.countDown();
+    });
+
+    HttpResponse<String> response = router.post("/v1/completions", BODY, "X-Request-Id", "r");
+
+    assertThat(response.body()).contains("second");
+    assertThat(response.headers().firstValue("X-Router-Backend")).hasValue("b");
+    assertThat(gone.await(10, TimeUnit.SECONDS)).isTrue();
+    assertThat(workers[0].next().headers().first("X-Request-Id")).isEqualTo("r");
+    assertThat(workers[1].next().headers().first("X-Request-Id")).isEqualTo("r-2");
+    assertThat(router.metric("kvasir_hedges", "true")).isEqualTo(1);
+  }
+
+  @Test
+  void quickWorker_isNotHedged() throws Exception {
+    ScriptedPod[] workers = hedged(Duration.ofSeconds(30));
+
+    assertThat(router.post("/v1/completions", BODY).body()).contains("first");
+
+    assertThat(workers[1].seen).isEmpty();
+  }
+
+  @Test
+  void hedgeFails_firstStillAnswers() throws Exception {
+    ScriptedPod[] workers = hedged(Duration.ofMillis(20));
+    CountDownLatch failed = new CountDownLatch(1);
+    workers[0].script((request, out) -> {
+      failed.await();
+      out.json(200, "{\"id\":\"first\"}");
+    });
+    workers[1].script((request, out) -> {
+      failed.countDown();
+      out.reset();
+    });
+
+    assertThat(router.post("/v1/completions", BODY).body()).contains("first");
+  }
+
+  // Retries within bounds.
+
+  @Test
+  void fleetThatFails_isNotAskedForEveryRetry() throws Exception {
+    router = new TestRouter(
+        settings(new ExecutionSettings.Retries(5, Duration.ofMillis(1), Duration.ofMillis(1), 1, 0.1, 1), 100),
+        GatewaySettings.defaults());
+    ScriptedPod bad = pod((request, out) -> out.json(500, "{}"));
+    for (int i = 0; i < 5; i++) {
+      router.cells.worker("bad-" + i, bad.url(), "m");
+    }
+
+    for (int i = 0; i < 50; i++) {
+      assertThat(router.post("/v1/completions", BODY).statusCode()).isEqualTo(500);
+    }
+
+    // Ten to begin with, a tenth of fifty, and one for each second that the test takes.
+    assertThat(router.metric("kvasir_retries")).isBetween(10.0, 60.0);
+    assertThat(router.metric("kvasir_retries_refused", "budget")).isPositive();
+  }
+
+  @Test
+  void tooManyWorkflows_firstFailureIsFinal() throws Exception {
+    router = new TestRouter(settings(TestRouter.RETRIES, 1), GatewaySettings.defaults());
+    CountDownLatch held = new CountDownLatch(1);
+    ScriptedPod bad = pod((request, out) -> out.json(500, "{}"));
+    ScriptedPod slow = pod((request, out) -> {
+      held.await();
+      out.json(200, "{}");
+    });
+    router.cells.worker("bad", bad.url(), "m");
+    router.cells.worker("slow", slow.url(), "m");
+    CompletableFuture<HttpResponse<String>> first = CompletableFuture.supplyAsync(() -> {
+      try {
+        return router.post("/v1/completions", BODY);
+      } catch (IOException | InterruptedException e) {
+        throw new IllegalStateException(e);
+      }
+    });
+    slow.next();
+
+    assertThat(router.post("/v1/completions", BODY).statusCode()).isEqualTo(500);
+
+    held.countDown();
+    assertThat(first.get(10, TimeUnit.SECONDS).statusCode()).isEqualTo(200);
+  }
+
+  @Test
+  void routerStops_workflowsEndWithIt() throws Exception {
+    router = new TestRouter();
+    ScriptedPod bad = pod((request, out) -> out.json(500, "{}"));
+    CountDownLatch gone = new CountDownLatch(1);
+    ScriptedPod slow = pod((request, out) -> {
+      out.awaitGone();
+      gone.countDown();
+    });
+    router.cells.worker("bad", bad.url(), "m");
+    router.cells.worker("slow", slow.url(), "m");
+    CompletableFuture<Void> asked = CompletableFuture.runAsync(() -> {
+      try {
+        router.post("/v1/completions", BODY);
+      } catch (IOException | InterruptedException e) {
+        // The router is gone.
+      }
+    });
+    slow.next();
+
+    router.stopWorkflows();
+
+    assertThat(gone.await(10, TimeUnit.SECONDS)).isTrue();
+    asked.get(10, TimeUnit.SECONDS);
+  }
+
+  private static ExecutionSettings settings(ExecutionSettings.Retries retries, int workflows) {
+    ExecutionSettings usual = TestRouter.EXECUTION;
+    return new ExecutionSettings(
+        retries, usual.firstByte(), usual.idle(), usual.total(), usual.wholeBytes(), null, workflows);
+  }
+
+  private ScriptedPod pod(ScriptedPod.Script script) {
+    ScriptedPod pod = new ScriptedPod(script);
+    pods.add(pod);
+    return pod;
+  }
+}
