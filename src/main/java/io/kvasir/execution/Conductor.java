@@ -48,6 +48,8 @@ final class Conductor {
   private final Map<String, Decision.Chosen> waiting = new LinkedHashMap<>();
   private Course course = Course.NONE;
   private boolean finished;
+  /** Set when the actor ends before its time: what legs bring after that, nobody hears. */
+  private volatile boolean cut;
 
   /**
    * A workflow about to start.
@@ -126,6 +128,7 @@ final class Conductor {
   /** The actor was stopped, perhaps before its time. */
   void stopped() {
     order.departure().then(() -> { });
+    cut = !done();
     runs.stopAll(Stop.NOT_NEEDED);
     finish(trials.nobody(new Decision.NoWorker(Decision.Why.NO_HOME, "This router node is stopping. Try again.")));
   }
@@ -151,6 +154,9 @@ final class Conductor {
       long began = System.nanoTime();
       Decision decision = services.cells().decide(request);
       long nanos = System.nanoTime() - began;
+      if (cut && decision instanceof Decision.Planned late) {
+        late.close(new Outcome.Cancelled());
+      }
       Course begun = decision instanceof Decision.Planned planned
           ? question.begun(order.call(), before, planned, id)
           : null;
@@ -302,6 +308,9 @@ final class Conductor {
       order.departure().add(leg);
       Thread.ofVirtual().start(() -> {
         Try result = leg.run();
+        if (cut && result instanceof Try.Answered(Result.Streaming _)) {
+          leg.abandon();
+        }
         self.accept(new Event.LegEnded(run, request, leg, result, handed(now, step, result)));
       });
     }

@@ -114,7 +114,7 @@ record Course(
   /** Whether the plan can be carried out without a step. */
   boolean dispensable(String step) {
     return !step.equals(plan().last().step().name())
-        && (!step.equals(RoutingPlan.PREFILL) || legs().decodesAlone());
+        && (!step.equals(RoutingPlan.PREFILL) || dialect().decodeReadsPrompts());
   }
 
   /** The bootstrap server that has to be asked before prefill; null when none has. */

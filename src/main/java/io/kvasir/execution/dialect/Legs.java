@@ -7,7 +7,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The two legs of a request whose prompt one worker reads and another answers, as an engine family wants them. Pure
- * and thread-safe. Whether the legs go out at once is the {@link KvTransfer.Dialect}'s own property.
+ * and thread-safe. Whether the legs go out at once, and whether a decode worker can do without prefill, is the {@link
+ * KvTransfer.Dialect}'s own to say.
  */
 public interface Legs {
   /** The legs of a dialect. */
@@ -23,11 +24,6 @@ public interface Legs {
 
   /** Why this request has to stay on one worker, in a few words for the reason; null when it can be split. */
   @Nullable String unfit(ClientRequest request);
-
-  /** Whether a decode worker can also read a prompt itself, given the client's request as it is. */
-  default boolean decodesAlone() {
-    return true;
-  }
 
   /** What has to be read from the prefill worker's pod first, once while its engine lives; null for nothing. */
   default @Nullable URI bootstrap(Worker prefill) {

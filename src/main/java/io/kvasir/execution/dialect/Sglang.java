@@ -25,11 +25,6 @@ final class Sglang implements Legs {
   }
 
   @Override
-  public boolean decodesAlone() {
-    return false;
-  }
-
-  @Override
   public Message prefill(Split split) {
     return both(split);
   }

@@ -218,7 +218,6 @@ final class LegsTest {
         "{\"messages\":[],\"max_tokens\":9,\"stream\":true,\"bootstrap_host\":\"10.1.1.1\",\"bootstrap_port\":8998,"
             + "\"bootstrap_room\":42}");
     assertThat(text(legs.decode(split, Handed.Blocks.UNSEEN))).isEqualTo(text(legs.prefill(split)));
-    assertThat(legs.decodesAlone()).isFalse();
   }
 
   @Test
