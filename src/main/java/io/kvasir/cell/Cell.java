@@ -58,9 +58,11 @@ final class Cell extends AbstractBehavior<Cell.Message> {
   /**
    * The decision for another node; without steps there is no worker, and {@code why} then says why.
    *
+   * @param home the incarnation of the home that decided
    * @param reason of a plan, or what there is none for, in plain words
    */
   record Decided(
+      long home,
       @Nullable String workflow,
       RoutingPlan.@Nullable Order order,
       @Nullable List<DecidedStep> steps,
@@ -68,10 +70,9 @@ final class Cell extends AbstractBehavior<Cell.Message> {
       Decision.@Nullable Why why)
       implements ClusterMessage {}
 
-  /** A step of a {@link Decided}, whose load the cell holds under a number. */
+  /** A step of a {@link Decided}, whose load the cell holds under the name of the question's step. */
   record DecidedStep(
       RoutingPlan.Step step,
-      long reservation,
       int depth,
       int predictedCachedTokens,
       int confirmedCachedTokens,
@@ -84,13 +85,16 @@ final class Cell extends AbstractBehavior<Cell.Message> {
   record Explained(DecisionRecord record) implements ClusterMessage {}
 
   /** Another node has seen the first token of a request it holds a reservation for. */
-  record FirstToken(long reservation) implements Message, ClusterMessage {}
+  record FirstToken(String node, long reservation) implements Message, ClusterMessage {}
 
   /** The prompt of a request of another node is not handed over to the worker after all. */
-  record ReadsPrompt(long reservation) implements Message, ClusterMessage {}
+  record ReadsPrompt(String node, long reservation) implements Message, ClusterMessage {}
 
   /** A request of another node is over. */
-  record Close(long reservation, WireOutcome outcome) implements Message, ClusterMessage {}
+  record Close(String node, long reservation, WireOutcome outcome) implements Message, ClusterMessage {}
+
+  /** What another node has in flight on the cell's workers, as far as this home cannot know of it. */
+  record Declare(String node, List<OpenLoad> loads) implements Message, ClusterMessage {}
 
   /** Another node wants to know the cell's workers. */
   record Describe(ActorRef<Description> replyTo) implements Message, ClusterMessage {}
@@ -214,9 +218,11 @@ final class Cell extends AbstractBehavior<Cell.Message> {
       case Decide decide -> decide.replyTo().tell(decide(decide));
       case Abandon abandon -> held.abandon(abandon.node(), abandon.ticket());
       case Explain explain -> explain.replyTo().tell(new Explained(view.explain(explain.request())));
-      case FirstToken token -> held.firstToken(token.reservation());
-      case ReadsPrompt reads -> held.readsPrompt(reads.reservation());
-      case Close close -> held.close(close.reservation(), close.outcome().outcome());
+      case FirstToken token -> held.firstToken(token.node(), token.reservation());
+      case ReadsPrompt reads -> held.readsPrompt(reads.node(), reads.reservation());
+      case Close close -> held.close(close.node(), close.reservation(), close.outcome().outcome());
+      case Declare declare ->
+          declare.loads().forEach(load -> held.adopt(declare.node(), load, members::adopt));
       case Describe describe -> describe.replyTo().tell(new Description(view.workers(), address()));
       case RosterChanged changed -> apply(changed.roster());
       case NodeRemoved removed -> held.closeAllOf(removed.node());
@@ -253,19 +259,23 @@ final class Cell extends AbstractBehavior<Cell.Message> {
     return switch (view.decide(decide.request())) {
       case Decision.Planned planned ->
           new Decided(
-              planned.workflow(),
-              planned.order(),
-              planned.steps().stream().map(chosen -> hold(decide, chosen)).toList(),
-              planned.reason(),
-              null);
-      case Decision.NoWorker none -> new Decided(null, null, null, none.detail(), none.why());
+              view.incarnation(), planned.workflow(), planned.order(), hold(decide, planned), planned.reason(), null);
+      case Decision.NoWorker none ->
+          new Decided(view.incarnation(), null, null, null, none.detail(), none.why());
     };
   }
 
-  private DecidedStep hold(Decide decide, Decision.Chosen chosen) {
+  private List<DecidedStep> hold(Decide decide, Decision.Planned planned) {
+    for (int step = 0; step < planned.steps().size(); step++) {
+      held.hold(
+          decide.node(), Tickets.reservation(decide.ticket(), step), planned.steps().get(step).reservation());
+    }
+    return planned.steps().stream().map(Cell::decided).toList();
+  }
+
+  private static DecidedStep decided(Decision.Chosen chosen) {
     return new DecidedStep(
         chosen.step(),
-        held.hold(decide.node(), decide.ticket(), chosen.reservation()),
         chosen.depth(),
         chosen.predictedCachedTokens(),
         chosen.confirmedCachedTokens(),
@@ -285,6 +295,7 @@ final class Cell extends AbstractBehavior<Cell.Message> {
     }
     if (widening == null) {
       wanted.values().forEach(this::add);
+      held.adoptEarly(members::adopt);
       int workers = roster.slotsTaken(name);
       if (members.mustWiden(workers)) {
         widen(workers);

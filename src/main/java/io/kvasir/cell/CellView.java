@@ -21,6 +21,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -37,6 +38,7 @@ final class CellView {
   private final CellServices services;
   private final ProfileSet.Workflows workflows;
   private final Siblings siblings = new Siblings();
+  private final long incarnation = ThreadLocalRandom.current().nextLong() | 1;
   private volatile Seating seating;
 
   /** What the index's word is worth by slot; null while it is good of everybody. */
@@ -64,6 +66,11 @@ final class CellView {
     this.seating = 
         new Seating(index, new @Nullable Member[index.slots()], new @Nullable Worker[index.slots()]);
     services.metrics().watch(cell, index, this);
+  }
+
+  /** Which of the homes the cell has had this is; never {@link RemoteReservation#NONE}. */
+  long incarnation() {
+    return incarnation;
   }
 
   @Nullable Member[] members() {

@@ -2,7 +2,6 @@ package io.kvasir.cell;
 
 import io.kvasir.cell.ClusterStatus.CellStatus;
 import io.kvasir.cell.ClusterStatus.NodeStatus;
-import io.kvasir.routing.RoutingPlan;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.DecisionRecord;
 import java.time.Duration;
@@ -11,14 +10,12 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Objects;
 import java.util.SequencedMap;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.AtomicLong;
 import org.apache.pekko.actor.typed.ActorRef;
 import org.apache.pekko.actor.typed.ActorSystem;
 import org.apache.pekko.actor.typed.DispatcherSelector;
@@ -28,7 +25,6 @@ import org.apache.pekko.cluster.sharding.typed.ShardingEnvelope;
 import org.apache.pekko.cluster.sharding.typed.ShardingMessageExtractor;
 import org.apache.pekko.cluster.sharding.typed.javadsl.ClusterSharding;
 import org.apache.pekko.cluster.sharding.typed.javadsl.Entity;
-import org.apache.pekko.cluster.sharding.typed.javadsl.EntityRef;
 import org.apache.pekko.cluster.typed.Cluster;
 import org.apache.pekko.japi.function.Function;
 
@@ -44,10 +40,10 @@ public final class ClusterCells implements Cells {
   private final ClusterSharding sharding;
   private final ActorRef<Directory.Message> directory;
   private final String self;
-  private final Map<String, RemoteMovements> movements = new ConcurrentHashMap<>();
+  /** Ways to cells that are not at home here, or were not. */
+  private final Map<String, RemoteCell> remote = new ConcurrentHashMap<>();
+
   private final Fallback fallback = new Fallback(System::nanoTime);
-  private final HomeWatch homes = new HomeWatch(System::nanoTime);
-  private final AtomicLong tickets = new AtomicLong();
 
   /**
    * Starts this node's directory and makes it a home for cells.
@@ -99,12 +95,16 @@ public final class ClusterCells implements Cells {
       return unknownModel(request);
     }
     CellView view = views.of(cell);
-    Decision decision = view != null ? view.decide(request) : decideRemotely(cell, request);
+    Decision decision = view != null ? view.decide(request) : remote(cell).decide(request);
     metrics.decided(decision, view != null);
     if (decision instanceof Decision.NoWorker(Decision.Why why, String detail) && why == Decision.Why.NO_HOME) {
-      Decision instead = fallback.decide(now, request, detail);
+      Decision instead = fallback.decide(now, request, detail, remote(cell));
       metrics.fellBack(instead);
       return instead;
+    }
+    RemoteCell before = view == null ? null : remote.get(cell);
+    if (view != null && before != null) {
+      before.decidedBy(view.incarnation());
     }
     return decision;
   }
@@ -126,7 +126,7 @@ public final class ClusterCells implements Cells {
               .ask(replyTo -> new Cell.Explain(request, replyTo), settings.decisionTimeout());
       return answer.toCompletableFuture().join().record();
     } catch (CompletionException late) {
-      return Recorder.unasked(cell, request, noHome());
+      return Recorder.unasked(cell, request, RemoteCell.noHome());
     }
   }
 
@@ -135,53 +135,12 @@ public final class ClusterCells implements Cells {
         Decision.Why.UNKNOWN_MODEL, "no worker serves the model '" + request.model() + "'");
   }
 
-  private Decision decideRemotely(String cell, DecisionRequest request) {
-    if (!homes.mayAsk(cell)) {
-      return noHome();
-    }
-    EntityRef<Cell.Message> home = sharding.entityRefFor(Cell.KEY, cell);
-    long ticket = tickets.incrementAndGet();
-    try {
-      CompletionStage<Cell.Decided> answer =
-          home.ask(replyTo -> new Cell.Decide(request, self, ticket, replyTo), settings.decisionTimeout());
-      RemoteMovements moved = movements.computeIfAbsent(cell, _ -> new RemoteMovements(home::tell, System::nanoTime));
-      Decision decision = decision(answer.toCompletableFuture().join(), home, moved);
-      homes.answered(cell);
-      return decision;
-    } catch (CompletionException late) {
-      homes.late(cell);
-      // It may yet decide, and book what nobody would close.
-      home.tell(new Cell.Abandon(self, ticket));
-      return noHome();
-    }
-  }
-
-  private static Decision.NoWorker noHome() {
-    return new Decision.NoWorker(Decision.Why.NO_HOME, "the cell's home does not answer");
-  }
-
-  private static Decision decision(Cell.Decided decided, EntityRef<Cell.Message> home, RemoteMovements movements) {
-    List<Cell.DecidedStep> steps = decided.steps();
-    if (steps == null || steps.isEmpty()) {
-      Decision.Why why = decided.why();
-      return new Decision.NoWorker(why == null ? Decision.Why.NONE_HEALTHY : why, decided.reason());
-    }
-    return new Decision.Planned(
-        Objects.requireNonNullElse(decided.workflow(), ""),
-        Objects.requireNonNullElse(decided.order(), RoutingPlan.Order.SEQUENTIAL),
-        steps.stream()
-            .map(
-                step ->
-                    new Decision.Chosen(
-                        step.step(),
-                        new RemoteReservation(
-                            step.reservation(), home::tell, () -> movements.moved(step.step().worker())),
-                        step.depth(),
-                        step.predictedCachedTokens(),
-                        step.confirmedCachedTokens(),
-                        step.suspect()))
-            .toList(),
-        decided.reason());
+  private RemoteCell remote(String cell) {
+    return remote.computeIfAbsent(
+        cell,
+        _ ->
+            new RemoteCell(
+                sharding.entityRefFor(Cell.KEY, cell), self, settings.decisionTimeout(), System::nanoTime));
   }
 
   @Override

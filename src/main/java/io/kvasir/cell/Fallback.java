@@ -14,7 +14,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
@@ -69,35 +68,38 @@ final class Fallback {
    * Chooses workers for a request.
    *
    * @param why what is wrong with the home, in plain words
+   * @param cell where the load is opened, so that the next home will know of it
    */
-  Decision decide(Roster roster, DecisionRequest request, String why) {
+  Decision decide(Roster roster, DecisionRequest request, String why, RemoteCell cell) {
     List<Seat> all = fleet(roster).byModel().getOrDefault(request.model(), List.of());
-    long key = key(request);
-    String asked = request.again() == null ? RoutingPlan.WHOLE : request.again().step();
-    return switch (asked) {
-      case RoutingPlan.PREFILL -> one(all, request, key, asked, Role.PREFILL, why);
-      case RoutingPlan.ENCODE -> one(all, request, key, asked, Role.ENCODE, why);
-      case RoutingPlan.DECODE -> one(all, request, key, asked, Role.DECODE, why);
-      default -> whole(all, request, key, asked, why);
+    Asked asked = new Asked(request, key(request), why, cell);
+    String step = request.again() == null ? RoutingPlan.WHOLE : request.again().step();
+    return switch (step) {
+      case RoutingPlan.PREFILL -> one(all, asked, step, Role.PREFILL);
+      case RoutingPlan.ENCODE -> one(all, asked, step, Role.ENCODE);
+      case RoutingPlan.DECODE -> one(all, asked, step, Role.DECODE);
+      default -> whole(all, asked, step);
     };
   }
 
+  private record Asked(DecisionRequest request, long key, String why, RemoteCell cell) {}
+
   /** An aggregated worker does everything; else a decode worker does, where engines can, or two do together. */
-  private Decision whole(List<Seat> all, DecisionRequest request, long key, String step, String why) {
+  private Decision whole(List<Seat> all, Asked asked, String step) {
     if (all.stream().anyMatch(seat -> seat.worker().role() == Role.BOTH)) {
-      return one(all, request, key, step, Role.BOTH, why);
+      return one(all, asked, step, Role.BOTH);
     }
     if (all.stream().noneMatch(seat -> seat.worker().kvTransfer() != null
         && seat.worker().kvTransfer().dialect() == Dialect.SGLANG)) {
-      return one(all, request, key, step, Role.DECODE, why);
+      return one(all, asked, step, Role.DECODE);
     }
-    Decision decode = one(all, request, key, RoutingPlan.DECODE, Role.DECODE, why);
+    Decision decode = one(all, asked, RoutingPlan.DECODE, Role.DECODE);
     if (!(decode instanceof Decision.Planned taken)) {
       return decode;
     }
     Worker taker = taken.last().worker();
     List<Seat> givers = all.stream().filter(seat -> seat.worker().pairsWith(taker)).toList();
-    Decision prefill = one(givers, request, key, RoutingPlan.PREFILL, Role.PREFILL, why);
+    Decision prefill = one(givers, asked, RoutingPlan.PREFILL, Role.PREFILL);
     if (!(prefill instanceof Decision.Planned given)) {
       taken.close(new Outcome.Cancelled());
       return prefill;
@@ -109,29 +111,29 @@ final class Fallback {
         taken.reason());
   }
 
-  private Decision one(List<Seat> all, DecisionRequest request, long key, String step, Role role, String why) {
-    Predicate<Seat> untried = seat -> !request.excluded().contains(seat.worker().id());
+  private Decision one(List<Seat> all, Asked asked, String step, Role role) {
+    Predicate<Seat> untried = seat -> !asked.request().excluded().contains(seat.worker().id());
     List<Seat> able = all.stream().filter(seat -> !seat.draining() && seat.worker().role().takes(role)).toList();
     List<Seat> well = able.stream().filter(untried).filter(this::reachable).toList();
     // Better a worker that may be away than none.
     List<Seat> seats = well.isEmpty() ? able.stream().filter(untried).toList() : well;
     if (seats.isEmpty()) {
-      return new Decision.NoWorker(Decision.Why.NONE_HEALTHY, why + ", and the roster has no worker to go to instead");
+      return new Decision.NoWorker(Decision.Why.NONE_HEALTHY, asked.why() + ", and the roster has no worker to go to instead");
     }
-    Seat chosen = choose(seats, key);
+    Seat chosen = choose(seats, asked.key());
     if (chosen == null) {
       return new Decision.NoWorker(
-          Decision.Why.ALL_FULL, why + ", and this node has filled all workers it could go to instead");
+          Decision.Why.ALL_FULL, asked.why() + ", and this node has filled all workers it could go to instead");
     }
     Worker worker = chosen.worker();
     boolean reads = role != Role.ENCODE && worker.readsPrompts();
     Step planned = new Step(step, role, worker, reads, List.of(), FailurePolicy.NEXT_CANDIDATE, null);
-    Reservation reservation = new Own(chosen.standing());
+    Reservation reservation = asked.cell().reserve(worker, asked.request(), reads, new Own(chosen.standing()));
     return new Decision.Planned(
         "single",
         RoutingPlan.Order.SEQUENTIAL,
         List.of(new Decision.Chosen(planned, reservation, 0, 0, 0, false)),
-        REASON + "; " + why + "; candidates=" + seats.size());
+        REASON + "; " + asked.why() + "; candidates=" + seats.size());
   }
 
   /** The worker the key likes best of those below the bound; booked. Null when all are full. */
@@ -220,40 +222,33 @@ final class Fallback {
     return fleet;
   }
 
-  /** A request this node has in flight on a worker, which nobody else knows of. */
-  private final class Own implements Reservation {
+  /** Sees a request of this node that no home has in its ledger, or had not when it began. */
+  private final class Own implements RemoteReservation.Watcher {
     private final Standing standing;
-    private final AtomicBoolean closed = new AtomicBoolean();
 
     Own(Standing standing) {
       this.standing = standing;
     }
 
     @Override
-    public void firstToken() {
-      standing.lost = false;
+    public void moved() {
+      if (standing.lost) {
+        standing.lost = false;
+      }
     }
 
     @Override
-    public void readsPrompt() {}
-
-    @Override
-    public void moved() {}
-
-    @Override
-    public void close(Outcome outcome) {
-      if (closed.compareAndSet(false, true)) {
-        standing.inFlight.decrementAndGet();
-        switch (outcome) {
-          case Outcome.Failed failed when failed.transport() -> {
-            standing.lostNanos = nanos.getAsLong();
-            standing.lost = true;
-          }
-          case Outcome.Completed completed -> standing.lost = false;
-          case Outcome.Failed failed -> {}
-          case Outcome.Refused refused -> {}
-          case Outcome.Cancelled cancelled -> {}
+    public void closed(Outcome outcome) {
+      standing.inFlight.decrementAndGet();
+      switch (outcome) {
+        case Outcome.Failed failed when failed.transport() -> {
+          standing.lostNanos = nanos.getAsLong();
+          standing.lost = true;
         }
+        case Outcome.Completed completed -> standing.lost = false;
+        case Outcome.Failed failed -> {}
+        case Outcome.Refused refused -> {}
+        case Outcome.Cancelled cancelled -> {}
       }
     }
   }

@@ -2,6 +2,7 @@ package io.kvasir.cell;
 
 import io.kvasir.index.BlockIndex;
 import io.kvasir.index.WorkerBlocks;
+import io.kvasir.routing.Booking;
 import io.kvasir.routing.cost.Prefill;
 import java.util.ArrayList;
 import java.util.List;
@@ -86,6 +87,29 @@ final class Members {
         .findFirst()
         .map(member -> member.health().contact())
         .orElseGet(() -> new PodContact(services.settings().health().streamDoubt()));
+  }
+
+  /** Books what another node has in flight on a worker; null while that is no member. */
+  @Nullable Reservation adopt(OpenLoad load) {
+    for (Member member : view.members()) {
+      if (member != null && member.worker().id().equals(load.worker())) {
+        Booking reading = booking(member, load.promptTokens(), load.uncachedTokens());
+        Booking now = load.readsPrompt() ? reading : booking(member, load.promptTokens(), 1);
+        Reservation adopted = new AdoptedReservation(member, load.model(), now, reading);
+        if (load.firstToken()) {
+          adopted.firstToken();
+        }
+        return adopted;
+      }
+    }
+    return null;
+  }
+
+  private Booking booking(Member member, int promptTokens, int uncachedTokens) {
+    int prompt = Math.max(1, promptTokens);
+    int uncached = Math.clamp(uncachedTokens, 1, prompt);
+    double millis = services.profiles().costs().of(member.worker().deployment()).prefillMs(uncached, prompt);
+    return new Booking(prompt, uncached, Math.max(1, Math.round(millis * 1e3)));
   }
 
   /** A slot whose worker has left, in the index where it is and in the wide one, which may be the same. */

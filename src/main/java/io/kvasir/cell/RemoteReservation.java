@@ -2,10 +2,11 @@ package io.kvasir.cell;
 
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
- * A reservation in the ledger of a cell that is at home elsewhere: each step is told to it once.
- * Thread-safe.
+ * A reservation of this node on a worker whose cell's ledger is kept elsewhere. What becomes of it is told to the home
+ * that has it in its ledger, each step once; none has it while the cell is without a home. Thread-safe.
  */
 final class RemoteReservation implements Reservation {
   private static final int PENDING = 0;
@@ -13,45 +14,113 @@ final class RemoteReservation implements Reservation {
   private static final int SETTLED = 2;
   private static final int CLOSED = 3;
 
-  private final long id;
+  /** {@link #home} while no home has it in its ledger. */
+  static final long NONE = 0;
+
+  private final String node;
+  private final OpenLoad load;
+  private final OpenLoads loads;
   private final Consumer<Cell.Message> cell;
-  private final Runnable movement;
+  private final Watcher watcher;
   private final AtomicInteger state = new AtomicInteger(PENDING);
+  private volatile long home;
+  private volatile @Nullable Outcome outcome;
+
+  /** Sees what becomes of it here. */
+  interface Watcher {
+    /** A piece of the answer came. Cheap, and called for every piece. */
+    void moved();
+
+    /** It is over. Once. */
+    default void closed(Outcome outcome) {}
+  }
 
   /**
-   * Takes over what a cell holds for this node.
+   * A load that begins.
    *
-   * @param movement runs for each piece of the answer
+   * @param node this node's name at the cell's homes
+   * @param load what it is to begin with
+   * @param home the incarnation of the home that has it in its ledger, {@link #NONE} if none does
    */
-  RemoteReservation(long id, Consumer<Cell.Message> cell, Runnable movement) {
-    this.id = id;
+  RemoteReservation(
+      String node, OpenLoad load, long home, OpenLoads loads, Consumer<Cell.Message> cell, Watcher watcher) {
+    this.node = node;
+    this.load = load;
+    this.home = home;
+    this.loads = loads;
     this.cell = cell;
-    this.movement = movement;
+    this.watcher = watcher;
+    loads.opened(this);
   }
 
   @Override
   public void firstToken() {
     if (state.compareAndSet(PENDING, SETTLED) || state.compareAndSet(READING, SETTLED)) {
-      cell.accept(new Cell.FirstToken(id));
+      tell(new Cell.FirstToken(node, load.reservation()));
     }
+    watcher.moved();
   }
 
   @Override
   public void readsPrompt() {
     if (state.compareAndSet(PENDING, READING)) {
-      cell.accept(new Cell.ReadsPrompt(id));
+      tell(new Cell.ReadsPrompt(node, load.reservation()));
     }
   }
 
   @Override
   public void moved() {
-    movement.run();
+    watcher.moved();
   }
 
   @Override
-  public void close(Outcome outcome) {
-    if (state.getAndSet(CLOSED) != CLOSED) {
-      cell.accept(new Cell.Close(id, WireOutcome.of(outcome)));
+  public void close(Outcome how) {
+    int was = state.getAndSet(CLOSED);
+    if (was != CLOSED) {
+      outcome = how;
+      loads.closed(this);
+      tell(close());
+      watcher.closed(how);
+    }
+  }
+
+  /** What a home that did not know of it is told; null when there is nothing to tell any more. */
+  @Nullable OpenLoad declareTo(long incarnation) {
+    if (home == incarnation) {
+      return null;
+    }
+    // Before the state is read: what changes it from now on finds a home to tell.
+    home = incarnation;
+    int now = state.get();
+    return switch (now) {
+      case PENDING -> load;
+      case READING -> load.reading();
+      case SETTLED -> load.begun();
+      default -> null;
+    };
+  }
+
+  /** Tells the home again what may have been told before it was declared, and so been of no use. */
+  void catchUp(OpenLoad declared) {
+    int now = state.get();
+    if (now == CLOSED) {
+      tell(close());
+    } else if (now == SETTLED && !declared.firstToken()) {
+      tell(new Cell.FirstToken(node, declared.reservation()));
+    } else if (now == READING && !declared.readsPrompt()) {
+      tell(new Cell.ReadsPrompt(node, declared.reservation()));
+    }
+  }
+
+  private Cell.Close close() {
+    Outcome how = outcome;
+    return new Cell.Close(
+        node, load.reservation(), WireOutcome.of(how == null ? new Outcome.Cancelled() : how));
+  }
+
+  private void tell(Cell.Message message) {
+    if (home != NONE) {
+      cell.accept(message);
     }
   }
 }

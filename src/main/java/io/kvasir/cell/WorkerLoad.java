@@ -48,10 +48,20 @@ final class WorkerLoad {
         return false;
       }
     } while (!IN_FLIGHT.compareAndSet(this, now, now + 1));
+    count(booking);
+    return true;
+  }
+
+  /** Takes in a request that is in flight already, even beyond the most. */
+  void add(Booking booking) {
+    IN_FLIGHT.getAndAdd(this, 1);
+    count(booking);
+  }
+
+  private void count(Booking booking) {
     PENDING_TOKENS.getAndAdd(this, (long) booking.uncachedTokens());
     PENDING_MICROS.getAndAdd(this, booking.prefillMicros());
     CONTEXT_TOKENS.getAndAdd(this, (long) booking.promptTokens());
-    return true;
   }
 
   /** The prompt of a booking has been read: it is no longer pending. */

@@ -1,0 +1,143 @@
+package io.kvasir.cell;
+
+import io.kvasir.routing.RoutingPlan;
+import io.kvasir.routing.Worker;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.function.LongSupplier;
+import org.apache.pekko.cluster.sharding.typed.javadsl.EntityRef;
+
+/**
+ * This node's way to a cell that is at home elsewhere, or nowhere for the moment: asks for decisions, tells what becomes
+ * of them, and declares to a new home what this node has in flight. While the home does not answer, one request in a
+ * while asks it and the others do without, so that not every one waits. Thread-safe.
+ */
+final class RemoteCell {
+  private static final long PAUSE_NANOS = Duration.ofMillis(200).toNanos();
+
+  private final EntityRef<Cell.Message> home;
+  private final String node;
+  private final Duration patience;
+  private final LongSupplier nanos;
+  private final Tickets tickets = new Tickets();
+  private final RemoteMovements movements;
+  private final OpenLoads loads;
+  private volatile boolean late;
+  private long askAgainNanos;
+
+  /**
+   * The way to a cell.
+   *
+   * @param node this node's name at the cell's homes
+   * @param patience how long a decision is waited for
+   */
+  RemoteCell(EntityRef<Cell.Message> home, String node, Duration patience, LongSupplier nanos) {
+    this.home = home;
+    this.node = node;
+    this.patience = patience;
+    this.nanos = nanos;
+    this.movements = new RemoteMovements(home::tell, nanos);
+    this.loads = new OpenLoads(node, home::tell);
+  }
+
+  /** Has the home decide; says that there is none when it does not answer in time. */
+  Decision decide(DecisionRequest request) {
+    if (late && !mayAsk()) {
+      return noHome();
+    }
+    long ticket = tickets.next();
+    try {
+      CompletionStage<Cell.Decided> answer =
+          home.ask(replyTo -> new Cell.Decide(request, node, ticket, replyTo), patience);
+      Decision decision = decision(answer.toCompletableFuture().join(), request, ticket);
+      late = false;
+      return decision;
+    } catch (CompletionException tooLate) {
+      isLate();
+      // It may yet decide, and book what nobody would close.
+      home.tell(new Cell.Abandon(node, ticket));
+      return noHome();
+    }
+  }
+
+  /** A decision was made at this home of the cell, wherever that is: it has to know what this node has in flight. */
+  void decidedBy(long incarnation) {
+    loads.decidedBy(incarnation);
+  }
+
+  /**
+   * Opens a reservation on a worker that no home has chosen.
+   *
+   * @param promptTokens tokens of the prompt, all of which it may have to compute
+   */
+  Reservation reserve(Worker worker, DecisionRequest request, boolean readsPrompt, RemoteReservation.Watcher watcher) {
+    int prompt = request.promptTokens();
+    OpenLoad load =
+        new OpenLoad(
+            Tickets.reservation(tickets.next(), 0), worker.id(), request.model(), prompt, prompt, readsPrompt, false);
+    return new RemoteReservation(node, load, RemoteReservation.NONE, loads, home::tell, watcher);
+  }
+
+  static Decision.NoWorker noHome() {
+    return new Decision.NoWorker(Decision.Why.NO_HOME, "the cell's home does not answer");
+  }
+
+  private synchronized boolean mayAsk() {
+    long now = nanos.getAsLong();
+    if (now - askAgainNanos < 0) {
+      return false;
+    }
+    askAgainNanos = now + PAUSE_NANOS;
+    return true;
+  }
+
+  private synchronized void isLate() {
+    askAgainNanos = nanos.getAsLong() + PAUSE_NANOS;
+    late = true;
+  }
+
+  private Decision decision(Cell.Decided decided, DecisionRequest request, long ticket) {
+    List<Cell.DecidedStep> steps = decided.steps();
+    if (steps == null || steps.isEmpty()) {
+      Decision.Why why = decided.why();
+      return new Decision.NoWorker(why == null ? Decision.Why.NONE_HEALTHY : why, decided.reason());
+    }
+    List<Decision.Chosen> chosen = new ArrayList<>();
+    for (int i = 0; i < steps.size(); i++) {
+      Cell.DecidedStep step = steps.get(i);
+      chosen.add(
+          new Decision.Chosen(
+              step.step(),
+              reservation(step, request, Tickets.reservation(ticket, i), decided.home()),
+              step.depth(),
+              step.predictedCachedTokens(),
+              step.confirmedCachedTokens(),
+              step.suspect()));
+    }
+    loads.decidedBy(decided.home());
+    return new Decision.Planned(
+        Objects.requireNonNullElse(decided.workflow(), ""),
+        Objects.requireNonNullElse(decided.order(), RoutingPlan.Order.SEQUENTIAL),
+        chosen,
+        decided.reason());
+  }
+
+  private Reservation reservation(Cell.DecidedStep step, DecisionRequest request, long name, long incarnation) {
+    int prompt = request.promptTokens();
+    OpenLoad load =
+        new OpenLoad(
+            name,
+            step.step().worker().id(),
+            request.model(),
+            prompt,
+            prompt - step.predictedCachedTokens(),
+            step.step().readsPrompt(),
+            false);
+    return new RemoteReservation(
+        node, load, incarnation, loads, home::tell, () -> movements.moved(step.step().worker()));
+  }
+}
