@@ -98,7 +98,7 @@ public final class ClusterCells implements Cells {
     Decision decision = view != null ? view.decide(request) : remote(cell).decide(request);
     metrics.decided(decision, view != null);
     if (decision instanceof Decision.NoWorker(Decision.Why why, String detail) && why == Decision.Why.NO_HOME) {
-      Decision instead = fallback.decide(now, request, detail, remote(cell));
+      Decision instead = fallback.decide(now, request, detail, remote(cell)::open);
       metrics.fellBack(instead);
       return instead;
     }

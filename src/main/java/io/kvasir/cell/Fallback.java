@@ -51,6 +51,14 @@ final class Fallback {
     this.nanos = nanos;
   }
 
+  /** Where loads that no home has chosen are kept. */
+  @FunctionalInterface
+  interface Loads {
+    /** Opens a request's load on a worker. */
+    Reservation open(
+        Worker worker, DecisionRequest request, boolean readsPrompt, RemoteReservation.Watcher watcher);
+  }
+
   /** The workers of a roster, by the names of their models. */
   private record Fleet(Roster roster, Map<String, List<Seat>> byModel) {}
 
@@ -68,11 +76,11 @@ final class Fallback {
    * Chooses workers for a request.
    *
    * @param why what is wrong with the home, in plain words
-   * @param cell where the load is opened, so that the next home will know of it
+   * @param loads keeps what is chosen, so that the next home will know of it
    */
-  Decision decide(Roster roster, DecisionRequest request, String why, RemoteCell cell) {
+  Decision decide(Roster roster, DecisionRequest request, String why, Loads loads) {
     List<Seat> all = fleet(roster).byModel().getOrDefault(request.model(), List.of());
-    Asked asked = new Asked(request, key(request), why, cell);
+    Asked asked = new Asked(request, key(request), why, loads);
     String step = request.again() == null ? RoutingPlan.WHOLE : request.again().step();
     return switch (step) {
       case RoutingPlan.PREFILL -> one(all, asked, step, Role.PREFILL);
@@ -82,7 +90,7 @@ final class Fallback {
     };
   }
 
-  private record Asked(DecisionRequest request, long key, String why, RemoteCell cell) {}
+  private record Asked(DecisionRequest request, long key, String why, Loads loads) {}
 
   /** An aggregated worker does everything; else a decode worker does, where engines can, or two do together. */
   private Decision whole(List<Seat> all, Asked asked, String step) {
@@ -128,7 +136,7 @@ final class Fallback {
     Worker worker = chosen.worker();
     boolean reads = role != Role.ENCODE && worker.readsPrompts();
     Step planned = new Step(step, role, worker, reads, List.of(), FailurePolicy.NEXT_CANDIDATE, null);
-    Reservation reservation = asked.cell().reserve(worker, asked.request(), reads, new Own(chosen.standing()));
+    Reservation reservation = asked.loads().open(worker, asked.request(), reads, new Own(chosen.standing()));
     return new Decision.Planned(
         "single",
         RoutingPlan.Order.SEQUENTIAL,

@@ -20,6 +20,7 @@ final class OpenLoads {
   private final Consumer<Cell.Message> cell;
   private final Set<RemoteReservation> open = ConcurrentHashMap.newKeySet();
   private volatile long home;
+  private volatile boolean unknown; // whether there may be loads that the home has not been told of
 
   /**
    * The loads of one cell.
@@ -32,9 +33,16 @@ final class OpenLoads {
     this.cell = cell;
   }
 
-  /** No home has this load in its ledger yet. */
-  void opened(RemoteReservation reservation) {
+  /**
+   * A load begins.
+   *
+   * @param booked the home that has it in its ledger, {@link RemoteReservation#NONE} if none does
+   */
+  void opened(RemoteReservation reservation, long booked) {
     open.add(reservation);
+    if (booked != home) {
+      unknown = true;
+    }
   }
 
   void closed(RemoteReservation reservation) {
@@ -43,16 +51,15 @@ final class OpenLoads {
 
   /** A home has decided: if it is a new one it is told what it cannot know. Two volatile reads otherwise. */
   void decidedBy(long incarnation) {
-    if (incarnation != home) {
+    if (incarnation != home || unknown) {
       declare(incarnation);
     }
   }
 
   private synchronized void declare(long incarnation) {
-    if (incarnation == home) {
-      return;
-    }
     home = incarnation;
+    // Before the loads are looked at: one that begins now is seen, or is left for the next time.
+    unknown = false;
     Map<RemoteReservation, OpenLoad> declared = new ConcurrentHashMap<>();
     for (RemoteReservation reservation : open) {
       OpenLoad load = reservation.declareTo(incarnation);

@@ -70,11 +70,11 @@ final class RemoteCell {
   }
 
   /**
-   * Opens a reservation on a worker that no home has chosen.
+   * Opens the load of a request on a worker that no home has chosen, and that may have to compute all of its prompt.
    *
-   * @param promptTokens tokens of the prompt, all of which it may have to compute
+   * @param readsPrompt whether the worker does; otherwise it takes the prompt from another one
    */
-  Reservation reserve(Worker worker, DecisionRequest request, boolean readsPrompt, RemoteReservation.Watcher watcher) {
+  Reservation open(Worker worker, DecisionRequest request, boolean readsPrompt, RemoteReservation.Watcher watcher) {
     int prompt = request.promptTokens();
     OpenLoad load =
         new OpenLoad(

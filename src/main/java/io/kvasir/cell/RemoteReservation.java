@@ -50,7 +50,7 @@ final class RemoteReservation implements Reservation {
     this.loads = loads;
     this.cell = cell;
     this.watcher = watcher;
-    loads.opened(this);
+    loads.opened(this, home);
   }
 
   @Override

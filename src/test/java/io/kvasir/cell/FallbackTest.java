@@ -8,6 +8,7 @@ import io.kvasir.routing.Prepared;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.RoutingPlan;
 import io.kvasir.routing.Work;
+import io.kvasir.routing.Worker;
 import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -102,13 +103,13 @@ final class FallbackTest {
     for (int i = 0; i < 4; i++) {
       taken.add(planned(roster, request(prompt(i))));
     }
-    assertThat(fallback.decide(roster, request(prompt(9)), "the home is away"))
+    assertThat(fallback.decide(roster, request(prompt(9)), "the home is away", FallbackTest::open))
         .isInstanceOfSatisfying(
             Decision.NoWorker.class, none -> assertThat(none.why()).isEqualTo(Decision.Why.ALL_FULL));
     taken.getFirst().close(new Outcome.Completed(1, 0, 1, 1));
     taken.getFirst().close(new Outcome.Cancelled());
     assertThat(planned(roster, request(prompt(9))).last().worker()).isEqualTo(taken.getFirst().last().worker());
-    assertThat(fallback.decide(roster, request(prompt(9)), "the home is away")).isInstanceOf(Decision.NoWorker.class);
+    assertThat(fallback.decide(roster, request(prompt(9)), "the home is away", FallbackTest::open)).isInstanceOf(Decision.NoWorker.class);
   }
 
   @Test
@@ -129,7 +130,7 @@ final class FallbackTest {
     for (int i = 0; i < 20; i++) {
       assertThat(end(planned(roster, request(prompt(i), "", Set.of("b"))))).isEqualTo("c");
     }
-    assertThat(fallback.decide(roster, request(prompt(1), "", Set.of("b", "c")), "the home is away"))
+    assertThat(fallback.decide(roster, request(prompt(1), "", Set.of("b", "c")), "the home is away", FallbackTest::open))
         .isInstanceOfSatisfying(
             Decision.NoWorker.class, none -> assertThat(none.why()).isEqualTo(Decision.Why.NONE_HEALTHY));
   }
@@ -171,7 +172,7 @@ final class FallbackTest {
     Roster roster = roster(pod("p", Role.PREFILL, 1, ROOMS), pod("d", Role.DECODE, 1, ROOMS));
     DecisionRequest withoutPartner = request(prompt(1), "", Set.of("p"));
     for (int i = 0; i < 3; i++) {
-      assertThat(fallback.decide(roster, withoutPartner, "the home is away")).isInstanceOf(Decision.NoWorker.class);
+      assertThat(fallback.decide(roster, withoutPartner, "the home is away", FallbackTest::open)).isInstanceOf(Decision.NoWorker.class);
     }
     assertThat(planned(roster, request(prompt(1))).steps()).hasSize(2);
   }
@@ -181,7 +182,13 @@ final class FallbackTest {
   }
 
   private static Decision.Planned decide(Fallback by, Roster roster, DecisionRequest request) {
-    return (Decision.Planned) by.decide(roster, request, "the home is away");
+    return (Decision.Planned) by.decide(roster, request, "the home is away", FallbackTest::open);
+  }
+
+  private static Reservation open(
+      Worker worker, DecisionRequest request, boolean readsPrompt, RemoteReservation.Watcher watcher) {
+    OpenLoad load = new OpenLoad(1, worker.id(), "m", 1000, 1000, readsPrompt, false);
+    return new RemoteReservation("n", load, RemoteReservation.NONE, new OpenLoads("n", _ -> {}), _ -> {}, watcher);
   }
 
   /** The worker chosen, after the request is over. */

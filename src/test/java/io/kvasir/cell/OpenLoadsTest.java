@@ -1,0 +1,253 @@
+package io.kvasir.cell;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Queue;
+import java.util.Set;
+import java.util.SplittableRandom;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Homes that come and go, against what the nodes really have in flight. */
+final class OpenLoadsTest {
+  private static final int STEPS = 3_000;
+
+  /** The ledger of one incarnation of a home. */
+  private static final class Home {
+    final long incarnation;
+    final Set<String> members = new HashSet<>();
+    final HeldReservations held = new HeldReservations(Duration.ofHours(1), () -> 0);
+    int inFlight;
+    int pending;
+
+    Home(long incarnation) {
+      this.incarnation = incarnation;
+    }
+
+    @Nullable Reservation book(OpenLoad load) {
+      if (!members.contains(load.worker())) {
+        return null;
+      }
+      Reservation booked = booked();
+      if (load.firstToken()) {
+        booked.firstToken();
+      }
+      return booked;
+    }
+
+    Reservation booked() {
+      inFlight++;
+      pending++;
+      return new Reservation() {
+        private boolean begun;
+        private boolean closed;
+
+        @Override
+        public void firstToken() {
+          if (!begun) {
+            begun = true;
+            pending--;
+          }
+        }
+
+        @Override
+        public void readsPrompt() {}
+
+        @Override
+        public void moved() {}
+
+        @Override
+        public void close(Outcome outcome) {
+          assertThat(closed).as("closed once").isFalse();
+          closed = true;
+          firstToken();
+          inFlight--;
+        }
+      };
+    }
+
+    void hear(Cell.Message message) {
+      switch (message) {
+        case Cell.Declare declare ->
+            declare.loads().forEach(load -> held.adopt(declare.node(), load, this::book));
+        case Cell.FirstToken token -> held.firstToken(token.node(), token.reservation());
+        case Cell.ReadsPrompt reads -> held.readsPrompt(reads.node(), reads.reservation());
+        case Cell.Close close -> held.close(close.node(), close.reservation(), close.outcome().outcome());
+        default -> throw new AssertionError("not told by reservations: " + message);
+      }
+    }
+  }
+
+  /** A node, what it has in flight, and what it has said that no home has heard yet. */
+  private static final class Node {
+    final String name;
+    final Queue<Cell.Message> said = new ArrayDeque<>();
+    final OpenLoads loads;
+    final List<RemoteReservation> open = new ArrayList<>();
+    final Set<RemoteReservation> begun = new HashSet<>();
+    private long last;
+
+    Node(String name) {
+      this.name = name;
+      this.loads = new OpenLoads(name, said::add);
+    }
+
+    RemoteReservation begin(String worker, long home) {
+      OpenLoad load = new OpenLoad(++last, worker, "m", 100, 50, true, false);
+      RemoteReservation begun = new RemoteReservation(name, load, home, loads, said::add, () -> {});
+      open.add(begun);
+      return begun;
+    }
+
+    long lastName() {
+      return last;
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16})
+  void anyOrder_theLedgerIsWhatIsInFlight(long seed) {
+    SplittableRandom random = new SplittableRandom(seed);
+    List<Node> nodes = new ArrayList<>(List.of(new Node("a"), new Node("b"), new Node("c")));
+    Home home = new Home(1);
+    home.members.addAll(List.of("v", "w"));
+    int renamed = 0;
+    for (int step = 0; step < STEPS; step++) {
+      Node node = nodes.get(random.nextInt(nodes.size()));
+      switch (random.nextInt(20)) {
+        case 0, 1, 2, 3, 4, 5 -> decide(node, home, random);
+        case 6, 7 -> node.begin(random.nextBoolean() ? "v" : "w", RemoteReservation.NONE);
+        case 8, 9, 10 -> {
+          if (!node.open.isEmpty()) {
+            RemoteReservation one = node.open.get(random.nextInt(node.open.size()));
+            one.firstToken();
+            node.begun.add(one);
+          }
+        }
+        case 11, 12, 13, 14 -> {
+          if (!node.open.isEmpty()) {
+            node.open.remove(random.nextInt(node.open.size())).close(new Outcome.Cancelled());
+          }
+        }
+        case 15, 16, 17 -> {
+          Cell.Message message = node.said.poll();
+          if (message != null) {
+            home.hear(message);
+          }
+        }
+        case 18 -> {
+          if (random.nextInt(10) == 0) {
+            home = moved(home, nodes, random);
+          } else if (home.members.add("w")) {
+            home.held.adoptEarly(home::book);
+          }
+        }
+        default -> {
+          if (random.nextInt(10) == 0) {
+            home.held.closeAllOf(node.name);
+            nodes.set(nodes.indexOf(node), new Node("again-" + ++renamed));
+          }
+        }
+      }
+      if (step % 100 == 99) {
+        settle(nodes, home);
+      }
+    }
+    for (Node node : nodes) {
+      node.open.forEach(open -> open.close(new Outcome.Cancelled()));
+      node.open.clear();
+    }
+    settle(nodes, home);
+    assertThat(home.inFlight).isZero();
+    assertThat(home.pending).isZero();
+  }
+
+  private static void decide(Node node, Home home, SplittableRandom random) {
+    if (home.members.size() == 2) {
+      RemoteReservation begun = node.begin(random.nextBoolean() ? "v" : "w", home.incarnation);
+      home.held.hold(node.name, node.lastName(), home.booked());
+      node.loads.decidedBy(home.incarnation);
+      assertThat(begun).isNotNull();
+    }
+  }
+
+  /** The next home knows nothing, has not all members at once, and some of what was said is lost with the old one. */
+  private static Home moved(Home old, List<Node> nodes, SplittableRandom random) {
+    for (Node node : nodes) {
+      for (int lost = random.nextInt(node.said.size() + 1); lost > 0; lost--) {
+        node.said.remove();
+      }
+    }
+    Home home = new Home(old.incarnation + 1);
+    home.members.add("v");
+    return home;
+  }
+
+  /** When every node has met the home, and everything said has been heard. */
+  private static void settle(List<Node> nodes, Home home) {
+    if (home.members.add("w")) {
+      home.held.adoptEarly(home::book);
+    }
+    for (Node node : nodes) {
+      node.loads.decidedBy(home.incarnation);
+      while (!node.said.isEmpty()) {
+        home.hear(node.said.remove());
+      }
+    }
+    assertThat(home.inFlight).isEqualTo(nodes.stream().mapToInt(node -> node.open.size()).sum());
+    assertThat(home.pending)
+        .isEqualTo(
+            (int) nodes.stream()
+                .flatMap(node -> node.open.stream().filter(open -> !node.begun.contains(open)))
+                .count());
+  }
+
+  /** Requests end on other threads while a new home is told of them. */
+  @ParameterizedTest
+  @ValueSource(ints = {1, 4, 64})
+  void whileDeclared_whatEndsIsNotKept(int requests) throws Exception {
+    try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
+      for (int round = 0; round < 300; round++) {
+        List<Cell.Message> said = Collections.synchronizedList(new ArrayList<>());
+        OpenLoads loads = new OpenLoads("n", said::add);
+        List<RemoteReservation> open = new ArrayList<>();
+        for (int i = 0; i < requests; i++) {
+          OpenLoad load = new OpenLoad(i, "v", "m", 100, 50, true, false);
+          open.add(new RemoteReservation("n", load, RemoteReservation.NONE, loads, said::add, () -> {}));
+        }
+        CyclicBarrier together = new CyclicBarrier(2);
+        Future<?> ending = threads.submit(() -> {
+          together.await();
+          for (RemoteReservation one : open) {
+            one.firstToken();
+            one.close(new Outcome.Cancelled());
+          }
+          return null;
+        });
+        Future<?> declaring = threads.submit(() -> {
+          together.await();
+          loads.decidedBy(1);
+          return null;
+        });
+        ending.get();
+        declaring.get();
+        Home home = new Home(1);
+        home.members.add("v");
+        said.forEach(home::hear);
+        assertThat(home.inFlight).isZero();
+        assertThat(home.pending).isZero();
+      }
+    }
+  }
+}
