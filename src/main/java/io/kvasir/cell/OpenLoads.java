@@ -1,6 +1,7 @@
 package io.kvasir.cell;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -60,7 +61,7 @@ final class OpenLoads {
     home = incarnation;
     // Before the loads are looked at: one that begins now is seen, or is left for the next time.
     unknown = false;
-    Map<RemoteReservation, OpenLoad> declared = new ConcurrentHashMap<>();
+    Map<RemoteReservation, OpenLoad> declared = new HashMap<>();
     for (RemoteReservation reservation : open) {
       OpenLoad load = reservation.declareTo(incarnation);
       if (load != null) {
