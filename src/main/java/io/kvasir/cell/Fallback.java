@@ -126,7 +126,8 @@ final class Fallback {
     // Better a worker that may be away than none.
     List<Seat> seats = well.isEmpty() ? able.stream().filter(untried).toList() : well;
     if (seats.isEmpty()) {
-      return new Decision.NoWorker(Decision.Why.NONE_HEALTHY, asked.why() + ", and the roster has no worker to go to instead");
+      return new Decision.NoWorker(
+          Decision.Why.NONE_HEALTHY, asked.why() + ", and the roster has no worker to go to instead");
     }
     Seat chosen = choose(seats, asked.key());
     if (chosen == null) {

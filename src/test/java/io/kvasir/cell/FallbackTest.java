@@ -103,13 +103,11 @@ final class FallbackTest {
     for (int i = 0; i < 4; i++) {
       taken.add(planned(roster, request(prompt(i))));
     }
-    assertThat(fallback.decide(roster, request(prompt(9)), "the home is away", FallbackTest::open))
-        .isInstanceOfSatisfying(
-            Decision.NoWorker.class, none -> assertThat(none.why()).isEqualTo(Decision.Why.ALL_FULL));
+    assertThat(refused(roster, request(prompt(9)))).isEqualTo(Decision.Why.ALL_FULL);
     taken.getFirst().close(new Outcome.Completed(1, 0, 1, 1));
     taken.getFirst().close(new Outcome.Cancelled());
     assertThat(planned(roster, request(prompt(9))).last().worker()).isEqualTo(taken.getFirst().last().worker());
-    assertThat(fallback.decide(roster, request(prompt(9)), "the home is away", FallbackTest::open)).isInstanceOf(Decision.NoWorker.class);
+    assertThat(refused(roster, request(prompt(9)))).isEqualTo(Decision.Why.ALL_FULL);
   }
 
   @Test
@@ -130,9 +128,7 @@ final class FallbackTest {
     for (int i = 0; i < 20; i++) {
       assertThat(end(planned(roster, request(prompt(i), "", Set.of("b"))))).isEqualTo("c");
     }
-    assertThat(fallback.decide(roster, request(prompt(1), "", Set.of("b", "c")), "the home is away", FallbackTest::open))
-        .isInstanceOfSatisfying(
-            Decision.NoWorker.class, none -> assertThat(none.why()).isEqualTo(Decision.Why.NONE_HEALTHY));
+    assertThat(refused(roster, request(prompt(1), "", Set.of("b", "c")))).isEqualTo(Decision.Why.NONE_HEALTHY);
   }
 
   @Test
@@ -172,13 +168,17 @@ final class FallbackTest {
     Roster roster = roster(pod("p", Role.PREFILL, 1, ROOMS), pod("d", Role.DECODE, 1, ROOMS));
     DecisionRequest withoutPartner = request(prompt(1), "", Set.of("p"));
     for (int i = 0; i < 3; i++) {
-      assertThat(fallback.decide(roster, withoutPartner, "the home is away", FallbackTest::open)).isInstanceOf(Decision.NoWorker.class);
+      assertThat(refused(roster, withoutPartner)).isEqualTo(Decision.Why.NONE_HEALTHY);
     }
     assertThat(planned(roster, request(prompt(1))).steps()).hasSize(2);
   }
 
   private Decision.Planned planned(Roster roster, DecisionRequest request) {
     return decide(fallback, roster, request);
+  }
+
+  private Decision.Why refused(Roster roster, DecisionRequest request) {
+    return ((Decision.NoWorker) fallback.decide(roster, request, "the home is away", FallbackTest::open)).why();
   }
 
   private static Decision.Planned decide(Fallback by, Roster roster, DecisionRequest request) {
