@@ -13,8 +13,8 @@ import org.apache.pekko.cluster.sharding.typed.javadsl.EntityRef;
 
 /**
  * This node's way to a cell that is at home elsewhere, or nowhere for the moment: asks for decisions, tells what
- * becomes of them, and declares to a new home what this node has in flight. While the home does not answer, one request in a
- * while asks it and the others do without, so that not every one waits. Thread-safe.
+ * becomes of them, and declares to a new home what this node has in flight. While the home does not answer, one
+ * request in a while asks it and the others do without, so that not every one waits. Thread-safe.
  */
 final class RemoteCell {
   private static final long PAUSE_NANOS = Duration.ofMillis(200).toNanos();
