@@ -46,8 +46,8 @@ import org.openjdk.jmh.annotations.Warmup;
  * each a few workers hold all that is known. With {@code known = 24} nothing has to be predicted; with 20 the last four
  * blocks are new each time, as a conversation's next turn is.
  *
- * <p>Baseline in the same run: the same formula over one map from block to workers, block by block, under a lock, as a
- * single serial actor would do it.
+ * <p>Baseline in the same run: the same formula over one map from block to workers, block by block, under a lock, as
+ * a single serial actor would do it.
  *
  * <p>The median was 14 µs while the snapshot read the clock once for each worker, and about half of that since it reads
  * it once; both on a machine of two cores busy with other work.

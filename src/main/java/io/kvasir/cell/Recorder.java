@@ -62,21 +62,24 @@ final class Recorder {
 
   /** The record of a decision nobody could be looked at for. */
   static DecisionRecord unasked(String cell, DecisionRequest request, Decision.NoWorker none) {
-    String profile = request.profile() == null ? "" : request.profile();
-    return record(cell, profile, 0, request, lower(none.why()), none.detail(), List.of(), List.of());
+    return record(cell, asked(request), 0, request, lower(none.why()), none.detail(), List.of(), List.of());
   }
 
   private DecisionRecord record(
       DecisionRequest request, @Nullable String refused, String reason, List<Step> plan) {
     return record(
         cell,
-        profile(passes.getFirst().profile()),
+        passes.isEmpty() ? asked(request) : profile(passes.getFirst().profile()),
         profiles.outputs().expected(request.model()),
         request,
         refused,
         reason,
         plan,
         passes.stream().map(pass -> pass(pass, request.chain())).toList());
+  }
+
+  private static String asked(DecisionRequest request) {
+    return request.profile() == null ? "" : request.profile();
   }
 
   /** A profile of several has parts: {@code prefill-decode.prefill}. */

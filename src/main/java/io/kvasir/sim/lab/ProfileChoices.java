@@ -15,8 +15,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
 
-/** Reads which profiles are asked for: built-in ones by name, {@code all} of them, or those of a file. */
+/**
+ * Reads which profiles are asked for: built-in ones by name, {@code all} of them, or those of a file. Profiles that
+ * plan several steps are none of the laboratory's: it has workers that do everything.
+ */
 final class ProfileChoices {
   private static final String ALL = "all";
 
@@ -32,7 +36,9 @@ final class ProfileChoices {
   }
 
   private List<LabPlan.ProfileChoice> profiles(List<String> written) {
-    Set<String> builtIn = compiled("the built-in profiles", ConfigFactory.empty()).keySet();
+    Map<String, Profile> compiled = compiled("the built-in profiles", ConfigFactory.empty());
+    Set<String> builtIn = new TreeSet<>(compiled.keySet());
+    builtIn.removeIf(name -> isOfSteps(compiled, name));
     List<LabPlan.ProfileChoice> choices = new ArrayList<>();
     for (String name : written) {
       if (name.equals(ALL)) {
@@ -41,6 +47,8 @@ final class ProfileChoices {
         ofFile(Path.of(name), choices);
       } else if (builtIn.contains(name)) {
         choose(name, ConfigFactory.empty(), choices);
+      } else if (isOfSteps(compiled, name)) {
+        ofSteps(name);
       } else {
         faults.add(
             "profiles: there is no built-in profile '" + name + "'; there are " + String.join(", ", builtIn)
@@ -57,11 +65,27 @@ final class ProfileChoices {
     }
     try {
       Config own = ConfigFactory.parseFile(file.toFile()).resolve();
-      compiled("profiles of " + file, own);
-      own.root().keySet().stream().sorted().forEach(name -> choose(name, own, choices));
+      Map<String, Profile> compiled = compiled("profiles of " + file, own);
+      for (String name : new TreeSet<>(own.root().keySet())) {
+        if (isOfSteps(compiled, name)) {
+          ofSteps(name);
+        } else {
+          choose(name, own, choices);
+        }
+      }
     } catch (ConfigException malformed) {
       faults.add("profiles: " + file + ": " + malformed.getMessage());
     }
+  }
+
+  private static boolean isOfSteps(Map<String, Profile> compiled, String name) {
+    Profile profile = compiled.get(name);
+    return profile != null && !profile.steps().isEmpty();
+  }
+
+  private void ofSteps(String name) {
+    faults.add(
+        "profiles: " + name + " plans several steps, and here every worker does everything: give one that plans one");
   }
 
   private void choose(String name, Config config, List<LabPlan.ProfileChoice> choices) {

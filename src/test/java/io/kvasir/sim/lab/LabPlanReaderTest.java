@@ -66,6 +66,17 @@ final class LabPlanReaderTest {
   }
 
   @Test
+  void read_profileOfSeveralSteps_isNoneOfTheLaboratorys() throws IOException {
+    Path trace = Files.writeString(directory.resolve("t.jsonl"), LINE);
+    LabPlanReader reader = new LabPlanReader();
+
+    assertThat(reader.read(request(trace, "prefill-decode"))).isNull();
+    assertThat(reader.faults()).singleElement().asString().contains("prefill-decode plans several steps");
+    LabPlan all = Objects.requireNonNull(new LabPlanReader().read(request(trace, "all")));
+    assertThat(all.runs()).extracting(run -> run.profile().name()).contains("sticky").doesNotContain("prefill-decode");
+  }
+
+  @Test
   void read_oneProfileTwice_asksForOtherNames() throws IOException {
     Path trace = Files.writeString(directory.resolve("t.jsonl"), LINE);
     LabPlanReader reader = new LabPlanReader();
