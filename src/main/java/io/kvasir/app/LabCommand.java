@@ -58,8 +58,14 @@ final class LabCommand implements Callable<Integer> {
       description = "Engine model of every worker: gpu-model-tp.")
   private String engine = "";
 
-  @Option(names = "--workers", defaultValue = "8", description = "How many engines, 1 to 256.")
-  private int workers;
+  @Option(
+      names = "--workers",
+      defaultValue = "8",
+      description = {
+        "How many engines, 1 to 256: 8, or 5P+3D for prefill and decode engines with 400 Gb/s RDMA between them,",
+        "which the profile prefill-decode makes use of."
+      })
+  private String workers = "";
 
   @Option(
       names = "--profiles",

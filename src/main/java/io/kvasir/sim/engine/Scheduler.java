@@ -137,6 +137,11 @@ public final class Scheduler<S extends Sequence> {
     return waiting.size() + loading.size();
   }
 
+  /** Whether some wait for what is being copied from other engines. */
+  public boolean isLoading() {
+    return !loading.isEmpty();
+  }
+
   /** Tokens of all sequences admitted so far; what hits are counted against. */
   public long queriedTokens() {
     return queriedTokens;

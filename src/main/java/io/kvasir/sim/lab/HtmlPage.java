@@ -29,7 +29,7 @@ final class HtmlPage {
   }
 
   /** What one section is about: all that runs have in common but load, profile and seed. */
-  private record Experiment(String trace, String engine, int workers, String index) {}
+  private record Experiment(String trace, String engine, Pools workers, String index) {}
 
   private static Map<Experiment, List<Summary>> experiments(List<RunReport> runs) {
     Map<Experiment, List<Summary>> experiments = new LinkedHashMap<>();

@@ -56,6 +56,20 @@ final class LabEngine {
     }
   }
 
+  /** What a sequence of a {@link LabSequence.Leg#DECODE} was to copy is there. */
+  void loaded(LabSequence sequence, double nowMs) {
+    scheduler.loaded(sequence);
+    sequence.copied();
+    if (step == null) {
+      begin(nowMs);
+    }
+  }
+
+  /** What a sequence kept for others is not needed any more. */
+  void release(LabSequence sequence) {
+    scheduler.abort(sequence);
+  }
+
   /** Ends the running iteration, at {@link #stepEndsMs}, and begins the next. */
   void endStep() {
     Step<LabSequence> ended = step;
@@ -76,6 +90,9 @@ final class LabEngine {
       if (planned.tokens() > 0) {
         step = planned;
         stepEndsMs = nowMs + time.millis(planned);
+        return;
+      }
+      if (scheduler.running() == 0 && scheduler.isLoading()) {
         return;
       }
       if (i == TRIES) {

@@ -23,7 +23,7 @@ public final class LabPlan {
   record Run(
       TraceSource source,
       String engine,
-      int workers,
+      Pools workers,
       double scale,
       long seed,
       String index,

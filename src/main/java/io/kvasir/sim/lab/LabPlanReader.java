@@ -21,7 +21,7 @@ public final class LabPlanReader {
    *
    * @param traces files, or generators as {@link Generators} names them
    * @param engine name of an engine model
-   * @param workers how many engines, 1 to 256
+   * @param workers how many engines, 1 to 256, as {@link Pools} are written
    * @param profiles built-in names, {@code all}, or files with profiles
    * @param scales loads, in multiples of each trace's own
    * @param seeds how often to repeat everything with other chance, at least 1
@@ -33,7 +33,7 @@ public final class LabPlanReader {
   public record Request(
       List<String> traces,
       String engine,
-      int workers,
+      String workers,
       List<String> profiles,
       List<Double> scales,
       int seeds,
@@ -47,9 +47,7 @@ public final class LabPlanReader {
     @Nullable EngineModel engine = engine(request.engine());
     List<TraceSource> sources = sources(request, engine);
     List<LabPlan.ProfileChoice> profiles = ProfileChoices.read(request.profiles(), faults);
-    if (request.workers() < 1 || request.workers() > MOST_WORKERS) {
-      faults.add("workers: must be 1 to " + MOST_WORKERS + ", is " + request.workers());
-    }
+    Pools pools = pools(request.workers());
     if (request.seeds() < 1) {
       faults.add("seeds: must be at least 1, is " + request.seeds());
     }
@@ -68,7 +66,7 @@ public final class LabPlanReader {
     }
     try {
       Coefficients coefficients = Coefficients.parse(request.coefficients());
-      return faults.isEmpty() ? plan(request, sources, profiles, coefficients) : null;
+      return faults.isEmpty() ? plan(request, pools, sources, profiles, coefficients) : null;
     } catch (IllegalArgumentException unknown) {
       faults.add("coefficients: " + unknown.getMessage());
       return null;
@@ -81,7 +79,11 @@ public final class LabPlanReader {
   }
 
   private static LabPlan plan(
-      Request request, List<TraceSource> sources, List<LabPlan.ProfileChoice> profiles, Coefficients coefficients) {
+      Request request,
+      Pools pools,
+      List<TraceSource> sources,
+      List<LabPlan.ProfileChoice> profiles,
+      Coefficients coefficients) {
     List<LabPlan.Run> runs = new ArrayList<>();
     for (TraceSource source : sources) {
       for (double scale : request.scales()) {
@@ -89,13 +91,26 @@ public final class LabPlanReader {
           for (long seed = 1; seed <= request.seeds(); seed++) {
             runs.add(
                 new LabPlan.Run(
-                    source, request.engine(), request.workers(), scale, seed, request.index(), coefficients,
+                    source, request.engine(), pools, scale, seed, request.index(), coefficients,
                     profile, request.slo()));
           }
         }
       }
     }
     return new LabPlan(runs);
+  }
+
+  private Pools pools(String written) {
+    try {
+      Pools pools = Pools.parse(written);
+      if (pools.size() < 1 || pools.size() > MOST_WORKERS) {
+        faults.add("workers: must be 1 to " + MOST_WORKERS + ", is " + pools.size());
+      }
+      return pools;
+    } catch (IllegalArgumentException malformed) {
+      faults.add("workers: " + malformed.getMessage());
+      return new Pools(1, 0, 0);
+    }
   }
 
   private @Nullable EngineModel engine(String name) {

@@ -36,7 +36,8 @@ public final class LabReport {
       ObjectNode row = JSON.createObjectNode();
       row.put("trace", run.trace());
       row.put("engine", run.engine());
-      row.put("workers", run.workers());
+      row.put("workers", run.workers().size());
+      row.put("fleet", run.workers().toString());
       row.put("scale", run.scale());
       row.put("seed", run.seed());
       row.put("index", run.index());

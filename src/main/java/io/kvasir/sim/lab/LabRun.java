@@ -2,6 +2,8 @@ package io.kvasir.sim.lab;
 
 import io.kvasir.index.BlockIndex;
 import io.kvasir.index.Chain;
+import io.kvasir.routing.Passes;
+import io.kvasir.routing.Planning;
 import io.kvasir.routing.Profile;
 import io.kvasir.routing.ProfileCompiler;
 import io.kvasir.routing.Role;
@@ -10,19 +12,24 @@ import io.kvasir.routing.RoutingMetrics;
 import io.kvasir.routing.Selection;
 import io.kvasir.routing.Selector;
 import io.kvasir.routing.Slots;
+import io.kvasir.routing.Workflow;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.routing.cost.OutputLengths;
 import io.kvasir.routing.cost.Prefill;
 import io.kvasir.routing.plugins.BuiltInPlugins;
 import io.kvasir.sim.engine.EngineModel;
+import io.kvasir.sim.lab.LabSequence.Leg;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.PriorityQueue;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.concurrent.atomic.DoubleAdder;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One trace at one load under one profile: a discrete-event simulation. Two kinds of things happen, a
@@ -45,9 +52,11 @@ final class LabRun implements LabSequence.Listener {
   private final SimFleet fleet;
   private final SlotWriter[] writers;
   private final IndexFeed feed;
-  private final Selector selector;
+  private final Workflow workflow;
   private final Outcomes outcomes;
   private final PriorityQueue<Arrival> arrivals = new PriorityQueue<>();
+  private final PriorityQueue<Transfer> transfers = new PriorityQueue<>();
+  private final Map<Integer, Handover> handovers = new HashMap<>();
 
   /** For each request the first that waits for its answer, and for each of those the next; -1 for none. */
   private final int[] follower;
@@ -62,30 +71,51 @@ final class LabRun implements LabSequence.Listener {
     }
   }
 
+  /** A prompt on its way from one engine to another. */
+  private record Transfer(double atMs, LabSequence sequence) implements Comparable<Transfer> {
+    @Override
+    public int compareTo(Transfer other) {
+      int byTime = Double.compare(atMs, other.atMs);
+      return byTime != 0 ? byTime : Integer.compare(sequence.index, other.sequence.index);
+    }
+  }
+
+  /** Who takes a prompt over, and from whom once it has been read. */
+  private static final class Handover {
+    private final Chain chain;
+    private final Selection.Chosen taker;
+    private @Nullable LabSequence reader;
+
+    Handover(Chain chain, Selection.Chosen taker) {
+      this.chain = chain;
+      this.taker = taker;
+    }
+  }
+
   /** A run about to begin; as it goes on it adds up to 1 in {@code progress}. */
   LabRun(LabPlan.Run run, DoubleAdder progress) {
     this.run = run;
     this.progress = progress;
     this.trace = run.source().at(run.scale(), run.seed());
     SplittableRandom random = new SplittableRandom(run.seed());
-    BlockIndex index = new BlockIndex(SimFleet.slotsFor(run.workers()), INDEX_BYTES);
+    BlockIndex index = new BlockIndex(SimFleet.slotsFor(run.workers().size()), INDEX_BYTES);
     EngineModel model = EngineModel.named(run.engine());
     this.fleet = new SimFleet(run.workers(), run.engine(), MAX_IN_FLIGHT, index);
     IndexMode mode = IndexMode.parse(run.index());
-    this.writers = SlotWriter.open(index, run.workers(), mode, LabEngine.blocks(model, trace.blockSize()));
+    this.writers = SlotWriter.open(index, run.workers().size(), mode, LabEngine.blocks(model, trace.blockSize()));
     this.feed = IndexFeed.of(mode, writers, clock, random.split());
-    this.engines = new LabEngine[run.workers()];
+    this.engines = new LabEngine[run.workers().size()];
     for (int slot = 0; slot < engines.length; slot++) {
       engines[slot] = new LabEngine(model, trace.blockSize(), feed.listener(slot));
     }
     this.costs = run.coefficients().costs();
-    this.selector = selector(random);
+    this.workflow = workflow(random);
     this.outcomes = new Outcomes(trace, run.workers());
     this.follower = new int[trace.requests().size()];
     this.nextFollower = new int[follower.length];
   }
 
-  private Selector selector(SplittableRandom random) {
+  private Workflow workflow(SplittableRandom random) {
     Profile profile =
         new ProfileCompiler(BuiltInPlugins.registry(costs, outputs))
             .compile(run.profile().config())
@@ -94,7 +124,7 @@ final class LabRun implements LabSequence.Listener {
       throw new IllegalStateException("profile " + run.profile().name() + " was there when the plan was made");
     }
     RoutingMetrics metrics = new RoutingMetrics(new Metrics(new PrometheusRegistry()));
-    return new Selector(profile, costs, random, metrics, () -> 0);
+    return profile.workflow(part -> new Selector(part, costs, random, metrics, () -> 0), metrics);
   }
 
   /** Runs until the last answer is complete. */
@@ -104,7 +134,12 @@ final class LabRun implements LabSequence.Listener {
       int slot = next();
       double stepEndsMs = engines[slot].stepEndsMs();
       Arrival arrival = arrivals.peek();
-      if (arrival != null && arrival.atMs < stepEndsMs) {
+      Transfer transfer = transfers.peek();
+      if (transfer != null && transfer.atMs < stepEndsMs && (arrival == null || transfer.atMs <= arrival.atMs)) {
+        transfers.remove();
+        clock.nowMs = transfer.atMs;
+        copied(transfer.sequence);
+      } else if (arrival != null && arrival.atMs < stepEndsMs) {
         arrivals.remove();
         clock.nowMs = arrival.atMs;
         arrive(arrival.request);
@@ -162,15 +197,44 @@ final class LabRun implements LabSequence.Listener {
             .put(Slots.PROMPT_TOKENS, (long) request.promptTokens())
             .put(Slots.CHAIN, chain)
             .put(Slots.SESSION_KEY, request.session());
-    switch (selector.select(fleet, context)) {
-      case Selection.Chosen chosen -> {
-        double queueMs = fleet.queueMs(chosen.slot()) - chosen.booking().prefillMicros() / 1e3;
-        writers[chosen.slot()].routed(chain, fleet.queueMs(chosen.slot()), clock.nowMs);
-        engines[chosen.slot()].submit(
-            new LabSequence(index, chosen.slot(), request, chosen.booking(), queueMs, this), clock.nowMs);
-      }
-      case Selection.None _ -> reject(index);
+    switch (Passes.plan(workflow, fleet, context, null)) {
+      case Planning.Made made -> begin(index, request, chain, made.chosen());
+      case Planning.None _ -> reject(index);
     }
+  }
+
+  /** The first worker of a plan reads the prompt; a second one waits until it has. */
+  private void begin(int index, LabRequest request, Chain chain, List<Selection.Chosen> chosen) {
+    Selection.Chosen reader = chosen.getFirst();
+    writers[reader.slot()].routed(chain, fleet.queueMs(reader.slot()), clock.nowMs);
+    Leg leg = Leg.WHOLE;
+    if (chosen.size() > 1) {
+      leg = Leg.PREFILL;
+      handovers.put(index, new Handover(chain, chosen.getLast()));
+    }
+    submit(index, leg, request, reader);
+  }
+
+  private LabSequence submit(int index, Leg leg, LabRequest request, Selection.Chosen chosen) {
+    LabSequence sequence =
+        new LabSequence(index, chosen.slot(), leg, request, chosen.booking(), chosen.queueMs(), this);
+    engines[chosen.slot()].submit(sequence, clock.nowMs);
+    return sequence;
+  }
+
+  @Override
+  public void load(LabSequence sequence, int from) {
+    int tokens = sequence.promptLength() - from;
+    transfers.add(new Transfer(clock.nowMs + SimFleet.LINK.transferMs(tokens), sequence));
+  }
+
+  /** A decode engine has the prompt: the prefill engine may forget it. */
+  private void copied(LabSequence sequence) {
+    Handover handover = handovers.get(sequence.index);
+    if (handover != null && handover.reader != null) {
+      engines[handover.reader.slot].release(handover.reader);
+    }
+    engines[sequence.slot].loaded(sequence, clock.nowMs);
   }
 
   private void reject(int index) {
@@ -180,9 +244,17 @@ final class LabRun implements LabSequence.Listener {
 
   @Override
   public void firstToken(LabSequence sequence) {
+    if (sequence.leg == Leg.PREFILL) {
+      fleet.settle(sequence.slot, sequence.booking());
+      return;
+    }
     outcomes.firstToken(sequence.index, clock.nowMs);
+    Handover taken = handovers.remove(sequence.index);
+    if (taken != null) {
+      writers[sequence.slot].routed(taken.chain, fleet.queueMs(sequence.slot), clock.nowMs);
+    }
     fleet.settle(sequence.slot, sequence.booking());
-    if (run.coefficients().learnt()) {
+    if (sequence.leg == Leg.WHOLE && run.coefficients().learnt()) {
       int prompt = sequence.request().promptTokens();
       costs.observe(
           fleet.deployment(),
@@ -193,10 +265,26 @@ final class LabRun implements LabSequence.Listener {
 
   @Override
   public void ended(LabSequence sequence) {
+    if (sequence.leg == Leg.PREFILL) {
+      fleet.release(sequence.slot, sequence.booking());
+      handOver(sequence);
+      return;
+    }
     outcomes.ended(sequence, clock.nowMs);
     fleet.release(sequence.slot, sequence.booking());
     outputs.answered(SimFleet.MODEL, sequence.request().outputTokens());
     over(sequence.index);
+  }
+
+  /** The prompt has been read: the decode engine is asked to copy it. */
+  private void handOver(LabSequence reader) {
+    outcomes.read(reader);
+    Handover handover = handovers.get(reader.index);
+    if (handover == null) {
+      throw new IllegalStateException("a prompt was read that nobody waits for");
+    }
+    handover.reader = reader;
+    submit(reader.index, Leg.DECODE, reader.request(), handover.taker);
   }
 
   /** A request is answered or refused: whoever waited for that thinks and goes on. */

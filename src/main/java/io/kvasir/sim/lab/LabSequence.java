@@ -12,14 +12,29 @@ final class LabSequence extends Sequence {
 
     /** The last token is there. */
     void ended(LabSequence sequence);
+
+    /** All but the first {@code from} tokens of the prompt are to be copied. */
+    void load(LabSequence sequence, int from);
+  }
+
+  /** What of the request its engine does. */
+  enum Leg {
+    /** Everything. */
+    WHOLE,
+    /** Reads the prompt, keeps it until it has been copied, and answers nobody. */
+    PREFILL,
+    /** Copies what was read, and generates. */
+    DECODE
   }
 
   final int index;
   final int slot;
+  final Leg leg;
   private final LabRequest request;
   private final Booking booking;
   private final double queueMs;
   private final Listener listener;
+  private boolean copied;
   private int sampled;
 
   /**
@@ -27,13 +42,16 @@ final class LabSequence extends Sequence {
    *
    * @param index its position in the trace
    * @param slot the worker it was sent to
+   * @param leg what that worker does
    * @param booking the load booked for it
    * @param queueMs what had been booked there before, in milliseconds
    */
-  LabSequence(int index, int slot, LabRequest request, Booking booking, double queueMs, Listener listener) {
+  LabSequence(
+      int index, int slot, Leg leg, LabRequest request, Booking booking, double queueMs, Listener listener) {
     super(request.promptTokens());
     this.index = index;
     this.slot = slot;
+    this.leg = leg;
     this.request = request;
     this.booking = booking;
     this.queueMs = queueMs;
@@ -60,12 +78,33 @@ final class LabSequence extends Sequence {
   }
 
   @Override
+  protected int remoteTokens() {
+    // What was preempted after it was copied is computed anew: the prefill engine has forgotten it.
+    return leg == Leg.DECODE && !copied ? request.promptTokens() : 0;
+  }
+
+  @Override
+  protected void load(int from) {
+    listener.load(this, from);
+  }
+
+  /** What it was to copy is there. */
+  void copied() {
+    copied = true;
+  }
+
+  @Override
+  protected boolean keepsBlocks() {
+    return leg == Leg.PREFILL;
+  }
+
+  @Override
   protected boolean sample() {
     sampled++;
     if (sampled == 1) {
       listener.firstToken(this);
     }
-    if (sampled == request.outputTokens()) {
+    if (sampled == (leg == Leg.PREFILL ? 1 : request.outputTokens())) {
       listener.ended(this);
       return true;
     }

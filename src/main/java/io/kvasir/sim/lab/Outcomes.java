@@ -9,11 +9,12 @@ final class Outcomes {
   private final double[] firstMs;
   private final double[] endedMs;
   private final int[] cached;
+  private final int readers;
   private final long[] computedBySlot;
   private int rejected;
   private int answered;
 
-  Outcomes(Trace trace, int workers) {
+  Outcomes(Trace trace, Pools workers) {
     int requests = trace.requests().size();
     this.trace = trace;
     this.arrivedMs = new double[requests];
@@ -21,7 +22,8 @@ final class Outcomes {
     this.endedMs = new double[requests];
     Arrays.fill(endedMs, Double.NaN);
     this.cached = new int[requests];
-    this.computedBySlot = new long[workers];
+    this.readers = Math.max(1, workers.size() - workers.decode());
+    this.computedBySlot = new long[workers.size()];
   }
 
   void arrived(int request, double nowMs) {
@@ -42,11 +44,17 @@ final class Outcomes {
   }
 
   void ended(LabSequence sequence, double nowMs) {
-    int request = sequence.index;
-    endedMs[request] = nowMs;
-    cached[request] = sequence.cachedTokens();
-    computedBySlot[sequence.slot] += sequence.promptLength() - sequence.cachedTokens();
+    endedMs[sequence.index] = nowMs;
+    if (sequence.leg == LabSequence.Leg.WHOLE) {
+      read(sequence);
+    }
     answered++;
+  }
+
+  /** An engine has read a prompt. */
+  void read(LabSequence sequence) {
+    cached[sequence.index] = sequence.cachedTokens();
+    computedBySlot[sequence.slot] += sequence.promptLength() - sequence.cachedTokens();
   }
 
   /** Everything together, under the run's name. */
@@ -108,7 +116,7 @@ final class Outcomes {
   }
 
   private double imbalance() {
-    double mean = Arrays.stream(computedBySlot).average().orElse(0);
+    double mean = (double) Arrays.stream(computedBySlot).sum() / readers;
     return mean > 0 ? Arrays.stream(computedBySlot).max().orElse(0) / mean : 1;
   }
 }

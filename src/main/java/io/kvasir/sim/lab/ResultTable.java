@@ -66,7 +66,7 @@ final class ResultTable {
     RunReport run = summary.any();
     return String.format(
         Locale.ROOT,
-        "%s at x%s: %d requests, %d x %s, index %s, ceiling %.3f, mean of %d %s; milliseconds",
+        "%s at x%s: %d requests, %s x %s, index %s, ceiling %.3f, mean of %d %s; milliseconds",
         run.trace(),
         plain(run.scale()),
         run.requests(),

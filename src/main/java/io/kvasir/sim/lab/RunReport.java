@@ -5,7 +5,7 @@ package io.kvasir.sim.lab;
  *
  * @param trace name of the trace
  * @param engine name of the engine model
- * @param workers how many engines
+ * @param workers how many engines, by what they do
  * @param scale load, in multiples of the trace's own
  * @param seed what decided all chance
  * @param index how the router's index learned of the caches, as written
@@ -24,7 +24,7 @@ package io.kvasir.sim.lab;
 public record RunReport(
     String trace,
     String engine,
-    int workers,
+    Pools workers,
     double scale,
     long seed,
     String index,

@@ -5,6 +5,7 @@ import io.kvasir.index.Chain;
 import io.kvasir.routing.Booking;
 import io.kvasir.routing.Candidates;
 import io.kvasir.routing.Fleet;
+import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.Worker;
 import io.kvasir.routing.cost.Deployment;
@@ -18,6 +19,12 @@ import java.util.Set;
  * prompt is pending until its first token, its context booked until its last), by one thread.
  */
 final class SimFleet implements Fleet {
+  /** 400 Gb/s RDMA between workers of a model of some 32B parameters. */
+  static final KvTransfer.Link LINK = new KvTransfer.Link(6, 5);
+
+  private static final KvTransfer TRANSFER =
+      new KvTransfer(KvTransfer.Dialect.VLLM_NIXL, "", "lab", 0, "", 1, 1, LINK);
+
   /** What every worker serves. */
   static final String MODEL = "lab";
 
@@ -30,7 +37,8 @@ final class SimFleet implements Fleet {
   private final long[] pendingMicros;
   private final long[] contextTokens;
 
-  SimFleet(int workers, String engine, int maxInFlight, BlockIndex index) {
+  SimFleet(Pools pools, String engine, int maxInFlight, BlockIndex index) {
+    int workers = pools.size();
     this.workers = workers;
     this.maxInFlight = maxInFlight;
     this.index = index;
@@ -39,13 +47,17 @@ final class SimFleet implements Fleet {
       String id = "w" + slot;
       table[slot] =
           new Worker(
-              id, id, URI.create("http://" + id), 0, 1, slot, Role.BOTH, Set.of(MODEL), Map.of(), maxInFlight, engine,
-              null);
+              id, id, URI.create("http://" + id), 0, 1, slot, role(pools, slot), Set.of(MODEL), Map.of(), maxInFlight,
+              engine, role(pools, slot) == Role.BOTH ? null : TRANSFER);
     }
     this.inFlight = new int[workers];
     this.pendingTokens = new long[workers];
     this.pendingMicros = new long[workers];
     this.contextTokens = new long[workers];
+  }
+
+  private static Role role(Pools pools, int slot) {
+    return pools.isPrefill(slot) ? Role.PREFILL : pools.isDecode(slot) ? Role.DECODE : Role.BOTH;
   }
 
   /** The slots of the narrowest index for so many workers. */

@@ -123,13 +123,16 @@ final class IndexFeedTest {
 
   private static LabSequence sequence() {
     return new LabSequence(
-        0, 0, REQUEST, new Booking(2100, 2100, 1), 0,
+        0, 0, LabSequence.Leg.WHOLE, REQUEST, new Booking(2100, 2100, 1), 0,
         new LabSequence.Listener() {
           @Override
           public void firstToken(LabSequence sequence) {}
 
           @Override
           public void ended(LabSequence sequence) {}
+
+          @Override
+          public void load(LabSequence sequence, int from) {}
         });
   }
 

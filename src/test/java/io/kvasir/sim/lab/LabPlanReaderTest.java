@@ -23,7 +23,7 @@ final class LabPlanReaderTest {
     LabPlan plan =
         reader.read(
             new LabPlanReader.Request(
-                List.of("nowhere.jsonl", "gen:nothing"), "abacus", 0, List.of("best", "absent.conf"), List.of(-1.0), 0,
+                List.of("nowhere.jsonl", "gen:nothing"), "abacus", "0", List.of("best", "absent.conf"), List.of(-1.0), 0,
                 false, "psychic", "off:0", new Slo(0, 50)));
 
     assertThat(plan).isNull();
@@ -87,7 +87,7 @@ final class LabPlanReaderTest {
 
   private static LabPlanReader.Request request(Path trace, String... profiles) {
     return new LabPlanReader.Request(
-        List.of(trace.toString()), TestTraces.ENGINE, 2, List.of(profiles), List.of(1.0, 2.0), 3, false, "exact",
+        List.of(trace.toString()), TestTraces.ENGINE, "2", List.of(profiles), List.of(1.0, 2.0), 3, false, "exact",
         "learnt:3", new Slo(2000, 50));
   }
 }

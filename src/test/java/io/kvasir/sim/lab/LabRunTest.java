@@ -1,6 +1,7 @@
 package io.kvasir.sim.lab;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import io.kvasir.sim.engine.EngineModel;
@@ -96,6 +97,40 @@ final class LabRunTest {
 
     assertThat(TestTraces.report(trace, 4, "random", "exact", 1).ttft())
         .isNotEqualTo(TestTraces.report(trace, 4, "random", "exact", 2).ttft());
+  }
+
+  /** One prompt alone: read by one engine, copied, and continued by another. */
+  @Test
+  void prefillAndDecode_takeAsLongAsReadingAndCopying() {
+    LabRequest request = LabRequest.at(0, 8000, 20, new long[0], "");
+    Trace trace = new Trace(512, List.of(request));
+    RunReport whole = TestTraces.report(trace, "1", "random", "");
+    RunReport divided = TestTraces.report(
+            trace, "1P+1D", "prefill-decode", "prefill-decode.workflow.remote-prefill = always");
+    assertThat(divided.rejected()).isZero();
+    double copyMs = SimFleet.LINK.transferMs(8000);
+    assertThat(divided.ttft().mean() - whole.ttft().mean()).isBetween(copyMs, copyMs + 60);
+    assertThat(divided.tpot().mean()).isCloseTo(whole.tpot().mean(), within(1.0));
+  }
+
+  @Test
+  void prefillAndDecode_answerEverything_theSameEachTime() {
+    Trace trace = TestTraces.random(300, 5);
+    RunReport once = TestTraces.report(trace, "2P+2D", "prefill-decode", "");
+    assertThat(once.rejected()).isZero();
+    assertThat(once.hitRate()).isGreaterThan(0.1);
+    assertThat(TestTraces.report(trace, "2P+2D", "prefill-decode", "")).isEqualTo(once);
+    RunReport mixed = TestTraces.report(trace, "1+2P+1D", "prefill-decode", "");
+    assertThat(mixed.rejected()).isZero();
+  }
+
+  @Test
+  void pools_areReadAsWritten() {
+    for (String written : List.of("8", "5P+3D", "2+4P+2D")) {
+      assertThat(Pools.parse(written)).hasToString(written);
+    }
+    assertThat(Pools.parse("2+4P+2D").size()).isEqualTo(8);
+    assertThatThrownBy(() -> Pools.parse("5P")).hasMessageContaining("5P+3D");
   }
 
   @Test

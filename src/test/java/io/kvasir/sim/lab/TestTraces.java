@@ -53,8 +53,17 @@ final class TestTraces {
   static LabPlan.Run run(
       Trace trace, int workers, String profile, String index, String coefficients, long seed) {
     return new LabPlan.Run(
-        of(trace), ENGINE, workers, 1, seed, index, Coefficients.parse(coefficients),
+        of(trace), ENGINE, new Pools(workers, 0, 0), 1, seed, index, Coefficients.parse(coefficients),
         new LabPlan.ProfileChoice(profile, ConfigFactory.empty()), new Slo(2000, 50));
+  }
+
+  /** What prefill and decode engines make of a trace. */
+  static RunReport report(Trace trace, String fleet, String profile, String settings) {
+    LabPlan.Run run =
+        new LabPlan.Run(
+            of(trace), ENGINE, Pools.parse(fleet), 1, 1, "exact", Coefficients.parse("exact"),
+            new LabPlan.ProfileChoice(profile, ConfigFactory.parseString(settings)), new Slo(2000, 50));
+    return new LabRun(run, new DoubleAdder()).execute();
   }
 
   static RunReport report(Trace trace, int workers, String profile, String index, long seed) {
