@@ -36,8 +36,11 @@ public final class LabReport {
       ObjectNode row = JSON.createObjectNode();
       row.put("trace", run.trace());
       row.put("engine", run.engine());
-      row.put("workers", run.workers().size());
-      row.put("fleet", run.workers().toString());
+      if (run.workers().both() == run.workers().size()) {
+        row.put("workers", run.workers().size());
+      } else {
+        row.put("workers", run.workers().toString());
+      }
       row.put("scale", run.scale());
       row.put("seed", run.seed());
       row.put("index", run.index());

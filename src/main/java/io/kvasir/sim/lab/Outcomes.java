@@ -9,7 +9,6 @@ final class Outcomes {
   private final double[] firstMs;
   private final double[] endedMs;
   private final int[] cached;
-  private final int readers;
   private final long[] computedBySlot;
   private int rejected;
   private int answered;
@@ -22,7 +21,6 @@ final class Outcomes {
     this.endedMs = new double[requests];
     Arrays.fill(endedMs, Double.NaN);
     this.cached = new int[requests];
-    this.readers = Math.max(1, workers.size() - workers.decode());
     this.computedBySlot = new long[workers.size()];
   }
 
@@ -116,7 +114,7 @@ final class Outcomes {
   }
 
   private double imbalance() {
-    double mean = (double) Arrays.stream(computedBySlot).sum() / readers;
+    double mean = Arrays.stream(computedBySlot).average().orElse(0);
     return mean > 0 ? Arrays.stream(computedBySlot).max().orElse(0) / mean : 1;
   }
 }

@@ -23,8 +23,8 @@ final class LabPlanReaderTest {
     LabPlan plan =
         reader.read(
             new LabPlanReader.Request(
-                List.of("nowhere.jsonl", "gen:nothing"), "abacus", "0", List.of("best", "absent.conf"), List.of(-1.0), 0,
-                false, "psychic", "off:0", new Slo(0, 50)));
+                List.of("nowhere.jsonl", "gen:nothing"), "abacus", "0", List.of("best", "absent.conf"), List.of(-1.0),
+                0, false, "psychic", "off:0", new Slo(0, 50)));
 
     assertThat(plan).isNull();
     assertThat(reader.faults())

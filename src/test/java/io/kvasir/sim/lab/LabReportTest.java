@@ -23,7 +23,7 @@ final class LabReportTest {
     assertThat(row.fieldNames())
         .toIterable()
         .containsExactly(
-            "trace", "engine", "workers", "fleet", "scale", "seed", "index", "profile", "goodput", "hit_rate", "ttft_ms",
+            "trace", "engine", "workers", "scale", "seed", "index", "profile", "goodput", "hit_rate", "ttft_ms",
             "tpot_ms", "e2e_ms", "imbalance", "rejected");
     assertThat(row.get("ttft_ms").fieldNames()).toIterable().containsExactly("mean", "p50", "p90", "p99");
     assertThat(row.get("tpot_ms").get("mean").isNull()).as("nothing measured").isTrue();
@@ -62,6 +62,7 @@ final class LabReportTest {
   private static RunReport run(long seed, double goodput, double scale) {
     Latency none = Latency.of(new double[0], 0);
     return new RunReport(
-        "t", "e", Pools.parse("8"), scale, seed, "exact", "random", 9, goodput, 0.2, 0.5, SOME, none, SOME, 1.5, 3, 100);
+        "t", "e", new Pools(8, 0, 0), scale, seed, "exact", "random", 9, goodput, 0.2, 0.5, SOME, none, SOME, 1.5, 3,
+        100);
   }
 }
