@@ -25,6 +25,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -138,6 +139,25 @@ final class ClusterCellsTest {
     Cell.Decide arrived = serialization.deserialize(bytes, Cell.Decide.class).get();
 
     assertThat(arrived.request()).isEqualTo(request);
+  }
+
+  /** A pod's first model names its cell: two nodes that disagree on it would have two cells. */
+  @Test
+  void podsThatCross_keepTheOrderOfTheirModels() {
+    ActorSystem<Void> system = NODES.getFirst().system();
+    Serialization serialization = SerializationExtension.get(system);
+    for (List<String> models : List.of(List.of("m", "a", "z", "b"), List.of("z", "b", "a"), List.of("b", "a", "q", "c"))) {
+      PodSpec pod = pod(model, "p", 4);
+      PodSpec named =
+          new PodSpec(
+              pod.name(), pod.url(), pod.role(), new LinkedHashSet<>(models), 1, 16, Map.of(), 4, pod.engine(), 1000,
+              FEEDS, TRANSFER);
+      PodEntry entry = new PodEntry(named, PodSource.ADMIN);
+      byte[] bytes = serialization.serialize(entry).get();
+      PodEntry arrived = serialization.deserialize(bytes, PodEntry.class).get();
+      assertThat(arrived.spec().models()).containsExactlyElementsOf(models);
+      assertThat(arrived.cell()).isEqualTo(entry.cell());
+    }
   }
 
   @Test
