@@ -339,6 +339,17 @@ final class CachedAnswersTest {
   }
 
   @Test
+  void withoutACache_nothingSaysSo() throws Exception {
+    router = new TestRouter();
+    router.cells.worker("w0", pod.url(), "m");
+    router().post(CHAT, BODY);
+    HttpResponse<String> again = router().post(CHAT, BODY);
+    assertThat(again.body()).contains("answer 2");
+    assertThat(cache(again)).isEqualTo("none");
+    assertThat(router().registry.scrape(name -> name.startsWith("kvasir_answer_cache")).size()).isZero();
+  }
+
+  @Test
   void storeAway_isSaid() throws Exception {
     start(TestAnswers.settings(TestAnswers.redis(1, null), 1 << 20, 1 << 20, false, 1));
     HttpResponse<String> response = router().post(CHAT, BODY);
