@@ -43,7 +43,7 @@ final class Chaos implements Callable<Integer> {
   @Option(names = "--workers", defaultValue = "3", description = "Aggregated engines.")
   private int workers;
 
-  @Option(names = "--pairs", defaultValue = "0", description = "Prefill engines, and as many decode engines.")
+  @Option(names = "--pairs", defaultValue = "2", description = "Prefill engines, and as many decode engines.")
   private int pairs;
 
   @Option(
@@ -99,7 +99,7 @@ final class Chaos implements Callable<Integer> {
     chaos.requests = requests;
     chaos.clients = 24;
     chaos.workers = 3;
-    chaos.pairs = 0;
+    chaos.pairs = 2;
     chaos.dialect = "vllm-nixl";
     chaos.seed = seed;
     return chaos.measure(false);

@@ -12,6 +12,7 @@ import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ExecutionException;
@@ -73,7 +74,7 @@ final class ChaosClient implements AutoCloseable {
     List<String> lines = new ArrayList<>();
     String broken = read(response.body(), lines);
     String body = String.join("\n", lines);
-    String worker = response.headers().firstValue("X-Router-Backend").orElse("?");
+    String worker = workers(response);
     if (response.statusCode() != 200) {
       return refused(response.statusCode(), body, broken, worker);
     }
@@ -169,9 +170,16 @@ final class ChaosClient implements AutoCloseable {
     }
   }
 
+  /** Who generated, and who read the prompt if that was another: its KV may be lost with it. */
+  private static String workers(HttpResponse<?> response) {
+    String decode = response.headers().firstValue("X-Router-Backend").orElse("?");
+    return response.headers().firstValue("X-Router-Prefill-Backend").map(prefill -> decode + " " + prefill)
+        .orElse(decode);
+  }
+
   private Verdict truncated(String worker, long from, String how) {
-    String pod = worker.replaceAll("#.*", "");
-    return trouble.troubled(pod, from, System.nanoTime())
+    long now = System.nanoTime();
+    return Arrays.stream(worker.split(" ", -1)).anyMatch(one -> trouble.troubled(one, from, now))
         ? new Verdict(End.TRUNCATED, worker + " " + how)
         : new Verdict(End.LOST, worker + " was well: " + how);
   }

@@ -131,8 +131,13 @@ final class ChaosFleet implements AutoCloseable {
     members.forEach(member -> member.engine().close());
   }
 
-  /** A pod as the configuration and the admin API describe it; JSON is HOCON, too. */
-  static String pod(Member member) {
+  /** A pod as the admin API describes it, whose own names have underscores. */
+  static String podForAdmin(Member member) {
+    return pod(member).replace("kv-transfer", "kv_transfer");
+  }
+
+  /** A pod as the configuration describes it; JSON is HOCON, too. */
+  private static String pod(Member member) {
     SimEngine engine = member.engine();
     String transfer = "";
     if (engine.transferPort() > 0) {
@@ -166,6 +171,8 @@ final class ChaosFleet implements AutoCloseable {
           gateway { host = "127.0.0.1", port = 0, drain-timeout = 1 s }
           management { host = "127.0.0.1", port = 0 }
           models = [{ name = "%s", directory = "bundled:%s", block-size = 16 }]
+          # Prompts are short and decode engines warm: not worth it in earnest, but what is to be tried here.
+          routing.profiles.prefill-decode.workflow.remote-prefill = always
           execution { first-byte-timeout = 4 s, idle-timeout = 3 s, total-timeout = 30 s }
           cell.health { probe-timeout = 1 s, breaker-open = 1 s }
           pods = [ %s ]

@@ -127,9 +127,10 @@ final class ChaosMonkey implements AutoCloseable {
   /** Removes the pod if it is there, and adds it anew. */
   private void replace(ChaosFleet.Member member) throws IOException {
     admin("DELETE", member, "");
-    int status = send("POST", fleet.management().resolve("/admin/workers"), ChaosFleet.pod(member));
-    if (status != 201) {
-      throw new IOException("adding the pod again came to " + status);
+    HttpResponse<String> added =
+        send("POST", fleet.management().resolve("/admin/workers"), ChaosFleet.podForAdmin(member));
+    if (added.statusCode() != 201) {
+      throw new IOException("adding the pod again came to " + added.statusCode() + " " + added.body());
     }
   }
 
@@ -137,12 +138,11 @@ final class ChaosMonkey implements AutoCloseable {
     send(method, fleet.management().resolve("/admin/workers/" + member.name() + what), "");
   }
 
-  private int send(String method, URI uri, String body) throws IOException {
+  private HttpResponse<String> send(String method, URI uri, String body) throws IOException {
     try {
       return http.send(
-              HttpRequest.newBuilder(uri).method(method, HttpRequest.BodyPublishers.ofString(body)).build(),
-              HttpResponse.BodyHandlers.discarding())
-          .statusCode();
+          HttpRequest.newBuilder(uri).method(method, HttpRequest.BodyPublishers.ofString(body)).build(),
+          HttpResponse.BodyHandlers.ofString());
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new IOException(e);

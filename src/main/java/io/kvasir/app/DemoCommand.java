@@ -3,14 +3,18 @@ package io.kvasir.app;
 import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
 import io.kvasir.cell.WorkerStatus;
+import io.kvasir.routing.Role;
 import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;
 import io.kvasir.sim.SimSettings;
+import io.kvasir.sim.transfer.Dialect;
+import io.kvasir.sim.transfer.TransferSettings;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -47,6 +51,14 @@ final class DemoCommand implements Callable<Integer> {
   @Option(names = "--speed", defaultValue = "1", description = "How many times faster than real the engines are.")
   private double speed;
 
+  @Option(
+      names = "--prefill-decode",
+      description = {
+        "Half of the engines read prompts, the other half generate from the KV they hand over,",
+        "as vLLM with NixlConnector; profile prefill-decode."
+      })
+  private boolean prefillDecode;
+
   @Option(names = "--profile", defaultValue = "expected-cost", description = "Routing profile.")
   private String profile = "";
 
@@ -54,6 +66,9 @@ final class DemoCommand implements Callable<Integer> {
   public Integer call() throws ConfigException, StartException, InterruptedException {
     if (workers < 1 || workers > 64) {
       throw new StartException("--workers has to be from 1 to 64, not " + workers);
+    }
+    if (prefillDecode && workers < 2) {
+      throw new StartException("--prefill-decode needs --workers of at least 2: one reads prompts, one generates");
     }
     System.setProperty("kvasir.log.level", "WARN");
     List<SimEngine> engines = new ArrayList<>();
@@ -87,6 +102,8 @@ final class DemoCommand implements Callable<Integer> {
             .model(MODEL)
             .speed(speed)
             .seed(number)
+            .role(role(number))
+            .transfer(prefillDecode ? TransferSettings.of(Dialect.VLLM_NIXL) : TransferSettings.NONE)
             .events(EventSettings.DEFAULT.onLoopback())
             .build();
     try {
@@ -96,28 +113,43 @@ final class DemoCommand implements Callable<Integer> {
     }
   }
 
+  private Role role(int number) {
+    return !prefillDecode ? Role.BOTH : number % 2 == 0 ? Role.PREFILL : Role.DECODE;
+  }
+
+  private static String name(Role role) {
+    return role.name().toLowerCase(Locale.ROOT);
+  }
+
   private Config config(List<SimEngine> engines) {
     StringBuilder pods = new StringBuilder();
     for (int i = 0; i < engines.size(); i++) {
       SimEngine engine = engines.get(i);
       pods.append(
           """
-          { name = "sim-%d", url = "%s", models = ["%s"], engine = "h100-Qwen2.5-7B-tp1"
+          { name = "%s-%d", url = "%s", models = ["%s"], engine = "h100-Qwen2.5-7B-tp1", role = %s
+            kv-transfer.dialect = %s
             events { endpoint = "%s", replay = "%s" } }
           """
-              .formatted(i + 1, engine.url(), MODEL, engine.eventsEndpoint(), engine.replayEndpoint()));
+              .formatted(
+                  prefillDecode ? name(role(i)) : "sim", i + 1, engine.url(), MODEL, name(role(i)),
+                  engine.settings().transfer().dialect(), engine.eventsEndpoint(), engine.replayEndpoint()));
     }
     return ConfigFactory.parseString(
         """
         kvasir {
           gateway { host = "127.0.0.1", port = %d, drain-timeout = 1 s }
           management { host = "127.0.0.1", port = %d }
-          routing.profile = "%s"
+          routing {
+            profile = "%s"
+            # Prompts to try things with are short: too short to be worth it, in earnest.
+            profiles.prefill-decode.workflow.remote-prefill = always
+          }
           models = [{ name = "%s", directory = "bundled:%s", block-size = 16 }]
           pods = [ %s ]
         }
         """
-            .formatted(port, managementPort, profile, MODEL, MODEL, pods));
+            .formatted(port, managementPort, prefillDecode ? "prefill-decode" : profile, MODEL, MODEL, pods));
   }
 
   private void awaitReady(Node node) throws StartException, InterruptedException {
@@ -148,7 +180,7 @@ final class DemoCommand implements Callable<Integer> {
 
           %s
 
-        A warm one, which begins alike and so goes where the first one went (look at X-Router-Backend,
+        A warm one, which begins alike and so goes where the first one went (look at %s,
         X-Router-Reason and cached_tokens):
 
           %s
@@ -157,6 +189,7 @@ final class DemoCommand implements Callable<Integer> {
 
         """,
         gateway, workers, Addresses.of(node.management()), curl(gateway, "When does the sun set in Tromso in June?"),
+        prefillDecode ? "X-Router-Prefill-Backend, X-Router-Backend" : "X-Router-Backend",
         curl(gateway, "And which ferry leaves last?"));
   }
 
