@@ -2,7 +2,7 @@ package io.kvasir.app;
 
 import com.typesafe.config.Config;
 import com.typesafe.config.ConfigValueFactory;
-import io.kvasir.app.KvasirConfig.Discovery;
+import io.kvasir.app.KvasirConfig.NodeDiscovery;
 import io.kvasir.app.KvasirConfig.Endpoint;
 import java.util.ArrayList;
 import java.util.List;
@@ -21,7 +21,7 @@ final class ClusterReader {
   private final Endpoint management;
   private final String host;
   private final int port;
-  private final Discovery discovery;
+  private final NodeDiscovery discovery;
   private Config platform;
 
   /**
@@ -37,7 +37,7 @@ final class ClusterReader {
     this.platform = config;
     this.host = cluster.name("host");
     this.port = cluster.count("port", 0, 65_535);
-    this.discovery = cluster.choice("discovery", Discovery.class);
+    this.discovery = cluster.choice("discovery", NodeDiscovery.class);
     if (WILDCARD.matcher(host).matches()) {
       cluster.fault("host", "has to be one address, at which other nodes reach this one, not " + host);
     }
@@ -50,7 +50,7 @@ final class ClusterReader {
     int required = cluster.count("required-nodes", 1, 10_000);
     var stable = cluster.duration("stable-for");
     boolean allowLoopback = cluster.flag("allow-loopback");
-    if (discovery != Discovery.SEEDS) {
+    if (discovery != NodeDiscovery.SEEDS) {
       asked(allowLoopback, seeds);
       set(BOOTSTRAP + "required-contact-point-nr", required);
       set(BOOTSTRAP + "stable-margin", stable.toMillis() + " ms");
@@ -60,7 +60,7 @@ final class ClusterReader {
     new TlsReader(cluster.section("tls")).settings().forEach(this::set);
   }
 
-  Discovery discovery() {
+  NodeDiscovery discovery() {
     return discovery;
   }
 
@@ -145,7 +145,7 @@ final class ClusterReader {
       }
     }
     dns.rejectUnread();
-    if (discovery == Discovery.DNS) {
+    if (discovery == NodeDiscovery.DNS) {
       if (name.isBlank()) {
         dns.fault("name", "is needed for discovery = dns: a name that has the addresses of all nodes");
       }
@@ -164,7 +164,7 @@ final class ClusterReader {
     String portName = kubernetes.text("port-name");
     String namespace = kubernetes.text("namespace");
     kubernetes.rejectUnread();
-    if (discovery == Discovery.KUBERNETES) {
+    if (discovery == NodeDiscovery.KUBERNETES) {
       if (selector.isBlank()) {
         kubernetes.fault("selector", "is needed for discovery = kubernetes: what labels the routers' pods have");
       }

@@ -292,6 +292,10 @@ final class ConfigSection {
 
   private static String place(ConfigOrigin origin) {
     String file = origin.filename() != null ? origin.filename() : origin.resource();
+    if (file == null && origin.lineNumber() > 0 && !origin.description().startsWith("String")) {
+      // What was read from a text is told by the name it was given: "workers.json: 3".
+      return origin.description().replaceFirst(": (\\d+)$", ":$1");
+    }
     return file == null ? "" : origin.lineNumber() > 0 ? file + ":" + origin.lineNumber() : file;
   }
 

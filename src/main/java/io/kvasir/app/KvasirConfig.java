@@ -8,6 +8,8 @@ import com.typesafe.config.ConfigResolveOptions;
 import io.kvasir.answers.AnswerSettings;
 import io.kvasir.cell.CellSettings;
 import io.kvasir.cell.PodSpec;
+import io.kvasir.discovery.Discovery;
+import io.kvasir.discovery.PodsReader;
 import io.kvasir.execution.ExecutionSettings;
 import io.kvasir.execution.PodClient;
 import io.kvasir.gateway.admin.PodDefaults;
@@ -44,6 +46,8 @@ import org.jspecify.annotations.Nullable;
  * @param memoBytes what remembered prompt prefixes may take
  * @param pods those known from the start
  * @param podDefaults what a pod added later may leave out
+ * @param podsReader reads pods that are listed elsewhere
+ * @param podsFrom where else pods are looked for
  * @param log how the process logs
  * @param discovery how this node finds the others
  * @param decisions how decisions are recorded
@@ -65,14 +69,16 @@ record KvasirConfig(
     long memoBytes,
     List<PodSpec> pods,
     PodDefaults podDefaults,
+    PodsReader podsReader,
+    Discovery.Settings podsFrom,
     LogConfig log,
-    Discovery discovery,
+    NodeDiscovery discovery,
     DecisionLogSettings decisions,
     Config platform,
     @Nullable Path file) {
 
   /** How router nodes find each other. */
-  enum Discovery { SEEDS, DNS, KUBERNETES }
+  enum NodeDiscovery { SEEDS, DNS, KUBERNETES }
 
   /** An address to listen on. */
   record Endpoint(String host, int port) {}

@@ -11,12 +11,9 @@ import io.kvasir.cell.CellSettings;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.execution.ExecutionSettings;
 import io.kvasir.execution.PodClient;
-import io.kvasir.gateway.admin.PodDefaults;
 import io.kvasir.gateway.http.HttpSettings;
 import io.kvasir.prompt.Mode;
 import io.kvasir.prompt.ModelConfig;
-import io.kvasir.routing.Role;
-import java.net.URI;
 import java.nio.file.Path;
 import io.kvasir.telemetry.DecisionLogSettings;
 import java.time.Duration;
@@ -27,6 +24,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -51,17 +49,12 @@ final class KvasirConfigReader {
   private final @Nullable Path file;
   private final List<Fault> faults;
   private final ConfigSection root;
-  private final EventFeedReader feeds;
-  private final KvTransferReader transfers;
 
   KvasirConfigReader(Config config, @Nullable Path file, List<Fault> faults) {
     this.config = config;
     this.file = file;
     this.faults = faults;
     this.root = new ConfigSection(config.getConfig("kvasir"), "kvasir", faults);
-    root.section("events-defaults");
-    this.feeds = new EventFeedReader(config.getConfig("kvasir.events-defaults"));
-    this.transfers = new KvTransferReader(config.getConfig("kvasir.pod-defaults"));
   }
 
   KvasirConfig read() {
@@ -87,20 +80,21 @@ final class KvasirConfigReader {
     ConfigSection prompt = root.section("prompt");
     long memoBytes = prompt.bytes("memo");
     prompt.rejectUnread();
-    PodDefaults podDefaults = podDefaults(models, CellSettings.MOST_SLOTS);
-    List<PodSpec> pods = pods(podDefaults);
+    PodListReader podReader = new PodListReader(config, root, blockSizes(models));
+    List<PodSpec> pods = podReader.configured();
+    PodsFromReader podsFrom = new PodsFromReader(root.section("pods-from"));
     ConfigSection log = root.section("log");
     LogConfig logConfig = new LogConfig(log.choice("format", LogFormat.class), log.choice("level", LogLevel.class));
     log.rejectUnread();
     ConfigSection cluster = root.section("cluster");
     ClusterReader clusterReader = new ClusterReader(config, cluster, endpoint);
-    Config platform = clusterReader.platform();
     cluster.rejectUnread();
     DecisionLogSettings decisions = DecisionLogReader.read(root.section("decisions"));
     root.rejectUnread();
     return new KvasirConfig(
         http, keepAlive, drain, endpoint, routing, cellSettings, probeTimeout, executionSettings, podClient, answers,
-        models, memoBytes, pods, podDefaults, logConfig, clusterReader.discovery(), decisions, platform, file);
+        models, memoBytes, pods, podReader.defaults(), podReader::listed, podsFrom.settings(), logConfig,
+        clusterReader.discovery(), decisions, podsFrom.roles(clusterReader.platform()), file);
   }
 
   private static HttpSettings gateway(ConfigSection gateway) {
@@ -201,72 +195,11 @@ final class KvasirConfigReader {
     return names;
   }
 
-  private PodDefaults podDefaults(List<ModelConfig> models, int slots) {
+  /** Tokens in a KV block of a model, by its name or that of an adapter. */
+  private ToIntFunction<String> blockSizes(List<ModelConfig> models) {
     Map<String, Integer> blockSizes = new HashMap<>();
     models.forEach(model -> names(model).forEach(name -> blockSizes.put(name, model.blockSize())));
     int other = config.getInt("kvasir.model-defaults.block-size");
-    ConfigSection section = root.section("pod-defaults");
-    PodDefaults defaults =
-        new PodDefaults(
-            section.choice("role", Role.class),
-            section.count("ranks", 1, Math.min(64, slots)),
-            slots,
-            model -> blockSizes.getOrDefault(model, other),
-            section.count("max-in-flight", 1, 1_000_000),
-            section.name("engine"),
-            section.count("capacity-blocks", 1, PodDefaults.MOST_CAPACITY),
-            section.labels("labels"),
-            feeds::read,
-            transfers::read);
-    section.has("kv-transfer");
-    section.rejectUnread();
-    return defaults;
-  }
-
-  private List<PodSpec> pods(PodDefaults defaults) {
-    List<PodSpec> pods = new ArrayList<>();
-    Set<String> names = new HashSet<>();
-    List<ConfigSection> sections = root.sections("pods", config.getConfig("kvasir.pod-defaults"));
-    for (ConfigSection section : sections) {
-      PodSpec pod = pod(section, defaults);
-      if (!pod.name().isEmpty() && !names.add(pod.name())) {
-        section.fault("name", "'" + pod.name() + "' is taken by another pod; names are unique");
-      }
-      pods.add(pod);
-    }
-    for (int i = 0; i < pods.size(); i++) {
-      if (KvTransferReader.isAlone(pods.get(i), pods)) {
-        sections.get(i).fault("kv-transfer", "has a dialect or group that no decode pod of the model has:"
-            + " it would never get anything to do");
-      }
-    }
-    return pods;
-  }
-
-  private PodSpec pod(ConfigSection section, PodDefaults defaults) {
-    Set<String> models = new LinkedHashSet<>(section.texts("models"));
-    if (models.isEmpty() && section.has("models")) {
-      section.fault("models", "is empty; name the model the pod serves, as requests call it");
-    }
-    String first = models.stream().findFirst().orElse("");
-    int ranks = section.count("ranks", 1, Math.min(64, defaults.maxRanks()));
-    URI url = section.url("url");
-    Role role = section.choice("role", Role.class);
-    PodSpec pod =
-        new PodSpec(
-            section.name("name"),
-            url,
-            role,
-            models,
-            ranks,
-            defaults.blockSize().applyAsInt(first),
-            section.labels("labels"),
-            section.count("max-in-flight", 1, 1_000_000),
-            section.name("engine"),
-            section.count("capacity-blocks", 1, PodDefaults.MOST_CAPACITY),
-            section.has("events") ? feeds.read(section, "events", ranks) : List.of(),
-            transfers.read(section, role, url));
-    section.rejectUnread();
-    return pod;
+    return model -> blockSizes.getOrDefault(model, other);
   }
 }

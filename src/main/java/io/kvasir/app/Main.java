@@ -1,6 +1,7 @@
 package io.kvasir.app;
 
 import java.io.PrintWriter;
+import java.util.ArrayList;
 import java.util.List;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -21,6 +22,7 @@ import picocli.CommandLine.Spec;
       DemoCommand.class,
       ServeCommand.class,
       ValidateCommand.class,
+      ClusterCommand.class,
       SimCommand.class,
       LabCommand.class,
       ReplayCommand.class,
@@ -69,9 +71,10 @@ public final class Main implements Runnable {
   }
 
   private static List<CommandLine> everyCommand(CommandLine root) {
-    return java.util.stream.Stream.concat(
-            java.util.stream.Stream.of(root), root.getSubcommands().values().stream())
-        .toList();
+    List<CommandLine> commands = new ArrayList<>();
+    commands.add(root);
+    root.getSubcommands().values().forEach(child -> commands.addAll(everyCommand(child)));
+    return commands;
   }
 
   private static int misunderstood(CommandLine command, List<Exception> errors) {

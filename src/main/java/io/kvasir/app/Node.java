@@ -1,7 +1,7 @@
 package io.kvasir.app;
 
 import io.kvasir.answers.AnswerCache;
-import io.kvasir.app.KvasirConfig.Discovery;
+import io.kvasir.app.KvasirConfig.NodeDiscovery;
 import io.kvasir.app.KvasirConfig.RoutingConfig;
 import io.kvasir.cell.CellMetrics;
 import io.kvasir.cell.Cells;
@@ -9,6 +9,7 @@ import io.kvasir.cell.ClusterCells;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.ProfileSet;
 import io.kvasir.cell.WorkerStatus;
+import io.kvasir.discovery.Discovery;
 import io.kvasir.execution.Dispatcher;
 import io.kvasir.execution.PodClient;
 import io.kvasir.execution.dialect.Preparation;
@@ -98,6 +99,8 @@ final class Node implements AutoCloseable {
       this.gateway = own(front(system, config, new PushHandler(handler, events.push(), homes, cells)));
       homes.announce(address(config), events.push()::takes);
       ready(system);
+      Discovery discovery = new Discovery(system, config.podsFrom(), config.podsReader(), cells, metrics);
+      readiness.degradation(discovery::degraded);
       ProfileReload reload = own(new ProfileReload(config, profiles, metrics, System::nanoTime));
       readiness.degradation(() -> reload.degraded().stream().toList());
       AdminPaths admin =
@@ -108,7 +111,7 @@ final class Node implements AutoCloseable {
               new DecisionsHandler(decisions),
               new CacheHandler(answers));
       this.management = own(new ManagementServer(system, config.management(), metrics, readiness, admin));
-      if (config.discovery() != Discovery.SEEDS) {
+      if (config.discovery() != NodeDiscovery.SEEDS) {
         // Once the management port answers: the other nodes ask it.
         ClusterBootstrap.get(system).start();
       }
@@ -181,7 +184,7 @@ final class Node implements AutoCloseable {
           failed);
     }
     boolean alone = config.platform().getStringList("pekko.cluster.seed-nodes").isEmpty();
-    if (config.discovery() == Discovery.SEEDS && alone) {
+    if (config.discovery() == NodeDiscovery.SEEDS && alone) {
       Cluster cluster = Cluster.get(system);
       cluster.manager().tell(Join.create(cluster.selfMember().address()));
     }

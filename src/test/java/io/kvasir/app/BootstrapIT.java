@@ -12,6 +12,8 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -20,6 +22,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** Whole nodes that know nothing of each other but a name in the DNS, over real sockets. */
 final class BootstrapIT {
@@ -65,12 +68,52 @@ final class BootstrapIT {
       await("the cell to be seen", () -> home(node).matches("127.0.0.1:\\d+"));
     }
     assertThat(nodes.stream().map(BootstrapIT.this::home).distinct()).as("one home").hasSize(1);
+    String tables = ClusterTables.of(cluster(nodes.getFirst()));
+    assertThat(tables)
+        .contains("NODE", home(nodes.getFirst()), "up", "CELL", "WORKER", "late")
+        .containsOnlyOnce("(answers)");
     Node elsewhere = nodes.stream().filter(node -> !home(node).equals(self(node))).findFirst().orElseThrow();
     HttpResponse<String> removed =
         http.send(
             HttpRequest.newBuilder(uri(elsewhere, "/admin/workers/late")).DELETE().build(), BodyHandlers.ofString());
     assertThat(removed.statusCode()).as(removed.body()).isEqualTo(200);
     await("the worker to be gone", () -> nodes.stream().allMatch(node -> cluster(node).path("workers").isEmpty()));
+  }
+
+  @Test
+  void podFile_isFollowed_andStillWhenTheNodeThatLooksIsGone(@TempDir Path directory) throws Exception {
+    Path file = directory.resolve("pods.conf");
+    Files.writeString(file, "pods = [{ name = a, url = \"http://127.0.0.1:1\", models = [m] }]");
+    List<Integer> ports = List.of(freePort(), freePort());
+    for (int port : ports) {
+      nodes.add(
+          new Node(
+              KvasirConfig.of(
+                  ConfigFactory.parseString(
+                      """
+                      kvasir {
+                        gateway { host = "127.0.0.1", port = 0, drain-timeout = 1 s }
+                        management.port = 0
+                        cluster { port = %d, seed-nodes = ["127.0.0.1:%d", "127.0.0.1:%d"] }
+                        pods-from.file { path = "%s", interval = 50 ms }
+                      }
+                      """
+                          .formatted(port, ports.get(0), ports.get(1), file)))));
+    }
+    Node first = nodes.getFirst();
+    Node second = nodes.getLast();
+    await("the file's pod on both", () -> workers(first).equals("a") && workers(second).equals("a"));
+    Files.writeString(file, "pods = [{ name = a, url = here, models = [m] }]");
+    await("the fault to be told", () -> get(first, "/ready").body().contains("pods[0].url"));
+    assertThat(workers(second)).isEqualTo("a");
+    nodes.remove(first);
+    first.close();
+    Files.writeString(file, "pods = [{ name = b, url = \"http://127.0.0.1:2\", models = [m] }]");
+    await("the next node to look", () -> workers(second).equals("b"));
+  }
+
+  private String workers(Node node) {
+    return String.join(",", cluster(node).path("workers").findValuesAsText("id"));
   }
 
   private String home(Node node) {

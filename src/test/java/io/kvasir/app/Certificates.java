@@ -14,18 +14,20 @@ import java.util.Base64;
 import java.util.List;
 
 /** Authorities and certificates for a test, made with the JDK's keytool and written as PEM. */
-final class Certificates {
+public final class Certificates {
   private static final String PASSWORD = "password";
 
   private final Path directory;
   private final Path store;
 
-  Certificates(Path directory) {
+  /** Writes into a directory. */
+  public Certificates(Path directory) {
     this.directory = directory;
     this.store = directory.resolve("all.p12");
   }
 
-  Certificates authority(String alias) throws Exception {
+  /** An authority of its own. */
+  public Certificates authority(String alias) throws Exception {
     return make(alias, "-dname", "CN=" + alias, "-ext", "bc:c");
   }
 
@@ -34,11 +36,17 @@ final class Certificates {
     return make(alias, "-dname", "CN=kvasir", "-ext", "san=dns:kvasir", "-signer", authority);
   }
 
+  /** A certificate for a server on loopback. */
+  public Certificates server(String alias, String authority) throws Exception {
+    return make(alias, "-dname", "CN=" + alias, "-ext", "san=ip:127.0.0.1", "-signer", authority);
+  }
+
   Certificates expired(String alias, String authority) throws Exception {
     return make(alias, "-dname", "CN=kvasir", "-signer", authority, "-startdate", "-9d", "-validity", "2");
   }
 
-  String certificate(String alias) {
+  /** The file of a certificate. */
+  public String certificate(String alias) {
     return directory.resolve(alias + ".crt").toString();
   }
 
@@ -46,11 +54,13 @@ final class Certificates {
     return directory.resolve(alias + ".key").toString();
   }
 
-  KeyStore store() throws GeneralSecurityException, IOException {
+  /** Everything, keys too. */
+  public KeyStore store() throws GeneralSecurityException, IOException {
     return KeyStore.getInstance(store.toFile(), PASSWORD.toCharArray());
   }
 
-  static char[] password() {
+  /** Of the store. */
+  public static char[] password() {
     return PASSWORD.toCharArray();
   }
 

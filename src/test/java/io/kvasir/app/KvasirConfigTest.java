@@ -3,6 +3,8 @@ package io.kvasir.app;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import com.typesafe.config.ConfigFactory;
+import com.typesafe.config.ConfigParseOptions;
 import io.kvasir.answers.AnswerSettings;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.routing.KvTransfer;
@@ -11,6 +13,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import org.junit.jupiter.api.Test;
@@ -205,6 +208,40 @@ final class KvasirConfigTest {
     assertThat(faults("kvasir.cluster.seed-nodes = [\"127.0.0.1:7355\", \"nonsense\"]"))
         .extracting(Fault::path)
         .containsExactlyInAnyOrder("kvasir.cluster.port", "kvasir.cluster.seed-nodes");
+  }
+
+  /** A list from elsewhere is read as the configuration's own, and tells its faults with their lines. */
+  @Test
+  void podsReader_readsListsFromElsewhere() throws Exception {
+    KvasirConfig config = KvasirConfig.load(write("kvasir.pod-defaults.max-in-flight = 7"));
+    Path file = directory.resolve("pods.conf");
+    Files.writeString(file, "pods = [\n{ name = a, url = \"http://h:1\", models = [m], draining = true }\n]");
+    List<String> faults = new ArrayList<>();
+    assertThat(config.podsReader().read(ConfigFactory.parseFile(file.toFile()), faults::add))
+        .singleElement()
+        .satisfies(
+            pod -> {
+              assertThat(pod.spec().maxInFlight()).isEqualTo(7);
+              assertThat(pod.withheld()).isTrue();
+            });
+    assertThat(faults).isEmpty();
+
+    String wrong = "[\n{ name = a, url = \"ftp://h\", models = [m] },\n{ name = b, colour = red }]";
+    config.podsReader().read(
+        ConfigFactory.parseString(
+            "pods = " + wrong, ConfigParseOptions.defaults().setOriginDescription("dir/pods.json")),
+        faults::add);
+    assertThat(faults)
+        .anySatisfy(fault -> assertThat(fault).startsWith("dir/pods.json:2: pods[0].url"))
+        .anySatisfy(fault -> assertThat(fault).startsWith("dir/pods.json:3: pods[1].colour"));
+  }
+
+  @Test
+  void load_podsFromKubernetes_outsideIt_saysWhatIsMissing() throws Exception {
+    assertThat(faults("kvasir.pods-from.kubernetes { selector = \"app=vllm\", api = \"https://10.0.0.1\" }"))
+        .extracting(Fault::path)
+        .containsExactlyInAnyOrder(
+            "kvasir.pods-from.kubernetes.authority", "kvasir.pods-from.kubernetes.namespace");
   }
 
   @Test

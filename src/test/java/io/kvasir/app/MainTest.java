@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
+import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import org.junit.jupiter.api.Test;
 
@@ -61,6 +62,18 @@ final class MainTest {
   void validate_noSuchFile_saysSo() {
     assertThat(run("validate", "--config", "no-such-file.conf")).isEqualTo(1);
     assertThat(text(err)).contains("no-such-file.conf");
+  }
+
+  @Test
+  void clusterStatus_nobodyThere_saysSo() throws Exception {
+    int port;
+    try (ServerSocket socket = new ServerSocket(0)) {
+      port = socket.getLocalPort();
+    }
+    assertThat(run("cluster", "status", "--management", "http://127.0.0.1:" + port)).isEqualTo(1);
+    assertThat(text(err)).contains("nothing answers at http://127.0.0.1:" + port, "--management");
+    assertThat(run("cluster", "status", "--management", "localhost")).isEqualTo(1);
+    assertThat(text(err)).contains("http://10.0.0.5:7626, not localhost");
   }
 
   private int run(String... arguments) {

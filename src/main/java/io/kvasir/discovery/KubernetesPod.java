@@ -1,0 +1,130 @@
+package io.kvasir.discovery;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.typesafe.config.Config;
+import com.typesafe.config.ConfigException;
+import com.typesafe.config.ConfigFactory;
+import com.typesafe.config.ConfigParseOptions;
+import com.typesafe.config.ConfigSyntax;
+import com.typesafe.config.ConfigValueFactory;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * What a pod of Kubernetes says of the engine in it, in the shape of the configuration's pods. Annotations, or labels,
+ * {@code kvasir.io/}{@code port, scheme, models, role, ranks, engine, max-in-flight, capacity-blocks, events-port,
+ * replay-port}; ports are also found by their names in a container: {@code http}, {@code kv-events}, {@code kv-replay}.
+ * The annotation {@code kvasir.io/pod} has anything else as a JSON object, in which {@code {ip}} stands for the pod's
+ * address.
+ */
+final class KubernetesPod {
+  private static final String PREFIX = "kvasir.io/";
+  private static final List<String> SETTINGS = List.of("role", "ranks", "engine", "max-in-flight", "capacity-blocks");
+
+  private final JsonNode pod;
+  private final String ip;
+
+  KubernetesPod(JsonNode pod) {
+    this.pod = pod;
+    this.ip = pod.at("/status/podIP").asText("");
+  }
+
+  String name() {
+    return pod.at("/metadata/name").asText("");
+  }
+
+  /** Whether there is an engine to speak of: it has an address and has not ended. */
+  boolean isThere() {
+    String phase = pod.at("/status/phase").asText("");
+    return !ip.isEmpty() && !phase.equals("Succeeded") && !phase.equals("Failed");
+  }
+
+  /** Whether it gets nothing new: Kubernetes does not call it ready, or is ending it. */
+  boolean isWithheld() {
+    if (pod.at("/metadata").hasNonNull("deletionTimestamp")) {
+      return true;
+    }
+    for (JsonNode condition : pod.at("/status/conditions")) {
+      if (condition.path("type").asText().equals("Ready")) {
+        return !condition.path("status").asText().equals("True");
+      }
+    }
+    return true;
+  }
+
+  /**
+   * Its entry of the list of pods.
+   *
+   * @param labels those that its workers have, too
+   * @throws ConfigException when the annotation with JSON is malformed
+   */
+  Config described(List<String> labels, Config defaults) {
+    Map<String, Object> said = new LinkedHashMap<>();
+    said.put("name", name());
+    String host = ip.contains(":") ? "[" + ip + "]" : ip;
+    said("port").or(() -> port("http")).or(this::onlyPort).ifPresent(
+        port -> said.put("url", said("scheme").orElse("http") + "://" + host + ":" + port));
+    said("models").or(() -> said("model")).ifPresent(models -> said.put("models", words(models)));
+    SETTINGS.forEach(setting -> said(setting).ifPresent(value -> said.put(setting, value)));
+    Map<String, Object> events = new LinkedHashMap<>();
+    said("events-port").or(() -> port("kv-events")).ifPresent(
+        port -> events.put("endpoint", "tcp://" + host + ":" + port));
+    said("replay-port").or(() -> port("kv-replay")).ifPresent(
+        port -> events.put("replay", "tcp://" + host + ":" + port));
+    if (!events.isEmpty()) {
+      said.put("events", events);
+    }
+    Map<String, Object> carried = new LinkedHashMap<>();
+    for (String label : labels) {
+      JsonNode value = pod.path("metadata").path("labels").path(label);
+      if (value.isTextual()) {
+        carried.put(label, value.textValue());
+      }
+    }
+    if (!carried.isEmpty()) {
+      said.put("labels", carried);
+    }
+    ConfigParseOptions options =
+        ConfigParseOptions.defaults()
+            .setSyntax(ConfigSyntax.JSON)
+            .setOriginDescription("pod " + name() + ", annotation " + PREFIX + "pod");
+    return ConfigFactory.parseString(said("pod").orElse("{}").replace("{ip}", host), options)
+        .withFallback(ConfigValueFactory.fromMap(said, "pod " + name()))
+        .withFallback(defaults);
+  }
+
+  private Optional<String> said(String setting) {
+    for (String where : List.of("annotations", "labels")) {
+      JsonNode value = pod.path("metadata").path(where).path(PREFIX + setting);
+      if (value.isTextual()) {
+        return Optional.of(value.textValue().strip());
+      }
+    }
+    return Optional.empty();
+  }
+
+  private Optional<String> port(String name) {
+    for (JsonNode container : pod.at("/spec/containers")) {
+      for (JsonNode port : container.path("ports")) {
+        if (port.path("name").asText().equals(name)) {
+          return Optional.of(port.path("containerPort").asText());
+        }
+      }
+    }
+    return Optional.empty();
+  }
+
+  private Optional<String> onlyPort() {
+    List<String> ports = new ArrayList<>();
+    pod.at("/spec/containers").forEach(
+        container -> container.path("ports").forEach(port -> ports.add(port.path("containerPort").asText())));
+    return ports.size() == 1 ? Optional.of(ports.getFirst()) : Optional.empty();
+  }
+
+  private static List<String> words(String text) {
+    return List.of(text.split("[,\\s]+", -1)).stream().filter(word -> !word.isEmpty()).toList();
+  }
+}

@@ -1,0 +1,192 @@
+package io.kvasir.discovery;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.typesafe.config.Config;
+import com.typesafe.config.ConfigException;
+import com.typesafe.config.ConfigFactory;
+import com.typesafe.config.ConfigValueFactory;
+import io.kvasir.cell.Cells;
+import io.kvasir.cell.DiscoveredPod;
+import io.kvasir.cell.PodSource;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.ThreadLocalRandom;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Lists the engines' pods and watches what becomes of them. A watch may lose events, end, or hang without a word, so it
+ * is never trusted for longer than {@code relist}: then, and after every fault, all pods are listed anew and what the
+ * list does not have is gone. Between failures it waits, longer each time, up to half a minute. While the API does not
+ * answer, what is known stays: an API that is down is no reason to stop serving. Owns its thread.
+ */
+final class KubernetesPods implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(KubernetesPods.class);
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final Duration FIRST_PAUSE = Duration.ofMillis(500);
+  private static final Duration LONGEST_PAUSE = Duration.ofSeconds(30);
+  /** How much later than asked a server may end a watch. */
+  private static final Duration GRACE = Duration.ofSeconds(5);
+
+  private final KubernetesSettings settings;
+  private final PodsReader reader;
+  private final Cells cells;
+  private final SourceState state;
+  private final Thread asking;
+  /** The pods as they are now, by name. */
+  private final Map<String, JsonNode> pods = new TreeMap<>();
+  /** What each was last taken as: a pod whose annotations have become wrong stays as it was. */
+  private final Map<String, DiscoveredPod> taken = new HashMap<>();
+  private Duration pause = FIRST_PAUSE;
+  private volatile boolean closed;
+
+  /** Begins to ask. */
+  KubernetesPods(KubernetesSettings settings, PodsReader reader, Cells cells, SourceState state) {
+    this.settings = settings;
+    this.reader = reader;
+    this.cells = cells;
+    this.state = state;
+    this.asking = Thread.ofVirtual().name("kvasir-kubernetes").start(this::ask);
+  }
+
+  @Override
+  public void close() {
+    closed = true;
+    asking.interrupt();
+  }
+
+  private void ask() {
+    try {
+      while (!closed) {
+        try (KubernetesApi api = new KubernetesApi(settings)) {
+          while (!closed) {
+            follow(api);
+            pause = FIRST_PAUSE;
+            Thread.sleep(pause);
+          }
+        } catch (KubernetesApi.RefusedException refused) {
+          if (!refused.gone()) {
+            failed(String.valueOf(refused.getMessage()));
+          }
+        } catch (IOException | RuntimeException broken) {
+          failed("the Kubernetes API at " + settings.api() + " cannot be asked: " + broken);
+        }
+        Thread.sleep(pause.multipliedBy(75 + ThreadLocalRandom.current().nextInt(50)).dividedBy(100));
+        pause = pause.multipliedBy(2).compareTo(LONGEST_PAUSE) < 0 ? pause.multipliedBy(2) : LONGEST_PAUSE;
+      }
+    } catch (InterruptedException closed) {
+      LOG.debug("Kubernetes is not asked any more");
+    }
+  }
+
+  private void failed(String why) {
+    if (closed) {
+      return;
+    }
+    state.failed(why + "; the " + pods.size() + " pods known from it stay");
+  }
+
+  /** Lists all pods and watches them, until it is time to list them again. */
+  private void follow(KubernetesApi api) throws IOException, InterruptedException {
+    KubernetesApi.Listed listed = api.list();
+    pods.clear();
+    listed.pods().forEach(this::put);
+    declare();
+    try (InputStream watch = api.watch(listed.resourceVersion(), settings.relist())) {
+      Thread guard = closeLater(watch, settings.relist().plus(GRACE));
+      try (BufferedReader lines = new BufferedReader(new InputStreamReader(watch, StandardCharsets.UTF_8))) {
+        for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+          pause = FIRST_PAUSE;
+          apply(JSON.readTree(line));
+        }
+      } finally {
+        guard.interrupt();
+      }
+    }
+  }
+
+  private void apply(JsonNode event) throws KubernetesApi.RefusedException {
+    JsonNode pod = event.path("object");
+    switch (event.path("type").asText()) {
+      case "ADDED", "MODIFIED" -> {
+        put(pod);
+        declare();
+      }
+      case "DELETED" -> {
+        pods.remove(pod.at("/metadata/name").asText());
+        declare();
+      }
+      case "ERROR" ->
+          throw new KubernetesApi.RefusedException(
+              pod.path("code").asInt(), "the watch of the Kubernetes API ended: " + pod.path("message").asText());
+      default -> LOG.debug("passing over {}", event.path("type"));
+    }
+  }
+
+  private void put(JsonNode pod) {
+    pods.put(pod.at("/metadata/name").asText(), pod);
+  }
+
+  private void declare() {
+    List<DiscoveredPod> found = new ArrayList<>();
+    List<String> faults = new ArrayList<>();
+    taken.keySet().retainAll(pods.keySet());
+    for (JsonNode each : pods.values()) {
+      KubernetesPod pod = new KubernetesPod(each);
+      if (!pod.isThere()) {
+        continue;
+      }
+      List<String> wrong = new ArrayList<>();
+      DiscoveredPod read = read(pod, wrong);
+      if (wrong.isEmpty() && read != null) {
+        taken.put(pod.name(), read);
+      }
+      wrong.forEach(fault -> faults.add("pod " + pod.name() + ": " + fault));
+      DiscoveredPod known = taken.get(pod.name());
+      if (known != null) {
+        found.add(new DiscoveredPod(known.spec(), pod.isWithheld()));
+      }
+    }
+    faults.addAll(cells.declare(PodSource.KUBERNETES, found));
+    state.taken(found.size(), faults);
+  }
+
+  private @Nullable DiscoveredPod read(KubernetesPod pod, List<String> wrong) {
+    try {
+      Config described = pod.described(settings.labels(), settings.pod());
+      Config list =
+          ConfigFactory.empty()
+              .withValue("pods", ConfigValueFactory.fromIterable(List.of(described.root())));
+      List<DiscoveredPod> read = reader.read(list, wrong::add);
+      return read.size() == 1 ? read.getFirst() : null;
+    } catch (ConfigException malformed) {
+      wrong.add(String.valueOf(malformed.getMessage()));
+      return null;
+    }
+  }
+
+  /** A connection that has died without a word is read from for ever, but for this. */
+  private static Thread closeLater(InputStream watch, Duration when) {
+    return Thread.ofVirtual().name("kvasir-kubernetes-guard").start(() -> {
+      try {
+        Thread.sleep(when);
+        watch.close();
+      } catch (InterruptedException inTime) {
+        LOG.trace("the watch ended in time");
+      } catch (IOException e) {
+        LOG.debug("closing a watch", e);
+      }
+    });
+  }
+}

@@ -1,0 +1,131 @@
+package io.kvasir.discovery;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.typesafe.config.Config;
+import io.kvasir.cell.DiscoveredPod;
+import io.kvasir.cell.PodSource;
+import io.kvasir.cell.PodSpec;
+import io.kvasir.execution.FakeCells;
+import io.kvasir.routing.Role;
+import io.kvasir.telemetry.Metrics;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.io.IOException;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+final class PodFileTest {
+  private static final Duration PATIENCE = Duration.ofSeconds(20);
+
+  @TempDir private Path directory = Path.of("");
+  private final FakeCells cells = new FakeCells();
+  private final SourceState state = new SourceState(PodSource.FILE, new Metrics(new PrometheusRegistry()));
+  private final List<PodFile> opened = new ArrayList<>();
+
+  @AfterEach
+  void close() {
+    opened.forEach(PodFile::close);
+  }
+
+  @Test
+  void changes_areDeclared() throws Exception {
+    write("pods = [{ name = a }]");
+    look();
+    await(() -> names().equals(List.of("a")));
+    write("pods = [{ name = a }, { name = b, draining = true }]");
+    await(() -> names().equals(List.of("a", "b draining")));
+    write("pods = []");
+    await(() -> names().isEmpty());
+  }
+
+  @Test
+  void listAlone_inJson_isTaken() throws Exception {
+    write("[{\"name\": \"a\"}]");
+    look();
+    await(() -> names().equals(List.of("a")));
+  }
+
+  @Test
+  void faulty_isRefusedWhole_andWhatWasKnownStays() throws Exception {
+    write("pods = [{ name = a }]");
+    look();
+    await(() -> names().equals(List.of("a")));
+    write("pods = [{ name = b }, { name = bad-1 }, { name = bad-2 }]");
+    await(() -> state.degraded().size() == 2);
+    assertThat(state.degraded()).containsExactly("bad-1 is bad", "bad-2 is bad");
+    write("pods = [{ name = b }, { na");
+    await(() -> state.degraded().size() == 1 && state.degraded().getFirst().contains("malformed"));
+    write("");
+    await(() -> state.degraded().getFirst().contains("no list of pods"));
+    Files.delete(directory.resolve("pods.conf"));
+    await(() -> state.degraded().getFirst().contains("cannot be read"));
+    assertThat(names()).containsExactly("a");
+    write("pods = [{ name = b }]");
+    await(() -> names().equals(List.of("b")) && state.degraded().isEmpty());
+  }
+
+  @Test
+  void refusedByTheCells_isTold() throws Exception {
+    cells.refused = List.of("a pod named 'a' exists");
+    write("pods = [{ name = a }]");
+    look();
+    await(() -> state.degraded().equals(List.of("a pod named 'a' exists")));
+  }
+
+  private void look() {
+    opened.add(
+        new PodFile(directory.resolve("pods.conf"), Duration.ofMillis(5), PodFileTest::read, cells, state));
+  }
+
+  /** As an editor does it: the file is there whole or not at all. */
+  private void write(String text) throws IOException {
+    Path next = directory.resolve("next");
+    Files.writeString(next, text);
+    Files.move(next, directory.resolve("pods.conf"), StandardCopyOption.REPLACE_EXISTING);
+  }
+
+  private List<String> names() {
+    return cells.declared.getOrDefault(PodSource.FILE, List.of()).stream()
+        .map(pod -> pod.spec().name() + (pod.withheld() ? " draining" : ""))
+        .toList();
+  }
+
+  private static List<DiscoveredPod> read(Config listed, Consumer<String> faults) {
+    List<DiscoveredPod> pods = new ArrayList<>();
+    for (Config pod : listed.getConfigList("pods")) {
+      String name = pod.getString("name");
+      if (name.startsWith("bad")) {
+        faults.accept(name + " is bad");
+      }
+      pods.add(
+          new DiscoveredPod(
+              new PodSpec(
+                  name, URI.create("http://h:1"), Role.BOTH, Set.of("m"), 1, 16, Map.of(), 8, "e", 1, List.of(),
+                  null),
+              pod.hasPath("draining")));
+    }
+    return pods;
+  }
+
+  private static void await(BooleanSupplier condition) {
+    Instant deadline = Instant.now().plus(PATIENCE);
+    while (!condition.getAsBoolean()) {
+      assertThat(Instant.now()).as("waited too long").isBefore(deadline);
+      LockSupport.parkNanos(10_000_000);
+    }
+  }
+}
