@@ -20,8 +20,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Looks for pods on one node of the cluster, for all: a cluster singleton, among the nodes that are configured to look
- * at the same source (they have a role for it), the oldest. With every node looking, one whose view is old - a ConfigMap
- * that has not arrived there yet, a watch that hangs - would bring back what the others took away. When the node goes,
+ * at the same source (they have a role for it), the oldest. With every node looking, one whose view is old (a ConfigMap
+ * that has not arrived there yet, a watch that hangs) would bring back what the others took away. When the node goes,
  * the next begins where the replicated roster is: what it finds is compared with that, so nothing flickers, and pods
  * that went meanwhile go then.
  */
