@@ -34,6 +34,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param gateway the front door
  * @param keepAlive after so long without an event a client's stream says something, null never
+ * @param drainDelay how long a node that is to stop still takes requests, not ready any more; null not at all
  * @param drainTimeout how long streams may go on when the node stops
  * @param management where operators look
  * @param routing how requests find their worker
@@ -57,6 +58,7 @@ import org.jspecify.annotations.Nullable;
 record KvasirConfig(
     HttpSettings gateway,
     @Nullable Duration keepAlive,
+    @Nullable Duration drainDelay,
     Duration drainTimeout,
     Endpoint management,
     RoutingConfig routing,

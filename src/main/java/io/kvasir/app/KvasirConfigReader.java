@@ -61,6 +61,7 @@ final class KvasirConfigReader {
     ConfigSection gateway = root.section("gateway");
     HttpSettings http = gateway(gateway);
     Duration keepAlive = gateway.durationOrOff("keep-alive");
+    Duration drainDelay = gateway.durationOrOff("drain-delay");
     Duration drain = gateway.duration("drain-timeout");
     gateway.rejectUnread();
     ConfigSection management = root.section("management");
@@ -92,8 +93,8 @@ final class KvasirConfigReader {
     DecisionLogSettings decisions = DecisionLogReader.read(root.section("decisions"));
     root.rejectUnread();
     return new KvasirConfig(
-        http, keepAlive, drain, endpoint, routing, cellSettings, probeTimeout, executionSettings, podClient, answers,
-        models, memoBytes, pods, podReader.defaults(), podReader::listed, podsFrom.settings(), logConfig,
+        http, keepAlive, drainDelay, drain, endpoint, routing, cellSettings, probeTimeout, executionSettings, podClient,
+        answers, models, memoBytes, pods, podReader.defaults(), podReader::listed, podsFrom.settings(), logConfig,
         clusterReader.discovery(), decisions, podsFrom.roles(clusterReader.platform()), file);
   }
 

@@ -1,5 +1,7 @@
 package io.kvasir.app;
 
+import com.typesafe.config.Config;
+import com.typesafe.config.ConfigValueFactory;
 import io.kvasir.answers.AnswerCache;
 import io.kvasir.app.KvasirConfig.NodeDiscovery;
 import io.kvasir.app.KvasirConfig.RoutingConfig;
@@ -36,6 +38,9 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.LinkedHashSet;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import org.apache.pekko.Done;
 import org.apache.pekko.actor.CoordinatedShutdown;
 import org.apache.pekko.actor.typed.ActorSystem;
 import org.apache.pekko.actor.typed.javadsl.Behaviors;
@@ -51,10 +56,13 @@ import org.slf4j.LoggerFactory;
 final class Node implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Node.class);
 
+  /** How long a step of stopping may take beyond what the operator has set. */
+  private static final Duration STEP = Duration.ofSeconds(15);
+
   private final Deque<AutoCloseable> owned = new ArrayDeque<>();
   private final Readiness readiness = new Readiness();
   private final Metrics metrics = new Metrics(new PrometheusRegistry()).withJvm();
-  private final Duration drainTimeout;
+  private final ActorSystem<Void> system;
   private final Cells cells;
   private final HttpServer gateway;
   private final ManagementServer management;
@@ -66,12 +74,17 @@ final class Node implements AutoCloseable {
    * @throws StartException when a port is taken or a model cannot be loaded; says which and what to do
    */
   Node(KvasirConfig config) throws StartException {
-    this.drainTimeout = config.drainTimeout();
     warnOfUnknownEngines(config);
+    RoutingConfig routing = config.routing();
     try {
-      RoutingConfig routing = config.routing();
-      own(routing.jars());
-      ActorSystem<Void> system = own(system(config));
+      this.system = system(config);
+    } catch (StartException failed) {
+      close(routing.jars());
+      throw failed;
+    }
+    // Plugins decide for other nodes until the cells have left.
+    var _ = system.getWhenTerminated().thenRun(() -> close(routing.jars()));
+    try {
       LiveProfiles profiles = new LiveProfiles(routing.proven());
       RoutingMetrics routingMetrics = new RoutingMetrics(metrics);
       routingMetrics.watch(routing.costs());
@@ -117,8 +130,10 @@ final class Node implements AutoCloseable {
       }
     } catch (StartException | RuntimeException failed) {
       closeOwned();
+      close();
       throw failed;
     }
+    stopInOrder(config);
   }
 
   InetSocketAddress gateway() {
@@ -141,12 +156,62 @@ final class Node implements AutoCloseable {
     return readiness;
   }
 
-  /** Turns readiness off, lets streams finish within the drain timeout, and stops. */
+  /**
+   * Turns readiness off, lets streams finish within the drain timeout, hands cells over, leaves the cluster and ends.
+   * Waits until all of it is done; the same when the platform has begun it, because the cluster removed the node.
+   */
   @Override
   public void close() {
+    CoordinatedShutdown.get(system).runAll(CoordinatedShutdown.jvmExitReason()).toCompletableFuture().join();
+  }
+
+  /** Completes when the node has stopped, whoever wanted that. */
+  CompletionStage<Done> whenStopped() {
+    return system.getWhenTerminated();
+  }
+
+  /** What is the node's own ends before its part in the cluster does: streams need decisions and reservations. */
+  private void stopInOrder(KvasirConfig config) {
+    CoordinatedShutdown shutdown = CoordinatedShutdown.get(system);
+    shutdown.addTask(
+        CoordinatedShutdown.PhaseBeforeServiceUnbind(),
+        "kvasir-not-ready",
+        () -> inBackground(() -> announceStop(config.drainDelay())));
+    shutdown.addTask(
+        CoordinatedShutdown.PhaseServiceRequestsDone(),
+        "kvasir-drain",
+        () -> inBackground(() -> gateway.drain(config.drainTimeout())));
+    shutdown.addTask(
+        CoordinatedShutdown.PhaseServiceStop(), "kvasir-rooms", () -> inBackground(this::closeOwned));
+  }
+
+  private void announceStop(@Nullable Duration delay) {
     stopping = true;
-    gateway.drain(drainTimeout);
-    closeOwned();
+    if (delay != null) {
+      try {
+        Thread.sleep(delay);
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  private static CompletionStage<Done> inBackground(Runnable step) {
+    return CompletableFuture.runAsync(step, task -> Thread.ofVirtual().start(task)).thenApply(_ -> Done.getInstance());
+  }
+
+  /** Phases in which we wait last as long as we do. */
+  private static Config phases(KvasirConfig config) {
+    Duration delay = config.drainDelay() == null ? Duration.ZERO : config.drainDelay();
+    return config.platform()
+        .withValue(
+            "pekko.coordinated-shutdown.phases.before-service-unbind.timeout",
+            ConfigValueFactory.fromAnyRef(delay.plus(STEP)))
+        .withValue(
+            "pekko.coordinated-shutdown.phases.service-requests-done.timeout",
+            ConfigValueFactory.fromAnyRef(config.drainTimeout().plus(STEP)))
+        .withValue(
+            "pekko.coordinated-shutdown.phases.service-stop.timeout", ConfigValueFactory.fromAnyRef(STEP));
   }
 
   /** A name nobody knows is no fault, for there are more engines than coefficients, but may be a slip. */
@@ -177,7 +242,7 @@ final class Node implements AutoCloseable {
   private static ActorSystem<Void> system(KvasirConfig config) throws StartException {
     ActorSystem<Void> system;
     try {
-      system = ActorSystem.create(Behaviors.empty(), "kvasir", config.platform());
+      system = ActorSystem.create(Behaviors.empty(), "kvasir", phases(config));
     } catch (RuntimeException failed) {
       throw new StartException(
           "the cluster's transport cannot start: " + failed.getMessage() + "; see kvasir.cluster.host and port",
@@ -231,23 +296,17 @@ final class Node implements AutoCloseable {
     return part;
   }
 
-  private ActorSystem<Void> own(ActorSystem<Void> system) {
-    owned.push(
-        () -> {
-          // Hands cells over and leaves the cluster before it ends.
-          CoordinatedShutdown.get(system).runAll(CoordinatedShutdown.jvmExitReason()).toCompletableFuture().join();
-        });
-    return system;
-  }
-
   private void closeOwned() {
     while (!owned.isEmpty()) {
-      AutoCloseable part = owned.pop();
-      try {
-        part.close();
-      } catch (Exception failed) {
-        LOG.warn("{} did not close well", part, failed);
-      }
+      close(owned.pop());
+    }
+  }
+
+  private static void close(AutoCloseable part) {
+    try {
+      part.close();
+    } catch (Exception failed) {
+      LOG.warn("{} did not close well", part, failed);
     }
   }
 }

@@ -37,6 +37,8 @@ final class ServeCommand implements Callable<Integer> {
                       node.close();
                       stopped.countDown();
                     }));
+    // Also when nobody asked: the cluster may have removed the node, and then it has to be started anew.
+    var _ = node.whenStopped().thenRun(stopped::countDown);
     stopped.await();
     return 0;
   }

@@ -84,11 +84,13 @@ public final class Gateway implements Handler, AutoCloseable {
       case 408 -> "request_timeout";
       case 413 -> "request_too_large";
       case 500 -> "internal_error";
+      case 503 -> "shutting_down";
       default -> "bad_request";
     };
+    ApiError error = ApiError.of(status, code, message);
     metrics.refused(status);
     LOG.info("a request to {} refused with {}: {}", path, status, message);
-    return withId(ErrorShape.at(path).answer(ApiError.of(status, code, message)), RequestIds.minted());
+    return withId(ErrorShape.at(path).answer(status == 503 ? error.retryAfter(1) : error), RequestIds.minted());
   }
 
   private Answer route(Exchange exchange, String requestId) throws ApiException, InterruptedException {

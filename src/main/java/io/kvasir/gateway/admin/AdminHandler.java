@@ -9,6 +9,7 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.PodSpec;
+import io.kvasir.cell.WorkerStatus;
 import io.kvasir.execution.Headers;
 import io.kvasir.gateway.http.Answer;
 import io.kvasir.gateway.http.Exchange;
@@ -119,7 +120,11 @@ public final class AdminHandler implements Handler {
       return error(404, "there is no pod '" + pod + "'; GET " + PATH + " lists those there are");
     }
     LOG.info("pod {} {} by the admin API", pod, done);
-    return answer(200, JsonNodeFactory.instance.objectNode().put("pod", pod).put("state", done));
+    int left = cells.workers().stream()
+        .filter(status -> status.worker().pod().equals(pod))
+        .mapToInt(WorkerStatus::inFlight)
+        .sum();
+    return answer(200, JsonNodeFactory.instance.objectNode().put("pod", pod).put("state", done).put("in_flight", left));
   }
 
   private static Answer wrongMethod(String method, String allowed) {

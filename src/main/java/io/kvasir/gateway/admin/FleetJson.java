@@ -78,6 +78,7 @@ final class FleetJson {
         .put("health", lower(status.health()))
         .put("why", status.why())
         .put("draining", status.draining())
+        .put("drained", status.draining() && status.inFlight() == 0)
         .put("suspect", status.suspect())
         .put("in_flight", status.inFlight())
         .put("pending_tokens", status.pendingTokens())

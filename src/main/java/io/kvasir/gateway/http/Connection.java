@@ -57,6 +57,7 @@ final class Connection implements Runnable {
   /** The TCP socket, also beneath TLS: closing it never waits. */
   private final Socket tcp;
 
+  private final boolean fromBefore;
   private final CountDownLatch wired = new CountDownLatch(1);
   private final AtomicInteger unconsumed = new AtomicInteger();
 
@@ -86,6 +87,7 @@ final class Connection implements Runnable {
     this.settings = settings;
     this.tcp = tcp;
     this.socket = tcp;
+    this.fromBefore = !server.isDraining();
     this.deadline = System.nanoTime() + settings.headTimeout().toNanos();
   }
 
@@ -328,10 +330,28 @@ final class Connection implements Runnable {
     wakeReader();
   }
 
-  /** Closes the connection if no request is under way. */
+  /** Whether it is older than the server's drain, which therefore waits for it. */
+  boolean isFromBefore() {
+    return fromBefore;
+  }
+
+  /** Whether requests that begin now are refused. */
+  boolean refusesRequests() {
+    return server.isDraining();
+  }
+
+  void exchangeBegins() {
+    server.exchangeBegins();
+  }
+
+  void exchangeEnds() {
+    server.exchangeEnds();
+  }
+
+  /** Closes the connection if no request is under way; one that has just come is to be told why. */
   void closeIfIdle() {
     synchronized (this) {
-      if (phase != Phase.IDLE) {
+      if (phase != Phase.IDLE || !fromBefore) {
         return;
       }
     }

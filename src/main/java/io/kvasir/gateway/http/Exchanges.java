@@ -116,6 +116,10 @@ final class Exchanges extends GraphStage<FlowShape<HttpRequest, HttpResponse>> {
     }
 
     private void start(HttpRequest request, byte[] body) {
+      if (connection.refusesRequests()) {
+        refuse(request, 503, "this router is shutting down; send the request again, it will reach another");
+        return;
+      }
       RunningExchange exchange = new RunningExchange(connection, handler, answered, request, body);
       latest = exchange;
       if (connection.begin(exchange)) {

@@ -49,6 +49,9 @@ public final class HttpServer implements AutoCloseable {
 
   private static final int BACKLOG = 4096;
 
+  /** How long exchanges that were cut may take to end. */
+  private static final long LAST_WORDS_NANOS = 5_000_000_000L;
+
   /** Refusals said in words at the same time; beyond that connections are just closed. */
   private static final int MAX_REFUSALS = 256;
 
@@ -87,6 +90,7 @@ public final class HttpServer implements AutoCloseable {
   private final BidiFlow<HttpResponse, SslTlsOutbound, SslTlsInbound, HttpRequest, NotUsed> layer;
   private final Set<Connection> connections = ConcurrentHashMap.newKeySet();
   private final AtomicInteger open = new AtomicInteger();
+  private final AtomicInteger running = new AtomicInteger();
   private final AtomicInteger refusals = new AtomicInteger();
   private final Thread deadlines;
 
@@ -167,28 +171,49 @@ public final class HttpServer implements AutoCloseable {
     return open.get();
   }
 
-  /** Stops accepting, lets running exchanges finish within {@code grace}, then closes what is left. Blocks. */
+  /**
+   * Lets running exchanges finish within {@code grace}, then closes what is left and waits until nobody works for it
+   * any more. Meanwhile new requests are refused with 503, so that whoever still sends them here learns it at once.
+   * Blocks.
+   */
   public void drain(Duration grace) {
     draining = true;
-    try {
-      listener.close();
-    } catch (IOException e) {
-      LOG.warn("Closing the listener failed", e);
-    }
     long end = System.nanoTime() + grace.toNanos();
     try {
-      while (!connections.isEmpty() && System.nanoTime() - end < 0) {
+      while (connections.stream().anyMatch(Connection::isFromBefore) && System.nanoTime() - end < 0) {
         connections.forEach(Connection::closeIfIdle);
         Thread.sleep(10);
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
-    if (!connections.isEmpty()) {
-      LOG.info("Closing {} connections that did not end in time", connections.size());
+    try {
+      listener.close();
+    } catch (IOException e) {
+      LOG.warn("Closing the listener failed", e);
+    }
+    long left = connections.stream().filter(Connection::isFromBefore).count();
+    if (left > 0) {
+      LOG.info("Closing {} connections that did not end in time", left);
     }
     connections.forEach(Connection::abort);
     deadlines.interrupt();
+    awaitExchanges();
+  }
+
+  /** Those that were cut give back what they hold. */
+  private void awaitExchanges() {
+    long end = System.nanoTime() + LAST_WORDS_NANOS;
+    try {
+      while (running.get() > 0 && System.nanoTime() - end < 0) {
+        Thread.sleep(5);
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    if (running.get() > 0) {
+      LOG.warn("{} exchanges did not end when they were cut", running.get());
+    }
   }
 
   /** Closes everything at once. */
@@ -229,7 +254,7 @@ public final class HttpServer implements AutoCloseable {
     Connection connection = new Connection(this, settings, socket);
     connections.add(connection);
     metrics.open(open.incrementAndGet());
-    if (draining) {
+    if (listener.isClosed()) {
       connection.abort();
     }
     Thread.startVirtualThread(connection);
@@ -281,6 +306,14 @@ public final class HttpServer implements AutoCloseable {
 
   boolean isDraining() {
     return draining;
+  }
+
+  void exchangeBegins() {
+    running.incrementAndGet();
+  }
+
+  void exchangeEnds() {
+    running.decrementAndGet();
   }
 
   HttpMetrics metrics() {

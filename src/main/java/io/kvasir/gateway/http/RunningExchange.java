@@ -140,6 +140,15 @@ final class RunningExchange implements Exchange, Runnable {
 
   @Override
   public void run() {
+    connection.exchangeBegins();
+    try {
+      answer();
+    } finally {
+      connection.exchangeEnds();
+    }
+  }
+
+  private void answer() {
     Answer answer;
     try {
       answer = handler.handle(this);

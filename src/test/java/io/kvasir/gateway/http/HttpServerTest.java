@@ -606,13 +606,15 @@ final class HttpServerTest {
     begun.await();
     CompletableFuture<Void> drained = CompletableFuture.runAsync(() -> server.drain(LONG));
     assertThat(idle.rest()).isEmpty();
-    until(() -> !accepts(server));
+    until(() -> asked(server).startsWith("HTTP/1.1 503 "));
+    assertThat(asked(server)).contains("Connection: close\r\n");
     assertThat(drained).isNotDone();
     go.countDown();
     assertThat(slow.rest()).contains("Connection: close\r\n").endsWith("slow");
     assertThat(stream.rest()).isEqualTo("1\r\nb\r\n0\r\n\r\n");
     drained.get(10, TimeUnit.SECONDS);
-    assertThat(server.openConnections()).isZero();
+    until(() -> !accepts(server));
+    until(() -> server.openConnections() == 0);
   }
 
   @Test
@@ -637,6 +639,14 @@ final class HttpServerTest {
   }
 
   // Helpers.
+
+  private String asked(HttpServer server) {
+    try (RawClient client = client(server)) {
+      return client.send(get("/quick", "Connection: close\r\n")).rest();
+    } catch (IOException e) {
+      return e.toString();
+    }
+  }
 
   private interface Leaving {
     void leave(RawClient client) throws IOException;

@@ -1,0 +1,151 @@
+package io.kvasir.app;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.typesafe.config.ConfigFactory;
+import io.kvasir.sim.EventSettings;
+import io.kvasir.sim.SimEngine;
+import io.kvasir.sim.SimSettings;
+import java.io.InputStream;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Nodes that stop while streams are open, over real sockets. */
+final class DrainIT {
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+  /** At the engine's own pace some seconds. */
+  private static final String STREAM =
+      "{\"model\":\"kvasir-demo\",\"prompt\":\"Tell me\",\"max_tokens\":%d,\"ignore_eos\":true,\"stream\":true}";
+
+  private final List<Node> nodes = new ArrayList<>();
+  private final HttpClient http = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+
+  @SuppressWarnings("NullAway.Init") // every test begins with start()
+  private SimEngine engine;
+
+  @AfterEach
+  void stop() {
+    nodes.forEach(Node::close);
+    http.shutdownNow();
+    engine.close();
+  }
+
+  @Test
+  void stopping_finishesItsStreams_andRefusesNewRequests() throws Exception {
+    Node node = start("", "20 s");
+    CompletableFuture<HttpResponse<InputStream>> stream = stream(node, 200);
+    InputStream body = stream.join().body();
+    assertThat(body.read()).isPositive();
+    CompletableFuture<Void> stopped = CompletableFuture.runAsync(node::close);
+    await("new requests to be refused", () -> ask(node).startsWith("HTTP/1.1 503 "));
+    assertThat(ask(node)).contains("Retry-After: 1").contains("Connection: close").contains("shutting_down");
+    assertThat(node.readiness().obstacles()).contains("the node is stopping");
+    assertThat(new String(body.readAllBytes(), StandardCharsets.UTF_8)).endsWith("data: [DONE]\n\n");
+    stopped.join();
+  }
+
+  @Test
+  void stopping_withStreamsThatOutliveTheGrace_givesTheirLoadBack() throws Exception {
+    int first = freePort();
+    int second = freePort();
+    String cluster = "cluster { port = %d, seed-nodes = [\"127.0.0.1:" + first + "\"] }\n";
+    Node home = start(cluster.formatted(first), "300 ms");
+    Node other = node(cluster.formatted(second), "300 ms");
+    await("the other node to know the model", () -> other.cells().models().contains("kvasir-demo"));
+    await("the other node to be in the cluster", () -> other.readiness().obstacles().isEmpty());
+    List<InputStream> bodies = new ArrayList<>();
+    for (int i = 0; i < 8; i++) {
+      InputStream body = stream(i % 2 == 0 ? other : home, 100_000).join().body();
+      assertThat(body.read()).isPositive();
+      bodies.add(body);
+    }
+    assertThat(inFlight(home)).isEqualTo(8);
+    other.close();
+    await("the load of the node that stopped to be given back", () -> inFlight(home) == 4);
+    for (int i = 1; i < bodies.size(); i += 2) {
+      assertThat(bodies.get(i).read()).isPositive();
+      bodies.get(i).close();
+    }
+    await("the load of those who left to be given back", () -> inFlight(home) == 0);
+  }
+
+  private Node start(String cluster, String grace) throws Exception {
+    engine = SimEngine.start(SimSettings.builder().port(0).speed(1).events(EventSettings.OFF).build());
+    Node node = node(cluster, grace);
+    await("the engine to be known", () -> node.readiness().obstacles().isEmpty() && !node.cells().workers().isEmpty());
+    return node;
+  }
+
+  private Node node(String cluster, String grace) throws Exception {
+    Node node =
+        new Node(
+            KvasirConfig.of(
+                ConfigFactory.parseString(
+                    """
+                    kvasir {
+                      gateway { host = "127.0.0.1", port = 0, drain-timeout = %s }
+                      management.port = 0
+                      models = [{ name = kvasir-demo, directory = "bundled:kvasir-demo", block-size = 16 }]
+                      pods = [{ name = engine, url = "%s", models = [kvasir-demo] }]
+                    %s}
+                    """
+                        .formatted(grace, engine.url(), cluster))));
+    nodes.add(node);
+    return node;
+  }
+
+  private CompletableFuture<HttpResponse<InputStream>> stream(Node node, int tokens) {
+    return http.sendAsync(
+        HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + node.gateway().getPort() + "/v1/completions"))
+            .POST(BodyPublishers.ofString(STREAM.formatted(tokens)))
+            .build(),
+        BodyHandlers.ofInputStream());
+  }
+
+  /** What a client with a new connection is told. */
+  private static String ask(Node node) {
+    try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), node.gateway().getPort())) {
+      String request = "GET /v1/models HTTP/1.1\r\nHost: k\r\nConnection: close\r\n\r\n";
+      socket.getOutputStream().write(request.getBytes(StandardCharsets.US_ASCII));
+      return new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    } catch (Exception e) {
+      return e.toString();
+    }
+  }
+
+  private static int inFlight(Node node) {
+    return node.cells().workers().stream().mapToInt(worker -> worker.inFlight()).sum();
+  }
+
+  private static int freePort() throws Exception {
+    try (ServerSocket socket = new ServerSocket(0)) {
+      return socket.getLocalPort();
+    }
+  }
+
+  private static void await(String what, BooleanSupplier condition) {
+    Instant deadline = Instant.now().plus(PATIENCE);
+    while (!condition.getAsBoolean()) {
+      assertThat(Instant.now()).as("waited too long for " + what).isBefore(deadline);
+      LockSupport.parkNanos(20_000_000);
+    }
+  }
+}
