@@ -31,10 +31,6 @@ import org.junit.jupiter.api.Test;
 final class DrainIT {
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
-  /** At the engine's own pace some seconds. */
-  private static final String STREAM =
-      "{\"model\":\"kvasir-demo\",\"prompt\":\"Tell me\",\"max_tokens\":%d,\"ignore_eos\":true,\"stream\":true}";
-
   private final List<Node> nodes = new ArrayList<>();
   private final HttpClient http = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
 
@@ -115,7 +111,10 @@ final class DrainIT {
   private CompletableFuture<HttpResponse<InputStream>> stream(Node node, int tokens) {
     return http.sendAsync(
         HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + node.gateway().getPort() + "/v1/completions"))
-            .POST(BodyPublishers.ofString(STREAM.formatted(tokens)))
+            .POST(BodyPublishers.ofString(
+                    """
+                    {"model":"kvasir-demo","prompt":"Tell me","max_tokens":%d,"ignore_eos":true,"stream":true}"""
+                        .formatted(tokens)))
             .build(),
         BodyHandlers.ofInputStream());
   }
