@@ -46,8 +46,9 @@ public final class LabPlanReader {
   public @Nullable LabPlan read(Request request) {
     @Nullable EngineModel engine = engine(request.engine());
     List<TraceSource> sources = sources(request, engine);
-    List<LabPlan.ProfileChoice> profiles = ProfileChoices.read(request.profiles(), faults);
     Pools pools = pools(request.workers());
+    List<LabPlan.ProfileChoice> profiles =
+        ProfileChoices.read(request.profiles(), pools.both() < pools.size(), faults);
     if (request.seeds() < 1) {
       faults.add("seeds: must be at least 1, is " + request.seeds());
     }

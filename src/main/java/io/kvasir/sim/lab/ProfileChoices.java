@@ -18,21 +18,28 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * Reads which profiles are asked for: built-in ones by name, {@code all} of them, or those of a file. Profiles that
- * plan several steps are none of the laboratory's: it has workers that do everything.
+ * Reads which profiles are asked for: built-in ones by name, {@code all} that plan one step, or those of a file. Those
+ * that plan several steps make sense only where workers are there for them.
  */
 final class ProfileChoices {
   private static final String ALL = "all";
 
   private final List<String> faults;
 
-  private ProfileChoices(List<String> faults) {
+  private final boolean divided;
+
+  private ProfileChoices(boolean divided, List<String> faults) {
+    this.divided = divided;
     this.faults = faults;
   }
 
-  /** The profiles, of use only when {@code faults} have not become more: one plain sentence each. */
-  static List<LabPlan.ProfileChoice> read(List<String> written, List<String> faults) {
-    return new ProfileChoices(faults).profiles(written);
+  /**
+   * The profiles, of use only when {@code faults} have not become more: one plain sentence each.
+   *
+   * @param divided whether there are prefill and decode workers
+   */
+  static List<LabPlan.ProfileChoice> read(List<String> written, boolean divided, List<String> faults) {
+    return new ProfileChoices(divided, faults).profiles(written);
   }
 
   private List<LabPlan.ProfileChoice> profiles(List<String> written) {
@@ -45,7 +52,7 @@ final class ProfileChoices {
         builtIn.forEach(each -> choose(each, ConfigFactory.empty(), choices));
       } else if (name.endsWith(".conf") || name.contains("/")) {
         ofFile(Path.of(name), choices);
-      } else if (builtIn.contains(name)) {
+      } else if (builtIn.contains(name) || (divided && isOfSteps(compiled, name))) {
         choose(name, ConfigFactory.empty(), choices);
       } else if (isOfSteps(compiled, name)) {
         ofSteps(name);
@@ -67,7 +74,7 @@ final class ProfileChoices {
       Config own = ConfigFactory.parseFile(file.toFile()).resolve();
       Map<String, Profile> compiled = compiled("profiles of " + file, own);
       for (String name : new TreeSet<>(own.root().keySet())) {
-        if (isOfSteps(compiled, name)) {
+        if (!divided && isOfSteps(compiled, name)) {
           ofSteps(name);
         } else {
           choose(name, own, choices);
