@@ -146,7 +146,8 @@ final class ClusterCellsTest {
   void podsThatCross_keepTheOrderOfTheirModels() {
     ActorSystem<Void> system = NODES.getFirst().system();
     Serialization serialization = SerializationExtension.get(system);
-    for (List<String> models : List.of(List.of("m", "a", "z", "b"), List.of("z", "b", "a"), List.of("b", "a", "q", "c"))) {
+    for (List<String> models : List.of(List.of("m", "a", "z", "b"), List.of("z", "b", "a"), List
+        .of("b", "a", "q", "c"))) {
       PodSpec pod = pod(model, "p", 4);
       PodSpec named =
           new PodSpec(
