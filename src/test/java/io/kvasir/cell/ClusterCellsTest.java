@@ -146,8 +146,7 @@ final class ClusterCellsTest {
   void podsThatCross_keepTheOrderOfTheirModels() {
     ActorSystem<Void> system = NODES.getFirst().system();
     Serialization serialization = SerializationExtension.get(system);
-    for (List<String> models : List.of(List.of("m", "a", "z", "b"), List.of("z", "b", "a"), List
-        .of("b", "a", "q", "c"))) {
+    for (List<String> models : List.of(List.of("m", "a", "z", "b"), List.of("z", "b", "a"))) {
       PodSpec pod = pod(model, "p", 4);
       PodSpec named =
           new PodSpec(
