@@ -9,7 +9,6 @@ import io.kvasir.prompt.Api;
 import io.kvasir.prompt.Prompt;
 import io.kvasir.prompt.Prompts;
 import io.kvasir.routing.Prepared;
-import io.kvasir.routing.Work;
 import java.util.HashSet;
 import java.util.Set;
 import java.util.TreeSet;
@@ -78,7 +77,7 @@ final class Intake {
             requestId,
             asked.model(),
             profile,
-            prompt == null || asked.api() == ApiPath.EMBEDDINGS ? Work.WHOLE : Work.TEXT,
+            RequestedWork.of(asked.api(), request.body()),
             chain,
             tokens,
             prepared,

@@ -16,6 +16,9 @@ final class Items {
   private static final Set<String> TEXTS =
       Set.of("text", "input_text", "output_text", "refusal", "thinking", "tool_reference");
 
+  private static final int CHARACTERS_OF_TOKEN = 4;
+  private static final int TOKENS_OF_ITEM = 1000;
+
   private Items() {}
 
   /** The first message with an item, -1 if there is none. */
@@ -28,6 +31,24 @@ final class Items {
       index++;
     }
     return -1;
+  }
+
+  /**
+   * About how many tokens a conversation with items is: its text's, and for each item what a picture of some megapixels
+   * comes to. Only load is reckoned by it.
+   */
+  static int estimatedTokens(JsonNode chat) {
+    long characters = 0;
+    long items = 0;
+    for (JsonNode message : chat.path("messages")) {
+      JsonNode content = message.path("content");
+      characters += content.asText().length();
+      for (JsonNode part : content) {
+        characters += part.path("text").asText().length();
+        items += isItem(part) ? 1 : 0;
+      }
+    }
+    return (int) Math.min(Integer.MAX_VALUE, characters / CHARACTERS_OF_TOKEN + items * TOKENS_OF_ITEM);
   }
 
   private static int firstPart(JsonNode content) {

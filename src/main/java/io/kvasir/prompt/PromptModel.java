@@ -87,7 +87,11 @@ public final class PromptModel {
         }
         case TEXT, NONE -> chunks(namespace, text.text(), whyNot(mode));
       };
-      case PromptSource.Chat chat -> conversation(chat, mode, requested, namespace);
+      case PromptSource.Chat chat -> {
+        int item = Items.firstMessage(chat.body());
+        Prompt prompt = conversation(chat, item, mode, requested, namespace);
+        yield item < 0 ? prompt : prompt.ofAtLeast(Items.estimatedTokens(chat.body()));
+      }
     };
   }
 
@@ -95,8 +99,8 @@ public final class PromptModel {
     return mode == config.mode() ? Why.AS_CONFIGURED : Why.NO_PARITY;
   }
 
-  private Prompt conversation(PromptSource.Chat chat, Mode mode, String requested, Namespace namespace) {
-    int item = Items.firstMessage(chat.body());
+  private Prompt conversation(
+      PromptSource.Chat chat, int item, Mode mode, String requested, Namespace namespace) {
     if (mode == Mode.ENGINE) {
       Prompt prompt = asked(chat, item, requested, namespace);
       if (prompt != null) {

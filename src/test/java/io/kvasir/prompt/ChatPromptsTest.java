@@ -95,6 +95,7 @@ final class ChatPromptsTest {
     int blocks = (DEMO.encode(before, false).length - 1) / 16;
     assertThat(prompt.chain().length()).isEqualTo(blocks).isPositive();
     assertThat(chain(before).hashes()).startsWith(prompt.chain().hashes());
+    assertThat(prompt.tokens()).as("with the image").isGreaterThan(LONG.length() / 4 + 500);
   }
 
   @Test

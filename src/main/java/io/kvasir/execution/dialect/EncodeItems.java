@@ -11,7 +11,6 @@ import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
 
 /**
  * vLLM's encoder disaggregation: every image and sound goes to the encoder as a chat of its own, and the engines
@@ -20,14 +19,13 @@ import org.jspecify.annotations.Nullable;
  */
 final class EncodeItems implements Preparation {
   private static final JsonNodeFactory JSON = JsonNodeFactory.instance;
-  private static final String[] KINDS = {"image_url", "audio_url", "input_audio", "video_url"};
 
   @Override
   public List<Message> messages(ClientRequest request, String id) {
     List<Message> messages = new ArrayList<>();
     for (JsonNode turn : marked(request).members().value("messages")) {
       for (JsonNode part : turn.path("content")) {
-        if (isItem(part)) {
+        if (MediaItems.is(part)) {
           messages.add(message(request, part, id, messages.size()));
         }
       }
@@ -58,7 +56,7 @@ final class EncodeItems implements Preparation {
     boolean changed = false;
     for (JsonNode turn : turns) {
       for (JsonNode part : turn.path("content")) {
-        if (isItem(part) && !part.hasNonNull("uuid")) {
+        if (MediaItems.is(part) && !part.hasNonNull("uuid")) {
           ((ObjectNode) part).put("uuid", digest(part));
           changed = true;
         }
@@ -73,23 +71,9 @@ final class EncodeItems implements Preparation {
     return request;
   }
 
-  private static boolean isItem(JsonNode part) {
-    return part.isObject() && kind(part) != null;
-  }
-
-  private static @Nullable String kind(JsonNode part) {
-    String type = part.path("type").asText();
-    for (String kind : KINDS) {
-      if (type.equals(kind)) {
-        return kind;
-      }
-    }
-    return null;
-  }
-
   /** Of the address where that is the content's, of the data where they are there. */
   private static String digest(JsonNode part) {
-    JsonNode item = part.path(String.valueOf(kind(part)));
+    JsonNode item = part.path(part.path("type").asText());
     String content = item.isTextual() ? item.textValue()
         : item.has("url") ? item.path("url").asText()
         : item.path("data").asText();

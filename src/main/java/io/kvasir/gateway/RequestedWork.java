@@ -1,0 +1,26 @@
+package io.kvasir.gateway;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.kvasir.execution.dialect.MediaItems;
+import io.kvasir.routing.Work;
+import org.jspecify.annotations.Nullable;
+
+/** How many workers a request may take, from its path and body. */
+final class RequestedWork {
+  private RequestedWork() {}
+
+  /** What a request to an API asks for; {@code body} is null when it is no JSON object. */
+  static Work of(ApiPath api, @Nullable JsonNode body) {
+    if (body == null || api.prompt() == null || api == ApiPath.EMBEDDINGS) {
+      return Work.WHOLE;
+    }
+    int items = api == ApiPath.CHAT ? MediaItems.count(body.path("messages")) : 0;
+    boolean one = body.path("n").asInt(1) <= 1 && body.path("best_of").asInt(1) <= 1 && !several(body.path("prompt"));
+    return one && items == 0 ? Work.TEXT : new Work(one, items);
+  }
+
+  /** Several texts or lists of ids, as opposed to one text or one list of ids. */
+  private static boolean several(JsonNode prompt) {
+    return prompt.isArray() && prompt.size() > 1 && !prompt.get(0).isNumber();
+  }
+}
