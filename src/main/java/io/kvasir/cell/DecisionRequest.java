@@ -58,6 +58,12 @@ public record DecisionRequest(
         null);
   }
 
+  /** The same request for a whole plan, with a prompt that has grown. */
+  public DecisionRequest longer(int tokens) {
+    return new DecisionRequest(
+        requestId, model, profile, work, chain, promptTokens + tokens, prepared, excluded, stream, null);
+  }
+
   private DecisionRequest asking(Set<String> failed, @Nullable Again step) {
     return new DecisionRequest(
         requestId, model, profile, work, chain, promptTokens, prepared, Set.copyOf(failed), stream, step);

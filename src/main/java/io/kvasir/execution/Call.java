@@ -16,6 +16,7 @@ import io.kvasir.cell.DecisionRequest;
  * @param terminated whether a stream of this API ends with a terminator, so that one without it was cut
  * @param withoutUsage whether the event that {@code stream_options.include_usage} adds is kept from the
  *     client, who has not asked for it
+ * @param resumes how often a stream that its worker cut may be continued by another; 0 for never
  */
 public record Call(
     DecisionRequest decision,
@@ -25,4 +26,15 @@ public record Call(
     byte[] body,
     boolean repeatable,
     boolean terminated,
-    boolean withoutUsage) {}
+    boolean withoutUsage,
+    int resumes) {
+  /** The same with all of a stream's usage, for one who reads it on its way to the client. */
+  Call withUsage() {
+    return new Call(decision, method, target, headers, body, repeatable, terminated, false, resumes);
+  }
+
+  /** What goes on where this one's stream was cut. */
+  Call continuedBy(DecisionRequest next, byte[] rest) {
+    return new Call(next, method, target, headers, rest, repeatable, terminated, withoutUsage, resumes);
+  }
+}

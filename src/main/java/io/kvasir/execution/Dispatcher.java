@@ -3,6 +3,7 @@ package io.kvasir.execution;
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.Outcome;
+import io.kvasir.execution.dialect.ClientRequest;
 import io.kvasir.execution.dialect.Preparation;
 import io.kvasir.telemetry.Metrics;
 import java.time.Duration;
@@ -57,8 +58,26 @@ public final class Dispatcher implements AutoCloseable {
   public Result execute(Call call, ClientLink client, CallListener listener) throws InterruptedException {
     Departure departure = new Departure();
     client.onGone(departure::leave);
-    Trials trials = new Trials(call, means, budget);
     budget.request();
+    if (call.resumes() == 0 || !call.decision().stream()) {
+      return carry(call, departure, listener, new Trials(call, means, budget));
+    }
+    ClientRequest asked = ClientRequest.of(call.target(), call.body());
+    String unfit = asked == null ? "body" : Continuation.unfit(asked);
+    if (asked == null || unfit != null) {
+      CallListener counting = new UnresumedListener(listener, String.valueOf(unfit), means.metrics());
+      return carry(call, departure, counting, new Trials(call, means, budget));
+    }
+    Call read = call.withUsage();
+    Trials trials = new Trials(read, means, budget);
+    Resumption resumption = new Resumption(
+        call, new Continuation(asked), listener, departure, trials, means.metrics(),
+        (next, hears, tries) -> carry(next, departure, hears, tries));
+    return resumption.over(carry(read, departure, resumption, trials));
+  }
+
+  private Result carry(Call call, Departure departure, CallListener listener, Trials trials)
+      throws InterruptedException {
     String id = trials.upcomingId();
     long before = System.nanoTime();
     Decision decision = cells.decide(call.decision());

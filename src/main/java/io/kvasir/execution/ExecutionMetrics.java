@@ -16,6 +16,8 @@ final class ExecutionMetrics {
   private final Counter whole;
   private final Counter without;
   private final Counter hedges;
+  private final Counter resumes;
+  private final Counter resumesRefused;
   private final Gauge workflows;
 
   ExecutionMetrics(Metrics metrics) {
@@ -58,6 +60,17 @@ final class ExecutionMetrics {
         .name("kvasir_hedges_total")
         .help("Requests that a second worker was asked for, too, by whether it was the faster one")
         .labelNames("won")
+        .register(registry);
+    resumes = Counter.builder()
+        .name("kvasir_resumes_total")
+        .help("Streams cut by their worker that were continued (resumed), had nothing left to say (finished) or found "
+            + "nobody to continue them (failed), in profiles that ask for it")
+        .labelNames("result")
+        .register(registry);
+    resumesRefused = Counter.builder()
+        .name("kvasir_resumes_refused_total")
+        .help("Streams cut by their worker that were not continued, in profiles that ask for it, by why")
+        .labelNames("why")
         .register(registry);
     workflows = Gauge.builder()
         .name("kvasir_workflows")
@@ -102,6 +115,15 @@ final class ExecutionMetrics {
 
   void hedged(boolean won) {
     hedges.labelValues(Boolean.toString(won)).inc();
+  }
+
+  /** A stream that was cut went on, or was to. */
+  void resumed(String result) {
+    resumes.labelValues(result).inc();
+  }
+
+  void resumeRefused(String why) {
+    resumesRefused.labelValues(why).inc();
   }
 
   void workflowBegun() {

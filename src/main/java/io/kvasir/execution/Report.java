@@ -28,4 +28,11 @@ public record Report(
     int cachedTokens,
     int outputTokens,
     long decideNanos,
-    long headNanos) {}
+    long headNanos) {
+  /** The same with another outcome. */
+  Report with(Outcome other) {
+    return new Report(
+        worker, other, tries, predictedCachedTokens, confirmedCachedTokens, promptTokens, cachedTokens, outputTokens,
+        decideNanos, headNanos);
+  }
+}

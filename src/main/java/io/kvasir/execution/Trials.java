@@ -5,8 +5,8 @@ import io.kvasir.cell.Outcome;
 import io.kvasir.execution.ExecutionSettings.Retries;
 import io.kvasir.routing.Worker;
 import java.time.Duration;
-import java.util.HashSet;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -20,19 +20,40 @@ final class Trials {
   private final Means means;
   private final RetryBudget budget;
   private final long deadline;
-  private final Set<String> excluded;
-  private Tally tally = Tally.NONE;
+  /** Read when a stream is resumed, while a workflow may still hear of a leg it has stopped. */
+  private final Set<String> excluded = ConcurrentHashMap.newKeySet();
+  private Tally tally;
 
   private @Nullable Worker lastWorker;
   private Attempt.Try.@Nullable Failed lastFailure;
   private Result.@Nullable Whole lastAnswer;
 
   Trials(Call call, Means means, RetryBudget budget) {
+    this(call, means, budget, System.nanoTime() + means.settings().total().toNanos(), Tally.NONE);
+  }
+
+  private Trials(Call call, Means means, RetryBudget budget, long deadline, Tally tally) {
     this.call = call;
     this.means = means;
     this.budget = budget;
-    this.deadline = System.nanoTime() + means.settings().total().toNanos();
-    this.excluded = new HashSet<>(call.decision().excluded());
+    this.deadline = deadline;
+    this.tally = tally;
+    this.excluded.addAll(call.decision().excluded());
+  }
+
+  /** Why a stream that was cut may not be resumed; null when it may, and a retry is taken from the budget then. */
+  @Nullable String resume(Report cut) {
+    if (cut.worker() != null) {
+      exclude(cut.worker(), cut.outcome() instanceof Outcome.Failed(boolean transport, String _) && transport);
+    }
+    return deadline - System.nanoTime() <= 0 ? "overdue"
+        : budget.take(System.nanoTime()) ? null
+        : "budget";
+  }
+
+  /** The trials of the call that continues a stream: the same time, the next try. */
+  Trials resumed(Call continuing, Report cut) {
+    return new Trials(continuing, means, budget, deadline, new Tally(cut.tries(), cut.decideNanos()));
   }
 
   /** When the whole request must be over, in {@link System#nanoTime}. */

@@ -143,7 +143,8 @@ final class InferenceHandler implements AutoCloseable {
         injected ? UsageInjection.into(exchange.body()) : exchange.body(),
         api.repeatable(exchange.method()),
         api.terminated(),
-        injected);
+        injected,
+        asked.arrival().profile().resumes());
     String profile = Objects.requireNonNull(call.decision().profile(), "the arrival chose none");
     return switch (dispatcher.execute(call, client, trace)) {
       case Result.Whole whole -> {

@@ -120,6 +120,13 @@ public final class Profile {
     return stages().executor.make();
   }
 
+  /** How often a stream that its worker cut is continued by another, as the profile says that decides the last step. */
+  public int resumes() {
+    return composition == null
+        ? stages().executor.proven().resumes()
+        : composition.parts.lastEntry().getValue().resumes();
+  }
+
   /** Its plugins, in the order they run; none when it is made of profiles. */
   public List<Part> parts() {
     return stages == null ? List.of() : stages.uses().map(Use::part).toList();

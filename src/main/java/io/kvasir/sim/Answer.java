@@ -12,6 +12,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.IntUnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /** The sequences of one job and the way of what they say to the client. Used by the request's thread. */
@@ -164,12 +165,16 @@ final class Answer {
   }
 
   Usage usage() {
+    return usage(i -> generations.get(i).delivered());
+  }
+
+  private Usage usage(IntUnaryOperator said) {
     int prompt = 0;
     int completion = 0;
     int cached = 0;
     for (int i = 0; i < generations.size(); i++) {
       Generation generation = generations.get(i);
-      completion += generation.delivered();
+      completion += said.applyAsInt(i);
       if (i % job.choices() == 0) {
         prompt += generation.promptLength();
         cached += Math.max(0, generation.cachedTokens());
@@ -200,7 +205,8 @@ final class Answer {
     int[] tokens = tokens(generation, shown[i], delivered);
     shown[i] = delivered;
     shape.delta(
-        out, i, text(tokens), job.tokenIds() ? tokens : null, finish, job.continuousUsage() ? usage() : null);
+        out, i, text(tokens), job.tokenIds() ? tokens : null, finish,
+        job.continuousUsage() ? usage(of -> shown[of]) : null);
     return finish != null;
   }
 

@@ -82,6 +82,11 @@ final class TestRouter implements AutoCloseable {
     this(EXECUTION, GatewaySettings.defaults(), Preparation.builtIn(), own, choice, null);
   }
 
+  /** The same with limits of its own. */
+  TestRouter(ExecutionSettings execution, String own, ProfileChoice choice) throws IOException {
+    this(execution, GatewaySettings.defaults(), Preparation.builtIn(), own, choice, null);
+  }
+
   /** A gateway that keeps answers. */
   TestRouter(AnswerSettings answers, ProfileChoice choice) throws IOException {
     this(EXECUTION, GatewaySettings.defaults(), Preparation.builtIn(), "", choice, answers);

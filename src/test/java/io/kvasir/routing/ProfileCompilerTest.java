@@ -12,6 +12,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Set;
+import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
@@ -73,6 +74,24 @@ final class ProfileCompilerTest {
         """;
 
     assertThat(routing.selector("expected-cost", own).profile().executor().onFailure()).isEqualTo(FailurePolicy.FAIL);
+  }
+
+  @Test
+  void compile_resumes_areThoseOfTheStepThatAnswers() {
+    String own =
+        """
+        expected-cost { execute { resumes = 2 } }
+        prefill-decode { workflow { decode { execute { resumes = 3 } } } }
+        """;
+
+    assertThat(routing.compile(own)).hasEntrySatisfying("expected-cost", has(2))
+        .hasEntrySatisfying("prefill-decode", has(3)).hasEntrySatisfying("random", has(0));
+    assertThatThrownBy(() -> routing.compile("random { execute { resumes = yes } }"))
+        .hasMessageContaining("parameter \"resumes\"").hasMessageContaining("a whole number between 0 and 10");
+  }
+
+  private static Consumer<Profile> has(int resumes) {
+    return profile -> assertThat(profile.resumes()).isEqualTo(resumes);
   }
 
   @Test

@@ -11,8 +11,10 @@ import org.jspecify.annotations.Nullable;
  * @param members the body
  */
 public record ClientRequest(String path, JsonMembers members) {
-  static final String CHAT = "/v1/chat/completions";
-  static final String COMPLETIONS = "/v1/completions";
+  /** OpenAI's chat API. */
+  public static final String CHAT = "/v1/chat/completions";
+  /** OpenAI's completions API. */
+  public static final String COMPLETIONS = "/v1/completions";
   static final String RESPONSES = "/v1/responses";
   static final String MESSAGES = "/v1/messages";
   /** vLLM's token-in, token-out. */

@@ -6,7 +6,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /** Cuts an event stream into the data of its events, wherever its bytes are cut. One thread at a time. */
-final class EventData {
+public final class EventData {
   private static final byte[] DATA = "data:".getBytes(StandardCharsets.US_ASCII);
 
   private final Sink sink;
@@ -14,15 +14,18 @@ final class EventData {
 
   /** Takes one event's data, without the blank before it. Engines write it in one line. */
   @FunctionalInterface
-  interface Sink {
+  public interface Sink {
+    /** Takes it; the array is the taker's. */
     void accept(byte[] data) throws IOException;
   }
 
-  EventData(Sink sink) {
+  /** A stream about to begin. */
+  public EventData(Sink sink) {
     this.sink = sink;
   }
 
-  void accept(byte[] bytes, int offset, int length) throws IOException {
+  /** Reads on. */
+  public void accept(byte[] bytes, int offset, int length) throws IOException {
     int to = offset + length;
     int from = offset;
     for (int at = offset; at < to; at++) {
@@ -36,7 +39,7 @@ final class EventData {
   }
 
   /** The stream is over, perhaps within a line. */
-  void end() throws IOException {
+  public void end() throws IOException {
     endLine();
   }
 

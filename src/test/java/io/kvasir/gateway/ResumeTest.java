@@ -1,0 +1,322 @@
+package io.kvasir.gateway;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import io.kvasir.cell.Outcome;
+import io.kvasir.execution.ExecutionSettings;
+import io.kvasir.execution.ScriptedPod;
+import io.kvasir.routing.KvTransfer;
+import io.kvasir.routing.ProfileChoice;
+import io.kvasir.routing.Role;
+import io.kvasir.sim.EventSettings;
+import io.kvasir.sim.Fault;
+import io.kvasir.sim.SimEngine;
+import io.kvasir.sim.SimSettings;
+import io.kvasir.sim.transfer.Dialect;
+import io.kvasir.sim.transfer.TransferSettings;
+import java.io.IOException;
+import java.net.Socket;
+import java.net.URI;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Streams whose worker dies, in a profile that has them continued: the client sees one answer, whole. */
+final class ResumeTest {
+  private static final JsonMapper JSON = JsonMapper.builder().build();
+  private static final String PROFILE = "random { execute { resumes = 2 } }";
+  private static final ProfileChoice CHOICE = ProfileChoice.always("random", false);
+  private static final String COMPLETIONS = "/v1/completions";
+  private static final String CHAT = "/v1/chat/completions";
+  /** Usage in every event tells the router exactly how much has been generated. */
+  private static final String REST =
+      "\"stream\":true,\"stream_options\":{\"include_usage\":true,\"continuous_usage_stats\":true},"
+          + "\"max_tokens\":40,\"ignore_eos\":true,\"model\":\"m\"}";
+  private static final String QUESTION = "Tell me of the king who counted every tree in his land. ".repeat(6).strip();
+  private static final String HELLO =
+      "{\"model\":\"m\",\"stream\":true,\"messages\":[{\"role\":\"user\",\"content\":\"Hi\"}]}";
+  private static final String FIRST =
+      "data: {\"id\":\"one\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"\"}}]}\n\n";
+
+  /** So slow that much is left to say when a fault comes after a few tokens. */
+  private static final double SLOW = 0.25;
+
+  private final List<SimEngine> engines = new ArrayList<>();
+  private final List<ScriptedPod> pods = new ArrayList<>();
+  private TestRouter router;
+
+  @BeforeEach
+  void start() throws IOException {
+    router = new TestRouter(PROFILE, CHOICE);
+  }
+
+  @AfterEach
+  void stop() {
+    router.close();
+    engines.forEach(SimEngine::close);
+    pods.forEach(ScriptedPod::close);
+    assertThat(router.cells.open).as("reservations left open").hasValue(0);
+    assertThat(router.cells.closedTwice).as("reservations closed twice").hasValue(0);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"/v1/completions, cut", "/v1/completions, no-end", "/v1/chat/completions, cut"})
+  void cutStream_saysWhatAnUnbrokenOneSays(String path, String fault) throws Exception {
+    List<JsonNode> unbroken = events(engine(0).url(), path);
+    worker("a", engine(SLOW, fault + "=1x"));
+    worker("b", engine(0));
+
+    List<JsonNode> told = events(router.url(""), path);
+
+    assertThat(text(told)).isEqualTo(text(unbroken));
+    assertThat(told.stream().map(event -> event.path("id").asText()).distinct()).hasSize(1);
+    assertThat(told.stream().map(event -> event.path("created").asLong()).distinct()).hasSize(1);
+    assertThat(told.stream().filter(event -> event.at("/choices/0/delta").has("role")))
+        .hasSize(path.equals(CHAT) ? 1 : 0);
+    for (String count : List.of("prompt_tokens", "completion_tokens", "total_tokens")) {
+      assertThat(told.getLast().path("usage").path(count)).as(count)
+          .isEqualTo(unbroken.getLast().path("usage").path(count));
+    }
+    assertThat(router.cells.outcome()).isInstanceOf(Outcome.Failed.class);
+    assertThat(router.metric("kvasir_resumes", fault.equals("cut") ? "resumed" : "finished")).isEqualTo(1);
+  }
+
+  @Test
+  void twoWorkersCut_theThirdEndsIt() throws Exception {
+    String unbroken = text(events(engine(0).url(), CHAT));
+    worker("a", engine(SLOW, "cut=1x"));
+    worker("b", engine(SLOW, "cut=1x"));
+    worker("c", engine(0));
+
+    assertThat(text(events(router.url(""), CHAT))).isEqualTo(unbroken);
+
+    assertThat(router.metric("kvasir_resumes", "resumed")).isEqualTo(2);
+    assertThat(Stream.of(router.cells.outcome(), router.cells.outcome()))
+        .allMatch(outcome -> outcome instanceof Outcome.Failed);
+    assertThat(router.cells.outcome()).isInstanceOf(Outcome.Completed.class);
+  }
+
+  @Test
+  void threeWorkersCut_isOneTooMany() throws Exception {
+    for (String id : List.of("a", "b", "c", "d")) {
+      worker(id, engine(SLOW, "cut=1x"));
+    }
+
+    assertThatThrownBy(() -> events(router.url(""), CHAT)).isInstanceOf(IOException.class);
+
+    assertThat(router.metric("kvasir_resumes", "resumed")).isEqualTo(2);
+    assertThat(router.metric("kvasir_resumes_refused", "most")).isEqualTo(1);
+  }
+
+  @Test
+  void workerCrashes_inTheMiddle_theOtherGoesOn() throws Exception {
+    String unbroken = text(events(engine(0).url(), CHAT));
+    SimEngine dying = engine(SLOW);
+    worker("a", dying);
+    worker("b", engine(0));
+    List<String> lines = new ArrayList<>();
+
+    try (Stream<String> stream = router.client().send(request(router.url(CHAT), CHAT), BodyHandlers.ofLines()).body()) {
+      for (Iterator<String> all = stream.iterator(); all.hasNext(); ) {
+        lines.add(all.next());
+        if (lines.size() == 5) {
+          dying.crash();
+        }
+      }
+    }
+
+    assertThat(text(events(lines))).isEqualTo(unbroken);
+    assertThat(router.metric("kvasir_resumes", "resumed")).isEqualTo(1);
+  }
+
+  @Test
+  void silentWorker_isGivenUpAndTheOtherGoesOn() throws Exception {
+    router.close();
+    router = new TestRouter(
+        new ExecutionSettings(
+            TestRouter.RETRIES, Duration.ofSeconds(30), Duration.ofMillis(500), Duration.ofSeconds(60), 1 << 20, null,
+            10),
+        PROFILE, CHOICE);
+    String unbroken = text(events(engine(0).url(), COMPLETIONS));
+    worker("a", engine(SLOW, "hang-midway=1x"));
+    worker("b", engine(0));
+
+    assertThat(text(events(router.url(""), COMPLETIONS))).isEqualTo(unbroken);
+  }
+
+  @Test
+  void decodeWorkerCuts_isContinuedByAWholeNewPlan() throws Exception {
+    String unbroken = text(events(engine(0).url(), CHAT));
+    splitter("p", Role.PREFILL);
+    splitter("d1", Role.DECODE, "cut=1x");
+    splitter("d2", Role.DECODE);
+
+    assertThat(text(events(router.url(""), CHAT))).isEqualTo(unbroken);
+    assertThat(router.metric("kvasir_resumes", "resumed")).isEqualTo(1);
+  }
+
+  @Test
+  void halfAnEvent_doesNotReachTheClient() throws Exception {
+    pod("a", (request, out) -> out.events().chunk(FIRST + said("one", "Hel")).chunk("data: {\"id\":\"on").reset());
+    ScriptedPod second = pod("b", (request, out) -> out.stream(
+        List.of(FIRST.replace("one", "two"), said("two", "lo"), "data: [DONE]\n\n")));
+
+    String told = router.post(CHAT, HELLO, "X-Request-Id", "r").body();
+
+    assertThat(told).isEqualTo(FIRST + said("one", "Hel") + said("one", "lo") + "data: [DONE]\n\n");
+    ScriptedPod.Seen asked = second.next();
+    assertThat(asked.headers().first("X-Request-Id")).isEqualTo("r-2");
+    assertThat(asked.text()).startsWith(
+        "{\"model\":\"m\",\"stream\":true,\"messages\":[{\"role\":\"user\",\"content\":\"Hi\"},"
+            + "{\"role\":\"assistant\",\"content\":\"Hel\"}]");
+    assertThat(router.cells.requests.poll().excluded()).isEmpty();
+    assertThat(router.cells.requests.poll().excluded()).containsExactly("a");
+  }
+
+  @Test
+  void cutAfterTheLastWord_isEndedHere() throws Exception {
+    pod("a", (request, out) -> out.events().chunk(FIRST + said("one", "Hello")).reset());
+    ScriptedPod second = pod("b", (request, out) -> out.json(500, "{}"));
+    String body = HELLO.replace("\"stream\":true", "\"max_tokens\":1,\"stream\":true");
+
+    assertThat(router.post(CHAT, body).body()).startsWith(FIRST + said("one", "Hello"))
+        .contains("\"finish_reason\":\"length\"").endsWith("data: [DONE]\n\n");
+
+    assertThat(second.seen).isEmpty();
+    assertThat(router.metric("kvasir_resumes", "finished")).isEqualTo(1);
+  }
+
+  @Test
+  void nobodyGoesOn_theStreamEndsCut() throws Exception {
+    pod("a", (request, out) -> out.events().chunk(FIRST + said("one", "Hel")).reset());
+    pod("b", (request, out) -> out.json(400, "{}"));
+
+    assertThatThrownBy(() -> router.post(CHAT, HELLO)).isInstanceOf(IOException.class);
+
+    assertThat(router.metric("kvasir_resumes", "failed")).isEqualTo(1);
+  }
+
+  @Test
+  void clientLeaves_whileAnotherIsAsked_thatOneHearsAtOnce() throws Exception {
+    CountDownLatch gone = new CountDownLatch(1);
+    pod("a", (request, out) -> out.events().chunk(FIRST + said("one", "Hel")).reset());
+    ScriptedPod second = pod("b", (request, out) -> {
+      out.awaitGone();
+      gone.countDown();
+    });
+
+    try (Socket socket = router.connect()) {
+      socket.getOutputStream().write(TestRouter.wire(CHAT, HELLO));
+      second.next();
+    }
+
+    gone.await();
+    assertThat(router.cells.outcome()).isInstanceOf(Outcome.Failed.class);
+    assertThat(router.cells.outcome()).isInstanceOf(Outcome.Cancelled.class);
+    assertThat(router.metric("kvasir_resumes")).isZero();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"\"n\":2", "\"tools\":[{}]", "\"logprobs\":true", "\"response_format\":{\"type\":\"json\"}"})
+  void otherRequests_endCutAndAreCounted(String asked) throws Exception {
+    pod("a", (request, out) -> out.events().chunk(FIRST + said("one", "Hel")).reset());
+    ScriptedPod second = pod("b", (request, out) -> out.json(500, "{}"));
+
+    assertThatThrownBy(() -> router.post(CHAT, HELLO.replace("\"stream\"", asked + ",\"stream\"")))
+        .isInstanceOf(IOException.class);
+
+    assertThat(second.seen).isEmpty();
+    assertThat(router.metric("kvasir_resumes_refused")).isEqualTo(1);
+  }
+
+  private static String said(String id, String text) {
+    return "data: {\"id\":\"" + id + "\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"" + text + "\"}}]}\n\n";
+  }
+
+  private ScriptedPod pod(String id, ScriptedPod.Script script) {
+    ScriptedPod pod = new ScriptedPod(script);
+    pods.add(pod);
+    router.cells.worker(id, pod.url(), "m");
+    return pod;
+  }
+
+  private void worker(String id, SimEngine engine) {
+    router.cells.worker(id, engine.url(), "m");
+  }
+
+  private SimEngine engine(double speed, String... faults) throws IOException {
+    return started(settings(speed, faults));
+  }
+
+  private void splitter(String id, Role role, String... faults) throws IOException {
+    double speed = faults.length == 0 ? 0 : SLOW;
+    SimEngine engine = started(
+        settings(speed, faults).role(role).transfer(TransferSettings.of(Dialect.VLLM_NIXL).at(0, "engine-" + id)));
+    router.cells.splitter(
+        id, engine.url(), role, KvTransfer.Dialect.VLLM_NIXL, engine.transferPort(), "m");
+  }
+
+  private SimEngine started(SimSettings.Builder settings) throws IOException {
+    SimEngine engine = SimEngine.start(settings.build());
+    engines.add(engine);
+    return engine;
+  }
+
+  private static SimSettings.Builder settings(double speed, String... faults) {
+    return SimSettings.builder().model("m").speed(speed).port(0).capacityBlocks(512).events(EventSettings.OFF)
+        .faults(Stream.of(faults).map(Fault::parse).toList());
+  }
+
+  private static String body(String path) {
+    return path.equals(CHAT)
+        ? "{\"messages\":[{\"role\":\"user\",\"content\":\"" + QUESTION + "\"}]," + REST
+        : "{\"prompt\":\"" + QUESTION + "\"," + REST;
+  }
+
+  private HttpRequest request(URI url, String path) {
+    return HttpRequest.newBuilder(url)
+        .header("Content-Type", "application/json")
+        .POST(HttpRequest.BodyPublishers.ofString(body(path)))
+        .timeout(Duration.ofSeconds(20))
+        .build();
+  }
+
+  private List<JsonNode> events(URI base, String path) throws Exception {
+    URI url = base.resolve(path);
+    return events(router.client().send(request(url, path), BodyHandlers.ofString()).body().lines().toList());
+  }
+
+  private static List<JsonNode> events(List<String> lines) throws IOException {
+    assertThat(lines).contains("data: [DONE]");
+    List<JsonNode> events = new ArrayList<>();
+    for (String line : lines) {
+      if (line.startsWith("data: {")) {
+        events.add(JSON.readTree(line.substring(6)));
+      }
+    }
+    return events;
+  }
+
+  private static String text(List<JsonNode> events) {
+    StringBuilder text = new StringBuilder();
+    for (JsonNode event : events) {
+      JsonNode choice = event.at("/choices/0");
+      text.append(choice.path("text").asText("")).append(choice.at("/delta/content").asText(""));
+    }
+    return text.toString();
+  }
+}
