@@ -1,20 +1,20 @@
 package io.kvasir.gateway.admin;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
-import com.fasterxml.jackson.databind.DeserializationFeature;
+import static io.kvasir.gateway.admin.AdminJson.answer;
+import static io.kvasir.gateway.admin.AdminJson.error;
+import static io.kvasir.gateway.admin.AdminJson.object;
+import static io.kvasir.gateway.admin.AdminJson.read;
+import static io.kvasir.gateway.admin.AdminJson.wrongMethod;
+
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
-import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.WorkerStatus;
-import io.kvasir.execution.Headers;
 import io.kvasir.gateway.http.Answer;
 import io.kvasir.gateway.http.Exchange;
 import io.kvasir.gateway.http.Handler;
-import java.io.IOException;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
@@ -35,11 +35,8 @@ public final class AdminHandler implements Handler {
   public static final String CLUSTER = "/admin/cluster";
 
   private static final Logger LOG = LoggerFactory.getLogger(AdminHandler.class);
-  private static final Headers JSON = Headers.of("Content-Type", "application/json");
   private static final String DRAIN = "/drain";
 
-  private final JsonMapper mapper =
-      JsonMapper.builder().enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS).build();
   private final Cells cells;
   private final PodDefaults defaults;
 
@@ -57,11 +54,11 @@ public final class AdminHandler implements Handler {
       return switch (method) {
         case "GET" -> answer(200, FleetJson.workers(cells.workers()));
         case "POST" -> add(exchange.body());
-        default -> wrongMethod(method, "GET, POST");
+        default -> wrongMethod(exchange, "GET, POST");
       };
     }
     if (path.equals(CLUSTER)) {
-      return method.equals("GET") ? answer(200, FleetJson.cluster(cells.status())) : wrongMethod(method, "GET");
+      return method.equals("GET") ? answer(200, FleetJson.cluster(cells.status())) : wrongMethod(exchange, "GET");
     }
     if (!path.startsWith(PATH + "/")) {
       return error(
@@ -70,9 +67,9 @@ public final class AdminHandler implements Handler {
     String rest = path.substring(PATH.length() + 1);
     if (rest.endsWith(DRAIN)) {
       String pod = rest.substring(0, rest.length() - DRAIN.length());
-      return method.equals("POST") ? change(pod, "draining", cells::drain) : wrongMethod(method, "POST");
+      return method.equals("POST") ? change(pod, "draining", cells::drain) : wrongMethod(exchange, "POST");
     }
-    return method.equals("DELETE") ? change(rest, "removed", cells::remove) : wrongMethod(method, "DELETE");
+    return method.equals("DELETE") ? change(rest, "removed", cells::remove) : wrongMethod(exchange, "DELETE");
   }
 
   @Override
@@ -83,12 +80,9 @@ public final class AdminHandler implements Handler {
   private Answer add(byte[] body) {
     JsonNode tree;
     try {
-      tree = mapper.readTree(body);
-    } catch (JsonProcessingException e) {
-      return error(400, "the body is not valid JSON: %s at line %d, column %d".formatted(
-          e.getOriginalMessage(), e.getLocation().getLineNr(), e.getLocation().getColumnNr()));
-    } catch (IOException e) {
-      throw new AssertionError("reading an array", e);
+      tree = read(body);
+    } catch (IllegalArgumentException e) {
+      return error(400, String.valueOf(e.getMessage()));
     }
     if (!tree.isObject()) {
       return error(400, "the body has to be a JSON object that describes one pod: name, url, models …");
@@ -104,7 +98,7 @@ public final class AdminHandler implements Handler {
       return error(409, String.valueOf(e.getMessage()));
     }
     LOG.info("pod {} at {} added by the admin API", pod.name(), pod.url());
-    return answer(201, JsonNodeFactory.instance.objectNode()
+    return answer(201, object()
         .put("pod", pod.name())
         .put("workers", pod.ranks()));
   }
@@ -124,35 +118,15 @@ public final class AdminHandler implements Handler {
         .filter(status -> status.worker().pod().equals(pod))
         .mapToInt(WorkerStatus::inFlight)
         .sum();
-    return answer(200, JsonNodeFactory.instance.objectNode().put("pod", pod).put("state", done).put("in_flight", left));
-  }
-
-  private static Answer wrongMethod(String method, String allowed) {
-    ObjectNode body = JsonNodeFactory.instance.objectNode();
-    body.putObject("error").put("message", "this path does not take " + method + ", but " + allowed);
-    return new Answer.Whole(405, JSON.toBuilder().add("Allow", allowed).build(), bytes(body));
+    return answer(200, object().put("pod", pod).put("state", done).put("in_flight", left));
   }
 
   private static Answer faults(List<PodReader.Fault> faults) {
-    ObjectNode body = JsonNodeFactory.instance.objectNode();
+    ObjectNode body = object();
     ObjectNode error = body.putObject("error").put(
         "message", faults.size() == 1 ? "the pod has a fault" : "the pod has " + faults.size() + " faults");
     ArrayNode list = error.putArray("faults");
     faults.forEach(fault -> list.addObject().put("field", fault.field()).put("message", fault.message()));
     return answer(400, body);
-  }
-
-  private static Answer error(int status, String message) {
-    ObjectNode body = JsonNodeFactory.instance.objectNode();
-    body.putObject("error").put("message", message);
-    return answer(status, body);
-  }
-
-  private static Answer answer(int status, ObjectNode body) {
-    return new Answer.Whole(status, JSON, bytes(body));
-  }
-
-  private static byte[] bytes(ObjectNode body) {
-    return body.toString().getBytes(StandardCharsets.UTF_8);
   }
 }

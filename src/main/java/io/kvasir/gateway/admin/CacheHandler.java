@@ -1,20 +1,19 @@
 package io.kvasir.gateway.admin;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
-import com.fasterxml.jackson.databind.DeserializationFeature;
+import static io.kvasir.gateway.admin.AdminJson.answer;
+import static io.kvasir.gateway.admin.AdminJson.error;
+import static io.kvasir.gateway.admin.AdminJson.object;
+import static io.kvasir.gateway.admin.AdminJson.read;
+import static io.kvasir.gateway.admin.AdminJson.wrongMethod;
+
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.json.JsonMapper;
-import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.answers.AnswerCache;
 import io.kvasir.answers.AnswerFigures;
 import io.kvasir.answers.StoreAwayException;
-import io.kvasir.execution.Headers;
 import io.kvasir.gateway.http.Answer;
 import io.kvasir.gateway.http.Exchange;
 import io.kvasir.gateway.http.Handler;
-import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.util.OptionalLong;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -31,12 +30,9 @@ public final class CacheHandler implements Handler {
 
   private static final Logger LOG = LoggerFactory.getLogger(CacheHandler.class);
   private static final String FLUSH = PATH + "/flush";
-  private static final Headers JSON = Headers.of("Content-Type", "application/json");
   private static final Set<String> LIMITS = Set.of("tenant", "model", "all");
   private static final String WANTED = "send {\"tenant\": …}, {\"model\": …}, both, or {\"all\": true}";
 
-  private final JsonMapper mapper =
-      JsonMapper.builder().enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS).build();
   private final @Nullable AnswerCache cache;
 
   /** A handler over a node's cache; null when it keeps no answers. */
@@ -85,11 +81,9 @@ public final class CacheHandler implements Handler {
     }
     JsonNode limits;
     try {
-      limits = mapper.readTree(body);
-    } catch (JsonProcessingException e) {
-      return error(400, "the body is not valid JSON: %s; %s".formatted(e.getOriginalMessage(), WANTED));
-    } catch (IOException e) {
-      throw new AssertionError("reading an array", e);
+      limits = read(body);
+    } catch (IllegalArgumentException e) {
+      return error(400, "%s; %s".formatted(e.getMessage(), WANTED));
     }
     if (!limits.isObject()) {
       return error(400, "the body is no JSON object; " + WANTED);
@@ -117,34 +111,5 @@ public final class CacheHandler implements Handler {
     } catch (StoreAwayException away) {
       return error(503, "nothing, or not all, was forgotten: %s".formatted(away.getMessage()));
     }
-  }
-
-  private static Answer wrongMethod(Exchange exchange, String allowed) {
-    return new Answer.Whole(
-        405,
-        JSON.toBuilder().add("Allow", allowed).build(),
-        bytes(message("this path does not take %s, but %s".formatted(exchange.method(), allowed))));
-  }
-
-  private static Answer error(int status, String message) {
-    return answer(status, message(message));
-  }
-
-  private static ObjectNode message(String message) {
-    ObjectNode body = object();
-    body.putObject("error").put("message", message);
-    return body;
-  }
-
-  private static ObjectNode object() {
-    return JsonNodeFactory.instance.objectNode();
-  }
-
-  private static Answer answer(int status, ObjectNode body) {
-    return new Answer.Whole(status, JSON, bytes(body));
-  }
-
-  private static byte[] bytes(ObjectNode body) {
-    return body.toString().getBytes(StandardCharsets.UTF_8);
   }
 }

@@ -1,9 +1,12 @@
 package io.kvasir.gateway.admin;
 
+import static io.kvasir.gateway.admin.AdminJson.answer;
+import static io.kvasir.gateway.admin.AdminJson.error;
+import static io.kvasir.gateway.admin.AdminJson.object;
+import static io.kvasir.gateway.admin.AdminJson.wrongMethod;
+
 import com.fasterxml.jackson.databind.node.ArrayNode;
-import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.kvasir.execution.Headers;
 import io.kvasir.gateway.http.Answer;
 import io.kvasir.gateway.http.Exchange;
 import io.kvasir.gateway.http.Handler;
@@ -26,7 +29,6 @@ public final class DecisionsHandler implements Handler {
   /** The path. */
   public static final String PATH = "/admin/decisions";
 
-  private static final Headers JSON = Headers.of("Content-Type", "application/json");
   private static final Set<String> PARAMETERS = Set.of("model", "worker", "session", "request", "limit");
   private static final int LIMIT = 20;
   private static final int MOST = 1000;
@@ -44,11 +46,11 @@ public final class DecisionsHandler implements Handler {
       return error(404, "there is nothing at %s; decisions are at %s".formatted(exchange.path(), PATH));
     }
     if (!exchange.method().equals("GET")) {
-      return error(405, "this path does not take " + exchange.method() + ", but GET");
+      return wrongMethod(exchange, "GET");
     }
     try {
       Map<String, String> query = query(exchange.target());
-      ObjectNode body = JsonNodeFactory.instance.objectNode();
+      ObjectNode body = object();
       ArrayNode decisions = body.putArray("decisions");
       for (DecisionLog.Entry entry : log.recent(decision -> fits(decision, query), limit(query))) {
         ObjectNode decision = DecisionJson.of(entry.decision());
@@ -104,15 +106,5 @@ public final class DecisionsHandler implements Handler {
       query.put(name, equals < 0 ? "" : URLDecoder.decode(pair.substring(equals + 1), StandardCharsets.UTF_8));
     }
     return query;
-  }
-
-  private static Answer error(int status, String message) {
-    ObjectNode body = JsonNodeFactory.instance.objectNode();
-    body.putObject("error").put("message", message);
-    return answer(status, body);
-  }
-
-  private static Answer answer(int status, ObjectNode body) {
-    return new Answer.Whole(status, JSON, body.toString().getBytes(StandardCharsets.UTF_8));
   }
 }

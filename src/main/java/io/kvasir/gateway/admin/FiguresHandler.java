@@ -1,18 +1,18 @@
 package io.kvasir.gateway.admin;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
+import static io.kvasir.gateway.admin.AdminJson.answer;
+import static io.kvasir.gateway.admin.AdminJson.error;
+import static io.kvasir.gateway.admin.AdminJson.object;
+import static io.kvasir.gateway.admin.AdminJson.read;
+import static io.kvasir.gateway.admin.AdminJson.wrongMethod;
+
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
-import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.kvasir.execution.Headers;
 import io.kvasir.gateway.http.Answer;
 import io.kvasir.gateway.http.Exchange;
 import io.kvasir.gateway.http.Handler;
 import io.kvasir.routing.ExternalFigures;
-import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.TreeMap;
@@ -26,9 +26,7 @@ public final class FiguresHandler implements Handler {
   /** The path of the figures. */
   public static final String PATH = "/admin/figures";
 
-  private static final Headers JSON = Headers.of("Content-Type", "application/json");
 
-  private final JsonMapper mapper = new JsonMapper();
   private final ExternalFigures figures;
   private final BiConsumer<String, Map<String, Double>> tell;
 
@@ -50,11 +48,7 @@ public final class FiguresHandler implements Handler {
     return switch (exchange.method()) {
       case "GET" -> answer(200, shown());
       case "POST" -> post(exchange.body());
-      default ->
-          new Answer.Whole(
-              405,
-              JSON.toBuilder().add("Allow", "GET, POST").build(),
-              bytes(message("this path does not take " + exchange.method() + ", but GET, POST")));
+      default -> wrongMethod(exchange, "GET, POST");
     };
   }
 
@@ -66,12 +60,9 @@ public final class FiguresHandler implements Handler {
   private Answer post(byte[] body) {
     JsonNode tree;
     try {
-      tree = mapper.readTree(body);
-    } catch (JsonProcessingException e) {
-      return error(400, "the body is not valid JSON: %s at line %d, column %d".formatted(
-          e.getOriginalMessage(), e.getLocation().getLineNr(), e.getLocation().getColumnNr()));
-    } catch (IOException e) {
-      throw new AssertionError("reading an array", e);
+      tree = read(body);
+    } catch (IllegalArgumentException e) {
+      return error(400, String.valueOf(e.getMessage()));
     }
     Map<String, Map<String, Double>> said = new TreeMap<>();
     int count = 0;
@@ -93,11 +84,11 @@ public final class FiguresHandler implements Handler {
       return error(400, "the body says nothing; give {\"METRIC\": {\"WORKER\": NUMBER, ...}, ...}");
     }
     said.forEach(tell);
-    return answer(202, JsonNodeFactory.instance.objectNode().put("figures", count));
+    return answer(202, object().put("figures", count));
   }
 
   private ObjectNode shown() {
-    ObjectNode body = JsonNodeFactory.instance.objectNode();
+    ObjectNode body = object();
     ArrayNode list = body.putArray("figures");
     for (ExternalFigures.Known known : figures.known(System.nanoTime())) {
       list.addObject()
@@ -107,23 +98,5 @@ public final class FiguresHandler implements Handler {
           .put("age_seconds", known.ageNanos() / 1e9);
     }
     return body;
-  }
-
-  private static Answer error(int status, String message) {
-    return answer(status, message(message));
-  }
-
-  private static ObjectNode message(String message) {
-    ObjectNode body = JsonNodeFactory.instance.objectNode();
-    body.putObject("error").put("message", message);
-    return body;
-  }
-
-  private static Answer answer(int status, ObjectNode body) {
-    return new Answer.Whole(status, JSON, bytes(body));
-  }
-
-  private static byte[] bytes(ObjectNode body) {
-    return body.toString().getBytes(StandardCharsets.UTF_8);
   }
 }

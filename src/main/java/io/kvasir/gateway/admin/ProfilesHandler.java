@@ -1,10 +1,13 @@
 package io.kvasir.gateway.admin;
 
+import static io.kvasir.gateway.admin.AdminJson.answer;
+import static io.kvasir.gateway.admin.AdminJson.error;
+import static io.kvasir.gateway.admin.AdminJson.object;
+import static io.kvasir.gateway.admin.AdminJson.wrongMethod;
+
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
-import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.kvasir.execution.Headers;
 import io.kvasir.gateway.admin.ProfilesAdmin.ProfileFault;
 import io.kvasir.gateway.admin.ProfilesAdmin.Reload;
 import io.kvasir.gateway.http.Answer;
@@ -15,7 +18,6 @@ import io.kvasir.routing.Profile;
 import io.kvasir.routing.ProfileChoice;
 import io.kvasir.routing.Profiles;
 import io.kvasir.routing.Stage;
-import java.nio.charset.StandardCharsets;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -31,7 +33,6 @@ public final class ProfilesHandler implements Handler {
   public static final String PATH = "/admin/profiles";
 
   private static final String RELOAD = PATH + "/reload";
-  private static final Headers JSON = Headers.of("Content-Type", "application/json");
 
   private final JsonMapper mapper = new JsonMapper();
   private final ProfilesAdmin admin;
@@ -164,34 +165,5 @@ public final class ProfilesHandler implements Handler {
 
   private static void texts(ArrayNode into, Collection<String> texts) {
     texts.forEach(into::add);
-  }
-
-  private static Answer wrongMethod(Exchange exchange, String allowed) {
-    return new Answer.Whole(
-        405,
-        JSON.toBuilder().add("Allow", allowed).build(),
-        bytes(message("this path does not take %s, but %s".formatted(exchange.method(), allowed))));
-  }
-
-  private static Answer error(int status, String message) {
-    return answer(status, message(message));
-  }
-
-  private static ObjectNode message(String message) {
-    ObjectNode body = object();
-    body.putObject("error").put("message", message);
-    return body;
-  }
-
-  private static ObjectNode object() {
-    return JsonNodeFactory.instance.objectNode();
-  }
-
-  private static Answer answer(int status, ObjectNode body) {
-    return new Answer.Whole(status, JSON, bytes(body));
-  }
-
-  private static byte[] bytes(ObjectNode body) {
-    return body.toString().getBytes(StandardCharsets.UTF_8);
   }
 }
