@@ -18,6 +18,7 @@ import org.apache.pekko.actor.typed.javadsl.TimerScheduler;
 import org.apache.pekko.cluster.ddata.Key;
 import org.apache.pekko.cluster.ddata.LWWMap;
 import org.apache.pekko.cluster.ddata.LWWMapKey;
+import org.apache.pekko.cluster.ddata.LWWRegister;
 import org.apache.pekko.cluster.ddata.SelfUniqueAddress;
 import org.apache.pekko.cluster.ddata.typed.javadsl.DistributedData;
 import org.apache.pekko.cluster.ddata.typed.javadsl.Replicator;
@@ -30,6 +31,7 @@ import org.apache.pekko.cluster.ddata.typed.javadsl.ReplicatorMessageAdapter;
  */
 final class Directory extends AbstractBehavior<Directory.Message> {
   private static final Key<LWWMap<String, PodEntry>> PODS = LWWMapKey.create("kvasir-pods");
+  private static final LWWRegister.Clock<PodEntry> OLDEST = (before, entry) -> 1;
   private static final Duration WRITE_TIMEOUT = Duration.ofSeconds(1);
   private static final Duration WAKE_INTERVAL = Duration.ofSeconds(2);
 
@@ -145,10 +147,12 @@ final class Directory extends AbstractBehavior<Directory.Message> {
     return this;
   }
 
+  /** A node that starts does not know what the others have: whatever that is, it is newer than what is announced. */
   private void announce(Set<PodSpec> announced) {
     for (PodSpec pod : announced) {
       if (!pods.containsKey(pod.name())) {
-        put(new PodEntry(pod, PodSource.CONFIG), () -> {});
+        PodEntry entry = new PodEntry(pod, PodSource.CONFIG);
+        update(map -> map.contains(pod.name()) ? map : map.put(self, pod.name(), entry, OLDEST), () -> {});
       }
     }
   }

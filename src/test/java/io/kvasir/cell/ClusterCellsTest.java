@@ -400,8 +400,26 @@ final class ClusterCellsTest {
     NODES.remove(guest);
     Cluster.get(guest.system()).manager().tell(new Leave(Cluster.get(guest.system()).selfMember().address()));
     await(() -> inFlight() == 0);
+    leave(guest);
+  }
+
+  private static void leave(Node guest) {
+    NODES.remove(guest);
     guest.system().terminate();
     guest.system().getWhenTerminated().toCompletableFuture().join();
+  }
+
+  /** Nodes are restarted one by one while a pod is on its way out. */
+  @Test
+  void nodeThatStarts_doesNotUndoTheDrainOfAPodItIsConfiguredWith() {
+    add("n", 4);
+    await(() -> healthy() == 1);
+    assertThat(home().drain("n")).isTrue();
+    await(() -> workers().stream().anyMatch(WorkerStatus::draining));
+    Node guest = node(Set.of(pod(model, "n", 4), pod(model, "o", 4)));
+    await(() -> workers().size() == 2);
+    assertThat(workers()).filteredOn(worker -> worker.worker().id().equals("n")).allMatch(WorkerStatus::draining);
+    leave(guest);
   }
 
   /** Answers contradict what the index says: it is dropped, and what the engine tells then is right. */
@@ -453,6 +471,10 @@ final class ClusterCellsTest {
   }
 
   private static Node node() {
+    return node(Set.of());
+  }
+
+  private static Node node(Set<PodSpec> pods) {
     Config config =
         ConfigFactory.parseString("pekko.remote.artery.canonical { hostname = \"127.0.0.1\", port = 0 }")
             .withFallback(ConfigFactory.parseResources("platform.conf"))
@@ -469,7 +491,7 @@ final class ClusterCellsTest {
             new ClusterCells(
                 system,
                 TestSettings.CELL,
-                Set.of(),
+                pods,
                 TestProfiles.builtIn("least-loaded", metrics),
                 (worker, pod) -> stream(pod.name()),
                 ClusterCellsTest::probe,
