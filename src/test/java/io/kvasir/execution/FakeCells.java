@@ -132,7 +132,9 @@ public final class FakeCells implements Cells {
       steps.add(step(RoutingPlan.DECODE, decode));
       return planned(RoutingPlan.Order.CONCURRENT, steps.toArray(Decision.Chosen[]::new));
     }
-    Worker whole = first(request, Role.BOTH);
+    Worker both = first(request, Role.BOTH);
+    boolean alone = decode != null && decode.readsPrompts() && request.excluded().isEmpty();
+    Worker whole = both == null && alone ? decode : both;
     return whole == null
         ? nobody(request)
         : planned(RoutingPlan.Order.SEQUENTIAL, step(RoutingPlan.WHOLE, whole));

@@ -48,11 +48,13 @@ final class RandomEndsTest {
         TimeUnit.MILLISECONDS.sleep(5);
       }
       assertThat(settled(router))
-          .as("%s requests over, %s open reservations, %s requests and %s attempts in flight",
+          .as("%s requests over, %s open reservations, %s requests and %s attempts in flight, %s attempts, %s outcomes",
               router.metric("kvasir_requests"),
               router.cells.open,
               router.metric("kvasir_requests_in_flight"),
-              router.metric("kvasir_attempts_in_flight"))
+              router.metric("kvasir_attempts_in_flight"),
+              router.metric("kvasir_attempts"),
+              router.cells.outcomes.size())
           .isTrue();
       assertThat(router.cells.closedTwice).hasValue(0);
     }
@@ -63,7 +65,8 @@ final class RandomEndsTest {
         && router.cells.open.get() == 0
         && router.metric("kvasir_requests_in_flight") == 0
         && router.metric("kvasir_attempts_in_flight") == 0
-        && router.metric("kvasir_attempts") == router.cells.outcomes.size();
+        // A client may leave when a worker has been chosen and nothing sent yet.
+        && router.metric("kvasir_attempts") <= router.cells.outcomes.size();
   }
 
   /** Each request gets what its id says, so that it does not depend on the order of arrival. */
