@@ -335,6 +335,9 @@ final class StitchedStream implements Result.Sink {
     if (usage.path("prompt_tokens_details") instanceof ObjectNode details) {
       if (cachedTokens == Outcome.UNKNOWN) {
         details.remove("cached_tokens");
+        if (details.isEmpty()) {
+          usage.remove("prompt_tokens_details");
+        }
       } else {
         details.put("cached_tokens", cachedTokens);
       }
