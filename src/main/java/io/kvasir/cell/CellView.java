@@ -11,7 +11,6 @@ import io.kvasir.routing.Role;
 import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.Selection;
 import io.kvasir.routing.Slots;
-import io.kvasir.routing.Want;
 import io.kvasir.routing.Worker;
 import io.kvasir.routing.Workflow;
 import io.kvasir.telemetry.DecisionLog;
@@ -211,7 +210,7 @@ final class CellView {
   }
 
   private Decision.NoWorker noWorker(Planning.None none) {
-    return none.want() == Want.LIVE && !knowsItsWorkers()
+    return !knowsItsWorkers()
         ? new Decision.NoWorker(
             Decision.Why.NO_HOME, "the cell has just come to its home and has not heard of all its workers yet")
         : new Decision.NoWorker(why(none), none.detail());
