@@ -7,13 +7,10 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.kvasir.cell.EventFeed;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.execution.FakeCells;
-import io.kvasir.execution.Headers;
 import io.kvasir.gateway.http.Answer;
-import io.kvasir.gateway.http.Exchange;
 import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.Role;
 import java.io.IOException;
-import java.net.InetAddress;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
@@ -165,25 +162,5 @@ final class AdminHandlerTest {
 
   private static JsonNode json(Answer.Whole answer) throws IOException {
     return JSON.readTree(answer.body());
-  }
-
-  private record Direct(String method, String target, byte[] body) implements Exchange {
-    @Override
-    public Headers headers() {
-      return Headers.EMPTY;
-    }
-
-    @Override
-    public InetAddress client() {
-      return InetAddress.getLoopbackAddress();
-    }
-
-    @Override
-    public boolean clientGone() {
-      return false;
-    }
-
-    @Override
-    public void onClientGone(Runnable action) {}
   }
 }

@@ -7,13 +7,10 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.kvasir.answers.AnswerCache;
 import io.kvasir.answers.AnswerSettings;
 import io.kvasir.answers.TestAnswers;
-import io.kvasir.execution.Headers;
 import io.kvasir.gateway.http.Answer;
-import io.kvasir.gateway.http.Exchange;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.IOException;
-import java.net.InetAddress;
 import java.nio.charset.StandardCharsets;
 import java.time.InstantSource;
 import org.jspecify.annotations.Nullable;
@@ -89,25 +86,5 @@ final class CacheHandlerTest {
   private static JsonNode json(Answer answer, int status) throws IOException {
     assertThat(answer.status()).isEqualTo(status);
     return JSON.readTree(((Answer.Whole) answer).body());
-  }
-
-  private record Direct(String method, String target, byte[] body) implements Exchange {
-    @Override
-    public Headers headers() {
-      return Headers.EMPTY;
-    }
-
-    @Override
-    public InetAddress client() {
-      return InetAddress.getLoopbackAddress();
-    }
-
-    @Override
-    public boolean clientGone() {
-      return false;
-    }
-
-    @Override
-    public void onClientGone(Runnable action) {}
   }
 }

@@ -4,9 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.kvasir.execution.Headers;
 import io.kvasir.gateway.http.Answer;
-import io.kvasir.gateway.http.Exchange;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.DecisionLogSettings;
 import io.kvasir.telemetry.DecisionOutcome;
@@ -14,7 +12,6 @@ import io.kvasir.telemetry.DecisionRecord;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.IOException;
-import java.net.InetAddress;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
@@ -86,25 +83,5 @@ final class DecisionsHandlerTest {
 
   private static JsonNode json(Answer.Whole answer) throws IOException {
     return new ObjectMapper().readTree(answer.body());
-  }
-
-  private record Direct(String method, String target, byte[] body) implements Exchange {
-    @Override
-    public Headers headers() {
-      return Headers.EMPTY;
-    }
-
-    @Override
-    public InetAddress client() {
-      return InetAddress.getLoopbackAddress();
-    }
-
-    @Override
-    public boolean clientGone() {
-      return false;
-    }
-
-    @Override
-    public void onClientGone(Runnable action) {}
   }
 }
