@@ -59,9 +59,9 @@ final class FlightTest {
       sent.append(write(flight, END));
       flight.completed(EVENTS);
 
-      assertThat(first.get(10, TimeUnit.SECONDS)).isEqualTo("head" + sent);
-      assertThat(second.get(10, TimeUnit.SECONDS)).isEqualTo("head" + sent);
-      assertThat(third.get(10, TimeUnit.SECONDS)).isEqualTo("head" + sent);
+      assertThat(first.get(60, TimeUnit.SECONDS)).isEqualTo("head" + sent);
+      assertThat(second.get(60, TimeUnit.SECONDS)).isEqualTo("head" + sent);
+      assertThat(third.get(60, TimeUnit.SECONDS)).isEqualTo("head" + sent);
       assertThat(cache.look(REQUEST))
           .isInstanceOfSatisfying(
               Lookup.Hit.class, hit -> assertThat(new String(hit.answer().body(), UTF_8)).isEqualTo(sent.toString()));
@@ -84,9 +84,9 @@ final class FlightTest {
       slow.flight().departed("", true);
       String sent = write(slow.flight(), TEXT.formatted("x".repeat(1 << 20))) + write(slow.flight(), END);
       slow.flight().completed(EVENTS);
-      assertThat(quick.get(10, TimeUnit.SECONDS)).isEqualTo(sent);
+      assertThat(quick.get(60, TimeUnit.SECONDS)).isEqualTo(sent);
       stuck.countDown();
-      stands.get(10, TimeUnit.SECONDS);
+      stands.get(60, TimeUnit.SECONDS);
     }
   }
 
@@ -125,7 +125,7 @@ final class FlightTest {
       write(leader.flight(), TEXT.formatted("a"));
       leader.flight().failed(new IOException("reset"));
       for (Future<String> cut : List.of(first, second)) {
-        assertThatThrownBy(() -> cut.get(10, TimeUnit.SECONDS)).hasCauseInstanceOf(IOException.class);
+        assertThatThrownBy(() -> cut.get(60, TimeUnit.SECONDS)).hasCauseInstanceOf(IOException.class);
       }
       miss(cache.look(REQUEST));
       assertThat(board(flights, cache).leads()).isTrue();
@@ -158,8 +158,8 @@ final class FlightTest {
       assertThat(board(flights, cache).leads()).as("too late to join").isTrue();
       sent.append(write(leader.flight(), END));
       leader.flight().completed(EVENTS);
-      assertThat(first.get(10, TimeUnit.SECONDS)).isEqualTo(sent.toString());
-      assertThat(second.get(10, TimeUnit.SECONDS)).isEqualTo(sent.toString());
+      assertThat(first.get(60, TimeUnit.SECONDS)).isEqualTo(sent.toString());
+      assertThat(second.get(60, TimeUnit.SECONDS)).isEqualTo(sent.toString());
       miss(cache.look(REQUEST));
       assertThat(cache.metrics().notKeptFor(why)).isEqualTo(1);
       assertThat(cache.figures().recordingBytes()).isZero();

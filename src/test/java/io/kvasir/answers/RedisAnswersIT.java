@@ -279,7 +279,7 @@ final class RedisAnswersIT {
   }
 
   private static void await(String what, BooleanSupplier condition) {
-    Instant deadline = Instant.now().plus(Duration.ofSeconds(20));
+    Instant deadline = Instant.now().plus(Duration.ofSeconds(60));
     while (!condition.getAsBoolean()) {
       assertThat(Instant.now()).as("waited too long for " + what).isBefore(deadline);
       LockSupport.parkNanos(1_000_000);

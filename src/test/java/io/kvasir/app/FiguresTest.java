@@ -82,7 +82,7 @@ final class FiguresTest {
         },
         KIT.system().executionContext());
 
-    assertThat(heard.get(20, TimeUnit.SECONDS)).isTrue();
+    assertThat(heard.get(60, TimeUnit.SECONDS)).isTrue();
   }
 
   @Test

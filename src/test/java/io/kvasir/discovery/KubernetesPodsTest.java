@@ -34,7 +34,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Against an API server over real HTTPS, with its faults. */
 final class KubernetesPodsTest {
-  private static final Duration PATIENCE = Duration.ofSeconds(20);
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
   private static final Duration NEVER = Duration.ofHours(1);
   @TempDir private static Path directory = Path.of("");
   private static Certificates made = new Certificates(directory);

@@ -48,9 +48,24 @@ final class FakePublisher implements AutoCloseable {
   /** A publisher that binds both endpoints, or dials the first when {@code dial}. */
   FakePublisher(
       String endpoint, @Nullable String replay, String topic, int bufferSteps, boolean topicInReplay, boolean dial) {
+    this(endpoint, replay, topic, bufferSteps, topicInReplay, dial, 0);
+  }
+
+  /** One that has published so many messages before anybody could listen. */
+  FakePublisher(
+      String endpoint,
+      @Nullable String replay,
+      String topic,
+      int bufferSteps,
+      boolean topicInReplay,
+      boolean dial,
+      int unheard) {
     this.topic = topic;
     this.bufferSteps = bufferSteps;
     this.topicInReplay = topicInReplay;
+    for (; sequence < unheard; sequence++) {
+      keep(payload(sequence));
+    }
     pub = context.createSocket(SocketType.XPUB);
     pub.setLinger(0);
     pub.setXpubVerbose(true);
@@ -73,7 +88,7 @@ final class FakePublisher implements AutoCloseable {
 
   /** A port taken over from a publisher that has just been closed may need a moment. */
   private static void bind(Socket socket, String endpoint) {
-    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
     while (true) {
       try {
         socket.bind(endpoint);
@@ -187,7 +202,7 @@ final class FakePublisher implements AutoCloseable {
             done.completeExceptionally(e);
           }
         });
-    return done.orTimeout(20, TimeUnit.SECONDS).join();
+    return done.orTimeout(60, TimeUnit.SECONDS).join();
   }
 
   private void run() {

@@ -104,7 +104,7 @@ final class MergedEventsTest {
     return Objects.requireNonNull(merged)
         .pull()
         .toCompletableFuture()
-        .orTimeout(20, TimeUnit.SECONDS)
+        .orTimeout(60, TimeUnit.SECONDS)
         .join()
         .orElseThrow();
   }

@@ -165,7 +165,7 @@ final class RedisEventsIT extends SourceConformance {
   /** Connects once the server has read what it kept: until then it listens, but answers LOADING. */
   private Jedis connect() {
     Jedis client = new Jedis("127.0.0.1", server().port());
-    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
     while (true) {
       try {
         assertThat(client.ping()).isEqualTo("PONG");

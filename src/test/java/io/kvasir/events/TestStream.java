@@ -48,7 +48,7 @@ final class TestStream implements AutoCloseable {
 
   String next() {
     try {
-      String word = words.poll(30, TimeUnit.SECONDS);
+      String word = words.poll(60, TimeUnit.SECONDS);
       assertThat(word).as("something in 30 seconds").isNotNull();
       return Objects.requireNonNull(word).equals(ignored) ? next() : Objects.requireNonNull(word);
     } catch (InterruptedException e) {
@@ -79,7 +79,7 @@ final class TestStream implements AutoCloseable {
   }
 
   Done finished() throws Exception {
-    return done.toCompletableFuture().get(20, TimeUnit.SECONDS);
+    return done.toCompletableFuture().get(60, TimeUnit.SECONDS);
   }
 
   @Override

@@ -50,7 +50,7 @@ final class ZmqEventsTest {
   static void stop() throws Exception {
     if (system != null) {
       system.terminate();
-      system.getWhenTerminated().toCompletableFuture().get(20, TimeUnit.SECONDS);
+      system.getWhenTerminated().toCompletableFuture().get(60, TimeUnit.SECONDS);
     }
   }
 
@@ -170,8 +170,7 @@ final class ZmqEventsTest {
     opened.remove(old);
     old.close();
     stream.expect("down");
-    FakePublisher young = publisher(true);
-    young.publish(5);
+    FakePublisher young = open(new FakePublisher(pub, replay, "", 10_000, true, false, 5));
     stream.expect("up", "gap3", "restart", "gap0");
     assertThat(stream.numbersTo(4)).isEqualTo(numbers(0, 4));
     stream.expect("ok");
@@ -405,7 +404,7 @@ final class ZmqEventsTest {
   }
 
   private static void await(BooleanSupplier condition) {
-    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(90);
     while (!condition.getAsBoolean()) {
       assertThat(System.nanoTime()).as("deadline").isLessThan(deadline);
       LockSupport.parkNanos(1_000_000);

@@ -93,7 +93,7 @@ public final class FakeCells implements Cells {
 
   /** The next outcome, waited for. */
   public Outcome outcome() throws InterruptedException {
-    Outcome outcome = outcomes.poll(10, TimeUnit.SECONDS);
+    Outcome outcome = outcomes.poll(60, TimeUnit.SECONDS);
     if (outcome == null) {
       throw new AssertionError("no reservation was closed");
     }

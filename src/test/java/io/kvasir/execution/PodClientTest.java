@@ -29,7 +29,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(30)
 final class PodClientTest {
-  private static final Duration LONG = Duration.ofSeconds(20);
+  private static final Duration LONG = Duration.ofSeconds(60);
   private static final Duration SHORT = Duration.ofMillis(150);
   private static final String OK = "HTTP/1.1 200 OK\r\n";
 
@@ -298,7 +298,7 @@ final class PodClientTest {
               }
             });
     body(get(client, watching));
-    assertThat(ended.await(10, TimeUnit.SECONDS)).isTrue();
+    assertThat(ended.await(60, TimeUnit.SECONDS)).isTrue();
     body(get(client, pod));
     assertThat(pod.connections()).isEqualTo(2);
   }
@@ -447,7 +447,7 @@ final class PodClientTest {
     FutureTask<PodResponse> sent = run(call::send);
     begun.await();
     call.abort();
-    assertThat(gone.await(10, TimeUnit.SECONDS)).isTrue();
+    assertThat(gone.await(60, TimeUnit.SECONDS)).isTrue();
     assertFails(Kind.ABORTED, () -> join(sent));
   }
 
@@ -548,7 +548,7 @@ final class PodClientTest {
 
   private static <T> T join(FutureTask<T> task) throws Throwable {
     try {
-      return task.get(10, TimeUnit.SECONDS);
+      return task.get(60, TimeUnit.SECONDS);
     } catch (ExecutionException e) {
       throw e.getCause();
     }

@@ -61,7 +61,7 @@ public final class ScriptedPod implements AutoCloseable {
 
   /** The next request, waited for. */
   public Seen next() throws InterruptedException {
-    Seen next = seen.poll(10, TimeUnit.SECONDS);
+    Seen next = seen.poll(60, TimeUnit.SECONDS);
     if (next == null) {
       throw new AssertionError("the pod was not asked");
     }

@@ -244,7 +244,7 @@ final class CachedAnswersTest {
     all.countDown();
     int misses = 0;
     for (CompletableFuture<HttpResponse<String>> answer : answers) {
-      HttpResponse<String> response = answer.get(20, TimeUnit.SECONDS);
+      HttpResponse<String> response = answer.get(60, TimeUnit.SECONDS);
       assertThat(response.body()).isEqualTo(String.join("", EVENTS));
       misses += cache(response).equals("miss") ? 1 : 0;
     }
@@ -295,7 +295,7 @@ final class CachedAnswersTest {
       }
       assertThat(router().metric("kvasir_answer_cache_shared")).isEqualTo(1);
     }
-    assertThat(gone.await(10, TimeUnit.SECONDS)).isTrue();
+    assertThat(gone.await(60, TimeUnit.SECONDS)).isTrue();
     assertThat(router().cells.outcome()).isInstanceOf(Outcome.Cancelled.class);
     await("nothing to be left", () -> router().metric("kvasir_requests_in_flight") == 0);
   }
@@ -320,7 +320,7 @@ final class CachedAnswersTest {
     all.countDown();
     List<Integer> statuses = new ArrayList<>();
     for (CompletableFuture<HttpResponse<String>> answer : answers) {
-      statuses.add(answer.get(20, TimeUnit.SECONDS).statusCode());
+      statuses.add(answer.get(60, TimeUnit.SECONDS).statusCode());
     }
     assertThat(statuses).filteredOn(status -> status != 200).containsExactly(429);
     assertThat(asked).hasValue(2);
@@ -388,7 +388,7 @@ final class CachedAnswersTest {
   }
 
   private static void await(String what, BooleanSupplier condition) {
-    Instant deadline = Instant.now().plus(Duration.ofSeconds(20));
+    Instant deadline = Instant.now().plus(Duration.ofSeconds(60));
     while (!condition.getAsBoolean()) {
       assertThat(Instant.now()).as("waited too long for " + what).isBefore(deadline);
       LockSupport.parkNanos(1_000_000);

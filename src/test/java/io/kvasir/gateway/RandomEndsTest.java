@@ -40,10 +40,10 @@ final class RandomEndsTest {
         }));
       }
       for (Future<?> end : ends) {
-        end.get(30, TimeUnit.SECONDS);
+        end.get(60, TimeUnit.SECONDS);
       }
 
-      long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+      long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
       while (!settled(router) && System.nanoTime() < deadline) {
         TimeUnit.MILLISECONDS.sleep(5);
       }

@@ -291,7 +291,7 @@ final class ResumeTest {
     return HttpRequest.newBuilder(url)
         .header("Content-Type", "application/json")
         .POST(HttpRequest.BodyPublishers.ofString(body(path)))
-        .timeout(Duration.ofSeconds(20))
+        .timeout(Duration.ofSeconds(60))
         .build();
   }
 

@@ -186,7 +186,7 @@ final class SplitEnginesTest {
   }
 
   private static void until(BooleanSupplier condition) throws InterruptedException {
-    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
     while (!condition.getAsBoolean() && System.nanoTime() < deadline) {
       TimeUnit.MILLISECONDS.sleep(2);
     }

@@ -134,7 +134,7 @@ final class TestRouter implements AutoCloseable {
   HttpRequest request(String method, String target, String body, String... headers) {
     HttpRequest.Builder request = HttpRequest.newBuilder(url(target))
         .method(method, body.isEmpty() ? BodyPublishers.noBody() : BodyPublishers.ofString(body))
-        .timeout(Duration.ofSeconds(20));
+        .timeout(Duration.ofSeconds(60));
     if (headers.length > 0) {
       request.headers(headers);
     }

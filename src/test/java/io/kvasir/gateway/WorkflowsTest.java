@@ -40,7 +40,7 @@ final class WorkflowsTest {
 
   @AfterEach
   void stop() throws InterruptedException {
-    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
     while (System.nanoTime() < deadline
         && (router.cells.open.get() > 0 || router.metric("kvasir_workflows") > 0)) {
       TimeUnit.MILLISECONDS.sleep(2);
@@ -215,7 +215,7 @@ final class WorkflowsTest {
 
     assertThat(response.body()).contains("second");
     assertThat(response.headers().firstValue("X-Router-Backend")).hasValue("b");
-    assertThat(gone.await(10, TimeUnit.SECONDS)).isTrue();
+    assertThat(gone.await(60, TimeUnit.SECONDS)).isTrue();
     assertThat(workers[0].next().headers().first("X-Request-Id")).isEqualTo("r");
     assertThat(workers[1].next().headers().first("X-Request-Id")).isEqualTo("r-2");
     assertThat(router.metric("kvasir_hedges", "true")).isEqualTo(1);
@@ -290,7 +290,7 @@ final class WorkflowsTest {
     assertThat(router.post("/v1/completions", BODY).statusCode()).isEqualTo(500);
 
     held.countDown();
-    assertThat(first.get(10, TimeUnit.SECONDS).statusCode()).isEqualTo(200);
+    assertThat(first.get(60, TimeUnit.SECONDS).statusCode()).isEqualTo(200);
   }
 
   @Test
@@ -315,8 +315,8 @@ final class WorkflowsTest {
 
     router.stopWorkflows();
 
-    assertThat(gone.await(10, TimeUnit.SECONDS)).isTrue();
-    asked.get(10, TimeUnit.SECONDS);
+    assertThat(gone.await(60, TimeUnit.SECONDS)).isTrue();
+    asked.get(60, TimeUnit.SECONDS);
   }
 
   private static ExecutionSettings settings(ExecutionSettings.Retries retries, int workflows) {

@@ -44,7 +44,7 @@ abstract class EngineTest {
   static HttpRequest request(SimEngine engine, String path, String body, String... headers) {
     HttpRequest.Builder request =
         HttpRequest.newBuilder(engine.url().resolve(path))
-            .timeout(Duration.ofSeconds(20))
+            .timeout(Duration.ofSeconds(60))
             .header("content-type", "application/json")
             .POST(HttpRequest.BodyPublishers.ofString(body));
     for (int i = 0; i < headers.length; i += 2) {
@@ -60,7 +60,7 @@ abstract class EngineTest {
 
   static HttpResponse<String> get(SimEngine engine, String path) throws IOException, InterruptedException {
     return CLIENT.send(
-        HttpRequest.newBuilder(engine.url().resolve(path)).timeout(Duration.ofSeconds(20)).build(),
+        HttpRequest.newBuilder(engine.url().resolve(path)).timeout(Duration.ofSeconds(60)).build(),
         HttpResponse.BodyHandlers.ofString(StandardCharsets.UTF_8));
   }
 
@@ -77,7 +77,7 @@ abstract class EngineTest {
 
   /** Waits, at most ten seconds, until something is so. */
   static void until(String what, BooleanSupplier condition) throws InterruptedException {
-    long deadline = System.nanoTime() + Duration.ofSeconds(10).toNanos();
+    long deadline = System.nanoTime() + Duration.ofSeconds(60).toNanos();
     while (!condition.getAsBoolean()) {
       if (System.nanoTime() > deadline) {
         throw new AssertionError("Never so: " + what);

@@ -188,7 +188,7 @@ final class HttpServerTest {
     RawClient client = client(server);
     assertThat(client.send("HEAD / HTTP/1.1\r\nHost: x\r\n\r\n").head()).contains("Content-Length: 5\r\n");
     client.send("HEAD /s HTTP/1.1\r\nHost: x\r\n\r\n").head();
-    assertThat(relayed.await(10, TimeUnit.SECONDS)).isTrue();
+    assertThat(relayed.await(60, TimeUnit.SECONDS)).isTrue();
     assertThat(client.send(get("/", "")).answer()).endsWith("12345");
   }
 
@@ -300,7 +300,7 @@ final class HttpServerTest {
     RawClient client = client(server).send(get("/", ""));
     client.head();
     // It reads nothing more: the write's time limit ends it, after what the sockets' buffers hold.
-    assertThat(ended.await(10, TimeUnit.SECONDS)).isTrue();
+    assertThat(ended.await(60, TimeUnit.SECONDS)).isTrue();
     assertThat(written[0]).isLessThan(64 << 20);
   }
 
@@ -321,7 +321,7 @@ final class HttpServerTest {
     RawClient client = client(server).send(post("/", "{}"));
     begun.await();
     client.close();
-    assertThat(gone.await(10, TimeUnit.SECONDS)).isTrue();
+    assertThat(gone.await(60, TimeUnit.SECONDS)).isTrue();
   }
 
   @Test
@@ -363,7 +363,7 @@ final class HttpServerTest {
     RawClient client = client(server).send(get("/", ""));
     client.readTo("first");
     client.close();
-    assertThat(relay.get(10, TimeUnit.SECONDS)).isInstanceOf(IOException.class);
+    assertThat(relay.get(60, TimeUnit.SECONDS)).isInstanceOf(IOException.class);
   }
 
   @Test
@@ -390,7 +390,7 @@ final class HttpServerTest {
     RawClient client = client(server).send(get("/", ""));
     begun.await();
     client.close();
-    assertThat(refused.get(10, TimeUnit.SECONDS)).isTrue();
+    assertThat(refused.get(60, TimeUnit.SECONDS)).isTrue();
   }
 
   @Test
@@ -612,7 +612,7 @@ final class HttpServerTest {
     go.countDown();
     assertThat(slow.rest()).contains("Connection: close\r\n").endsWith("slow");
     assertThat(stream.rest()).isEqualTo("1\r\nb\r\n0\r\n\r\n");
-    drained.get(10, TimeUnit.SECONDS);
+    drained.get(60, TimeUnit.SECONDS);
     until(() -> !accepts(server));
     until(() -> server.openConnections() == 0);
   }
@@ -635,7 +635,7 @@ final class HttpServerTest {
     client.readTo("1\r\na\r\n");
     server.drain(SHORT);
     assertThat(client.rest()).isEmpty();
-    assertThat(gone.await(10, TimeUnit.SECONDS)).isTrue();
+    assertThat(gone.await(60, TimeUnit.SECONDS)).isTrue();
   }
 
   // Helpers.
@@ -666,7 +666,7 @@ final class HttpServerTest {
     RawClient client = client(server).send(get("/", ""));
     begun.await();
     way.leave(client);
-    assertThat(gone.await(10, TimeUnit.SECONDS)).isTrue();
+    assertThat(gone.await(60, TimeUnit.SECONDS)).isTrue();
   }
 
   private static Answer echo(Exchange exchange) {
