@@ -57,7 +57,7 @@ final class PluginJarsTest {
 
   @TempDir private Path directory = Path.of("");
 
-  /** The four steps of the README: classes, a file that names the provider, a jar of both, the jar on the path. */
+  /** The four steps of conf/README.md: classes, a file that names the provider, a jar of both, the jar on the path. */
   @Test
   void example_sendsRequestsToTheNearestWorker() throws Exception {
     jar("geo.jar", GeoPlugins.class.getName(), classes(GEO));
