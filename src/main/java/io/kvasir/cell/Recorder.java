@@ -6,6 +6,7 @@ import io.kvasir.index.Tier;
 import io.kvasir.routing.Explanation;
 import io.kvasir.routing.RoutingPlan;
 import io.kvasir.routing.Selection;
+import io.kvasir.routing.Slot;
 import io.kvasir.routing.Worker;
 import io.kvasir.routing.cost.EngineCost;
 import io.kvasir.telemetry.DecisionRecord;
@@ -125,7 +126,9 @@ final class Recorder {
     request
         .prepared()
         .texts()
-        .forEach((name, text) -> slots.put(name, text.isEmpty() ? "" : DecisionRecord.hashed(text)));
+        .forEach((name, text) ->
+            slots.put(
+                name, text.isEmpty() || !Slot.isConfidential(name) ? text : DecisionRecord.hashed(text)));
     request.prepared().numbers().forEach((name, number) -> slots.put(name, Long.toString(number)));
     return slots;
   }

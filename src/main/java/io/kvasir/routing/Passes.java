@@ -85,6 +85,7 @@ public final class Passes {
           again == null ? workflow.plan(this) : workflow.again(this, again.step(), again.placed());
       if (planning instanceof Planning.Made made) {
         kept = made.chosen();
+        return made.noted(context.notes());
       }
       return planning;
     } finally {

@@ -9,12 +9,18 @@ public sealed interface Planning {
    *
    * @param plan who does what
    * @param chosen how each step's worker was chosen, in the order of the plan's steps
-   * @param reason in one line for {@code X-Router-Reason}: printable ASCII, at most 160 characters
+   * @param reason in one line for {@code X-Router-Reason}: printable ASCII, at most 160 characters besides what plugins
+   *     note
    */
   record Made(RoutingPlan plan, List<Selection.Chosen> chosen, String reason) implements Planning {
     /** Copies what it is given. */
     public Made {
       chosen = List.copyOf(chosen);
+    }
+
+    /** The same with more said in its reason. */
+    Made noted(String notes) {
+      return notes.isEmpty() ? this : new Made(plan, chosen, reason + notes);
     }
   }
 

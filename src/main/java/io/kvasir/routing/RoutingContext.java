@@ -1,6 +1,8 @@
 package io.kvasir.routing;
 
 import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.SequencedMap;
 import java.util.Set;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
@@ -24,6 +26,7 @@ public final class RoutingContext {
   private @Nullable LongSupplier clock;
   private boolean dryRun;
   private int late;
+  private @Nullable SequencedMap<String, String> notes;
 
   /**
    * A request of which nothing has been prepared.
@@ -111,6 +114,29 @@ public final class RoutingContext {
 
   void noteLate() {
     late++;
+  }
+
+  /**
+   * Says something in the decision's reason, as {@code about=said}: what decided, what could not be heeded. What was
+   * said before about the same is replaced. For filters, scorers and pickers.
+   *
+   * @param about printable ASCII without semicolons, as is {@code said}
+   */
+  public void note(String about, String said) {
+    if (notes == null) {
+      notes = new LinkedHashMap<>();
+    }
+    notes.put(about, said);
+  }
+
+  /** What plugins have noted, to follow a reason: empty, or {@code ; about=said} for each note. */
+  String notes() {
+    if (notes == null) {
+      return "";
+    }
+    StringBuilder text = new StringBuilder();
+    notes.forEach((about, said) -> text.append("; ").append(about).append('=').append(said));
+    return text.toString();
   }
 
   /** The randomness of this decision, seeded by the selector. For scorers and pickers. */

@@ -7,6 +7,7 @@ import io.kvasir.routing.cost.CostModel;
 import io.kvasir.routing.cost.FleetCosts;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.BitSet;
 import java.util.List;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
@@ -101,6 +102,20 @@ public final class Selector {
   }
 
   private Selection pass(Fleet fleet, RoutingContext context, Scratch scratch, @Nullable Trace trace) {
+    Selection selection = pass(fleet, context, scratch, trace, null);
+    if (selection instanceof None(Want want, var _) && want != Want.LIVE) {
+      BitSet aside = new BitSet(filters.length);
+      for (int i = 0; i < filters.length; i++) {
+        aside.set(i, filters[i].givesWay(context));
+      }
+      return aside.isEmpty() ? selection : pass(fleet, context, scratch, trace, aside);
+    }
+    return selection;
+  }
+
+  /** One pass without the filters that are {@code aside}. */
+  private Selection pass(
+      Fleet fleet, RoutingContext context, Scratch scratch, @Nullable Trace trace, @Nullable BitSet aside) {
     StageClock clock = scratch.clock;
     Candidates candidates = scratch.candidates;
     clock.start();
@@ -115,7 +130,7 @@ public final class Selector {
     if (live == 0) {
       return new None(Want.LIVE, "no worker " + Want.LIVE.words());
     }
-    None none = filter(context, candidates, trace, live, false);
+    None none = filter(context, candidates, trace, live, false, aside);
     if (none != null) {
       return none;
     }
@@ -128,7 +143,7 @@ public final class Selector {
     }
     candidates.areOf(fleet, chain);
     clock.ended(RoutingMetrics.Part.SEARCH);
-    none = filter(context, candidates, trace, live, true);
+    none = filter(context, candidates, trace, live, true, aside);
     if (none != null) {
       return none;
     }
@@ -144,9 +159,14 @@ public final class Selector {
 
   /** The filters that look at depths, or those that do not. */
   private @Nullable None filter(
-      RoutingContext context, Candidates candidates, @Nullable Trace trace, int live, boolean searched) {
+      RoutingContext context,
+      Candidates candidates,
+      @Nullable Trace trace,
+      int live,
+      boolean searched,
+      @Nullable BitSet aside) {
     for (int i = 0; i < filters.length; i++) {
-      if (filters[i].afterSearch() != searched) {
+      if (filters[i].afterSearch() != searched || (aside != null && aside.get(i))) {
         continue;
       }
       filters[i].filter(context, candidates);

@@ -28,11 +28,13 @@ public final class Slot<T> {
   final int index;
   private final String name;
   private final Class<T> type;
+  private final boolean confidential;
 
-  private Slot(String name, Class<T> type) {
+  private Slot(String name, Class<T> type, boolean confidential) {
     this.index = COUNT.getAndIncrement();
     this.name = name;
     this.type = type;
+    this.confidential = confidential;
   }
 
   /**
@@ -42,12 +44,23 @@ public final class Slot<T> {
    * @param type what it holds
    */
   public static <T> Slot<T> of(String name, Class<T> type) {
-    return register(new Slot<>(name, type));
+    return register(new Slot<>(name, type, true));
   }
 
   /** A new slot for a whole number, kept unboxed. */
   public static Slot<Long> number(String name) {
-    return register(new Slot<>(name, Long.class));
+    return register(new Slot<>(name, Long.class, false));
+  }
+
+  /** A new slot for names from the configuration, which tell nothing of who asked. */
+  public static Slot<String> configured(String name) {
+    return register(new Slot<>(name, String.class, false));
+  }
+
+  /** Whether what the slot of that name holds may tell who asked, so that records have only its hash. */
+  public static boolean isConfidential(String name) {
+    Slot<?> slot = BY_NAME.get(name);
+    return slot == null || slot.confidential;
   }
 
   private static <T> Slot<T> register(Slot<T> slot) {

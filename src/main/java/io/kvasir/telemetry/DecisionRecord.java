@@ -22,7 +22,8 @@ import org.jspecify.annotations.Nullable;
  * @param blocks blocks of its chain
  * @param blockSize tokens in one of them
  * @param chain hashes of the first blocks, hexadecimal; the others add little
- * @param slots what preparers had filled: numbers as they are, texts such as session keys hashed
+ * @param slots what preparers had filled: numbers and names from the configuration as they are, other texts,
+ *     such as session keys, hashed
  * @param expectedOutputTokens length of answer that was reckoned with
  * @param excluded workers that had failed the request before
  * @param refused why there is no plan, such as {@code all_full}; null when there is one
