@@ -31,8 +31,8 @@ public final class CellMetrics {
     decisions =
         Counter.builder()
             .name("kvasir_decisions_total")
-            .help("Decisions by result, and by whether the cell was at home on this node.")
-            .labelNames("result", "home")
+            .help("Decisions by profile, model and result, and by whether the cell was at home on this node.")
+            .labelNames("profile", "model", "result", "home")
             .register(registry);
     outcomes =
         Counter.builder()
@@ -43,8 +43,9 @@ public final class CellMetrics {
     fallbacks =
         Counter.builder()
             .name("kvasir_fallback_decisions_total")
-            .help("Decisions made from the roster alone, because the cell's home did not answer, by result.")
-            .labelNames("result")
+            .help("Decisions made from the roster alone, because the cell's home did not answer, by the profile that"
+                + " would have decided, model and result.")
+            .labelNames("profile", "model", "result")
             .register(registry);
     promises =
         Counter.builder()
@@ -143,12 +144,19 @@ public final class CellMetrics {
     watched.remove(cell);
   }
 
-  void decided(Decision decision, boolean home) {
-    decisions.labelValues(result(decision), home ? "here" : "elsewhere").inc();
+  /** A request for a model that the roster knows was decided on. */
+  void decided(DecisionRequest request, Decision decision, boolean home) {
+    decisions
+        .labelValues(profile(request), request.model(), result(decision), home ? "here" : "elsewhere")
+        .inc();
   }
 
-  void fellBack(Decision decision) {
-    fallbacks.labelValues(result(decision)).inc();
+  void fellBack(DecisionRequest request, Decision decision) {
+    fallbacks.labelValues(profile(request), request.model(), result(decision)).inc();
+  }
+
+  private static String profile(DecisionRequest request) {
+    return request.profile() == null ? "" : request.profile();
   }
 
   private static String result(Decision decision) {

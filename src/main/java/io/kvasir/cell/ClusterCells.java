@@ -96,10 +96,10 @@ public final class ClusterCells implements Cells {
     }
     CellView view = views.of(cell);
     Decision decision = view != null ? view.decide(request) : remote(cell).decide(request);
-    metrics.decided(decision, view != null);
+    metrics.decided(request, decision, view != null);
     if (decision instanceof Decision.NoWorker(Decision.Why why, String detail) && why == Decision.Why.NO_HOME) {
       Decision instead = fallback.decide(now, request, detail, remote(cell)::open);
-      metrics.fellBack(instead);
+      metrics.fellBack(request, instead);
       return instead;
     }
     RemoteCell before = view == null ? null : remote.get(cell);

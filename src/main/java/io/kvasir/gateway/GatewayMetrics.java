@@ -10,10 +10,13 @@ import io.prometheus.metrics.model.registry.PrometheusRegistry;
 
 /**
  * What operators see of requests. Models are labelled by name only when the fleet knows them, all others
- * as {@link #UNKNOWN_MODEL}: clients must not be able to make series. Thread-safe.
+ * as {@link #UNKNOWN_MODEL}: clients must not be able to make series. Profiles are the operator's own. Thread-safe.
  */
 final class GatewayMetrics {
   static final String UNKNOWN_MODEL = "unknown";
+
+  /** The profile of a request that was refused before it had one. */
+  static final String NO_PROFILE = "none";
 
   private static final double NANOS = 1e9;
 
@@ -35,8 +38,9 @@ final class GatewayMetrics {
     PrometheusRegistry registry = metrics.registry();
     requests = Counter.builder()
         .name("kvasir_requests_total")
-        .help("Requests answered, by class of status (499: the client left); api none: no API was reached")
-        .labelNames("api", "model", "status", "stream")
+        .help("Requests answered, by class of status (499: the client left); api none: no API was reached;"
+            + " profile none: refused before one was chosen")
+        .labelNames("api", "model", "profile", "status", "stream")
         .register(registry);
     seconds = histogram("kvasir_request_seconds", "From a request's arrival to the end of its answer")
         .classicExponentialUpperBounds(0.001, 2, 20)
@@ -44,7 +48,7 @@ final class GatewayMetrics {
         .register(registry);
     ttft = histogram("kvasir_ttft_seconds", "From a request's arrival to the first token of its stream")
         .classicExponentialUpperBounds(0.001, 2, 18)
-        .labelNames("model")
+        .labelNames("model", "profile")
         .register(registry);
     stages = histogram("kvasir_stage_seconds",
         "Time of a request in each stage: parse, prepare, decide (all tries), head (the worker's first sign)")
@@ -75,23 +79,23 @@ final class GatewayMetrics {
         .name("kvasir_cached_tokens_total")
         .help("Prompt tokens found cached, as the index predicted and as engines reported;"
             + " both only for requests whose engine reported them")
-        .labelNames("kind", "model")
+        .labelNames("kind", "model", "profile")
         .register(registry);
     promptTokens = Counter.builder()
         .name("kvasir_usage_prompt_tokens_total")
         .help("Prompt tokens as engines counted them, by whether the engine reported cached ones")
-        .labelNames("model", "cache_report")
+        .labelNames("model", "profile", "cache_report")
         .register(registry);
     outputTokens = Counter.builder()
         .name("kvasir_usage_output_tokens_total")
         .help("Tokens generated, as engines counted them")
-        .labelNames("model")
+        .labelNames("model", "profile")
         .register(registry);
     predictions = Counter.builder()
         .name("kvasir_predictions_total")
         .help("Predictions of cached tokens against the engine's report: exact, over, under, unreported;"
             + " unconfirmed when only blocks were missing that the engine had not told of yet")
-        .labelNames("model", "result")
+        .labelNames("model", "profile", "result")
         .register(registry);
     predictionError = histogram("kvasir_prediction_error_tokens", "Distance of predicted and reported cached tokens")
         .classicUpperBounds(0, 16, 64, 256, 1024, 4096, 16384, 65536)
@@ -107,10 +111,10 @@ final class GatewayMetrics {
     inFlight.labelValues(api.label()).inc();
   }
 
-  void answered(ApiPath api, String model, int status, boolean stream, long nanos) {
+  void answered(ApiPath api, String model, String profile, int status, boolean stream, long nanos) {
     inFlight.labelValues(api.label()).dec();
     String statusClass = status == 499 ? "499" : status / 100 + "xx";
-    requests.labelValues(api.label(), model, statusClass, Boolean.toString(stream)).inc();
+    requests.labelValues(api.label(), model, profile, statusClass, Boolean.toString(stream)).inc();
     seconds.labelValues(api.label()).observe(nanos / NANOS);
   }
 
@@ -121,15 +125,15 @@ final class GatewayMetrics {
 
   /** A request was refused before it was anybody's: a path without an API, a body too long … */
   void refused(int status) {
-    requests.labelValues("none", UNKNOWN_MODEL, status / 100 + "xx", "false").inc();
+    requests.labelValues("none", UNKNOWN_MODEL, NO_PROFILE, status / 100 + "xx", "false").inc();
   }
 
   void stage(String stage, long nanos) {
     stages.labelValues(stage).observe(nanos / NANOS);
   }
 
-  void firstToken(String model, long nanos) {
-    ttft.labelValues(model).observe(nanos / NANOS);
+  void firstToken(String model, String profile, long nanos) {
+    ttft.labelValues(model, profile).observe(nanos / NANOS);
   }
 
   /** A silent stream said something. */
@@ -142,23 +146,23 @@ final class GatewayMetrics {
   }
 
   /** The truth loop: what the index said against what the engine says. */
-  void truth(String model, Report report) {
+  void truth(String model, String profile, Report report) {
     boolean reported = report.cachedTokens() != Outcome.UNKNOWN;
     if (report.promptTokens() != Outcome.UNKNOWN) {
-      promptTokens.labelValues(model, Boolean.toString(reported)).inc(report.promptTokens());
+      promptTokens.labelValues(model, profile, Boolean.toString(reported)).inc(report.promptTokens());
     }
     if (report.outputTokens() != Outcome.UNKNOWN) {
-      outputTokens.labelValues(model).inc(report.outputTokens());
+      outputTokens.labelValues(model, profile).inc(report.outputTokens());
     }
     if (!reported) {
-      predictions.labelValues(model, "unreported").inc();
+      predictions.labelValues(model, profile, "unreported").inc();
       return;
     }
     int predicted = report.predictedCachedTokens();
     int actual = report.cachedTokens();
-    cachedTokens.labelValues("predicted", model).inc(predicted);
-    cachedTokens.labelValues("actual", model).inc(actual);
-    predictions.labelValues(model, result(predicted, report.confirmedCachedTokens(), actual)).inc();
+    cachedTokens.labelValues("predicted", model, profile).inc(predicted);
+    cachedTokens.labelValues("actual", model, profile).inc(actual);
+    predictions.labelValues(model, profile, result(predicted, report.confirmedCachedTokens(), actual)).inc();
     predictionError.labelValues(model).observe(Math.abs(predicted - actual));
   }
 

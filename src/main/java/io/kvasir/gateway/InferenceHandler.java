@@ -82,7 +82,7 @@ final class InferenceHandler implements AutoCloseable {
     Intake.Asked asked = intake.read(api, exchange.path(), exchange);
     String model = asked.model();
     boolean known = cells.models().contains(model);
-    trace.read(model, known, asked.request().stream());
+    trace.read(model, known, asked.arrival().profile().name(), asked.request().stream());
     trace.stage("parse");
     KeepAlive keepAlive = asked.request().stream() && api.streams()
         ? keepAlives.watch(exchange, shape, EARLY.toBuilder().set(RequestIds.HEADER, requestId).build())

@@ -26,6 +26,7 @@ final class RequestTrace implements CallListener {
   private long stageStarted = started;
   private @Nullable String model;
   private String label = GatewayMetrics.UNKNOWN_MODEL;
+  private String profile = GatewayMetrics.NO_PROFILE;
   private boolean stream;
   private int status;
   private long ttft = -1;
@@ -46,8 +47,9 @@ final class RequestTrace implements CallListener {
   }
 
   /** The request has been read; {@code known} says whether the fleet knows the model by that name. */
-  void read(String name, boolean known, boolean streams) {
+  void read(String name, boolean known, String chosenProfile, boolean streams) {
     model = name;
+    profile = chosenProfile;
     label = known ? name : GatewayMetrics.UNKNOWN_MODEL;
     stream = streams;
   }
@@ -68,7 +70,7 @@ final class RequestTrace implements CallListener {
   public void firstToken() {
     ttft = System.nanoTime() - started;
     if (stream) {
-      metrics.firstToken(label, ttft);
+      metrics.firstToken(label, profile, ttft);
     }
   }
 
@@ -89,7 +91,7 @@ final class RequestTrace implements CallListener {
 
   /** No worker had to do with it: the answer had been kept, or was got for an identical request. */
   void served(int answerStatus) {
-    metrics.answered(api, label, answerStatus, stream, System.nanoTime() - started);
+    metrics.answered(api, label, profile, answerStatus, stream, System.nanoTime() - started);
     LOG.debug("request {} {} model {} status {} stream {} from the response cache",
         requestId, api.label(), label, answerStatus, stream);
   }
@@ -102,7 +104,7 @@ final class RequestTrace implements CallListener {
 
   /** The router answers by itself. */
   void refused(ApiError error) {
-    metrics.answered(api, label, error.status(), stream, System.nanoTime() - started);
+    metrics.answered(api, label, profile, error.status(), stream, System.nanoTime() - started);
     LOG.info("request {} {} model {} refused with {}: {}",
         requestId, api.label(), label, error.status(), error.code());
   }
@@ -110,13 +112,13 @@ final class RequestTrace implements CallListener {
   /** The request is over and workers had to do with it. */
   void finished(int answerStatus, Report report) {
     long total = System.nanoTime() - started;
-    metrics.answered(api, label, answerStatus, stream, total);
+    metrics.answered(api, label, profile, answerStatus, stream, total);
     metrics.stage("decide", report.decideNanos());
     if (report.headNanos() > 0) {
       metrics.stage("head", report.headNanos());
     }
     if (report.outcome() instanceof Outcome.Completed && api.prompt() != null && answerStatus < 300) {
-      metrics.truth(label, report);
+      metrics.truth(label, profile, report);
     }
     if (report.outcome() instanceof Outcome.Failed(boolean _, String detail)) {
       LOG.warn("request {} {} model {} failed with {} after {} tries, last at {}: {}",

@@ -39,6 +39,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -220,6 +221,58 @@ final class EndToEndIT {
         .contains("kvasir_requests_total", "kvasir_index_rows", "kvasir_events_messages_total", "jvm_memory");
   }
 
+  @Test
+  void metrics_byProfile_tellPoliciesApart() throws Exception {
+    for (int i = 0; i < 4; i++) {
+      streamWithUsage(words(1, 300), "expected-cost");
+      streamWithUsage(words(2, 300), "round-robin");
+    }
+    post("/v1/chat/completions", "{\"model\": \"no-such-model\"}", "X-Router-Profile", "random");
+    await(
+        "all requests to be counted",
+        () -> series("kvasir_requests_total", "expected-cost") + series("kvasir_requests_total", "round-robin") == 8);
+
+    for (String profile : List.of("expected-cost", "round-robin")) {
+      assertThat(series("kvasir_decisions_total", profile, "result=\"chosen\"", "model=\"" + MODEL + '"'))
+          .isEqualTo(4);
+      assertThat(series("kvasir_ttft_seconds_count", profile, "model=\"" + MODEL + '"')).isEqualTo(4);
+      assertThat(series("kvasir_requests_total", profile, "status=\"2xx\"")).isEqualTo(4);
+      assertThat(series("kvasir_fallback_decisions_total", profile)).isZero();
+    }
+    assertThat(series("kvasir_requests_total", "random", "model=\"unknown\"", "status=\"4xx\"")).isEqualTo(1);
+    assertThat(hitRate("actual", "expected-cost")).isGreaterThan(0.5).isGreaterThan(hitRate("actual", "round-robin"));
+    assertThat(hitRate("predicted", "expected-cost")).isGreaterThan(hitRate("predicted", "round-robin"));
+  }
+
+  private void streamWithUsage(String system, String profile) throws Exception {
+    String body = body(system, "question", 8, true);
+    post(
+        "/v1/chat/completions",
+        body.replace("\"stream\": true", "\"stream\": true, \"stream_options\": {\"include_usage\": true}"),
+        "X-Router-Profile",
+        profile);
+  }
+
+  private double hitRate(String kind, String profile) {
+    return series("kvasir_cached_tokens_total", profile, "kind=\"" + kind + '"')
+        / series("kvasir_usage_prompt_tokens_total", profile, "cache_report=\"true\"");
+  }
+
+  /** The sum of a profile's series that have these labels. */
+  private double series(String name, String profile, String... labels) {
+    String metrics;
+    try {
+      metrics = admin("GET", "/metrics", "").body();
+    } catch (Exception e) {
+      throw new AssertionError(e);
+    }
+    return metrics.lines()
+        .filter(line -> line.startsWith(name + "{") && line.contains("profile=\"" + profile + '"'))
+        .filter(line -> Stream.of(labels).allMatch(line::contains))
+        .mapToDouble(line -> Double.parseDouble(line.substring(line.lastIndexOf(' '))))
+        .sum();
+  }
+
   private static SimEngine engine(int port, int events, int replay, int number) throws IOException {
     EventSettings loopback = EventSettings.DEFAULT.onLoopback();
     return SimEngine.start(
@@ -276,14 +329,16 @@ final class EndToEndIT {
         .formatted(MODEL, tokens, stream, system, question);
   }
 
-  private HttpResponse<String> post(String path, String body) throws Exception {
-    return http.send(
+  private HttpResponse<String> post(String path, String body, String... headers) throws Exception {
+    HttpRequest.Builder request =
         HttpRequest.newBuilder(gateway(path))
             .header("Content-Type", "application/json")
             .timeout(PATIENCE)
-            .POST(BodyPublishers.ofString(body))
-            .build(),
-        BodyHandlers.ofString());
+            .POST(BodyPublishers.ofString(body));
+    if (headers.length > 0) {
+      request.headers(headers);
+    }
+    return http.send(request.build(), BodyHandlers.ofString());
   }
 
   private HttpResponse<String> admin(String method, String path, String body) throws Exception {
