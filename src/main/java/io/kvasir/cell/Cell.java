@@ -276,7 +276,6 @@ final class Cell extends AbstractBehavior<Cell.Message> {
         resynchronise(member);
       }
     }
-    view.weigh();
     health.look(now);
   }
 

@@ -1,25 +1,17 @@
 package io.kvasir.cell;
 
 import io.kvasir.index.BlockIndex;
-import io.kvasir.index.Chain;
-import io.kvasir.routing.Booking;
-import io.kvasir.routing.Candidates;
-import io.kvasir.routing.Fleet;
 import io.kvasir.routing.Passes;
 import io.kvasir.routing.Planning;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.Selection;
 import io.kvasir.routing.Slots;
-import io.kvasir.routing.Worker;
 import io.kvasir.routing.Workflow;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.DecisionRecord;
 import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 
@@ -38,38 +30,27 @@ final class CellView {
   private final ProfileSet.Workflows workflows;
   private final Siblings siblings = new Siblings();
   private final long incarnation = ThreadLocalRandom.current().nextLong() | 1;
+  private final Revision revision = new Revision();
   private volatile Seating seating;
-
-  /** What the index's word is worth by slot; null while it is good of everybody. */
-  private volatile double @Nullable [] trust;
-
-  /** The index, who sits where, and the same as the table of workers that candidates refer to. Never changed. */
-  private record Seating(BlockIndex index, @Nullable Member[] members, @Nullable Worker[] workers) {
-    Seating with(int slot, @Nullable Member member) {
-      @Nullable Member[] changedMembers = members.clone();
-      @Nullable Worker[] changedWorkers = workers.clone();
-      changedMembers[slot] = member;
-      changedWorkers[slot] = member == null ? null : member.worker();
-      return new Seating(index, changedMembers, changedWorkers);
-    }
-
-    Seating in(BlockIndex other) {
-      return new Seating(other, Arrays.copyOf(members, other.slots()), Arrays.copyOf(workers, other.slots()));
-    }
-  }
+  private volatile Conditions conditions;
 
   CellView(String cell, BlockIndex index, CellServices services) {
     this.cell = cell;
     this.services = services;
     this.workflows = services.profiles().workflows();
-    this.seating = 
-        new Seating(index, new @Nullable Member[index.slots()], new @Nullable Worker[index.slots()]);
+    this.seating = Seating.in(index);
+    this.conditions = new Conditions(seating, revision.number());
     services.metrics().watch(cell, index, this);
   }
 
   /** Which of the homes the cell has had this is; never {@link RemoteReservation#NONE}. */
   long incarnation() {
     return incarnation;
+  }
+
+  /** Whom members tell of changes of their {@link Conditions conditions}. */
+  Revision revision() {
+    return revision;
   }
 
   @Nullable Member[] members() {
@@ -83,46 +64,55 @@ final class CellView {
 
   /** Seats everybody in the same slots of a wider index. Called by the cell's actor alone. */
   void moveTo(BlockIndex wider) {
-    seating = seating.in(wider);
+    seating = seating.movedTo(wider);
     services.metrics().watch(cell, wider, this);
   }
 
-  /** Has decisions believe the index of each worker as far as its answers confirm it. Called by the cell's actor. */
-  void weigh() {
-    double[] worth = null;
-    @Nullable Member[] members = members();
-    for (int slot = 0; slot < members.length; slot++) {
-      Member member = members[slot];
-      double known = member == null ? 1 : member.truth().trust();
-      if (known < 1) {
-        if (worth == null) {
-          worth = new double[members.length];
-          Arrays.fill(worth, 1);
-        }
-        worth[slot] = known;
-      }
+  /** The cell as a decision that begins now sees it. */
+  CellFleet fleet() {
+    Seating seated = seating;
+    long now = revision.number();
+    Conditions known = conditions;
+    if (!known.areOf(seated, now)) {
+      known = new Conditions(seated, now);
+      conditions = known;
     }
-    trust = worth;
+    return new CellFleet(seated, known, siblings, services.nanos());
   }
 
   /** Chooses workers, books their load and predicts what they will hold, in one step. */
   Decision decide(DecisionRequest request) {
     Workflow workflow = workflows.of(request.profile());
     RoutingContext context = context(request);
-    Now now = new Now();
-    Recorder recorder = services.decisions().samples(request.requestId()) ? now.recorder() : null;
+    CellFleet fleet = fleet();
+    Recorder recorder = services.decisions().samples(request.requestId()) ? recorder(fleet) : null;
     try {
-      Planning planning = now.plan(workflow, context, request, recorder);
-      for (int again = 0; again < FULL_UNDER_WAY && now.crowdedOut(planning); again++) {
-        now = new Now();
-        recorder = recorder == null ? null : now.recorder();
-        planning = now.plan(workflow, context, request, recorder);
+      Planning planning = plan(workflow, fleet, context, request, recorder);
+      for (int again = 0; again < FULL_UNDER_WAY && fleet.crowdedOut(planning); again++) {
+        fleet = fleet();
+        recorder = recorder == null ? null : recorder(fleet);
+        planning = plan(workflow, fleet, context, request, recorder);
       }
-      Decision decision = decision(planning, now, request);
+      Decision decision = decision(planning, fleet, request);
       return recorder == null ? decision : recorded(decision, recorder, request);
     } finally {
-      now.leave();
+      fleet.leave();
     }
+  }
+
+  private static Planning plan(
+      Workflow workflow,
+      CellFleet fleet,
+      RoutingContext context,
+      DecisionRequest request,
+      @Nullable Recorder recorder) {
+    return recorder == null
+        ? Passes.plan(workflow, fleet, context, fleet.again(request))
+        : Passes.plan(workflow, fleet, context, fleet.again(request), recorder::pass);
+  }
+
+  private Recorder recorder(CellFleet fleet) {
+    return new Recorder(cell, services.profiles(), fleet.seated().index(), fleet.seated().members());
   }
 
   private static RoutingContext context(DecisionRequest request) {
@@ -137,24 +127,24 @@ final class CellView {
 
   /** Tells how a decision would come about: nothing is booked, and no plugin remembers it. */
   DecisionRecord explain(DecisionRequest request) {
-    Now now = new Now();
-    Recorder recorder = now.recorder();
+    CellFleet fleet = fleet();
+    Recorder recorder = recorder(fleet);
     try {
       Planning planning =
           Passes.explain(
-              workflows.of(request.profile()), now, context(request), now.again(request), recorder::pass);
+              workflows.of(request.profile()), fleet, context(request), fleet.again(request), recorder::pass);
       return switch (planning) {
         case Planning.Made made -> recorder.planned(request, made.reason(), made.plan().steps());
         case Planning.None none -> recorder.refused(request, noWorker(none));
       };
     } finally {
-      now.leave();
+      fleet.leave();
     }
   }
 
-  private Decision decision(Planning planning, Now now, DecisionRequest request) {
+  private Decision decision(Planning planning, CellFleet fleet, DecisionRequest request) {
     return switch (planning) {
-      case Planning.Made made -> planned(made, now, request);
+      case Planning.Made made -> planned(made, fleet, request);
       case Planning.None none -> noWorker(none);
     };
   }
@@ -182,15 +172,15 @@ final class CellView {
     };
   }
 
-  private static Decision planned(Planning.Made made, Now now, DecisionRequest request) {
+  private static Decision planned(Planning.Made made, CellFleet fleet, DecisionRequest request) {
     List<Decision.Chosen> steps = new ArrayList<>();
     int guessed = 0;
     for (int i = 0; i < made.chosen().size(); i++) {
       Selection.Chosen chosen = made.chosen().get(i);
-      Member booked = now.booked(chosen.slot());
+      Member booked = fleet.booked(chosen.slot());
       BookedReservation reservation = new BookedReservation(booked, chosen, request);
       Forecast forecast = reservation.forecast();
-      now.predicted(forecast, request.chain(), chosen.slot());
+      fleet.predicted(forecast, request.chain(), chosen.slot());
       guessed += chosen.readsPrompt() ? chosen.depth() - forecast.confirmed() : 0;
       steps.add(
           new Decision.Chosen(
@@ -246,173 +236,5 @@ final class CellView {
       }
     }
     return workers;
-  }
-
-  /** The fleet as one decision sees it. */
-  private final class Now implements Fleet {
-    private final Seating seated = seating;
-    private Siblings.@Nullable Stripe stripe;
-    private boolean anyFull;
-
-    Recorder recorder() {
-      return new Recorder(cell, services.profiles(), seated.index(), seated.members());
-    }
-
-    Planning plan(
-        Workflow workflow, RoutingContext context, DecisionRequest request, @Nullable Recorder recorder) {
-      return recorder == null
-          ? Passes.plan(workflow, this, context, again(request))
-          : Passes.plan(workflow, this, context, again(request), recorder::pass);
-    }
-
-    @Override
-    public int slots() {
-      return seated.members().length;
-    }
-
-    @Override
-    public void snapshot(Candidates candidates) {
-      candidates.workers = seated.workers();
-      @Nullable Member[] members = seated.members();
-      Arrays.fill(candidates.live, 0);
-      long now = services.nanos().getAsLong();
-      for (int slot = 0; slot < members.length; slot++) {
-        Member member = members[slot];
-        if (member == null || !member.routable(now)) {
-          continue;
-        }
-        WorkerLoad load = member.load();
-        candidates.live[slot >>> 6] |= 1L << slot;
-        candidates.inFlight[slot] = load.inFlight();
-        anyFull |= load.isFull();
-        candidates.pendingTokens[slot] = load.pendingTokens();
-        candidates.queueMs[slot] = load.queueMs();
-        candidates.contextTokens[slot] = load.contextTokens();
-        EngineReport report = member.report();
-        candidates.waiting[slot] = report.waiting();
-        candidates.kvUse[slot] = report.kvUse();
-      }
-    }
-
-    /** A later pass of the same decision stays in the stripe of the first: siblings pass both or none. */
-    @Override
-    public void search(Chain chain, Candidates candidates) {
-      int deepest = look(chain, candidates);
-      while (stripe == null && deepest < chain.length()) {
-        Siblings.Stripe entered = siblings.enter(chain.hashes()[deepest]);
-        stripe = entered;
-        if (!entered.again()) {
-          break;
-        }
-        int deeper = Math.max(look(chain, candidates), entered.unseen(chain, candidates));
-        if (deeper <= deepest) {
-          break;
-        }
-        deepest = deeper;
-        leave();
-      }
-      discount(candidates);
-    }
-
-    @Override
-    public int tiers(Chain chain, int slot, int[] blocks) {
-      return seated.index().tiers(chain, slot, blocks);
-    }
-
-    /** Fills the depths and returns the greatest of a worker that has room. */
-    private int look(Chain chain, Candidates candidates) {
-      int deepest = seated.index().search(chain, candidates.live, candidates.depth);
-      if (anyFull && deepest > 0) {
-        deepest = 0;
-        for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
-          if (candidates.inFlight[slot] < candidates.workers[slot].maxInFlight()) {
-            deepest = Math.max(deepest, candidates.depth[slot]);
-          }
-        }
-      }
-      return deepest;
-    }
-
-    /**
-     * Whether the choice fell on a worker that has less of the prompt than one that was filled meanwhile, while
-     * siblings may be making the same choice: then nothing is booked any more, and all look again.
-     */
-    boolean crowdedOut(Planning planning) {
-      if (stripe != null || !(planning instanceof Planning.Made made)) {
-        return false;
-      }
-      boolean crowded = false;
-      for (Selection.Chosen chosen : made.chosen()) {
-        crowded |= chosen.readsPrompt() && chosen.full() > 0 && chosen.depth() < chosen.blocks();
-      }
-      if (crowded) {
-        made.chosen().forEach(chosen -> cancel(chosen.slot(), chosen.booking()));
-      }
-      return crowded;
-    }
-
-    private void discount(Candidates candidates) {
-      double[] worth = trust;
-      if (worth != null) {
-        for (int slot = 0; slot < Math.min(worth.length, candidates.slots()); slot++) {
-          candidates.depth[slot] = (int) (candidates.depth[slot] * worth[slot]);
-        }
-      }
-    }
-
-    void predicted(Forecast forecast, Chain chain, int slot) {
-      if (stripe != null && forecast.prediction() != null) {
-        stripe.predicted(forecast.prediction(), chain, slot);
-      }
-    }
-
-    /** Lets the next sibling decide. */
-    void leave() {
-      if (stripe != null) {
-        stripe.leave();
-        stripe = null;
-      }
-    }
-
-    @Override
-    public boolean reserve(int slot, Booking booking) {
-      Member member = seated.members()[slot];
-      return member != null && member.routable() && member.load().book(booking);
-    }
-
-    @Override
-    public void cancel(int slot, Booking booking) {
-      WorkerLoad load = booked(slot).load();
-      load.settle(booking);
-      load.release(booking);
-    }
-
-    /** Who was chosen, and load booked on. */
-    Member booked(int slot) {
-      Member member = seated.members()[slot];
-      if (member == null) {
-        throw new IllegalStateException("a worker was chosen in slot " + slot + " and nobody sits there");
-      }
-      return member;
-    }
-
-    /** The one step that is wanted anew, with those of the other steps' workers that are still here. */
-    Passes.@Nullable Again again(DecisionRequest request) {
-      DecisionRequest.Again again = request.again();
-      if (again == null) {
-        return null;
-      }
-      Map<String, Worker> placed = new HashMap<>();
-      for (Worker worker : seated.workers()) {
-        if (worker != null) {
-          again.placed().forEach((step, id) -> {
-            if (worker.id().equals(id)) {
-              placed.put(step, worker);
-            }
-          });
-        }
-      }
-      return new Passes.Again(again.step(), placed);
-    }
   }
 }

@@ -8,13 +8,20 @@ import io.kvasir.cell.CellSettings.HealthSettings;
  */
 final class Circuit {
   private final HealthSettings settings;
+  private final Revision revision;
   private volatile boolean broken;
   private volatile long brokenUntil;
   private int failures;
   private int successes;
 
-  Circuit(HealthSettings settings) {
+  Circuit(HealthSettings settings, Revision revision) {
     this.settings = settings;
+    this.revision = revision;
+  }
+
+  /** Whether a run of errors has broken it and answers have not mended it: {@link #passes} then depends on time. */
+  boolean isBroken() {
+    return broken;
   }
 
   /** Whether requests may pass now. One volatile read while all is well. */
@@ -27,14 +34,16 @@ final class Circuit {
     failures = 0;
     if (broken && ++successes >= settings.breakerSuccesses()) {
       broken = false;
+      revision.changed();
     }
   }
 
   /** The worker answered with an error of its own. */
   synchronized void failed(long now) {
     if (broken || ++failures >= settings.breakerFailures()) {
-      broken = true;
       brokenUntil = now + settings.breakerOpen().toNanos();
+      broken = true;
+      revision.changed();
       failures = 0;
       successes = 0;
     }

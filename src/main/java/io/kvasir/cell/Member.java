@@ -24,6 +24,7 @@ final class Member {
   private final WorkerHealth health;
   private final Truth truth;
   private final PredictionSettings prediction;
+  private final Revision revision;
   private final LongSupplier nanos;
   private final OnEnd onEnd;
   private volatile WorkerBlocks blocks;
@@ -54,15 +55,17 @@ final class Member {
       WorkerBlocks blocks,
       CellSettings settings,
       LongSupplier nanos,
+      Revision revision,
       OnEnd onEnd) {
     this.worker = worker;
     this.pod = pod;
     this.load = new WorkerLoad(worker.maxInFlight());
     this.health = health;
     this.blocks = blocks;
-    this.truth = new Truth(settings.truth());
+    this.truth = new Truth(settings.truth(), revision);
     this.prediction = settings.prediction();
     this.nanos = nanos;
+    this.revision = revision;
     this.onEnd = onEnd;
     this.draining = pod.draining();
   }
@@ -102,7 +105,10 @@ final class Member {
   }
 
   void report(EngineReport now) {
-    report = now;
+    if (!report.equals(now)) {
+      report = now;
+      revision.changed();
+    }
   }
 
   EventState events() {
@@ -115,15 +121,17 @@ final class Member {
 
   void drain(boolean drain) {
     draining = drain;
+    revision.changed();
   }
 
+  /** Whether requests may go there as far as its circuit passes them. */
+  boolean well() {
+    return !draining && health.well();
+  }
+
+  /** Whether requests may go there now. */
   boolean routable() {
-    return routable(nanos.getAsLong());
-  }
-
-  /** As {@link #routable()}, for those who ask of many at once: reading the clock is most of it. */
-  boolean routable(long now) {
-    return !draining && health.routable(now);
+    return well() && health.circuit().passes(nanos.getAsLong());
   }
 
   /** Whether it could do what another pod's worker does. */

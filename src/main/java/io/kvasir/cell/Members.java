@@ -69,10 +69,12 @@ final class Members {
           new Member(
               pod.spec().worker(rank, slot),
               pod,
-              new WorkerHealth(services.settings().health(), contact(pod), services.nanos().getAsLong()),
+              new WorkerHealth(
+                  services.settings().health(), contact(pod), services.nanos().getAsLong(), view.revision()),
               blocks,
               services.settings(),
               services.nanos(),
+              view.revision(),
               onEnd);
       view.seat(slot, member);
       admitted.add(member);
@@ -86,7 +88,7 @@ final class Members {
         .filter(member -> member.pod().spec().name().equals(pod.spec().name()))
         .findFirst()
         .map(member -> member.health().contact())
-        .orElseGet(() -> new PodContact(services.settings().health().streamDoubt()));
+        .orElseGet(() -> new PodContact(services.settings().health().streamDoubt(), view.revision()));
   }
 
   /** Books what another node has in flight on a worker; null while that is no member. */

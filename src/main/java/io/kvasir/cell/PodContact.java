@@ -16,6 +16,7 @@ import java.time.Duration;
  */
 final class PodContact {
   private final long streamDoubtNanos;
+  private final Revision revision;
   private volatile Health state = Health.UNKNOWN;
   private volatile String why = "it has not been heard of yet";
   private int failedProbes;
@@ -29,9 +30,11 @@ final class PodContact {
    * A pod that has not been heard of.
    *
    * @param streamDoubt how long the loss of an event stream says nothing after a probe has contradicted it
+   * @param revision told when it is found or lost
    */
-  PodContact(Duration streamDoubt) {
+  PodContact(Duration streamDoubt, Revision revision) {
     this.streamDoubtNanos = streamDoubt.toNanos();
+    this.revision = revision;
   }
 
   Health state() {
@@ -108,7 +111,7 @@ final class PodContact {
 
   private void found() {
     failedProbes = 0;
-    state = Health.HEALTHY;
+    become(Health.HEALTHY);
   }
 
   private void lose(long now, String how, boolean byStream) {
@@ -116,6 +119,13 @@ final class PodContact {
     lostByStream = byStream;
     why = how;
     probeWanted |= well();
-    state = Health.UNHEALTHY;
+    become(Health.UNHEALTHY);
+  }
+
+  private void become(Health now) {
+    if (state != now) {
+      state = now;
+      revision.changed();
+    }
   }
 }

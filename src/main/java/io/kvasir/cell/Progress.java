@@ -24,6 +24,7 @@ final class Progress {
   private static final long SETTLING_NANOS = 1_000_000_000L;
 
   private final WedgeSettings settings;
+  private final Revision revision;
   private final AtomicInteger streams = new AtomicInteger();
 
   private final AtomicLong moved;
@@ -37,8 +38,10 @@ final class Progress {
   private boolean empty;
   private long emptySince;
 
-  Progress(WedgeSettings settings, long now) {
+  /** Progress from now on. Whether it is wedged is told to {@code revision}. */
+  Progress(WedgeSettings settings, long now, Revision revision) {
     this.settings = settings;
+    this.revision = revision;
     this.moved = new AtomicLong(now);
     this.stillSince = now;
   }
@@ -82,7 +85,7 @@ final class Progress {
       stillSince = none && !wedged ? now : last;
       inFlightThen = inFlight;
       expectedMs = queueMs;
-      wedged = false;
+      become(false);
       empty = false;
       return;
     }
@@ -95,7 +98,7 @@ final class Progress {
       expectedMs = Math.max(expectedMs, queueMs);
     }
     if (inFlight > inFlightThen && stillFor(now) >= patienceNanos()) {
-      wedged = true;
+      become(true);
     }
   }
 
@@ -105,7 +108,14 @@ final class Progress {
       empty = true;
       emptySince = now;
     } else if (now - emptySince >= settings.retry().toNanos()) {
-      wedged = false;
+      become(false);
+    }
+  }
+
+  private void become(boolean wedgedNow) {
+    if (wedged != wedgedNow) {
+      wedged = wedgedNow;
+      revision.changed();
     }
   }
 

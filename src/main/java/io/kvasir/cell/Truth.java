@@ -20,6 +20,7 @@ final class Truth {
   private static final int LEAST = 8;
 
   private final TruthSettings settings;
+  private final Revision revision;
   private final int[] promised;
   private final int[] found;
   private final boolean[] wrong;
@@ -34,8 +35,10 @@ final class Truth {
   private volatile double trust = 1;
   private volatile int resyncs;
 
-  Truth(TruthSettings settings) {
+  /** Nothing has been promised yet. How much is trusted is told to {@code revision}. */
+  Truth(TruthSettings settings, Revision revision) {
     this.settings = settings;
+    this.revision = revision;
     this.promised = new int[settings.answers()];
     this.found = new int[settings.answers()];
     this.wrong = new boolean[settings.answers()];
@@ -67,7 +70,7 @@ final class Truth {
     wrongs += broken ? 1 : 0;
     at = (at + 1) % wrong.length;
     boolean lies = count >= LEAST && wrongs >= settings.wrongShare() * count && wrongs > 0;
-    trust = lies ? (double) foundSum / promisedSum : 1;
+    trust(lies ? (double) foundSum / promisedSum : 1);
     if (!lies && count == wrong.length) {
       pauseNanos = settings.pause().toNanos();
     }
@@ -101,7 +104,14 @@ final class Truth {
     wrongs = 0;
     promisedSum = 0;
     foundSum = 0;
-    trust = 1;
+    trust(1);
     return true;
+  }
+
+  private void trust(double now) {
+    if (trust != now) {
+      trust = now;
+      revision.changed();
+    }
   }
 }

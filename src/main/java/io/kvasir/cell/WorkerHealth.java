@@ -18,10 +18,10 @@ final class WorkerHealth {
   /** A worker's state, and why it gets nothing; empty while it is well. */
   record State(Health health, String why) {}
 
-  WorkerHealth(HealthSettings settings, PodContact contact, long now) {
+  WorkerHealth(HealthSettings settings, PodContact contact, long now, Revision revision) {
     this.contact = contact;
-    this.progress = new Progress(settings.wedge(), now);
-    this.circuit = new Circuit(settings);
+    this.progress = new Progress(settings.wedge(), now, revision);
+    this.circuit = new Circuit(settings, revision);
   }
 
   PodContact contact() {
@@ -32,9 +32,13 @@ final class WorkerHealth {
     return progress;
   }
 
-  /** Whether requests may go there now. Three volatile reads while all is well. */
-  boolean routable(long now) {
-    return contact.well() && !progress.wedged() && circuit.passes(now);
+  Circuit circuit() {
+    return circuit;
+  }
+
+  /** Whether requests may go there as far as its {@link #circuit} passes them. */
+  boolean well() {
+    return contact.well() && !progress.wedged();
   }
 
   State state(long now) {

@@ -82,8 +82,9 @@ final class WorkerLoad {
     IN_FLIGHT.getAndAdd(this, -1);
   }
 
-  boolean isFull() {
-    return inFlight >= most;
+  /** How many requests it takes at a time. */
+  int most() {
+    return most;
   }
 
   int inFlight() {

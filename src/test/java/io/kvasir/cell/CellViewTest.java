@@ -124,7 +124,6 @@ final class CellViewTest {
 
   private void tick() {
     members.all().forEach(member -> member.expire(now));
-    members.view().weigh();
   }
 
   @Test

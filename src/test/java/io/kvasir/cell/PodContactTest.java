@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 final class PodContactTest {
   private static final long SECOND = 1_000_000_000L;
 
-  private final PodContact contact = new PodContact(Duration.ofSeconds(60));
+  private final PodContact contact = new PodContact(Duration.ofSeconds(60), new Revision());
 
   private PodContact well() {
     contact.probed(true, 0);

@@ -14,7 +14,7 @@ final class ProgressTest {
   private static final long MS = 1_000_000L;
   private static final long LOOK = 250 * MS;
 
-  private final Progress progress = new Progress(TestSettings.WEDGE, 0);
+  private final Progress progress = new Progress(TestSettings.WEDGE, 0, new Revision());
   private long now;
   private int inFlight;
   private double queueMs;

@@ -42,7 +42,7 @@ final class ReportsTest {
         new PodSpec(
             name, URI.create("http://" + name + ".test"), Role.BOTH, Set.of("m"), ranks, 16, Map.of(), 8, "e", 100,
             List.of(), null);
-    PodContact contact = new PodContact(Duration.ofSeconds(60));
+    PodContact contact = new PodContact(Duration.ofSeconds(60), new Revision());
     for (int rank = 0; rank < ranks; rank++) {
       int slot = members.size();
       Worker worker =
@@ -52,10 +52,11 @@ final class ReportsTest {
           new Member(
               worker,
               new PodEntry(spec, PodSource.CONFIG),
-              new WorkerHealth(TestSettings.CELL.health(), contact, 0),
+              new WorkerHealth(TestSettings.CELL.health(), contact, 0, new Revision()),
               index.open(slot, 100),
               TestSettings.CELL,
               () -> 0,
+              new Revision(),
               NOBODY));
     }
   }

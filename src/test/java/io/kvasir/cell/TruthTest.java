@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 final class TruthTest {
   private static final long SECOND = 1_000_000_000L;
 
-  private final Truth truth = new Truth(TestSettings.TRUTH);
+  private final Truth truth = new Truth(TestSettings.TRUTH, new Revision());
 
   private void answers(int count, int found) {
     for (int i = 0; i < count; i++) {

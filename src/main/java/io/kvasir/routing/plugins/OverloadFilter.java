@@ -24,23 +24,29 @@ final class OverloadFilter implements Filter {
   public void filter(RoutingContext context, Candidates candidates) {
     boolean any = false;
     boolean all = true;
-    for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
-      boolean overloaded = overloaded(candidates, slot);
-      any |= overloaded;
-      all &= overloaded;
+    for (int word = 0; word < candidates.live.length; word++) {
+      long live = candidates.live[word];
+      long overloaded = overloaded(candidates, word) & live;
+      any |= overloaded != 0;
+      all &= overloaded == live;
     }
-    if (!any || all) {
-      return;
-    }
-    for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
-      if (overloaded(candidates, slot)) {
-        candidates.remove(slot);
+    if (any && !all) {
+      for (int word = 0; word < candidates.live.length; word++) {
+        candidates.live[word] &= ~overloaded(candidates, word);
       }
     }
   }
 
-  private boolean overloaded(Candidates candidates, int slot) {
-    return candidates.waiting[slot] >= waiting || candidates.kvUse[slot] >= kvUse;
+  private long overloaded(Candidates candidates, int word) {
+    long bits = 0;
+    for (int bit = 0; bit < Long.SIZE; bit++) {
+      int slot = (word << 6) + bit;
+      // The sign bit of the difference: a bit without a branch.
+      int queued = (waiting - 1 - candidates.waiting[slot]) >>> 31;
+      int filled = candidates.kvUse[slot] >= kvUse ? 1 : 0;
+      bits |= (long) (queued | filled) << bit;
+    }
+    return bits;
   }
 
   @Override
