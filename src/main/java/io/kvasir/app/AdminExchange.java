@@ -5,32 +5,48 @@ import io.kvasir.gateway.http.Answer;
 import io.kvasir.gateway.http.Exchange;
 import io.kvasir.gateway.http.Handler;
 import java.net.InetAddress;
+import org.apache.pekko.http.javadsl.model.AttributeKeys;
+import org.apache.pekko.http.javadsl.model.ContentType;
 import org.apache.pekko.http.javadsl.model.ContentTypes;
 import org.apache.pekko.http.javadsl.model.HttpEntities;
 import org.apache.pekko.http.javadsl.model.HttpRequest;
 import org.apache.pekko.http.javadsl.model.HttpResponse;
 import org.apache.pekko.http.javadsl.model.StatusCodes;
+import org.apache.pekko.http.javadsl.model.headers.RawHeader;
 
 /** A request on the management port, given to a handler as the gateway's own are. */
 record AdminExchange(HttpRequest request, byte[] body) implements Exchange {
+  private static final String CONTENT_TYPE = "Content-Type";
+
   /** The handler's answer as Pekko HTTP writes it. Blocks as long as the handler does. */
   static HttpResponse answer(Handler handler, HttpRequest request, byte[] body) {
     AdminExchange exchange = new AdminExchange(request, body);
-    Answer answer;
     try {
-      answer = handler.handle(exchange);
+      return response(handler.handle(exchange));
     } catch (Exception failed) {
-      answer = handler.failure(exchange.target(), 500, "the router failed to answer: " + failed.getMessage());
+      return failure(handler, request, 500, "the router failed to answer: " + failed.getMessage());
     }
+  }
+
+  /** The handler's answer to a request whose body did not come as it should. */
+  static HttpResponse failure(Handler handler, HttpRequest request, int status, String message) {
+    return response(handler.failure(new AdminExchange(request, new byte[0]).target(), status, message));
+  }
+
+  private static HttpResponse response(Answer answer) {
     if (!(answer instanceof Answer.Whole whole)) {
       throw new IllegalStateException("administration does not stream");
     }
-    String contentType = whole.headers().first("Content-Type");
-    return HttpResponse.create()
-        .withStatus(StatusCodes.get(whole.status()))
-        .withEntity(
-            HttpEntities.create(
-                contentType == null ? ContentTypes.APPLICATION_JSON : ContentTypes.parse(contentType), whole.body()));
+    Headers headers = whole.headers();
+    HttpResponse response = HttpResponse.create().withStatus(StatusCodes.get(whole.status()));
+    for (int i = 0; i < headers.size(); i++) {
+      if (!headers.name(i).equals(CONTENT_TYPE)) {
+        response = response.addHeader(RawHeader.create(headers.name(i), headers.value(i)));
+      }
+    }
+    String type = headers.first(CONTENT_TYPE);
+    return response.withEntity(
+        HttpEntities.create(type == null ? ContentTypes.APPLICATION_JSON : ContentTypes.parse(type), whole.body()));
   }
 
   @Override
@@ -47,12 +63,20 @@ record AdminExchange(HttpRequest request, byte[] body) implements Exchange {
   public Headers headers() {
     Headers.Builder headers = Headers.builder();
     request.getHeaders().forEach(header -> headers.add(header.name(), header.value()));
+    ContentType type = request.entity().getContentType();
+    // That is what Pekko HTTP says when the request says nothing.
+    if (!type.equals(ContentTypes.APPLICATION_OCTET_STREAM)) {
+      headers.add(CONTENT_TYPE, type.toString());
+    }
     return headers.build();
   }
 
   @Override
   public InetAddress client() {
-    return InetAddress.getLoopbackAddress();
+    return request
+        .getAttribute(AttributeKeys.remoteAddress)
+        .flatMap(address -> address.getAddress())
+        .orElseThrow(() -> new IllegalStateException("the management port does not tell addresses"));
   }
 
   @Override

@@ -3,7 +3,7 @@ package io.kvasir.app;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.kvasir.gateway.admin.AdminHandler;
+import io.kvasir.gateway.admin.FleetHandler;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -59,7 +59,7 @@ final class ClusterCommand implements Runnable {
       try {
         URI uri = URI.create(management);
         if (uri.getHost() != null && uri.getScheme().startsWith("http")) {
-          return uri.resolve(AdminHandler.CLUSTER);
+          return uri.resolve(FleetHandler.CLUSTER);
         }
       } catch (IllegalArgumentException malformed) {
         // Told below, like every other address that is none.

@@ -23,6 +23,7 @@ import java.util.Set;
 import java.util.function.Function;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -99,6 +100,12 @@ final class ConfigSection {
 
   List<String> texts(String key) {
     return get(key, "has to be a list of texts [\"...\"]", config::getStringList, List.of());
+  }
+
+  /** A list of texts, or the only one where no list is. */
+  List<String> textOrTexts(String key) {
+    boolean list = config.getValue(ConfigUtil.quoteString(key)).valueType() == ConfigValueType.LIST;
+    return list ? texts(key) : Stream.of(text(key)).filter(only -> !only.isBlank()).toList();
   }
 
   /** A list of texts, or one text that has them with the platform's path separator between. */

@@ -12,6 +12,7 @@ import io.kvasir.discovery.Discovery;
 import io.kvasir.discovery.PodsReader;
 import io.kvasir.execution.ExecutionSettings;
 import io.kvasir.execution.PodClient;
+import io.kvasir.gateway.admin.AdminKeys;
 import io.kvasir.gateway.admin.PodDefaults;
 import io.kvasir.gateway.http.HttpSettings;
 import io.kvasir.prompt.ModelConfig;
@@ -60,7 +61,7 @@ record KvasirConfig(
     @Nullable Duration keepAlive,
     @Nullable Duration drainDelay,
     Duration drainTimeout,
-    Endpoint management,
+    ManagementConfig management,
     RoutingConfig routing,
     CellSettings cell,
     Duration probeTimeout,
@@ -84,6 +85,13 @@ record KvasirConfig(
 
   /** An address to listen on. */
   record Endpoint(String host, int port) {}
+
+  /**
+   * Where operators look.
+   *
+   * @param keys who of them may administer
+   */
+  record ManagementConfig(Endpoint endpoint, AdminKeys keys) {}
 
   /**
    * How requests find their worker.

@@ -1,10 +1,10 @@
 package io.kvasir.app;
 
 import com.typesafe.config.Config;
-import io.kvasir.app.KvasirConfig.Endpoint;
 import io.kvasir.app.KvasirConfig.LogConfig;
 import io.kvasir.app.KvasirConfig.LogFormat;
 import io.kvasir.app.KvasirConfig.LogLevel;
+import io.kvasir.app.KvasirConfig.ManagementConfig;
 import io.kvasir.app.KvasirConfig.RoutingConfig;
 import io.kvasir.answers.AnswerSettings;
 import io.kvasir.cell.CellSettings;
@@ -64,9 +64,7 @@ final class KvasirConfigReader {
     Duration drainDelay = gateway.durationOrOff("drain-delay");
     Duration drain = gateway.duration("drain-timeout");
     gateway.rejectUnread();
-    ConfigSection management = root.section("management");
-    Endpoint endpoint = new Endpoint(management.name("host"), management.count("port", 0, 65_535));
-    management.rejectUnread();
+    ManagementConfig management = ManagementReader.read(root.section("management"));
     root.section("routing");
     RoutingConfig routing = new RoutingReader(config, faults).read();
     ConfigSection cell = root.section("cell");
@@ -88,14 +86,14 @@ final class KvasirConfigReader {
     LogConfig logConfig = new LogConfig(log.choice("format", LogFormat.class), log.choice("level", LogLevel.class));
     log.rejectUnread();
     ConfigSection cluster = root.section("cluster");
-    ClusterReader clusterReader = new ClusterReader(config, cluster, endpoint);
+    ClusterReader clusterReader = new ClusterReader(config, cluster, management.endpoint());
     cluster.rejectUnread();
     DecisionLogSettings decisions = DecisionLogReader.read(root.section("decisions"));
     root.rejectUnread();
     return new KvasirConfig(
-        http, keepAlive, drainDelay, drain, endpoint, routing, cellSettings, probeTimeout, executionSettings, podClient,
-        answers, models, memoBytes, pods, podReader.defaults(), podReader::listed, podsFrom.settings(), logConfig,
-        clusterReader.discovery(), decisions, podsFrom.roles(clusterReader.platform()), file);
+        http, keepAlive, drainDelay, drain, management, routing, cellSettings, probeTimeout, executionSettings,
+        podClient, answers, models, memoBytes, pods, podReader.defaults(), podReader::listed, podsFrom.settings(),
+        logConfig, clusterReader.discovery(), decisions, podsFrom.roles(clusterReader.platform()), file);
   }
 
   private static HttpSettings gateway(ConfigSection gateway) {

@@ -24,6 +24,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeoutException;
 import org.apache.pekko.actor.ExtendedActorSystem;
 import org.apache.pekko.actor.typed.ActorSystem;
 import org.apache.pekko.http.javadsl.Http;
@@ -34,6 +35,8 @@ import org.apache.pekko.http.javadsl.model.HttpRequest;
 import org.apache.pekko.http.javadsl.model.HttpResponse;
 import org.apache.pekko.http.javadsl.model.StatusCodes;
 import org.apache.pekko.http.javadsl.server.Route;
+import org.apache.pekko.http.javadsl.settings.ServerSettings;
+import org.apache.pekko.http.scaladsl.model.EntityStreamSizeException;
 import org.apache.pekko.management.HealthCheckSettings;
 import org.apache.pekko.management.javadsl.CheckResult;
 import org.apache.pekko.management.javadsl.HealthChecks;
@@ -72,7 +75,13 @@ final class ManagementServer implements AutoCloseable {
             (ExtendedActorSystem) system.classicSystem(),
             HealthCheckSettings.create(system.settings().config().getConfig("pekko.management.health-checks")));
     try {
-      this.binding = Http.get(system).newServerAt(at.host(), at.port()).bind(routes()).toCompletableFuture().join();
+      this.binding =
+          Http.get(system)
+              .newServerAt(at.host(), at.port())
+              .withSettings(ServerSettings.create(system.classicSystem()).withRemoteAddressAttribute(true))
+              .bind(routes())
+              .toCompletableFuture()
+              .join();
     } catch (CompletionException taken) {
       throw new StartException(
           "cannot listen on %s:%d for management: %s; set kvasir.management.port to a free one"
@@ -139,10 +148,24 @@ final class ManagementServer implements AutoCloseable {
   private CompletionStage<HttpResponse> admin(HttpRequest request) {
     return request
         .entity()
-        .toStrict(BODY_TIMEOUT.toMillis(), MAX_ADMIN_BODY, SystemMaterializer.get(system).materializer())
+        .withSizeLimit(MAX_ADMIN_BODY)
+        .toStrict(BODY_TIMEOUT.toMillis(), SystemMaterializer.get(system).materializer())
         .thenApplyAsync(
             strict -> AdminExchange.answer(admin, request, strict.getData().toArray()),
-            ManagementServer::onVirtualThread);
+            ManagementServer::onVirtualThread)
+        .exceptionally(failed -> withoutBody(request, failed));
+  }
+
+  private HttpResponse withoutBody(HttpRequest request, Throwable failed) {
+    return switch (failed instanceof CompletionException && failed.getCause() != null ? failed.getCause() : failed) {
+      case EntityStreamSizeException _ ->
+          AdminExchange.failure(admin, request, 413, "the body is longer than %d bytes".formatted(MAX_ADMIN_BODY));
+      case TimeoutException _ ->
+          AdminExchange.failure(
+              admin, request, 408, "the body was not there after %d s".formatted(BODY_TIMEOUT.toSeconds()));
+      case Throwable other ->
+          AdminExchange.failure(admin, request, 400, "the body cannot be read: " + other.getMessage());
+    };
   }
 
   private static String rootMessage(Throwable thrown) {

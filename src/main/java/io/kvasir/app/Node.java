@@ -17,11 +17,11 @@ import io.kvasir.execution.PodClient;
 import io.kvasir.execution.dialect.Preparation;
 import io.kvasir.gateway.Gateway;
 import io.kvasir.gateway.GatewaySettings;
-import io.kvasir.gateway.admin.AdminHandler;
-import io.kvasir.gateway.admin.AdminPaths;
+import io.kvasir.gateway.admin.AdminApi;
 import io.kvasir.gateway.admin.CacheHandler;
 import io.kvasir.gateway.admin.DecisionsHandler;
 import io.kvasir.gateway.admin.FiguresHandler;
+import io.kvasir.gateway.admin.FleetHandler;
 import io.kvasir.gateway.admin.ProfilesHandler;
 import io.kvasir.gateway.http.Handler;
 import io.kvasir.gateway.http.HttpServer;
@@ -37,6 +37,7 @@ import java.time.InstantSource;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -116,14 +117,17 @@ final class Node implements AutoCloseable {
       readiness.degradation(discovery::degraded);
       ProfileReload reload = own(new ProfileReload(config, profiles, metrics, System::nanoTime));
       readiness.degradation(() -> reload.degraded().stream().toList());
-      AdminPaths admin =
-          new AdminPaths(
-              new AdminHandler(cells, config.podDefaults()),
-              new ProfilesHandler(reload),
-              new FiguresHandler(routing.figures(), new FigureNews(system, routing.figures())::tell),
-              new DecisionsHandler(decisions),
-              new CacheHandler(answers));
-      this.management = own(new ManagementServer(system, config.management(), metrics, readiness, admin));
+      AdminApi admin =
+          new AdminApi(
+              config.management().keys(),
+              List.of(
+                  new FleetHandler(cells, config.podDefaults()),
+                  new ProfilesHandler(reload),
+                  new FiguresHandler(routing.figures(), new FigureNews(system, routing.figures())::tell),
+                  new DecisionsHandler(decisions),
+                  new CacheHandler(answers)),
+              metrics);
+      this.management = own(new ManagementServer(system, config.management().endpoint(), metrics, readiness, admin));
       if (config.discovery() != NodeDiscovery.SEEDS) {
         // Once the management port answers: the other nodes ask it.
         ClusterBootstrap.get(system).start();

@@ -107,7 +107,7 @@ final class ClusterConfigsTest {
     for (int node = 1; node <= 3; node++) {
       KvasirConfig config = KvasirConfig.load(CONFIGS.resolve("local/node-" + node + ".conf"));
       assertThat(config.pods()).hasSize(4);
-      assertThat(config.management().port()).isEqualTo(7625 + node);
+      assertThat(config.management().endpoint().port()).isEqualTo(7625 + node);
     }
   }
 

@@ -209,6 +209,10 @@ final class EndToEndIT {
       await("the removed worker to be gone", () -> node.cells().workers().size() == 4);
     }
     assertThat(admin("POST", "/admin/workers", "{\"name\": 1}").statusCode()).isEqualTo(400);
+    HttpResponse<String> tooLong = admin("POST", "/admin/workers", " ".repeat(1 << 21));
+    assertThat(tooLong.statusCode()).isEqualTo(413);
+    assertThat(JSON.readTree(tooLong.body()).at("/error/code").asText()).isEqualTo("body_too_large");
+    assertThat(admin("PUT", "/admin/workers", "{}").headers().firstValue("Allow")).hasValue("GET, POST");
   }
 
   @Test

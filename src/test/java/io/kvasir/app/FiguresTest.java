@@ -3,16 +3,11 @@ package io.kvasir.app;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import com.typesafe.config.ConfigFactory;
-import io.kvasir.execution.Headers;
 import io.kvasir.gateway.admin.FiguresHandler;
-import io.kvasir.gateway.http.Answer;
-import io.kvasir.gateway.http.Exchange;
+import io.kvasir.gateway.admin.TestAdmin;
 import io.kvasir.routing.ExternalFigures;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -25,8 +20,6 @@ import org.junit.jupiter.api.Test;
 
 /** Figures that are posted to one node and heard by all. */
 final class FiguresTest {
-  private static final ObjectMapper JSON = new ObjectMapper();
-
   private static final ActorTestKit KIT =
       ActorTestKit.create(
           ConfigFactory.parseString("pekko.actor.provider = local")
@@ -96,34 +89,6 @@ final class FiguresTest {
   }
 
   private JsonNode call(String method, String body, int status) throws IOException {
-    Answer.Whole answer = (Answer.Whole) handler.handle(new Call(method, body.getBytes(StandardCharsets.UTF_8)));
-    assertThat(answer.status()).as(new String(answer.body(), StandardCharsets.UTF_8)).isEqualTo(status);
-    return JSON.readTree(answer.body());
-  }
-
-  @SuppressWarnings("ArrayRecordComponent") // never compared
-  private record Call(String method, byte[] body) implements Exchange {
-    @Override
-    public String target() {
-      return FiguresHandler.PATH;
-    }
-
-    @Override
-    public Headers headers() {
-      return Headers.EMPTY;
-    }
-
-    @Override
-    public InetAddress client() {
-      return InetAddress.getLoopbackAddress();
-    }
-
-    @Override
-    public boolean clientGone() {
-      return false;
-    }
-
-    @Override
-    public void onClientGone(Runnable action) {}
+    return TestAdmin.call(handler, method, "/admin/figures", body, status);
   }
 }

@@ -26,7 +26,7 @@ final class KvasirConfigTest {
   void load_empty_isTheDefaults() throws Exception {
     KvasirConfig config = KvasirConfig.load(write(""));
     assertThat(config.gateway().port()).isEqualTo(8080);
-    assertThat(config.management().port()).isEqualTo(7626);
+    assertThat(config.management().endpoint().port()).isEqualTo(7626);
     assertThat(config.routing().proven().choice().standard()).isEqualTo("expected-cost");
     assertThat(config.routing().proven().byName())
         .containsKeys("expected-cost", "prefix-aware", "least-loaded", "round-robin", "random");
@@ -289,6 +289,25 @@ final class KvasirConfigTest {
                 """))
         .extracting(Fault::path)
         .contains("kvasir.gateway.port", "kvasir.routing.profiles.mine");
+  }
+
+  @Test
+  void load_adminKeys_areAListOrOne_andLong() throws Exception {
+    assertThat(KvasirConfig.load(write("")).management().keys().needed()).isFalse();
+    String key = "0123456789abcdef";
+    Path file = Files.writeString(directory.resolve("keys"), key + "\n");
+    for (String keys :
+        List.of("admin-keys = \"%s\"".formatted(key), "admin-keys = [\"%s\", \"x%s\"]".formatted(key, key),
+            "admin-key-file = \"%s\"".formatted(file))) {
+      assertThat(KvasirConfig.load(write("kvasir.management { " + keys + " }")).management().keys().needed()).isTrue();
+    }
+    Files.writeString(file, "# none yet\n");
+    assertThat(faults("kvasir.management { admin-keys = [short], admin-key-file = \"%s\" }".formatted(file)))
+        .extracting(Fault::path)
+        .containsExactly("kvasir.management.admin-keys", "kvasir.management.admin-key-file");
+    assertThat(faults("kvasir.management.admin-keys = [short]").getFirst().problem()).doesNotContain("short");
+    assertThat(faults("kvasir.management.admin-key-file = nowhere")).singleElement()
+        .extracting(Fault::problem).asString().contains("cannot be read");
   }
 
   private List<Fault> faults(String text) throws IOException {

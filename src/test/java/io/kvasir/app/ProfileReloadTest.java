@@ -5,10 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.typesafe.config.ConfigFactory;
-import io.kvasir.execution.Headers;
 import io.kvasir.gateway.admin.ProfilesHandler;
-import io.kvasir.gateway.http.Answer;
-import io.kvasir.gateway.http.Exchange;
+import io.kvasir.gateway.admin.TestAdmin;
 import io.kvasir.routing.LiveProfiles;
 import io.kvasir.routing.Profile;
 import io.kvasir.telemetry.Metrics;
@@ -16,8 +14,6 @@ import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import io.prometheus.metrics.model.snapshots.CounterSnapshot;
 import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
@@ -30,7 +26,6 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Profiles that change while a node runs: by the admin call, and by looking at the files. */
 final class ProfileReloadTest {
-  private static final ObjectMapper JSON = new ObjectMapper();
   private static final String MINE =
       """
       mine {
@@ -77,7 +72,7 @@ final class ProfileReloadTest {
 
     JsonNode answer = call("POST", "/admin/profiles/reload", 200);
 
-    assertThat(answer).isEqualTo(JSON.readTree(
+    assertThat(answer).isEqualTo(new ObjectMapper().readTree(
         """
         {"result":"changed","added":["other"],"removed":[],"changed":["mine"],"choice_changed":true}"""));
     assertThat(profiles.current().choice().standard()).isEqualTo("mine");
@@ -122,7 +117,7 @@ final class ProfileReloadTest {
     assertThat(picker.get("profile").textValue()).isEqualTo("mine");
     assertThat(picker.get("file").textValue()).endsWith("profiles.conf");
     assertThat(picker.get("line").intValue()).isEqualTo(4);
-    assertThat(picker.get("problem").textValue()).isEqualTo("there is no picker of this name");
+    assertThat(picker.get("message").textValue()).isEqualTo("there is no picker of this name");
     assertThat(picker.get("remedy").textValue()).startsWith("did you mean \"random\"?");
     assertThat(profile("mine")).isSameAs(before);
     assertThat(reloads("refused")).isEqualTo(1);
@@ -143,10 +138,10 @@ final class ProfileReloadTest {
 
     JsonNode faults = call("POST", "/admin/profiles/reload", 422).at("/error/faults");
 
-    assertThat(faults).extracting(fault -> fault.get("setting").textValue()).containsExactlyInAnyOrder(
+    assertThat(faults).extracting(fault -> fault.get("field").textValue()).containsExactlyInAnyOrder(
         "kvasir.routing.models.Qwen/Qwen3-32B", "kvasir.routing.tenants.a", "kvasir.routing.allow-profile-headr");
     assertThat(faults).extracting(fault -> fault.get("line").intValue()).containsExactlyInAnyOrder(2, 3, 4);
-    assertThat(faults.get(0).get("problem").textValue()).contains("there is no profile 'fastest'", "expected-cost");
+    assertThat(faults.get(0).get("message").textValue()).contains("there is no profile 'fastest'", "expected-cost");
   }
 
   @Test
@@ -271,35 +266,6 @@ final class ProfileReloadTest {
   }
 
   private JsonNode call(String method, String target, int status) throws IOException {
-    Answer answer = new ProfilesHandler(reload).handle(new AdminCall(method, target));
-    assertThat(answer).isInstanceOf(Answer.Whole.class);
-    Answer.Whole whole = (Answer.Whole) answer;
-    assertThat(whole.status()).as(new String(whole.body(), StandardCharsets.UTF_8)).isEqualTo(status);
-    return JSON.readTree(whole.body());
-  }
-
-  private record AdminCall(String method, String target) implements Exchange {
-    @Override
-    public Headers headers() {
-      return Headers.EMPTY;
-    }
-
-    @Override
-    public byte[] body() {
-      return new byte[0];
-    }
-
-    @Override
-    public InetAddress client() {
-      return InetAddress.getLoopbackAddress();
-    }
-
-    @Override
-    public boolean clientGone() {
-      return false;
-    }
-
-    @Override
-    public void onClientGone(Runnable action) {}
+    return TestAdmin.call(new ProfilesHandler(reload), method, target, "", status);
   }
 }

@@ -1,19 +1,13 @@
 package io.kvasir.gateway.admin;
 
-import static io.kvasir.gateway.admin.AdminJson.answer;
-import static io.kvasir.gateway.admin.AdminJson.error;
-import static io.kvasir.gateway.admin.AdminJson.object;
-import static io.kvasir.gateway.admin.AdminJson.read;
-import static io.kvasir.gateway.admin.AdminJson.wrongMethod;
+import static io.kvasir.gateway.admin.AdminAnswer.object;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.answers.AnswerCache;
 import io.kvasir.answers.AnswerFigures;
 import io.kvasir.answers.StoreAwayException;
-import io.kvasir.gateway.http.Answer;
-import io.kvasir.gateway.http.Exchange;
-import io.kvasir.gateway.http.Handler;
+import java.util.List;
 import java.util.OptionalLong;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -21,37 +15,26 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * {@code /admin/cache}: the response cache's figures (GET), and forgetting answers (POST {@code /admin/cache/flush}
- * with {@code {"tenant": …}}, {@code {"model": …}}, both, or {@code {"all": true}}). Thread-safe.
+ * {@code /admin/cache}: the response cache's figures, and forgetting answers: {@code {"tenant": …}},
+ * {@code {"model": …}}, both, or {@code {"all": true}}. Thread-safe.
  */
-public final class CacheHandler implements Handler {
-  /** The path of the figures. */
-  public static final String PATH = "/admin/cache";
-
+public final class CacheHandler implements AdminPart {
   private static final Logger LOG = LoggerFactory.getLogger(CacheHandler.class);
-  private static final String FLUSH = PATH + "/flush";
   private static final Set<String> LIMITS = Set.of("tenant", "model", "all");
   private static final String WANTED = "send {\"tenant\": …}, {\"model\": …}, both, or {\"all\": true}";
 
   private final @Nullable AnswerCache cache;
 
-  /** A handler over a node's cache; null when it keeps no answers. */
+  /** Over a node's cache; null when it keeps no answers. */
   public CacheHandler(@Nullable AnswerCache cache) {
     this.cache = cache;
   }
 
   @Override
-  public Answer handle(Exchange exchange) {
-    return switch (exchange.path()) {
-      case PATH -> exchange.method().equals("GET") ? answer(200, figures()) : wrongMethod(exchange, "GET");
-      case FLUSH -> exchange.method().equals("POST") ? flush(exchange.body()) : wrongMethod(exchange, "POST");
-      default -> error(404, "there is nothing at %s; the response cache is at %s".formatted(exchange.path(), PATH));
-    };
-  }
-
-  @Override
-  public Answer failure(String target, int status, String message) {
-    return error(status, message);
+  public List<AdminRoute> routes() {
+    return List.of(
+        AdminRoute.get("/admin/cache", _ -> AdminAnswer.ok(figures())),
+        AdminRoute.post("/admin/cache/flush", this::flush));
   }
 
   private ObjectNode figures() {
@@ -75,31 +58,20 @@ public final class CacheHandler implements Handler {
     return body;
   }
 
-  private Answer flush(byte[] body) {
+  private AdminAnswer flush(AdminRequest request) throws AdminException {
     if (cache == null) {
-      return error(409, "no answers are kept: kvasir.answers.store is off");
+      throw AdminException.of(409, "no answers are kept: kvasir.answers.store is off");
     }
-    JsonNode limits;
-    try {
-      limits = read(body);
-    } catch (IllegalArgumentException e) {
-      return error(400, "%s; %s".formatted(e.getMessage(), WANTED));
-    }
-    if (!limits.isObject()) {
-      return error(400, "the body is no JSON object; " + WANTED);
-    }
+    JsonNode limits = request.body(WANTED);
     for (var member : limits.properties()) {
       if (!LIMITS.contains(member.getKey())) {
-        return error(400, "'%s' limits nothing; %s".formatted(member.getKey(), WANTED));
+        throw AdminException.invalid(member.getKey(), "'%s' limits nothing; %s".formatted(member.getKey(), WANTED));
       }
     }
-    String tenant = limits.path("tenant").textValue();
-    String model = limits.path("model").textValue();
-    boolean all = limits.path("all").asBoolean(false);
-    if (all == (tenant != null || model != null)
-        || limits.has("tenant") != (tenant != null)
-        || limits.has("model") != (model != null)) {
-      return error(400, "what is to be forgotten is not clear; " + WANTED);
+    String tenant = text(limits, "tenant");
+    String model = text(limits, "model");
+    if (limits.path("all").asBoolean(false) == (tenant != null || model != null)) {
+      throw AdminException.invalid("all", "what is to be forgotten is not clear; " + WANTED);
     }
     try {
       OptionalLong forgotten = cache.flush(tenant, model);
@@ -107,9 +79,17 @@ public final class CacheHandler implements Handler {
           forgotten.orElse(-1), tenant == null ? "any" : "'" + tenant + "'", model == null ? "any" : "'" + model + "'");
       ObjectNode done = object();
       forgotten.ifPresent(count -> done.put("forgotten", count));
-      return answer(200, done);
+      return AdminAnswer.ok(done);
     } catch (StoreAwayException away) {
-      return error(503, "nothing, or not all, was forgotten: %s".formatted(away.getMessage()));
+      throw AdminException.of(503, "nothing, or not all, was forgotten: %s".formatted(away.getMessage()));
     }
+  }
+
+  private static @Nullable String text(JsonNode limits, String field) throws AdminException {
+    JsonNode value = limits.get(field);
+    if (value != null && !value.isTextual()) {
+      throw AdminException.invalid(field, "'%s' is %s, and has to be a text; %s".formatted(field, value, WANTED));
+    }
+    return value == null ? null : value.textValue();
   }
 }

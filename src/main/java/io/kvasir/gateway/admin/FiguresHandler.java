@@ -1,19 +1,13 @@
 package io.kvasir.gateway.admin;
 
-import static io.kvasir.gateway.admin.AdminJson.answer;
-import static io.kvasir.gateway.admin.AdminJson.error;
-import static io.kvasir.gateway.admin.AdminJson.object;
-import static io.kvasir.gateway.admin.AdminJson.read;
-import static io.kvasir.gateway.admin.AdminJson.wrongMethod;
+import static io.kvasir.gateway.admin.AdminAnswer.object;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.kvasir.gateway.http.Answer;
-import io.kvasir.gateway.http.Exchange;
-import io.kvasir.gateway.http.Handler;
 import io.kvasir.routing.ExternalFigures;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.BiConsumer;
@@ -22,16 +16,15 @@ import java.util.function.BiConsumer;
  * {@code /admin/figures}: takes numbers somebody outside says of workers (POST), which {@code external-metric} scores
  * by, and shows those this node knows (GET). Thread-safe.
  */
-public final class FiguresHandler implements Handler {
-  /** The path of the figures. */
-  public static final String PATH = "/admin/figures";
-
+public final class FiguresHandler implements AdminPart {
+  private static final String PATH = "/admin/figures";
+  private static final String WANTED = "send {\"METRIC\": {\"WORKER\": NUMBER, ...}, ...}";
 
   private final ExternalFigures figures;
   private final BiConsumer<String, Map<String, Double>> tell;
 
   /**
-   * A handler over a node's figures.
+   * Over a node's figures.
    *
    * @param tell has every node of the cluster take the figures of that name, by worker
    */
@@ -41,37 +34,23 @@ public final class FiguresHandler implements Handler {
   }
 
   @Override
-  public Answer handle(Exchange exchange) {
-    if (!exchange.path().equals(PATH)) {
-      return error(404, "there is nothing at %s; figures are at %s".formatted(exchange.path(), PATH));
-    }
-    return switch (exchange.method()) {
-      case "GET" -> answer(200, shown());
-      case "POST" -> post(exchange.body());
-      default -> wrongMethod(exchange, "GET, POST");
-    };
+  public List<AdminRoute> routes() {
+    return List.of(
+        AdminRoute.get(PATH, _ -> AdminAnswer.ok(shown())),
+        AdminRoute.post(PATH, this::say));
   }
 
-  @Override
-  public Answer failure(String target, int status, String message) {
-    return error(status, message);
-  }
-
-  private Answer post(byte[] body) {
-    JsonNode tree;
-    try {
-      tree = read(body);
-    } catch (IllegalArgumentException e) {
-      return error(400, String.valueOf(e.getMessage()));
-    }
+  private AdminAnswer say(AdminRequest request) throws AdminException {
+    ObjectNode tree = request.body(WANTED);
     Map<String, Map<String, Double>> said = new TreeMap<>();
     int count = 0;
     for (Map.Entry<String, JsonNode> metric : tree.properties()) {
       Map<String, Double> byWorker = new HashMap<>();
       for (Map.Entry<String, JsonNode> worker : metric.getValue().properties()) {
         if (!worker.getValue().isNumber()) {
-          return error(400, "'%s' of '%s' is %s, not a number".formatted(
-              metric.getKey(), worker.getKey(), worker.getValue()));
+          throw AdminException.invalid(
+              metric.getKey() + "." + worker.getKey(),
+              "'%s' of '%s' is %s, not a number".formatted(metric.getKey(), worker.getKey(), worker.getValue()));
         }
         byWorker.put(worker.getKey(), worker.getValue().doubleValue());
         count++;
@@ -81,10 +60,10 @@ public final class FiguresHandler implements Handler {
       }
     }
     if (count == 0) {
-      return error(400, "the body says nothing; give {\"METRIC\": {\"WORKER\": NUMBER, ...}, ...}");
+      throw AdminException.invalid("body", "the body says nothing; " + WANTED);
     }
     said.forEach(tell);
-    return answer(202, object().put("figures", count));
+    return new AdminAnswer(202, object().put("figures", count));
   }
 
   private ObjectNode shown() {

@@ -1,6 +1,7 @@
 package io.kvasir.gateway.admin;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.cell.EventFeed;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.routing.Role;
@@ -23,28 +24,20 @@ import org.jspecify.annotations.Nullable;
  * {@link #faults} is not empty, what {@link #pod} gave is of no use.
  */
 final class PodReader {
-  /**
-   * What is wrong with a field.
-   *
-   * @param field its path
-   * @param message what is wrong and what would be right
-   */
-  record Fault(String field, String message) {}
-
   /** Names go into headers, metrics and paths. */
   private static final Pattern NAME = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._:-]{0,126}");
   private static final int MAX_IN_FLIGHT = 1_000_000;
   private static final int MAX_BLOCK = 1 << 20;
 
   private final PodDefaults defaults;
-  private final List<Fault> faults = new ArrayList<>();
+  private final List<ObjectNode> faults = new ArrayList<>();
 
   PodReader(PodDefaults defaults) {
     this.defaults = defaults;
   }
 
   /** What was wrong so far. */
-  List<Fault> faults() {
+  List<ObjectNode> faults() {
     return faults;
   }
 
@@ -183,6 +176,6 @@ final class PodReader {
   }
 
   private void fault(String field, String message) {
-    faults.add(new Fault(field, message));
+    faults.add(AdminException.fault(field, message));
   }
 }

@@ -1,18 +1,12 @@
 package io.kvasir.gateway.admin;
 
-import static io.kvasir.gateway.admin.AdminJson.answer;
-import static io.kvasir.gateway.admin.AdminJson.error;
-import static io.kvasir.gateway.admin.AdminJson.object;
-import static io.kvasir.gateway.admin.AdminJson.wrongMethod;
+import static io.kvasir.gateway.admin.AdminAnswer.object;
 
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.gateway.admin.ProfilesAdmin.ProfileFault;
 import io.kvasir.gateway.admin.ProfilesAdmin.Reload;
-import io.kvasir.gateway.http.Answer;
-import io.kvasir.gateway.http.Exchange;
-import io.kvasir.gateway.http.Handler;
 import io.kvasir.routing.LiveProfiles;
 import io.kvasir.routing.Profile;
 import io.kvasir.routing.ProfileChoice;
@@ -28,39 +22,30 @@ import java.util.TreeSet;
  * {@code /admin/profiles}: shows the profiles as they were compiled (GET), and reads them anew (POST {@code
  * /admin/profiles/reload}). Thread-safe.
  */
-public final class ProfilesHandler implements Handler {
+public final class ProfilesHandler implements AdminPart {
   /** The path of the profiles. */
   public static final String PATH = "/admin/profiles";
-
-  private static final String RELOAD = PATH + "/reload";
 
   private final JsonMapper mapper = new JsonMapper();
   private final ProfilesAdmin admin;
 
-  /** A handler over a node's profiles. */
+  /** Over a node's profiles. */
   public ProfilesHandler(ProfilesAdmin admin) {
     this.admin = admin;
   }
 
   @Override
-  public Answer handle(Exchange exchange) {
-    return switch (exchange.path()) {
-      case PATH -> exchange.method().equals("GET") ? answer(200, shown()) : wrongMethod(exchange, "GET");
-      case RELOAD -> exchange.method().equals("POST") ? reload() : wrongMethod(exchange, "POST");
-      default -> error(404, "there is nothing at %s; profiles are at %s".formatted(exchange.path(), PATH));
-    };
+  public List<AdminRoute> routes() {
+    return List.of(
+        AdminRoute.get(PATH, _ -> AdminAnswer.ok(shown())),
+        AdminRoute.post(PATH + "/reload", _ -> reload()));
   }
 
-  @Override
-  public Answer failure(String target, int status, String message) {
-    return error(status, message);
-  }
-
-  private Answer reload() {
+  private AdminAnswer reload() throws AdminException {
     return switch (admin.reload()) {
-      case Reload.Done(LiveProfiles.Change change) -> answer(200, changed(change));
-      case Reload.Refused(List<ProfileFault> faults) -> answer(422, refused(faults));
-      case Reload.Impossible(String why) -> error(409, why);
+      case Reload.Done(LiveProfiles.Change change) -> AdminAnswer.ok(changed(change));
+      case Reload.Refused(List<ProfileFault> faults) -> throw refused(faults);
+      case Reload.Impossible(String why) -> throw AdminException.of(409, why);
     };
   }
 
@@ -72,27 +57,26 @@ public final class ProfilesHandler implements Handler {
     return body.put("choice_changed", change.choice());
   }
 
-  private static ObjectNode refused(List<ProfileFault> faults) {
-    ObjectNode body = object();
-    ObjectNode error = body.putObject("error").put(
-        "message",
+  private static AdminException refused(List<ProfileFault> faults) {
+    return AdminException.faulty(
+        422,
         "%s: nothing was changed, the profiles before stay in service"
-            .formatted(faults.size() == 1 ? "there is a fault" : "there are " + faults.size() + " faults"));
-    ArrayNode list = error.putArray("faults");
-    for (ProfileFault fault : faults) {
-      ObjectNode entry = list.addObject().put("setting", fault.setting());
-      if (fault.profile() != null) {
-        entry.put("profile", fault.profile());
-      }
-      if (fault.plugin() != null) {
-        entry.put("plugin", fault.plugin());
-      }
-      entry.put("file", fault.file()).put("line", fault.line()).put("problem", fault.problem());
-      if (!fault.remedy().isEmpty()) {
-        entry.put("remedy", fault.remedy());
-      }
+            .formatted(faults.size() == 1 ? "there is a fault" : "there are " + faults.size() + " faults"),
+        faults.stream().map(ProfilesHandler::fault).toList());
+  }
+
+  private static ObjectNode fault(ProfileFault fault) {
+    ObjectNode entry = AdminException.fault(fault.setting(), fault.problem());
+    if (!fault.remedy().isEmpty()) {
+      entry.put("remedy", fault.remedy());
     }
-    return body;
+    if (fault.profile() != null) {
+      entry.put("profile", fault.profile());
+    }
+    if (fault.plugin() != null) {
+      entry.put("plugin", fault.plugin());
+    }
+    return entry.put("file", fault.file()).put("line", fault.line());
   }
 
   private ObjectNode shown() {

@@ -1,6 +1,6 @@
 /**
- * Administration on the management port: which pods the fleet has. Requests are read field by field, and
- * every fault is told at once.
+ * Administration on the management port: {@link io.kvasir.gateway.admin.AdminApi} and its parts, one for each thing
+ * that can be seen or changed. What is asked is read field by field, and every fault is told at once.
  */
 @NullMarked
 package io.kvasir.gateway.admin;

@@ -3,15 +3,12 @@ package io.kvasir.gateway.admin;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import io.kvasir.answers.AnswerCache;
 import io.kvasir.answers.AnswerSettings;
 import io.kvasir.answers.TestAnswers;
-import io.kvasir.gateway.http.Answer;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.time.InstantSource;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -19,12 +16,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 final class CacheHandlerTest {
-  private static final ObjectMapper JSON = new ObjectMapper();
-
   @Test
   void figures_tellTheStoreAndWhatItDid() throws IOException {
     try (AnswerCache cache = open(TestAnswers.memory())) {
-      JsonNode figures = json(call(cache, "GET", "/admin/cache", ""), 200);
+      JsonNode figures = call(cache, "GET", "/admin/cache", "", 200);
       assertThat(figures.path("store").asText()).isEqualTo("memory");
       assertThat(figures.path("available").asBoolean()).isTrue();
       assertThat(figures.path("entries").asInt(-1)).isZero();
@@ -38,7 +33,7 @@ final class CacheHandlerTest {
       strings = {"{\"all\":true}", "{\"tenant\":\"\"}", "{\"model\":\"m\"}", "{\"tenant\":\"t\",\"model\":\"m\"}"})
   void flush_takesLimits(String body) throws IOException {
     try (AnswerCache cache = open(TestAnswers.memory())) {
-      JsonNode done = json(call(cache, "POST", "/admin/cache/flush", body), 200);
+      JsonNode done = call(cache, "POST", "/admin/cache/flush", body, 200);
       assertThat(done.path("forgotten").asInt(-1)).isZero();
     }
   }
@@ -51,7 +46,7 @@ final class CacheHandlerTest {
       })
   void flush_withoutAClearLimit_forgetsNothing(String body) throws IOException {
     try (AnswerCache cache = open(TestAnswers.memory())) {
-      JsonNode refused = json(call(cache, "POST", "/admin/cache/flush", body), 400);
+      JsonNode refused = call(cache, "POST", "/admin/cache/flush", body, 400);
       assertThat(refused.at("/error/message").asText()).contains("{\"all\": true}");
     }
   }
@@ -59,32 +54,28 @@ final class CacheHandlerTest {
   @Test
   void flush_storeAway_saysSo() throws IOException {
     try (AnswerCache cache = open(TestAnswers.settings(TestAnswers.redis(1, null), 1, 1, false, 1))) {
-      JsonNode refused = json(call(cache, "POST", "/admin/cache/flush", "{\"all\":true}"), 503);
+      JsonNode refused = call(cache, "POST", "/admin/cache/flush", "{\"all\":true}", 503);
       assertThat(refused.at("/error/message").asText()).contains("redis://127.0.0.1:1");
-      JsonNode figures = json(call(cache, "GET", "/admin/cache", ""), 200);
+      JsonNode figures = call(cache, "GET", "/admin/cache", "", 200);
       assertThat(figures.path("available").asBoolean(true)).isFalse();
     }
   }
 
   @Test
   void withoutACache_saysOff() throws IOException {
-    assertThat(json(call(null, "GET", "/admin/cache", ""), 200).path("store").asText()).isEqualTo("off");
-    json(call(null, "POST", "/admin/cache/flush", "{\"all\":true}"), 409);
-    json(call(null, "PUT", "/admin/cache", ""), 405);
-    json(call(null, "GET", "/admin/cache/flush", ""), 405);
-    json(call(null, "GET", "/admin/cache/nothing", ""), 404);
+    assertThat(call(null, "GET", "/admin/cache", "", 200).path("store").asText()).isEqualTo("off");
+    call(null, "POST", "/admin/cache/flush", "{\"all\":true}", 409);
+    call(null, "PUT", "/admin/cache", "", 405);
+    call(null, "GET", "/admin/cache/flush", "", 405);
+    call(null, "GET", "/admin/cache/nothing", "", 404);
   }
 
   private static AnswerCache open(AnswerSettings settings) throws IOException {
     return new AnswerCache(settings, InstantSource.system(), new Metrics(new PrometheusRegistry()));
   }
 
-  private static Answer call(@Nullable AnswerCache cache, String method, String target, String body) {
-    return new CacheHandler(cache).handle(new Direct(method, target, body.getBytes(StandardCharsets.UTF_8)));
-  }
-
-  private static JsonNode json(Answer answer, int status) throws IOException {
-    assertThat(answer.status()).isEqualTo(status);
-    return JSON.readTree(((Answer.Whole) answer).body());
+  private static JsonNode call(
+      @Nullable AnswerCache cache, String method, String target, String body, int status) throws IOException {
+    return TestAdmin.call(new CacheHandler(cache), method, target, body, status);
   }
 }

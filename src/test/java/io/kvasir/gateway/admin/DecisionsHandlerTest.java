@@ -3,8 +3,6 @@ package io.kvasir.gateway.admin;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
-import io.kvasir.gateway.http.Answer;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.DecisionLogSettings;
 import io.kvasir.telemetry.DecisionOutcome;
@@ -48,7 +46,7 @@ final class DecisionsHandlerTest {
     "?worker=w1&session=s0, 3, r25"
   })
   void get_narrowedDown_newestFirst(String query, int count, String first) throws IOException {
-    JsonNode decisions = json(call("GET", "/admin/decisions" + query)).path("decisions");
+    JsonNode decisions = call("GET", "/admin/decisions" + query, 200).path("decisions");
 
     assertThat(decisions).hasSize(count);
     assertThat(decisions.path(0).path("request_id").asText()).isEqualTo(first);
@@ -56,7 +54,7 @@ final class DecisionsHandlerTest {
 
   @Test
   void get_decision_carriesWhatBecameOfIt() throws IOException {
-    JsonNode decisions = json(call("GET", "/admin/decisions?limit=2")).path("decisions");
+    JsonNode decisions = call("GET", "/admin/decisions?limit=2", 200).path("decisions");
 
     assertThat(decisions.path(0).path("outcomes").path(0).path("outcome").asText()).isEqualTo("completed");
     assertThat(decisions.path(1).path("outcomes")).isEmpty();
@@ -71,17 +69,10 @@ final class DecisionsHandlerTest {
     "GET, /admin/decisions/r1, 404"
   })
   void get_askedWrongly_saysSo(String method, String target, int status) throws IOException {
-    Answer.Whole answer = call(method, target);
-
-    assertThat(answer.status()).isEqualTo(status);
-    assertThat(json(answer).path("error").path("message").asText()).isNotBlank();
+    assertThat(call(method, target, status).at("/error/message").asText()).isNotBlank();
   }
 
-  private Answer.Whole call(String method, String target) {
-    return (Answer.Whole) admin.handle(new Direct(method, target, new byte[0]));
-  }
-
-  private static JsonNode json(Answer.Whole answer) throws IOException {
-    return new ObjectMapper().readTree(answer.body());
+  private JsonNode call(String method, String target, int status) throws IOException {
+    return TestAdmin.call(admin, method, target, "", status);
   }
 }

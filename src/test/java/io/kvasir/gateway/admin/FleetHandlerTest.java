@@ -3,16 +3,13 @@ package io.kvasir.gateway.admin;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import io.kvasir.cell.EventFeed;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.execution.FakeCells;
-import io.kvasir.gateway.http.Answer;
 import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.Role;
 import java.io.IOException;
 import java.net.URI;
-import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -20,33 +17,32 @@ import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-final class AdminHandlerTest {
-  private static final ObjectMapper JSON = new ObjectMapper();
+final class FleetHandlerTest {
   private static final PodDefaults DEFAULTS =
       new PodDefaults(
           Role.BOTH, 1, 64, model -> model.equals("small") ? 8 : 16, 256, "h100", 4096, Map.of("zone", "a"),
-          AdminHandlerTest::events, AdminHandlerTest::kvTransfer);
+          FleetHandlerTest::events, FleetHandlerTest::kvTransfer);
 
   private final FakeCells cells = new FakeCells();
-  private final AdminHandler admin = new AdminHandler(cells, DEFAULTS);
+  private final FleetHandler admin = new FleetHandler(cells, DEFAULTS);
 
   @Test
-  void post_leastDescription_isFilledFromTheDefaults() {
-    Answer.Whole answer = call("POST", "/admin/workers", """
-        {"name":"p0","url":"http://10.0.0.7:8000/","models":["small"]}""");
+  void post_leastDescription_isFilledFromTheDefaults() throws IOException {
+    JsonNode answer = call("POST", "/admin/workers", """
+        {"name":"p0","url":"http://10.0.0.7:8000/","models":["small"]}""", 201);
 
-    assertThat(answer.status()).isEqualTo(201);
+    assertThat(answer.path("workers").intValue()).isEqualTo(1);
     assertThat(cells.added).containsExactly(
         new PodSpec("p0", URI.create("http://10.0.0.7:8000"), Role.BOTH, Set.of("small"), 1, 8,
             Map.of("zone", "a"), 256, "h100", 4096, List.of(), null));
   }
 
   @Test
-  void post_wholeDescription_isTakenAsItIs() {
+  void post_wholeDescription_isTakenAsItIs() throws IOException {
     call("POST", "/admin/workers", """
         {"name":"p0","url":"https://gpu-7","role":"decode","models":["m","lora"],"ranks":4,"block_size":64,
          "labels":{"zone":"b"},"max_in_flight":9,"engine":"h200","capacity_blocks":77,
-         "events":{"source":"push"},"kv_transfer":{"dialect":"sglang"}}""");
+         "events":{"source":"push"},"kv_transfer":{"dialect":"sglang"}}""", 201);
 
     assertThat(cells.added).containsExactly(
         new PodSpec("p0", URI.create("https://gpu-7"), Role.DECODE, Set.of("m", "lora"), 4, 64, Map.of("zone", "b"),
@@ -55,13 +51,12 @@ final class AdminHandlerTest {
 
   @Test
   void post_manyFaults_areAllTold() throws IOException {
-    Answer.Whole answer = call("POST", "/admin/workers", """
+    JsonNode answer = call("POST", "/admin/workers", """
         {"name":"a pod","url":"ftp://x/y","role":"boss","models":[],"ranks":0,"block_size":"big","labels":{"a":1},
          "max_in_flight":1.5,"engine":"","events":{"source":"wrong"},
-         "kv_transfer":{"dialect":"wrong"},"colour":"red"}""");
+         "kv_transfer":{"dialect":"wrong"},"colour":"red"}""", 400);
 
-    assertThat(answer.status()).isEqualTo(400);
-    assertThat(json(answer).at("/error/faults")).extracting(fault -> fault.get("field").textValue())
+    assertThat(answer.at("/error/faults")).extracting(fault -> fault.get("field").textValue())
         .containsExactlyInAnyOrder(
             "name", "url", "role", "models", "ranks", "block_size", "labels.a", "max_in_flight", "engine",
             "events.source", "kv_transfer.dialect", "colour");
@@ -71,42 +66,40 @@ final class AdminHandlerTest {
   @Test
   void cluster_hasNodesCellsAndWorkers() throws IOException {
     cells.worker("a", URI.create("http://a:1"), "m");
-    JsonNode cluster = json(call("GET", "/admin/cluster", ""));
+    JsonNode cluster = call("GET", "/admin/cluster", "", 200);
 
     assertThat(cluster.at("/nodes/0/address").textValue()).isEqualTo("10.0.0.1:7355");
     assertThat(cluster.at("/nodes/0/version").textValue()).isEqualTo("1.2.3");
     assertThat(cluster.at("/cells/0/home").textValue()).isEqualTo("10.0.0.1:7355");
     assertThat(cluster.at("/cells/0/workers").intValue()).isEqualTo(1);
     assertThat(cluster.at("/workers/0/id").textValue()).isEqualTo("a");
-    assertThat(call("POST", "/admin/cluster", "{}").status()).isEqualTo(405);
+    call("POST", "/admin/cluster", "{}", 405);
   }
 
   @Test
   void post_noJson_isTold() throws IOException {
-    Answer.Whole answer = call("POST", "/admin/workers", "{\"name\":");
+    JsonNode answer = call("POST", "/admin/workers", "{\"name\":", 400);
 
-    assertThat(answer.status()).isEqualTo(400);
-    assertThat(json(answer).at("/error/message").textValue()).contains("not valid JSON");
-    assertThat(call("POST", "/admin/workers", "").status()).isEqualTo(400);
-    assertThat(call("POST", "/admin/workers", "[]").status()).isEqualTo(400);
+    assertThat(answer.at("/error/message").textValue()).contains("not valid JSON");
+    call("POST", "/admin/workers", "", 400);
+    call("POST", "/admin/workers", "[]", 400);
   }
 
   @Test
   void post_takenName_isAConflict() throws IOException {
     String pod = "{\"name\":\"p0\",\"url\":\"http://h:1\",\"models\":[\"m\"]}";
-    call("POST", "/admin/workers", pod);
+    call("POST", "/admin/workers", pod, 201);
 
-    Answer.Whole answer = call("POST", "/admin/workers", pod);
+    JsonNode answer = call("POST", "/admin/workers", pod, 409);
 
-    assertThat(answer.status()).isEqualTo(409);
-    assertThat(json(answer).at("/error/message").textValue()).contains("p0");
+    assertThat(answer.at("/error/message").textValue()).contains("p0");
   }
 
   @Test
   void get_listsWorkersWithTheirState() throws IOException {
     cells.worker("p0", URI.create("http://h:1"), "m");
 
-    JsonNode worker = json(call("GET", "/admin/workers", "")).at("/workers/0");
+    JsonNode worker = call("GET", "/admin/workers", "", 200).at("/workers/0");
 
     assertThat(worker.get("id").textValue()).isEqualTo("p0");
     assertThat(worker.get("health").textValue()).isEqualTo("healthy");
@@ -115,23 +108,23 @@ final class AdminHandlerTest {
   }
 
   @Test
-  void drainAndDelete_knownAndUnknownPods() {
+  void drainAndDelete_knownAndUnknownPods() throws IOException {
     cells.worker("p/0", URI.create("http://h:1"), "m");
 
-    assertThat(call("POST", "/admin/workers/p%2F0/drain", "").status()).isEqualTo(200);
+    call("POST", "/admin/workers/p%2F0/drain", "", 200);
     assertThat(cells.drained).containsExactly("p/0");
-    assertThat(call("DELETE", "/admin/workers/p%2F0", "").status()).isEqualTo(200);
+    call("DELETE", "/admin/workers/p%2F0", "", 200);
     assertThat(cells.workers).isEmpty();
-    assertThat(call("DELETE", "/admin/workers/p%2F0", "").status()).isEqualTo(404);
-    assertThat(call("POST", "/admin/workers/none/drain", "").status()).isEqualTo(404);
+    call("DELETE", "/admin/workers/p%2F0", "", 404);
+    call("POST", "/admin/workers/none/drain", "", 404);
   }
 
   @Test
-  void wrongMethodsAndPaths_areTold() {
-    assertThat(call("PUT", "/admin/workers", "").status()).isEqualTo(405);
-    assertThat(call("GET", "/admin/workers/p0/drain", "").status()).isEqualTo(405);
-    assertThat(call("POST", "/admin/workers/p0", "").status()).isEqualTo(405);
-    assertThat(call("GET", "/admin/other", "").status()).isEqualTo(404);
+  void wrongMethodsAndPaths_areTold() throws IOException {
+    call("PUT", "/admin/workers", "", 405);
+    call("GET", "/admin/workers/p0/drain", "", 405);
+    call("POST", "/admin/workers/p0", "", 405);
+    call("GET", "/admin/other", "", 404);
   }
 
   private static List<EventFeed> events(JsonNode events, int ranks, BiConsumer<String, String> faults) {
@@ -156,11 +149,7 @@ final class AdminHandlerTest {
     return new KvTransfer(KvTransfer.Dialect.SGLANG, "", host, 8998, "", 1, 1, new KvTransfer.Link(6, 5));
   }
 
-  private Answer.Whole call(String method, String target, String body) {
-    return (Answer.Whole) admin.handle(new Direct(method, target, body.getBytes(StandardCharsets.UTF_8)));
-  }
-
-  private static JsonNode json(Answer.Whole answer) throws IOException {
-    return JSON.readTree(answer.body());
+  private JsonNode call(String method, String target, String body, int status) throws IOException {
+    return TestAdmin.call(admin, method, target, body, status);
   }
 }

@@ -1,0 +1,128 @@
+package io.kvasir.gateway.admin;
+
+import io.kvasir.execution.Headers;
+import io.kvasir.gateway.http.Answer;
+import io.kvasir.gateway.http.Exchange;
+import io.kvasir.gateway.http.Handler;
+import io.kvasir.telemetry.Metrics;
+import io.prometheus.metrics.core.metrics.Counter;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * {@code /admin}: lets in who may administer, finds the route that was called, and answers in JSON whatever happens.
+ * Thread-safe.
+ */
+public final class AdminApi implements Handler {
+  private static final Logger LOG = LoggerFactory.getLogger(AdminApi.class);
+  private static final Headers JSON = Headers.of("Content-Type", "application/json", "Cache-Control", "no-store");
+
+  private final AdminKeys keys;
+  private final List<AdminRoute> routes;
+  private final Counter requests;
+
+  /**
+   * Over its parts.
+   *
+   * @param metrics where it counts what it was asked; once per registry
+   */
+  public AdminApi(AdminKeys keys, List<AdminPart> parts, Metrics metrics) {
+    this.keys = keys;
+    this.routes = parts.stream().flatMap(part -> part.routes().stream()).toList();
+    this.requests =
+        Counter.builder()
+            .name("kvasir_admin_requests_total")
+            .help("Requests to the admin API by route (none: there is no such path) and status")
+            .labelNames("method", "route", "status")
+            .register(metrics.registry());
+  }
+
+  @Override
+  public Answer handle(Exchange exchange) {
+    AdminRoute route = null;
+    Answer answer;
+    try {
+      keys.check(exchange.headers(), exchange.client());
+      List<AdminRoute> here = at(exchange.path());
+      route = named(here, exchange.method());
+      if (route == null) {
+        answer = nothing(exchange, here);
+      } else {
+        AdminAnswer done = done(route, exchange);
+        answer = new Answer.Whole(done.status(), JSON, bytes(done.body().toString()));
+      }
+    } catch (AdminException refused) {
+      answer = refused(refused);
+    } catch (RuntimeException failed) {
+      LOG.warn("{} {} failed", exchange.method(), exchange.path(), failed);
+      answer = failure(exchange.target(), 500, "the router failed to answer: " + failed.getMessage());
+    }
+    requests
+        .labelValues(
+            route == null ? "" : route.method(),
+            route == null ? "none" : route.path(),
+            Integer.toString(answer.status()))
+        .inc();
+    return answer;
+  }
+
+  @Override
+  public Answer failure(String target, int status, String message) {
+    return refused(AdminException.of(status, message));
+  }
+
+  /** Everything it does. */
+  List<AdminRoute> routes() {
+    return routes;
+  }
+
+  private List<AdminRoute> at(String path) throws AdminException {
+    List<AdminRoute> here = new ArrayList<>();
+    for (AdminRoute route : routes) {
+      if (route.variables(path) != null) {
+        here.add(route);
+      }
+    }
+    return here;
+  }
+
+  private static @Nullable AdminRoute named(List<AdminRoute> here, String method) {
+    return here.stream().filter(route -> route.method().equals(method)).findFirst().orElse(null);
+  }
+
+  private static AdminAnswer done(AdminRoute route, Exchange exchange) throws AdminException {
+    AdminRequest request = AdminRequest.of(route, exchange);
+    if (request == null) {
+      throw new IllegalStateException(route.path() + " was just found");
+    }
+    return route.action().answer(request);
+  }
+
+  private Answer nothing(Exchange exchange, List<AdminRoute> here) {
+    if (here.isEmpty()) {
+      List<String> paths = routes.stream().map(AdminRoute::path).distinct().sorted().toList();
+      return refused(AdminException.of(
+          404, "there is nothing at %s; there are %s".formatted(exchange.path(), String.join(", ", paths))));
+    }
+    String allowed = String.join(", ", here.stream().map(AdminRoute::method).sorted().toList());
+    Answer answer = refused(AdminException.of(
+        405, "%s does not take %s, but %s".formatted(exchange.path(), exchange.method(), allowed)));
+    return answer.with(answer.headers().toBuilder().add("Allow", allowed).build());
+  }
+
+  private static Answer refused(AdminException why) {
+    Headers headers =
+        why.status() == 401
+            ? JSON.toBuilder().add("WWW-Authenticate", "Bearer realm=\"kvasir admin\"").build()
+            : JSON;
+    return new Answer.Whole(why.status(), headers, bytes(why.body().toString()));
+  }
+
+  private static byte[] bytes(String text) {
+    return text.getBytes(StandardCharsets.UTF_8);
+  }
+}

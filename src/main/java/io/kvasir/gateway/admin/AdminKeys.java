@@ -1,0 +1,138 @@
+package io.kvasir.gateway.admin;
+
+import io.kvasir.execution.Headers;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.NetworkInterface;
+import java.net.SocketException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Who may administer: whoever shows one of the keys, and where there are none, whoever is on this machine. A file of
+ * keys is read at every request, so that keys are changed while the router runs. Thread-safe.
+ */
+public final class AdminKeys {
+  private static final Logger LOG = LoggerFactory.getLogger(AdminKeys.class);
+  private static final Pattern KEY = Pattern.compile("[!-~]{16,256}");
+  private static final String SCHEME = "Bearer ";
+
+  private final List<String> keys;
+  private final @Nullable Path file;
+
+  /**
+   * Keys that are {@linkplain #isKey good}.
+   *
+   * @param keys those that never change
+   * @param file one with a key a line, null for none; empty lines, and those that begin with #, are passed over
+   */
+  public AdminKeys(List<String> keys, @Nullable Path file) {
+    this.keys = List.copyOf(keys);
+    this.file = file;
+  }
+
+  /** Whether a text can be a key: 16 to 256 visible ASCII characters. */
+  public static boolean isKey(String text) {
+    return KEY.matcher(text).matches();
+  }
+
+  /**
+   * The keys in a file.
+   *
+   * @throws IOException when it cannot be read
+   */
+  public static List<String> in(Path file) throws IOException {
+    return Files.readAllLines(file).stream()
+        .map(String::strip)
+        .filter(line -> !line.isEmpty() && !line.startsWith("#"))
+        .toList();
+  }
+
+  /** Whether a key has to be shown. */
+  public boolean needed() {
+    return file != null || !keys.isEmpty();
+  }
+
+  /**
+   * Lets a request pass or not.
+   *
+   * @param client where it comes from
+   * @throws AdminException when it may not pass
+   */
+  void check(Headers headers, InetAddress client) throws AdminException {
+    if (!needed()) {
+      if (!isHere(client)) {
+        throw AdminException.of(
+            403,
+            "this router has no admin key, so it is administered from its own machine only;"
+                + " set kvasir.management.admin-keys to do it from " + client.getHostAddress());
+      }
+      return;
+    }
+    String authorization = headers.first("Authorization");
+    if (authorization == null) {
+      throw AdminException.of(401, "the admin API wants one of its keys, as \"Authorization: Bearer KEY\"");
+    }
+    boolean bearer = authorization.regionMatches(true, 0, SCHEME, 0, SCHEME.length());
+    if (!bearer || !isOneOf(authorization.substring(SCHEME.length()).strip(), valid())) {
+      LOG.warn("a request to the admin API from {} was refused: its key is wrong", client.getHostAddress());
+      throw AdminException.of(
+          401,
+          bearer
+              ? "the key is none of this router's kvasir.management.admin-keys"
+              : "the admin API wants one of its keys as \"Authorization: Bearer KEY\", not by another scheme");
+    }
+  }
+
+  private List<String> valid() throws AdminException {
+    if (file == null) {
+      return keys;
+    }
+    List<String> valid = new ArrayList<>(keys);
+    try {
+      valid.addAll(in(file));
+    } catch (IOException unreadable) {
+      LOG.error("the file of admin keys {} cannot be read: {}", file, unreadable.toString());
+      if (keys.isEmpty()) {
+        throw AdminException.of(
+            503, "this router cannot read its file of admin keys, kvasir.management.admin-key-file");
+      }
+    }
+    return valid;
+  }
+
+  /** Takes the same time whichever key it is, and wherever a wrong one differs. */
+  private static boolean isOneOf(String shown, List<String> valid) {
+    byte[] digest = digest(shown);
+    boolean found = false;
+    for (String key : valid) {
+      found |= MessageDigest.isEqual(digest, digest(key));
+    }
+    return found;
+  }
+
+  private static boolean isHere(InetAddress client) {
+    try {
+      return client.isLoopbackAddress() || NetworkInterface.getByInetAddress(client) != null;
+    } catch (SocketException e) {
+      return false;
+    }
+  }
+
+  private static byte[] digest(String key) {
+    try {
+      return MessageDigest.getInstance("SHA-256").digest(key.getBytes(StandardCharsets.UTF_8));
+    } catch (NoSuchAlgorithmException impossible) {
+      throw new AssertionError("every Java has SHA-256", impossible);
+    }
+  }
+}

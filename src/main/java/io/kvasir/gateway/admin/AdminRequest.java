@@ -1,0 +1,116 @@
+package io.kvasir.gateway.admin;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.gateway.http.Exchange;
+import java.io.IOException;
+import java.net.URLDecoder;
+import java.nio.charset.StandardCharsets;
+import java.util.HashMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+
+/** A call of an admin route: what stands in its path, its query and its body. Immutable. */
+public final class AdminRequest {
+  private static final JsonMapper JSON =
+      JsonMapper.builder().enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS).build();
+
+  private final Exchange exchange;
+  private final Map<String, String> variables;
+  private final Map<String, String> query;
+
+  private AdminRequest(Exchange exchange, Map<String, String> variables, Map<String, String> query) {
+    this.exchange = exchange;
+    this.variables = variables;
+    this.query = query;
+  }
+
+  /** A call of {@code route}, null when it is another route's path. */
+  static @Nullable AdminRequest of(AdminRoute route, Exchange exchange) throws AdminException {
+    Map<String, String> variables = route.variables(exchange.path());
+    return variables == null
+        ? null
+        : new AdminRequest(exchange, variables, query(exchange.target(), route.parameters()));
+  }
+
+  /** What stands in the path for a name of the route's. */
+  public String variable(String name) {
+    return Objects.requireNonNull(variables.get(name), name);
+  }
+
+  /** What the query gives a parameter of the route's, null when it does not name it. */
+  public @Nullable String parameter(String name) {
+    return query.get(name);
+  }
+
+  /**
+   * The body, which has to be a JSON object.
+   *
+   * @param wanted what to send instead, in an error's words
+   * @throws AdminException when it is none
+   */
+  public ObjectNode body(String wanted) throws AdminException {
+    String type = exchange.headers().first("Content-Type");
+    if (type != null && !isJson(type)) {
+      throw AdminException.of(
+          415, "the body's Content-Type is %s, and has to be application/json (curl --json)".formatted(type));
+    }
+    try {
+      JsonNode tree = JSON.readTree(exchange.body());
+      if (tree instanceof ObjectNode object) {
+        return object;
+      }
+      throw AdminException.invalid("body", "the body is no JSON object; " + wanted);
+    } catch (JsonProcessingException e) {
+      throw AdminException.invalid(
+          "body",
+          "the body is not valid JSON: %s at line %d, column %d; %s".formatted(
+              e.getOriginalMessage(), e.getLocation().getLineNr(), e.getLocation().getColumnNr(), wanted));
+    } catch (IOException e) {
+      throw new AssertionError("reading an array", e);
+    }
+  }
+
+  private static boolean isJson(String type) {
+    int end = type.indexOf(';');
+    String essence = (end < 0 ? type : type.substring(0, end)).strip().toLowerCase(Locale.ROOT);
+    return essence.equals("application/json") || essence.endsWith("+json");
+  }
+
+  private static Map<String, String> query(String target, Set<String> parameters) throws AdminException {
+    Map<String, String> query = new HashMap<>();
+    int at = target.indexOf('?');
+    for (String pair : at < 0 ? new String[0] : target.substring(at + 1).split("&", -1)) {
+      int equals = pair.indexOf('=');
+      String name = decoded(equals < 0 ? pair : pair.substring(0, equals));
+      if (name.isEmpty() && equals < 0) {
+        continue;
+      }
+      if (!parameters.contains(name)) {
+        throw AdminException.invalid(
+            name,
+            "there is no parameter '%s'%s".formatted(
+                name, parameters.isEmpty() ? " here" : "; there are " + String.join(", ", new TreeSet<>(parameters))));
+      }
+      if (query.put(name, equals < 0 ? "" : decoded(pair.substring(equals + 1))) != null) {
+        throw AdminException.invalid(name, "'%s' is given twice".formatted(name));
+      }
+    }
+    return query;
+  }
+
+  private static String decoded(String text) throws AdminException {
+    try {
+      return URLDecoder.decode(text, StandardCharsets.UTF_8);
+    } catch (IllegalArgumentException e) {
+      throw AdminException.invalid("query", "'" + text + "' in the query is not percent-encoded");
+    }
+  }
+}

@@ -1,0 +1,79 @@
+package io.kvasir.gateway.admin;
+
+import java.net.URLDecoder;
+import java.nio.charset.StandardCharsets;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One thing the admin API does.
+ *
+ * @param method {@code GET}, {@code POST} or {@code DELETE}
+ * @param path with a name in braces where any text may stand: <code>/admin/workers/{pod}</code>
+ * @param parameters of the query, each of which may be left out
+ * @param action what is done
+ */
+public record AdminRoute(String method, String path, Set<String> parameters, Action action) {
+  /** What is done when a route is called. Runs on a virtual thread, so it may wait. */
+  @FunctionalInterface
+  public interface Action {
+    /**
+     * Does it.
+     *
+     * @throws AdminException when it cannot be done; what it says is the answer
+     */
+    AdminAnswer answer(AdminRequest request) throws AdminException;
+  }
+
+  /** A route that shows something. */
+  public static AdminRoute get(String path, Action action) {
+    return new AdminRoute("GET", path, Set.of(), action);
+  }
+
+  /** A route that changes something. */
+  public static AdminRoute post(String path, Action action) {
+    return new AdminRoute("POST", path, Set.of(), action);
+  }
+
+  /** A route that takes something away. */
+  public static AdminRoute delete(String path, Action action) {
+    return new AdminRoute("DELETE", path, Set.of(), action);
+  }
+
+  /** The same route with these parameters in its query. */
+  public AdminRoute with(String... names) {
+    return new AdminRoute(method, path, Set.of(names), action);
+  }
+
+  /**
+   * What stands for the names of the path, decoded; null when the asked path is not this one's.
+   *
+   * @throws AdminException when it is, and not percent-encoded
+   */
+  @Nullable Map<String, String> variables(String asked) throws AdminException {
+    String[] wanted = path.split("/", -1);
+    String[] given = asked.split("/", -1);
+    if (wanted.length != given.length) {
+      return null;
+    }
+    Map<String, String> variables = new HashMap<>();
+    for (int i = 0; i < wanted.length; i++) {
+      if (wanted[i].startsWith("{") && !given[i].isEmpty()) {
+        variables.put(wanted[i].substring(1, wanted[i].length() - 1), decoded(given[i]));
+      } else if (!wanted[i].equals(given[i])) {
+        return null;
+      }
+    }
+    return variables;
+  }
+
+  private static String decoded(String part) throws AdminException {
+    try {
+      return URLDecoder.decode(part.replace("+", "%2B"), StandardCharsets.UTF_8);
+    } catch (IllegalArgumentException e) {
+      throw AdminException.invalid("path", "'" + part + "' in the path is not percent-encoded");
+    }
+  }
+}

@@ -1,0 +1,184 @@
+package io.kvasir.gateway.admin;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.kvasir.execution.Headers;
+import io.kvasir.gateway.http.Answer;
+import io.kvasir.telemetry.Metrics;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import io.prometheus.metrics.model.snapshots.CounterSnapshot;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+final class AdminApiTest {
+  private static final String OLD = "an-old-key-0123456789";
+  private static final String NEW = "a-new-key-9876543210";
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  private final PrometheusRegistry registry = new PrometheusRegistry();
+
+  @Test
+  void routes_areFoundByPathAndMethod() throws IOException {
+    AdminApi api = api(new AdminKeys(List.of(), null));
+
+    assertThat(json(api.handle(request("GET", "/admin/things/a%2Fb?colour=dark+red"))).toString())
+        .isEqualTo("{\"thing\":\"a/b\",\"colour\":\"dark red\"}");
+    assertThat(api.handle(request("POST", "/admin/things")).status()).isEqualTo(201);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "GET,  /admin/nothing,            404, not_found",
+    "GET,  /admin/things/,            404, not_found",
+    "GET,  /admin/things/a/b,         404, not_found",
+    "GET,  /admin/things/%,           400, invalid_request",
+    "GET,  /admin/things/a?size=1,    400, invalid_request",
+    "GET,  /admin/things/a?colour=%x, 400, invalid_request",
+    "GET,  /admin/things/a?colour=a&colour=b, 400, invalid_request",
+    "GET,  /admin/broken,             500, internal_error"
+  })
+  void whatIsAskedWrongly_isTold(String method, String target, int status, String code) throws IOException {
+    Answer answer = api(new AdminKeys(List.of(), null)).handle(request(method, target));
+
+    assertThat(answer.status()).isEqualTo(status);
+    assertThat(json(answer).at("/error/code").textValue()).isEqualTo(code);
+    assertThat(json(answer).at("/error/message").textValue()).isNotBlank();
+  }
+
+  @Test
+  void otherMethods_areTellingWhichThereAre() throws IOException {
+    Answer answer = api(new AdminKeys(List.of(), null)).handle(request("PUT", "/admin/things"));
+
+    assertThat(answer.status()).isEqualTo(405);
+    assertThat(answer.headers().first("Allow")).isEqualTo("GET, POST");
+    assertThat(json(answer).at("/error/message").textValue()).contains("PUT", "GET, POST");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "application/json, 201",
+    "application/json; charset=utf-8, 201",
+    "Application/Problem+JSON, 201",
+    "text/plain, 415",
+    "application/x-www-form-urlencoded, 415"
+  })
+  void bodies_areJson(String type, int status) throws IOException {
+    AdminApi api = api(new AdminKeys(List.of(), null));
+    Headers headers = Headers.of("Content-Type", type);
+    Answer answer = api.handle(new Direct(
+        "POST", "/admin/things", headers, InetAddress.getLoopbackAddress(), "{}".getBytes(StandardCharsets.UTF_8)));
+
+    assertThat(answer.status()).isEqualTo(status);
+    assertThat(status == 201 || json(answer).at("/error/message").textValue().contains("application/json")).isTrue();
+  }
+
+  @Test
+  void withKeys_anyOfThemOpens_andNothingElse() throws IOException {
+    AdminApi api = api(new AdminKeys(List.of(OLD, NEW), null));
+
+    assertThat(asked(api, "Bearer " + OLD, "192.0.2.1").status()).isEqualTo(200);
+    assertThat(asked(api, "bearer  " + NEW, "192.0.2.1").status()).isEqualTo(200);
+    for (String wrong : List.of("Bearer " + OLD + "x", "Bearer an-old-key", "Bearer ", "Basic " + OLD, OLD)) {
+      Answer refused = asked(api, wrong, "127.0.0.1");
+      assertThat(refused.status()).as(wrong).isEqualTo(401);
+      assertThat(refused.headers().first("WWW-Authenticate")).startsWith("Bearer ");
+      assertThat(json(refused).at("/error/code").textValue()).isEqualTo("unauthorized");
+      assertThat(new String(((Answer.Whole) refused).body(), StandardCharsets.UTF_8)).doesNotContain(OLD, NEW);
+    }
+    assertThat(asked(api, null, "127.0.0.1").status()).isEqualTo(401);
+    assertThat(api.handle(request("GET", "/admin/nothing")).status()).as("nothing is told of paths").isEqualTo(401);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"127.0.0.1", "127.1.2.3", "::1"})
+  void withoutKeys_thisMachineMay(String client) throws IOException {
+    assertThat(asked(api(new AdminKeys(List.of(), null)), null, client).status()).isEqualTo(200);
+  }
+
+  @Test
+  void withoutKeys_othersMayNot() throws IOException {
+    Answer refused = asked(api(new AdminKeys(List.of(), null)), null, "192.0.2.1");
+
+    assertThat(refused.status()).isEqualTo(403);
+    assertThat(json(refused).at("/error/message").textValue()).contains("kvasir.management.admin-keys", "192.0.2.1");
+  }
+
+  @Test
+  void keysInAFile_changeWithIt(@TempDir Path directory) throws IOException {
+    Path file = Files.writeString(directory.resolve("keys"), "# rotated monthly\n\n" + OLD + "\n");
+    AdminApi api = api(new AdminKeys(List.of(), file));
+    assertThat(asked(api, "Bearer " + OLD, "192.0.2.1").status()).isEqualTo(200);
+    assertThat(asked(api, "Bearer " + NEW, "192.0.2.1").status()).isEqualTo(401);
+
+    Files.writeString(file, "  " + NEW + "  ");
+    assertThat(asked(api, "Bearer " + OLD, "192.0.2.1").status()).isEqualTo(401);
+    assertThat(asked(api, "Bearer " + NEW, "192.0.2.1").status()).isEqualTo(200);
+
+    Files.delete(file);
+    assertThat(asked(api, "Bearer " + NEW, "127.0.0.1").status()).isEqualTo(503);
+  }
+
+  @Test
+  void requests_areCounted() throws IOException {
+    AdminApi api = api(new AdminKeys(List.of(), null));
+    api.handle(request("GET", "/admin/things/a"));
+    api.handle(request("GET", "/admin/things/b"));
+    api.handle(request("GET", "/admin/nothing"));
+
+    assertThat(counted("/admin/things/{thing}", "200")).isEqualTo(2);
+    assertThat(counted("none", "404")).isEqualTo(1);
+  }
+
+  private AdminApi api(AdminKeys keys) {
+    AdminPart things = () -> List.of(
+        AdminRoute.get("/admin/things", _ -> AdminAnswer.ok(AdminAnswer.object())),
+        AdminRoute.post(
+            "/admin/things", request -> new AdminAnswer(201, request.body("send {}"))),
+        AdminRoute.get(
+                "/admin/things/{thing}",
+                request -> AdminAnswer.ok(
+                    AdminAnswer.object()
+                        .put("thing", request.variable("thing"))
+                        .put("colour", request.parameter("colour"))))
+            .with("colour"),
+        AdminRoute.get("/admin/broken", _ -> {
+          throw new IllegalStateException("broken");
+        }));
+    return new AdminApi(keys, List.of(things), new Metrics(registry));
+  }
+
+  private double counted(String route, String status) {
+    return registry.scrape("kvasir_admin_requests"::equals).stream()
+        .flatMap(snapshot -> ((CounterSnapshot) snapshot).getDataPoints().stream())
+        .filter(point -> Objects.equals(point.getLabels().get("route"), route))
+        .filter(point -> Objects.equals(point.getLabels().get("status"), status))
+        .mapToDouble(CounterSnapshot.CounterDataPointSnapshot::getValue)
+        .sum();
+  }
+
+  private static Answer asked(AdminApi api, @Nullable String authorization, String client) throws IOException {
+    Headers headers = authorization == null ? Headers.EMPTY : Headers.of("Authorization", authorization);
+    return api.handle(new Direct("GET", "/admin/things", headers, InetAddress.getByName(client), new byte[0]));
+  }
+
+  private static Direct request(String method, String target) {
+    return new Direct(method, target, "{}".getBytes(StandardCharsets.UTF_8));
+  }
+
+  private static JsonNode json(Answer answer) throws IOException {
+    return JSON.readTree(((Answer.Whole) answer).body());
+  }
+}

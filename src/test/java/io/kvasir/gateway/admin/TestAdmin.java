@@ -1,0 +1,30 @@
+package io.kvasir.gateway.admin;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.kvasir.gateway.http.Answer;
+import io.kvasir.telemetry.Metrics;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+
+/** Calls a part of the admin API without a socket and without keys. */
+public final class TestAdmin {
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  private TestAdmin() {}
+
+  /** The JSON answered to a request, whose status has to be that. */
+  public static JsonNode call(AdminPart part, String method, String target, String body, int status)
+      throws IOException {
+    AdminApi api = new AdminApi(
+        new AdminKeys(List.of(), null), List.of(part), new Metrics(new PrometheusRegistry()));
+    Answer.Whole answer =
+        (Answer.Whole) api.handle(new Direct(method, target, body.getBytes(StandardCharsets.UTF_8)));
+    assertThat(answer.status()).as(new String(answer.body(), StandardCharsets.UTF_8)).isEqualTo(status);
+    return JSON.readTree(answer.body());
+  }
+}
