@@ -55,7 +55,8 @@ public final class Profile {
       List<Use<Filter>> filters,
       List<Use<Scorer>> scorers,
       Use<Picker> picker,
-      Use<Executor> executor) {
+      Use<Executor> executor,
+      @Nullable Profile otherwise) {
     Stages {
       preparers = List.copyOf(preparers);
       filters = List.copyOf(filters);
@@ -65,7 +66,8 @@ public final class Profile {
     private Preparation preparation() {
       Set<Slot<?>> read = new HashSet<>();
       uses().filter(use -> use.stage() != Stage.PREPARE).forEach(use -> read.addAll(use.proven().reads()));
-      return new Preparation(preparers.stream().map(Use::make).toList(), read);
+      Preparation own = new Preparation(preparers.stream().map(Use::make).toList(), read);
+      return otherwise == null ? own : Preparation.of(List.of(own, otherwise.preparation));
     }
 
     private Stream<Use<?>> uses() {
@@ -115,6 +117,18 @@ public final class Profile {
     return composition == null ? new LinkedHashMap<>() : Collections.unmodifiableSequencedMap(composition.parts);
   }
 
+  /** The profile that decides when this one's scorers do not know what they go by; null when there is none. */
+  public @Nullable Profile otherwise() {
+    return stages == null ? null : stages.otherwise;
+  }
+
+  /** This profile and all that may decide in its place or for one of its steps, this one first. */
+  public Stream<Profile> reach() {
+    Profile other = otherwise();
+    Stream<Profile> others = other == null ? steps().values().stream() : Stream.of(other);
+    return Stream.concat(Stream.of(this), others.flatMap(Profile::reach));
+  }
+
   /** How plans of one worker are carried out. */
   public Executor executor() {
     return stages().executor.make();
@@ -162,7 +176,16 @@ public final class Profile {
 
   /** Whether the other is composed of the same plugins with the same parameters, and is named and described alike. */
   boolean isWrittenAs(Profile other) {
-    return name.equals(other.name) && written.equals(other.written) && stepsAreWrittenAs(other);
+    return name.equals(other.name)
+        && written.equals(other.written)
+        && stepsAreWrittenAs(other)
+        && otherwiseIsWrittenAs(other);
+  }
+
+  private boolean otherwiseIsWrittenAs(Profile other) {
+    Profile mine = otherwise();
+    Profile theirs = other.otherwise();
+    return mine == null ? theirs == null : theirs != null && mine.isWrittenAs(theirs);
   }
 
   private boolean stepsAreWrittenAs(Profile other) {

@@ -8,8 +8,6 @@ import com.typesafe.config.ConfigValue;
 import java.util.Collections;
 import java.util.Map;
 import java.util.SequencedMap;
-import java.util.TreeMap;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Turns profiles as written (HOCON) into {@link Profile}s, before a port opens. It proves that every plugin
@@ -46,31 +44,25 @@ public final class ProfileCompiler {
             ProfileCompiler.class.getClassLoader(), BUILT_IN, ConfigParseOptions.defaults().setAllowMissing(false));
     ConfigObject root = overlay(own.resolve().root(), builtIn.root());
     Faults faults = new Faults();
-    SequencedMap<String, Profile> profiles = new TreeMap<>();
     for (Map.Entry<String, ConfigValue> written : root.entrySet()) {
       String name = written.getKey();
       ProfileReader.checkName(new Site(faults, name, null), written.getValue());
-      if (!WorkflowReader.isMeant(written.getValue())) {
-        put(profiles, name, new ProfileReader(plugins, faults, name).read(written.getValue()));
-      }
     }
-    SequencedMap<String, Profile> ofStages = new TreeMap<>(profiles);
+    StageProfiles ofStages = new StageProfiles(plugins, faults, root);
+    SequencedMap<String, Profile> profiles = ofStages.all();
     for (Map.Entry<String, ConfigValue> written : root.entrySet()) {
       if (written.getValue() instanceof ConfigObject profile && WorkflowReader.isMeant(profile)) {
         String name = written.getKey();
-        put(profiles, name, new WorkflowReader(plugins, faults, name, root, ofStages).read(profile));
+        Profile made = new WorkflowReader(plugins, ofStages, new Site(faults, name, null)).read(profile);
+        if (made != null) {
+          profiles.put(name, made);
+        }
       }
     }
     if (faults.any()) {
       throw new InvalidProfilesException(faults.sorted());
     }
     return Collections.unmodifiableSequencedMap(profiles);
-  }
-
-  private static void put(Map<String, Profile> profiles, String name, @Nullable Profile profile) {
-    if (profile != null) {
-      profiles.put(name, profile);
-    }
   }
 
   /** Lays profiles over others key by key, but never the parameters of one plugin over those of another. */

@@ -25,15 +25,17 @@ final class ProfileReader {
   private static final Pattern NAME = Pattern.compile("[a-z0-9][a-z0-9-]{0,39}");
   static final String DESCRIPTION = "description";
   static final String WORKFLOW = "workflow";
+  static final String OTHERWISE = "otherwise";
   static final String PLUGIN = "plugin";
   private static final String WEIGHT = "weight";
   private static final String NORMALISE = "normalise";
   private static final double LEAST_WEIGHT = 1e-6;
   private static final double MOST_WEIGHT = 1e6;
   private static final List<String> KEYS =
-      List.of(DESCRIPTION, "prepare", "filter", "score", "pick", "execute", WORKFLOW);
+      List.of(DESCRIPTION, "prepare", "filter", "score", "pick", "execute", OTHERWISE, WORKFLOW);
 
   private final PluginRegistry plugins;
+  private final StageProfiles others;
   private final Site site;
   private final List<SlotProof.Mention> mentions = new ArrayList<>();
 
@@ -43,9 +45,11 @@ final class ProfileReader {
   /** Whether a mention could not be read: what depends on all of them is then not judged. */
   private boolean unread;
 
-  ProfileReader(PluginRegistry plugins, Faults faults, String name) {
+  /** A reader for one profile, which may name {@code others}. */
+  ProfileReader(PluginRegistry plugins, StageProfiles others, Site site) {
     this.plugins = plugins;
-    this.site = new Site(faults, name, null);
+    this.others = others;
+    this.site = site;
   }
 
   /** Reports a profile's name that cannot stand where names of profiles stand. */
@@ -76,6 +80,9 @@ final class ProfileReader {
     List<Use<Scorer>> scorers = stage(profile, Stage.SCORE, Scorer.class);
     List<Use<Picker>> pickers = stage(profile, Stage.PICK, Picker.class);
     List<Use<Executor>> executors = stage(profile, Stage.EXECUTE, Executor.class);
+    ConfigValue named = profile.get(OTHERWISE);
+    Profile otherwise =
+        named != null && named.valueType() != ConfigValueType.NULL ? others.given(named, OTHERWISE, site) : null;
     exactlyOne(profile, Stage.PICK);
     exactlyOne(profile, Stage.EXECUTE);
     requiredFilters(profile);
@@ -88,7 +95,7 @@ final class ProfileReader {
             site.profile(),
             description,
             profile,
-            new Profile.Stages(preparers, filters, scorers, pickers.getFirst(), executors.getFirst()))
+            new Profile.Stages(preparers, filters, scorers, pickers.getFirst(), executors.getFirst(), otherwise))
         : null;
   }
 

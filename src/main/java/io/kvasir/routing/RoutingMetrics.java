@@ -12,6 +12,7 @@ import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.EnumMap;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.Consumer;
 import java.util.function.ToDoubleFunction;
 
 /** What routing tells operators. One instance per process, shared by all selectors; thread-safe. */
@@ -21,6 +22,7 @@ public final class RoutingMetrics {
   private final Counter full;
   private final Counter unknown;
   private final Counter plans;
+  private final Counter left;
   private final Map<Part, DistributionDataPoint> parts = new EnumMap<>(Part.class);
 
   /** Registers routing's metrics; once per registry. */
@@ -43,6 +45,14 @@ public final class RoutingMetrics {
             .name("kvasir_routing_unknown_profile_total")
             .help("Decisions by the standard profile because the node knew none of the name that the node where the"
                 + " request arrived had chosen: their configurations differ.")
+            .register(metrics.registry());
+    this.left =
+        Counter.builder()
+            .name("kvasir_routing_left_total")
+            .help(
+                "Decisions that a profile left to the one it names under \"otherwise\", since its scorers did not know"
+                    + " what they go by.")
+            .labelNames("profile", "to")
             .register(metrics.registry());
     this.plans =
         Counter.builder()
@@ -80,7 +90,11 @@ public final class RoutingMetrics {
     for (Want want : Want.values()) {
       none.put(want, decisions.labelValues(profile, "no_" + label(want)));
     }
-    return new Counts(decisions.labelValues(profile, "chosen"), full.labelValues(profile), none);
+    return new Counts(
+        decisions.labelValues(profile, "chosen"),
+        full.labelValues(profile),
+        none,
+        other -> left.labelValues(profile, other).inc());
   }
 
   /** Shows what is learnt of engines' costs; once per registry. */
@@ -133,7 +147,12 @@ public final class RoutingMetrics {
   }
 
   /** One profile's counters, looked up once. */
-  record Counts(CounterDataPoint chosen, CounterDataPoint full, Map<Want, CounterDataPoint> none) {
+  record Counts(
+      CounterDataPoint chosen, CounterDataPoint full, Map<Want, CounterDataPoint> none, Consumer<String> leaves) {
+    void left(String to) {
+      leaves.accept(to);
+    }
+
     void none(Want want) {
       CounterDataPoint counter = none.get(want);
       if (counter != null) {

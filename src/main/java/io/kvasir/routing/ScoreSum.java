@@ -50,6 +50,16 @@ final class ScoreSum {
     }
   }
 
+  /** Whether every scorer knows what it goes by. */
+  boolean knows(RoutingContext context, Candidates candidates) {
+    for (Term term : terms) {
+      if (!term.scorer.knows(context, candidates)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
   /** Tells every scorer who got the request. */
   void took(RoutingContext context, Candidates candidates, int slot) {
     for (Term term : terms) {

@@ -9,6 +9,14 @@ public non-sealed interface Scorer extends Plugin {
    */
   void score(RoutingContext context, Candidates candidates, double[] out);
 
+  /**
+   * Whether it knows what it goes by. When one of a profile's scorers does not, the profile's {@code otherwise} decides
+   * about the request, if it names one; else it scores all the same. Costs as little as a score.
+   */
+  default boolean knows(RoutingContext context, Candidates candidates) {
+    return true;
+  }
+
   /** Whether more is better (a share of the prompt) or less is (a cost, a load). */
   Better better();
 

@@ -33,6 +33,9 @@ public final class Selector {
   private final Scratch.Pool scratches;
   private final RoutingMetrics.Counts counts;
 
+  /** Who decides when the scorers do not know what they go by; null when they decide all the same. */
+  private final @Nullable Selector otherwise;
+
   /**
    * A selector for one fleet.
    *
@@ -51,6 +54,8 @@ public final class Selector {
     this.nanoClock = nanoClock;
     this.scratches = new Scratch.Pool(random, metrics, nanoClock);
     this.counts = metrics.counts(profile.name());
+    Profile other = profile.otherwise();
+    this.otherwise = other == null ? null : new Selector(other, costs, random.split(), metrics, nanoClock);
   }
 
   /** The profile it follows. */
@@ -58,23 +63,44 @@ public final class Selector {
     return profile;
   }
 
-  /** Chooses a worker for the request and books its load on the fleet. Never throws for want of a worker. */
+  /**
+   * Chooses a worker for the request and books its load on the fleet. Never throws for want of a worker. Where the
+   * profile left the decision to another, the selection bears the name of that one.
+   */
   public Selection select(Fleet fleet, RoutingContext context) {
-    return count(pass(fleet, context, null, false));
+    Selection selection = pass(fleet, context, null, false);
+    return selection == null ? left().select(fleet, context) : count(selection);
   }
 
   /** The same, telling how the choice came about: for the sampled log, since it costs more than the choice. */
   public Selection select(Fleet fleet, RoutingContext context, Consumer<Explanation> log) {
     Trace trace = new Trace(profile);
-    Selection selection = count(pass(fleet, context, trace, false));
-    log.accept(trace.explanation(context, selection));
+    Selection selection = pass(fleet, context, trace, false);
+    if (selection == null) {
+      return left().select(fleet, context, log);
+    }
+    log.accept(trace.explanation(context, count(selection)));
     return selection;
   }
 
   /** A dry run: decides as {@link #select} would, books nothing, and no plugin remembers it. */
   public Explanation explain(Fleet fleet, RoutingContext context) {
     Trace trace = new Trace(profile);
-    return trace.explanation(context, pass(fleet, context, trace, true));
+    Selection selection = pass(fleet, context, trace, true);
+    return selection == null ? other().explain(fleet, context) : trace.explanation(context, selection);
+  }
+
+  private Selector left() {
+    Selector other = other();
+    counts.left(other.profile.name());
+    return other;
+  }
+
+  private Selector other() {
+    if (otherwise == null) {
+      throw new IllegalStateException("profile \"" + profile + "\" leaves its decisions to nobody");
+    }
+    return otherwise;
   }
 
   private Selection count(Selection selection) {
@@ -90,7 +116,8 @@ public final class Selector {
     return selection;
   }
 
-  private Selection pass(Fleet fleet, RoutingContext context, @Nullable Trace trace, boolean dryRun) {
+  /** Null when another profile has to decide. */
+  private @Nullable Selection pass(Fleet fleet, RoutingContext context, @Nullable Trace trace, boolean dryRun) {
     Scratch scratch = scratches.take(fleet.slots());
     try {
       context.begin(scratch.random, nanoClock, dryRun);
@@ -101,7 +128,7 @@ public final class Selector {
     }
   }
 
-  private Selection pass(Fleet fleet, RoutingContext context, Scratch scratch, @Nullable Trace trace) {
+  private @Nullable Selection pass(Fleet fleet, RoutingContext context, Scratch scratch, @Nullable Trace trace) {
     Selection selection = pass(fleet, context, scratch, trace, null);
     if (selection instanceof None(Want want, var _) && want != Want.LIVE) {
       BitSet aside = new BitSet(filters.length);
@@ -114,7 +141,7 @@ public final class Selector {
   }
 
   /** One pass without the filters that are {@code aside}. */
-  private Selection pass(
+  private @Nullable Selection pass(
       Fleet fleet, RoutingContext context, Scratch scratch, @Nullable Trace trace, @Nullable BitSet aside) {
     StageClock clock = scratch.clock;
     Candidates candidates = scratch.candidates;
@@ -146,6 +173,9 @@ public final class Selector {
     none = filter(context, candidates, trace, live, true, aside);
     if (none != null) {
       return none;
+    }
+    if (otherwise != null && !scores.knows(context, candidates)) {
+      return null;
     }
     scores.score(context, candidates, scratch.scores, scratch.column, trace);
     clock.ended(RoutingMetrics.Part.SCORE);

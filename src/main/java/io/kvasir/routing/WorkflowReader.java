@@ -20,24 +20,14 @@ final class WorkflowReader {
   private static final List<String> KEYS = List.of(ProfileReader.DESCRIPTION, WORKFLOW);
 
   private final PluginRegistry plugins;
-  private final Faults faults;
+  private final StageProfiles others;
   private final Site site;
-  private final ConfigObject root;
-  private final Map<String, Profile> ofStages;
 
-  /**
-   * A reader for one profile.
-   *
-   * @param root all profiles as written
-   * @param ofStages those that have been read
-   */
-  WorkflowReader(
-      PluginRegistry plugins, Faults faults, String name, ConfigObject root, Map<String, Profile> ofStages) {
+  /** A reader for one profile, whose steps {@code others} decide. */
+  WorkflowReader(PluginRegistry plugins, StageProfiles others, Site site) {
     this.plugins = plugins;
-    this.faults = faults;
-    this.site = new Site(faults, name, null);
-    this.root = root;
-    this.ofStages = ofStages;
+    this.others = others;
+    this.site = site;
   }
 
   /** Whether a profile is meant to be made of others. */
@@ -115,29 +105,13 @@ final class WorkflowReader {
           "add " + part.step() + " = PROFILE, or " + part.step() + " { prepare = ..., filter = ... }");
       return null;
     }
-    Profile profile =
-        given instanceof ConfigObject
-            ? new ProfileReader(plugins, faults, site.profile() + "." + part.step()).read(given)
-            : named(given, here);
-    if (profile != null && !part.filter().isEmpty() && !profile.filterNames().contains(part.filter())) {
-      here.fault(
+    Profile profile = others.given(given, part.step(), here);
+    if (profile != null && !part.filter().isEmpty()) {
+      profile.reach().filter(one -> !one.filterNames().contains(part.filter())).forEach(one -> here.fault(
           given,
-          "its \"" + part.step() + "\" does not filter by " + part.filter() + ", so " + part.otherwise(),
-          "add " + part.filter() + " to the \"" + Stage.FILTER.key() + "\" of that profile");
-    }
-    return profile;
-  }
-
-  private @Nullable Profile named(ConfigValue given, Site here) {
-    String name = String.valueOf(given.unwrapped());
-    Profile profile = ofStages.get(name);
-    if (profile == null) {
-      ConfigValue written = root.get(name);
-      if (written == null) {
-        here.fault(given, "there is no profile \"" + name + "\"", Spelling.suggestion(name, "profiles", root.keySet()));
-      } else if (isMeant(written)) {
-        here.fault(given, "profile \"" + name + "\" is made of others itself", "name one that has stages");
-      }
+          "its \"" + part.step() + "\" does not filter by " + part.filter() + " (profile \"" + one + "\"), so "
+              + part.otherwise(),
+          "add " + part.filter() + " to the \"" + Stage.FILTER.key() + "\" of that profile"));
     }
     return profile;
   }

@@ -177,7 +177,8 @@ final class ProfileCompilerTest {
 
             13. profile "mine" (kvasir.conf: 12)
                has no key "exekute"
-               -> did you mean "execute"? The keys are description, prepare, filter, score, pick, execute, workflow
+               -> did you mean "execute"? The keys are description, prepare, filter, score, pick, execute, \
+            otherwise, workflow
 
             14. profile "Other" (kvasir.conf: 14)
                its name cannot stand in headers and metric labels
@@ -185,7 +186,7 @@ final class ProfileCompilerTest {
 
             15. profile "Other" (kvasir.conf: 14)
                is [1,2]
-               -> give an object with description, prepare, filter, score, pick, execute, workflow
+               -> give an object with description, prepare, filter, score, pick, execute, otherwise, workflow
             """);
   }
 

@@ -34,6 +34,11 @@ final class Routing {
     return new ProfileCompiler(BuiltInPlugins.registry(costs, outputs, figures).plus(more));
   }
 
+  /** A compiler that knows one more plugin. */
+  ProfileCompiler compiler(PluginType<?> more) {
+    return new ProfileCompiler(BuiltInPlugins.registry(costs, outputs, figures, more));
+  }
+
   Map<String, Profile> compile(String profiles) {
     return compiler.compile(config(profiles));
   }
@@ -59,6 +64,10 @@ final class Routing {
     if (compiled == null) {
       throw new IllegalArgumentException(profile);
     }
+    return selector(compiled, nanoClock);
+  }
+
+  Selector selector(Profile compiled, LongSupplier nanoClock) {
     return new Selector(compiled, costs, new SplittableRandom(seed), metrics, nanoClock);
   }
 

@@ -114,6 +114,10 @@ public final class ProfilesHandler implements AdminPart {
     }
     ArrayNode slots = shown.putArray("slots");
     flows.values().forEach(flow -> slots.add(flow.shown()));
+    Profile otherwise = profile.otherwise();
+    if (otherwise != null) {
+      shown.put("otherwise", otherwise.name());
+    }
     return shown;
   }
 
