@@ -143,8 +143,8 @@ public class DecisionBenchmark {
     CellSettings tests = TestSettings.CELL;
     CellSettings settings =
         new CellSettings(
-            workers, 1 << 28, tests.decisionTimeout(), tests.reservationLease(), tests.health(), tests.prediction(),
-            tests.truth());
+            workers, tests.mostWorkers(), 1 << 28, tests.decisionTimeout(), tests.reservationLease(), tests.health(),
+            tests.prediction(), tests.truth());
     return new Members(
         "m",
         new CellServices(

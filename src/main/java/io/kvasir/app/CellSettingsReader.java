@@ -20,6 +20,7 @@ final class CellSettingsReader {
     CellSettings settings =
         new CellSettings(
             slots,
+            cell.count("most-workers", 1, CellSettings.MOST_SLOTS),
             cell.bytes("index-budget"),
             cell.duration("decision-timeout"),
             cell.duration("reservation-lease"),

@@ -7,6 +7,7 @@ import java.time.Duration;
  *
  * @param slots workers a cell has room for when it starts: 64, 128 or 256; it makes itself wider up to
  *     {@link #MOST_SLOTS}
+ * @param mostWorkers workers a cell may have, 1 to {@link #MOST_SLOTS}; a model with more has several cells
  * @param indexBudgetBytes the most memory a cell's index may take; while it is rebuilt into a wider one each of the
  *     two may take it
  * @param decisionTimeout how long a node waits for a decision of another node
@@ -18,6 +19,7 @@ import java.time.Duration;
  */
 public record CellSettings(
     int slots,
+    int mostWorkers,
     long indexBudgetBytes,
     Duration decisionTimeout,
     Duration reservationLease,

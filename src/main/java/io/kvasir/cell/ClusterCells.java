@@ -27,6 +27,7 @@ import org.apache.pekko.cluster.sharding.typed.javadsl.ClusterSharding;
 import org.apache.pekko.cluster.sharding.typed.javadsl.Entity;
 import org.apache.pekko.cluster.typed.Cluster;
 import org.apache.pekko.japi.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /** The node's way to every cell, over Pekko Cluster Sharding. One per actor system. */
 public final class ClusterCells implements Cells {
@@ -43,6 +44,7 @@ public final class ClusterCells implements Cells {
   /** Ways to cells that are not at home here, or were not. */
   private final Map<String, RemoteCell> remote = new ConcurrentHashMap<>();
 
+  private final CellRankings rankings = new CellRankings();
   private final Fallback fallback = new Fallback(System::nanoTime);
 
   /**
@@ -68,7 +70,7 @@ public final class ClusterCells implements Cells {
     this.self = Cell.nodeName(Cluster.get(system).selfMember().uniqueAddress());
     this.directory =
         system.systemActorOf(
-            Directory.create(roster, this::wake), "kvasir-directory", Props.empty());
+            Directory.create(roster, this::wake, settings.mostWorkers()), "kvasir-directory", Props.empty());
     CellServices services =
         new CellServices(
             settings,
@@ -90,15 +92,47 @@ public final class ClusterCells implements Cells {
   @Override
   public Decision decide(DecisionRequest request) {
     Roster now = roster.get();
-    String cell = now.cellOf(request.model());
-    if (cell == null) {
+    CellRanking ranking = rankings.of(now, request.model());
+    if (ranking == null) {
       return unknownModel(request);
     }
+    String bound = cellOfPlaced(now, request);
+    if (bound != null) {
+      return decide(now, bound, request);
+    }
+    long order = ranking.order(AffinityKey.of(request));
+    Decision decision = decide(now, ranking.name(CellRanking.at(order, 0)), request);
+    for (int rank = 1; rank < Math.min(CellRanking.RANKS, ranking.size()) && wantsAnother(decision); rank++) {
+      decision = decide(now, ranking.name(CellRanking.at(order, rank)), request);
+    }
+    return decision;
+  }
+
+  /** Whether another cell may have what this one has not. */
+  private static boolean wantsAnother(Decision decision) {
+    return decision instanceof Decision.NoWorker;
+  }
+
+  /** The workers of a plan's other steps can only be joined by one of their own cell. */
+  private static @Nullable String cellOfPlaced(Roster roster, DecisionRequest request) {
+    DecisionRequest.Again again = request.again();
+    if (again != null) {
+      for (String worker : again.placed().values()) {
+        String cell = roster.cellOfWorker(worker);
+        if (cell != null) {
+          return cell;
+        }
+      }
+    }
+    return null;
+  }
+
+  private Decision decide(Roster now, String cell, DecisionRequest request) {
     CellView view = views.of(cell);
     Decision decision = view != null ? view.decide(request) : remote(cell).decide(request);
     metrics.decided(request, decision, view != null);
     if (decision instanceof Decision.NoWorker(Decision.Why why, String detail) && why == Decision.Why.NO_HOME) {
-      Decision instead = fallback.decide(now, request, detail, remote(cell)::open);
+      Decision instead = fallback.decide(now, cell, request, detail, remote(cell)::open);
       metrics.fellBack(request, instead);
       return instead;
     }
@@ -111,10 +145,11 @@ public final class ClusterCells implements Cells {
 
   @Override
   public DecisionRecord explain(DecisionRequest request) {
-    String cell = roster.get().cellOf(request.model());
-    if (cell == null) {
+    CellRanking ranking = rankings.of(roster.get(), request.model());
+    if (ranking == null) {
       return Recorder.unasked("", request, unknownModel(request));
     }
+    String cell = ranking.name(CellRanking.at(ranking.order(AffinityKey.of(request)), 0));
     CellView view = views.of(cell);
     if (view != null) {
       return view.explain(request);

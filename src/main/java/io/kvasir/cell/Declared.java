@@ -31,7 +31,10 @@ record Declared(List<PodEntry> put, Set<String> removed, List<String> refused) {
         continue;
       }
       removed.remove(name);
-      PodEntry entry = new PodEntry(pod.spec(), known != null && known.drained(), source, pod.withheld());
+      PodEntry entry =
+          known == null
+              ? new PodEntry(pod.spec(), false, source, pod.withheld(), null)
+              : new PodEntry(pod.spec(), known.drained(), source, pod.withheld(), known.placement());
       if (!entry.equals(known)) {
         put.add(entry);
       }

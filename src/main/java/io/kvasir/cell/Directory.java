@@ -1,9 +1,12 @@
 package io.kvasir.cell;
 
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -32,6 +35,7 @@ import org.apache.pekko.cluster.ddata.typed.javadsl.ReplicatorMessageAdapter;
 final class Directory extends AbstractBehavior<Directory.Message> {
   private static final Key<LWWMap<String, PodEntry>> PODS = LWWMapKey.create("kvasir-pods");
   private static final LWWRegister.Clock<PodEntry> OLDEST = (before, entry) -> 1;
+  private static final LWWRegister.Clock<PodEntry> NEWEST = LWWRegister.defaultClock();
   private static final Duration WRITE_TIMEOUT = Duration.ofSeconds(1);
   private static final Duration WAKE_INTERVAL = Duration.ofSeconds(2);
 
@@ -75,6 +79,7 @@ final class Directory extends AbstractBehavior<Directory.Message> {
   private final SelfUniqueAddress self;
   private final CurrentRoster published;
   private final Consumer<String> wake;
+  private final int mostWorkers;
   private final Set<ActorRef<Roster>> subscribers = new HashSet<>();
 
   private final Set<String> adding = new HashSet<>();
@@ -85,12 +90,14 @@ final class Directory extends AbstractBehavior<Directory.Message> {
       ReplicatorMessageAdapter<Message, LWWMap<String, PodEntry>> replicator,
       TimerScheduler<Message> timers,
       CurrentRoster published,
-      Consumer<String> wake) {
+      Consumer<String> wake,
+      int mostWorkers) {
     super(context);
     this.replicator = replicator;
     this.self = DistributedData.get(context.getSystem()).selfUniqueAddress();
     this.published = published;
     this.wake = wake;
+    this.mostWorkers = mostWorkers;
     replicator.subscribe(PODS, Directory::changed);
     timers.startTimerWithFixedDelay(WakeCells.INSTANCE, WAKE_INTERVAL);
   }
@@ -100,14 +107,15 @@ final class Directory extends AbstractBehavior<Directory.Message> {
    *
    * @param published where threads of this node read the roster
    * @param wake starts a cell's entity if it is not running; called for each cell every few seconds
+   * @param mostWorkers a cell may have
    */
-  static Behavior<Message> create(CurrentRoster published, Consumer<String> wake) {
+  static Behavior<Message> create(CurrentRoster published, Consumer<String> wake, int mostWorkers) {
     return DistributedData.withReplicatorMessageAdapter(
         (ReplicatorMessageAdapter<Message, LWWMap<String, PodEntry>> replicator) ->
             Behaviors.setup(
                 context ->
                     Behaviors.withTimers(
-                        timers -> new Directory(context, replicator, timers, published, wake))));
+                        timers -> new Directory(context, replicator, timers, published, wake, mostWorkers))));
   }
 
   @Override
@@ -149,29 +157,29 @@ final class Directory extends AbstractBehavior<Directory.Message> {
 
   /** A node that starts does not know what the others have: whatever that is, it is newer than what is announced. */
   private void announce(Set<PodSpec> announced) {
+    List<PodEntry> unknown = new ArrayList<>();
     for (PodSpec pod : announced) {
       if (!pods.containsKey(pod.name())) {
-        PodEntry entry = new PodEntry(pod, PodSource.CONFIG);
-        update(map -> map.contains(pod.name()) ? map : map.put(self, pod.name(), entry, OLDEST), () -> {});
+        unknown.add(new PodEntry(pod, PodSource.CONFIG));
       }
+    }
+    if (!unknown.isEmpty()) {
+      update(
+          map -> {
+            List<PodEntry> missing = unknown.stream().filter(pod -> !map.contains(pod.spec().name())).toList();
+            return put(map, missing, OLDEST);
+          },
+          () -> {});
     }
   }
 
   private void add(Add add) {
     PodSpec pod = add.pod();
-    PodEntry entry = new PodEntry(pod, PodSource.ADMIN);
-    int taken = published.get().slotsTaken(entry.cell());
     if (pods.containsKey(pod.name()) || !adding.add(pod.name())) {
       add.replyTo().tell("a pod named '" + pod.name() + "' exists; choose another name or remove it first");
-    } else if (taken + pod.ranks() > CellSettings.MOST_SLOTS) {
-      adding.remove(pod.name());
-      add.replyTo()
-          .tell(
-              "cell '%s' has room for %d workers and %d are taken; remove pods, or give some of them another base model"
-                  .formatted(entry.cell(), CellSettings.MOST_SLOTS, taken));
     } else {
       put(
-          entry,
+          new PodEntry(pod, PodSource.ADMIN),
           () -> {
             adding.remove(pod.name());
             add.replyTo().tell("");
@@ -191,10 +199,7 @@ final class Directory extends AbstractBehavior<Directory.Message> {
             for (String name : declared.removed()) {
               changed = changed.remove(self, name);
             }
-            for (PodEntry pod : declared.put()) {
-              changed = changed.put(self, pod.spec().name(), pod);
-            }
-            return changed;
+            return put(changed, declared.put(), NEWEST);
           },
           () -> declare.replyTo().tell(refused));
     }
@@ -205,7 +210,7 @@ final class Directory extends AbstractBehavior<Directory.Message> {
     if (entry == null) {
       drain.replyTo().tell(false);
     } else {
-      put(new PodEntry(entry.spec(), true, entry.source(), entry.withheld()), () -> drain.replyTo().tell(true));
+      put(entry.drain(), () -> drain.replyTo().tell(true));
     }
   }
 
@@ -218,7 +223,21 @@ final class Directory extends AbstractBehavior<Directory.Message> {
   }
 
   private void put(PodEntry entry, Runnable reply) {
-    update(map -> map.put(self, entry.spec().name(), entry), reply);
+    update(map -> put(map, List.of(entry), NEWEST), reply);
+  }
+
+  /** Puts entries in, those that have no cell yet with one. */
+  private LWWMap<String, PodEntry> put(
+      LWWMap<String, PodEntry> map, List<PodEntry> entries, LWWRegister.Clock<PodEntry> clock) {
+    Map<String, PodEntry> all = new HashMap<>(map.getEntries());
+    entries.forEach(entry -> all.put(entry.spec().name(), entry));
+    Map<String, PodEntry> placed = Assignment.of(all, mostWorkers);
+    LWWMap<String, PodEntry> changed = map;
+    for (PodEntry entry : entries) {
+      String name = entry.spec().name();
+      changed = changed.put(self, name, placed.getOrDefault(name, entry), clock);
+    }
+    return changed;
   }
 
   /**
@@ -257,10 +276,37 @@ final class Directory extends AbstractBehavior<Directory.Message> {
       return;
     }
     pods = Map.copyOf(changed);
-    Roster roster = new Roster(changed);
+    Map<String, PodEntry> placed = Assignment.of(pods, mostWorkers);
+    Roster roster = new Roster(placed);
     published.set(roster);
     subscribers.forEach(subscriber -> subscriber.tell(roster));
     roster.cells().forEach(wake);
+    keepMoved(placed);
+  }
+
+  /**
+   * Nodes that gave cells to pods at the same moment may have given one more than it takes. All of them see the same
+   * pods leave it; that is written down, so that these do not return when there is room again.
+   */
+  private void keepMoved(Map<String, PodEntry> placed) {
+    Map<String, PodEntry> seen = pods;
+    List<PodEntry> moved =
+        placed.values().stream().filter(pod -> !pod.equals(seen.get(pod.spec().name()))).toList();
+    if (!moved.isEmpty()) {
+      update(
+          map -> {
+            Map<String, PodEntry> now = map.getEntries();
+            LWWMap<String, PodEntry> changed = map;
+            for (PodEntry pod : moved) {
+              String name = pod.spec().name();
+              if (Objects.equals(now.get(name), seen.get(name))) {
+                changed = changed.put(self, name, pod);
+              }
+            }
+            return changed;
+          },
+          () -> {});
+    }
   }
 
   private static Message changed(Replicator.SubscribeResponse<LWWMap<String, PodEntry>> response) {

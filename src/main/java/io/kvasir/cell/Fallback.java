@@ -1,12 +1,10 @@
 package io.kvasir.cell;
 
-import io.kvasir.index.Chain;
 import io.kvasir.routing.FailurePolicy;
 import io.kvasir.routing.KvTransfer.Dialect;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.RoutingPlan;
 import io.kvasir.routing.RoutingPlan.Step;
-import io.kvasir.routing.Slots;
 import io.kvasir.routing.Worker;
 import io.kvasir.routing.plugins.Hashes;
 import java.time.Duration;
@@ -31,14 +29,6 @@ final class Fallback {
 
   private static final double BOUND = 1.25;
 
-  /**
-   * Prompts are alike when this much of them is, and never by one block alone: what all requests begin with, such as
-   * a system prompt, would send them all to one worker.
-   */
-  private static final int ALIKE_TOKENS = 1024;
-
-  private static final int ALIKE_BLOCKS = 2;
-
   /** A worker that could not be reached is left alone for so long. */
   private static final long LOST_NANOS = Duration.ofSeconds(2).toNanos();
 
@@ -59,8 +49,12 @@ final class Fallback {
         Worker worker, DecisionRequest request, boolean readsPrompt, RemoteReservation.Watcher watcher);
   }
 
-  /** The workers of a roster, by the names of their models. */
-  private record Fleet(Roster roster, Map<String, List<Seat>> byModel) {}
+  /** The workers of a roster, by their cells and the names of their models. */
+  private record Fleet(Roster roster, Map<String, Map<String, List<Seat>>> byCell) {
+    List<Seat> seats(String cell, String model) {
+      return byCell.getOrDefault(cell, Map.of()).getOrDefault(model, List.of());
+    }
+  }
 
   /** A worker and what this node knows of it. */
   private record Seat(Worker worker, long hash, boolean draining, Standing standing) {}
@@ -73,14 +67,14 @@ final class Fallback {
   }
 
   /**
-   * Chooses workers for a request.
+   * Chooses workers of a cell for a request.
    *
    * @param why what is wrong with the home, in plain words
    * @param loads keeps what is chosen, so that the next home will know of it
    */
-  Decision decide(Roster roster, DecisionRequest request, String why, Loads loads) {
-    List<Seat> all = fleet(roster).byModel().getOrDefault(request.model(), List.of());
-    Asked asked = new Asked(request, key(request), why, loads);
+  Decision decide(Roster roster, String cell, DecisionRequest request, String why, Loads loads) {
+    List<Seat> all = fleet(roster).seats(cell, request.model());
+    Asked asked = new Asked(request, AffinityKey.of(request), why, loads);
     String step = request.again() == null ? RoutingPlan.WHOLE : request.again().step();
     return switch (step) {
       case RoutingPlan.PREFILL -> one(all, asked, step, Role.PREFILL);
@@ -189,20 +183,6 @@ final class Fallback {
     return !seat.standing().lost || nanos.getAsLong() - seat.standing().lostNanos > LOST_NANOS;
   }
 
-  /** What requests that should meet have in common. */
-  private static long key(DecisionRequest request) {
-    String session = request.prepared().texts().getOrDefault(Slots.SESSION_KEY.name(), "");
-    if (!session.isEmpty()) {
-      return Hashes.of(session);
-    }
-    Chain chain = request.chain();
-    if (chain.length() == 0) {
-      return Hashes.of(request.requestId());
-    }
-    int alike = Math.max(ALIKE_BLOCKS, ALIKE_TOKENS / chain.blockSize());
-    return chain.hashes()[Math.min(chain.length(), alike) - 1];
-  }
-
   private Fleet fleet(Roster roster) {
     Fleet now = fleet;
     return now.roster() == roster ? now : renew(roster);
@@ -211,9 +191,10 @@ final class Fallback {
   private synchronized Fleet renew(Roster roster) {
     if (fleet.roster() != roster) {
       Map<String, Standing> known = new HashMap<>();
-      fleet.byModel().values().forEach(
-          seats -> seats.forEach(seat -> known.put(seat.worker().id(), seat.standing())));
-      Map<String, List<Seat>> byModel = new HashMap<>();
+      fleet.byCell().values().forEach(
+          models -> models.values().forEach(
+              seats -> seats.forEach(seat -> known.put(seat.worker().id(), seat.standing()))));
+      Map<String, Map<String, List<Seat>>> byCell = new HashMap<>();
       for (PodEntry pod : roster.pods()) {
         for (int rank = 0; rank < pod.spec().ranks(); rank++) {
           Worker worker = pod.spec().worker(rank, NO_SLOT);
@@ -223,10 +204,11 @@ final class Fallback {
                   Hashes.of(worker.id()),
                   pod.draining(),
                   known.computeIfAbsent(worker.id(), id -> new Standing()));
-          worker.models().forEach(model -> byModel.computeIfAbsent(model, m -> new ArrayList<>()).add(seat));
+          Map<String, List<Seat>> byModel = byCell.computeIfAbsent(pod.cell(), _ -> new HashMap<>());
+          worker.models().forEach(model -> byModel.computeIfAbsent(model, _ -> new ArrayList<>()).add(seat));
         }
       }
-      fleet = new Fleet(roster, byModel);
+      fleet = new Fleet(roster, byCell);
     }
     return fleet;
   }

@@ -9,11 +9,18 @@ import org.jspecify.annotations.Nullable;
  * @param drained whether somebody drained it: it gets nothing new while it is there, whatever its source says
  * @param source who says that there is such a pod; null from a node that does not know sources yet
  * @param withheld whether its source gives it nothing new for now
+ * @param placement the cell it was given, and stays in; null from a node that knows one cell per model only
  */
-record PodEntry(PodSpec spec, boolean drained, @Nullable PodSource source, boolean withheld)
+record PodEntry(
+    PodSpec spec,
+    boolean drained,
+    @Nullable PodSource source,
+    boolean withheld,
+    @Nullable Placement placement)
     implements ClusterMessage {
+  /** A pod that has no cell yet. */
   PodEntry(PodSpec spec, PodSource source) {
-    this(spec, false, source, false);
+    this(spec, false, source, false, null);
   }
 
   /** Whether it gets nothing new. */
@@ -21,8 +28,23 @@ record PodEntry(PodSpec spec, boolean drained, @Nullable PodSource source, boole
     return drained || withheld;
   }
 
-  /** The pod's cell: pods that serve the same base model are one model group. */
-  String cell() {
+  /** The model group: pods of the same base model can serve the same requests. */
+  String group() {
     return spec.models().iterator().next();
+  }
+
+  /** The pod's cell. */
+  String cell() {
+    return placement == null ? Placement.cell(group(), 1) : placement.cell();
+  }
+
+  /** The same pod, drained. */
+  PodEntry drain() {
+    return new PodEntry(spec, true, source, withheld, placement);
+  }
+
+  /** The same pod in a cell. */
+  PodEntry in(Placement given) {
+    return new PodEntry(spec, drained, source, withheld, given);
   }
 }

@@ -1,11 +1,13 @@
 package io.kvasir.cell;
 
+import io.kvasir.routing.Role;
 import java.util.Collection;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.Map;
+import java.util.SequencedMap;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,17 +17,25 @@ final class Roster {
   static final Roster EMPTY = new Roster(Map.of());
 
   private final Map<String, PodEntry> pods;
-  private final Map<String, String> cellByModel = new TreeMap<>();
-  private final Set<String> cells = new TreeSet<>();
+  private final Map<String, Map<String, PodEntry>> byCell = new TreeMap<>();
+  private final Map<String, SequencedMap<String, Integer>> cellsByModel = new TreeMap<>();
+  private final Map<String, String> cellByWorker = new HashMap<>();
 
   Roster(Map<String, PodEntry> pods) {
     this.pods = new TreeMap<>(pods);
     for (PodEntry pod : this.pods.values()) {
-      cells.add(pod.cell());
+      byCell.computeIfAbsent(pod.cell(), _ -> new TreeMap<>()).put(pod.spec().name(), pod);
       for (String model : pod.spec().models()) {
-        cellByModel.putIfAbsent(model, pod.cell());
+        cellsByModel.computeIfAbsent(model, _ -> new TreeMap<>()).merge(pod.cell(), takers(pod), Integer::sum);
+      }
+      for (int rank = 0; rank < pod.spec().ranks(); rank++) {
+        cellByWorker.put(pod.spec().workerId(rank), pod.cell());
       }
     }
+  }
+
+  private static int takers(PodEntry pod) {
+    return pod.draining() || !pod.spec().role().takes(Role.DECODE) ? 0 : pod.spec().ranks();
   }
 
   @Nullable PodEntry pod(String name) {
@@ -39,23 +49,29 @@ final class Roster {
 
   /** The pods of a cell, by name. */
   Map<String, PodEntry> ofCell(String cell) {
-    Map<String, PodEntry> members = new TreeMap<>(pods);
-    members.values().removeIf(pod -> !pod.cell().equals(cell));
-    return members;
+    return Collections.unmodifiableMap(byCell.getOrDefault(cell, Map.of()));
   }
 
-  /** The cell whose workers serve a model, null when none does. */
-  @Nullable String cellOf(String model) {
-    return cellByModel.get(model);
+  /**
+   * The cells with workers that serve a model, in the order of their names, and how many workers that generate can be
+   * given requests there; empty when none does.
+   */
+  SequencedMap<String, Integer> cellsOf(String model) {
+    return Collections.unmodifiableSequencedMap(cellsByModel.getOrDefault(model, Collections.emptyNavigableMap()));
+  }
+
+  /** The cell a worker is in, null when there is no worker of that id. */
+  @Nullable String cellOfWorker(String worker) {
+    return cellByWorker.get(worker);
   }
 
   Set<String> cells() {
-    return cells;
+    return Collections.unmodifiableSet(byCell.keySet());
   }
 
   /** Every name requests may call a model by. */
   Set<String> models() {
-    return Collections.unmodifiableSet(cellByModel.keySet());
+    return Collections.unmodifiableSet(cellsByModel.keySet());
   }
 
   /** Slots a cell's pods take: one for each rank. */

@@ -52,12 +52,6 @@ final class Widener {
   /** Begins to make room for so many workers, where there can be more. */
   void make(int workers) {
     if (!members.mustWiden(workers)) {
-      if (workers > CellSettings.MOST_SLOTS) {
-        log.error(
-            "cell {} has {} workers in the roster and room for {}: the others get no requests; remove pods, or give"
-                + " some of them another base model",
-            cell, workers, CellSettings.MOST_SLOTS);
-      }
       return;
     }
     Widening begun = members.widen(workers);

@@ -45,8 +45,8 @@ final class ConditionsTest {
         "m",
         new CellServices(
             new CellSettings(
-                128, 1 << 26, tests.decisionTimeout(), tests.reservationLease(), tests.health(), tests.prediction(),
-                tests.truth()),
+                128, tests.mostWorkers(), 1 << 26, tests.decisionTimeout(), tests.reservationLease(), tests.health(),
+                tests.prediction(), tests.truth()),
             new CellViews(),
             KIT.<Directory.Message>createTestProbe().ref(),
             TestProfiles.builtIn("expected-cost", metrics),

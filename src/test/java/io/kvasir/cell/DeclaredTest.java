@@ -29,7 +29,7 @@ final class DeclaredTest {
 
   @Test
   void of_theSame_changesNothing() {
-    PodEntry known = new PodEntry(pod("a", 1), true, PodSource.FILE, false);
+    PodEntry known = new PodEntry(pod("a", 1), true, PodSource.FILE, false, null);
     Declared declared =
         Declared.of(PodSource.FILE, List.of(new DiscoveredPod(pod("a", 1), false)), Map.of("a", known));
     assertThat(declared.changesNothing()).isTrue();
@@ -37,7 +37,7 @@ final class DeclaredTest {
 
   @Test
   void of_drainedByHand_staysDrained() {
-    PodEntry known = new PodEntry(pod("a", 1), true, PodSource.FILE, false);
+    PodEntry known = new PodEntry(pod("a", 1), true, PodSource.FILE, false, null);
     Declared declared =
         Declared.of(PodSource.FILE, List.of(new DiscoveredPod(pod("a", 2), false)), Map.of("a", known));
     assertThat(declared.put()).singleElement().extracting(PodEntry::draining).isEqualTo(true);

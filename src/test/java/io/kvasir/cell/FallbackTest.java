@@ -122,7 +122,7 @@ final class FallbackTest {
     Roster roster =
         new Roster(
             Map.of(
-                "a", new PodEntry(pod("a"), true, PodSource.ADMIN, false),
+                "a", new PodEntry(pod("a"), true, PodSource.ADMIN, false, null),
                 "b", new PodEntry(pod("b"), PodSource.ADMIN),
                 "c", new PodEntry(pod("c"), PodSource.ADMIN)));
     for (int i = 0; i < 20; i++) {
@@ -178,11 +178,11 @@ final class FallbackTest {
   }
 
   private Decision.Why refused(Roster roster, DecisionRequest request) {
-    return ((Decision.NoWorker) fallback.decide(roster, request, "the home is away", FallbackTest::open)).why();
+    return ((Decision.NoWorker) fallback.decide(roster, "m", request, "the home is away", FallbackTest::open)).why();
   }
 
   private static Decision.Planned decide(Fallback by, Roster roster, DecisionRequest request) {
-    return (Decision.Planned) by.decide(roster, request, "the home is away", FallbackTest::open);
+    return (Decision.Planned) by.decide(roster, "m", request, "the home is away", FallbackTest::open);
   }
 
   private static Reservation open(

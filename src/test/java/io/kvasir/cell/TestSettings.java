@@ -20,6 +20,7 @@ final class TestSettings {
   static final CellSettings CELL =
       new CellSettings(
           64,
+          256,
           1 << 26,
           Duration.ofSeconds(3),
           Duration.ofMinutes(10),
