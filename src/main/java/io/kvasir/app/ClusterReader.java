@@ -4,6 +4,7 @@ import com.typesafe.config.Config;
 import com.typesafe.config.ConfigValueFactory;
 import io.kvasir.app.KvasirConfig.NodeDiscovery;
 import io.kvasir.app.KvasirConfig.Endpoint;
+import io.kvasir.cell.Minority;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Pattern;
@@ -22,6 +23,7 @@ final class ClusterReader {
   private final String host;
   private final int port;
   private final NodeDiscovery discovery;
+  private final Minority minority;
   private Config platform;
 
   /**
@@ -38,6 +40,7 @@ final class ClusterReader {
     this.host = cluster.name("host");
     this.port = cluster.count("port", 0, 65_535);
     this.discovery = cluster.choice("discovery", NodeDiscovery.class);
+    this.minority = cluster.choice("minority", Minority.class);
     if (WILDCARD.matcher(host).matches()) {
       cluster.fault("host", "has to be one address, at which other nodes reach this one, not " + host);
     }
@@ -62,6 +65,10 @@ final class ClusterReader {
 
   NodeDiscovery discovery() {
     return discovery;
+  }
+
+  Minority minority() {
+    return minority;
   }
 
   /** Everything, for the actor system. */

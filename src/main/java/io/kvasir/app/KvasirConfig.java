@@ -7,6 +7,7 @@ import com.typesafe.config.ConfigParseOptions;
 import com.typesafe.config.ConfigResolveOptions;
 import io.kvasir.answers.AnswerSettings;
 import io.kvasir.cell.CellSettings;
+import io.kvasir.cell.Minority;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.discovery.Discovery;
 import io.kvasir.discovery.PodsReader;
@@ -52,6 +53,7 @@ import org.jspecify.annotations.Nullable;
  * @param podsFrom where else pods are looked for
  * @param log how the process logs
  * @param discovery how this node finds the others
+ * @param minority what it does while it is cut off from them
  * @param decisions how decisions are recorded
  * @param platform everything, for the actor system
  * @param file the operator's, null when a command says what is configured
@@ -76,6 +78,7 @@ record KvasirConfig(
     Discovery.Settings podsFrom,
     LogConfig log,
     NodeDiscovery discovery,
+    Minority minority,
     DecisionLogSettings decisions,
     Config platform,
     @Nullable Path file) {

@@ -93,7 +93,8 @@ final class KvasirConfigReader {
     return new KvasirConfig(
         http, keepAlive, drainDelay, drain, management, routing, cellSettings, probeTimeout, executionSettings,
         podClient, answers, models, memoBytes, pods, podReader.defaults(), podReader::listed, podsFrom.settings(),
-        logConfig, clusterReader.discovery(), decisions, podsFrom.roles(clusterReader.platform()), file);
+        logConfig, clusterReader.discovery(), clusterReader.minority(), decisions,
+        podsFrom.roles(clusterReader.platform()), file);
   }
 
   private static HttpSettings gateway(ConfigSection gateway) {

@@ -131,7 +131,9 @@ final class ManagementServer implements AutoCloseable {
 
   private HttpResponse ready(CheckResult platform) {
     List<String> missing = new ArrayList<>(readiness.obstacles());
-    platform.failure().ifPresent(missing::add);
+    if (!readiness.isAlone()) {
+      platform.failure().ifPresent(missing::add);
+    }
     Map<String, Object> body = new LinkedHashMap<>();
     body.put("ready", missing.isEmpty());
     body.put("missing", missing);

@@ -5,9 +5,11 @@ import com.typesafe.config.ConfigValueFactory;
 import io.kvasir.answers.AnswerCache;
 import io.kvasir.app.KvasirConfig.NodeDiscovery;
 import io.kvasir.app.KvasirConfig.RoutingConfig;
+import io.kvasir.app.membership.Membership;
 import io.kvasir.cell.CellMetrics;
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.ClusterCells;
+import io.kvasir.cell.Minority;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.ProfileSet;
 import io.kvasir.cell.WorkerStatus;
@@ -60,11 +62,16 @@ final class Node implements AutoCloseable {
   /** How long a step of stopping may take beyond what the operator has set. */
   private static final Duration STEP = Duration.ofSeconds(15);
 
+  /** What is less while a node is cut off. */
+  private static final String ALONE =
+      "cut off from the other router nodes: workers are chosen without knowing what they hold";
+
   private final Deque<AutoCloseable> owned = new ArrayDeque<>();
   private final Readiness readiness = new Readiness();
   private final Metrics metrics = new Metrics(new PrometheusRegistry()).withJvm();
   private final ActorSystem<Void> system;
   private final Cells cells;
+  private final Membership membership;
   private final HttpServer gateway;
   private final ManagementServer management;
   private volatile boolean stopping;
@@ -96,6 +103,7 @@ final class Node implements AutoCloseable {
           new ClusterCells(
               system,
               config.cell(),
+              config.minority(),
               new LinkedHashSet<>(config.pods()),
               new ProfileSet(profiles, routing.costs(), routing.outputs(), routingMetrics),
               events,
@@ -112,7 +120,8 @@ final class Node implements AutoCloseable {
       PushHomes homes = own(new PushHomes(system));
       this.gateway = own(front(system, config, new PushHandler(handler, events.push(), homes, cells)));
       homes.announce(address(config), events.push()::takes);
-      ready(system);
+      this.membership = new Membership(system, metrics);
+      ready(system, config.minority());
       Discovery discovery = new Discovery(system, config.podsFrom(), config.podsReader(), cells, metrics);
       readiness.degradation(discovery::degraded);
       ProfileReload reload = own(new ProfileReload(config, profiles, metrics, System::nanoTime));
@@ -162,11 +171,19 @@ final class Node implements AutoCloseable {
 
   /**
    * Turns readiness off, lets streams finish within the drain timeout, hands cells over, leaves the cluster and ends.
-   * Waits until all of it is done; the same when the platform has begun it, because the cluster removed the node.
+   * Waits until all of it is done.
    */
   @Override
   public void close() {
     CoordinatedShutdown.get(system).runAll(CoordinatedShutdown.jvmExitReason()).toCompletableFuture().join();
+  }
+
+  /**
+   * Completes when the others, who had taken this node out of the cluster, can be reached again: a new node has to be
+   * started in its place.
+   */
+  CompletionStage<Done> whenRejoinable() {
+    return membership.whenRejoinable();
   }
 
   /** Completes when the node has stopped, whoever wanted that. */
@@ -276,16 +293,26 @@ final class Node implements AutoCloseable {
     }
   }
 
-  private void ready(ActorSystem<Void> system) {
+  private void ready(ActorSystem<Void> system, Minority minority) {
     readiness.obstacle(this::notProbedYet);
     readiness.obstacle(() -> stopping ? Optional.of("the node is stopping") : Optional.empty());
-    readiness.obstacle(
-        () -> {
-          MemberStatus status = Cluster.get(system).selfMember().status();
-          return status.equals(MemberStatus.up())
-              ? Optional.empty()
-              : Optional.of("the node is " + status + " in the cluster");
-        });
+    readiness.obstacle(() -> membership.isCutOff() ? cutOff(minority) : notUp(system));
+    readiness.aloneWhile(membership::isCutOff);
+    readiness.degradation(() -> membership.isCutOff() && minority == Minority.SERVE ? List.of(ALONE) : List.of());
+  }
+
+  private static Optional<String> notUp(ActorSystem<Void> system) {
+    MemberStatus status = Cluster.get(system).selfMember().status();
+    return status.equals(MemberStatus.up())
+        ? Optional.empty()
+        : Optional.of("the node is " + status + " in the cluster");
+  }
+
+  private static Optional<String> cutOff(Minority minority) {
+    return switch (minority) {
+      case SERVE -> Optional.empty();
+      case REFUSE -> Optional.of("the node is cut off from the other router nodes");
+    };
   }
 
   /** A node that has not asked its workers yet would refuse requests that it can serve a moment later. */

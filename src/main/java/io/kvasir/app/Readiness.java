@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
 /**
@@ -12,6 +13,7 @@ import java.util.function.Supplier;
 final class Readiness {
   private final List<Supplier<Optional<String>>> obstacles = new CopyOnWriteArrayList<>();
   private final List<Supplier<List<String>>> degradations = new CopyOnWriteArrayList<>();
+  private volatile BooleanSupplier alone = () -> false;
 
   /** Asks each time whether something keeps the node from serving, and what. */
   void obstacle(Supplier<Optional<String>> obstacle) {
@@ -21,6 +23,15 @@ final class Readiness {
   /** Asks each time what is served with less. */
   void degradation(Supplier<List<String>> degradation) {
     degradations.add(degradation);
+  }
+
+  /** While this says so the node is to do without the cluster, and what that lacks keeps it from nothing. */
+  void aloneWhile(BooleanSupplier alone) {
+    this.alone = alone;
+  }
+
+  boolean isAlone() {
+    return alone.getAsBoolean();
   }
 
   List<String> obstacles() {

@@ -2,7 +2,6 @@ package io.kvasir.app;
 
 import java.nio.file.Path;
 import java.util.concurrent.Callable;
-import java.util.concurrent.CountDownLatch;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
@@ -23,23 +22,13 @@ final class ServeCommand implements Callable<Integer> {
   public Integer call() throws ConfigException, StartException, InterruptedException {
     KvasirConfig valid = KvasirConfig.load(config);
     Logs.configure(valid.log());
-    Node node = new Node(valid);
+    RunningNode running = new RunningNode(() -> KvasirConfig.load(config), valid);
+    Node node = running.node();
     System.out.printf(
         "gateway at http://%s, management at http://%s%n",
         Addresses.of(node.gateway()), Addresses.of(node.management()));
-    CountDownLatch stopped = new CountDownLatch(1);
-    Runtime.getRuntime()
-        .addShutdownHook(
-            Thread.ofPlatform()
-                .name("kvasir-stop")
-                .unstarted(
-                    () -> {
-                      node.close();
-                      stopped.countDown();
-                    }));
-    // Also when nobody asked: the cluster may have removed the node, and then it has to be started anew.
-    var _ = node.whenStopped().thenRun(stopped::countDown);
-    stopped.await();
+    Runtime.getRuntime().addShutdownHook(Thread.ofPlatform().name("kvasir-stop").unstarted(running::close));
+    running.await();
     return 0;
   }
 }

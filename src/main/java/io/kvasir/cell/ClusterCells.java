@@ -33,8 +33,13 @@ import org.jspecify.annotations.Nullable;
 public final class ClusterCells implements Cells {
   private static final Duration ADMIN_TIMEOUT = Duration.ofSeconds(5);
 
+  /** The state of a node that the cluster has taken out, in its own eyes. */
+  private static final String CUT_OFF = "cut off";
+
   private final ActorSystem<?> system;
+  private final Cluster cluster;
   private final CellSettings settings;
+  private final Minority minority;
   private final CellMetrics metrics;
   private final CellViews views = new CellViews();
   private final CurrentRoster roster = new CurrentRoster();
@@ -51,12 +56,14 @@ public final class ClusterCells implements Cells {
    * Starts this node's directory and makes it a home for cells.
    *
    * @param system a member of the cluster, or about to become one
+   * @param minority what becomes of requests when the cluster has taken this node out
    * @param pods the pods of this node's configuration
    * @param decisions where sampled decisions of cells at home here are recorded; stays its owner's to close
    */
   public ClusterCells(
       ActorSystem<?> system,
       CellSettings settings,
+      Minority minority,
       Set<PodSpec> pods,
       ProfileSet profiles,
       EventSources eventSources,
@@ -64,10 +71,12 @@ public final class ClusterCells implements Cells {
       CellMetrics metrics,
       DecisionLog decisions) {
     this.system = system;
+    this.cluster = Cluster.get(system);
     this.settings = settings;
+    this.minority = minority;
     this.metrics = metrics;
     this.sharding = ClusterSharding.get(system);
-    this.self = Cell.nodeName(Cluster.get(system).selfMember().uniqueAddress());
+    this.self = Cell.nodeName(cluster.selfMember().uniqueAddress());
     this.directory =
         system.systemActorOf(
             Directory.create(roster, this::wake, settings.mostWorkers()), "kvasir-directory", Props.empty());
@@ -131,7 +140,9 @@ public final class ClusterCells implements Cells {
     CellView view = views.of(cell);
     Decision decision = view != null ? view.decide(request) : remote(cell).decide(request);
     metrics.decided(request, decision, view != null);
-    if (decision instanceof Decision.NoWorker(Decision.Why why, String detail) && why == Decision.Why.NO_HOME) {
+    if (decision instanceof Decision.NoWorker(Decision.Why why, String detail)
+        && why == Decision.Why.NO_HOME
+        && (minority == Minority.SERVE || !cluster.isTerminated())) {
       Decision instead = fallback.decide(now, cell, request, detail, remote(cell)::open);
       metrics.fellBack(request, instead);
       return instead;
@@ -154,6 +165,9 @@ public final class ClusterCells implements Cells {
     if (view != null) {
       return view.explain(request);
     }
+    if (cluster.isTerminated()) {
+      return Recorder.unasked(cell, request, RemoteCell.cutOff());
+    }
     try {
       CompletionStage<Cell.Explained> answer =
           sharding
@@ -175,7 +189,11 @@ public final class ClusterCells implements Cells {
         cell,
         _ ->
             new RemoteCell(
-                sharding.entityRefFor(Cell.KEY, cell), self, settings.decisionTimeout(), System::nanoTime));
+                sharding.entityRefFor(Cell.KEY, cell),
+                self,
+                settings.decisionTimeout(),
+                cluster::isTerminated,
+                System::nanoTime));
   }
 
   @Override
@@ -186,7 +204,12 @@ public final class ClusterCells implements Cells {
   /** What the cells say of themselves, by name; one that does not answer in time has no home and no workers. */
   private SequencedMap<String, Cell.Description> describe() {
     SequencedMap<String, CompletionStage<Cell.Description>> asked = new LinkedHashMap<>();
-    String here = Cell.hostAndPort(Cluster.get(system).selfMember().address());
+    if (cluster.isTerminated()) {
+      SequencedMap<String, Cell.Description> homeless = new LinkedHashMap<>();
+      roster.get().cells().forEach(cell -> homeless.put(cell, new Cell.Description(List.of(), null)));
+      return homeless;
+    }
+    String here = Cell.hostAndPort(cluster.selfMember().address());
     for (String cell : roster.get().cells()) {
       CellView view = views.of(cell);
       asked.put(
@@ -209,9 +232,12 @@ public final class ClusterCells implements Cells {
 
   @Override
   public ClusterStatus status() {
-    Cluster cluster = Cluster.get(system);
     Set<org.apache.pekko.cluster.Member> unreachable = cluster.state().getUnreachable();
     List<NodeStatus> nodes = new ArrayList<>();
+    if (cluster.isTerminated()) {
+      org.apache.pekko.cluster.Member here = cluster.selfMember();
+      nodes.add(new NodeStatus(Cell.hostAndPort(here.address()), CUT_OFF, true, here.appVersion().version(), true));
+    }
     for (org.apache.pekko.cluster.Member node : cluster.state().getMembers()) {
       nodes.add(
           new NodeStatus(

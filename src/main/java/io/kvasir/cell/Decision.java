@@ -83,7 +83,8 @@ public sealed interface Decision {
     ALL_FULL,
     /**
      * The cell's home did not answer in time, or does not know yet how its workers are. {@link Cells} finds a worker
-     * in the roster instead, so no request meets this while there is one: 503.
+     * in the roster instead, so no request meets this while there is one, but on a node that is cut off and configured
+     * to refuse: 503.
      */
     NO_HOME
   }

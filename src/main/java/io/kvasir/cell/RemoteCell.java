@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import org.apache.pekko.cluster.sharding.typed.javadsl.EntityRef;
 
@@ -22,6 +23,7 @@ final class RemoteCell {
   private final EntityRef<Cell.Message> home;
   private final String node;
   private final Duration patience;
+  private final BooleanSupplier cutOff;
   private final LongSupplier nanos;
   private final Tickets tickets = new Tickets();
   private final RemoteMovements movements;
@@ -34,11 +36,13 @@ final class RemoteCell {
    *
    * @param node this node's name at the cell's homes
    * @param patience how long a decision is waited for
+   * @param cutOff whether this node is out of the cluster, and nobody need be asked
    */
-  RemoteCell(EntityRef<Cell.Message> home, String node, Duration patience, LongSupplier nanos) {
+  RemoteCell(EntityRef<Cell.Message> home, String node, Duration patience, BooleanSupplier cutOff, LongSupplier nanos) {
     this.home = home;
     this.node = node;
     this.patience = patience;
+    this.cutOff = cutOff;
     this.nanos = nanos;
     this.movements = new RemoteMovements(home::tell, nanos);
     this.loads = new OpenLoads(node, home::tell);
@@ -46,6 +50,9 @@ final class RemoteCell {
 
   /** Has the home decide; says that there is none when it does not answer in time. */
   Decision decide(DecisionRequest request) {
+    if (cutOff.getAsBoolean()) {
+      return cutOff();
+    }
     if (late && !mayAsk()) {
       return noHome();
     }
@@ -84,6 +91,10 @@ final class RemoteCell {
 
   static Decision.NoWorker noHome() {
     return new Decision.NoWorker(Decision.Why.NO_HOME, "the cell's home does not answer");
+  }
+
+  static Decision.NoWorker cutOff() {
+    return new Decision.NoWorker(Decision.Why.NO_HOME, "this node is cut off from the other router nodes");
   }
 
   private synchronized boolean mayAsk() {

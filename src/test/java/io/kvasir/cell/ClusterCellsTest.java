@@ -491,6 +491,7 @@ final class ClusterCellsTest {
             new ClusterCells(
                 system,
                 TestSettings.CELL,
+                Minority.SERVE,
                 pods,
                 TestProfiles.builtIn("least-loaded", metrics),
                 (worker, pod) -> stream(pod.name()),

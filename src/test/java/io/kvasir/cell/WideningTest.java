@@ -134,6 +134,7 @@ final class WideningTest {
     return new ClusterCells(
         system,
         TestSettings.CELL,
+        Minority.SERVE,
         Set.of(),
         TestProfiles.builtIn("prefix-aware", metrics),
         (worker, pod) ->

@@ -1,0 +1,48 @@
+package io.kvasir.app.membership;
+
+import java.io.IOException;
+import java.net.ConnectException;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.net.SocketTimeoutException;
+import java.time.Duration;
+import org.apache.pekko.actor.Address;
+
+/** What the machine of another node says when somebody connects to where that node listens. */
+enum Contact {
+  /** Somebody listens there and lets one in. */
+  ANSWERS,
+  /** The machine lives and nobody listens there: the node's process is gone. */
+  REFUSES,
+  /** Nothing certain: no answer, no way, or somebody in between that lets nobody in. */
+  SILENT;
+
+  /**
+   * Connects and looks whether the connection stays open, as a proxy that has nobody behind it takes connections, too,
+   * and cuts them. Waits; never throws.
+   *
+   * @param patience how long to wait for the connection, and how long it has to stay open
+   */
+  static Contact with(Address node, Duration patience) {
+    int millis = Math.toIntExact(patience.toMillis());
+    try (Socket socket = new Socket()) {
+      socket.connect(new InetSocketAddress(node.getHost().orElse(""), node.getPort().orElse(0)), millis);
+      return staysOpen(socket, millis) ? ANSWERS : SILENT;
+    } catch (ConnectException none) {
+      // The same exception tells of a way that timed out in the network.
+      return String.valueOf(none.getMessage()).contains("refused") ? REFUSES : SILENT;
+    } catch (IOException none) {
+      return SILENT;
+    }
+  }
+
+  /** Nodes do not speak first. */
+  private static boolean staysOpen(Socket socket, int millis) throws IOException {
+    socket.setSoTimeout(millis);
+    try {
+      return socket.getInputStream().read() >= 0;
+    } catch (SocketTimeoutException quiet) {
+      return true;
+    }
+  }
+}

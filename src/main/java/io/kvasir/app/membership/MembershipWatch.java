@@ -1,0 +1,189 @@
+package io.kvasir.app.membership;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import org.apache.pekko.actor.Address;
+import org.apache.pekko.actor.typed.Behavior;
+import org.apache.pekko.actor.typed.javadsl.AbstractBehavior;
+import org.apache.pekko.actor.typed.javadsl.ActorContext;
+import org.apache.pekko.actor.typed.javadsl.Behaviors;
+import org.apache.pekko.actor.typed.javadsl.Receive;
+import org.apache.pekko.actor.typed.javadsl.TimerScheduler;
+import org.apache.pekko.cluster.ClusterEvent;
+import org.apache.pekko.cluster.MemberStatus;
+import org.apache.pekko.cluster.UniqueAddress;
+import org.apache.pekko.cluster.typed.Cluster;
+import org.apache.pekko.cluster.typed.Down;
+import org.apache.pekko.cluster.typed.Subscribe;
+
+/**
+ * Watches who is in the cluster.
+ *
+ * <p>Nodes whose processes are gone for certain it takes out without the wait that a partition needs to be told from a
+ * crash. It does so only when that explains all that is unreachable, and for fewer than half of the nodes: a network
+ * that refuses connections looks alike on both of its sides, and then the majority has to decide.
+ *
+ * <p>When this node itself is taken out, because it is on the lesser side of a partition or others took it for dead, it
+ * looks for them until most of those it knew let it in again. Fewer would not do: nodes of a lesser side that find only
+ * each other would begin a cluster of their own.
+ */
+final class MembershipWatch extends AbstractBehavior<MembershipWatch.Message> {
+  private static final Duration PATIENCE = Duration.ofMillis(500);
+  private static final Duration LOOK_INTERVAL = Duration.ofSeconds(1);
+  private static final Set<MemberStatus> VOTERS = Set.of(MemberStatus.up(), MemberStatus.leaving());
+  private static final Set<MemberStatus> LEFT = Set.of(MemberStatus.down(), MemberStatus.exiting());
+
+  sealed interface Message {}
+
+  private record Changed(ClusterEvent.ClusterDomainEvent event) implements Message {}
+
+  /** What asking these nodes, all that were unreachable, came to. */
+  private record Asked(Set<UniqueAddress> unreachable, boolean gone) implements Message {}
+
+  private enum Look implements Message { INSTANCE }
+
+  /** So many of the others let this node in. */
+  private record Found(long nodes) implements Message {}
+
+  private final Cluster cluster;
+  private final UniqueAddress self;
+  private final TimerScheduler<Message> timers;
+  private final Membership.Listener listener;
+  private final Map<UniqueAddress, MemberStatus> others = new HashMap<>();
+  private final Set<UniqueAddress> unreachable = new HashSet<>();
+
+  private MembershipWatch(
+      ActorContext<Message> context, TimerScheduler<Message> timers, Membership.Listener listener) {
+    super(context);
+    this.cluster = Cluster.get(context.getSystem());
+    this.self = cluster.selfMember().uniqueAddress();
+    this.timers = timers;
+    this.listener = listener;
+    cluster
+        .subscriptions()
+        .tell(
+            Subscribe.create(
+                context.messageAdapter(ClusterEvent.ClusterDomainEvent.class, Changed::new),
+                ClusterEvent.ClusterDomainEvent.class));
+  }
+
+  static Behavior<Message> create(Membership.Listener listener) {
+    return Behaviors.setup(
+        context -> Behaviors.withTimers(timers -> new MembershipWatch(context, timers, listener)));
+  }
+
+  @Override
+  public Receive<Message> createReceive() {
+    return newReceiveBuilder().onMessage(Message.class, this::on).build();
+  }
+
+  private Behavior<Message> on(Message message) {
+    switch (message) {
+      case Changed changed -> changed(changed.event());
+      case Asked asked -> {
+        if (asked.gone() && asked.unreachable().equals(unreachable)) {
+          asked.unreachable().forEach(this::down);
+        }
+      }
+      case Look _ -> look();
+      case Found found -> {
+        if (isMajority(found.nodes() + 1, others.size() + 1)) {
+          timers.cancelAll();
+          getContext().getLog().info("{} of {} other nodes answer again", found.nodes(), others.size());
+          listener.rejoinable();
+        }
+      }
+    }
+    return this;
+  }
+
+  private void changed(ClusterEvent.ClusterDomainEvent event) {
+    switch (event) {
+      case ClusterEvent.MemberRemoved removed when removed.member().uniqueAddress().equals(self) -> {
+        if (!removed.previousStatus().equals(MemberStatus.exiting())) {
+          cutOff();
+        }
+      }
+      case ClusterEvent.MemberRemoved removed -> {
+        unreachable.remove(removed.member().uniqueAddress());
+        // When this node is taken out it hears that all are removed, those too that are well.
+        if (LEFT.contains(removed.previousStatus())) {
+          others.remove(removed.member().uniqueAddress());
+        }
+      }
+      case ClusterEvent.MemberEvent changed when !changed.member().uniqueAddress().equals(self) ->
+          others.put(changed.member().uniqueAddress(), changed.member().status());
+      case ClusterEvent.UnreachableMember missing -> {
+        unreachable.add(missing.member().uniqueAddress());
+        ask();
+      }
+      case ClusterEvent.ReachableMember back -> unreachable.remove(back.member().uniqueAddress());
+      default -> {
+        // The platform tells more than matters here.
+      }
+    }
+  }
+
+  /** Whether all that are unreachable are gone. */
+  private void ask() {
+    Set<UniqueAddress> asked = Set.copyOf(unreachable);
+    long voters = 1 + others.values().stream().filter(VOTERS::contains).count();
+    if (isMinority(asked.size(), voters)) {
+      getContext()
+          .pipeToSelf(
+              count(asked, Contact.REFUSES),
+              (gone, failed) -> new Asked(asked, failed == null && gone == asked.size()));
+    }
+  }
+
+  private void down(UniqueAddress crashed) {
+    getContext().getLog().warn("node {} has crashed: it is taken out of the cluster", crashed.address().hostPort());
+    cluster.manager().tell(new Down(crashed.address()));
+  }
+
+  private void cutOff() {
+    getContext()
+        .getLog()
+        .error(
+            "this node is cut off: the other nodes ({}) go on without it, no cell is at home here, and it comes back"
+                + " when most of them answer",
+            String.join(", ", others.keySet().stream().map(node -> node.address().hostPort()).sorted().toList()));
+    listener.cutOff();
+    timers.startTimerWithFixedDelay(Look.INSTANCE, LOOK_INTERVAL);
+  }
+
+  private void look() {
+    getContext()
+        .pipeToSelf(
+            count(others.keySet(), Contact.ANSWERS), (found, failed) -> new Found(failed == null ? found : 0));
+  }
+
+  /** How many of the nodes are found so. */
+  private static CompletableFuture<Long> count(Collection<UniqueAddress> nodes, Contact wanted) {
+    List<CompletableFuture<Contact>> answers = new ArrayList<>();
+    for (UniqueAddress node : nodes) {
+      Address address = node.address();
+      answers.add(
+          CompletableFuture.supplyAsync(
+              () -> Contact.with(address, PATIENCE), task -> Thread.ofVirtual().start(task)));
+    }
+    return CompletableFuture.allOf(answers.toArray(CompletableFuture[]::new))
+        .thenApply(_ -> answers.stream().filter(answer -> answer.join() == wanted).count());
+  }
+
+  /** Whether so many are some, and fewer than half of all. */
+  static boolean isMinority(long nodes, long all) {
+    return nodes > 0 && 2 * nodes < all;
+  }
+
+  private static boolean isMajority(long nodes, long all) {
+    return 2 * nodes > all;
+  }
+}

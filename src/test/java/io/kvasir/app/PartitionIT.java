@@ -1,0 +1,173 @@
+package io.kvasir.app;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.typesafe.config.ConfigFactory;
+import io.kvasir.cell.ClusterStatus;
+import io.kvasir.cell.ClusterStatus.NodeStatus;
+import io.kvasir.load.NodeNetwork;
+import io.kvasir.sim.EventSettings;
+import io.kvasir.sim.SimEngine;
+import io.kvasir.sim.SimSettings;
+import java.net.ServerSocket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Three whole nodes of which the network cuts one off, and heals. */
+final class PartitionIT {
+  private static final Duration PATIENCE = Duration.ofSeconds(90);
+  private static final int NODES = 3;
+
+  private final HttpClient http = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+  private final List<RunningNode> nodes = new ArrayList<>();
+
+  @SuppressWarnings("NullAway.Init") // the test begins with start()
+  private NodeNetwork network;
+
+  @SuppressWarnings("NullAway.Init")
+  private SimEngine engine;
+
+  @AfterEach
+  void stop() throws Exception {
+    http.shutdownNow();
+    network.heal();
+    nodes.forEach(RunningNode::close);
+    network.close();
+    engine.close();
+  }
+
+  @Test
+  void cutOff_servesAlone_andComesBack() throws Exception {
+    start();
+    int alone = cutOffTheHome();
+    assertThat(ask(alone).headers().firstValue("X-Router-Reason").orElse("")).startsWith("fallback; this node is cut");
+    assertThat(node(alone).readiness().obstacles()).isEmpty();
+    assertThat(node(alone).readiness().degraded()).anyMatch(text -> text.startsWith("cut off"));
+    assertThat(node(alone).cells().status().nodes()).extracting(NodeStatus::state).contains("cut off");
+    network.heal();
+    await("three nodes again", () -> up() == NODES && homes().size() == 1);
+    HttpResponse<String> again = ask(alone);
+    assertThat(again.statusCode()).isEqualTo(200);
+    await("nothing to be left booked", () -> node(0).cells().workers().stream().allMatch(w -> w.inFlight() == 0));
+    assertThat(node(alone).readiness().degraded()).isEmpty();
+  }
+
+  /** Cuts off the node where the cell is at home, and waits until the others have it. */
+  private int cutOffTheHome() {
+    String home = homes().getFirst();
+    int alone = 0;
+    while (!home.endsWith(":" + network.port(alone))) {
+      alone++;
+    }
+    int cut = alone;
+    network.cut(cut);
+    int other = (cut + 1) % NODES;
+    await(
+        "the others to go on", () -> node(cut).readiness().isAlone() && hasHome(other) && answers(other));
+    return cut;
+  }
+
+  /** Whether a node knows a home of the cell, and not the one cut off any more. */
+  private boolean hasHome(int node) {
+    ClusterStatus status = node(node).cells().status();
+    return status.cells().stream().allMatch(cell -> cell.home() != null) && status.nodes().size() == NODES - 1;
+  }
+
+  /** Whether requests are decided by the cell's home again. */
+  private boolean answers(int node) {
+    HttpResponse<String> answer = ask(node);
+    assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
+    return !answer.headers().firstValue("X-Router-Reason").orElse("").startsWith("fallback");
+  }
+
+  private void start() throws Exception {
+    engine = SimEngine.start(SimSettings.builder().port(0).speed(20).events(EventSettings.OFF).build());
+    network = new NodeNetwork(NODES);
+    for (int node = 0; node < NODES; node++) {
+      String config =
+          """
+          kvasir {
+            gateway { host = "127.0.0.1", port = %d, drain-timeout = 5 s }
+            management.port = 0
+            cluster {
+              port = %d
+              seed-nodes = ["127.0.0.1:%d", "127.0.0.1:%d", "127.0.0.1:%d"]
+            }
+            models = [{ name = kvasir-demo, directory = "bundled:kvasir-demo", block-size = 16 }]
+            pods = [{ name = engine, url = "%s", models = [kvasir-demo] }]
+          }
+          %s"""
+              .formatted(
+                  freePort(), network.port(node), network.port(0), network.port(1), network.port(2), engine.url(),
+                  network.settings(node));
+      nodes.add(
+          new RunningNode(
+              () -> KvasirConfig.of(ConfigFactory.parseString(config)),
+              KvasirConfig.of(ConfigFactory.parseString(config))));
+    }
+    await("three nodes", () -> up() == NODES && homes().size() == 1 && answers(0) && answers(1) && answers(2));
+  }
+
+  /** Where the cell is at home, as far as nodes know. */
+  private List<String> homes() {
+    return nodes.stream()
+        .flatMap(running -> running.node().cells().status().cells().stream())
+        .map(cell -> String.valueOf(cell.home()))
+        .distinct()
+        .toList();
+  }
+
+  /** How many nodes all nodes see up. */
+  private long up() {
+    return nodes.stream()
+        .mapToLong(
+            running ->
+                running.node().cells().status().nodes().stream().filter(node -> node.state().equals("up")).count())
+        .min()
+        .orElse(0);
+  }
+
+  private Node node(int number) {
+    return nodes.get(number).node();
+  }
+
+  private HttpResponse<String> ask(int number) {
+    try {
+      return http.send(
+          HttpRequest.newBuilder(
+                  URI.create("http://127.0.0.1:" + node(number).gateway().getPort() + "/v1/completions"))
+              .timeout(PATIENCE)
+              .POST(BodyPublishers.ofString("{\"model\":\"kvasir-demo\",\"prompt\":\"Tell me\",\"max_tokens\":2}"))
+              .build(),
+          BodyHandlers.ofString());
+    } catch (Exception e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  private static int freePort() throws Exception {
+    try (ServerSocket socket = new ServerSocket(0)) {
+      return socket.getLocalPort();
+    }
+  }
+
+  private static void await(String what, BooleanSupplier condition) {
+    Instant deadline = Instant.now().plus(PATIENCE);
+    while (!condition.getAsBoolean()) {
+      assertThat(Instant.now()).as("waited too long for " + what).isBefore(deadline);
+      LockSupport.parkNanos(50_000_000);
+    }
+  }
+}

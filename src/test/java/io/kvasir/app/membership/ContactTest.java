@@ -1,0 +1,53 @@
+package io.kvasir.app.membership;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.time.Duration;
+import org.apache.pekko.actor.Address;
+import org.junit.jupiter.api.Test;
+
+final class ContactTest {
+  private static final Duration PATIENCE = Duration.ofMillis(300);
+
+  @Test
+  void with_aListener_answers() throws Exception {
+    try (ServerSocket node = listener()) {
+      assertThat(Contact.with(address(node), PATIENCE)).isEqualTo(Contact.ANSWERS);
+    }
+  }
+
+  @Test
+  void with_nobodyThere_refuses() throws Exception {
+    ServerSocket node = listener();
+    node.close();
+    assertThat(Contact.with(address(node), PATIENCE)).isEqualTo(Contact.REFUSES);
+  }
+
+  @Test
+  void with_aProxyThatLetsNobodyIn_isSilent() throws Exception {
+    try (ServerSocket proxy = listener()) {
+      Thread cutting =
+          Thread.startVirtualThread(
+              () -> {
+                try (Socket taken = proxy.accept()) {
+                  assertThat(taken.isConnected()).isTrue();
+                } catch (java.io.IOException e) {
+                  throw new AssertionError(e);
+                }
+              });
+      assertThat(Contact.with(address(proxy), Duration.ofSeconds(60))).isEqualTo(Contact.SILENT);
+      cutting.join();
+    }
+  }
+
+  static ServerSocket listener() throws java.io.IOException {
+    return new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+  }
+
+  static Address address(ServerSocket socket) {
+    return new Address("pekko", "kvasir", "127.0.0.1", socket.getLocalPort());
+  }
+}

@@ -1,0 +1,75 @@
+package io.kvasir.app.membership;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.typesafe.config.Config;
+import com.typesafe.config.ConfigFactory;
+import java.net.ServerSocket;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.concurrent.locks.LockSupport;
+import org.apache.pekko.actor.ActorSystem;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** A detector that gives a silent node so much time that only what its machine says can tell of its end. */
+final class NodeFailureDetectorTest {
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+  private final ActorSystem system = ActorSystem.create("detector", ConfigFactory.load());
+
+  @AfterEach
+  void stop() {
+    system.terminate();
+  }
+
+  @Test
+  void silence_ofANodeThatListens_isNoFailure() throws Exception {
+    try (ServerSocket node = ContactTest.listener()) {
+      NodeFailureDetector detector = detector(node);
+      assertThat(detector.isMonitoring()).isFalse();
+      detector.heartbeat();
+      while (!isAsked(node)) {
+        assertThat(detector.isAvailable()).isTrue();
+      }
+      assertThat(detector.isMonitoring()).isTrue();
+      assertThat(detector.isAvailable()).isTrue();
+    }
+  }
+
+  @Test
+  void processGone_isAFailureAtOnce_untilAHeartbeatComes() throws Exception {
+    ServerSocket node = ContactTest.listener();
+    NodeFailureDetector detector = detector(node);
+    detector.heartbeat();
+    node.close();
+    Instant deadline = Instant.now().plus(PATIENCE);
+    while (detector.isAvailable()) {
+      assertThat(Instant.now()).as("the crash was not noticed").isBefore(deadline);
+      LockSupport.parkNanos(1_000_000);
+    }
+    detector.heartbeat();
+    assertThat(detector.isAvailable()).isTrue();
+  }
+
+  /** Whether somebody has connected; waits a moment for it. */
+  private static boolean isAsked(ServerSocket node) throws java.io.IOException {
+    node.setSoTimeout(5);
+    try {
+      node.accept().close();
+      return true;
+    } catch (java.net.SocketTimeoutException notYet) {
+      return false;
+    }
+  }
+
+  private NodeFailureDetector detector(ServerSocket node) {
+    Config config =
+        ConfigFactory.parseString(
+                "heartbeat-interval = 10 ms, acceptable-heartbeat-pause = 1 h, expected-response-after = 1 h")
+            .withFallback(system.settings().config().getConfig("pekko.cluster.failure-detector"));
+    NodeFailureDetector detector = new NodeFailureDetector(config, system.eventStream());
+    detector.setAddress(ContactTest.address(node).toString());
+    return detector;
+  }
+}
