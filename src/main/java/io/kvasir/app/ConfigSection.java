@@ -297,7 +297,8 @@ final class ConfigSection {
     return path.isEmpty() ? key : path + "." + key;
   }
 
-  private static String place(ConfigOrigin origin) {
+  /** File and line, as far as they are known. */
+  static String place(ConfigOrigin origin) {
     String file = origin.filename() != null ? origin.filename() : origin.resource();
     if (file == null && origin.lineNumber() > 0 && !origin.description().startsWith("String")) {
       // What was read from a text is told by the name it was given: "workers.json: 3".

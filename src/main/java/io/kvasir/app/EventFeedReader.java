@@ -2,9 +2,6 @@ package io.kvasir.app;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.typesafe.config.Config;
-import com.typesafe.config.ConfigFactory;
-import com.typesafe.config.ConfigParseOptions;
-import com.typesafe.config.ConfigSyntax;
 import io.kvasir.cell.EventFeed;
 import java.util.ArrayList;
 import java.util.EnumSet;
@@ -28,11 +25,9 @@ final class EventFeedReader {
   /** What the admin API was given; faults are told by their path. */
   List<EventFeed> read(JsonNode events, int ranks, BiConsumer<String, String> told) {
     List<Fault> faults = new ArrayList<>();
-    Config config =
-        ConfigFactory.parseString(
-            "{\"events\":" + events + "}", ConfigParseOptions.defaults().setSyntax(ConfigSyntax.JSON));
+    Config config = AdminSpelling.configuration("events", events, faults);
     List<EventFeed> feeds = read(new ConfigSection(config, "", faults), "events", ranks);
-    faults.forEach(fault -> told.accept(fault.path(), fault.problem()));
+    AdminSpelling.tell(faults, told);
     return feeds;
   }
 

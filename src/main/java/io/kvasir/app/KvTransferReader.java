@@ -2,9 +2,6 @@ package io.kvasir.app;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.typesafe.config.Config;
-import com.typesafe.config.ConfigFactory;
-import com.typesafe.config.ConfigParseOptions;
-import com.typesafe.config.ConfigSyntax;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.KvTransfer.Dialect;
@@ -47,13 +44,12 @@ final class KvTransferReader {
   /** What the admin API was given, null for nothing; faults are told by their path. */
   @Nullable KvTransfer read(@Nullable JsonNode given, Role role, URI url, BiConsumer<String, String> told) {
     List<Fault> faults = new ArrayList<>();
-    ConfigParseOptions json = ConfigParseOptions.defaults().setSyntax(ConfigSyntax.JSON);
     Config config =
         given == null || given.isNull()
             ? defaults
-            : ConfigFactory.parseString("{\"" + KEY + "\":" + given + "}", json).withFallback(defaults);
+            : AdminSpelling.configuration(KEY, given, faults).withFallback(defaults);
     KvTransfer transfer = read(new ConfigSection(config, "", faults), role, url);
-    faults.forEach(fault -> told.accept(fault.path().replace(KEY, "kv_transfer"), fault.problem()));
+    AdminSpelling.tell(faults, told);
     return transfer;
   }
 

@@ -21,6 +21,7 @@ import io.kvasir.gateway.Gateway;
 import io.kvasir.gateway.GatewaySettings;
 import io.kvasir.gateway.admin.AdminApi;
 import io.kvasir.gateway.admin.CacheHandler;
+import io.kvasir.gateway.admin.ConfigHandler;
 import io.kvasir.gateway.admin.DecisionsHandler;
 import io.kvasir.gateway.admin.FiguresHandler;
 import io.kvasir.gateway.admin.FleetHandler;
@@ -134,7 +135,8 @@ final class Node implements AutoCloseable {
                   new ProfilesHandler(reload),
                   new FiguresHandler(routing.figures(), new FigureNews(system, routing.figures())::tell),
                   new DecisionsHandler(decisions),
-                  new CacheHandler(answers)),
+                  new CacheHandler(answers),
+                  new ConfigHandler(() -> EffectiveSettings.of(config.platform(), reload.readFrom()))),
               metrics);
       this.management = own(new ManagementServer(system, config.management().endpoint(), metrics, readiness, admin));
       if (config.discovery() != NodeDiscovery.SEEDS) {

@@ -33,6 +33,7 @@ final class ProfileReload implements ProfilesAdmin, AutoCloseable {
   private final LongSupplier nanos;
   private final Counter reloads;
   private final @Nullable Thread looking;
+  private volatile Config readFrom;
   private FileStamps read;
   private FileStamps seen;
   private volatile long changedNanos;
@@ -51,6 +52,7 @@ final class ProfileReload implements ProfilesAdmin, AutoCloseable {
     this.plugins = config.routing().plugins();
     this.nanos = nanos;
     this.changedNanos = nanos.getAsLong();
+    this.readFrom = config.platform();
     this.read = FileStamps.of(file, config.platform());
     this.seen = read;
     this.reloads = Counter.builder()
@@ -114,8 +116,9 @@ final class ProfileReload implements ProfilesAdmin, AutoCloseable {
     FileStamps before = read.now();
     List<Fault> found = new ArrayList<>();
     Profiles next = null;
+    Config whole = readFrom;
     try {
-      Config whole = KvasirConfig.whole(KvasirConfig.parsed(file));
+      whole = KvasirConfig.whole(KvasirConfig.parsed(file));
       next = new RoutingReader(whole, found).profiles(plugins);
       read = FileStamps.of(file, whole);
     } catch (ConfigException unreadable) {
@@ -123,7 +126,11 @@ final class ProfileReload implements ProfilesAdmin, AutoCloseable {
       read = before;
     }
     seen = read;
-    return next == null || !found.isEmpty() ? refused(found.stream().distinct().toList()) : done(next);
+    if (next == null || !found.isEmpty()) {
+      return refused(found.stream().distinct().toList());
+    }
+    readFrom = whole;
+    return done(next);
   }
 
   private Reload refused(List<Fault> found) {
@@ -145,6 +152,11 @@ final class ProfileReload implements ProfilesAdmin, AutoCloseable {
           change.added(), change.removed(), change.changed(), change.choice() ? ", chosen differently" : "");
     }
     return new Reload.Done(change);
+  }
+
+  /** The configuration that the profiles in service were read from. */
+  Config readFrom() {
+    return readFrom;
   }
 
   /** What is served with less than is written, for readiness. */

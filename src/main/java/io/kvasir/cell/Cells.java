@@ -10,6 +10,16 @@ import java.util.Set;
  * called on virtual threads.
  */
 public interface Cells {
+  /** What became of taking a drain back. */
+  enum Undrained {
+    /** The pod gets requests again. */
+    DONE,
+    /** Nobody but its source says that it gets nothing new, and goes on saying so. */
+    WITHHELD,
+    /** There is no such pod. */
+    UNKNOWN
+  }
+
   /** Chooses workers and books their load, in one step. Never throws for want of a worker. */
   Decision decide(DecisionRequest request);
 
@@ -43,6 +53,9 @@ public interface Cells {
 
   /** Lets a pod finish what it has and gives it nothing new; false when there is no such pod. */
   boolean drain(String pod);
+
+  /** Gives a pod requests again that was {@linkplain #drain drained}. */
+  Undrained undrain(String pod);
 
   /** Removes a pod's workers at once; false when there is no such pod. */
   boolean remove(String pod);

@@ -278,6 +278,11 @@ public final class ClusterCells implements Cells {
   }
 
   @Override
+  public Undrained undrain(String pod) {
+    return this.<Undrained>ask(replyTo -> new Directory.Undrain(pod, replyTo));
+  }
+
+  @Override
   public boolean remove(String pod) {
     return this.<Boolean>ask(replyTo -> new Directory.Remove(pod, replyTo));
   }

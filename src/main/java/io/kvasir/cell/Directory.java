@@ -57,6 +57,9 @@ final class Directory extends AbstractBehavior<Directory.Message> {
   /** Stops giving new requests to a pod; answers whether there is one of that name. */
   record Drain(String pod, ActorRef<Boolean> replyTo) implements Message {}
 
+  /** Gives a drained pod requests again; answers what became of it. */
+  record Undrain(String pod, ActorRef<Cells.Undrained> replyTo) implements Message {}
+
   /** Removes a pod; answers whether there was one of that name. */
   record Remove(String pod, ActorRef<Boolean> replyTo) implements Message {}
 
@@ -142,6 +145,7 @@ final class Directory extends AbstractBehavior<Directory.Message> {
       case Declare declare -> read(now -> new Compared(declare, now));
       case Compared compared -> declare(compared.declare(), compared.pods());
       case Drain drain -> drain(drain);
+      case Undrain undrain -> undrain(undrain);
       case Remove remove -> remove(remove);
       case Subscribe subscribe -> subscribe(subscribe.subscriber());
       case Changed changed -> publish(changed.pods());
@@ -211,6 +215,16 @@ final class Directory extends AbstractBehavior<Directory.Message> {
       drain.replyTo().tell(false);
     } else {
       put(entry.drain(), () -> drain.replyTo().tell(true));
+    }
+  }
+
+  private void undrain(Undrain undrain) {
+    PodEntry entry = pods.get(undrain.pod());
+    if (entry == null) {
+      undrain.replyTo().tell(Cells.Undrained.UNKNOWN);
+    } else {
+      Cells.Undrained done = entry.withheld() ? Cells.Undrained.WITHHELD : Cells.Undrained.DONE;
+      put(entry.undrain(), () -> undrain.replyTo().tell(done));
     }
   }
 

@@ -43,6 +43,11 @@ record PodEntry(
     return new PodEntry(spec, true, source, withheld, placement);
   }
 
+  /** The same pod, drained by nobody. */
+  PodEntry undrain() {
+    return new PodEntry(spec, false, source, withheld, placement);
+  }
+
   /** The same pod in a cell. */
   PodEntry in(Placement given) {
     return new PodEntry(spec, drained, source, withheld, given);

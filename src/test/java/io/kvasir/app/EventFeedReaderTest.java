@@ -6,10 +6,13 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
 import io.kvasir.cell.EventFeed;
+import io.kvasir.routing.KvTransfer;
+import io.kvasir.routing.Role;
 import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import org.junit.jupiter.api.Test;
 
 final class EventFeedReaderTest {
@@ -86,6 +89,35 @@ final class EventFeedReaderTest {
                 json.readTree("{\"endpoint\": \"http://x\", \"extra\": 1}"), 1, (path, _) -> told.add(path)))
         .hasSize(1);
     assertThat(told).contains("events.endpoint", "events.extra");
+  }
+
+  @Test
+  void admin_namesMayHaveUnderscores() throws Exception {
+    List<String> told = new ArrayList<>();
+    ObjectMapper json = new ObjectMapper();
+    KvTransferReader transfers =
+        new KvTransferReader(ConfigFactory.parseResources("kvasir.conf").resolve().getConfig("kvasir.pod-defaults"));
+    for (String port : List.of("bootstrap_port", "bootstrap-port")) {
+      KvTransfer transfer =
+          transfers.read(
+              json.readTree("{\"dialect\":\"sglang\",\"%s\":77,\"link\":{\"us_per_token\":9}}".formatted(port)),
+              Role.PREFILL,
+              URI.create("http://h:1"),
+              (path, problem) -> told.add(path + " " + problem));
+      assertThat(transfer).isNotNull();
+      assertThat(Objects.requireNonNull(transfer).bootstrapPort()).isEqualTo(77);
+      assertThat(transfer.link().microsPerToken()).isEqualTo(9);
+    }
+    assertThat(told).isEmpty();
+    var _ = transfers.read(
+        json.readTree("{\"dialect\":\"sglang\",\"bootstrap_port\":\"x\",\"engine_id\":\"a\",\"engine-id\":\"a\"}"),
+        Role.PREFILL,
+        URI.create("http://h:1"),
+        (path, problem) -> told.add(path + " " + problem));
+    assertThat(told)
+        .anyMatch(fault -> fault.startsWith("kv_transfer.bootstrap_port has to be a whole number"))
+        .anyMatch(fault -> fault.startsWith("kv_transfer.engine_id is given twice"))
+        .hasSize(2);
   }
 
   private List<EventFeed> read(int ranks, String events) {

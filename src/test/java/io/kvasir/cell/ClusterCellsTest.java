@@ -206,6 +206,21 @@ final class ClusterCellsTest {
     assertThat(inFlight()).isEqualTo(1);
   }
 
+  @Test
+  void undrain_getsRequestsAgain_unlessItsSourceWithholdsThem() {
+    add("g", 4);
+    await(() -> healthy() == 1);
+    assertThat(home().drain("g")).isTrue();
+    await(() -> workers().stream().allMatch(WorkerStatus::draining));
+    assertThat(other().undrain("g")).isEqualTo(Cells.Undrained.DONE);
+    await(() -> workers().stream().noneMatch(WorkerStatus::draining));
+    assertThat(home().undrain("nobody")).isEqualTo(Cells.Undrained.UNKNOWN);
+
+    other().declare(PodSource.FILE, List.of(new DiscoveredPod(pod(model, "withheld", 4), true)));
+    await(() -> workers().size() == 2);
+    assertThat(other().undrain("withheld")).isEqualTo(Cells.Undrained.WITHHELD);
+  }
+
   /** Declared on a node where the cell is not at home: added, withheld, given back, removed. */
   @Test
   void declare_followsItsSource() {

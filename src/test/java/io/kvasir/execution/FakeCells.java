@@ -42,6 +42,8 @@ public final class FakeCells implements Cells {
   /** What is refused of what is declared. */
   public volatile List<String> refused = List.of();
   public final List<String> drained = new CopyOnWriteArrayList<>();
+  /** Pods whose source gives them nothing new. */
+  public final Set<String> withheld = ConcurrentHashMap.newKeySet();
   public final BlockingQueue<DecisionRequest> requests = new LinkedBlockingQueue<>();
   /** Ids of the requests that asked for a worker. */
   public final Set<String> asked = ConcurrentHashMap.newKeySet();
@@ -169,7 +171,8 @@ public final class FakeCells implements Cells {
   public List<WorkerStatus> workers() {
     return workers.stream()
         .map(worker -> new WorkerStatus(
-            worker, "cell-0", WorkerStatus.Health.HEALTHY, "", false, false, 0, 0, EngineReport.NONE, 0, 0, 1, 0, -1))
+            worker, "cell-0", WorkerStatus.Health.HEALTHY, "", drained.contains(worker.pod()), false, 0, 0,
+            EngineReport.NONE, 0, 0, 1, 0, -1))
         .toList();
   }
 
@@ -206,6 +209,14 @@ public final class FakeCells implements Cells {
   public boolean drain(String pod) {
     drained.add(pod);
     return workers.stream().anyMatch(worker -> worker.pod().equals(pod));
+  }
+
+  @Override
+  public Undrained undrain(String pod) {
+    drained.remove(pod);
+    return withheld.contains(pod) ? Undrained.WITHHELD
+        : workers.stream().anyMatch(worker -> worker.pod().equals(pod)) ? Undrained.DONE
+        : Undrained.UNKNOWN;
   }
 
   @Override

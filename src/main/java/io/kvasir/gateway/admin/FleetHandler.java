@@ -7,13 +7,12 @@ import io.kvasir.cell.Cells;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.WorkerStatus;
 import java.util.List;
-import java.util.function.Predicate;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * {@code /admin/workers} lists workers, adds a pod, drains or removes one; {@code /admin/cluster} has nodes and cells,
- * too. Any node answers for all. Thread-safe.
+ * {@code /admin/workers} lists workers, adds a pod, drains or removes one; {@code /admin/cells} and
+ * {@code /admin/cluster} show what they are part of. Any node answers for all. Thread-safe.
  */
 public final class FleetHandler implements AdminPart {
   /** The path of the workers. */
@@ -40,8 +39,11 @@ public final class FleetHandler implements AdminPart {
     return List.of(
         AdminRoute.get(WORKERS, _ -> AdminAnswer.ok(FleetJson.workers(cells.workers()))),
         AdminRoute.post(WORKERS, this::add),
-        AdminRoute.post(POD + "/drain", request -> change(request, "draining", cells::drain)),
-        AdminRoute.delete(POD, request -> change(request, "removed", cells::remove)),
+        AdminRoute.get(POD, this::pod),
+        AdminRoute.delete(POD, this::remove),
+        AdminRoute.post(POD + "/drain", this::drain),
+        AdminRoute.post(POD + "/undrain", this::undrain),
+        AdminRoute.get("/admin/cells", _ -> AdminAnswer.ok(FleetJson.cells(cells.status()))),
         AdminRoute.get(CLUSTER, _ -> AdminAnswer.ok(FleetJson.cluster(cells.status()))));
   }
 
@@ -62,16 +64,58 @@ public final class FleetHandler implements AdminPart {
     return new AdminAnswer(201, object().put("pod", pod.name()).put("workers", pod.ranks()));
   }
 
-  private AdminAnswer change(AdminRequest request, String done, Predicate<String> action) throws AdminException {
+  private AdminAnswer pod(AdminRequest request) throws AdminException {
     String pod = request.variable("pod");
-    if (!action.test(pod)) {
-      throw AdminException.of(404, "there is no pod '" + pod + "'; GET " + WORKERS + " lists those there are");
+    List<WorkerStatus> workers = workers(pod);
+    if (workers.isEmpty()) {
+      throw unknown(pod);
     }
-    LOG.info("pod {} {} by the admin API", pod, done);
-    int left = cells.workers().stream()
-        .filter(status -> status.worker().pod().equals(pod))
-        .mapToInt(WorkerStatus::inFlight)
-        .sum();
-    return AdminAnswer.ok(object().put("pod", pod).put("state", done).put("in_flight", left));
+    return AdminAnswer.ok(FleetJson.pod(pod, workers));
+  }
+
+  private AdminAnswer drain(AdminRequest request) throws AdminException {
+    String pod = request.variable("pod");
+    if (!cells.drain(pod)) {
+      throw unknown(pod);
+    }
+    return changed(pod, "draining");
+  }
+
+  private AdminAnswer undrain(AdminRequest request) throws AdminException {
+    String pod = request.variable("pod");
+    return switch (cells.undrain(pod)) {
+      case DONE -> changed(pod, "serving");
+      case WITHHELD ->
+          throw AdminException.of(
+              409, "pod '" + pod + "' gets nothing new because the source that lists it says so; change it there");
+      case UNKNOWN -> throw unknown(pod);
+    };
+  }
+
+  private AdminAnswer remove(AdminRequest request) throws AdminException {
+    String pod = request.variable("pod");
+    int left = inFlight(pod);
+    if (!cells.remove(pod)) {
+      throw unknown(pod);
+    }
+    LOG.info("pod {} removed by the admin API with {} requests in flight", pod, left);
+    return AdminAnswer.ok(object().put("pod", pod).put("state", "removed").put("in_flight", left));
+  }
+
+  private AdminAnswer changed(String pod, String state) {
+    LOG.info("pod {} {} by the admin API", pod, state);
+    return AdminAnswer.ok(object().put("pod", pod).put("state", state).put("in_flight", inFlight(pod)));
+  }
+
+  private int inFlight(String pod) {
+    return workers(pod).stream().mapToInt(WorkerStatus::inFlight).sum();
+  }
+
+  private List<WorkerStatus> workers(String pod) {
+    return cells.workers().stream().filter(status -> status.worker().pod().equals(pod)).toList();
+  }
+
+  private static AdminException unknown(String pod) {
+    return AdminException.of(404, "there is no pod '" + pod + "'; GET " + WORKERS + " lists those there are");
   }
 }

@@ -6,9 +6,12 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.cell.ClusterStatus;
 import io.kvasir.cell.EngineReport;
 import io.kvasir.cell.WorkerStatus;
+import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.Worker;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
+import java.util.TreeSet;
 
 /** The fleet as the admin API shows it. */
 final class FleetJson {
@@ -21,7 +24,26 @@ final class FleetJson {
     return body;
   }
 
-  /** {@code {"nodes": [...], "cells": [...], "workers": [...]}}; a cell between homes has null for its home. */
+  /** One pod: {@code {"pod", "state", "in_flight", "workers": [...]}}. */
+  static ObjectNode pod(String pod, List<WorkerStatus> workers) {
+    int inFlight = workers.stream().mapToInt(WorkerStatus::inFlight).sum();
+    boolean draining = workers.stream().allMatch(WorkerStatus::draining);
+    ObjectNode body = JsonNodeFactory.instance.objectNode();
+    body.put("pod", pod)
+        .put("state", !draining ? "serving" : inFlight > 0 ? "draining" : "drained")
+        .put("in_flight", inFlight);
+    put(body, workers);
+    return body;
+  }
+
+  /** {@code {"cells": [...]}}; a cell between homes has null for its home. */
+  static ObjectNode cells(ClusterStatus status) {
+    ObjectNode body = JsonNodeFactory.instance.objectNode();
+    put(body, status);
+    return body;
+  }
+
+  /** {@code {"nodes": [...], "cells": [...], "workers": [...]}}. */
   static ObjectNode cluster(ClusterStatus status) {
     ObjectNode body = JsonNodeFactory.instance.objectNode();
     ArrayNode nodes = body.putArray("nodes");
@@ -33,17 +55,28 @@ final class FleetJson {
           .put("version", node.version())
           .put("self", node.self());
     }
-    ArrayNode cells = body.putArray("cells");
-    for (ClusterStatus.CellStatus cell : status.cells()) {
-      cells.addObject()
-          .put("name", cell.name())
-          .put("home", cell.home())
-          .put(
-              "workers",
-              status.workers().stream().filter(worker -> worker.cell().equals(cell.name())).count());
-    }
+    put(body, status);
     put(body, status.workers());
     return body;
+  }
+
+  private static void put(ObjectNode body, ClusterStatus status) {
+    ArrayNode cells = body.putArray("cells");
+    for (ClusterStatus.CellStatus cell : status.cells()) {
+      List<WorkerStatus> workers =
+          status.workers().stream().filter(worker -> worker.cell().equals(cell.name())).toList();
+      ObjectNode entry = cells.addObject().put("name", cell.name()).put("home", cell.home());
+      Set<String> models = new TreeSet<>();
+      workers.forEach(worker -> models.addAll(worker.worker().models()));
+      models.forEach(entry.putArray("models")::add);
+      entry
+          .put("workers", workers.size())
+          .put("healthy", workers.stream().filter(worker -> worker.health() == WorkerStatus.Health.HEALTHY).count())
+          .put("draining", workers.stream().filter(WorkerStatus::draining).count())
+          .put("in_flight", workers.stream().mapToInt(WorkerStatus::inFlight).sum())
+          .put("pending_tokens", workers.stream().mapToLong(WorkerStatus::pendingTokens).sum())
+          .put("blocks", workers.stream().mapToLong(WorkerStatus::blocks).sum());
+    }
   }
 
   private static void put(ObjectNode body, List<WorkerStatus> workers) {
@@ -70,6 +103,9 @@ final class FleetJson {
     }
     ObjectNode labels = entry.putObject("labels");
     worker.labels().forEach(labels::put);
+    if (worker.kvTransfer() != null) {
+      put(entry.putObject("kv_transfer"), worker.kvTransfer());
+    }
     entry
         .put("max_in_flight", worker.maxInFlight())
         .put("engine", worker.engine())
@@ -87,6 +123,20 @@ final class FleetJson {
         .put("trust", status.trust())
         .put("resyncs", status.resyncs())
         .put("last_sequence", status.lastSequence());
+  }
+
+  private static void put(ObjectNode entry, KvTransfer transfer) {
+    entry
+        .put("dialect", lower(transfer.dialect()).replace('_', '-'))
+        .put("group", transfer.group())
+        .put("host", transfer.host())
+        .put("bootstrap_port", transfer.bootstrapPort())
+        .put("engine_id", transfer.engineId())
+        .put("tensor_parallel", transfer.tensorParallel())
+        .put("pipeline_parallel", transfer.pipelineParallel());
+    entry.putObject("link")
+        .put("us_per_token", transfer.link().microsPerToken())
+        .put("setup_ms", transfer.link().setupMs());
   }
 
   private static String lower(Enum<?> value) {

@@ -123,7 +123,7 @@ public final class ProfilesHandler implements AdminPart {
 
   private ObjectNode shown(Profile.Part part) {
     ObjectNode shown = object().put("plugin", part.plugin());
-    shown.set("parameters", mapper.valueToTree(part.parameters()));
+    shown.set("parameters", Secrets.masked("", mapper.valueToTree(part.parameters())));
     if (part.stage() == Stage.SCORE) {
       shown.put("weight", part.weight()).put("normalise", part.normalise());
     }

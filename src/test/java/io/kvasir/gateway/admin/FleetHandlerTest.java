@@ -120,10 +120,51 @@ final class FleetHandlerTest {
   }
 
   @Test
+  void drain_canBeFollowed_andTakenBack() throws IOException {
+    cells.worker("p", "p#0", URI.create("http://h:1"), 0, 2, "m");
+    cells.worker("p", "p#1", URI.create("http://h:1"), 1, 2, "m");
+    assertThat(call("GET", "/admin/workers/p", "", 200).path("state").textValue()).isEqualTo("serving");
+
+    call("POST", "/admin/workers/p/drain", "", 200);
+    JsonNode drained = call("GET", "/admin/workers/p", "", 200);
+    assertThat(drained.path("state").textValue()).isEqualTo("drained");
+    assertThat(drained.path("workers")).hasSize(2);
+
+    assertThat(call("POST", "/admin/workers/p/undrain", "", 200).path("state").textValue()).isEqualTo("serving");
+    assertThat(call("GET", "/admin/workers/p", "", 200).path("state").textValue()).isEqualTo("serving");
+    cells.withheld.add("p");
+    assertThat(call("POST", "/admin/workers/p/undrain", "", 409).at("/error/message").textValue()).contains("source");
+    call("POST", "/admin/workers/none/undrain", "", 404);
+    call("GET", "/admin/workers/none", "", 404);
+  }
+
+  @Test
+  void cells_sumUpTheirWorkers() throws IOException {
+    cells.worker("a", URI.create("http://a:1"), "m", "lora");
+    cells.worker("b", URI.create("http://b:1"), "m");
+
+    JsonNode cell = call("GET", "/admin/cells", "", 200).at("/cells/0");
+
+    assertThat(cell.path("models").toString()).isEqualTo("[\"lora\",\"m\"]");
+    assertThat(cell.path("workers").intValue()).isEqualTo(2);
+    assertThat(cell.path("healthy").intValue()).isEqualTo(2);
+  }
+
+  @Test
+  void worker_showsHowItHandsBlocksOver() throws IOException {
+    cells.splitter("p", URI.create("http://h:1"), Role.PREFILL, KvTransfer.Dialect.VLLM_PUSH, "m");
+
+    JsonNode transfer = call("GET", "/admin/workers", "", 200).at("/workers/0/kv_transfer");
+
+    assertThat(transfer.path("dialect").textValue()).isEqualTo("vllm-push");
+    assertThat(transfer.path("engine_id").textValue()).isEqualTo("engine-p");
+  }
+
+  @Test
   void wrongMethodsAndPaths_areTold() throws IOException {
     call("PUT", "/admin/workers", "", 405);
     call("GET", "/admin/workers/p0/drain", "", 405);
-    call("POST", "/admin/workers/p0", "", 405);
+    call("PUT", "/admin/workers/p0", "", 405);
     call("GET", "/admin/other", "", 404);
   }
 
