@@ -50,8 +50,8 @@ public final class CellMetrics {
     promises =
         Counter.builder()
             .name("kvasir_worker_promises_total")
-            .help("Answers that reported what was cached of a prompt the index had promised to be cached:"
-                + " kept, or broken when too much of it was not.")
+            .help("Answers that reported what was cached of a prompt the index had promised to be cached: kept, broken"
+                + " when too much of it was not, or overtaken when the engine evicted it while the prompt waited.")
             .labelNames("worker", "result")
             .register(registry);
     promisedTokens =
@@ -183,9 +183,9 @@ public final class CellMetrics {
     outcomes.labelValues(member.worker().id(), kind).inc();
   }
 
-  void answered(Member member, int promised, int found, boolean broken) {
+  void answered(Member member, int promised, int found, Member.Promise promise) {
     String worker = member.worker().id();
-    promises.labelValues(worker, broken ? "broken" : "kept").inc();
+    promises.labelValues(worker, promise.name().toLowerCase(Locale.ROOT)).inc();
     promisedTokens.labelValues(worker, "found").inc(Math.min(promised, found));
     promisedTokens.labelValues(worker, "missing").inc(Math.max(0, promised - found));
   }

@@ -52,6 +52,8 @@ final class EventApplier {
   private long suspectSince = EventState.CERTAIN;
   private boolean connected;
   private long applied;
+  private long evicted;
+  private long restored;
   private long refused;
   private long otherGroup;
   private long partial;
@@ -135,6 +137,8 @@ final class EventApplier {
             blockSizeSeen ? blockSize : 0,
             orphans.size(),
             applied,
+            evicted,
+            restored,
             refused,
             new EventState.Ignored(otherGroup, partial, placeholder, unassignable, otherBlockSize, orphaned));
   }
@@ -218,9 +222,11 @@ final class EventApplier {
       salt = salts.of(stored.parentKey());
     }
     hashing.chain(stored, count, parent, salt, hashes);
+    int held = blocks.size();
     int registered =
         blocks.store(stored.parentKey(), stored.root(), stored.keys(), hashes, count, stored.tier(), counted);
     applied++;
+    restored += registered - (blocks.size() - held);
     refused += count - registered;
     if (salt != null) {
       salts.put(stored.keys(), registered, salt);
@@ -248,7 +254,7 @@ final class EventApplier {
   }
 
   private void take(long[] keys, Tier tier, boolean counted) {
-    blocks.remove(keys, keys.length, tier, counted);
+    evicted += blocks.remove(keys, keys.length, tier, counted);
     if (!salts.isEmpty()) {
       for (long key : keys) {
         if (blocks.hashOf(key) == BlockHash.NONE) {

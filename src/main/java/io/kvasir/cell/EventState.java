@@ -12,6 +12,8 @@ package io.kvasir.cell;
  *     worker was configured with, prompts must be cut to this size or nothing will be found
  * @param parked events that wait for their parent block
  * @param applied stores and removals that reached the index
+ * @param evicted blocks the engine gave up that the index had
+ * @param restored blocks it stored though the index had them: some were there twice, or had gone untold
  * @param refused blocks the index could not take within its memory budget
  * @param ignored events that were left out on purpose, by reason
  */
@@ -22,16 +24,26 @@ record EventState(
     int blockSize,
     int parked,
     long applied,
+    long evicted,
+    long restored,
     long refused,
     Ignored ignored) {
   /** {@link #suspectSince} of a worker whose index is known to be right. */
   static final long CERTAIN = -1;
 
-  static final EventState START = new EventState(-1, CERTAIN, false, 0, 0, 0, 0, new Ignored(0, 0, 0, 0, 0, 0));
+  static final EventState START = new EventState(-1, CERTAIN, false, 0, 0, 0, 0, 0, 0, new Ignored(0, 0, 0, 0, 0, 0));
 
   /** Whether events were missed and the index may be wrong. */
   boolean suspect() {
     return suspectSince != CERTAIN;
+  }
+
+  /**
+   * Whether blocks that were held at an earlier moment may have gone since in the way events tell: at least as many
+   * were removed, and they were not stored again over what the index still had.
+   */
+  boolean gaveUp(int blocks, EventState earlier) {
+    return evicted - earlier.evicted >= blocks && restored - earlier.restored < blocks;
   }
 
   /**

@@ -12,12 +12,13 @@ import org.jspecify.annotations.Nullable;
  * @param depth leading blocks it was found to hold, predicted ones included
  * @param told whether the worker's events speak of such blocks; what it holds of others can only be predicted
  * @param prediction what was predicted; null when there was nothing to predict
+ * @param asOf what the worker's events had told by then
  */
-record Forecast(int blockSize, int depth, boolean told, @Nullable Prediction prediction) {
+record Forecast(int blockSize, int depth, boolean told, @Nullable Prediction prediction, EventState asOf) {
 
   /** Of a worker that computes nothing of the prompt: nothing is promised, and nothing it says is held against it. */
   static Forecast none(Chain chain) {
-    return new Forecast(chain.blockSize(), 0, true, null);
+    return new Forecast(chain.blockSize(), 0, true, null, EventState.START);
   }
 
   /** How many of the {@link #depth} blocks the engine itself had told of; 0 while that is not known. */
@@ -37,6 +38,11 @@ record Forecast(int blockSize, int depth, boolean told, @Nullable Prediction pre
   int promisedTokens(int promptTokens) {
     int blocks = prediction == null ? depth : told ? prediction.confirmed() : prediction.held();
     return new PromptSize(promptTokens, blockSize).cached(Math.max(0, blocks));
+  }
+
+  /** Whether tokens that were not found had been there, and were evicted before the engine came to the prompt. */
+  boolean overtaken(int missingTokens, EventState now) {
+    return told && now.gaveUp(Math.ceilDiv(missingTokens, blockSize), asOf);
   }
 
   /** The prompt will not be computed there. */

@@ -32,6 +32,14 @@ final class Member {
   private volatile EngineReport report = EngineReport.NONE;
   private volatile EventState events = EventState.START;
 
+  /** What became of the index's word that blocks of a prompt are cached. */
+  enum Promise {
+    KEPT,
+    BROKEN,
+    /** The engine evicted them while the prompt waited, and said so. */
+    OVERTAKEN
+  }
+
   /** Told when a request on a member is over. */
   interface OnEnd {
     void ended(Member member, String model, Outcome outcome);
@@ -43,9 +51,9 @@ final class Member {
      * An answer said how many tokens of its prompt were cached.
      *
      * @param promised as the index had it, at least 1
-     * @param broken whether too many of them were not
+     * @param promise what became of it
      */
-    void answered(Member member, int promised, int found, boolean broken);
+    void answered(Member member, int promised, int found, Promise promise);
   }
 
   Member(
@@ -162,7 +170,11 @@ final class Member {
     boolean told = tellsOf(chain);
     boolean nothing = chain.length() == 0 || (told && depth == chain.length() && blocks.predicted() == 0);
     return new Forecast(
-        chain.blockSize(), depth, told, nothing ? null : blocks.predict(chain.hashes(), told ? expiry() : NEVER));
+        chain.blockSize(),
+        depth,
+        told,
+        nothing ? null : blocks.predict(chain.hashes(), told ? expiry() : NEVER),
+        events);
   }
 
   /** Predicts the same of a prompt that another worker has handed over to it, if it keeps such. */
@@ -242,9 +254,15 @@ final class Member {
     }
     int promised = forecast.promisedTokens(answer.promptTokens() > 0 ? answer.promptTokens() : bookedTokens);
     if (promised > 0) {
-      boolean broken = truth.answered(promised, answer.cachedTokens(), forecast.blockSize());
-      onEnd.answered(this, promised, answer.cachedTokens(), broken);
+      onEnd.answered(this, promised, answer.cachedTokens(), kept(promised, answer.cachedTokens(), forecast));
     }
+  }
+
+  private Promise kept(int promised, int found, Forecast forecast) {
+    if (found < promised && forecast.overtaken(promised - found, events)) {
+      return Promise.OVERTAKEN;
+    }
+    return truth.answered(promised, found, forecast.blockSize()) ? Promise.BROKEN : Promise.KEPT;
   }
 
   WorkerStatus status(String cell) {

@@ -202,8 +202,8 @@ final class Members {
     }
 
     @Override
-    public void answered(Member member, int promised, int found, boolean broken) {
-      services.metrics().answered(member, promised, found, broken);
+    public void answered(Member member, int promised, int found, Member.Promise promise) {
+      services.metrics().answered(member, promised, found, promise);
     }
   }
 

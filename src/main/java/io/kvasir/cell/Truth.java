@@ -7,11 +7,12 @@ import io.kvasir.cell.CellSettings.TruthSettings;
  * prompt were cached, and that is held against what the index had promised.
  *
  * <p>Only broken promises count: that an engine found more is no harm (it may have a cache that no event
- * tells of), and that it found a little less happens when it evicts while a request waits. The measure is the
- * share of wrong answers among the last ones that were promised something, so that one answer far off says no more
- * than one. While that share is too high the worker is not trusted: what the index says of it counts by the part that
- * was true. It is then due to be resynchronised, the first time at once, afterwards after pauses that double
- * until the index has been right for as many answers as are looked at.
+ * tells of), and that it found a little less happens. What it evicted while a request waited, and told of, is no
+ * promise any more and does not come here. The measure is the share of wrong answers among the last ones that were
+ * promised something, so that one answer far off says no more than one. While that share is too high the worker is
+ * not trusted: what the index says of it counts by the part that was true. It is then due to be resynchronised, the
+ * first time at once, afterwards after pauses that double until the index has been right for as many answers as are
+ * looked at.
  *
  * <p>Thread-safe; time comes in, in nanoseconds.
  */

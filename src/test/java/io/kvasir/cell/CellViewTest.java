@@ -368,6 +368,51 @@ final class CellViewTest {
   }
 
   @Test
+  void whatTheEngineEvictedWhileAPromptWaited_isNoLie() {
+    Member member = members.all().getFirst();
+    EventApplier applier = new EventApplier(member.blocks(), BLOCK);
+    for (int i = 0; i < 40; i++) {
+      Forecast forecast = held(member, applier, 2 * i);
+      assertThat(forecast.promisedTokens(6 * BLOCK)).isEqualTo(4 * BLOCK);
+      tell(member, applier, 2 * i + 1, new KvEvent.Removed(new long[] {1, 2, 3, 4}, Tier.DEVICE, KvEvent.UNSAID));
+      member.ended("m", new Outcome.Completed(6 * BLOCK, 0, 5, 1), 6 * BLOCK, forecast);
+    }
+    assertThat(member.truth().trust()).isEqualTo(1);
+  }
+
+  @Test
+  void whatTheEngineStoresAgain_hadBeenLostUntold() {
+    Member member = members.all().getFirst();
+    EventApplier applier = new EventApplier(member.blocks(), BLOCK);
+    for (int i = 0; i < 40; i++) {
+      Forecast forecast = held(member, applier, 2 * i);
+      tell(member, applier, 2 * i + 1, fourBlocks());
+      member.ended("m", new Outcome.Completed(6 * BLOCK, 0, 5, 1), 6 * BLOCK, forecast);
+    }
+    assertThat(member.truth().trust()).isZero();
+  }
+
+  /** What is expected of a worker that has told of the four blocks that a prompt begins with. */
+  private Forecast held(Member member, EventApplier applier, int sequence) {
+    tell(member, applier, sequence, fourBlocks());
+    long[] hashes = new long[6];
+    int[] tokens = IntStream.range(0, 6 * BLOCK).toArray();
+    BlockHash.in(null, null).chain(BlockHash.NONE, tokens, 0, tokens.length, BLOCK, hashes, 0);
+    return member.predict(new Chain(hashes, BLOCK), 4);
+  }
+
+  private static void tell(Member member, EventApplier applier, int sequence, KvEvent event) {
+    applier.apply(new KvBatch(sequence, 0, 0, List.of(event)), 0);
+    member.events(applier.state());
+  }
+
+  private static Stored fourBlocks() {
+    return new Stored(
+        true, 0, new long[] {1, 2, 3, 4}, IntStream.range(0, 4 * BLOCK).toArray(), BLOCK, Tier.DEVICE, null, null,
+        KvEvent.UNSAID, KvEvent.Spec.UNSAID, List.of());
+  }
+
+  @Test
   void events_inABlockSizeOfTheirOwn_speakOfOtherBlocks() {
     Member member = members.all().getFirst();
     EventApplier applier = new EventApplier(member.blocks(), BLOCK);

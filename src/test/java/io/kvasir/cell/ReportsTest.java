@@ -30,7 +30,7 @@ final class ReportsTest {
         public void begun(Member member, Prefill prefill) {}
 
         @Override
-        public void answered(Member member, int promised, int found, boolean broken) {}
+        public void answered(Member member, int promised, int found, Member.Promise promise) {}
       };
 
   private final BlockIndex index = new BlockIndex(256, 1 << 26);
