@@ -1,24 +1,19 @@
 package io.kvasir.cell;
 
+import io.kvasir.cell.ReservationSteps.State;
 import io.kvasir.index.Chain;
 import io.kvasir.routing.Booking;
-import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * A reservation that a cell did not make itself: another node declared it when the cell came to its home. It counts as
  * any other; nothing was predicted of it, and it teaches nothing of what prompts cost. Thread-safe.
  */
 final class AdoptedReservation implements Reservation {
-  private static final int PENDING = 0;
-  private static final int READING = 1;
-  private static final int SETTLED = 2;
-  private static final int CLOSED = 3;
-
   private final Member member;
   private final String model;
   private final Booking booking;
   private final Booking reading;
-  private final AtomicInteger state = new AtomicInteger(PENDING);
+  private final ReservationSteps steps = new ReservationSteps();
 
   /**
    * Books the load, whether there is room for it or not: it is there already.
@@ -36,13 +31,11 @@ final class AdoptedReservation implements Reservation {
 
   @Override
   public void firstToken() {
-    if (state.compareAndSet(PENDING, SETTLED)) {
-      member.load().settle(booking);
-    } else if (state.compareAndSet(READING, SETTLED)) {
-      member.load().settle(reading);
-    } else {
+    State was = steps.settle();
+    if (was == null) {
       return;
     }
+    member.load().settle(pending(was));
     member.health().progress().streamBegun();
     member.moved();
   }
@@ -54,22 +47,28 @@ final class AdoptedReservation implements Reservation {
 
   @Override
   public void readsPrompt() {
-    if (!booking.equals(reading) && state.compareAndSet(PENDING, READING)) {
+    if (!booking.equals(reading) && steps.read()) {
       member.load().rebook(booking, reading);
     }
   }
 
   @Override
   public void close(Outcome outcome) {
-    switch (state.getAndSet(CLOSED)) {
-      case PENDING -> member.load().settle(booking);
-      case READING -> member.load().settle(reading);
-      case SETTLED -> member.health().progress().streamEnded();
-      default -> {
-        return;
-      }
+    State was = steps.close();
+    if (was == null) {
+      return;
+    }
+    if (was == State.SETTLED) {
+      member.health().progress().streamEnded();
+    } else {
+      member.load().settle(pending(was));
     }
     member.load().release(booking);
     member.ended(model, outcome, booking.promptTokens(), Forecast.none(Chain.EMPTY));
+  }
+
+  /** What is pending of it before its first token. */
+  private Booking pending(State before) {
+    return before == State.READING ? reading : booking;
   }
 }

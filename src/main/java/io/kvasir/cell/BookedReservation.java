@@ -1,10 +1,10 @@
 package io.kvasir.cell;
 
+import io.kvasir.cell.ReservationSteps.State;
 import io.kvasir.index.Chain;
 import io.kvasir.routing.Booking;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.Selection;
-import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * A reservation in the ledger of a cell that is at home on this node.
@@ -14,11 +14,6 @@ import java.util.concurrent.atomic.AtomicInteger;
  * relies on it would have to read it all. Thread-safe.
  */
 final class BookedReservation implements Reservation {
-  private static final int PENDING = 0;
-  private static final int READING = 1;
-  private static final int SETTLED = 2;
-  private static final int CLOSED = 3;
-
   private final Member member;
   private final Selection.Chosen chosen;
   private final Chain chain;
@@ -27,7 +22,7 @@ final class BookedReservation implements Reservation {
   /** Whether the worker's silence says something before the first token, too: it reads the prompt and streams. */
   private final boolean awaited;
 
-  private final AtomicInteger state = new AtomicInteger(PENDING);
+  private final ReservationSteps steps = new ReservationSteps();
   private volatile Forecast forecast;
 
   /** Takes over a booking that has been made on the member's load, and predicts what it leads to. */
@@ -50,13 +45,13 @@ final class BookedReservation implements Reservation {
 
   @Override
   public void firstToken() {
-    if (state.compareAndSet(PENDING, SETTLED)) {
-      member.load().settle(chosen.booking());
-      taken();
-    } else if (state.compareAndSet(READING, SETTLED)) {
-      member.load().settle(chosen.reading());
-    } else {
+    State was = steps.settle();
+    if (was == null) {
       return;
+    }
+    member.load().settle(pending(was));
+    if (was == State.PENDING) {
+      taken();
     }
     if (!awaited) {
       member.health().progress().streamBegun();
@@ -72,7 +67,7 @@ final class BookedReservation implements Reservation {
   @Override
   public void readsPrompt() {
     Booking reading = chosen.reading();
-    if (!chosen.readsPrompt() && state.compareAndSet(PENDING, READING)) {
+    if (!chosen.readsPrompt() && steps.read()) {
       member.load().rebook(chosen.booking(), reading);
       forecast = member.predict(chain, chosen.depth());
     }
@@ -80,15 +75,15 @@ final class BookedReservation implements Reservation {
 
   @Override
   public void close(Outcome outcome) {
-    int was = state.getAndSet(CLOSED);
-    if (was == CLOSED) {
+    State was = steps.close();
+    if (was == null) {
       return;
     }
-    if (was == PENDING || was == READING) {
-      member.load().settle(was == PENDING ? chosen.booking() : chosen.reading());
+    if (was != State.SETTLED) {
+      member.load().settle(pending(was));
       if (!(outcome instanceof Outcome.Completed)) {
         forecast.retract();
-      } else if (was == PENDING) {
+      } else if (was == State.PENDING) {
         taken();
       }
     } else if (outcome instanceof Outcome.Completed completed && chosen.readsPrompt()) {
@@ -97,10 +92,15 @@ final class BookedReservation implements Reservation {
       member.begun(chosen.booking(), chosen.queueMs(), completed);
     }
     member.load().release(chosen.booking());
-    if (awaited || was == SETTLED) {
+    if (awaited || was == State.SETTLED) {
       member.health().progress().streamEnded();
     }
     member.ended(model, told(outcome), chosen.booking().promptTokens(), forecast);
+  }
+
+  /** What is pending of it before its first token. */
+  private Booking pending(State before) {
+    return before == State.READING ? chosen.reading() : chosen.booking();
   }
 
   /** Predicts what has been handed over. */

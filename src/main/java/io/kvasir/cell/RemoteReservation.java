@@ -1,6 +1,5 @@
 package io.kvasir.cell;
 
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -9,11 +8,6 @@ import org.jspecify.annotations.Nullable;
  * that has it in its ledger, each step once; none has it while the cell is without a home. Thread-safe.
  */
 final class RemoteReservation implements Reservation {
-  private static final int PENDING = 0;
-  private static final int READING = 1;
-  private static final int SETTLED = 2;
-  private static final int CLOSED = 3;
-
   /** {@link #home} while no home has it in its ledger. */
   static final long NONE = 0;
 
@@ -22,7 +16,7 @@ final class RemoteReservation implements Reservation {
   private final OpenLoads loads;
   private final Consumer<Cell.Message> cell;
   private final Watcher watcher;
-  private final AtomicInteger state = new AtomicInteger(PENDING);
+  private final ReservationSteps steps = new ReservationSteps();
   private volatile long home;
   private volatile @Nullable Outcome outcome;
 
@@ -55,7 +49,7 @@ final class RemoteReservation implements Reservation {
 
   @Override
   public void firstToken() {
-    if (state.compareAndSet(PENDING, SETTLED) || state.compareAndSet(READING, SETTLED)) {
+    if (steps.settle() != null) {
       tell(new Cell.FirstToken(node, load.reservation()));
     }
     watcher.moved();
@@ -63,7 +57,7 @@ final class RemoteReservation implements Reservation {
 
   @Override
   public void readsPrompt() {
-    if (state.compareAndSet(PENDING, READING)) {
+    if (steps.read()) {
       tell(new Cell.ReadsPrompt(node, load.reservation()));
     }
   }
@@ -75,8 +69,7 @@ final class RemoteReservation implements Reservation {
 
   @Override
   public void close(Outcome how) {
-    int was = state.getAndSet(CLOSED);
-    if (was != CLOSED) {
+    if (steps.close() != null) {
       outcome = how;
       loads.closed(this);
       tell(close());
@@ -91,24 +84,29 @@ final class RemoteReservation implements Reservation {
     }
     // Before the state is read: what changes it from now on finds a home to tell.
     home = incarnation;
-    int now = state.get();
-    return switch (now) {
+    return switch (steps.state()) {
       case PENDING -> load;
       case READING -> load.reading();
       case SETTLED -> load.begun();
-      default -> null;
+      case CLOSED -> null;
     };
   }
 
   /** Tells the home again what may have been told before it was declared, and so been of no use. */
   void catchUp(OpenLoad declared) {
-    int now = state.get();
-    if (now == CLOSED) {
-      tell(close());
-    } else if (now == SETTLED && !declared.firstToken()) {
-      tell(new Cell.FirstToken(node, declared.reservation()));
-    } else if (now == READING && !declared.readsPrompt()) {
-      tell(new Cell.ReadsPrompt(node, declared.reservation()));
+    switch (steps.state()) {
+      case PENDING -> {}
+      case READING -> {
+        if (!declared.readsPrompt()) {
+          tell(new Cell.ReadsPrompt(node, declared.reservation()));
+        }
+      }
+      case SETTLED -> {
+        if (!declared.firstToken()) {
+          tell(new Cell.FirstToken(node, declared.reservation()));
+        }
+      }
+      case CLOSED -> tell(close());
     }
   }
 
