@@ -173,7 +173,7 @@ final class CellView {
   }
 
   private static Decision planned(Planning.Made made, CellFleet fleet, DecisionRequest request) {
-    List<Decision.Chosen> steps = new ArrayList<>();
+    List<Decision.Chosen> steps = new ArrayList<>(made.chosen().size());
     int guessed = 0;
     for (int i = 0; i < made.chosen().size(); i++) {
       Selection.Chosen chosen = made.chosen().get(i);

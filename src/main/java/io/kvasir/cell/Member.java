@@ -139,7 +139,8 @@ final class Member {
 
   /** Whether requests may go there now. */
   boolean routable() {
-    return well() && health.circuit().passes(nanos.getAsLong());
+    Circuit circuit = health.circuit();
+    return well() && (!circuit.isBroken() || circuit.passes(nanos.getAsLong()));
   }
 
   /** Whether it could do what another pod's worker does. */

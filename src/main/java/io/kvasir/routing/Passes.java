@@ -89,9 +89,9 @@ public final class Passes {
       }
       return planning;
     } finally {
-      for (Selection.Chosen chosen : List.copyOf(booked)) {
-        if (!kept.contains(chosen)) {
-          release(chosen);
+      for (int i = booked.size() - 1; i >= 0; i--) {
+        if (!kept.contains(booked.get(i))) {
+          release(booked.get(i));
         }
       }
     }

@@ -42,7 +42,7 @@ public final class RoutingContext {
     this.role = role;
     this.excluded = excluded;
     this.values = new @Nullable Object[Slot.count()];
-    this.numbers = new long[values.length];
+    this.numbers = new long[Slot.numbers()];
   }
 
   /** The client's id of the request, or our own. */
@@ -93,13 +93,13 @@ public final class RoutingContext {
    */
   public <T> T get(Slot<T> slot) {
     Object value = filled(slot);
-    return slot.cast(slot.isNumber() ? numbers[slot.index] : value);
+    return slot.cast(slot.isNumber() ? (Object) numbers[slot.numberIndex] : value);
   }
 
   /** What a number slot holds, without boxing; throws as {@link #get} does. */
   public long number(Slot<Long> slot) {
     filled(slot);
-    return numbers[slot.index];
+    return numbers[slot.numberIndex];
   }
 
   /** What the request says of itself: {@link RequestFacts#NONE} but where it arrived. */
@@ -193,7 +193,7 @@ public final class RoutingContext {
   private RoutingContext number(Slot<?> slot, long value) {
     room(slot);
     values[slot.index] = IN_NUMBERS;
-    numbers[slot.index] = value;
+    numbers[slot.numberIndex] = value;
     return this;
   }
 
@@ -201,7 +201,9 @@ public final class RoutingContext {
   private void room(Slot<?> slot) {
     if (slot.index >= values.length) {
       values = Arrays.copyOf(values, Slot.count());
-      numbers = Arrays.copyOf(numbers, values.length);
+    }
+    if (slot.numberIndex >= numbers.length) {
+      numbers = Arrays.copyOf(numbers, Slot.numbers());
     }
   }
 }

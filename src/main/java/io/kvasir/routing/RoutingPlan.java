@@ -1,9 +1,7 @@
 package io.kvasir.routing;
 
 import java.time.Duration;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,10 +31,11 @@ public record RoutingPlan(String workflow, Order order, List<Step> steps) {
       throw new IllegalArgumentException("a plan has at least one step");
     }
     steps = List.copyOf(steps);
-    Set<String> names = new HashSet<>();
-    for (Step step : steps) {
-      if (!names.add(step.name())) {
-        throw new IllegalArgumentException("a plan has two steps named \"" + step.name() + "\"");
+    for (int i = 1; i < steps.size(); i++) {
+      for (int before = 0; before < i; before++) {
+        if (steps.get(i).name().equals(steps.get(before).name())) {
+          throw new IllegalArgumentException("a plan has two steps named \"" + steps.get(i).name() + "\"");
+        }
       }
     }
   }

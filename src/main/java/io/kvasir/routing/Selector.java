@@ -5,7 +5,6 @@ import io.kvasir.routing.Selection.Chosen;
 import io.kvasir.routing.Selection.None;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.routing.cost.FleetCosts;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.BitSet;
 import java.util.List;
@@ -273,13 +272,10 @@ public final class Selector {
   }
 
   private static List<Worker> alternatives(Candidates candidates, int[] ranked, int from, int to) {
-    if (from == to) {
-      return List.of();
+    Worker[] alternatives = new Worker[to - from];
+    for (int i = 0; i < alternatives.length; i++) {
+      alternatives[i] = candidates.workers[ranked[from + i]];
     }
-    List<Worker> alternatives = new ArrayList<>(to - from);
-    for (int i = from; i < to; i++) {
-      alternatives.add(candidates.workers[ranked[i]]);
-    }
-    return alternatives;
+    return List.of(alternatives);
   }
 }

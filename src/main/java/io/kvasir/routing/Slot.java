@@ -24,8 +24,13 @@ public final class Slot<T> {
   private static final Map<String, Slot<?>> BY_NAME = new ConcurrentHashMap<>();
   private static final Set<Class<?>> CROSSING = Set.of(String.class, Long.class, Chain.class);
   private static final AtomicInteger COUNT = new AtomicInteger();
+  private static final AtomicInteger NUMBERS = new AtomicInteger();
 
   final int index;
+
+  /** Its place among the numbers; of no meaning for a slot that {@link #isNumber is} none. */
+  final int numberIndex;
+
   private final String name;
   private final Class<T> type;
   private final boolean confidential;
@@ -34,6 +39,7 @@ public final class Slot<T> {
     this.index = COUNT.getAndIncrement();
     this.name = name;
     this.type = type;
+    this.numberIndex = isNumber() ? NUMBERS.getAndIncrement() : -1;
     this.confidential = confidential;
   }
 
@@ -75,9 +81,14 @@ public final class Slot<T> {
     return BY_NAME.get(name);
   }
 
-  /** How many slots there are so far: the length of a context's arrays. */
+  /** How many slots there are so far. */
   static int count() {
     return COUNT.get();
+  }
+
+  /** How many of them are for numbers. */
+  static int numbers() {
+    return NUMBERS.get();
   }
 
   /** Its name in fault reports. */
