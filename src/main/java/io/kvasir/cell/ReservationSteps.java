@@ -1,6 +1,6 @@
 package io.kvasir.cell;
 
-import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import org.jspecify.annotations.Nullable;
 
 /** The way of one reservation, whoever keeps it: each step is taken once, and none after its end. Thread-safe. */
@@ -17,26 +17,29 @@ final class ReservationSteps {
     CLOSED
   }
 
-  private final AtomicReference<State> state = new AtomicReference<>(State.PENDING);
+  private static final AtomicReferenceFieldUpdater<ReservationSteps, State> STATE =
+      AtomicReferenceFieldUpdater.newUpdater(ReservationSteps.class, State.class, "state");
+
+  private volatile State state = State.PENDING;
 
   State state() {
-    return state.get();
+    return state;
   }
 
   /** The worker reads the prompt itself; returns whether that is new and matters. */
   boolean read() {
-    return state.compareAndSet(State.PENDING, State.READING);
+    return STATE.compareAndSet(this, State.PENDING, State.READING);
   }
 
   /** The first token came; returns the state that ended with it, null if it had come or all is over. */
   @Nullable State settle() {
-    return state.compareAndSet(State.PENDING, State.SETTLED) ? State.PENDING
-        : state.compareAndSet(State.READING, State.SETTLED) ? State.READING : null;
+    return STATE.compareAndSet(this, State.PENDING, State.SETTLED) ? State.PENDING
+        : STATE.compareAndSet(this, State.READING, State.SETTLED) ? State.READING : null;
   }
 
   /** It is over; returns the state that ended with it, null if it was over. */
   @Nullable State close() {
-    State was = state.getAndSet(State.CLOSED);
+    State was = STATE.getAndSet(this, State.CLOSED);
     return was == State.CLOSED ? null : was;
   }
 }

@@ -20,6 +20,9 @@ final class Predictions {
   private int leaves;
   private long lastNumber;
 
+  @SuppressWarnings("UnusedVariable")
+  private long touched;
+
   Predictions(Rows rows, Budget budget, int word, long bit, int most) {
     this.rows = rows;
     this.word = word;
@@ -97,6 +100,7 @@ final class Predictions {
   }
 
   private int placeSlice(int previous, long[] hashes, int from, int wanted) {
+    touched = rows.touch(hashes, from, wanted);
     int done = predicted.reserve(wanted) ? rows.place(previous, hashes, from, wanted, word, bit, slice) : 0;
     for (int i = 0; i < done; i++) {
       if (slice[i] < 0) {
