@@ -5,6 +5,7 @@ import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.Fault;
 import io.kvasir.sim.SimEngine;
 import io.kvasir.sim.SimSettings;
+import io.kvasir.sim.lmcache.CacheController;
 import io.kvasir.sim.publisher.EventFormat;
 import io.kvasir.sim.transfer.Dialect;
 import io.kvasir.sim.transfer.TransferSettings;
@@ -24,7 +25,10 @@ import java.util.concurrent.CountDownLatch;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
 
 /** {@code kvasir sim}. */
 @Command(
@@ -201,8 +205,30 @@ final class SimCommand implements Callable<Integer> {
   @Option(names = "--health-delay-ms", defaultValue = "0", description = "How long /health takes.")
   private long healthDelayMs;
 
+  @Mixin private final HostTierOptions hostTier = new HostTierOptions();
+
+  @Mixin private final ControllerOptions controller = new ControllerOptions();
+
+  @Spec private @Nullable CommandSpec spec;
+
   @Override
   public Integer call() throws StartException, InterruptedException {
+    return controller.wanted() ? runController() : runEngine();
+  }
+
+  private int runController() throws StartException, InterruptedException {
+    boolean told = spec != null && spec.commandLine().getParseResult().hasMatchedOption("--port");
+    int http = told ? port : CacheController.Binding.DEFAULT.port();
+    try (CacheController sim = CacheController.start(controller.binding(host, http))) {
+      System.out.printf("LMCache controller at %s, workers at %s%n", sim.url(), sim.workersAt());
+      awaitStop();
+      return 0;
+    } catch (IOException taken) {
+      throw new StartException("the controller cannot start: " + taken.getMessage(), taken);
+    }
+  }
+
+  private int runEngine() throws StartException, InterruptedException {
     List<String> wrong = new ArrayList<>();
     SimSettings settings = settings(wrong);
     wrong.addAll(settings.validate());
@@ -219,13 +245,17 @@ final class SimCommand implements Callable<Integer> {
             "%s as %s at 127.0.0.1:%d%n",
             sim.settings().transfer().dialect(), sim.engineId(0), sim.transferPort());
       }
-      CountDownLatch stopped = new CountDownLatch(1);
-      Runtime.getRuntime().addShutdownHook(Thread.ofPlatform().unstarted(stopped::countDown));
-      stopped.await();
+      awaitStop();
       return 0;
     } catch (IOException taken) {
       throw new StartException("the engine cannot start: " + taken.getMessage(), taken);
     }
+  }
+
+  private static void awaitStop() throws InterruptedException {
+    CountDownLatch stopped = new CountDownLatch(1);
+    Runtime.getRuntime().addShutdownHook(Thread.ofPlatform().unstarted(stopped::countDown));
+    stopped.await();
   }
 
   private SimSettings settings(List<String> wrong) {
@@ -247,6 +277,7 @@ final class SimCommand implements Callable<Integer> {
         .reportCachedTokens(!noCachedTokens)
         .healthDelay(Duration.ofMillis(healthDelayMs))
         .transfer(transfer(wrong))
+        .hostTier(hostTier.settings(wrong))
         .faults(faults(wrong))
         .conditions(conditions(wrong))
         .events(events(wrong))

@@ -1,16 +1,13 @@
 package io.kvasir.sim;
 
-import io.kvasir.sim.engine.CacheListener;
+import io.kvasir.sim.engine.HostLink;
+import io.kvasir.sim.engine.HostTier;
 import io.kvasir.sim.engine.PagedCache;
 import io.kvasir.sim.engine.Scheduler;
-import io.kvasir.sim.engine.Sequence;
 import io.kvasir.sim.engine.Step;
 import io.kvasir.sim.engine.StepTime;
-import io.kvasir.sim.publisher.CacheEvent;
-import io.kvasir.sim.publisher.EventEncoder;
 import io.kvasir.sim.publisher.EventFormat.Encoding;
 import io.kvasir.sim.publisher.EventPublisher;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
@@ -29,7 +26,6 @@ import org.slf4j.LoggerFactory;
  */
 final class EngineCore implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(EngineCore.class);
-  private static final String MEDIUM = "GPU";
   private static final double SLOWNESS = 10;
   private static final long SLOW_STEP_NANOS = 10_000_000;
   /** How late a step may be and the next still keep to the schedule: what sleeping oversleeps. */
@@ -38,14 +34,13 @@ final class EngineCore implements AutoCloseable {
   private final int rank;
   private final SimSettings settings;
   private final StepTime stepTime;
+  private final HostLink hostLink;
   private final PagedCache cache;
   private final Scheduler<Generation> scheduler;
-  private final @Nullable EventPublisher publisher;
-  private final EventEncoder encoder;
+  private final CacheReporter reporter;
   private final EngineMetrics metrics;
   private final EngineMetrics.OfRank counters;
   private final Queue<Runnable> inbox = new ConcurrentLinkedQueue<>();
-  private final List<CacheEvent> events = new ArrayList<>();
   private final Thread thread;
   private volatile boolean closed;
   private volatile boolean wedged;
@@ -55,22 +50,26 @@ final class EngineCore implements AutoCloseable {
   private volatile int usedBlocks;
   private volatile long queriedTokens;
   private volatile long hitTokens;
+  private volatile long hostHitTokens;
   private long externalTokens;
 
   EngineCore(int rank, SimSettings settings, @Nullable EventPublisher publisher, EngineMetrics metrics) {
     this.rank = rank;
     this.settings = settings;
-    this.publisher = publisher;
     this.metrics = metrics;
     this.counters = metrics.ofRank(rank);
     this.stepTime = settings.time();
-    this.encoder = new EventEncoder(settings.events().format());
-    this.cache = new PagedCache(settings.blocks(), settings.blockSize(), new Recorder());
-    this.scheduler = new Scheduler<>(cache, settings.maxBatchedTokens(), settings.maxSequences());
-    if (settings.events().format().encoding() == Encoding.SGLANG) {
-      events.add(new CacheEvent.Cleared());
-    }
+    this.hostLink = settings.hostTier().link(settings.engine());
+    this.reporter = new CacheReporter(rank, settings, publisher);
+    this.cache = new PagedCache(settings.blocks(), settings.blockSize(), reporter);
+    this.scheduler = new Scheduler<>(cache, hostTier(), settings.maxBatchedTokens(), settings.maxSequences());
     this.thread = Thread.ofPlatform().daemon().name("sim-rank-" + rank).start(this::run);
+  }
+
+  private @Nullable HostTier hostTier() {
+    int blocksPerChunk = HostTierSettings.CHUNK_TOKENS / settings.blockSize();
+    int blocks = settings.hostTier().blocks();
+    return blocks == 0 ? null : new HostTier(blocks / blocksPerChunk, blocksPerChunk, reporter);
   }
 
   int rank() {
@@ -100,6 +99,11 @@ final class EngineCore implements AutoCloseable {
   /** Of those, the ones found in the cache. */
   long hitTokens() {
     return hitTokens;
+  }
+
+  /** And the ones found in host memory only. */
+  long hostHitTokens() {
+    return hostHitTokens;
   }
 
   /** Takes sequences in; those that have been aborted already stay out. */
@@ -177,9 +181,7 @@ final class EngineCore implements AutoCloseable {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
-    if (publisher != null) {
-      publisher.close();
-    }
+    reporter.close();
   }
 
   private void tell(Runnable command) {
@@ -213,7 +215,7 @@ final class EngineCore implements AutoCloseable {
       Step<Generation> step = scheduler.plan();
       if (step.sequences().isEmpty()) {
         if (settings.events().format().encoding() == Encoding.SGLANG) {
-          publish();
+          reporter.publish();
         }
         show();
         if (inbox.isEmpty() && !closed) {
@@ -225,7 +227,7 @@ final class EngineCore implements AutoCloseable {
       show();
       due = await(step, due);
       scheduler.complete(step);
-      publish();
+      reporter.publish();
       count(step);
       show();
       deliver(step);
@@ -239,23 +241,14 @@ final class EngineCore implements AutoCloseable {
     if (settings.speed() == 0 && !drags) {
       return now;
     }
-    double real = settings.speed() == 0 ? 0 : stepTime.millis(step) * 1e6 / settings.speed();
+    double real =
+        settings.speed() == 0 ? 0 : (stepTime.millis(step) + hostLink.millis(step)) * 1e6 / settings.speed();
     long takes = drags ? (long) (real * SLOWNESS) + SLOW_STEP_NANOS : (long) real;
     long end = Math.max(due, now - SLACK_NANOS) + takes;
     for (long left = end - now; left > 0 && !closed; left = end - System.nanoTime()) {
       LockSupport.parkNanos(this, left);
     }
     return end;
-  }
-
-  private void publish() {
-    if (events.isEmpty()) {
-      return;
-    }
-    if (publisher != null) {
-      publisher.publish(encoder.encode(System.currentTimeMillis() / 1e3, events, rank));
-    }
-    events.clear();
   }
 
   private void deliver(Step<Generation> step) {
@@ -275,9 +268,13 @@ final class EngineCore implements AutoCloseable {
   private void count(Step<Generation> step) {
     counters.queries().inc(scheduler.queriedTokens() - queriedTokens);
     counters.hits().inc(scheduler.hitTokens() - hitTokens);
+    long missed = scheduler.queriedTokens() - queriedTokens - (scheduler.hitTokens() - hitTokens);
+    counters.externalQueries().inc(settings.hostTier().blocks() == 0 ? 0 : missed);
+    counters.externalHits().inc(
+        scheduler.externalTokens() - externalTokens + (scheduler.hostHitTokens() - hostHitTokens));
     queriedTokens = scheduler.queriedTokens();
     hitTokens = scheduler.hitTokens();
-    counters.externalHits().inc(scheduler.externalTokens() - externalTokens);
+    hostHitTokens = scheduler.hostHitTokens();
     externalTokens = scheduler.externalTokens();
     counters.preemptions().inc(step.preempted());
   }
@@ -286,40 +283,5 @@ final class EngineCore implements AutoCloseable {
     running = scheduler.running();
     waiting = scheduler.waiting();
     usedBlocks = cache.capacity() - cache.free();
-  }
-
-  /** Turns what the cache does into events of the step. */
-  private final class Recorder implements CacheListener {
-    @Override
-    public void stored(Sequence sequence, int from, int to) {
-      if (publisher == null) {
-        return;
-      }
-      Generation generation = (Generation) sequence;
-      int blockSize = settings.blockSize();
-      events.add(
-          new CacheEvent.Stored(
-              from == 0 ? null : generation.key(from - 1),
-              generation.keys(from, to),
-              generation.tokens(from * blockSize, to * blockSize),
-              blockSize,
-              generation.lora,
-              generation.salt,
-              MEDIUM));
-    }
-
-    @Override
-    public void removed(long key) {
-      if (publisher != null) {
-        events.add(new CacheEvent.Removed(new long[] {key}, MEDIUM));
-      }
-    }
-
-    @Override
-    public void cleared() {
-      if (publisher != null) {
-        events.add(new CacheEvent.Cleared());
-      }
-    }
   }
 }

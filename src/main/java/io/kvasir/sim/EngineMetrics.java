@@ -27,6 +27,7 @@ final class EngineMetrics {
   private final Names names;
   private final Counter queries;
   private final Counter hits;
+  private final Counter externalQueries;
   private final Counter externalHits;
   private final Counter prompt;
   private final Counter generated;
@@ -62,6 +63,11 @@ final class EngineMetrics {
         counter(
             names == Names.SGLANG ? "cached_tokens" : "prefix_cache_hits",
             "Prefix cache hits, in terms of number of cached tokens.");
+    externalQueries =
+        counter(
+            "external_prefix_cache_queries",
+            "External prefix cache queries from KV connector cross-instance cache sharing, in terms of number of"
+                + " queried tokens.");
     externalHits =
         counter(
             "external_prefix_cache_hits",
@@ -91,6 +97,7 @@ final class EngineMetrics {
   record OfRank(
       CounterDataPoint queries,
       CounterDataPoint hits,
+      CounterDataPoint externalQueries,
       CounterDataPoint externalHits,
       CounterDataPoint prompt,
       CounterDataPoint generated,
@@ -102,6 +109,7 @@ final class EngineMetrics {
     return new OfRank(
         queries.labelValues(model, engine),
         hits.labelValues(model, engine),
+        externalQueries.labelValues(model, engine),
         externalHits.labelValues(model, engine),
         prompt.labelValues(model, engine),
         generated.labelValues(model, engine),

@@ -7,5 +7,6 @@ package io.kvasir.sim;
  * @param waiting sequences waiting for admission
  * @param queriedTokens tokens of all sequences admitted so far
  * @param hitTokens of those, the ones found in the cache
+ * @param hostHitTokens and the ones found in host memory only
  */
-public record EngineStats(int running, int waiting, long queriedTokens, long hitTokens) {}
+public record EngineStats(int running, int waiting, long queriedTokens, long hitTokens, long hostHitTokens) {}

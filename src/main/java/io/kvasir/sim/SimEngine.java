@@ -93,13 +93,15 @@ public final class SimEngine implements AutoCloseable {
     int waiting = 0;
     long queried = 0;
     long hit = 0;
+    long hostHit = 0;
     for (EngineCore rank : life.ranks()) {
       running += rank.running();
       waiting += rank.waiting();
       queried += rank.queriedTokens();
       hit += rank.hitTokens();
+      hostHit += rank.hostHitTokens();
     }
-    return new EngineStats(running, waiting, queried, hit);
+    return new EngineStats(running, waiting, queried, hit, hostHit);
   }
 
   /** What it has had to do with other engines since it started last. */

@@ -34,6 +34,7 @@ import org.jspecify.annotations.Nullable;
  * @param seed decides block keys and fault draws
  * @param reportCachedTokens whether usage tells cached tokens
  * @param transfer how it moves KV from or to other engines
+ * @param hostTier what it keeps in host memory
  * @param events how it tells of its cache
  * @param faults what goes wrong on purpose
  * @param conditions what is wrong with all of it from the start
@@ -59,6 +60,7 @@ public record SimSettings(
     long seed,
     boolean reportCachedTokens,
     TransferSettings transfer,
+    HostTierSettings hostTier,
     EventSettings events,
     List<Fault> faults,
     Set<Condition> conditions,
@@ -83,8 +85,8 @@ public record SimSettings(
   SimSettings at(int otherPort, EventSettings otherEvents, TransferSettings otherTransfer) {
     return new SimSettings(
         host, otherPort, model, modelDirectory, loras, maxModelLen, blockSize, capacityBlocks, engine, stepTime,
-        maxBatchedTokens, maxSequences, speed, ranks, role, seed, reportCachedTokens, otherTransfer, otherEvents,
-        faults, conditions, healthDelay, keepAlive);
+        maxBatchedTokens, maxSequences, speed, ranks, role, seed, reportCachedTokens, otherTransfer, hostTier,
+        otherEvents, faults, conditions, healthDelay, keepAlive);
   }
 
   /** All that is wrong, one plain sentence each; empty when an engine can start. */
@@ -126,6 +128,7 @@ public record SimSettings(
       wrong.add("keep-alive: must be at least a millisecond");
     }
     wrong.addAll(transfer.validate());
+    wrong.addAll(hostTier.validate(blockSize));
     if (events.enabled()) {
       validateEvents(wrong);
     }
@@ -196,6 +199,7 @@ public record SimSettings(
     private long seed;
     private boolean reportCachedTokens = true;
     private TransferSettings transfer = TransferSettings.NONE;
+    private HostTierSettings hostTier = HostTierSettings.NONE;
     private EventSettings events = EventSettings.DEFAULT;
     private List<Fault> faults = List.of();
     private Set<Condition> conditions = Set.of();
@@ -312,6 +316,12 @@ public record SimSettings(
       return this;
     }
 
+    /** What the engine keeps in host memory. */
+    public Builder hostTier(HostTierSettings value) {
+      hostTier = value;
+      return this;
+    }
+
     /** How the engine tells of its cache. */
     public Builder events(EventSettings value) {
       events = value;
@@ -346,8 +356,8 @@ public record SimSettings(
     public SimSettings build() {
       return new SimSettings(
           host, port, model, modelDirectory, loras, maxModelLen, blockSize, capacityBlocks, engine, stepTime,
-          maxBatchedTokens, maxSequences, speed, ranks, role, seed, reportCachedTokens, transfer, events, faults,
-          conditions, healthDelay, keepAlive);
+          maxBatchedTokens, maxSequences, speed, ranks, role, seed, reportCachedTokens, transfer, hostTier,
+          events, faults, conditions, healthDelay, keepAlive);
     }
   }
 }

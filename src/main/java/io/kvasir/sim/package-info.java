@@ -13,6 +13,9 @@
  * <p>What a request has to do with other engines (prefill here, decode there) is read by
  * {@code transfer.TransferAgent} and carried out by {@code Handover}.
  *
+ * <p>With host memory ({@code engine.HostTier}) prompts that the device forgot are loaded back instead of computed;
+ * {@code CacheReporter} tells an LMCache controller what is there, in {@code lmcache}'s words.
+ *
  * <p>Others start one with {@link io.kvasir.sim.SimEngine#start}. The {@code engine} package knows neither
  * clock nor socket, so the trace laboratory can drive it in simulated time.
  */

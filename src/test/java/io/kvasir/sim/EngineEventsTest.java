@@ -15,6 +15,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -285,6 +286,39 @@ final class EngineEventsTest extends EngineTest {
       }
     }
     throw new AssertionError("nothing was heard");
+  }
+
+  @Test
+  void hostMemory_isToldAsLmcacheTellsIt_butNotWhatItDrops() throws Exception {
+    SimEngine engine = start(settings().hostTier(HostTierSettings.of(32).withEvents()));
+    List<Integer> prompt = IntStream.range(0, 600).boxed().toList();
+    List<Integer> other = IntStream.range(5000, 5600).boxed().toList();
+    for (List<Integer> tokens : List.of(prompt, other)) {
+      ObjectNode request = JSON.createObjectNode().put("model", "kvasir-demo").put("max_tokens", 1);
+      tokens.forEach(request.putArray("prompt")::add);
+      ask(engine, "/v1/completions", request.toString());
+    }
+
+    List<JsonNode> told = new ArrayList<>();
+    for (Message message : replay(engine, 0, 0, true)) {
+      message.batch.get(1).forEach(event -> {
+        if (event.path("medium").asText().equals("cpu")) {
+          told.add(event);
+        }
+      });
+    }
+
+    assertThat(told).hasSize(4);
+    assertThat(told).allMatch(event -> event.path("type").asText().equals("BlockStored"));
+    assertThat(told).allMatch(event -> event.path("block_size").asInt() == 256);
+    JsonNode first = told.get(0);
+    JsonNode second = told.get(1);
+    assertThat(first.path("parent_block_hash").isNull()).isTrue();
+    assertThat(second.path("parent_block_hash")).isEqualTo(first.path("block_hashes").get(0));
+    assertThat(first.path("block_hashes").toString()).isEqualTo("[3131758554629441992]");
+    List<Integer> tokens = new ArrayList<>();
+    second.path("token_ids").forEach(token -> tokens.add(token.asInt()));
+    assertThat(tokens).isEqualTo(prompt.subList(256, 512));
   }
 
   /** All batches from a sequence number on, by the protocol of a DEALER. */

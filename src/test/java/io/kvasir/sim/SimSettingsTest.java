@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.kvasir.routing.Role;
+import io.kvasir.sim.lmcache.ControllerAddress;
 import io.kvasir.sim.publisher.EventFormat;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -68,6 +69,36 @@ final class SimSettingsTest {
   }
 
   @Test
+  void validate_ofHostTier_wantsWholeChunks() {
+    assertThat(faults(16, HostTierSettings.of(16))).isEmpty();
+    assertThat(faults(16, HostTierSettings.of(15))).singleElement().asString().contains("16 blocks at least");
+    assertThat(faults(24, HostTierSettings.of(100))).singleElement().asString().contains("divides 256");
+    assertThat(faults(16, HostTierSettings.of(-1))).singleElement().asString().startsWith("host-blocks:");
+  }
+
+  @Test
+  void validate_ofSomebodyToTellWithoutHostTier_saysWhatIsMissing() {
+    HostTierSettings nothing = new HostTierSettings(
+        0, 0, true, ControllerAddress.parse("controller"), " ", Duration.ofSeconds(-1));
+
+    assertThat(faults(16, nothing).stream().map(fault -> fault.substring(0, fault.indexOf(':'))))
+        .containsExactly(
+            "host-gbps", "lmcache-controller", "host-events", "lmcache-instance", "lmcache-heartbeat-ms");
+  }
+
+  @Test
+  void controllerAddress_hasLmcachesPortsUnlessToldOthers() {
+    assertThat(ControllerAddress.parse("10.0.0.1")).isEqualTo(new ControllerAddress("10.0.0.1", 8300, 8400));
+    assertThat(ControllerAddress.parse("here:1,2")).isEqualTo(new ControllerAddress("here", 1, 2));
+    for (String wrong : List.of("", "here:1", "here:1,", "http://here", "a b")) {
+      assertThatThrownBy(() -> ControllerAddress.parse(wrong))
+          .as(wrong)
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("'" + wrong + "'");
+    }
+  }
+
+  @Test
   void fault_parsed_isShareOrCount() {
     assertThat(Fault.parse("503=0.05")).isEqualTo(new Fault(Fault.Kind.STATUS_503, 0.05, 0));
     assertThat(Fault.parse("hang=2x")).isEqualTo(new Fault(Fault.Kind.HANG, 0, 2));
@@ -77,6 +108,10 @@ final class SimSettingsTest {
           .isInstanceOf(IllegalArgumentException.class)
           .hasMessageContaining("'" + wrong + "'");
     }
+  }
+
+  private static List<String> faults(int blockSize, HostTierSettings hostTier) {
+    return SimSettings.builder().blockSize(blockSize).hostTier(hostTier).build().validate();
   }
 
   private static EventSettings events(int port, @Nullable String connect, int replayPort) {

@@ -6,6 +6,7 @@ import java.util.Deque;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Continuous batching with chunked prefill, first come first served, after vLLM's V1 scheduler
@@ -14,11 +15,13 @@ import java.util.Set;
  * <p>{@link #plan()} fills the next iteration: running sequences first, each with what it has left to
  * compute (one token when it decodes), then waiting ones as long as the token budget, the sequence limit
  * and the free blocks last. A sequence that finds no block takes them from the one admitted last,
- * which starts over later. When the iteration's time has passed, {@link #complete(Step)} samples the next
+ * which starts over later. What is in host memory and not in the cache is loaded within the iteration that admits the
+ * sequence, as LMCache's connector does. When the iteration's time has passed, {@link #complete(Step)} samples the next
  * tokens and frees what has ended. Not thread-safe; knows no time.
  */
 public final class Scheduler<S extends Sequence> {
   private final PagedCache cache;
+  private final @Nullable HostTier host;
   private final int tokenBudget;
   private final int maxSequences;
   private final List<S> running = new ArrayList<>();
@@ -26,6 +29,7 @@ public final class Scheduler<S extends Sequence> {
   private final Set<S> loading = new LinkedHashSet<>();
   private long queriedTokens;
   private long hitTokens;
+  private long hostHitTokens;
   private long externalTokens;
 
   /**
@@ -33,7 +37,13 @@ public final class Scheduler<S extends Sequence> {
    * {@code maxSequences} sequences per iteration.
    */
   public Scheduler(PagedCache cache, int tokenBudget, int maxSequences) {
+    this(cache, null, tokenBudget, maxSequences);
+  }
+
+  /** The same with host memory beside the cache; null for none. */
+  public Scheduler(PagedCache cache, @Nullable HostTier host, int tokenBudget, int maxSequences) {
     this.cache = cache;
+    this.host = host;
     this.tokenBudget = tokenBudget;
     this.maxSequences = maxSequences;
   }
@@ -116,7 +126,11 @@ public final class Scheduler<S extends Sequence> {
       if (!sequence.running) {
         continue; // aborted while the step ran
       }
+      boolean reads = sequence.computed < sequence.promptLength();
       sequence.computed += sequence.chunk;
+      if (host != null && reads) {
+        host.copy(sequence, Math.min(sequence.computed, sequence.promptLength()) / cache.blockSize());
+      }
       if (sequence.computed == sequence.length() && sequence.sample()) {
         running.remove(sequence);
         sequence.running = false;
@@ -150,6 +164,11 @@ public final class Scheduler<S extends Sequence> {
   /** Tokens found in the cache at admission so far. */
   public long hitTokens() {
     return hitTokens;
+  }
+
+  /** Tokens found in host memory and not in the cache at admission so far. */
+  public long hostHitTokens() {
+    return hostHitTokens;
   }
 
   /** Tokens copied from other engines so far. */
@@ -202,10 +221,11 @@ public final class Scheduler<S extends Sequence> {
   private boolean admit(S sequence, Step<S> step) {
     int hits = cache.hits(sequence);
     int computed = hits * cache.blockSize();
+    int held = Math.max(computed, hostTokens(sequence));
     int remote = sequence.remoteTokens();
-    boolean loads = remote > computed;
-    int chunk = Math.min(sequence.length() - computed, tokenBudget - step.tokens());
-    if (!(loads ? cache.reserve(sequence, hits, remote) : cache.admit(sequence, hits, computed + chunk))) {
+    boolean loads = remote > held;
+    int chunk = Math.min(sequence.length() - held, tokenBudget - step.tokens());
+    if (!(loads ? cache.reserve(sequence, hits, remote) : cache.admit(sequence, hits, held + chunk))) {
       return false;
     }
     waiting.removeFirst();
@@ -217,10 +237,19 @@ public final class Scheduler<S extends Sequence> {
       loading.add(sequence);
       sequence.load(computed);
     } else {
-      sequence.admitted(computed);
+      hostHitTokens += held - computed;
+      step.load(held - computed);
+      sequence.admitted(held);
       run(sequence, chunk, step);
     }
     return true;
+  }
+
+  /** Leading tokens in host memory, in full blocks that leave one token to compute. */
+  private int hostTokens(S sequence) {
+    int blockSize = cache.blockSize();
+    int most = (sequence.length() - 1) / blockSize;
+    return host == null ? 0 : Math.min(most, host.hits(sequence, blockSize)) * blockSize;
   }
 
   /** Admits one whose first tokens were copied; false when there are too few blocks. */

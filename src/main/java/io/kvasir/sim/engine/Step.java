@@ -11,6 +11,7 @@ public final class Step<S extends Sequence> {
   private double attentionPairs;
   private long decodeContext;
   private int preempted;
+  private int loadedTokens;
 
   Step() {}
 
@@ -23,6 +24,10 @@ public final class Step<S extends Sequence> {
     } else {
       attentionPairs += chunk * (sequence.computed + chunk / 2.0);
     }
+  }
+
+  void load(int hostTokens) {
+    loadedTokens += hostTokens;
   }
 
   void countPreemption() {
@@ -52,5 +57,10 @@ public final class Step<S extends Sequence> {
   /** How many sequences lost their blocks to others when this step was planned. */
   public int preempted() {
     return preempted;
+  }
+
+  /** Tokens that come from host memory before anything is computed. */
+  public int loadedTokens() {
+    return loadedTokens;
   }
 }

@@ -1,7 +1,8 @@
 /**
  * The engine without a clock, a socket or a thread: which sequences share the next iteration
  * ({@link io.kvasir.sim.engine.Scheduler}), which KV blocks they hold
- * ({@link io.kvasir.sim.engine.PagedCache}) and how long the iteration takes
+ * ({@link io.kvasir.sim.engine.PagedCache}), what host memory keeps
+ * ({@link io.kvasir.sim.engine.HostTier}) and how long the iteration takes
  * ({@link io.kvasir.sim.engine.StepTime}). A live simulated engine drives it in real time, the trace
  * laboratory in simulated time.
  */

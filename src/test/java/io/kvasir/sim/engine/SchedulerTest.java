@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 
 final class SchedulerTest {
   private static final int BLOCK = 4;
-  private static final CacheListener DEAF =
+  static final CacheListener DEAF =
       new CacheListener() {
         @Override
         public void stored(Sequence sequence, int from, int to) {}

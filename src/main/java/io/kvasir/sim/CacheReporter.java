@@ -1,0 +1,135 @@
+package io.kvasir.sim;
+
+import io.kvasir.sim.engine.CacheListener;
+import io.kvasir.sim.engine.HostTier;
+import io.kvasir.sim.engine.Sequence;
+import io.kvasir.sim.lmcache.CacheWorker;
+import io.kvasir.sim.lmcache.ChunkNames;
+import io.kvasir.sim.lmcache.ControllerAddress;
+import io.kvasir.sim.publisher.CacheEvent;
+import io.kvasir.sim.publisher.EventEncoder;
+import io.kvasir.sim.publisher.EventFormat.Encoding;
+import io.kvasir.sim.publisher.EventPublisher;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Tells the world what a rank's caches do: the device's as events, one batch a step; host memory's to an LMCache
+ * controller and, if told to, as the events of LMCache's connector, which never tell that a chunk was dropped. Used by
+ * the rank's thread.
+ */
+final class CacheReporter implements CacheListener, HostTier.Listener, AutoCloseable {
+  private static final String DEVICE = "GPU";
+  /** In lower case, unlike vLLM's own. */
+  private static final String HOST = "cpu";
+
+  private final int rank;
+  private final SimSettings settings;
+  private final @Nullable EventPublisher publisher;
+  private final @Nullable CacheWorker worker;
+  private final EventEncoder encoder;
+  private final ChunkNames names = new ChunkNames();
+  private final List<CacheEvent> events = new ArrayList<>();
+
+  CacheReporter(int rank, SimSettings settings, @Nullable EventPublisher publisher) {
+    this.rank = rank;
+    this.settings = settings;
+    this.publisher = publisher;
+    this.encoder = new EventEncoder(settings.events().format());
+    if (settings.events().format().encoding() == Encoding.SGLANG) {
+      events.add(new CacheEvent.Cleared());
+    }
+    HostTierSettings host = settings.hostTier();
+    ControllerAddress controller = host.controller();
+    worker =
+        controller == null
+            ? null
+            : new CacheWorker(controller, host.instance(rank, settings.ranks()), host.heartbeat());
+  }
+
+  /** Sends what happened since it was called last. */
+  void publish() {
+    if (events.isEmpty()) {
+      return;
+    }
+    if (publisher != null) {
+      publisher.publish(encoder.encode(System.currentTimeMillis() / 1e3, events, rank));
+    }
+    events.clear();
+  }
+
+  @Override
+  public void stored(Sequence sequence, int from, int to) {
+    if (publisher == null) {
+      return;
+    }
+    Generation generation = (Generation) sequence;
+    int blockSize = settings.blockSize();
+    events.add(
+        new CacheEvent.Stored(
+            from == 0 ? null : generation.key(from - 1),
+            generation.keys(from, to),
+            generation.tokens(from * blockSize, to * blockSize),
+            blockSize,
+            generation.lora,
+            generation.salt,
+            DEVICE));
+  }
+
+  @Override
+  public void removed(long key) {
+    if (publisher != null) {
+      events.add(new CacheEvent.Removed(new long[] {key}, DEVICE));
+    }
+  }
+
+  @Override
+  public void cleared() {
+    if (publisher != null) {
+      events.add(new CacheEvent.Cleared());
+    }
+  }
+
+  @Override
+  public void copied(Sequence sequence, int chunk, long key) {
+    boolean tells = publisher != null && settings.hostTier().events();
+    if (!tells && worker == null) {
+      return;
+    }
+    Generation generation = (Generation) sequence;
+    int chunkTokens = HostTierSettings.CHUNK_TOKENS;
+    int[] tokens = generation.tokens(chunk * chunkTokens, (chunk + 1) * chunkTokens);
+    Long before = chunk == 0 ? null : generation.key(chunk * (chunkTokens / settings.blockSize()) - 1);
+    long name = names.add(before, key, tokens);
+    if (worker != null) {
+      worker.admit(name);
+    }
+    if (tells) {
+      events.add(
+          new CacheEvent.Stored(
+              before == null ? null : names.name(before), new long[] {name}, tokens, chunkTokens, null, null, HOST));
+    }
+  }
+
+  @Override
+  public void dropped(long key) {
+    if (names.isEmpty()) {
+      return;
+    }
+    long name = names.remove(key);
+    if (worker != null) {
+      worker.evict(name);
+    }
+  }
+
+  @Override
+  public void close() {
+    if (worker != null) {
+      worker.close();
+    }
+    if (publisher != null) {
+      publisher.close();
+    }
+  }
+}

@@ -1,0 +1,90 @@
+package io.kvasir.sim;
+
+import io.kvasir.sim.engine.EngineModel;
+import io.kvasir.sim.engine.HostLink;
+import io.kvasir.sim.lmcache.ControllerAddress;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a simulated engine keeps in host memory, as with LMCache's connector.
+ *
+ * @param blocks KV blocks per rank; 0 for no host tier
+ * @param gbps what goes from host to device, gigabits per second
+ * @param events whether the engine's events tell what is stored there; what is dropped is never told, as with LMCache
+ * @param controller the LMCache controller that hears of it; null for none
+ * @param instance the engine's id towards the controller, rank r's is {@code instance-r} with several
+ * @param heartbeat between two heartbeats to the controller; zero for none, LMCache's default
+ */
+public record HostTierSettings(
+    int blocks,
+    double gbps,
+    boolean events,
+    @Nullable ControllerAddress controller,
+    String instance,
+    Duration heartbeat) {
+
+  /** Tokens in a chunk, LMCache's unit of copying; its controller knows no other. */
+  static final int CHUNK_TOKENS = 256;
+
+  private static final double SET_UP_MS = 0.5;
+
+  /** No host tier. */
+  public static final HostTierSettings NONE = of(0);
+
+  /** So many blocks, behind PCIe 5, unknown to any controller. */
+  public static HostTierSettings of(int blocks) {
+    return new HostTierSettings(blocks, 350, false, null, "lmcache_default_instance", Duration.ZERO);
+  }
+
+  /** These, told to a controller. */
+  public HostTierSettings toldTo(ControllerAddress address, String as, Duration beat) {
+    return new HostTierSettings(blocks, gbps, events, address, as, beat);
+  }
+
+  /** These, told in the engine's events. */
+  public HostTierSettings withEvents() {
+    return new HostTierSettings(blocks, gbps, true, controller, instance, heartbeat);
+  }
+
+  /** All that is wrong, in the words of the command line; empty when an engine can start. */
+  List<String> validate(int blockSize) {
+    List<String> wrong = new ArrayList<>();
+    if (blocks < 0) {
+      wrong.add("host-blocks: must be at least 0, is " + blocks);
+    } else if (blocks > 0 && blockSize >= 1 && CHUNK_TOKENS % blockSize != 0) {
+      wrong.add("host-blocks: a block-size that divides " + CHUNK_TOKENS + " is needed, not " + blockSize);
+    } else if (blocks > 0 && blockSize >= 1 && (long) blocks * blockSize < CHUNK_TOKENS) {
+      wrong.add("host-blocks: must hold a chunk of " + CHUNK_TOKENS + " tokens, " + CHUNK_TOKENS / blockSize
+          + " blocks at least, is " + blocks);
+    }
+    if (!(gbps > 0) || Double.isInfinite(gbps)) {
+      wrong.add("host-gbps: must be more than 0, is " + gbps);
+    }
+    if (blocks == 0 && controller != null) {
+      wrong.add("lmcache-controller: there is nothing to tell without a host tier; give host-blocks");
+    }
+    if (blocks == 0 && events) {
+      wrong.add("host-events: there is nothing to tell without a host tier; give host-blocks");
+    }
+    if (instance.isBlank()) {
+      wrong.add("lmcache-instance: must not be blank");
+    }
+    if (heartbeat.isNegative()) {
+      wrong.add("lmcache-heartbeat-ms: must be at least 0");
+    }
+    return wrong;
+  }
+
+  /** A rank's id towards the controller. */
+  String instance(int rank, int ranks) {
+    return ranks == 1 ? instance : instance + "-" + rank;
+  }
+
+  /** What loading from there takes. */
+  HostLink link(String engine) {
+    return HostLink.of(gbps, EngineModel.named(engine).kvBytesPerToken(), SET_UP_MS);
+  }
+}

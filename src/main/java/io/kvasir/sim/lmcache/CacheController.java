@@ -1,0 +1,94 @@
+package io.kvasir.sim.lmcache;
+
+import io.kvasir.sim.http.HttpServer;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.time.Duration;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A stand-in for LMCache's controller: it hears workers over ZMQ, simulated or real, and answers who holds a prompt
+ * over HTTP, by the real one's rules. It knows nothing when it starts, as the real one: workers with heartbeats tell it
+ * all again, others are lost to it. Thread-safe.
+ */
+public final class CacheController implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(CacheController.class);
+  private static final int MAX_BODY_BYTES = 64 << 20;
+  private static final Duration KEEP_ALIVE = Duration.ofSeconds(5);
+
+  private final Binding binding;
+  private final WorkerPort workers;
+  private final HttpServer server;
+
+  /**
+   * Where a controller listens; port 0 for a free one.
+   *
+   * @param host interface
+   * @param port of HTTP
+   * @param pullPort of what workers tell
+   * @param replyPort of what workers ask
+   * @param heartbeatPort of workers' heartbeats
+   */
+  public record Binding(String host, int port, int pullPort, int replyPort, int heartbeatPort) {
+    /** LMCache's usual ports. */
+    public static final Binding DEFAULT = new Binding("127.0.0.1", 9000, 8300, 8400, 8500);
+
+    /** Any free ports of the loopback interface. */
+    public static final Binding ANYWHERE = new Binding("127.0.0.1", 0, 0, 0, 0);
+
+    String reachableHost() {
+      return host.equals("*") || host.equals("0.0.0.0") ? "127.0.0.1" : host;
+    }
+  }
+
+  private CacheController(Binding binding) throws IOException {
+    this.binding = binding;
+    KeyRegistry registry = new KeyRegistry(() -> System.currentTimeMillis() / 1e3);
+    workers = new WorkerPort(binding, registry);
+    try {
+      server =
+          new HttpServer(
+              new InetSocketAddress(binding.host(), binding.port()),
+              new HttpServer.Limits(MAX_BODY_BYTES, KEEP_ALIVE),
+              new ControllerApi(registry));
+    } catch (IOException e) {
+      workers.close();
+      throw new IOException("port " + binding.port() + ": " + e.getMessage(), e);
+    }
+  }
+
+  /**
+   * Starts a controller that knows nothing.
+   *
+   * @throws IOException naming the port that is taken
+   */
+  public static CacheController start(Binding binding) throws IOException {
+    CacheController controller = new CacheController(binding);
+    LOG.info("LMCache controller at {}, workers at {}", controller.url(), controller.workersAt());
+    return controller;
+  }
+
+  /** Where it answers, such as {@code http://127.0.0.1:9000}. */
+  public URI url() {
+    return URI.create("http://" + binding.reachableHost() + ":" + server.port());
+  }
+
+  /** Where workers are to tell and ask. */
+  public ControllerAddress workersAt() {
+    return workers.address();
+  }
+
+  /** Where their heartbeats go. */
+  public int heartbeatPort() {
+    return workers.heartbeatPort();
+  }
+
+  /** Dies, as a process that is killed; what it knew is lost. */
+  @Override
+  public void close() {
+    server.close();
+    workers.close();
+  }
+}

@@ -1,0 +1,285 @@
+package io.kvasir.sim.lmcache;
+
+import io.kvasir.sim.lmcache.Message.Kind;
+import io.kvasir.sim.lmcache.Message.Operation;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.zeromq.SocketType;
+import org.zeromq.ZMQ;
+import org.zeromq.ZMQException;
+import org.zeromq.ZMsg;
+import zmq.ZError;
+
+/**
+ * Tells an LMCache controller what an engine keeps in host memory, as LMCache's worker does: it registers, pushes what
+ * comes and goes in small batches, sends heartbeats if told to, and tells everything again when a heartbeat's answer
+ * asks for it. One thread owns the sockets; what it is told never waits for the controller, and what a controller that
+ * is away does not hear in time is lost to it until then.
+ */
+public final class CacheWorker implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(CacheWorker.class);
+  private static final byte[] EMPTY = {};
+  private static final String LOCATION = "LocalCPUBackend";
+  private static final int RANK = 0;
+  private static final int QUEUE = 1 << 16;
+  private static final int BATCH = 2000;
+  private static final long BATCH_MILLIS = 10;
+  private static final int ANSWER_MILLIS = 1000;
+  private static final int STATUS_QUERIES = 100;
+  /** JeroMQ 0.6.0 now and then finds out only by this timeout that a connection has been made. */
+  private static final int HANDSHAKE_MILLIS = 1000;
+
+  private final ControllerAddress controller;
+  private final String instance;
+  private final Duration heartbeat;
+  private final ZMQ.Context context = ZMQ.context(1);
+  private final Set<Long> kept = ConcurrentHashMap.newKeySet();
+  private final BlockingQueue<Operation> queue = new ArrayBlockingQueue<>(QUEUE);
+  private final AtomicLong sequence = new AtomicLong();
+  private final AtomicBoolean closed = new AtomicBoolean();
+  private final Thread thread;
+
+  /**
+   * Starts; the controller may come later.
+   *
+   * @param instance the engine's id
+   * @param heartbeat between two heartbeats; zero for none
+   */
+  public CacheWorker(ControllerAddress controller, String instance, Duration heartbeat) {
+    this.controller = controller;
+    this.instance = instance;
+    this.heartbeat = heartbeat;
+    this.thread = Thread.ofPlatform().daemon().name("sim-lmcache-" + instance).start(this::run);
+  }
+
+  /** A chunk is kept from now on. */
+  public void admit(long name) {
+    kept.add(name);
+    tell(Kind.ADMIT, name);
+  }
+
+  /** A chunk is kept no more. */
+  public void evict(long name) {
+    kept.remove(name);
+    tell(Kind.EVICT, name);
+  }
+
+  /** Dies without a word, as a process that is killed. */
+  @Override
+  public void close() {
+    if (closed.compareAndSet(false, true)) {
+      context.term(); // waits until the thread has closed its sockets
+      try {
+        thread.join();
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  private void tell(Kind what, long name) {
+    if (!queue.offer(new Operation(what, name, sequence.getAndIncrement()))) {
+      LOG.debug("Chunk {} of {} is lost to the controller: too much waits already", name, instance);
+    }
+  }
+
+  private void run() {
+    try (Conversation conversation = new Conversation()) {
+      conversation.go();
+    } catch (ZMQException e) {
+      if (e.getErrorCode() != ZError.ETERM && e.getErrorCode() != ZError.EINTR) {
+        LOG.error("The controller is told nothing of {} any more", instance, e);
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** The sockets and what is said through them; used by the worker's thread. */
+  private final class Conversation implements AutoCloseable {
+    private final ZMQ.Socket push = connected(SocketType.PUSH, controller.pull());
+    private final ZMQ.Socket asked = context.socket(SocketType.REP);
+    private final int port;
+    private ZMQ.Socket ask = connected(SocketType.DEALER, controller.reply());
+    private ZMQ.@Nullable Socket beats;
+
+    Conversation() {
+      asked.setLinger(0);
+      port = asked.bindToRandomPort("tcp://*");
+    }
+
+    void go() throws InterruptedException {
+      String heartbeatUrl = register();
+      boolean beating = !heartbeat.isZero() && heartbeatUrl != null;
+      long nextBeat = System.nanoTime();
+      while (!closed.get()) {
+        pushChanges();
+        answer();
+        if (beating && System.nanoTime() - nextBeat >= 0) {
+          beat("tcp://" + heartbeatUrl);
+          nextBeat = System.nanoTime() + heartbeat.toNanos();
+        }
+      }
+    }
+
+    @Override
+    public void close() {
+      push.close();
+      asked.close();
+      ask.close();
+      if (beats != null) {
+        beats.close();
+      }
+    }
+
+    /** Registers, as often as it takes; returns where heartbeats go, if anywhere. */
+    private @Nullable String register() throws InterruptedException {
+      while (!closed.get()) {
+        Message answer = ask(new Message.Register(instance, RANK, "127.0.0.1", port, null));
+        if (answer instanceof Message.Registered registered) {
+          return registered.extraConfig().get("heartbeat_url");
+        }
+        if (answer != null) {
+          LOG.warn("The controller does not register {}: {}", instance, answer);
+          TimeUnit.MILLISECONDS.sleep(ANSWER_MILLIS);
+        }
+      }
+      return null;
+    }
+
+    private void pushChanges() throws InterruptedException {
+      Operation first = queue.poll(BATCH_MILLIS, TimeUnit.MILLISECONDS);
+      if (first != null) {
+        List<Operation> batch = new ArrayList<>();
+        batch.add(first);
+        queue.drainTo(batch, BATCH - 1);
+        push(new Message.Operations(instance, RANK, LOCATION, batch));
+      }
+    }
+
+    private void beat(String url) throws InterruptedException {
+      if (beats == null) {
+        beats = connected(SocketType.DEALER, url);
+      }
+      Message answer = exchange(beats, new Message.Heartbeat(instance, RANK, "127.0.0.1", port, null));
+      if (answer == null) {
+        beats.close();
+        beats = null;
+      } else if (answer instanceof Message.Commands commands) {
+        for (Message.Command command : commands.commands()) {
+          if (command.commandType().equals(Message.Command.FULL_SYNC)) {
+            LOG.info("The controller asks {} for everything: {}", instance, command.reason());
+            tellEverything();
+          }
+        }
+      }
+    }
+
+    /** What changes meanwhile waits in the queue; telling it after what it is in already does no harm. */
+    private void tellEverything() throws InterruptedException {
+      List<Long> names = List.copyOf(kept);
+      int batches = Math.max(1, Math.ceilDiv(names.size(), BATCH));
+      String id = instance + "_" + RANK + "_" + UUID.randomUUID().toString().substring(0, 8);
+      Message started = ask(new Message.SyncStart(instance, RANK, LOCATION, id, names.size(), batches));
+      if (!(started instanceof Message.SyncStarted start) || !start.accepted()) {
+        LOG.warn("The controller does not hear all of {}: {}", instance, started);
+        return;
+      }
+      for (int batch = 0; batch < batches; batch++) {
+        tellBatch(id, batch, names);
+      }
+      push(new Message.SyncEnd(instance, RANK, LOCATION, id, names.size()));
+      awaitEverythingHeard(id, names);
+    }
+
+    private void awaitEverythingHeard(String id, List<Long> names) throws InterruptedException {
+      for (int query = 0; query < STATUS_QUERIES && !closed.get(); query++) {
+        if (!(ask(new Message.SyncQuery(instance, RANK, id)) instanceof Message.SyncStatus status)
+            || status.isComplete()) {
+          return;
+        }
+        TimeUnit.MILLISECONDS.sleep(BATCH_MILLIS);
+        if (query % 10 == 9) {
+          status.missingBatches().forEach(batch -> tellBatch(id, batch, names));
+          push(new Message.SyncEnd(instance, RANK, LOCATION, id, names.size()));
+        }
+      }
+    }
+
+    private void tellBatch(String id, int batch, List<Long> names) {
+      List<Long> some = names.subList(batch * BATCH, Math.min((batch + 1) * BATCH, names.size()));
+      push(new Message.SyncBatch(instance, RANK, LOCATION, id, batch, some));
+    }
+
+    /** Answers what the controller asks: whether all is well, and nothing else. */
+    private void answer() {
+      byte[] request = asked.recv(ZMQ.DONTWAIT);
+      if (request == null) {
+        return;
+      }
+      Message answer;
+      try {
+        Message message = MessageCodec.decode(request);
+        answer =
+            message instanceof Message.HealthCheck
+                ? new Message.Health(0)
+                : new Message.Failure("Unknown message: " + message);
+      } catch (IOException e) {
+        answer = new Message.Failure("Worker error: " + e.getMessage());
+      }
+      asked.send(MessageCodec.encode(answer));
+    }
+
+    private void push(Message message) {
+      if (!push.send(MessageCodec.encode(message), ZMQ.DONTWAIT)) {
+        LOG.debug("A message of {} is lost to the controller: it does not read", instance);
+      }
+    }
+
+    private @Nullable Message ask(Message message) {
+      Message answer = exchange(ask, message);
+      if (answer == null) {
+        ask.close(); // an answer that comes later must not be taken for the next
+        ask = connected(SocketType.DEALER, controller.reply());
+      }
+      return answer;
+    }
+
+    private @Nullable Message exchange(ZMQ.Socket dealer, Message message) {
+      dealer.sendMore(EMPTY);
+      dealer.send(MessageCodec.encode(message));
+      ZMsg reply = ZMsg.recvMsg(dealer);
+      if (reply == null) {
+        return null;
+      }
+      try {
+        return MessageCodec.decode(reply.getLast().getData());
+      } catch (IOException e) {
+        return new Message.Failure(String.valueOf(e.getMessage()));
+      }
+    }
+
+    private ZMQ.Socket connected(SocketType type, String address) {
+      ZMQ.Socket socket = context.socket(type);
+      socket.setLinger(0);
+      socket.setReceiveTimeOut(ANSWER_MILLIS);
+      socket.setSendTimeOut(ANSWER_MILLIS);
+      socket.setHandshakeIvl(HANDSHAKE_MILLIS);
+      socket.connect(address);
+      return socket;
+    }
+  }
+}

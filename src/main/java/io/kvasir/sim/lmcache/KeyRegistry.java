@@ -1,0 +1,200 @@
+package io.kvasir.sim.lmcache;
+
+import io.kvasir.sim.lmcache.Message.Command;
+import io.kvasir.sim.lmcache.RegisteredWorker.Place;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.function.DoubleSupplier;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What an LMCache controller knows: who holds which chunk. Its rules are the real one's, oddities included: a chunk is
+ * attributed to one holder only, the instance that registered first; a worker that registers again is taken to be
+ * empty; chunks of a worker that never registered are not noted; a worker that falls silent keeps its chunks. Model,
+ * LoRA and salt are unknown here. Thread-safe.
+ */
+final class KeyRegistry {
+  /** Tokens of a chunk; fixed in the controller, whatever its workers use. */
+  static final int CHUNK_TOKENS = 256;
+
+  /** Share of workers whose chunks must be known before a restarted controller asks nobody any more. */
+  private static final double ENOUGH = 0.8;
+
+  private final DoubleSupplier clock;
+  /** Instances in the order in which they registered, each with its workers by rank. */
+  private final Map<String, SortedMap<Integer, RegisteredWorker>> instances = new LinkedHashMap<>();
+  private boolean restarted = true;
+
+  /** How far a prompt is held, and where. */
+  record Match(String location, int tokens) {}
+
+  /** A worker and what it holds. */
+  record Worker(Place place, double registered, double heard, int keys) {}
+
+  /** An empty registry whose clock tells Unix seconds. */
+  KeyRegistry(DoubleSupplier clock) {
+    this.clock = clock;
+  }
+
+  /**
+   * Who holds the prompt's leading chunks, the last of which may be shorter: each chunk is attributed to one instance,
+   * and an instance is told with the end of the last chunk attributed to it.
+   */
+  synchronized Map<String, Match> lookup(int[] tokens) {
+    Map<String, Match> layout = new LinkedHashMap<>();
+    long key = 0;
+    for (int from = 0; from < tokens.length; from += CHUNK_TOKENS) {
+      int to = Math.min(from + CHUNK_TOKENS, tokens.length);
+      key = ChunkHashes.next(key, tokens, from, to);
+      if (!attribute(key, to, layout)) {
+        break;
+      }
+    }
+    return layout;
+  }
+
+  /** Leading tokens that {@code instance} holds at {@code location}. */
+  synchronized int held(String instance, String location, int[] tokens) {
+    long key = 0;
+    int held = 0;
+    for (int from = 0; from < tokens.length; from += CHUNK_TOKENS) {
+      int to = Math.min(from + CHUNK_TOKENS, tokens.length);
+      long next = ChunkHashes.next(key, tokens, from, to);
+      if (workers(instance).stream().noneMatch(worker -> worker.holds(location, next))) {
+        break;
+      }
+      key = next;
+      held = to;
+    }
+    return held;
+  }
+
+  /** All workers of {@code instance}, or of all instances when it is null. */
+  synchronized List<Worker> list(@Nullable String instance) {
+    return (instance == null
+            ? instances.values().stream().flatMap(workers -> workers.values().stream()).toList()
+            : workers(instance))
+        .stream()
+            .map(worker -> new Worker(worker.place(), worker.registered(), worker.heard(), worker.keyCount()))
+            .toList();
+  }
+
+  /** The first instance with a worker at {@code ip}, or null. */
+  synchronized @Nullable String instanceAt(String ip) {
+    return list(null).stream()
+        .filter(worker -> worker.place().ip().equals(ip))
+        .map(worker -> worker.place().instance())
+        .findFirst()
+        .orElse(null);
+  }
+
+  /** Takes a worker in; one that is known already loses its chunks. */
+  synchronized void register(Place place) {
+    RegisteredWorker known = worker(place.instance(), place.worker());
+    if (known != null) {
+      known.forgetKeys();
+      return;
+    }
+    instances
+        .computeIfAbsent(place.instance(), instance -> new TreeMap<>())
+        .put(place.worker(), new RegisteredWorker(place, clock.getAsDouble()));
+  }
+
+  synchronized void deregister(String instance, int worker) {
+    SortedMap<Integer, RegisteredWorker> workers = instances.get(instance);
+    if (workers != null && workers.remove(worker) != null && workers.isEmpty()) {
+      instances.remove(instance);
+    }
+  }
+
+  /** Notes a heartbeat; tells what the worker is to do. One that is not known is taken in. */
+  synchronized List<Command> beat(Place place) {
+    RegisteredWorker worker = worker(place.instance(), place.worker());
+    if (worker == null) {
+      register(place);
+      return List.of(sync("worker_re_registered"));
+    }
+    worker.beat(clock.getAsDouble());
+    return restarted && worker.neverSynced() ? List.of(sync("controller_restart")) : List.of();
+  }
+
+  synchronized void apply(Message.Operations operations) {
+    RegisteredWorker worker = worker(operations.instanceId(), operations.workerId());
+    if (worker != null) {
+      worker.apply(operations.location(), operations.operations());
+    }
+  }
+
+  synchronized Message.SyncStarted start(Message.SyncStart start) {
+    RegisteredWorker worker = worker(start.instanceId(), start.workerId());
+    return worker == null
+        ? new Message.SyncStarted(start.syncId(), false, "Failed to start sync: worker not found")
+        : worker.start(start);
+  }
+
+  synchronized void batch(Message.SyncBatch batch) {
+    RegisteredWorker worker = worker(batch.instanceId(), batch.workerId());
+    if (worker != null) {
+      worker.batch(batch);
+    }
+  }
+
+  synchronized void end(Message.SyncEnd end) {
+    RegisteredWorker worker = worker(end.instanceId(), end.workerId());
+    if (worker != null) {
+      worker.end(end);
+    }
+  }
+
+  synchronized Message.SyncStatus status(Message.SyncQuery query) {
+    long ready = count(RegisteredWorker::ready);
+    long all = count(worker -> true);
+    double progress = all == 0 ? 0 : (double) ready / all;
+    boolean enough = progress >= ENOUGH;
+    restarted &= !enough;
+    RegisteredWorker worker = worker(query.instanceId(), query.workerId());
+    return new Message.SyncStatus(
+        query.syncId(), worker != null && worker.synced(query.syncId()), progress, enough,
+        worker == null ? List.of() : worker.missing(query.syncId()));
+  }
+
+  /** Attributes a chunk that ends at {@code end} to its first holder; false when there is none. */
+  private boolean attribute(long key, int end, Map<String, Match> layout) {
+    for (Map.Entry<String, SortedMap<Integer, RegisteredWorker>> instance : instances.entrySet()) {
+      for (RegisteredWorker worker : instance.getValue().values()) {
+        String location = worker.locationOf(key);
+        if (location != null) {
+          layout.put(instance.getKey(), new Match(location, end));
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  private long count(Predicate<RegisteredWorker> which) {
+    return instances.values().stream()
+        .flatMap(workers -> workers.values().stream())
+        .filter(which)
+        .count();
+  }
+
+  private List<RegisteredWorker> workers(String instance) {
+    SortedMap<Integer, RegisteredWorker> workers = instances.get(instance);
+    return workers == null ? List.of() : new ArrayList<>(workers.values());
+  }
+
+  private @Nullable RegisteredWorker worker(String instance, int worker) {
+    SortedMap<Integer, RegisteredWorker> workers = instances.get(instance);
+    return workers == null ? null : workers.get(worker);
+  }
+
+  private static Command sync(String reason) {
+    return new Command(Command.FULL_SYNC, reason, null);
+  }
+}

@@ -1,0 +1,153 @@
+package io.kvasir.sim.lmcache;
+
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** One worker as its controller knows it. Guarded by its {@link KeyRegistry}. */
+final class RegisteredWorker {
+  private final Place place;
+  private final double registered;
+  private double heard;
+  /** Chunks by location; locations in the order in which they first held one. */
+  private final Map<String, Set<Long>> keys = new LinkedHashMap<>();
+  private @Nullable Sync sync;
+
+  /** Where a worker is: instance, tensor-parallel rank, address. */
+  record Place(String instance, int worker, String ip, int port, @Nullable String peer) {}
+
+  /** The worker is telling, or has told, all its chunks. */
+  private static final class Sync {
+    private final String id;
+    private final int batches;
+    private final Set<Integer> come = new HashSet<>();
+    private boolean complete;
+
+    Sync(String id, int batches) {
+      this.id = id;
+      this.batches = batches;
+    }
+  }
+
+  RegisteredWorker(Place place, double now) {
+    this.place = place;
+    registered = now;
+    heard = now;
+  }
+
+  Place place() {
+    return place;
+  }
+
+  /** When it registered, Unix seconds. */
+  double registered() {
+    return registered;
+  }
+
+  /** When its last heartbeat came, or it registered; Unix seconds. */
+  double heard() {
+    return heard;
+  }
+
+  void beat(double now) {
+    heard = now;
+  }
+
+  /** Chunks it holds, wherever. */
+  int keyCount() {
+    return keys.values().stream().mapToInt(Set::size).sum();
+  }
+
+  /** The first location that holds {@code key}, or null. */
+  @Nullable String locationOf(long key) {
+    for (Map.Entry<String, Set<Long>> location : keys.entrySet()) {
+      if (location.getValue().contains(key)) {
+        return location.getKey();
+      }
+    }
+    return null;
+  }
+
+  boolean holds(String location, long key) {
+    return keys.getOrDefault(location, Set.of()).contains(key);
+  }
+
+  void forgetKeys() {
+    keys.clear();
+  }
+
+  /** Applies what changed; refused while the worker tells all its chunks. */
+  void apply(String location, List<Message.Operation> operations) {
+    if (sync == null || sync.complete) {
+      operations.forEach(operation -> apply(location, operation));
+    }
+  }
+
+  /** Whether it has never told all its chunks, nor is about to. */
+  boolean neverSynced() {
+    return sync == null;
+  }
+
+  /** Whether what is known of it is all there is. */
+  boolean ready() {
+    return sync == null || sync.complete;
+  }
+
+  Message.SyncStarted start(Message.SyncStart start) {
+    if (sync != null && !sync.complete && !sync.id.equals(start.syncId())) {
+      return new Message.SyncStarted(
+          start.syncId(), false,
+          "Failed to start sync: worker already syncing with different sync_id or worker not found");
+    }
+    sync = new Sync(start.syncId(), start.batchCount());
+    keys.remove(start.location());
+    return new Message.SyncStarted(start.syncId(), true, null);
+  }
+
+  void batch(Message.SyncBatch batch) {
+    if (sync != null && !sync.complete && sync.id.equals(batch.syncId())) {
+      sync.come.add(batch.batchId());
+      keys.computeIfAbsent(batch.location(), location -> new HashSet<>()).addAll(batch.keys());
+    }
+  }
+
+  void end(Message.SyncEnd end) {
+    if (sync != null && sync.id.equals(end.syncId())) {
+      sync.complete = true;
+    }
+  }
+
+  /** Whether the sync named {@code id} is over. */
+  boolean synced(String id) {
+    return sync != null && sync.id.equals(id) && sync.complete;
+  }
+
+  /** Batches of the sync named {@code id} that have not come. */
+  List<Integer> missing(String id) {
+    List<Integer> missing = new ArrayList<>();
+    if (sync != null && sync.id.equals(id) && !sync.complete) {
+      for (int batch = 0; batch < sync.batches; batch++) {
+        if (!sync.come.contains(batch)) {
+          missing.add(batch);
+        }
+      }
+    }
+    return missing;
+  }
+
+  private void apply(String location, Message.Operation operation) {
+    switch (operation.opType()) {
+      case ADMIT -> keys.computeIfAbsent(location, there -> new HashSet<>()).add(operation.key());
+      case EVICT -> {
+        Set<Long> there = keys.get(location);
+        if (there != null && there.remove(operation.key()) && there.isEmpty()) {
+          keys.remove(location);
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,231 @@
+package io.kvasir.sim.lmcache;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.kvasir.sim.lmcache.KeyRegistry.Match;
+import io.kvasir.sim.lmcache.KeyRegistry.Worker;
+import io.kvasir.sim.lmcache.Message.Command;
+import io.kvasir.sim.lmcache.Message.Kind;
+import io.kvasir.sim.lmcache.Message.Operation;
+import io.kvasir.sim.lmcache.RegisteredWorker.Place;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** The controller's rules of attribution. */
+final class KeyRegistryTest {
+  private static final String CPU = "LocalCPUBackend";
+  private static final int[] PROMPT = IntStream.range(0, 8 * 256 + 100).toArray();
+
+  private double now = 1000;
+  private final KeyRegistry registry = new KeyRegistry(() -> now);
+
+  @BeforeEach
+  void register() {
+    registry.register(place("a", 0));
+    registry.register(place("b", 0));
+  }
+
+  @Test
+  void lookup_ofNothing_isEmpty() {
+    assertThat(registry.lookup(PROMPT)).isEmpty();
+    assertThat(registry.lookup(new int[0])).isEmpty();
+  }
+
+  @Test
+  void lookup_endsWithTheFirstChunkThatNobodyHolds() {
+    admit("a", 0, CPU, 0, 1, 3);
+
+    assertThat(registry.lookup(PROMPT)).isEqualTo(Map.of("a", new Match(CPU, 512)));
+    assertThat(registry.lookup(Arrays.copyOf(PROMPT, 300))).isEqualTo(Map.of("a", new Match(CPU, 256)));
+  }
+
+  @Test
+  void chunkOfTwo_isAttributedToWhoRegisteredFirst() {
+    admit("b", 0, CPU, 0, 1, 2);
+    admit("a", 0, CPU, 0, 1, 2);
+
+    assertThat(registry.lookup(PROMPT)).isEqualTo(Map.of("a", new Match(CPU, 768)));
+  }
+
+  @Test
+  void holderOfTheRest_isToldWithItsEnd_whateverItLacks() {
+    admit("a", 0, CPU, 0, 1);
+    admit("b", 0, CPU, 2, 3);
+
+    Map<String, Match> layout = registry.lookup(PROMPT);
+
+    assertThat(layout).containsExactly(Map.entry("a", new Match(CPU, 512)), Map.entry("b", new Match(CPU, 1024)));
+  }
+
+  @Test
+  void holderOfTheBeginningAndTheEnd_isToldWithTheEnd() {
+    admit("a", 0, CPU, 0, 2);
+    admit("b", 0, CPU, 0, 1);
+
+    Map<String, Match> layout = registry.lookup(PROMPT);
+
+    assertThat(layout).containsExactly(Map.entry("a", new Match(CPU, 768)), Map.entry("b", new Match(CPU, 512)));
+  }
+
+  @Test
+  void lastChunk_mayBeShorter() {
+    long[] names = names();
+    registry.apply(operations("a", 0, CPU, Kind.ADMIT, names));
+
+    assertThat(registry.lookup(PROMPT)).isEqualTo(Map.of("a", new Match(CPU, PROMPT.length)));
+  }
+
+  @Test
+  void location_isTheOneThatHoldsTheLastChunk() {
+    admit("a", 0, CPU, 0);
+    admit("a", 0, "LocalDiskBackend", 0, 1);
+
+    assertThat(registry.lookup(PROMPT)).isEqualTo(Map.of("a", new Match("LocalDiskBackend", 512)));
+    assertThat(registry.lookup(Arrays.copyOf(PROMPT, 256))).isEqualTo(Map.of("a", new Match(CPU, 256)));
+  }
+
+  @Test
+  void ranks_areCountedEach() {
+    registry.register(place("a", 1));
+    admit("a", 0, CPU, 0, 1);
+    admit("a", 1, CPU, 0, 1);
+
+    assertThat(registry.list("a")).extracting(Worker::keys).containsExactly(2, 2);
+    assertThat(registry.list(null)).hasSize(3);
+    assertThat(registry.lookup(PROMPT)).isEqualTo(Map.of("a", new Match(CPU, 512)));
+  }
+
+  @Test
+  void evictedChunk_isForgotten() {
+    admit("a", 0, CPU, 0, 1, 2);
+    registry.apply(operations("a", 0, CPU, Kind.EVICT, new long[] {names()[1]}));
+
+    assertThat(registry.lookup(PROMPT)).isEqualTo(Map.of("a", new Match(CPU, 256)));
+    assertThat(registry.list("a")).extracting(Worker::keys).containsExactly(2);
+  }
+
+  @Test
+  void unknownWorkersChunks_areNotNoted() {
+    admit("z", 0, CPU, 0);
+    admit("a", 7, CPU, 0);
+
+    assertThat(registry.lookup(PROMPT)).isEmpty();
+  }
+
+  @Test
+  void workerThatRegistersAgain_isTakenToBeEmpty() {
+    admit("a", 0, CPU, 0);
+    now = 2000;
+
+    registry.register(place("a", 0));
+
+    assertThat(registry.lookup(PROMPT)).isEmpty();
+    assertThat(registry.list("a")).extracting(Worker::registered).containsExactly(1000.0);
+  }
+
+  @Test
+  void workerThatFallsSilent_keepsItsChunks_untilItDeregisters() {
+    admit("a", 0, CPU, 0);
+    now = 1_000_000;
+
+    assertThat(registry.lookup(PROMPT)).containsOnlyKeys("a");
+    assertThat(registry.list("a")).extracting(Worker::heard).containsExactly(1000.0);
+
+    registry.deregister("a", 0);
+
+    assertThat(registry.lookup(PROMPT)).isEmpty();
+    assertThat(registry.list(null)).extracting(worker -> worker.place().instance()).containsExactly("b");
+  }
+
+  @Test
+  void newController_asksEveryWorkerForEverything_untilEnoughHaveTold() {
+    now = 1100;
+    assertThat(registry.beat(place("a", 0))).extracting(Command::reason).containsExactly("controller_restart");
+    assertThat(registry.list("a")).extracting(Worker::heard).containsExactly(1100.0);
+
+    tellAll("a", "sync-1", 0, 1);
+    assertThat(registry.beat(place("a", 0))).isEmpty();
+    assertThat(registry.beat(place("b", 0))).isNotEmpty();
+    assertThat(registry.status(new Message.SyncQuery("a", 0, "sync-1")))
+        .isEqualTo(new Message.SyncStatus("sync-1", true, 1.0, true, List.of()));
+
+    assertThat(registry.beat(place("b", 0))).isEmpty();
+    assertThat(registry.beat(place("c", 0))).extracting(Command::reason).containsExactly("worker_re_registered");
+    assertThat(registry.list("c")).hasSize(1);
+  }
+
+  @Test
+  void sync_replacesWhatWasKnown_andWhatChangesMeanwhileIsNotHeard() {
+    admit("a", 0, CPU, 0, 1, 2);
+    assertThat(registry.start(new Message.SyncStart("a", 0, CPU, "s", 3, 2)).accepted()).isTrue();
+    assertThat(registry.lookup(PROMPT)).isEmpty();
+
+    registry.batch(new Message.SyncBatch("a", 0, CPU, "s", 1, List.of(names()[1])));
+    admit("a", 0, CPU, 0);
+
+    assertThat(registry.lookup(PROMPT)).isEmpty();
+    assertThat(registry.start(new Message.SyncStart("a", 0, CPU, "other", 3, 2)).accepted()).isFalse();
+    assertThat(registry.status(new Message.SyncQuery("a", 0, "s")))
+        .isEqualTo(new Message.SyncStatus("s", false, 0.5, false, List.of(0)));
+
+    registry.batch(new Message.SyncBatch("a", 0, CPU, "s", 0, List.of(names()[0])));
+    registry.end(new Message.SyncEnd("a", 0, CPU, "s", 2));
+    admit("a", 0, CPU, 2);
+
+    assertThat(registry.lookup(PROMPT)).isEqualTo(Map.of("a", new Match(CPU, 768)));
+  }
+
+  @Test
+  void held_isTheLeadingPartAtOneLocation() {
+    admit("a", 0, CPU, 0, 1, 3);
+    admit("a", 0, "LocalDiskBackend", 2);
+
+    assertThat(registry.held("a", CPU, PROMPT)).isEqualTo(512);
+    assertThat(registry.held("a", "LocalDiskBackend", PROMPT)).isZero();
+    assertThat(registry.held("nobody", CPU, PROMPT)).isZero();
+  }
+
+  @Test
+  void instanceAt_isTheFirstWithThatAddress() {
+    assertThat(registry.instanceAt("10.0.0.1")).isEqualTo("a");
+    assertThat(registry.instanceAt("10.0.0.2")).isNull();
+  }
+
+  private void tellAll(String instance, String id, int... chunks) {
+    registry.start(new Message.SyncStart(instance, 0, CPU, id, chunks.length, 1));
+    List<Long> keys = IntStream.of(chunks).mapToObj(chunk -> names()[chunk]).toList();
+    registry.batch(new Message.SyncBatch(instance, 0, CPU, id, 0, keys));
+    registry.end(new Message.SyncEnd(instance, 0, CPU, id, chunks.length));
+  }
+
+  private void admit(String instance, int worker, String location, int... chunks) {
+    long[] all = names();
+    registry.apply(
+        operations(instance, worker, location, Kind.ADMIT, IntStream.of(chunks).mapToLong(i -> all[i]).toArray()));
+  }
+
+  private static Message.Operations operations(
+      String instance, int worker, String location, Kind kind, long[] names) {
+    return new Message.Operations(
+        instance, worker, location, LongStream.of(names).mapToObj(name -> new Operation(kind, name, 0)).toList());
+  }
+
+  /** The names of the prompt's chunks, the last of them short. */
+  private static long[] names() {
+    long[] names = new long[9];
+    for (int i = 0; i < names.length; i++) {
+      names[i] =
+          ChunkHashes.next(i == 0 ? 0 : names[i - 1], PROMPT, i * 256, Math.min((i + 1) * 256, PROMPT.length));
+    }
+    return names;
+  }
+
+  private static Place place(String instance, int worker) {
+    return new Place(instance, worker, "10.0.0.1", 8001 + worker, null);
+  }
+}
