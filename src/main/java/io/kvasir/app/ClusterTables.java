@@ -13,7 +13,7 @@ final class ClusterTables {
   static String of(JsonNode status) {
     ClusterTables tables = new ClusterTables();
     tables.table(List.of("NODE", "STATE", "VERSION"), nodes(status.path("nodes")));
-    tables.table(List.of("CELL", "HOME", "WORKERS"), cells(status.path("cells")));
+    tables.table(List.of("CELL", "HOME", "WORKERS", "PRESSURE"), cells(status.path("cells")));
     tables.table(
         List.of("WORKER", "CELL", "ROLE", "HEALTH", "IN FLIGHT", "PENDING TOKENS", "BLOCKS"),
         workers(status.path("workers")));
@@ -40,9 +40,14 @@ final class ClusterTables {
           List.of(
               cell.path("name").asText(),
               home.isEmpty() || home.equals("null") ? "between homes" : home,
-              cell.path("workers").asText()));
+              cell.path("workers").asText(),
+              share(cell.path("pressure"))));
     }
     return rows;
+  }
+
+  private static String share(JsonNode share) {
+    return share.isNumber() ? Math.round(100 * share.asDouble()) + " %" : "unknown";
   }
 
   private static List<List<String>> workers(JsonNode workers) {

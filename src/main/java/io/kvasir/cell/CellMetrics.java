@@ -21,6 +21,7 @@ public final class CellMetrics {
   private final Counter resyncs;
   private final Counter healthChanges;
   private final Counter reports;
+  private final Counter choices;
   private final Map<String, Watched> watched = new ConcurrentHashMap<>();
 
   private record Watched(BlockIndex index, CellView view) {}
@@ -31,7 +32,8 @@ public final class CellMetrics {
     decisions =
         Counter.builder()
             .name("kvasir_decisions_total")
-            .help("Decisions by profile, model and result, and by whether the cell was at home on this node.")
+            .help("Decisions by profile, model and result, and by whether the cell was at home on this node. Where one"
+                + " cell of a model has no worker another is asked, which is one more.")
             .labelNames("profile", "model", "result", "home")
             .register(registry);
     outcomes =
@@ -78,6 +80,22 @@ public final class CellMetrics {
             .help("Times a pod was asked for its engine's own figures: read, or none because it gave none.")
             .labelNames("pod", "result")
             .register(registry);
+    choices =
+        Counter.builder()
+            .name("kvasir_cell_choices_total")
+            .help("Requests for models of several cells by the cell they went to and why: the one they preferred, or"
+                + " another because that was pressed or refused.")
+            .labelNames("cell", "choice")
+            .register(registry);
+    GaugeWithCallback.builder()
+        .name("kvasir_cell_pressure")
+        .help("Share of what the cell can do that is in use, 0 to 1: requests in flight, or prompts that wait.")
+        .labelNames("cell")
+        .callback(
+            gauge ->
+                watched.forEach(
+                    (cell, seen) -> gauge.call(seen.view().pressure().share(), cell)))
+        .register(registry);
     index(registry, "kvasir_index_rows", "Distinct blocks held by some worker of the cell.", BlockIndex::rows);
     index(registry, "kvasir_index_bytes", "Memory of the cell's index.", BlockIndex::bytes);
     index(registry, "kvasir_index_slots", "Workers the cell's index has room for.", BlockIndex::slots);
@@ -153,6 +171,15 @@ public final class CellMetrics {
 
   void fellBack(DecisionRequest request, Decision decision) {
     fallbacks.labelValues(profile(request), request.model(), result(decision)).inc();
+  }
+
+  /**
+   * A request went to one of several cells.
+   *
+   * @param why {@code preferred}, {@code pressed} or {@code refused}
+   */
+  void chose(String cell, String why) {
+    choices.labelValues(cell, why).inc();
   }
 
   private static String profile(DecisionRequest request) {

@@ -227,6 +227,11 @@ final class CellView {
     };
   }
 
+  /** How pressed the cell is. */
+  CellPressure pressure() {
+    return CellPressure.of(members());
+  }
+
   /** The cell's workers with their state. */
   List<WorkerStatus> workers() {
     List<WorkerStatus> workers = new ArrayList<>();

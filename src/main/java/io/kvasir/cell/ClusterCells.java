@@ -49,7 +49,8 @@ public final class ClusterCells implements Cells {
   /** Ways to cells that are not at home here, or were not. */
   private final Map<String, RemoteCell> remote = new ConcurrentHashMap<>();
 
-  private final CellRankings rankings = new CellRankings();
+  private final PressureGauges gauges = new PressureGauges();
+  private final CellChoices choices;
   private final Fallback fallback = new Fallback(System::nanoTime);
 
   /**
@@ -75,6 +76,7 @@ public final class ClusterCells implements Cells {
     this.settings = settings;
     this.minority = minority;
     this.metrics = metrics;
+    this.choices = new CellChoices(gauges, metrics);
     this.sharding = ClusterSharding.get(system);
     this.self = Cell.nodeName(cluster.selfMember().uniqueAddress());
     this.directory =
@@ -95,31 +97,22 @@ public final class ClusterCells implements Cells {
     sharding.init(
         Entity.of(Cell.KEY, context -> Cell.create(context.getEntityId(), services))
             .withMessageExtractor(new OneShardPerCell()));
+    system.systemActorOf(
+        PressureNews.create(views, roster, gauges, System::nanoTime), "kvasir-cell-pressure", Props.empty());
     directory.tell(new Directory.Announce(pods));
   }
 
   @Override
   public Decision decide(DecisionRequest request) {
     Roster now = roster.get();
-    CellRanking ranking = rankings.of(now, request.model());
-    if (ranking == null) {
+    CellChoice choice = choices.of(now, request.model());
+    if (choice == null) {
       return unknownModel(request);
     }
-    String bound = cellOfPlaced(now, request);
-    if (bound != null) {
-      return decide(now, bound, request);
-    }
-    long order = ranking.order(AffinityKey.of(request));
-    Decision decision = decide(now, ranking.name(CellRanking.at(order, 0)), request);
-    for (int rank = 1; rank < Math.min(CellRanking.RANKS, ranking.size()) && wantsAnother(decision); rank++) {
-      decision = decide(now, ranking.name(CellRanking.at(order, rank)), request);
-    }
-    return decision;
-  }
-
-  /** Whether another cell may have what this one has not. */
-  private static boolean wantsAnother(Decision decision) {
-    return decision instanceof Decision.NoWorker;
+    String joined = cellOfPlaced(now, request);
+    return joined == null
+        ? choice.decide(request, System.nanoTime(), cell -> decide(now, cell, request))
+        : decide(now, joined, request);
   }
 
   /** The workers of a plan's other steps can only be joined by one of their own cell. */
@@ -156,11 +149,13 @@ public final class ClusterCells implements Cells {
 
   @Override
   public DecisionRecord explain(DecisionRequest request) {
-    CellRanking ranking = rankings.of(roster.get(), request.model());
-    if (ranking == null) {
-      return Recorder.unasked("", request, unknownModel(request));
-    }
-    String cell = ranking.name(CellRanking.at(ranking.order(AffinityKey.of(request)), 0));
+    CellChoice choice = choices.of(roster.get(), request.model());
+    return choice == null
+        ? Recorder.unasked("", request, unknownModel(request))
+        : choice.explain(request, System.nanoTime(), cell -> explain(cell, request));
+  }
+
+  private DecisionRecord explain(String cell, DecisionRequest request) {
     CellView view = views.of(cell);
     if (view != null) {
       return view.explain(request);
@@ -250,8 +245,13 @@ public final class ClusterCells implements Cells {
     SequencedMap<String, Cell.Description> described = describe();
     return new ClusterStatus(
         nodes,
-        described.entrySet().stream().map(cell -> new CellStatus(cell.getKey(), cell.getValue().home())).toList(),
+        described.entrySet().stream().map(cell -> cell(cell.getKey(), cell.getValue())).toList(),
         described.values().stream().flatMap(cell -> cell.workers().stream()).toList());
+  }
+
+  private CellStatus cell(String name, Cell.Description described) {
+    double pressure = gauges.of(name).share(System.nanoTime());
+    return new CellStatus(name, described.home(), pressure == PressureGauge.UNKNOWN ? null : pressure);
   }
 
   @Override

@@ -26,6 +26,7 @@ public record ClusterStatus(List<NodeStatus> nodes, List<CellStatus> cells, List
    * A cell.
    *
    * @param home address of the node where it is at home, null while it is between homes
+   * @param pressure share of what it can do that is in use, null while its home is not heard of
    */
-  public record CellStatus(String name, @Nullable String home) {}
+  public record CellStatus(String name, @Nullable String home, @Nullable Double pressure) {}
 }

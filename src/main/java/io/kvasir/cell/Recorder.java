@@ -118,7 +118,8 @@ final class Recorder {
         refused,
         reason,
         plan,
-        passes);
+        passes,
+        null);
   }
 
   private static Map<String, String> slots(DecisionRequest request) {

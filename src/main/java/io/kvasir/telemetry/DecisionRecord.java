@@ -30,6 +30,8 @@ import org.jspecify.annotations.Nullable;
  * @param reason the decision in one line, or why there is none
  * @param plan who does what; empty without a plan
  * @param passes how each worker was chosen, in order: one for a plan of one step, more for others
+ * @param cells where a model has several cells, those that were looked at, in the order in which the request prefers
+ *     them; null when it has one, and in what the cell itself records
  */
 public record DecisionRecord(
     String time,
@@ -47,7 +49,8 @@ public record DecisionRecord(
     @Nullable String refused,
     String reason,
     List<Step> plan,
-    List<Pass> passes) {
+    List<Pass> passes,
+    @Nullable List<CellOption> cells) {
 
   /** Whatever a record was read from, its parts are there. */
   public DecisionRecord {
@@ -81,6 +84,24 @@ public record DecisionRecord(
     String hash = slots.get(slot);
     return hash != null && (hash.equals(text) || hash.equals(hashed(text)));
   }
+
+  /** The same, with the cells it was decided among. */
+  public DecisionRecord among(List<CellOption> options) {
+    return new DecisionRecord(
+        time, requestId, model, profile, cell, promptTokens, blocks, blockSize, chain, slots, expectedOutputTokens,
+        excluded, refused, reason, plan, passes, List.copyOf(options));
+  }
+
+  /**
+   * One cell of several.
+   *
+   * @param cell its name
+   * @param pressure share of what it can do that is in use; null while its home is not heard of
+   * @param bound more pressure than this passes it over while another has less
+   * @param passedOver why another was asked, or asked next: {@code pressure}, or that it had {@code no worker}; null
+   *     for the one that decided and those after it
+   */
+  public record CellOption(String cell, @Nullable Double pressure, double bound, @Nullable String passedOver) {}
 
   /**
    * One worker's part in the plan.

@@ -109,7 +109,7 @@ public final class FakeCells implements Cells {
     return new DecisionRecord(
         "", request.requestId(), request.model(), String.valueOf(request.profile()), "cell", request.promptTokens(),
         request.chain().length(), request.chain().blockSize(), List.of(), Map.of(), 0, List.of(),
-        known ? null : "unknown_model", "first in order", List.of(), List.of());
+        known ? null : "unknown_model", "first in order", List.of(), List.of(), null);
   }
 
   @Override
@@ -201,7 +201,7 @@ public final class FakeCells implements Cells {
   public ClusterStatus status() {
     return new ClusterStatus(
         List.of(new ClusterStatus.NodeStatus("10.0.0.1:7355", "up", true, "1.2.3", true)),
-        List.of(new ClusterStatus.CellStatus("cell-0", "10.0.0.1:7355")),
+        List.of(new ClusterStatus.CellStatus("cell-0", "10.0.0.1:7355", 0.25)),
         workers());
   }
 

@@ -131,7 +131,7 @@ final class DecisionLogTest {
         "2026-01-01T00:00:00Z", request, "m", "p", "m", 389, 24, 16, List.of("00ff"),
         Map.of("session-key", DecisionRecord.hashed("alice")), 256, List.of(), null, "why",
         List.of(new DecisionRecord.Step("whole", "both", worker, List.of(), 3, 48, "next_candidate")),
-        List.of());
+        List.of(), null);
   }
 
   private static DecisionOutcome outcome(String request, String worker) {

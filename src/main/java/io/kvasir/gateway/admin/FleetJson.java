@@ -65,7 +65,8 @@ final class FleetJson {
     for (ClusterStatus.CellStatus cell : status.cells()) {
       List<WorkerStatus> workers =
           status.workers().stream().filter(worker -> worker.cell().equals(cell.name())).toList();
-      ObjectNode entry = cells.addObject().put("name", cell.name()).put("home", cell.home());
+      ObjectNode entry =
+          cells.addObject().put("name", cell.name()).put("home", cell.home()).put("pressure", cell.pressure());
       Set<String> models = new TreeSet<>();
       workers.forEach(worker -> models.addAll(worker.worker().models()));
       models.forEach(entry.putArray("models")::add);

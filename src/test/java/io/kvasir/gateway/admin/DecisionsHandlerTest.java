@@ -30,7 +30,7 @@ final class DecisionsHandlerTest {
               "", "r" + i, i % 3 == 0 ? "org/m" : "n", "p", "m", 1, 0, 0, List.of(),
               Map.of("session-key", DecisionRecord.hashed("s" + i % 5)), 256, List.of(), null, "",
               List.of(new DecisionRecord.Step("whole", "both", "w" + i % 2, List.of(), 0, 0, "next_candidate")),
-              List.of()));
+              List.of(), null));
     }
     log.ended(new DecisionOutcome("", "r29", "whole", "w1", "completed", 5.0, 9, 0, 0, 3));
   }

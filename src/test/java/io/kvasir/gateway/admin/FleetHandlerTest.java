@@ -71,6 +71,7 @@ final class FleetHandlerTest {
     assertThat(cluster.at("/nodes/0/address").textValue()).isEqualTo("10.0.0.1:7355");
     assertThat(cluster.at("/nodes/0/version").textValue()).isEqualTo("1.2.3");
     assertThat(cluster.at("/cells/0/home").textValue()).isEqualTo("10.0.0.1:7355");
+    assertThat(cluster.at("/cells/0/pressure").doubleValue()).isEqualTo(0.25);
     assertThat(cluster.at("/cells/0/workers").intValue()).isEqualTo(1);
     assertThat(cluster.at("/workers/0/id").textValue()).isEqualTo("a");
     call("POST", "/admin/cluster", "{}", 405);

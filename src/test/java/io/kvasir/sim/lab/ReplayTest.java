@@ -29,7 +29,7 @@ final class ReplayTest {
     return new DecisionRecord(
         "2026-01-01T00:00:00Z", "r-" + chosen, "m", "some", "m", 1000, 62, 16, List.of("00000000000000ff"),
         Map.of("session-key", "0123456789abcdef"), 256, List.of(), null, "", List.of(),
-        List.of(new Pass("both", chosen, List.of(candidate(0, 62, 5), candidate(1, 0, 0)))));
+        List.of(new Pass("both", chosen, List.of(candidate(0, 62, 5), candidate(1, 0, 0)))), null);
   }
 
   private static Candidate candidate(int slot, int depth, int inFlight) {

@@ -5,18 +5,20 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The ranking of the cells of each model of a roster. What is remembered of a ranking outlives a roster that does not
+ * The choice among the cells of each model of a roster. What is remembered of a ranking outlives a roster that does not
  * change it. Thread-safe.
  */
-final class CellRankings {
+final class CellChoices {
   /** Sets of cells whose orders are remembered: 32 MiB at most, however many adapters have cells of their own. */
   private static final int MOST_REMEMBERED = 64;
 
+  private final PressureGauges gauges;
+  private final CellMetrics metrics;
   private volatile Ranked ranked = new Ranked(Roster.EMPTY, Map.of());
 
   private static final class Ranked {
     final Roster roster;
-    final Map<String, CellRanking> byModel = new ConcurrentHashMap<>();
+    final Map<String, CellChoice> byModel = new ConcurrentHashMap<>();
     final Map<CellRanking.Cells, long[]> remembered = new ConcurrentHashMap<>();
     final Map<CellRanking.Cells, long[]> before;
 
@@ -25,13 +27,14 @@ final class CellRankings {
       this.before = before;
     }
 
-    @Nullable CellRanking rank(String model) {
-      Map<String, Integer> cells = roster.cellsOf(model);
-      if (cells.isEmpty()) {
+    @Nullable CellChoice choice(String model, PressureGauges gauges, CellMetrics metrics) {
+      Map<String, Integer> workers = roster.cellsOf(model);
+      if (workers.isEmpty()) {
         return null;
       }
-      CellRanking.Cells ranked = CellRanking.Cells.of(cells);
-      return new CellRanking(ranked, ranked.names().size() == 1 ? null : remembered(ranked));
+      CellRanking.Cells cells = CellRanking.Cells.of(workers);
+      CellRanking ranking = new CellRanking(cells, cells.names().size() == 1 ? null : remembered(cells));
+      return new CellChoice(ranking, gauges, metrics);
     }
 
     private long @Nullable [] remembered(CellRanking.Cells cells) {
@@ -45,14 +48,19 @@ final class CellRankings {
     }
   }
 
+  CellChoices(PressureGauges gauges, CellMetrics metrics) {
+    this.gauges = gauges;
+    this.metrics = metrics;
+  }
+
   /** The cells of a model, null when none serves it. */
-  @Nullable CellRanking of(Roster roster, String model) {
+  @Nullable CellChoice of(Roster roster, String model) {
     Ranked now = ranked;
-    if (now.roster != roster) {
-      now = renew(roster);
-    }
-    CellRanking known = now.byModel.get(model);
-    return known == null ? now.byModel.computeIfAbsent(model, now::rank) : known;
+    Ranked current = now.roster == roster ? now : renew(roster);
+    CellChoice known = current.byModel.get(model);
+    return known == null
+        ? current.byModel.computeIfAbsent(model, name -> current.choice(name, gauges, metrics))
+        : known;
   }
 
   private synchronized Ranked renew(Roster roster) {
