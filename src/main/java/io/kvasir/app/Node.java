@@ -23,6 +23,7 @@ import io.kvasir.gateway.admin.AdminApi;
 import io.kvasir.gateway.admin.CacheHandler;
 import io.kvasir.gateway.admin.ConfigHandler;
 import io.kvasir.gateway.admin.DecisionsHandler;
+import io.kvasir.gateway.admin.DocumentHandler;
 import io.kvasir.gateway.admin.FiguresHandler;
 import io.kvasir.gateway.admin.FleetHandler;
 import io.kvasir.gateway.admin.ProfilesHandler;
@@ -136,7 +137,8 @@ final class Node implements AutoCloseable {
                   new FiguresHandler(routing.figures(), new FigureNews(system, routing.figures())::tell),
                   new DecisionsHandler(decisions),
                   new CacheHandler(answers),
-                  new ConfigHandler(() -> EffectiveSettings.of(config.platform(), reload.readFrom()))),
+                  new ConfigHandler(() -> EffectiveSettings.of(config.platform(), reload.readFrom())),
+                  new DocumentHandler()),
               metrics);
       this.management = own(new ManagementServer(system, config.management().endpoint(), metrics, readiness, admin));
       if (config.discovery() != NodeDiscovery.SEEDS) {

@@ -7,7 +7,6 @@ import io.kvasir.gateway.http.Handler;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.core.metrics.Counter;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -47,12 +46,12 @@ public final class AdminApi implements Handler {
     Answer answer;
     try {
       keys.check(exchange.headers(), exchange.client());
-      List<AdminRoute> here = at(exchange.path());
+      List<AdminRoute> here = routes.stream().filter(each -> each.matches(exchange.path())).toList();
       route = named(here, exchange.method());
       if (route == null) {
         answer = nothing(exchange, here);
       } else {
-        AdminAnswer done = done(route, exchange);
+        AdminAnswer done = route.action().answer(AdminRequest.of(route, exchange));
         answer = new Answer.Whole(done.status(), JSON, bytes(done.body().toString()));
       }
     } catch (AdminException refused) {
@@ -76,30 +75,12 @@ public final class AdminApi implements Handler {
   }
 
   /** Everything it does. */
-  List<AdminRoute> routes() {
+  public List<AdminRoute> routes() {
     return routes;
-  }
-
-  private List<AdminRoute> at(String path) throws AdminException {
-    List<AdminRoute> here = new ArrayList<>();
-    for (AdminRoute route : routes) {
-      if (route.variables(path) != null) {
-        here.add(route);
-      }
-    }
-    return here;
   }
 
   private static @Nullable AdminRoute named(List<AdminRoute> here, String method) {
     return here.stream().filter(route -> route.method().equals(method)).findFirst().orElse(null);
-  }
-
-  private static AdminAnswer done(AdminRoute route, Exchange exchange) throws AdminException {
-    AdminRequest request = AdminRequest.of(route, exchange);
-    if (request == null) {
-      throw new IllegalStateException(route.path() + " was just found");
-    }
-    return route.action().answer(request);
   }
 
   private Answer nothing(Exchange exchange, List<AdminRoute> here) {

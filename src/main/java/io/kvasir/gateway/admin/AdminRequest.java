@@ -32,12 +32,10 @@ public final class AdminRequest {
     this.query = query;
   }
 
-  /** A call of {@code route}, null when it is another route's path. */
-  static @Nullable AdminRequest of(AdminRoute route, Exchange exchange) throws AdminException {
-    Map<String, String> variables = route.variables(exchange.path());
-    return variables == null
-        ? null
-        : new AdminRequest(exchange, variables, query(exchange.target(), route.parameters()));
+  /** A call of {@code route}, whose path it is. */
+  static AdminRequest of(AdminRoute route, Exchange exchange) throws AdminException {
+    return new AdminRequest(
+        exchange, route.variables(exchange.path()), query(exchange.target(), route.parameters()));
   }
 
   /** What stands in the path for a name of the route's. */

@@ -5,7 +5,6 @@ import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
-import org.jspecify.annotations.Nullable;
 
 /**
  * One thing the admin API does.
@@ -47,26 +46,36 @@ public record AdminRoute(String method, String path, Set<String> parameters, Act
     return new AdminRoute(method, path, Set.of(names), action);
   }
 
-  /**
-   * What stands for the names of the path, decoded; null when the asked path is not this one's.
-   *
-   * @throws AdminException when it is, and not percent-encoded
-   */
-  @Nullable Map<String, String> variables(String asked) throws AdminException {
+  /** Whether a path is this route's. */
+  boolean matches(String asked) {
     String[] wanted = path.split("/", -1);
     String[] given = asked.split("/", -1);
-    if (wanted.length != given.length) {
-      return null;
+    boolean matches = wanted.length == given.length;
+    for (int i = 0; matches && i < wanted.length; i++) {
+      matches = isName(wanted[i]) ? !given[i].isEmpty() : wanted[i].equals(given[i]);
     }
+    return matches;
+  }
+
+  /**
+   * What stands for the names in a path that {@linkplain #matches is this route's}, decoded.
+   *
+   * @throws AdminException when it is not percent-encoded
+   */
+  Map<String, String> variables(String asked) throws AdminException {
+    String[] wanted = path.split("/", -1);
+    String[] given = asked.split("/", -1);
     Map<String, String> variables = new HashMap<>();
     for (int i = 0; i < wanted.length; i++) {
-      if (wanted[i].startsWith("{") && !given[i].isEmpty()) {
+      if (isName(wanted[i])) {
         variables.put(wanted[i].substring(1, wanted[i].length() - 1), decoded(given[i]));
-      } else if (!wanted[i].equals(given[i])) {
-        return null;
       }
     }
     return variables;
+  }
+
+  private static boolean isName(String part) {
+    return part.startsWith("{");
   }
 
   private static String decoded(String part) throws AdminException {

@@ -11,7 +11,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 
-/** Calls a part of the admin API without a socket and without keys. */
+/** Calls a part of the admin API without a socket and without keys, and holds its answers against the document. */
 public final class TestAdmin {
   private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -22,9 +22,15 @@ public final class TestAdmin {
       throws IOException {
     AdminApi api = new AdminApi(
         new AdminKeys(List.of(), null), List.of(part), new Metrics(new PrometheusRegistry()));
-    Answer.Whole answer =
-        (Answer.Whole) api.handle(new Direct(method, target, body.getBytes(StandardCharsets.UTF_8)));
+    Direct request = new Direct(method, target, body.getBytes(StandardCharsets.UTF_8));
+    Answer.Whole answer = (Answer.Whole) api.handle(request);
     assertThat(answer.status()).as(new String(answer.body(), StandardCharsets.UTF_8)).isEqualTo(status);
-    return JSON.readTree(answer.body());
+    JsonNode json = JSON.readTree(answer.body());
+    for (AdminRoute route : api.routes()) {
+      if (route.method().equals(method) && route.matches(request.path())) {
+        AdminDocument.assertDescribed(route.method() + " " + route.path(), status, json);
+      }
+    }
+    return json;
   }
 }
