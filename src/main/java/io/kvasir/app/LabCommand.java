@@ -1,5 +1,6 @@
 package io.kvasir.app;
 
+import io.kvasir.app.terminal.ProgressBar;
 import io.kvasir.sim.lab.Lab;
 import io.kvasir.sim.lab.LabPlan;
 import io.kvasir.sim.lab.LabPlanReader;

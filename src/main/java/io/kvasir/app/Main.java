@@ -1,5 +1,8 @@
 package io.kvasir.app;
 
+import io.kvasir.app.admin.AdminCommand;
+import io.kvasir.app.admin.AdminFailedException;
+import io.kvasir.app.admin.ClusterCommand;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
@@ -23,6 +26,7 @@ import picocli.CommandLine.Spec;
       ServeCommand.class,
       ValidateCommand.class,
       ClusterCommand.class,
+      AdminCommand.class,
       SimCommand.class,
       LabCommand.class,
       ReplayCommand.class,
@@ -98,6 +102,7 @@ public final class Main implements Runnable {
         faulty.faults().forEach(fault -> err.println("  " + fault));
       }
       case StartException cannot -> err.println("kvasir: " + cannot.getMessage());
+      case AdminFailedException not -> err.println("kvasir: " + not.getMessage());
       default -> {
         err.println("kvasir: this should not have happened; please report it.");
         thrown.printStackTrace(err);

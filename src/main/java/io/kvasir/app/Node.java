@@ -75,6 +75,7 @@ final class Node implements AutoCloseable {
   private final Cells cells;
   private final Membership membership;
   private final HttpServer gateway;
+  private final AdminApi admin;
   private final ManagementServer management;
   private volatile boolean stopping;
 
@@ -128,7 +129,7 @@ final class Node implements AutoCloseable {
       readiness.degradation(discovery::degraded);
       ProfileReload reload = own(new ProfileReload(config, profiles, metrics, System::nanoTime));
       readiness.degradation(() -> reload.degraded().stream().toList());
-      AdminApi admin =
+      this.admin =
           new AdminApi(
               config.management().keys(),
               List.of(
@@ -159,6 +160,10 @@ final class Node implements AutoCloseable {
 
   InetSocketAddress management() {
     return management.address();
+  }
+
+  AdminApi admin() {
+    return admin;
   }
 
   Cells cells() {

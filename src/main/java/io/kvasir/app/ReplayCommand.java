@@ -1,5 +1,6 @@
 package io.kvasir.app;
 
+import io.kvasir.app.terminal.ProgressBar;
 import io.kvasir.sim.lab.Replay;
 import io.kvasir.sim.lab.ReplayReport;
 import java.io.IOException;

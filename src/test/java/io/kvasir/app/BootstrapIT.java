@@ -68,8 +68,9 @@ final class BootstrapIT {
       await("the cell to be seen", () -> home(node).matches("127.0.0.1:\\d+"));
     }
     assertThat(nodes.stream().map(BootstrapIT.this::home).distinct()).as("one home").hasSize(1);
-    String tables = ClusterTables.of(cluster(nodes.getFirst()));
-    assertThat(tables)
+    TestCommand status =
+        TestCommand.run("cluster", "status", "--management", uri(nodes.getFirst(), "/").toString());
+    assertThat(status.out())
         .contains("NODE", home(nodes.getFirst()), "up", "CELL", "WORKER", "late")
         .containsOnlyOnce("(answers)");
     Node elsewhere = nodes.stream().filter(node -> !home(node).equals(self(node))).findFirst().orElseThrow();

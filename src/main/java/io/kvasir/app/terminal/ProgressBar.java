@@ -1,17 +1,17 @@
-package io.kvasir.app;
+package io.kvasir.app.terminal;
 
 import java.io.Console;
 import java.util.Optional;
 
 /** How far a long command has come, on standard error: a bar on a terminal; elsewhere a line for every tenth. */
-final class ProgressBar {
+public final class ProgressBar {
   private static final int WIDTH = 30;
 
   private final boolean terminal = Optional.ofNullable(System.console()).map(Console::isTerminal).orElse(false);
   private int drawn;
 
   /** Draws what share is done, 0 to 1. */
-  void draw(double done) {
+  public void draw(double done) {
     int tenth = (int) (done * 10);
     if (terminal) {
       int full = (int) Math.round(done * WIDTH);
@@ -23,7 +23,7 @@ final class ProgressBar {
   }
 
   /** All is done. */
-  void end() {
+  public void end() {
     draw(1);
     if (terminal) {
       System.err.println();

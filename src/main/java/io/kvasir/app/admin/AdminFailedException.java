@@ -1,0 +1,17 @@
+package io.kvasir.app.admin;
+
+import java.io.Serial;
+import org.jspecify.annotations.Nullable;
+
+/** What was asked of a router was not done; the message says why and what to do. */
+public final class AdminFailedException extends Exception {
+  @Serial private static final long serialVersionUID = 1L;
+
+  AdminFailedException(String message, @Nullable Throwable cause) {
+    super(message, cause);
+  }
+
+  AdminFailedException(String message) {
+    super(message);
+  }
+}

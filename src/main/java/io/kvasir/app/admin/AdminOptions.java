@@ -1,0 +1,72 @@
+package io.kvasir.app.admin;
+
+import io.kvasir.gateway.admin.AdminKeys;
+import java.io.IOException;
+import java.net.URI;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Option;
+
+/** Where the router is, what opens it, and for whom it is printed. */
+final class AdminOptions {
+  private static final String KEY = "KVASIR_ADMIN_KEY";
+  private static final String KEY_FILE = "KVASIR_ADMIN_KEY_FILE";
+
+  @Option(
+      names = "--management",
+      paramLabel = "URL",
+      defaultValue = "${env:KVASIR_MANAGEMENT_URL:-http://127.0.0.1:7626}",
+      description = "Where a node's management listens. Or KVASIR_MANAGEMENT_URL.")
+  private String management = "";
+
+  @Option(
+      names = "--key-file",
+      paramLabel = "FILE",
+      description = "Has the admin key, where the router wants one. Or KVASIR_ADMIN_KEY, the key itself.")
+  private @Nullable Path keyFile;
+
+  @Option(names = "--json", description = "Print the router's answer as it is.")
+  private boolean json;
+
+  boolean json() {
+    return json;
+  }
+
+  AdminClient client() throws AdminFailedException {
+    return new AdminClient(address(), key(System.getenv()));
+  }
+
+  private URI address() throws AdminFailedException {
+    try {
+      URI uri = URI.create(management);
+      if (uri.getHost() != null && uri.getScheme() != null && uri.getScheme().startsWith("http")) {
+        return uri;
+      }
+    } catch (IllegalArgumentException malformed) {
+      // Told below, like every other address that is none.
+    }
+    throw new AdminFailedException(
+        "--management has to be an address such as http://10.0.0.5:7626, not " + management);
+  }
+
+  private @Nullable String key(Map<String, String> environment) throws AdminFailedException {
+    String key = environment.getOrDefault(KEY, "");
+    String named = environment.getOrDefault(KEY_FILE, "");
+    Path file = keyFile != null ? keyFile : key.isBlank() && !named.isBlank() ? Path.of(named) : null;
+    if (file == null) {
+      return key.isBlank() ? null : key.strip();
+    }
+    try {
+      List<String> keys = AdminKeys.in(file);
+      if (keys.isEmpty()) {
+        throw new AdminFailedException("there is no key in " + file + "; it has to stand on a line of its own");
+      }
+      return keys.getFirst();
+    } catch (IOException unreadable) {
+      throw new AdminFailedException(
+          "the key's file " + file + " cannot be read; does it exist, and may you read it?", unreadable);
+    }
+  }
+}

@@ -1,0 +1,70 @@
+package io.kvasir.app.admin;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.kvasir.app.terminal.ProgressBar;
+import java.time.Duration;
+import java.time.Instant;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code kvasir admin workers drain}. */
+@Command(
+    name = "drain",
+    description = "Lets a pod finish what it has and gives it nothing new.",
+    mixinStandardHelpOptions = true,
+    showDefaultValues = true)
+final class DrainCommand extends AskCommand {
+  private static final Duration BETWEEN = Duration.ofMillis(300);
+
+  @Parameters(paramLabel = "POD", description = "Its name.")
+  private String pod = "";
+
+  @Option(names = "--wait", description = "Wait until it has nothing left.")
+  private boolean wait;
+
+  @Option(
+      names = "--timeout",
+      paramLabel = "SECONDS",
+      defaultValue = "3600",
+      description = "How long to wait; the pod goes on draining after.")
+  private long timeout;
+
+  @Override
+  JsonNode ask(AdminClient client) throws AdminFailedException, InterruptedException {
+    JsonNode state = client.post(WorkersCommand.path(pod) + "/drain", null);
+    return wait ? drained(client) : state;
+  }
+
+  @Override
+  String shown(JsonNode answer) {
+    return WorkersCommand.state(answer);
+  }
+
+  private JsonNode drained(AdminClient client) throws AdminFailedException, InterruptedException {
+    Instant deadline = Instant.now().plusSeconds(timeout);
+    ProgressBar progress = new ProgressBar();
+    boolean begun = false;
+    int most = 1;
+    while (true) {
+      JsonNode now = client.get(WorkersCommand.path(pod));
+      String state = now.path("state").asText();
+      int left = now.path("in_flight").asInt();
+      if (state.equals("drained")) {
+        progress.end();
+        return now;
+      }
+      if (begun && state.equals("serving")) {
+        throw new AdminFailedException("somebody else gave '" + pod + "' requests again; it is not drained");
+      }
+      if (Instant.now().isAfter(deadline)) {
+        throw new AdminFailedException(
+            "'%s' still has %d requests after %d s, and goes on draining".formatted(pod, left, timeout));
+      }
+      begun |= state.equals("draining");
+      most = Math.max(most, left);
+      progress.draw((most - left) / (double) most);
+      Thread.sleep(BETWEEN);
+    }
+  }
+}
