@@ -175,6 +175,23 @@ final class RouterNodes implements AutoCloseable {
     return sum;
   }
 
+  /** A node's metrics, empty when it does not answer. */
+  String metrics(Node node) {
+    try {
+      return http.send(
+              HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + node.management + "/metrics"))
+                  .timeout(Duration.ofSeconds(10))
+                  .build(),
+              BodyHandlers.ofString())
+          .body();
+    } catch (IOException notNow) {
+      return "";
+    } catch (InterruptedException stopped) {
+      Thread.currentThread().interrupt();
+      return "";
+    }
+  }
+
   /** What a node's management port answers, null without a good answer. */
   private @Nullable JsonNode get(Node node, String path) {
     try {
@@ -223,7 +240,9 @@ final class RouterNodes implements AutoCloseable {
         IntStream.range(0, engines.size())
             .mapToObj(
                 i ->
-                    "{ name = engine-%d, url = \"%s\", models = [kvasir-demo], events { endpoint = \"%s\", replay = \"%s\" } }"
+                    """
+                    { name = engine-%d, url = "%s", models = [kvasir-demo]
+                      events { endpoint = "%s", replay = "%s" } }"""
                         .formatted(
                             i,
                             engines.get(i).url(),
