@@ -18,7 +18,7 @@ final class AdminOptions {
       names = "--management",
       paramLabel = "URL",
       defaultValue = "${env:KVASIR_MANAGEMENT_URL:-http://127.0.0.1:7626}",
-      description = "Where a node's management listens. Or KVASIR_MANAGEMENT_URL.")
+      description = "Where a node's management listens (${DEFAULT-VALUE}). Or KVASIR_MANAGEMENT_URL.")
   private String management = "";
 
   @Option(

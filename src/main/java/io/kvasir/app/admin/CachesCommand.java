@@ -21,8 +21,7 @@ final class CachesCommand extends GroupCommand {
   @Command(
       name = "show",
       description = "Prints the node's figures of its response cache.",
-      mixinStandardHelpOptions = true,
-      showDefaultValues = true)
+      mixinStandardHelpOptions = true)
   static final class Show extends AskCommand {
     @Override
     JsonNode ask(AdminClient client) throws AdminFailedException, InterruptedException {
@@ -50,8 +49,7 @@ final class CachesCommand extends GroupCommand {
   @Command(
       name = "flush",
       description = "Forgets kept answers. A node that keeps them in its memory forgets its own.",
-      mixinStandardHelpOptions = true,
-      showDefaultValues = true)
+      mixinStandardHelpOptions = true)
   static final class Flush extends AskCommand {
     @ArgGroup(multiplicity = "1")
     private Which which = new Which();

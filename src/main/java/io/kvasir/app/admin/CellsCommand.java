@@ -7,8 +7,7 @@ import picocli.CommandLine.Command;
 @Command(
     name = "cells",
     description = "Prints cells, where they are at home, and their load. Any node answers for all.",
-    mixinStandardHelpOptions = true,
-    showDefaultValues = true)
+    mixinStandardHelpOptions = true)
 final class CellsCommand extends AskCommand {
   @Override
   JsonNode ask(AdminClient client) throws AdminFailedException, InterruptedException {

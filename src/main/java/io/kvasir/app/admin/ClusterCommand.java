@@ -11,8 +11,7 @@ public final class ClusterCommand extends GroupCommand {
   @Command(
       name = "status",
       description = "Prints nodes, cells and workers. Any node answers for all.",
-      mixinStandardHelpOptions = true,
-      showDefaultValues = true)
+      mixinStandardHelpOptions = true)
   static final class Status extends AskCommand {
     @Override
     JsonNode ask(AdminClient client) throws AdminFailedException, InterruptedException {

@@ -13,8 +13,7 @@ import picocli.CommandLine.Parameters;
 @Command(
     name = "config",
     description = "Prints the settings in effect on the node and where each is from; what is secret as ***.",
-    mixinStandardHelpOptions = true,
-    showDefaultValues = true)
+    mixinStandardHelpOptions = true)
 final class ConfigCommand extends AskCommand {
   @Parameters(arity = "0..1", paramLabel = "PATH", description = "Only those below it, such as cell.health.")
   private @Nullable String path;

@@ -14,8 +14,7 @@ import picocli.CommandLine.Option;
 @Command(
     name = "decisions",
     description = "Prints the last decisions that the node's cells recorded, newest first (decisions.sample of all).",
-    mixinStandardHelpOptions = true,
-    showDefaultValues = true)
+    mixinStandardHelpOptions = true)
 final class DecisionsCommand extends AskCommand {
   @Option(names = "--model", paramLabel = "NAME", description = "Only of this model.")
   private @Nullable String model;
@@ -32,7 +31,11 @@ final class DecisionsCommand extends AskCommand {
   @Option(names = "--request", paramLabel = "ID", description = "Only of this request.")
   private @Nullable String request;
 
-  @Option(names = "--limit", paramLabel = "N", defaultValue = "20", description = "How many at most.")
+  @Option(
+      names = "--limit",
+      paramLabel = "N",
+      defaultValue = "20",
+      description = "How many at most (${DEFAULT-VALUE}).")
   private int limit;
 
   @Override

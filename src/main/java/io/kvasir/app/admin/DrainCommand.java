@@ -12,8 +12,7 @@ import picocli.CommandLine.Parameters;
 @Command(
     name = "drain",
     description = "Lets a pod finish what it has and gives it nothing new.",
-    mixinStandardHelpOptions = true,
-    showDefaultValues = true)
+    mixinStandardHelpOptions = true)
 final class DrainCommand extends AskCommand {
   private static final Duration BETWEEN = Duration.ofMillis(300);
 
@@ -27,7 +26,7 @@ final class DrainCommand extends AskCommand {
       names = "--timeout",
       paramLabel = "SECONDS",
       defaultValue = "3600",
-      description = "How long to wait; the pod goes on draining after.")
+      description = "How long to wait (${DEFAULT-VALUE}); the pod goes on draining after.")
   private long timeout;
 
   @Override

@@ -21,8 +21,7 @@ final class ProfilesCommand extends GroupCommand {
   @Command(
       name = "show",
       description = "Prints the profiles and who goes by which; of one its stages, weights and slots.",
-      mixinStandardHelpOptions = true,
-      showDefaultValues = true)
+      mixinStandardHelpOptions = true)
   static final class Show extends AskCommand {
     @Parameters(arity = "0..1", paramLabel = "PROFILE", description = "Its name; without it all are listed.")
     private @Nullable String name;
@@ -109,8 +108,7 @@ final class ProfilesCommand extends GroupCommand {
   @Command(
       name = "reload",
       description = "Reads the node's profiles anew; with a fault nothing changes, and every fault is told.",
-      mixinStandardHelpOptions = true,
-      showDefaultValues = true)
+      mixinStandardHelpOptions = true)
   static final class Reload extends AskCommand {
     @Override
     JsonNode ask(AdminClient client) throws AdminFailedException, InterruptedException {

@@ -40,8 +40,7 @@ final class WorkersCommand extends GroupCommand {
   @Command(
       name = "list",
       description = "Prints every worker with its state. Any node answers for all.",
-      mixinStandardHelpOptions = true,
-      showDefaultValues = true)
+      mixinStandardHelpOptions = true)
   static final class All extends AskCommand {
     @Override
     JsonNode ask(AdminClient client) throws AdminFailedException, InterruptedException {
@@ -58,8 +57,7 @@ final class WorkersCommand extends GroupCommand {
   @Command(
       name = "add",
       description = "Adds a pod's workers. What is left out is as kvasir.pod-defaults says.",
-      mixinStandardHelpOptions = true,
-      showDefaultValues = true)
+      mixinStandardHelpOptions = true)
   static final class Add extends AskCommand {
     @Parameters(index = "0", paramLabel = "POD", description = "Its name.")
     private String pod = "";
@@ -140,8 +138,7 @@ final class WorkersCommand extends GroupCommand {
   @Command(
       name = "undrain",
       description = "Gives a drained pod requests again.",
-      mixinStandardHelpOptions = true,
-      showDefaultValues = true)
+      mixinStandardHelpOptions = true)
   static final class Undrain extends AskCommand {
     @Parameters(paramLabel = "POD", description = "Its name.")
     private String pod = "";
@@ -161,8 +158,7 @@ final class WorkersCommand extends GroupCommand {
   @Command(
       name = "remove",
       description = "Removes a pod's workers at once; drain it first to let its requests end.",
-      mixinStandardHelpOptions = true,
-      showDefaultValues = true)
+      mixinStandardHelpOptions = true)
   static final class Remove extends AskCommand {
     @Parameters(paramLabel = "POD", description = "Its name.")
     private String pod = "";
