@@ -30,6 +30,7 @@ final class RoomsTest {
           .layer("cell").definedBy("io.kvasir.cell..")
           .layer("discovery").definedBy("io.kvasir.discovery..")
           .layer("execution").definedBy("io.kvasir.execution..")
+          .layer("semantic").definedBy("io.kvasir.semantic..")
           .layer("gateway").definedBy("io.kvasir.gateway..")
           .layer("answers").definedBy("io.kvasir.answers..")
           .layer("telemetry").definedBy("io.kvasir.telemetry..")
@@ -43,6 +44,8 @@ final class RoomsTest {
           .whereLayer("cell").mayOnlyAccessLayers("routing", "index", "events", "telemetry")
           .whereLayer("discovery").mayOnlyAccessLayers("cell", "telemetry")
           .whereLayer("execution").mayOnlyAccessLayers("routing", "cell", "telemetry")
+          .whereLayer("semantic").mayOnlyAccessLayers("routing", "telemetry")
+          .whereLayer("semantic").mayOnlyBeAccessedByLayers("app")
           .whereLayer("answers").mayOnlyAccessLayers("telemetry")
           .whereLayer("answers").mayOnlyBeAccessedByLayers("gateway", "app")
           .whereLayer("gateway").mayOnlyAccessLayers(

@@ -202,6 +202,24 @@ final class ConfigSection {
     return URI.create("http://localhost");
   }
 
+  /** An http or https address that has {@code path} where none is written; nothing may be a value. */
+  URI endpoint(String key, String path) {
+    String value = text(key);
+    try {
+      URI uri = URI.create(value);
+      if (uri.getHost() != null && List.of("http", "https").contains(uri.getScheme()) && uri.getFragment() == null) {
+        boolean plain = uri.getPath() == null || uri.getPath().isEmpty() || uri.getPath().equals("/");
+        return plain ? uri.resolve(path) : uri;
+      }
+    } catch (IllegalArgumentException malformed) {
+      // Reported below, like every other address that is none.
+    }
+    if (!value.isEmpty()) {
+      fault(key, "has to be an address such as http://10.0.0.7:8000" + path + ", not '" + value + "'");
+    }
+    return URI.create("http://localhost" + path);
+  }
+
   /** The address of a Redis server. */
   URI redis(String key) {
     String url = name(key);

@@ -22,6 +22,7 @@ import io.kvasir.routing.PluginRegistry;
 import io.kvasir.routing.Profiles;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.routing.cost.OutputLengths;
+import io.kvasir.semantic.SemanticClusters;
 import io.kvasir.telemetry.DecisionLogSettings;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -106,6 +107,7 @@ record KvasirConfig(
    * @param costs what prompts cost engines; the profiles look at it
    * @param outputs how long answers are; the profiles look at it, outcomes feed it
    * @param figures what somebody outside says of workers; the profiles look at it, the admin API feeds it
+   * @param clusters semantic clusters; the profiles ask it, whoever serves starts and closes it
    */
   record RoutingConfig(
       @Nullable Profiles profiles,
@@ -114,7 +116,8 @@ record KvasirConfig(
       Duration reloadInterval,
       CostModel costs,
       OutputLengths outputs,
-      ExternalFigures figures) {
+      ExternalFigures figures,
+      SemanticClusters clusters) {
     /** The profiles of a configuration without faults. */
     Profiles proven() {
       if (profiles == null) {

@@ -31,6 +31,7 @@ import io.kvasir.gateway.http.Handler;
 import io.kvasir.gateway.http.HttpServer;
 import io.kvasir.routing.LiveProfiles;
 import io.kvasir.routing.RoutingMetrics;
+import io.kvasir.semantic.SemanticClusters;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
@@ -117,6 +118,9 @@ final class Node implements AutoCloseable {
       Models models = own(new Models(config, cells, metrics, readiness));
       Dispatcher dispatcher =
           own(new Dispatcher(system, cells, pods, config.execution(), Preparation.builtIn(), metrics));
+      SemanticClusters clusters = own(routing.clusters());
+      clusters.start(metrics);
+      readiness.degradation(clusters::degraded);
       AnswerCache answers = answers(config);
       GatewaySettings settings = GatewaySettings.defaults().withKeepAlive(config.keepAlive());
       Gateway handler = own(new Gateway(models.prompts(), profiles, cells, dispatcher, answers, settings, metrics));

@@ -6,6 +6,8 @@ import io.kvasir.gateway.admin.ProfilesHandler;
 import io.kvasir.routing.LiveProfiles;
 import io.kvasir.routing.PluginRegistry;
 import io.kvasir.routing.Profiles;
+import io.kvasir.semantic.SemanticClusters;
+import io.kvasir.semantic.SemanticSettings;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.core.metrics.Counter;
 import io.prometheus.metrics.core.metrics.GaugeWithCallback;
@@ -20,7 +22,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reads the profiles and their choice anew when an operator asks, or has changed the configuration's file or one that
+ * Reads the profiles, their choice and the semantic clusters anew when an operator asks, or has changed the configuration's file or one that
  * it includes. What has a fault is refused whole. A change is taken up when the files have stayed the same between two
  * looks, so that one that is being written is not read by half. Owns the thread that looks. Thread-safe.
  */
@@ -30,6 +32,7 @@ final class ProfileReload implements ProfilesAdmin, AutoCloseable {
   private final @Nullable Path file;
   private final LiveProfiles profiles;
   private final PluginRegistry plugins;
+  private final SemanticClusters clusters;
   private final LongSupplier nanos;
   private final Counter reloads;
   private final @Nullable Thread looking;
@@ -50,6 +53,7 @@ final class ProfileReload implements ProfilesAdmin, AutoCloseable {
     this.file = config.file();
     this.profiles = profiles;
     this.plugins = config.routing().plugins();
+    this.clusters = config.routing().clusters();
     this.nanos = nanos;
     this.changedNanos = nanos.getAsLong();
     this.readFrom = config.platform();
@@ -116,20 +120,24 @@ final class ProfileReload implements ProfilesAdmin, AutoCloseable {
     FileStamps before = read.now();
     List<Fault> found = new ArrayList<>();
     Profiles next = null;
+    SemanticSettings semantic = null;
     Config whole = readFrom;
     try {
       whole = KvasirConfig.whole(KvasirConfig.parsed(file));
-      next = new RoutingReader(whole, found).profiles(plugins);
+      RoutingReader reader = new RoutingReader(whole, found);
+      next = reader.profiles(plugins);
+      semantic = reader.semanticClusters();
       read = FileStamps.of(file, whole);
     } catch (ConfigException unreadable) {
       found.addAll(unreadable.faults());
       read = before;
     }
     seen = read;
-    if (next == null || !found.isEmpty()) {
+    if (next == null || semantic == null || !found.isEmpty()) {
       return refused(found.stream().distinct().toList());
     }
     readFrom = whole;
+    clusters.configure(semantic);
     return done(next);
   }
 

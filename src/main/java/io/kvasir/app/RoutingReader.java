@@ -12,6 +12,8 @@ import io.kvasir.routing.Profiles;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.routing.cost.OutputLengths;
 import io.kvasir.routing.plugins.BuiltInPlugins;
+import io.kvasir.semantic.SemanticClusters;
+import io.kvasir.semantic.SemanticSettings;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.LinkedHashMap;
@@ -37,7 +39,8 @@ final class RoutingReader {
     OutputLengths outputs = new OutputLengths();
     PluginJars jars = new PluginJars(pluginPath(), faults);
     ExternalFigures figures = new ExternalFigures();
-    PluginRegistry plugins = BuiltInPlugins.registry(costs, outputs, figures);
+    SemanticClusters clusters = new SemanticClusters(semanticClusters());
+    PluginRegistry plugins = BuiltInPlugins.registry(costs, outputs, figures, clusters);
     for (PluginJars.Brought brought : jars.plugins()) {
       try {
         plugins = plugins.plus(brought.type());
@@ -48,11 +51,17 @@ final class RoutingReader {
       }
     }
     Duration reloadInterval = section().durationOrNever("reload-interval");
-    return new RoutingConfig(profiles(plugins), plugins, jars, reloadInterval, costs, outputs, figures);
+    return new RoutingConfig(
+        profiles(plugins), plugins, jars, reloadInterval, costs, outputs, figures, clusters);
   }
 
   private List<Path> pluginPath() {
     return section().textsOrPath("plugin-path").stream().map(Path::of).toList();
+  }
+
+  /** The semantic clusters as they are written. */
+  SemanticSettings semanticClusters() {
+    return SemanticReader.read(section().section("semantic-clusters"));
   }
 
   private ConfigSection section() {
@@ -66,6 +75,7 @@ final class RoutingReader {
     String standard = routing.name("profile");
     if (profiles != null) {
       known(routing, "profile", standard, profiles);
+      SemanticReader.checkUse(routing.section("semantic-clusters"), profiles.values());
     }
     ProfileChoice choice =
         new ProfileChoice(
@@ -75,6 +85,7 @@ final class RoutingReader {
             routing.texts("tenant-headers"),
             routing.flag("allow-profile-header"));
     routing.has("plugin-path");
+    routing.has("semantic-clusters");
     routing.has("reload-interval");
     routing.rejectUnread();
     return profiles != null && profiles.containsKey(standard) ? new Profiles(profiles, choice) : null;

@@ -2,6 +2,7 @@ package io.kvasir.gateway;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.kvasir.execution.Headers;
+import io.kvasir.prompt.Api;
 import io.kvasir.routing.RequestFacts;
 import java.net.InetAddress;
 import java.nio.charset.StandardCharsets;
@@ -18,13 +19,21 @@ final class ArrivalFacts implements RequestFacts {
   private static final int LONGEST_TENANT = 128;
 
   private final Headers headers;
+  private final @Nullable Api api;
   private final @Nullable JsonNode body;
   private final InetAddress client;
   private final List<String> tenantHeaders;
   private @Nullable String tenant;
 
-  ArrivalFacts(Headers headers, @Nullable JsonNode body, InetAddress client, List<String> tenantHeaders) {
+  /** Facts of a request; {@code api} says how its body carries a prompt, null when it carries none. */
+  ArrivalFacts(
+      Headers headers,
+      @Nullable Api api,
+      @Nullable JsonNode body,
+      InetAddress client,
+      List<String> tenantHeaders) {
     this.headers = headers;
+    this.api = api;
     this.body = body;
     this.client = client;
     this.tenantHeaders = tenantHeaders;
@@ -50,6 +59,11 @@ final class ArrivalFacts implements RequestFacts {
     }
     String value = node.asText();
     return value.isBlank() ? null : value;
+  }
+
+  @Override
+  public @Nullable String userText(Turn turn) {
+    return api == null || api == Api.EMBEDDINGS || body == null ? null : UserText.in(body, turn);
   }
 
   @Override

@@ -19,7 +19,7 @@ final class Arrivals {
     this.metrics = metrics;
   }
 
-  Arrival of(Exchange exchange, ApiRequest request, String model) throws ApiException {
+  Arrival of(ApiPath api, Exchange exchange, ApiRequest request, String model) throws ApiException {
     Profiles current = profiles.current();
     Headers headers = exchange.headers();
     String wanted = headers.first(PROFILE);
@@ -31,7 +31,8 @@ final class Arrivals {
               "This router does not let clients choose a routing profile: leave out the header " + PROFILE + "."));
     }
     ArrivalFacts facts =
-        new ArrivalFacts(headers, request.body(), exchange.client(), current.choice().tenantHeaders());
+        new ArrivalFacts(
+            headers, api.prompt(), request.body(), exchange.client(), current.choice().tenantHeaders());
     Profile profile = current.named(current.choice().of(wanted, facts::tenant, model));
     if (profile == null) {
       throw new ApiException(

@@ -59,7 +59,7 @@ final class Intake {
     String model = request.model() != null ? request.model()
         : place != null ? place.model()
         : anyModel();
-    return new Asked(api, request, place, model, arrivals.of(exchange, request, model));
+    return new Asked(api, request, place, model, arrivals.of(api, exchange, request, model));
   }
 
   /** Finds out what a decision needs. Waits as long as its tokens and the profile's preparers take. */

@@ -8,6 +8,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,7 +21,7 @@ import org.jspecify.annotations.Nullable;
 public final class LookUp<T> implements Preparer {
   private final Slot<T> slot;
   private final Set<Slot<?>> reads;
-  private final Duration deadline;
+  private final Supplier<Duration> deadline;
   private final T tooLate;
   private final Function<RoutingContext, ? extends CompletionStage<T>> question;
 
@@ -39,9 +40,19 @@ public final class LookUp<T> implements Preparer {
       Duration deadline,
       T tooLate,
       Function<RoutingContext, ? extends CompletionStage<T>> question) {
+    this(slot, reads, () -> deadline, tooLate, question);
     if (!deadline.isPositive()) {
       throw new IllegalArgumentException("a deadline is more than 0, not " + deadline);
     }
+  }
+
+  /** The same with a deadline that may change while the profile is in service. */
+  public LookUp(
+      Slot<T> slot,
+      Set<Slot<?>> reads,
+      Supplier<Duration> deadline,
+      T tooLate,
+      Function<RoutingContext, ? extends CompletionStage<T>> question) {
     this.slot = slot;
     this.reads = Set.copyOf(reads);
     this.deadline = deadline;
@@ -54,7 +65,7 @@ public final class LookUp<T> implements Preparer {
     CompletableFuture<T> answer = null;
     try {
       answer = question.apply(context).toCompletableFuture();
-      context.put(slot, answer.get(deadline.toNanos(), TimeUnit.NANOSECONDS));
+      context.put(slot, answer.get(deadline.get().toNanos(), TimeUnit.NANOSECONDS));
     } catch (TimeoutException | ExecutionException | RuntimeException none) {
       goOn(context, answer);
     } catch (InterruptedException interrupted) {

@@ -22,6 +22,11 @@ public interface RequestFacts {
     }
 
     @Override
+    public @Nullable String userText(Turn turn) {
+      return null;
+    }
+
+    @Override
     public String tenant() {
       return "";
     }
@@ -41,6 +46,15 @@ public interface RequestFacts {
    * @param path names from the outside inwards with dots between, such as {@code metadata.session_id}
    */
   @Nullable String field(String path);
+
+  /** Which of a user's messages is meant. */
+  enum Turn { FIRST, LAST }
+
+  /**
+   * What the user says: the text of his first or last message that has any, or the prompt of a completion; null when
+   * there is no text, or the request asks for no answer to one (embeddings, rankings).
+   */
+  @Nullable String userText(Turn turn);
 
   /**
    * Whose request it is: the value of a header the operator has named for it, else {@code key-} and the first 16

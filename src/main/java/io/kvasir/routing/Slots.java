@@ -34,6 +34,12 @@ public final class Slots {
   /** Where the request comes from: region, zone and host, with a line feed between; each may be empty. */
   public static final Slot<String> LOCATION = Slot.of("location", String.class);
 
+  /**
+   * The {@link SemanticCluster} of what the user says, {@linkplain SemanticCluster#written written}; a name and labels
+   * from the configuration.
+   */
+  public static final Slot<String> SEMANTIC_CLUSTER = Slot.configured("semantic-cluster");
+
   /** The request itself, given to preparers where it arrived; nobody fills it and nobody else may read it. */
   public static final Slot<RequestFacts> FACTS = Slot.of("request-facts", RequestFacts.class);
 

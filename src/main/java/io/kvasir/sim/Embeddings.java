@@ -14,9 +14,15 @@ import java.util.List;
 import java.util.SplittableRandom;
 import org.jspecify.annotations.Nullable;
 
-/** {@code /v1/embeddings}: reads the inputs as any prompt and answers unit vectors that depend on them alone. */
+/**
+ * {@code /v1/embeddings}: reads the inputs as any prompt and answers unit vectors that depend on them alone
+ * and are the nearer, the more tokens texts have in common.
+ */
 final class Embeddings {
   private static final int DIMENSIONS = 384;
+
+  /** Places of a vector that tell of a token. */
+  private static final int PLACES = 8;
 
   private final Desk desk;
 
@@ -79,13 +85,23 @@ final class Embeddings {
     }
   }
 
+  /** Each token adds or takes 1 at some places of its own, so that texts are as near as they have tokens in common. */
   private static float[] vector(int[] tokens, int dimensions) {
-    SplittableRandom random = new SplittableRandom(Arrays.hashCode(tokens));
-    double[] raw = random.doubles(dimensions, -1, 1).toArray();
-    double length = Math.sqrt(Arrays.stream(raw).map(value -> value * value).sum());
+    double[] sum = new double[dimensions];
+    for (int token : tokens) {
+      SplittableRandom places = new SplittableRandom(token);
+      for (int i = 0; i < PLACES; i++) {
+        sum[places.nextInt(dimensions)] += places.nextBoolean() ? 1 : -1;
+      }
+    }
+    double length = Math.sqrt(Arrays.stream(sum).map(value -> value * value).sum());
+    if (length == 0) {
+      sum[0] = 1;
+      length = 1;
+    }
     float[] unit = new float[dimensions];
     for (int i = 0; i < dimensions; i++) {
-      unit[i] = (float) (raw[i] / length);
+      unit[i] = (float) (sum[i] / length);
     }
     return unit;
   }

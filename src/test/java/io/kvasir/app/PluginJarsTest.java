@@ -215,6 +215,11 @@ final class PluginJarsTest {
       }
 
       @Override
+      public @Nullable String userText(Turn turn) {
+        return null;
+      }
+
+      @Override
       public String tenant() {
         return "";
       }

@@ -22,7 +22,8 @@ final class Routing {
   final ExternalFigures figures = new ExternalFigures();
   final PrometheusRegistry registry = new PrometheusRegistry();
   private final RoutingMetrics metrics = new RoutingMetrics(new Metrics(registry));
-  private final ProfileCompiler compiler = new ProfileCompiler(BuiltInPlugins.registry(costs, outputs, figures));
+  private final ProfileCompiler compiler =
+      new ProfileCompiler(BuiltInPlugins.registry(costs, outputs, figures, TextClusters.NOWHERE));
   private final long seed;
 
   Routing(long seed) {
@@ -31,7 +32,7 @@ final class Routing {
 
   /** A compiler that knows one more workflow. */
   ProfileCompiler compiler(WorkflowType more) {
-    return new ProfileCompiler(BuiltInPlugins.registry(costs, outputs, figures).plus(more));
+    return new ProfileCompiler(BuiltInPlugins.registry(costs, outputs, figures, TextClusters.NOWHERE).plus(more));
   }
 
   /** A compiler that knows one more plugin. */

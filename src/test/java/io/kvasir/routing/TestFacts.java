@@ -4,7 +4,7 @@ import java.net.InetAddress;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Facts of a request of which only some headers, fields and the tenant are known, all by their names. */
+/** Facts of a request of which only some headers, fields, texts and the tenant are known, all by their names. */
 record TestFacts(Map<String, String> known) implements RequestFacts {
   static RequestFacts of(Map<String, String> known) {
     return new TestFacts(known);
@@ -18,6 +18,11 @@ record TestFacts(Map<String, String> known) implements RequestFacts {
   @Override
   public @Nullable String field(String path) {
     return known.get(path);
+  }
+
+  @Override
+  public @Nullable String userText(Turn turn) {
+    return known.get(turn == Turn.FIRST ? "first text" : "last text");
   }
 
   @Override

@@ -231,6 +231,33 @@ final class SimEngineTest extends EngineTest {
   }
 
   @Test
+  void embeddings_ofSimilarTexts_areNear() throws Exception {
+    SimEngine engine = start(settings());
+    ObjectNode request = JSON.createObjectNode();
+    request.putArray("input")
+        .add("Please write a python function that sorts numbers")
+        .add("Please write a python function that sorts names")
+        .add("What was the weather in Lisbon like?");
+
+    JsonNode answer = ask(engine, "/v1/embeddings", request.toString());
+    JsonNode again = ask(engine, "/v1/embeddings", request.toString());
+
+    assertThat(again.path("data")).isEqualTo(answer.path("data"));
+    assertThat(cosine(answer, 0, 1)).isGreaterThan(0.7);
+    assertThat(cosine(answer, 0, 2)).isLessThan(0.4);
+  }
+
+  private static double cosine(JsonNode answer, int one, int other) {
+    double product = 0;
+    for (int i = 0; i < answer.at("/data/0/embedding").size(); i++) {
+      product +=
+          answer.at("/data/" + one + "/embedding/" + i).asDouble()
+              * answer.at("/data/" + other + "/embedding/" + i).asDouble();
+    }
+    return product;
+  }
+
+  @Test
   void tokenize_chatAndText_countWhatAnswersCost() throws Exception {
     SimEngine engine = start(settings());
 

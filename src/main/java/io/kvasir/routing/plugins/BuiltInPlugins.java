@@ -13,6 +13,7 @@ import io.kvasir.routing.Partner;
 import io.kvasir.routing.PluginRegistry;
 import io.kvasir.routing.PluginType;
 import io.kvasir.routing.Slots;
+import io.kvasir.routing.TextClusters;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.routing.cost.OutputLengths;
 import io.kvasir.routing.workflows.BuiltInWorkflows;
@@ -24,14 +25,14 @@ public final class BuiltInPlugins {
   private BuiltInPlugins() {}
 
   /**
-   * The registry of them, and of others, where nobody outside says anything of workers.
+   * The registry of them, and of others, where nobody outside says anything of workers or texts.
    *
    * @param costs what prompts cost engines
    * @param outputs how long answers tend to be; whoever sees outcomes feeds it
    * @param more plugins that do not come with Kvasir
    */
   public static PluginRegistry registry(CostModel costs, OutputLengths outputs, PluginType<?>... more) {
-    return registry(costs, outputs, new ExternalFigures(), more);
+    return registry(costs, outputs, new ExternalFigures(), TextClusters.NOWHERE, more);
   }
 
   /**
@@ -40,10 +41,15 @@ public final class BuiltInPlugins {
    * @param costs what prompts cost engines
    * @param outputs how long answers tend to be; whoever sees outcomes feeds it
    * @param figures what somebody outside says of workers; whoever hears it feeds it
+   * @param clusters tells texts' semantic clusters
    * @param more plugins that do not come with Kvasir
    */
   public static PluginRegistry registry(
-      CostModel costs, OutputLengths outputs, ExternalFigures figures, PluginType<?>... more) {
+      CostModel costs,
+      OutputLengths outputs,
+      ExternalFigures figures,
+      TextClusters clusters,
+      PluginType<?>... more) {
     List<PluginType<?>> plugins =
         new ArrayList<>(
             List.of(
@@ -53,6 +59,7 @@ public final class BuiltInPlugins {
                 preparer("hash-key", HashKeyPreparer::new),
                 preparer("client-wishes", ClientWishesPreparer::new),
                 preparer("location", LocationPreparer::new),
+                preparer("semantic-cluster", p -> SemanticClusterPreparer.of(p, clusters)),
                 preparer("partner", p -> new OnArrival<>(Slots.PARTNER, Partner.NONE)),
                 requiredFilter("role", "a prefill-only worker could be asked to generate", p -> new RoleFilter()),
                 requiredFilter("model", "requests could reach a worker without their model", p -> new ModelFilter()),
@@ -64,6 +71,7 @@ public final class BuiltInPlugins {
                 filter("labels", LabelsFilter::new),
                 filter("allow-list", WorkerListFilter::allow),
                 filter("exclude-list", WorkerListFilter::exclude),
+                filter("semantic-cluster", p -> new SemanticClusterFilter(clusters)),
                 filter("warm", p -> new WarmFilter(p, costs)),
                 filter("start-in-time", p -> new StartInTimeFilter(p, costs)),
                 scorer("expected-cost", p -> new ExpectedCostScorer(p, costs, outputs)),

@@ -1,0 +1,36 @@
+package io.kvasir.routing.plugins;
+
+import io.kvasir.routing.LookUp;
+import io.kvasir.routing.Parameters;
+import io.kvasir.routing.Preparer;
+import io.kvasir.routing.RequestFacts.Turn;
+import io.kvasir.routing.SemanticCluster;
+import io.kvasir.routing.Slots;
+import io.kvasir.routing.TextClusters;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+
+/**
+ * The semantic cluster of what the user says in his {@code turn} (last; the first keeps a conversation where it began).
+ * Unknown when telling it takes longer than the clusters' budget, or fails.
+ */
+final class SemanticClusterPreparer {
+  private static final CompletionStage<String> NONE =
+      CompletableFuture.completedStage(SemanticCluster.NONE.written());
+
+  private SemanticClusterPreparer() {}
+
+  static Preparer of(Parameters parameters, TextClusters clusters) {
+    Turn turn = parameters.choice("turn", Turn.LAST);
+    return new LookUp<>(
+        Slots.SEMANTIC_CLUSTER,
+        Set.of(Slots.FACTS),
+        clusters::budget,
+        SemanticCluster.UNKNOWN.written(),
+        context -> {
+          String text = context.facts().userText(turn);
+          return text == null ? NONE : clusters.of(text).thenApply(SemanticCluster::written);
+        });
+  }
+}

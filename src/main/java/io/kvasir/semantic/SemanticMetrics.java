@@ -1,0 +1,94 @@
+package io.kvasir.semantic;
+
+import io.kvasir.routing.SemanticCluster;
+import io.kvasir.telemetry.Metrics;
+import io.prometheus.metrics.core.metrics.Counter;
+import io.prometheus.metrics.core.metrics.Gauge;
+import io.prometheus.metrics.core.metrics.Histogram;
+
+/** What operators see of semantic clusters; they are labelled by the names they have configured. Thread-safe. */
+final class SemanticMetrics {
+  private final Counter requests =
+      Counter.builder()
+          .name("kvasir_semantic_requests_total")
+          .help("Requests by the semantic cluster that was found for them: none was near enough, or unknown.")
+          .labelNames("cluster")
+          .build();
+  private final Counter failures =
+      Counter.builder()
+          .name("kvasir_semantic_failures_total")
+          .help("Requests whose cluster is unknown, by why: starting (no centroids yet), late, busy (concurrency), away,"
+              + " unreachable, status, garbage, dimension (of another length than the examples').")
+          .labelNames("why")
+          .build();
+  private final Counter lookUps =
+      Counter.builder()
+          .name("kvasir_semantic_embeddings_total")
+          .help("Embeddings that requests wanted, by where they were looked for: memory, flight (another request had"
+              + " asked already), endpoint.")
+          .labelNames("from")
+          .build();
+  private final Histogram seconds =
+      Histogram.builder()
+          .name("kvasir_semantic_embedding_seconds")
+          .help("Time of calls to the embedding endpoint, however they ended.")
+          .classicOnly()
+          .classicExponentialUpperBounds(0.001, 2, 14)
+          .build();
+  private final Histogram similarity =
+      Histogram.builder()
+          .name("kvasir_semantic_similarity")
+          .help("Cosine of requests and the cluster they are nearest to, whether they reach its threshold or not.")
+          .labelNames("cluster")
+          .classicOnly()
+          .classicLinearUpperBounds(0.05, 0.05, 19)
+          .build();
+  private final Counter unserved =
+      Counter.builder()
+          .name("kvasir_semantic_unserved_total")
+          .help("Decisions for which no worker of the request's cluster could be chosen, so that all might.")
+          .labelNames("cluster")
+          .build();
+  private final Gauge ready =
+      Gauge.builder()
+          .name("kvasir_semantic_ready")
+          .help("1 while the clusters are in service as they are configured.")
+          .build();
+
+  /** Shows them; once per registry. */
+  void register(Metrics metrics) {
+    metrics.registry().register(requests);
+    metrics.registry().register(failures);
+    metrics.registry().register(lookUps);
+    metrics.registry().register(seconds);
+    metrics.registry().register(similarity);
+    metrics.registry().register(unserved);
+    metrics.registry().register(ready);
+  }
+
+  void looked(String from) {
+    lookUps.labelValues(from).inc();
+  }
+
+  void called(long nanos) {
+    seconds.observe(nanos / 1e9);
+  }
+
+  void found(Centroids.Match match) {
+    requests.labelValues(match.cluster().name()).inc();
+    similarity.labelValues(match.nearest()).observe(match.cosine());
+  }
+
+  void failed(EmbeddingException.Why why) {
+    requests.labelValues(SemanticCluster.UNKNOWN.name()).inc();
+    failures.labelValues(why.label()).inc();
+  }
+
+  void unserved(SemanticCluster cluster) {
+    unserved.labelValues(cluster.name()).inc();
+  }
+
+  void ready(boolean inService) {
+    ready.set(inService ? 1 : 0);
+  }
+}

@@ -1,0 +1,414 @@
+package io.kvasir.semantic;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.kvasir.routing.SemanticCluster;
+import io.kvasir.semantic.EmbeddingException.Why;
+import io.kvasir.telemetry.Metrics;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import io.prometheus.metrics.model.snapshots.CounterSnapshot;
+import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.URI;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Clusters over real sockets: what texts belong to, and what happens when the endpoint does not say. */
+final class SemanticClustersTest {
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final SemanticSettings.Cluster CODE = cluster("code", 0.7, "code", "more code");
+  private static final SemanticSettings.Cluster COOK = cluster("cook", 0.7, "cook");
+  private static final SemanticCluster CODE_FOUND = new SemanticCluster("code", "skill=code,tier=gold");
+  private static final SemanticCluster COOK_FOUND = new SemanticCluster("cook", "skill=cook,tier=gold");
+
+  private final PrometheusRegistry registry = new PrometheusRegistry();
+  private final CountDownLatch released = new CountDownLatch(1);
+  private @Nullable FakeEmbeddings endpoint;
+  private @Nullable SemanticClusters clusters;
+
+  private Duration budget = PATIENCE;
+  private Duration timeout = PATIENCE;
+  private int concurrency = 8;
+
+  @AfterEach
+  void stop() {
+    released.countDown();
+    if (clusters != null) {
+      clusters.close();
+    }
+    if (endpoint != null) {
+      endpoint.close();
+    }
+  }
+
+  @Test
+  void text_belongsToTheClusterItIsNearest() throws Exception {
+    start(CODE, COOK);
+
+    assertThat(of("please code that")).isEqualTo(CODE_FOUND);
+    assertThat(of("cook and cook")).isEqualTo(COOK_FOUND);
+    assertThat(of("a journey of travel and travel")).isEqualTo(SemanticCluster.NONE);
+    assertThat(clusters().degraded()).isEmpty();
+    assertThat(counted("kvasir_semantic_requests", "code")).isEqualTo(1);
+    assertThat(counted("kvasir_semantic_requests", "none")).isEqualTo(1);
+    assertThat(counted("kvasir_semantic_ready", "")).isEqualTo(1);
+  }
+
+  @Test
+  void text_nearestToAClusterWhoseThresholdItMisses_belongsToTheNextThatItReaches() throws Exception {
+    start(cluster("code", 0.99, "code"), cluster("cook", 0.5, "cook"));
+
+    assertThat(of("code code code cook cook")).isEqualTo(COOK_FOUND);
+  }
+
+  @Test
+  void endpoint_isToldModelAndKey_andGetsNoMoreThanTheLongestText() throws Exception {
+    start(CODE);
+
+    of("code " + "x".repeat(200) + "\ud83d");
+
+    FakeEmbeddings fake = endpoint();
+    assertThat(fake.calls).containsExactly(List.of("code", "more code"), List.of("code " + "x".repeat(95)));
+    assertThat(fake.authorizations).containsOnly("Bearer secret");
+    assertThat(fake.models).containsOnly("embedder");
+    assertThat(clusters().toString() + settings(fake.url(), CODE)).doesNotContain("secret");
+  }
+
+  @Test
+  void halfOfACharacter_isEmbedded() throws Exception {
+    start(CODE);
+
+    assertThat(of("code \ud83d")).isEqualTo(CODE_FOUND);
+  }
+
+  @Test
+  void sameText_isEmbeddedOnce_alsoWhileItIsOnItsWay() throws Exception {
+    start(CODE);
+    hold();
+    List<CompletableFuture<SemanticCluster>> burst =
+        List.of(ask("code again"), ask("code again"), ask("code again"));
+    released.countDown();
+
+    for (CompletableFuture<SemanticCluster> one : burst) {
+      assertThat(one.join()).isEqualTo(CODE_FOUND);
+    }
+    assertThat(of("code again")).isEqualTo(CODE_FOUND);
+    assertThat(endpoint().calls).hasSize(2);
+    assertThat(counted("kvasir_semantic_embeddings", "endpoint")).isEqualTo(1);
+    assertThat(counted("kvasir_semantic_embeddings", "flight")).isEqualTo(2);
+    assertThat(counted("kvasir_semantic_embeddings", "memory")).isEqualTo(1);
+  }
+
+  @Test
+  void cancelledQuestion_takesNothingFromOthers() throws Exception {
+    start(CODE);
+    hold();
+    CompletableFuture<SemanticCluster> first = ask("code again");
+    CompletableFuture<SemanticCluster> second = ask("code again");
+    first.cancel(true);
+    released.countDown();
+
+    assertThat(second.join()).isEqualTo(CODE_FOUND);
+  }
+
+  @Test
+  void endpointAwayAtTheStart_noClusters_untilItIsThere() throws Exception {
+    int port = freePort();
+    start(settings(URI.create("http://127.0.0.1:" + port + "/v1/embeddings"), CODE));
+
+    assertThatFails("code", Why.STARTING);
+    await("the hindrance to be told", () -> clusters().degraded().toString().contains("127.0.0.1:" + port));
+    assertThat(counted("kvasir_semantic_ready", "")).isZero();
+
+    endpoint = new FakeEmbeddings(port);
+    await("the clusters to be in service", () -> clusters().degraded().isEmpty());
+    assertThat(of("code")).isEqualTo(CODE_FOUND);
+    assertThat(counted("kvasir_semantic_failures", "starting")).isPositive();
+    assertThat(counted("kvasir_semantic_ready", "")).isEqualTo(1);
+  }
+
+  @Test
+  void slowEndpoint_costsTheBudgetAFewTimes_andThenNothing() throws Exception {
+    start(CODE);
+    clusters().close();
+    budget = Duration.ofMillis(50);
+    hold();
+    startAt(endpoint().url());
+    released.countDown();
+    await("the clusters to be in service", () -> clusters().degraded().isEmpty());
+    CountDownLatch again = hold();
+
+    assertThatFails("code 1", Why.LATE);
+    assertThatFails("code 2", Why.LATE);
+    assertThatFails("code 3", Why.LATE);
+    await("the endpoint to be away", () -> failure("code " + Math.random()) == Why.AWAY);
+    assertThat(clusters().degraded()).singleElement().asString().contains("is away", endpoint().url().toString());
+
+    again.countDown();
+    await("the endpoint to be back", () -> failure("code " + Math.random()) == null);
+    await("nothing to be degraded", () -> clusters().degraded().isEmpty());
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "no JSON", "", "[]", "{}", "{\"data\":[]}", "{\"data\":[{\"embedding\":[]}]}",
+        "{\"data\":[{\"embedding\":\"AACAPw==\"}]}", "{\"data\":[{\"embedding\":[1,null,3]}]}",
+        "{\"data\":[{\"embedding\":[0,0,0]}]}", "{\"data\":[{\"embedding\":[1e39,0,0]}]}",
+        "{\"data\":[{\"index\":7,\"embedding\":[1,0,0]}]}",
+        "{\"data\":[{\"embedding\":[1,0,0]},{\"embedding\":[1,0,0]}]}"
+      })
+  void garbage_isNoCluster(String garbage) throws Exception {
+    start(CODE);
+    endpoint().script = (_, exchange) -> FakeEmbeddings.text(200, garbage, exchange);
+
+    assertThatFails("code", Why.GARBAGE);
+
+    endpoint().script = FakeEmbeddings::vectors;
+    assertThat(of("code")).isEqualTo(CODE_FOUND);
+  }
+
+  @Test
+  void errors_areNoCluster_andAreNotRemembered() throws Exception {
+    start(CODE);
+    endpoint().script = (_, exchange) -> FakeEmbeddings.text(500, "{\"error\":{}}", exchange);
+
+    assertThatFails("code", Why.STATUS);
+
+    endpoint().script = FakeEmbeddings::vectors;
+    assertThat(of("code")).isEqualTo(CODE_FOUND);
+  }
+
+  @Test
+  void endpointGone_isNoCluster() throws Exception {
+    start(CODE);
+    endpoint().close();
+
+    assertThatFails("code", Why.UNREACHABLE);
+  }
+
+  @Test
+  void answerThatDoesNotEnd_isGivenUp_andItsPlaceIsFreeAgain() throws Exception {
+    timeout = Duration.ofMillis(300);
+    concurrency = 1;
+    start(CODE);
+    endpoint().script = (_, exchange) -> {
+      exchange.sendResponseHeaders(200, 1000);
+      exchange.getResponseBody().write('{');
+      exchange.getResponseBody().flush();
+      awaitRelease(released);
+    };
+
+    assertThatFails("code", Why.UNREACHABLE);
+
+    endpoint().script = FakeEmbeddings::vectors;
+    assertThat(of("code")).isEqualTo(CODE_FOUND);
+  }
+
+  @Test
+  void moreCallsThanMayBeUnderWay_areNoCluster() throws Exception {
+    concurrency = 1;
+    start(CODE);
+    hold();
+    CompletableFuture<SemanticCluster> first = ask("code 1");
+
+    assertThatFails("code 2", Why.BUSY);
+
+    released.countDown();
+    assertThat(first.join()).isEqualTo(CODE_FOUND);
+    assertThat(of("code 2")).isEqualTo(CODE_FOUND);
+  }
+
+  @Test
+  void anotherModelBehindTheEndpoint_embedsTheExamplesAnew() throws Exception {
+    start(CODE);
+    endpoint().script = (texts, exchange) -> FakeEmbeddings.vectors(texts, exchange, 5);
+
+    assertThatFails("code", Why.DIMENSION);
+
+    await("the examples to be embedded anew", () -> clusters().degraded().isEmpty());
+    assertThat(of("code")).isEqualTo(CODE_FOUND);
+  }
+
+  @Test
+  void otherSettings_takeThePlaceOfThoseBefore_whenTheirExamplesAreEmbedded() throws Exception {
+    start(CODE);
+    hold();
+    clusters().configure(settings(endpoint().url(), COOK));
+
+    assertThat(clusters().degraded()).singleElement().asString().contains("from before");
+    released.countDown();
+    await("the others to be in service", () -> clusters().degraded().isEmpty());
+    assertThat(of("code")).isEqualTo(SemanticCluster.NONE);
+    assertThat(of("cook")).isEqualTo(COOK_FOUND);
+  }
+
+  @Test
+  void otherSettingsWhoseEndpointIsAway_leaveThoseBefore() throws Exception {
+    start(CODE);
+    URI nowhere = URI.create("http://127.0.0.1:" + freePort() + "/v1/embeddings");
+    clusters().configure(settings(nowhere, COOK));
+
+    await("the hindrance to be told", () -> clusters().degraded().toString().contains(nowhere.toString()));
+    assertThat(of("code")).isEqualTo(CODE_FOUND);
+
+    clusters().configure(settings(endpoint().url(), COOK));
+    await("the others to be in service", () -> clusters().degraded().isEmpty());
+    assertThat(of("cook")).isEqualTo(COOK_FOUND);
+  }
+
+  @Test
+  void noClusters_askNobody_untilThereAreSome() throws Exception {
+    endpoint = new FakeEmbeddings();
+    clusters = new SemanticClusters(settings(endpoint.url()));
+    clusters.start(new Metrics(registry));
+
+    assertThat(of("code")).isEqualTo(SemanticCluster.NONE);
+    assertThat(clusters.degraded()).isEmpty();
+    assertThat(counted("kvasir_semantic_ready", "")).isEqualTo(1);
+    assertThat(endpoint.calls).isEmpty();
+
+    clusters.configure(settings(endpoint.url(), CODE));
+    await("the clusters to be in service", () -> clusters().degraded().isEmpty());
+    assertThat(of("code")).isEqualTo(CODE_FOUND);
+
+    clusters.configure(settings(endpoint.url()));
+    await("the clusters to be gone", () -> clusters().degraded().isEmpty());
+    assertThat(of("code")).isEqualTo(SemanticCluster.NONE);
+  }
+
+  @Test
+  void examplesThatAreOpposites_areTold() throws Exception {
+    endpoint = new FakeEmbeddings();
+    endpoint.script = (texts, exchange) ->
+        FakeEmbeddings.text(
+            200, "{\"data\":[{\"index\":0,\"embedding\":[1,0]},{\"index\":1,\"embedding\":[-1,0]}]}", exchange);
+    startAt(endpoint.url());
+
+    await("the hindrance to be told", () -> clusters().degraded().toString().contains("the examples of code"));
+  }
+
+  private void start(SemanticSettings.Cluster... described) throws Exception {
+    endpoint = new FakeEmbeddings();
+    start(settings(endpoint.url(), described));
+    await("the clusters to be in service", () -> clusters().degraded().isEmpty());
+  }
+
+  private void startAt(URI url) {
+    start(settings(url, CODE));
+  }
+
+  private void start(SemanticSettings settings) {
+    registry.clear();
+    clusters = new SemanticClusters(settings);
+    clusters.start(new Metrics(registry));
+  }
+
+  private SemanticSettings settings(URI url, SemanticSettings.Cluster... described) {
+    return new SemanticSettings(
+        new SemanticSettings.Embeddings(
+            url, "embedder", "secret", budget, timeout, Duration.ofMillis(20), concurrency, 100, 100),
+        List.of(described));
+  }
+
+  private static SemanticSettings.Cluster cluster(String name, double threshold, String... examples) {
+    return new SemanticSettings.Cluster(name, List.of(examples), Map.of("tier", "gold", "skill", name), threshold);
+  }
+
+  /** From now on calls are answered when the latch is released. */
+  private CountDownLatch hold() {
+    CountDownLatch latch = released.getCount() == 0 ? new CountDownLatch(1) : released;
+    endpoint().script = (texts, exchange) -> {
+      awaitRelease(latch);
+      FakeEmbeddings.vectors(texts, exchange);
+    };
+    return latch;
+  }
+
+  private static void awaitRelease(CountDownLatch latch) throws IOException {
+    try {
+      latch.await();
+    } catch (InterruptedException stopped) {
+      throw new IOException(stopped);
+    }
+  }
+
+  private CompletableFuture<SemanticCluster> ask(String text) {
+    return clusters().of(text).toCompletableFuture();
+  }
+
+  private SemanticCluster of(String text) {
+    return ask(text).join();
+  }
+
+  private void assertThatFails(String text, Why why) {
+    double before = counted("kvasir_semantic_failures", why.label());
+    CompletableFuture<SemanticCluster> asked = ask(text);
+    assertThatThrownBy(asked::join)
+        .isInstanceOf(CompletionException.class)
+        .cause()
+        .isInstanceOfSatisfying(EmbeddingException.class, none -> assertThat(none.why()).isEqualTo(why));
+    assertThat(counted("kvasir_semantic_failures", why.label())).isEqualTo(before + 1);
+  }
+
+  private @Nullable Why failure(String text) {
+    try {
+      of(text);
+      return null;
+    } catch (CompletionException failed) {
+      return EmbeddingException.of(failed).why();
+    }
+  }
+
+  private double counted(String name, String label) {
+    return registry.scrape(name::equals).stream()
+        .flatMap(snapshot -> snapshot.getDataPoints().stream())
+        .filter(point -> label.isEmpty() || point.getLabels().stream().anyMatch(at -> at.getValue().equals(label)))
+        .mapToDouble(
+            point ->
+                switch (point) {
+                  case CounterSnapshot.CounterDataPointSnapshot counter -> counter.getValue();
+                  case GaugeSnapshot.GaugeDataPointSnapshot gauge -> gauge.getValue();
+                  default -> throw new IllegalArgumentException(name);
+                })
+        .sum();
+  }
+
+  private FakeEmbeddings endpoint() {
+    assertThat(endpoint).isNotNull();
+    return endpoint;
+  }
+
+  private SemanticClusters clusters() {
+    assertThat(clusters).isNotNull();
+    return clusters;
+  }
+
+  private static int freePort() throws IOException {
+    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      return socket.getLocalPort();
+    }
+  }
+
+  private static void await(String what, BooleanSupplier condition) {
+    long end = System.nanoTime() + PATIENCE.toNanos();
+    while (!condition.getAsBoolean()) {
+      assertThat(System.nanoTime()).as("waiting for " + what).isLessThan(end);
+      LockSupport.parkNanos(5_000_000);
+    }
+  }
+}
