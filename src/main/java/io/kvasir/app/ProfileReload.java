@@ -22,9 +22,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reads the profiles, their choice and the semantic clusters anew when an operator asks, or has changed the configuration's file or one that
- * it includes. What has a fault is refused whole. A change is taken up when the files have stayed the same between two
- * looks, so that one that is being written is not read by half. Owns the thread that looks. Thread-safe.
+ * Reads the profiles, their choice and the semantic clusters anew when an operator asks, or has changed the
+ * configuration's file or one that it includes. What has a fault is refused whole. A change is taken up when the files
+ * have stayed the same between two looks, so that one that is being written is not read by half. Owns the thread that
+ * looks. Thread-safe.
  */
 final class ProfileReload implements ProfilesAdmin, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(ProfileReload.class);

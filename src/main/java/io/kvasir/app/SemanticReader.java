@@ -105,11 +105,13 @@ final class SemanticReader {
       section.fault("name", "'" + name + "' is what requests without a cluster are told by; choose another");
     }
     List<String> examples = section.texts("examples");
-    if (examples.isEmpty() || examples.size() > MOST_EXAMPLES || examples.stream().anyMatch(String::isBlank)) {
+    boolean good =
+        !examples.isEmpty() && examples.size() <= MOST_EXAMPLES && examples.stream().noneMatch(String::isBlank);
+    if (!good && section.has("examples")) {
       section.fault("examples", "has to be a list of 1 to " + MOST_EXAMPLES + " texts, none of them blank");
     }
     Map<String, String> workers = section.labels("workers");
-    if (workers.isEmpty()) {
+    if (workers.isEmpty() && section.has("workers")) {
       section.fault("workers", "has no label; name those its workers have, such as { skill = code }");
     }
     workers.forEach((label, value) -> {

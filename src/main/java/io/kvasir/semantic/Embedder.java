@@ -17,8 +17,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongSupplier;
 
 /**
- * Embeds what requests say. The last embeddings are remembered by hashes of their texts, and who asks for one that is on
- * its way waits for that. Thread-safe; never waits itself.
+ * Embeds what requests say. The last embeddings are remembered by hashes of their texts, and who asks for one that is
+ * on its way waits for that. Thread-safe; never waits itself.
  */
 final class Embedder {
   private final EmbeddingEndpoint endpoint;

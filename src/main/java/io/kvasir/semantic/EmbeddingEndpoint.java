@@ -98,7 +98,7 @@ final class EmbeddingEndpoint {
     }
     if (data.size() != texts) {
       throw new EmbeddingException(
-          Why.GARBAGE, "the answer has " + data.size() + " embeddings for " + texts + (texts == 1 ? " text" : " texts"));
+          Why.GARBAGE, "the answer has " + data.size() + " embeddings for " + texts + " text(s)");
     }
     List<float @Nullable []> vectors = new ArrayList<>(Collections.nCopies(texts, null));
     for (int i = 0; i < texts; i++) {

@@ -7,8 +7,8 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Whether an endpoint is worth asking. After {@value #MISSES} calls in a row that failed or were too late it is away, and
- * one call in a while finds out whether it is back: no request waits for what has not come lately. Thread-safe.
+ * Whether an endpoint is worth asking. After {@value #MISSES} calls in a row that failed or were too late it is away,
+ * and one call in a while finds out whether it is back: no request waits for what has not come lately. Thread-safe.
  */
 final class EndpointHealth {
   private static final int MISSES = 3;

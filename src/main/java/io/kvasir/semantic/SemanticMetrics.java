@@ -17,8 +17,8 @@ final class SemanticMetrics {
   private final Counter failures =
       Counter.builder()
           .name("kvasir_semantic_failures_total")
-          .help("Requests whose cluster is unknown, by why: starting (no centroids yet), late, busy (concurrency), away,"
-              + " unreachable, status, garbage, dimension (of another length than the examples').")
+          .help("Requests whose cluster is unknown, by why: starting (no centroids yet), late, busy (concurrency),"
+              + " away, unreachable, status, garbage, dimension (of another length than the examples').")
           .labelNames("why")
           .build();
   private final Counter lookUps =

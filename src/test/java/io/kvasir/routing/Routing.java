@@ -37,7 +37,7 @@ final class Routing {
 
   /** A compiler that knows one more plugin. */
   ProfileCompiler compiler(PluginType<?> more) {
-    return new ProfileCompiler(BuiltInPlugins.registry(costs, outputs, figures, more));
+    return new ProfileCompiler(BuiltInPlugins.registry(costs, outputs, figures, TextClusters.NOWHERE, more));
   }
 
   Map<String, Profile> compile(String profiles) {

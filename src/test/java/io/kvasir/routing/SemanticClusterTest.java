@@ -134,8 +134,8 @@ final class SemanticClusterTest {
 
   @Test
   void name_isNoSecretInRecords() {
-    assertThat(Slot.isConfidential("semantic-cluster")).isFalse();
-    assertThat(Slot.isConfidential("session-key")).isTrue();
+    assertThat(Slot.isConfidential(Slots.SEMANTIC_CLUSTER.name())).isFalse();
+    assertThat(Slot.isConfidential(Slots.SESSION_KEY.name())).isTrue();
     assertThat(Slot.isConfidential("of-another-version")).isTrue();
   }
 
