@@ -113,7 +113,8 @@ final class LmcacheFleet implements AutoCloseable {
                 "--port", String.valueOf(controllerPort),
                 "--pull-port", String.valueOf(workersAt.pullPort()),
                 "--reply-port", String.valueOf(workersAt.replyPort()),
-                "--heartbeat-port", String.valueOf(heartbeatPort)));
+                "--heartbeat-port", String.valueOf(heartbeatPort),
+                "--list-ms", "500")); // so that a run of a minute sees it come back
   }
 
   /** Kills the controller as a crash would. */

@@ -1,6 +1,8 @@
 package io.kvasir.app;
 
 import io.kvasir.sim.lmcache.CacheController;
+import java.io.IOException;
+import java.time.Duration;
 import picocli.CommandLine.Option;
 
 /** The options of {@code kvasir sim} that make it an LMCache controller in place of an engine. */
@@ -22,11 +24,18 @@ final class ControllerOptions {
   @Option(names = "--heartbeat-port", defaultValue = "8500", description = "Controller: workers' heartbeats.")
   private int heartbeatPort;
 
+  @Option(
+      names = "--list-ms",
+      defaultValue = "30000",
+      description = "Controller: how old the workers may be that GET /controller/workers lists; LMCache's are 30 s.")
+  private long listMs;
+
   boolean wanted() {
     return controller;
   }
 
-  CacheController.Binding binding(String host, int port) {
-    return new CacheController.Binding(host, port, pullPort, replyPort, heartbeatPort);
+  CacheController start(String host, int port) throws IOException {
+    return CacheController.start(
+        new CacheController.Binding(host, port, pullPort, replyPort, heartbeatPort), Duration.ofMillis(listMs));
   }
 }

@@ -218,8 +218,8 @@ final class SimCommand implements Callable<Integer> {
 
   private int runController() throws StartException, InterruptedException {
     boolean told = spec != null && spec.commandLine().getParseResult().hasMatchedOption("--port");
-    int http = told ? port : CacheController.Binding.DEFAULT.port();
-    try (CacheController sim = CacheController.start(controller.binding(host, http))) {
+    int http = told ? port : CacheController.Binding.HTTP;
+    try (CacheController sim = controller.start(host, http)) {
       System.out.printf("LMCache controller at %s, workers at %s%n", sim.url(), sim.workersAt());
       awaitStop();
       return 0;

@@ -49,7 +49,7 @@ final class HostTierEngineTest extends EngineTest {
 
   @Test
   void controller_isToldWhatIsHeld() throws Exception {
-    try (CacheController controller = CacheController.start(CacheController.Binding.ANYWHERE)) {
+    try (CacheController controller = CacheController.start(CacheController.Binding.ANYWHERE, Duration.ZERO)) {
       SimEngine engine =
           start(
               settings()
@@ -66,7 +66,7 @@ final class HostTierEngineTest extends EngineTest {
 
   @Test
   void ranks_areInstancesOfTheirOwn() throws Exception {
-    try (CacheController controller = CacheController.start(CacheController.Binding.ANYWHERE)) {
+    try (CacheController controller = CacheController.start(CacheController.Binding.ANYWHERE, Duration.ZERO)) {
       SimEngine engine =
           start(
               settings()

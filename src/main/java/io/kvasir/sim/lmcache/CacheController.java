@@ -32,8 +32,8 @@ public final class CacheController implements AutoCloseable {
    * @param heartbeatPort of workers' heartbeats
    */
   public record Binding(String host, int port, int pullPort, int replyPort, int heartbeatPort) {
-    /** LMCache's usual ports. */
-    public static final Binding DEFAULT = new Binding("127.0.0.1", 9000, 8300, 8400, 8500);
+    /** LMCache's usual HTTP port. */
+    public static final int HTTP = 9000;
 
     /** Any free ports of the loopback interface. */
     public static final Binding ANYWHERE = new Binding("127.0.0.1", 0, 0, 0, 0);
@@ -43,9 +43,9 @@ public final class CacheController implements AutoCloseable {
     }
   }
 
-  private CacheController(Binding binding) throws IOException {
+  private CacheController(Binding binding, Duration listAge) throws IOException {
     this.binding = binding;
-    KeyRegistry registry = new KeyRegistry(() -> System.currentTimeMillis() / 1e3);
+    KeyRegistry registry = new KeyRegistry(() -> System.currentTimeMillis() / 1e3, listAge.toMillis() / 1e3);
     workers = new WorkerPort(binding, registry);
     try {
       server =
@@ -62,10 +62,11 @@ public final class CacheController implements AutoCloseable {
   /**
    * Starts a controller that knows nothing.
    *
+   * @param listAge how old the list of all workers may be that it shows
    * @throws IOException naming the port that is taken
    */
-  public static CacheController start(Binding binding) throws IOException {
-    CacheController controller = new CacheController(binding);
+  public static CacheController start(Binding binding, Duration listAge) throws IOException {
+    CacheController controller = new CacheController(binding, listAge);
     LOG.info("LMCache controller at {}, workers at {}", controller.url(), controller.workersAt());
     return controller;
   }

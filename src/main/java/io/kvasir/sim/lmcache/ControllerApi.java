@@ -163,7 +163,7 @@ final class ControllerApi implements HttpServer.Handler {
   }
 
   private JsonNode workers(@Nullable String instance, @Nullable String id) throws Refused {
-    List<Worker> workers = registry.list(instance);
+    List<Worker> workers = instance == null ? registry.listedWorkers() : registry.list(instance);
     if (id != null && !id.matches("-?\\d{1,9}")) {
       throw invalid("int_parsing", "query", "worker_id", "Input should be a valid integer, unable to parse string as an"
           + " integer", JSON.getNodeFactory().textNode(id));

@@ -15,8 +15,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * What an LMCache controller knows: who holds which chunk. Its rules are the real one's, oddities included: a chunk is
  * attributed to one holder only, the instance that registered first; a worker that registers again is taken to be
- * empty; chunks of a worker that never registered are not noted; a worker that falls silent keeps its chunks. Model,
- * LoRA and salt are unknown here. Thread-safe.
+ * empty; chunks of a worker that never registered are not noted; a worker that falls silent keeps its chunks; the list
+ * of all workers may be old. Model, LoRA and salt are unknown here. Thread-safe.
  */
 final class KeyRegistry {
   /** Tokens of a chunk; fixed in the controller, whatever its workers use. */
@@ -26,9 +26,12 @@ final class KeyRegistry {
   private static final double ENOUGH = 0.8;
 
   private final DoubleSupplier clock;
+  private final double listAge;
   /** Instances in the order in which they registered, each with its workers by rank. */
   private final Map<String, SortedMap<Integer, RegisteredWorker>> instances = new LinkedHashMap<>();
   private boolean restarted = true;
+  private List<Worker> listed = List.of();
+  private double listedAt = Double.NEGATIVE_INFINITY;
 
   /** How far a prompt is held, and where. */
   record Match(String location, int tokens) {}
@@ -36,9 +39,15 @@ final class KeyRegistry {
   /** A worker and what it holds. */
   record Worker(Place place, double registered, double heard, int keys) {}
 
-  /** An empty registry whose clock tells Unix seconds. */
-  KeyRegistry(DoubleSupplier clock) {
+  /**
+   * An empty registry.
+   *
+   * @param clock Unix seconds
+   * @param listAge how many seconds old the list of all workers may be
+   */
+  KeyRegistry(DoubleSupplier clock, double listAge) {
     this.clock = clock;
+    this.listAge = listAge;
   }
 
   /**
@@ -82,6 +91,24 @@ final class KeyRegistry {
         .stream()
             .map(worker -> new Worker(worker.place(), worker.registered(), worker.heard(), worker.keyCount()))
             .toList();
+  }
+
+  /**
+   * All workers with the heartbeats of when the list was last made, which may be a while ago, also when it was empty
+   * then; what they hold is counted now.
+   */
+  synchronized List<Worker> listedWorkers() {
+    double now = clock.getAsDouble();
+    if (now - listedAt >= listAge) {
+      listed = list(null);
+      listedAt = now;
+    }
+    return listed.stream().map(this::countedNow).toList();
+  }
+
+  private Worker countedNow(Worker then) {
+    RegisteredWorker worker = worker(then.place().instance(), then.place().worker());
+    return new Worker(then.place(), then.registered(), then.heard(), worker == null ? 0 : worker.keyCount());
   }
 
   /** The first instance with a worker at {@code ip}, or null. */

@@ -32,7 +32,7 @@ final class CacheControllerTest {
 
   @BeforeEach
   void start() throws IOException {
-    controller = CacheController.start(CacheController.Binding.ANYWHERE);
+    controller = CacheController.start(CacheController.Binding.ANYWHERE, Duration.ZERO);
   }
 
   @AfterEach
@@ -183,7 +183,8 @@ final class CacheControllerTest {
     controller =
         CacheController.start(
             new CacheController.Binding(
-                "127.0.0.1", port, address.pullPort(), address.replyPort(), controller.heartbeatPort()));
+                "127.0.0.1", port, address.pullPort(), address.replyPort(), controller.heartbeatPort()),
+            Duration.ZERO);
   }
 
   private String layout(int[] tokens) throws IOException, InterruptedException {

@@ -1,6 +1,7 @@
 package io.kvasir.sim.lmcache;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.tuple;
 
 import io.kvasir.sim.lmcache.KeyRegistry.Match;
 import io.kvasir.sim.lmcache.KeyRegistry.Worker;
@@ -22,7 +23,7 @@ final class KeyRegistryTest {
   private static final int[] PROMPT = IntStream.range(0, 8 * 256 + 100).toArray();
 
   private double now = 1000;
-  private final KeyRegistry registry = new KeyRegistry(() -> now);
+  private final KeyRegistry registry = new KeyRegistry(() -> now, 30);
 
   @BeforeEach
   void register() {
@@ -140,6 +141,25 @@ final class KeyRegistryTest {
 
     assertThat(registry.lookup(PROMPT)).isEmpty();
     assertThat(registry.list(null)).extracting(worker -> worker.place().instance()).containsExactly("b");
+  }
+
+  @Test
+  void listOfAllWorkers_mayBeOld_butNotWhatTheyHold() {
+    assertThat(registry.listedWorkers()).hasSize(2);
+    now = 1029;
+    registry.register(place("c", 0));
+    registry.beat(place("a", 0));
+    admit("a", 0, CPU, 0, 1);
+    registry.deregister("b", 0);
+
+    assertThat(registry.listedWorkers())
+        .extracting(worker -> worker.place().instance(), Worker::heard, Worker::keys)
+        .containsExactly(tuple("a", 1000.0, 2), tuple("b", 1000.0, 0));
+
+    now = 1030;
+    assertThat(registry.listedWorkers())
+        .extracting(worker -> worker.place().instance(), Worker::heard, Worker::keys)
+        .containsExactly(tuple("a", 1029.0, 2), tuple("c", 1029.0, 0));
   }
 
   @Test
