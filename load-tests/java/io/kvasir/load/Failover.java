@@ -18,6 +18,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -49,7 +50,9 @@ final class Failover implements Runnable {
     /** Every node in turn is stopped by SIGTERM and started again. */
     ROLLING,
     /** A fourth node starts. */
-    JOIN;
+    JOIN,
+    /** The node where the cell is at home is cut off from the others for a while. */
+    PARTITION;
 
     @Override
     public String toString() {
@@ -72,12 +75,17 @@ final class Failover implements Runnable {
   @Option(names = "--speed", defaultValue = "2", description = "How many times faster than real the engines are.")
   private double speed;
 
+  @Option(names = "--cut", defaultValue = "20", description = "Seconds that a partition lasts.")
+  private int cut;
+
   @Option(names = "--json", paramLabel = "OUT", description = "Write the results there, too.")
   private @Nullable Path json;
 
   /**
-   * What a scenario came to. Times are from the event; {@code decisionGapMs} is until a request begun after it was
-   * decided by the cell's home again, -1 if none was.
+   * What a scenario came to, where nodes are not cut off. Times are from the event; {@code decisionGapMs} is until a
+   * request begun after it was decided by the cell's home again, -1 if none was. {@code exact} is the share of requests
+   * whose cached tokens the router predicted exactly, {@code twoHomes} how often nodes that were not cut off knew
+   * different homes of the cell.
    */
   private record Result(
       String scenario,
@@ -89,6 +97,8 @@ final class Failover implements Runnable {
       double hitRateBefore,
       @JsonProperty("hit_rate_1s_after") double hitRateSoonAfter,
       @JsonProperty("hit_rate_10s_after") double hitRateLaterAfter,
+      @JsonProperty("exact_10s_after") double exactLaterAfter,
+      int twoHomes,
       int reservationsLeaked,
       int overbooked,
       @JsonProperty("p99_ms_before") double p99Before,
@@ -124,15 +134,15 @@ final class Failover implements Runnable {
       }
     }
     System.out.printf(
-        "%n%-10s %8s %5s %8s %8s %7s %8s %7s %7s %7s %10s %9s %9s%n",
-        "scenario", "requests", "lost", "on dead", "fallback", "gap ms", "hit then", "+1 s", "+10 s", "leaked",
-        "overbooked", "p99 then", "p99 after");
+        "%n%-10s %8s %5s %8s %8s %7s %8s %7s %7s %7s %9s %7s %10s %9s %9s%n",
+        "scenario", "requests", "lost", "on dead", "fallback", "gap ms", "hit then", "+1 s", "+10 s", "exact",
+        "two homes", "leaked", "overbooked", "p99 then", "p99 after");
     for (Result r : results) {
       System.out.printf(
-          "%-10s %8d %5d %8d %8d %7d %7.1f%% %6.1f%% %6.1f%% %7d %10d %9.0f %9.0f%n",
+          "%-10s %8d %5d %8d %8d %7d %7.1f%% %6.1f%% %6.1f%% %6.1f%% %9d %7d %10d %9.0f %9.0f%n",
           r.scenario, r.requests, r.lost, r.errorsOnDeadNode, r.fallbackDecisions, r.decisionGapMs,
-          100 * r.hitRateBefore, 100 * r.hitRateSoonAfter, 100 * r.hitRateLaterAfter, r.reservationsLeaked,
-          r.overbooked, r.p99Before, r.p99After);
+          100 * r.hitRateBefore, 100 * r.hitRateSoonAfter, 100 * r.hitRateLaterAfter, 100 * r.exactLaterAfter,
+          r.twoHomes, r.reservationsLeaked, r.overbooked, r.p99Before, r.p99After);
     }
     if (json != null) {
       try {
@@ -162,9 +172,10 @@ final class Failover implements Runnable {
                     .build()));
       }
       Path work = Path.of("target", "failover", scenario.toString());
-      try (RouterNodes nodes =
-          new RouterNodes(
-              Path.of("./kvasir").toAbsolutePath(), work, NODES + 1, NODES, engines, maxInFlight, "")) {
+      try (NodeNetwork network = scenario == Scenario.PARTITION ? new NodeNetwork(NODES + 1) : null;
+          RouterNodes nodes =
+              new RouterNodes(
+                  Path.of("./kvasir").toAbsolutePath(), work, NODES + 1, NODES, engines, maxInFlight, "", network)) {
         say(scenario, "starting");
         for (RouterNodes.Node node : nodes.all().subList(0, NODES)) {
           nodes.awaitReady(node, ENGINES);
@@ -180,6 +191,8 @@ final class Failover implements Runnable {
       throws IOException, InterruptedException {
     AtomicInteger overbooked = new AtomicInteger();
     Thread watch = Thread.startVirtualThread(() -> watch(engines, maxInFlight, overbooked));
+    AtomicInteger twoHomes = new AtomicInteger();
+    Thread homes = Thread.startVirtualThread(() -> watchHomes(nodes, twoHomes));
     NodeLoad load = new NodeLoad(nodes, sessions);
     long event;
     try (load) {
@@ -191,16 +204,17 @@ final class Failover implements Runnable {
       Thread.sleep(after * 1000L);
     }
     watch.interrupt();
+    homes.interrupt();
     int leaked = nodes.inFlight();
     for (int i = 0; i < 100 && leaked != 0; i++) {
       Thread.sleep(100);
       leaked = nodes.inFlight();
     }
-    return result(scenario, load.requests(), event, leaked, overbooked.get());
+    return result(scenario, load.requests(), event, leaked, overbooked.get(), twoHomes.get());
   }
 
   /** Has it happen; returns when, in {@link System#nanoTime}. */
-  private static long happen(Scenario scenario, RouterNodes nodes) throws IOException, InterruptedException {
+  private long happen(Scenario scenario, RouterNodes nodes) throws IOException, InterruptedException {
     RouterNodes.Node home = nodes.home();
     if (home == null) {
       throw new IllegalStateException("no node knows where the cell is at home");
@@ -227,6 +241,13 @@ final class Failover implements Runnable {
         nodes.awaitReady(fourth, ENGINES);
         yield begun;
       }
+      case PARTITION -> {
+        long begun = nodes.cut(home);
+        Thread.sleep(cut * 1000L);
+        say(scenario, "healed");
+        nodes.heal(NODES, ENGINES);
+        yield begun;
+      }
     };
   }
 
@@ -246,12 +267,41 @@ final class Failover implements Runnable {
     }
   }
 
+  private static void watchHomes(RouterNodes nodes, AtomicInteger twoHomes) {
+    try {
+      while (true) {
+        if (differ(nodes) && stillDiffer(nodes)) {
+          twoHomes.incrementAndGet();
+        }
+        Thread.sleep(100);
+      }
+    } catch (InterruptedException over) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Two that differ when asked one after the other may have been asked before and after a move; not twice. */
+  private static boolean stillDiffer(RouterNodes nodes) {
+    return differ(nodes);
+  }
+
+  private static boolean differ(RouterNodes nodes) {
+    return nodes.all().stream()
+            .filter(node -> node.isOpen() && !node.isCut())
+            .map(nodes::home)
+            .filter(Objects::nonNull)
+            .distinct()
+            .count()
+        > 1;
+  }
+
   private static Result result(
-      Scenario scenario, List<Request> requests, long event, int leaked, int overbooked) {
-    requests.stream()
+      Scenario scenario, List<Request> all, long event, int leaked, int overbooked, int twoHomes) {
+    all.stream()
         .filter(request -> request.end() == End.LOST)
         .limit(5)
         .forEach(request -> System.err.println("lost: " + request.what()));
+    List<Request> requests = all.stream().filter(request -> !request.cut()).toList();
     long moved =
         requests.stream()
             .filter(request -> request.begun() > event && request.end() == End.COMPLETE && !request.fallback())
@@ -262,20 +312,30 @@ final class Failover implements Runnable {
         requests.stream().filter(Request::fallback).mapToLong(Request::begun).max().orElse(event);
     // Decided at home while others still fell back is not yet moved.
     long since = moved < 0 ? event : Math.max(moved, Math.max(event, lastFallback));
+    List<Request> later =
+        requests.stream()
+            .filter(request -> request.end() == End.COMPLETE && within(request, since + 10 * NANOS, since + 15 * NANOS))
+            .toList();
     return new Result(
         scenario.toString(),
-        requests.size(),
-        count(requests, End.LOST),
-        count(requests, End.ON_DEAD_NODE),
+        all.size(),
+        count(all, End.LOST),
+        count(all, End.ON_DEAD_NODE),
         (int) requests.stream().filter(Request::fallback).count(),
         moved < 0 ? -1 : (since - event) / 1_000_000,
         hitRate(requests, begun -> begun < event && begun > event - 8 * NANOS),
         hitRate(requests, begun -> begun > since + NANOS && begun < since + 3 * NANOS),
         hitRate(requests, begun -> begun > since + 10 * NANOS && begun < since + 15 * NANOS),
+        later.isEmpty() ? 0 : (double) later.stream().filter(Request::exact).count() / later.size(),
+        twoHomes,
         leaked,
         overbooked,
         p99(requests, begun -> begun < event && begun > event - 8 * NANOS),
         p99(requests, begun -> begun > event));
+  }
+
+  private static boolean within(Request request, double from, double to) {
+    return request.begun() > from && request.begun() < to;
   }
 
   private static int count(List<Request> requests, End end) {

@@ -56,7 +56,7 @@ final class LmcacheFleet implements AutoCloseable {
       for (int i = 0; i < ENGINES; i++) {
         engines.add(SimEngine.start(engine(i, hardware)));
       }
-      router = new RouterNodes(LAUNCHER, work, 1, 1, engines, MAX_IN_FLIGHT, configuration(profile, hardware));
+      router = new RouterNodes(LAUNCHER, work, 1, 1, engines, MAX_IN_FLIGHT, configuration(profile, hardware), null);
     } catch (IOException | RuntimeException e) {
       engines.forEach(SimEngine::close);
       killController();

@@ -40,7 +40,7 @@ final class NodeLoad implements AutoCloseable {
   enum End {
     /** With its complete answer. */
     COMPLETE,
-    /** Otherwise, on a node that had been killed or told to stop: its client tries another. */
+    /** Otherwise, on a node that had been killed, cut off or told to stop: its client tries another. */
     ON_DEAD_NODE,
     /** Otherwise, on a living node. */
     LOST
@@ -51,9 +51,20 @@ final class NodeLoad implements AutoCloseable {
    *
    * @param begun and {@code ended} in {@link System#nanoTime}
    * @param fallback whether it was routed without the cell's home
+   * @param exact whether exactly as much was cached as the router had predicted
+   * @param cut whether the node it was sent to was cut off from the others
    * @param what went wrong, empty when it is complete
    */
-  record Request(long begun, long ended, End end, boolean fallback, long promptTokens, long cachedTokens, String what) {
+  record Request(
+      long begun,
+      long ended,
+      End end,
+      boolean fallback,
+      long promptTokens,
+      long cachedTokens,
+      boolean exact,
+      boolean cut,
+      String what) {
     double millis() {
       return (ended - begun) / 1e6;
     }
@@ -130,6 +141,7 @@ final class NodeLoad implements AutoCloseable {
 
   private @Nullable JsonNode ask(RouterNodes.Node node, ObjectNode body) {
     long begun = System.nanoTime();
+    boolean cut = node.isCut();
     try {
       HttpRequest request =
           HttpRequest.newBuilder(node.gateway("/v1/chat/completions"))
@@ -145,15 +157,18 @@ final class NodeLoad implements AutoCloseable {
         return null;
       }
       JsonNode usage = answer.path("usage");
-      boolean fallback = response.headers().firstValue("X-Router-Reason").orElse("").startsWith("fallback");
+      String reason = response.headers().firstValue("X-Router-Reason").orElse("");
+      long cached = usage.at("/prompt_tokens_details/cached_tokens").asLong();
       requests.add(
           new Request(
               begun,
               System.nanoTime(),
               End.COMPLETE,
-              fallback,
+              reason.startsWith("fallback"),
               usage.path("prompt_tokens").asLong(),
-              usage.at("/prompt_tokens_details/cached_tokens").asLong(),
+              cached,
+              reason.contains("cached=" + cached + "/"),
+              cut,
               ""));
       return message;
     } catch (IOException e) {
@@ -166,8 +181,10 @@ final class NodeLoad implements AutoCloseable {
   }
 
   private void failed(RouterNodes.Node node, long begun, String what) {
-    End end = node.isOpen() ? End.LOST : End.ON_DEAD_NODE;
-    requests.add(new Request(begun, System.nanoTime(), end, false, 0, 0, "node " + node.number() + ": " + what));
+    End end = node.isOpen() && !node.isCut() ? End.LOST : End.ON_DEAD_NODE;
+    requests.add(
+        new Request(
+            begun, System.nanoTime(), end, false, 0, 0, false, node.isCut(), "node " + node.number() + ": " + what));
   }
 
   private static void pause() {

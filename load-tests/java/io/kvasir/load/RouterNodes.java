@@ -14,6 +14,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
@@ -29,6 +30,7 @@ final class RouterNodes implements AutoCloseable {
   private final Path launcher;
   private final Path work;
   private final List<Node> nodes;
+  private final @Nullable NodeNetwork network;
   private final HttpClient http = HttpClient.newBuilder().connectTimeout(Duration.ofSeconds(1)).build();
 
   /** A node: where it listens, its process, and whether clients should send it new requests. */
@@ -36,12 +38,14 @@ final class RouterNodes implements AutoCloseable {
     private final int number;
     private final int gateway = freePort();
     private final int management = freePort();
-    private final int cluster = freePort();
+    private final int cluster;
     private volatile @Nullable Process process;
     private volatile boolean open;
+    private volatile boolean cut;
 
-    private Node(int number) {
+    private Node(int number, int cluster) {
       this.number = number;
+      this.cluster = cluster;
     }
 
     int number() {
@@ -57,6 +61,11 @@ final class RouterNodes implements AutoCloseable {
       return open;
     }
 
+    /** Whether the others cannot reach it, or could not until now. */
+    boolean isCut() {
+      return cut;
+    }
+
     boolean isAlive() {
       Process now = process;
       return now != null && now.isAlive();
@@ -67,12 +76,25 @@ final class RouterNodes implements AutoCloseable {
    * Starts {@code running} of {@code known} nodes.
    *
    * @param work where logs and configurations go
+   * @param network what lies between them, null when nothing does
    */
-  RouterNodes(Path launcher, Path work, int known, int running, List<SimEngine> engines, int maxInFlight, String extra)
+  RouterNodes(
+      Path launcher,
+      Path work,
+      int known,
+      int running,
+      List<SimEngine> engines,
+      int maxInFlight,
+      String extra,
+      @Nullable NodeNetwork network)
       throws IOException {
     this.launcher = launcher;
     this.work = Files.createDirectories(work);
-    this.nodes = IntStream.range(0, known).mapToObj(Node::new).toList();
+    this.network = network;
+    this.nodes =
+        IntStream.range(0, known)
+            .mapToObj(node -> new Node(node, network == null ? freePort() : network.port(node)))
+            .toList();
     for (Node node : nodes) {
       Files.writeString(config(node), configuration(node, running, engines, maxInFlight, extra));
     }
@@ -127,18 +149,45 @@ final class RouterNodes implements AutoCloseable {
     return now;
   }
 
-  /** The node where the only cell is at home, as some open node says; null while there is none. */
-  @Nullable Node home() {
-    for (Node node : nodes) {
-      JsonNode status = node.isOpen() ? get(node, "/admin/cluster") : null;
-      String home = status == null ? "" : status.path("cells").path(0).path("home").asText("");
-      for (Node candidate : nodes) {
-        if (home.endsWith(":" + candidate.cluster)) {
-          return candidate;
-        }
+  /** Cuts a node off from the others; its clients and the engines still reach it. */
+  long cut(Node node) {
+    node.cut = true;
+    long now = System.nanoTime();
+    Objects.requireNonNull(network, "there is no network to cut").cut(node.number);
+    return now;
+  }
+
+  /** Ends the cut, and waits until every node sees {@code running} of them up, and {@code workers} healthy ones. */
+  void heal(int running, int workers) throws InterruptedException {
+    Objects.requireNonNull(network, "there is no network to heal").heal();
+    for (Node node : nodes.subList(0, running)) {
+      await("node " + node.number + " to see all others", () -> up(node) == running);
+      awaitReady(node, workers);
+      node.cut = false;
+    }
+  }
+
+  private int up(Node node) {
+    JsonNode status = get(node, "/admin/cluster");
+    int up = 0;
+    if (status != null) {
+      for (JsonNode member : status.path("nodes")) {
+        up += member.path("state").asText().equals("up") ? 1 : 0;
       }
     }
-    return null;
+    return up;
+  }
+
+  /** The node where the only cell is at home, as some open node says; null while there is none. */
+  @Nullable Node home() {
+    return nodes.stream().filter(Node::isOpen).map(this::home).filter(Objects::nonNull).findFirst().orElse(null);
+  }
+
+  /** The node where the only cell is at home, as a node says; null while that knows of none. */
+  @Nullable Node home(Node asked) {
+    JsonNode status = get(asked, "/admin/cluster");
+    String home = status == null ? "" : status.path("cells").path(0).path("home").asText("");
+    return nodes.stream().filter(node -> home.endsWith(":" + node.cluster)).findFirst().orElse(null);
   }
 
   /** Requests booked on all workers, as an open node says; -1 when none answers. */
@@ -266,8 +315,10 @@ final class RouterNodes implements AutoCloseable {
           ]
           %s
         }
-        """
-        .formatted(node.gateway, node.management, node.cluster, seedNodes, maxInFlight, pods, extra);
+        %s"""
+        .formatted(
+            node.gateway, node.management, node.cluster, seedNodes, maxInFlight, pods, extra,
+            network == null ? "" : network.settings(node.number));
   }
 
   private static int freePort() {

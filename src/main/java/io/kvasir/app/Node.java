@@ -96,6 +96,7 @@ final class Node implements AutoCloseable {
     }
     // Plugins decide for other nodes until the cells have left.
     var _ = system.getWhenTerminated().thenRun(() -> close(routing.jars()));
+    this.membership = new Membership(system, metrics);
     try {
       LiveProfiles profiles = new LiveProfiles(routing.proven());
       RoutingMetrics routingMetrics = new RoutingMetrics(metrics);
@@ -127,7 +128,6 @@ final class Node implements AutoCloseable {
       PushHomes homes = own(new PushHomes(system));
       this.gateway = own(front(system, config, new PushHandler(handler, events.push(), homes, cells)));
       homes.announce(address(config), events.push()::takes);
-      this.membership = new Membership(system, metrics);
       ready(system, config.minority());
       Discovery discovery = new Discovery(system, config.podsFrom(), config.podsReader(), cells, metrics);
       readiness.degradation(discovery::degraded);

@@ -4,6 +4,7 @@ import io.kvasir.index.BlockIndex;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.core.metrics.Counter;
 import io.prometheus.metrics.core.metrics.GaugeWithCallback;
+import io.prometheus.metrics.core.metrics.Histogram;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.Locale;
 import java.util.Map;
@@ -16,6 +17,7 @@ public final class CellMetrics {
   private final Counter decisions;
   private final Counter outcomes;
   private final Counter fallbacks;
+  private final Histogram remoteSeconds;
   private final Counter promises;
   private final Counter promisedTokens;
   private final Counter resyncs;
@@ -48,6 +50,13 @@ public final class CellMetrics {
             .help("Decisions made from the roster alone, because the cell's home did not answer, by the profile that"
                 + " would have decided, model and result.")
             .labelNames("profile", "model", "result")
+            .register(registry);
+    remoteSeconds =
+        Histogram.builder()
+            .name("kvasir_remote_decision_seconds")
+            .help("Time of a decision that the cell's home on another node made, the way there and back included.")
+            .classicOnly()
+            .classicUpperBounds(1e-4, 2e-4, 3e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 0.1, 0.2, 0.5)
             .register(registry);
     promises =
         Counter.builder()
@@ -167,6 +176,11 @@ public final class CellMetrics {
     decisions
         .labelValues(profile(request), request.model(), result(decision), home ? "here" : "elsewhere")
         .inc();
+  }
+
+  /** A home on another node has decided. */
+  void decidedAway(long nanos) {
+    remoteSeconds.observe(nanos / 1e9);
   }
 
   void fellBack(DecisionRequest request, Decision decision) {

@@ -131,7 +131,7 @@ public final class ClusterCells implements Cells {
 
   private Decision decide(Roster now, String cell, DecisionRequest request) {
     CellView view = views.of(cell);
-    Decision decision = view != null ? view.decide(request) : remote(cell).decide(request);
+    Decision decision = view != null ? view.decide(request) : decideAway(cell, request);
     metrics.decided(request, decision, view != null);
     if (decision instanceof Decision.NoWorker(Decision.Why why, String detail)
         && why == Decision.Why.NO_HOME
@@ -143,6 +143,15 @@ public final class ClusterCells implements Cells {
     RemoteCell before = view == null ? null : remote.get(cell);
     if (view != null && before != null) {
       before.decidedBy(view.incarnation());
+    }
+    return decision;
+  }
+
+  private Decision decideAway(String cell, DecisionRequest request) {
+    long asked = System.nanoTime();
+    Decision decision = remote(cell).decide(request);
+    if (!(decision instanceof Decision.NoWorker none && none.why() == Decision.Why.NO_HOME)) {
+      metrics.decidedAway(System.nanoTime() - asked);
     }
     return decision;
   }

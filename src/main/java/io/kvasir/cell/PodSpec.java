@@ -39,9 +39,13 @@ public record PodSpec(
     int capacityBlocks,
     List<EventFeed> events,
     @Nullable KvTransfer kvTransfer) {
-  /** Copies what it is given. */
+  /** Copies what it is given; parts that a node of another version did not send are empty. */
   public PodSpec {
-    events = List.copyOf(events);
+    events = copy(events);
+  }
+
+  private static List<EventFeed> copy(@Nullable List<EventFeed> events) {
+    return events == null ? List.of() : List.copyOf(events);
   }
 
   /** The id of the worker of a rank. */

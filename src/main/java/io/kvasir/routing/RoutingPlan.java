@@ -67,9 +67,13 @@ public record RoutingPlan(String workflow, Order order, List<Step> steps) {
       List<Worker> alternatives,
       FailurePolicy onFailure,
       @Nullable Duration deadline) {
-    /** Copies what it is given. */
+    /** Copies what it is given; alternatives that a node of another version did not send are none. */
     public Step {
-      alternatives = List.copyOf(alternatives);
+      alternatives = copy(alternatives);
+    }
+
+    private static List<Worker> copy(@Nullable List<Worker> alternatives) {
+      return alternatives == null ? List.of() : List.copyOf(alternatives);
     }
   }
 }

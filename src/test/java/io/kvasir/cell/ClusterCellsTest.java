@@ -208,11 +208,11 @@ final class ClusterCellsTest {
 
   @Test
   void undrain_getsRequestsAgain_unlessItsSourceWithholdsThem() {
-    add("g", 4);
+    add("undrained", 4);
     await(() -> healthy() == 1);
-    assertThat(home().drain("g")).isTrue();
+    assertThat(home().drain("undrained")).isTrue();
     await(() -> workers().stream().allMatch(WorkerStatus::draining));
-    assertThat(other().undrain("g")).isEqualTo(Cells.Undrained.DONE);
+    assertThat(other().undrain("undrained")).isEqualTo(Cells.Undrained.DONE);
     await(() -> workers().stream().noneMatch(WorkerStatus::draining));
     assertThat(home().undrain("nobody")).isEqualTo(Cells.Undrained.UNKNOWN);
 

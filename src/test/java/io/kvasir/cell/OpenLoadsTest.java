@@ -2,12 +2,16 @@ package io.kvasir.cell;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.kvasir.routing.Booking;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.Queue;
 import java.util.Set;
 import java.util.SplittableRandom;
@@ -22,14 +26,15 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Homes that come and go, against what the nodes really have in flight. */
 final class OpenLoadsTest {
   private static final int STEPS = 3_000;
+  private static final int MOST = 4;
+  private static final Booking BOOKING = new Booking(100, 50, 1000);
 
   /** The ledger of one incarnation of a home. */
   private static final class Home {
     final long incarnation;
     final Set<String> members = new HashSet<>();
+    final Map<String, WorkerLoad> workers = Map.of("v", new WorkerLoad(MOST), "w", new WorkerLoad(MOST));
     final HeldReservations held = new HeldReservations(Duration.ofHours(1), () -> 0);
-    int inFlight;
-    int pending;
 
     Home(long incarnation) {
       this.incarnation = incarnation;
@@ -39,16 +44,33 @@ final class OpenLoadsTest {
       if (!members.contains(load.worker())) {
         return null;
       }
-      Reservation booked = booked();
+      load(load.worker()).add(BOOKING);
+      Reservation booked = booked(load.worker());
       if (load.firstToken()) {
         booked.firstToken();
       }
       return booked;
     }
 
-    Reservation booked() {
-      inFlight++;
-      pending++;
+    /** Chooses and books in one step; null when the worker is full. */
+    @Nullable Reservation decide(String worker) {
+      return load(worker).book(BOOKING) ? booked(worker) : null;
+    }
+
+    int inFlight() {
+      return workers.values().stream().mapToInt(WorkerLoad::inFlight).sum();
+    }
+
+    long pending() {
+      return workers.values().stream().mapToLong(WorkerLoad::pendingTokens).sum() / BOOKING.uncachedTokens();
+    }
+
+    private WorkerLoad load(String worker) {
+      return Objects.requireNonNull(workers.get(worker));
+    }
+
+    private Reservation booked(String worker) {
+      WorkerLoad load = load(worker);
       return new Reservation() {
         private boolean begun;
         private boolean closed;
@@ -57,7 +79,7 @@ final class OpenLoadsTest {
         public void firstToken() {
           if (!begun) {
             begun = true;
-            pending--;
+            load.settle(BOOKING);
           }
         }
 
@@ -72,7 +94,7 @@ final class OpenLoadsTest {
           assertThat(closed).as("closed once").isFalse();
           closed = true;
           firstToken();
-          inFlight--;
+          load.release(BOOKING);
         }
       };
     }
@@ -95,6 +117,7 @@ final class OpenLoadsTest {
     final Queue<Cell.Message> said = new ArrayDeque<>();
     final OpenLoads loads;
     final List<RemoteReservation> open = new ArrayList<>();
+    final Map<RemoteReservation, String> workers = new HashMap<>();
     final Set<RemoteReservation> begun = new HashSet<>();
     private long last;
 
@@ -103,10 +126,16 @@ final class OpenLoadsTest {
       this.loads = new OpenLoads(name, said::add);
     }
 
+    /** What it really has in flight on a worker. */
+    long onWorker(String worker) {
+      return open.stream().filter(one -> worker.equals(workers.get(one))).count();
+    }
+
     RemoteReservation begin(String worker, long home) {
       OpenLoad load = new OpenLoad(++last, worker, "m", 100, 50, true, false);
       RemoteReservation begun = new RemoteReservation(name, load, home, loads, said::add, () -> {});
       open.add(begun);
+      workers.put(begun, worker);
       return begun;
     }
 
@@ -162,6 +191,7 @@ final class OpenLoadsTest {
       }
       if (step % 100 == 99) {
         settle(nodes, home);
+        undisturbed(nodes, home, random);
       }
     }
     for (Node node : nodes) {
@@ -169,16 +199,48 @@ final class OpenLoadsTest {
       node.open.clear();
     }
     settle(nodes, home);
-    assertThat(home.inFlight).isZero();
-    assertThat(home.pending).isZero();
+    assertThat(home.inFlight()).isZero();
+    assertThat(home.pending()).isZero();
+  }
+
+  /** Once the home knows all that is in flight, no worker is given more than it takes, whoever asks. */
+  private static void undisturbed(List<Node> nodes, Home home, SplittableRandom random) {
+    Map<String, Long> most = new HashMap<>();
+    home.workers.keySet().forEach(worker -> most.put(worker, Math.max(MOST, onWorker(nodes, worker))));
+    for (int step = 0; step < 100; step++) {
+      Node node = nodes.get(random.nextInt(nodes.size()));
+      switch (random.nextInt(4)) {
+        case 0, 1 -> decide(node, home, random);
+        case 2 -> {
+          if (!node.open.isEmpty()) {
+            node.open.remove(random.nextInt(node.open.size())).close(new Outcome.Cancelled());
+          }
+        }
+        default -> {
+          Cell.Message message = node.said.poll();
+          if (message != null) {
+            home.hear(message);
+          }
+        }
+      }
+      most.forEach((worker, limit) -> assertThat(onWorker(nodes, worker)).isLessThanOrEqualTo(limit));
+    }
+    settle(nodes, home);
+  }
+
+  private static long onWorker(List<Node> nodes, String worker) {
+    return nodes.stream().mapToLong(node -> node.onWorker(worker)).sum();
   }
 
   private static void decide(Node node, Home home, SplittableRandom random) {
     if (home.members.size() == 2) {
-      RemoteReservation begun = node.begin(random.nextBoolean() ? "v" : "w", home.incarnation);
-      home.held.hold(node.name, node.lastName(), home.booked());
+      String worker = random.nextBoolean() ? "v" : "w";
+      Reservation booked = home.decide(worker);
+      if (booked != null) {
+        node.begin(worker, home.incarnation);
+        home.held.hold(node.name, node.lastName(), booked);
+      }
       node.loads.decidedBy(home.incarnation);
-      assertThat(begun).isNotNull();
     }
   }
 
@@ -205,10 +267,10 @@ final class OpenLoadsTest {
         home.hear(node.said.remove());
       }
     }
-    assertThat(home.inFlight).isEqualTo(nodes.stream().mapToInt(node -> node.open.size()).sum());
-    assertThat(home.pending)
+    assertThat(home.inFlight()).isEqualTo(nodes.stream().mapToInt(node -> node.open.size()).sum());
+    assertThat(home.pending())
         .isEqualTo(
-            (int) nodes.stream()
+            nodes.stream()
                 .flatMap(node -> node.open.stream().filter(open -> !node.begun.contains(open)))
                 .count());
   }
@@ -245,8 +307,8 @@ final class OpenLoadsTest {
         Home home = new Home(1);
         home.members.add("v");
         said.forEach(home::hear);
-        assertThat(home.inFlight).isZero();
-        assertThat(home.pending).isZero();
+        assertThat(home.inFlight()).isZero();
+        assertThat(home.pending()).isZero();
       }
     }
   }

@@ -10,6 +10,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import org.apache.pekko.actor.Address;
+import org.apache.pekko.actor.CoordinatedShutdown;
 import org.apache.pekko.actor.typed.Behavior;
 import org.apache.pekko.actor.typed.javadsl.AbstractBehavior;
 import org.apache.pekko.actor.typed.javadsl.ActorContext;
@@ -36,7 +37,7 @@ import org.apache.pekko.cluster.typed.Subscribe;
  */
 final class MembershipWatch extends AbstractBehavior<MembershipWatch.Message> {
   private static final Duration PATIENCE = Duration.ofMillis(500);
-  private static final Duration LOOK_INTERVAL = Duration.ofSeconds(1);
+  private static final Duration LOOK_INTERVAL = Duration.ofMillis(500);
   private static final Set<MemberStatus> VOTERS = Set.of(MemberStatus.up(), MemberStatus.leaving());
   private static final Set<MemberStatus> LEFT = Set.of(MemberStatus.down(), MemberStatus.exiting());
 
@@ -47,24 +48,28 @@ final class MembershipWatch extends AbstractBehavior<MembershipWatch.Message> {
   /** What asking these nodes, all that were unreachable, came to. */
   private record Asked(Set<UniqueAddress> unreachable, boolean gone) implements Message {}
 
-  private enum Look implements Message { INSTANCE }
+  private enum Tick implements Message { INSTANCE }
 
   /** So many of the others let this node in. */
   private record Found(long nodes) implements Message {}
 
   private final Cluster cluster;
   private final UniqueAddress self;
-  private final TimerScheduler<Message> timers;
+  private final CoordinatedShutdown shutdown;
   private final Membership.Listener listener;
   private final Map<UniqueAddress, MemberStatus> others = new HashMap<>();
   private final Set<UniqueAddress> unreachable = new HashSet<>();
+  private boolean cutOff;
+
+  /** Whether an answer is awaited, or has been the last that was needed. */
+  private boolean looking;
 
   private MembershipWatch(
       ActorContext<Message> context, TimerScheduler<Message> timers, Membership.Listener listener) {
     super(context);
     this.cluster = Cluster.get(context.getSystem());
     this.self = cluster.selfMember().uniqueAddress();
-    this.timers = timers;
+    this.shutdown = CoordinatedShutdown.get(context.getSystem());
     this.listener = listener;
     cluster
         .subscriptions()
@@ -72,6 +77,7 @@ final class MembershipWatch extends AbstractBehavior<MembershipWatch.Message> {
             Subscribe.create(
                 context.messageAdapter(ClusterEvent.ClusterDomainEvent.class, Changed::new),
                 ClusterEvent.ClusterDomainEvent.class));
+    timers.startTimerWithFixedDelay(Tick.INSTANCE, LOOK_INTERVAL);
   }
 
   static Behavior<Message> create(Membership.Listener listener) {
@@ -92,10 +98,10 @@ final class MembershipWatch extends AbstractBehavior<MembershipWatch.Message> {
           asked.unreachable().forEach(this::down);
         }
       }
-      case Look _ -> look();
+      case Tick _ -> tick();
       case Found found -> {
-        if (isMajority(found.nodes() + 1, others.size() + 1)) {
-          timers.cancelAll();
+        looking = isMajority(found.nodes() + 1, others.size() + 1);
+        if (looking) {
           getContext().getLog().info("{} of {} other nodes answer again", found.nodes(), others.size());
           listener.rejoinable();
         }
@@ -106,11 +112,6 @@ final class MembershipWatch extends AbstractBehavior<MembershipWatch.Message> {
 
   private void changed(ClusterEvent.ClusterDomainEvent event) {
     switch (event) {
-      case ClusterEvent.MemberRemoved removed when removed.member().uniqueAddress().equals(self) -> {
-        if (!removed.previousStatus().equals(MemberStatus.exiting())) {
-          cutOff();
-        }
-      }
       case ClusterEvent.MemberRemoved removed -> {
         unreachable.remove(removed.member().uniqueAddress());
         // When this node is taken out it hears that all are removed, those too that are well.
@@ -148,15 +149,28 @@ final class MembershipWatch extends AbstractBehavior<MembershipWatch.Message> {
     cluster.manager().tell(new Down(crashed.address()));
   }
 
-  private void cutOff() {
+  /** The cluster tells a node nothing of its own removal when that comes before anybody listens. */
+  private void tick() {
+    if (cluster.isTerminated() && shutdown.getShutdownReason().isEmpty()) {
+      if (!cutOff) {
+        cutOff = true;
+        sayCutOff();
+        listener.cutOff();
+      }
+      if (!looking) {
+        looking = true;
+        look();
+      }
+    }
+  }
+
+  private void sayCutOff() {
     getContext()
         .getLog()
         .error(
             "this node is cut off: the other nodes ({}) go on without it, no cell is at home here, and it comes back"
                 + " when most of them answer",
             String.join(", ", others.keySet().stream().map(node -> node.address().hostPort()).sorted().toList()));
-    listener.cutOff();
-    timers.startTimerWithFixedDelay(Look.INSTANCE, LOOK_INTERVAL);
   }
 
   private void look() {

@@ -1,0 +1,223 @@
+package io.kvasir.app;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.fasterxml.jackson.dataformat.cbor.CBORFactory;
+import com.tngtech.archunit.core.domain.JavaClass;
+import com.tngtech.archunit.core.importer.ClassFileImporter;
+import com.tngtech.archunit.core.importer.ImportOption.DoNotIncludeTests;
+import com.typesafe.config.Config;
+import com.typesafe.config.ConfigFactory;
+import java.lang.reflect.Array;
+import java.lang.reflect.Constructor;
+import java.lang.reflect.ParameterizedType;
+import java.lang.reflect.RecordComponent;
+import java.lang.reflect.Type;
+import java.net.URI;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HexFormat;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.apache.pekko.actor.typed.ActorRef;
+import org.apache.pekko.actor.typed.ActorSystem;
+import org.apache.pekko.actor.typed.javadsl.Behaviors;
+import org.apache.pekko.serialization.Serialization;
+import org.apache.pekko.serialization.SerializationExtension;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * Whatever crosses between router nodes, between nodes of two versions: the next one may have fields that this one does
+ * not know, and an earlier one may lack some. Messages are found by what the configuration binds to the serializer, so
+ * that a new one is here as soon as it exists.
+ */
+final class WireMessagesTest {
+  private static final Config CONFIG =
+      ConfigFactory.parseString("pekko.remote.artery.canonical { hostname = \"127.0.0.1\", port = 0 }")
+          .withFallback(ConfigFactory.parseResources("platform.conf"))
+          .withFallback(ConfigFactory.defaultReference())
+          .resolve();
+  private static final ActorSystem<Void> SYSTEM = ActorSystem.create(Behaviors.empty(), "kvasir", CONFIG);
+  private static final Serialization SERIALIZATION = SerializationExtension.get(SYSTEM);
+  private static final ObjectMapper CBOR = new ObjectMapper(new CBORFactory());
+
+  @AfterAll
+  static void stop() {
+    SYSTEM.terminate();
+  }
+
+  static List<Class<?>> messages() {
+    Config bindings = CONFIG.getConfig("pekko.actor.serialization-bindings");
+    Set<String> bound = new LinkedHashSet<>();
+    bindings.root().forEach((type, serializer) -> {
+      if (type.startsWith("io.kvasir.") && serializer.unwrapped().equals("jackson-cbor")) {
+        bound.add(type);
+      }
+    });
+    return new ClassFileImporter()
+        .withImportOption(new DoNotIncludeTests())
+        .importPackages("io.kvasir.cell", "io.kvasir.app").stream()
+            .filter(type -> !type.isInterface() && bound.stream().anyMatch(type::isAssignableTo))
+            .<Class<?>>map(JavaClass::reflect)
+            .toList();
+  }
+
+  @Test
+  void messages_areFound() {
+    assertThat(messages()).hasSizeGreaterThan(15).allMatch(Class::isRecord);
+  }
+
+  @ParameterizedTest
+  @MethodSource("messages")
+  void message_arrivesAsItWasSent(Class<?> type) {
+    Object message = example(type);
+    assertThat(read(write(message), type)).isEqualTo(message);
+  }
+
+  @ParameterizedTest
+  @MethodSource("messages")
+  void fieldsOfALaterVersion_areIgnored(Class<?> type) throws Exception {
+    Object message = example(type);
+    JsonNode sent = CBOR.readTree(write(message));
+    records(message, sent).forEach(node -> node.putObject("of-a-later-version").put("n", 1));
+    assertThat(read(CBOR.writeValueAsBytes(sent), type)).isEqualTo(message);
+  }
+
+  @ParameterizedTest
+  @MethodSource("messages")
+  void fieldsThatAnEarlierVersionLacks_areNoFault(Class<?> type) throws Exception {
+    Object message = example(type);
+    List<Object> parts = new ArrayList<>();
+    records(message, CBOR.readTree(write(message)), parts);
+    for (int place = 0; place < parts.size(); place++) {
+      if (parts.get(place).getClass().getPackageName().equals("io.kvasir.telemetry")) {
+        // As the log of decisions has it: that refuses what is not whole.
+        continue;
+      }
+      for (RecordComponent field : parts.get(place).getClass().getRecordComponents()) {
+        JsonNode sent = CBOR.readTree(write(message));
+        String name = field.getName();
+        assertThat(records(message, sent).get(place).remove(name)).as(name).isNotNull();
+        byte[] bytes = CBOR.writeValueAsBytes(sent);
+        assertThatCode(() -> read(bytes, type)).as("without " + name).doesNotThrowAnyException();
+      }
+    }
+  }
+
+  /** What a node of this version writes, and every later one has to read. */
+  @Test
+  void close_asItIsWritten() throws Exception {
+    Class<?> type = Class.forName("io.kvasir.cell.Cell$Close");
+    assertThat(HexFormat.of().formatHex(write(example(type))))
+        .isEqualTo(
+            "bf646e6f646564746578746b7265736572766174696f6e1b0000010000000000676f7574636f6d65bf646b696e646c4c4f53545f43"
+                + "4f4e544143546c70726f6d7074546f6b656e73076c636163686564546f6b656e73076c6f7574707574546f6b656e73076a74"
+                + "7466744d6963726f731b000001000000000066737461747573076664657461696c6474657874ffff");
+  }
+
+  private static byte[] write(Object message) {
+    return SERIALIZATION.serialize(message).get();
+  }
+
+  private static Object read(byte[] bytes, Class<?> type) {
+    return SERIALIZATION.deserialize(bytes, type).get();
+  }
+
+  /** The objects of a message that stand for records, itself first. */
+  private static List<ObjectNode> records(Object value, JsonNode node) throws Exception {
+    return records(value, node, new ArrayList<>());
+  }
+
+  private static List<ObjectNode> records(Object value, JsonNode node, List<Object> values) throws Exception {
+    List<ObjectNode> found = new ArrayList<>();
+    if (value.getClass().isRecord() && node instanceof ObjectNode object) {
+      found.add(object);
+      values.add(value);
+      for (RecordComponent component : value.getClass().getRecordComponents()) {
+        component.getAccessor().setAccessible(true);
+        Object part = component.getAccessor().invoke(value);
+        JsonNode place = object.get(component.getName());
+        if (part instanceof List<?> list && place != null) {
+          for (int i = 0; i < list.size(); i++) {
+            found.addAll(records(list.get(i), place.get(i), values));
+          }
+        } else if (part != null && place != null) {
+          found.addAll(records(part, place, values));
+        }
+      }
+    }
+    return found;
+  }
+
+  /** A value of a type in which every field says something. */
+  private static Object example(Type type) {
+    if (type instanceof ParameterizedType generic) {
+      Class<?> raw = (Class<?>) generic.getRawType();
+      List<Object> parts =
+          Stream.of(generic.getActualTypeArguments())
+              .filter(part -> raw != ActorRef.class)
+              .map(WireMessagesTest::example)
+              .toList();
+      if (raw == List.class) {
+        return List.of(parts.getFirst());
+      } else if (raw == Set.class) {
+        return Set.of(parts.getFirst());
+      } else if (raw == Map.class) {
+        return new LinkedHashMap<>(Map.of(parts.getFirst(), parts.getLast()));
+      } else if (raw == ActorRef.class) {
+        return SYSTEM.ignoreRef();
+      }
+      return example(raw);
+    }
+    Class<?> plain = (Class<?>) type;
+    if (plain.isEnum()) {
+      return plain.getEnumConstants()[plain.getEnumConstants().length - 1];
+    } else if (plain.isSealed()) {
+      return example(plain.getPermittedSubclasses()[0]);
+    } else if (plain.isRecord()) {
+      return record(plain);
+    } else if (plain.isArray()) {
+      Object array = Array.newInstance(plain.getComponentType(), 1);
+      Array.set(array, 0, example(plain.getComponentType()));
+      return array;
+    }
+    return switch (plain.getName()) {
+      case "int", "java.lang.Integer" -> 7;
+      case "long", "java.lang.Long" -> 1L << 40;
+      case "double", "java.lang.Double" -> 0.5;
+      case "boolean", "java.lang.Boolean" -> true;
+      case "java.lang.String" -> "text";
+      case "java.net.URI" -> URI.create("http://host:1");
+      case "java.time.Duration" -> Duration.ofSeconds(3);
+      case "java.time.Instant" -> Instant.ofEpochSecond(1);
+      default -> throw new AssertionError("no example of " + plain + " is known; add one");
+    };
+  }
+
+  private static Object record(Class<?> type) {
+    RecordComponent[] components = type.getRecordComponents();
+    try {
+      Constructor<?> constructor =
+          type.getDeclaredConstructor(
+              Arrays.stream(components).map(RecordComponent::getType).toArray(Class<?>[]::new));
+      constructor.setAccessible(true);
+      return constructor.newInstance(
+          Arrays.stream(components).map(component -> example(component.getGenericType())).toArray());
+    } catch (ReflectiveOperationException impossible) {
+      throw new AssertionError("no example of " + type, impossible);
+    }
+  }
+}
