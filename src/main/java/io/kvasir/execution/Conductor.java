@@ -1,7 +1,6 @@
 package io.kvasir.execution;
 
 import io.kvasir.cell.Decision;
-import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.Outcome;
 import io.kvasir.execution.Attempt.Try;
 import io.kvasir.execution.Question.Alone;
@@ -9,21 +8,12 @@ import io.kvasir.execution.Question.Hedge;
 import io.kvasir.execution.Question.OneStep;
 import io.kvasir.execution.Question.WholePlan;
 import io.kvasir.execution.WorkflowActor.Event;
-import io.kvasir.execution.dialect.Handed;
-import io.kvasir.execution.dialect.JsonMembers;
-import io.kvasir.execution.dialect.Message;
 import io.kvasir.routing.RoutingPlan;
 import java.net.URI;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.LinkedHashMap;
-import java.util.List;
-import java.util.Map;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
-import java.util.function.Function;
 import java.util.function.Supplier;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Carries one request out that takes several steps or a retry: which leg goes when, what a failure leads to, and
@@ -39,17 +29,13 @@ import org.jspecify.annotations.Nullable;
 final class Conductor {
   private final Workflows.Services services;
   private final Workflows.Order order;
-  private final Consumer<Event> self;
-  private final Consumer<Supplier<Event>> away;
   private final BiConsumer<Duration, Event> later;
   private final Trials trials;
+  private final Inquiry inquiry;
+  private final StepStarter starter;
   private final Runs runs = new Runs();
-  /** Steps whose load is booked and that have not begun. */
-  private final Map<String, Decision.Chosen> waiting = new LinkedHashMap<>();
-  private Course course = Course.NONE;
+  private final Walk walk;
   private boolean finished;
-  /** Set when the actor ends before its time: what legs bring after that, nobody hears. */
-  private volatile boolean cut;
 
   /**
    * A workflow about to start.
@@ -66,10 +52,11 @@ final class Conductor {
       BiConsumer<Duration, Event> later) {
     this.services = services;
     this.order = order;
-    this.self = self;
-    this.away = away;
     this.later = later;
     this.trials = order.trials();
+    this.inquiry = new Inquiry(services.cells(), order.call(), trials, away);
+    this.starter = new StepStarter(services.means(), order, self, later);
+    this.walk = new Walk(services, order, runs, starter, away, this);
   }
 
   void start() {
@@ -77,7 +64,7 @@ final class Conductor {
     if (planned == null) {
       askAfter(order.pause(), new WholePlan(false, false));
     } else {
-      begin(planned);
+      walk.begin(planned);
     }
   }
 
@@ -102,9 +89,14 @@ final class Conductor {
       case Event.HedgeDue(StepRun first) -> hedge(first);
       case Event.StepOverdue(StepRun run) -> run.stop(Stop.STEP);
       case Event.Decided decided -> decided(decided);
-      case Event.Readied(Decision.Chosen step, Preparing preparing) -> readied(step, preparing);
-      case Event.Bootstrapped(Course told) -> goOn(told);
-      case Event.NotBootstrapped(Try.Failed failure) -> notBootstrapped(failure);
+      case Event.Readied(Decision.Chosen step, Preparing preparing) -> walk.readied(step, preparing);
+      case Event.Bootstrapped(Course told) -> walk.goOn(told);
+      case Event.NotBootstrapped(Try.Failed failure) -> {
+        Decision.Chosen prefill = walk.notBootstrapped(failure);
+        if (prefill != null) {
+          failed(prefill, failure);
+        }
+      }
       case Event.LegEnded leg -> {
         boolean counts = runs.counts(leg.run());
         boolean last = runs.ended(leg.run());
@@ -122,13 +114,16 @@ final class Conductor {
       order.result().completeExceptionally(why);
     }
     runs.stopAll(Stop.NOT_NEEDED);
-    giveBack();
+    walk.giveBack();
   }
 
   /** The actor was stopped, perhaps before its time. */
   void stopped() {
     order.departure().then(() -> { });
-    cut = !done();
+    if (!done()) {
+      inquiry.cut();
+      starter.cut();
+    }
     runs.stopAll(Stop.NOT_NEEDED);
     finish(trials.nobody(new Decision.NoWorker(Decision.Why.NO_HOME, "This router node is stopping. Try again.")));
   }
@@ -147,21 +142,7 @@ final class Conductor {
     if (finished) {
       return;
     }
-    Course before = course;
-    DecisionRequest request = question.of(order.call().decision(), trials.excluded(), before);
-    String id = trials.upcomingId();
-    away.accept(() -> {
-      long began = System.nanoTime();
-      Decision decision = services.cells().decide(request);
-      long nanos = System.nanoTime() - began;
-      if (cut && decision instanceof Decision.Planned late) {
-        late.close(new Outcome.Cancelled());
-      }
-      Course begun = decision instanceof Decision.Planned planned
-          ? question.begun(order.call(), before, planned, id)
-          : null;
-      return new Event.Decided(question, decision, nanos, begun);
-    });
+    inquiry.ask(question, walk.course());
   }
 
   private void decided(Event.Decided decided) {
@@ -171,16 +152,12 @@ final class Conductor {
       case Decision.Planned planned when finished || begun == null -> planned.close(new Outcome.Cancelled());
       case Decision.Planned planned -> {
         switch (decided.question()) {
-          case WholePlan _ -> begin(begun);
+          case WholePlan _ -> walk.begin(begun);
           case Alone _ -> {
             planned.last().reservation().readsPrompt();
-            begin(begun);
+            walk.begin(begun);
           }
-          case OneStep(String name) -> {
-            waiting.put(name, planned.last());
-            trials.trying(begun.plan().last().worker());
-            goOn(begun);
-          }
+          case OneStep _ -> walk.goOn(begun, planned.last());
           case Hedge(StepRun first) -> startHedge(first, planned, begun);
         }
       }
@@ -191,7 +168,7 @@ final class Conductor {
   private void nobody(Question question, Decision.NoWorker none) {
     switch (question) {
       case WholePlan(boolean orAlone, boolean _) when orAlone -> ask(new Alone("nobody left"));
-      case OneStep(String name) when course.dispensable(name) -> without(name, "nobody left");
+      case OneStep(String name) when walk.course().dispensable(name) -> walk.without(name, "nobody left");
       case Hedge _ -> {
         // The first is on its way.
       }
@@ -199,129 +176,14 @@ final class Conductor {
     }
   }
 
-  // The way through a plan.
-
-  private void begin(Course begun) {
-    begun.plan().steps().forEach(chosen -> waiting.put(chosen.step().name(), chosen));
-    trials.trying(begun.plan().last().worker());
-    String unfit = begun.unfit();
-    if (unfit == null) {
-      goOn(begun);
-      return;
-    }
-    services.means().metrics().splitSkipped(unfit);
-    if (begun.dispensable(RoutingPlan.PREFILL)) {
-      goOn(leaveOut(begun, RoutingPlan.PREFILL, "whole: " + unfit));
-      return;
-    }
-    giveBack();
+  /** The request turned out to be one that cannot be divided; what was booked for it is given back. */
+  void mustBeWhole(Course begun, String unfit) {
     if (begun.wholeWanted()) {
       finish(trials.nobody(new Decision.NoWorker(
           Decision.Why.NONE_HEALTHY,
           "This request has to be served by one worker (" + unfit + "), and none of the model's serves one alone.")));
     } else {
       ask(new WholePlan(false, true));
-    }
-  }
-
-  /** Begins whatever can begin now. */
-  private void goOn(Course now) {
-    course = now;
-    if (finished) {
-      return;
-    }
-    Decision.Chosen preparation = now.nextPreparation();
-    Decision.Chosen prefill = now.prefill();
-    URI server = now.toldBy();
-    if (preparation != null) {
-      away.accept(() -> new Event.Readied(preparation, now.ready(preparation, services.preparations())));
-    } else if (prefill == null) {
-      hedgeLater(begin(now.plan().last(), List.of(chosen -> now.alone(order.call(), chosen, services.means()))));
-    } else if (server != null && now.bootstrap() == null) {
-      away.accept(() -> bootstrap(now, server));
-    } else {
-      begin(prefill, List.of(chosen -> now.prefill(order.call(), chosen)));
-      if (now.dialect().concurrent()) {
-        decode(now, prefill, Handed.Blocks.UNSEEN, Course.reading(prefill, trials.tally()));
-      }
-    }
-  }
-
-  private void decode(Course now, Decision.Chosen prefill, Handed.Blocks blocks, Report read) {
-    begin(
-        now.plan().last(),
-        List.of(chosen -> now.decode(order.call(), prefill, chosen, blocks, read, services.means())));
-  }
-
-  private void readied(Decision.Chosen step, Preparing preparing) {
-    Course now = preparing.course();
-    if (preparing.messages().isEmpty()) {
-      goOn(leaveOut(now, step.step().name(), ""));
-      return;
-    }
-    course = now;
-    if (!finished) {
-      List<Function<Decision.Chosen, Task>> tasks = new ArrayList<>();
-      for (Message message : preparing.messages()) {
-        tasks.add(chosen -> now.preparation(order.call(), chosen, message));
-      }
-      begin(step, tasks);
-    }
-  }
-
-  private Event bootstrap(Course now, URI server) {
-    try {
-      JsonMembers known = services.bootstraps().known(server);
-      return new Event.Bootstrapped(now.bootstrapped(known == null ? services.bootstraps().read(server) : known));
-    } catch (PodException e) {
-      return new Event.NotBootstrapped(
-          new Try.Failed("bootstrap", String.valueOf(e.getMessage()), false, false, true, null));
-    }
-  }
-
-  private void notBootstrapped(Try.Failed failure) {
-    Decision.Chosen prefill = waiting.remove(RoutingPlan.PREFILL);
-    if (prefill != null) {
-      prefill.reservation().close(new Outcome.Failed(failure.transport(), failure.detail()));
-      failed(prefill, failure);
-    }
-  }
-
-  /** Begins a step: each of its requests on a thread of its own. */
-  private StepRun begin(Decision.Chosen step, List<Function<Decision.Chosen, Task>> tasks) {
-    waiting.remove(step.step().name());
-    Course now = course;
-    List<Function<Decision.Chosen, Leg>> legs = new ArrayList<>();
-    for (Function<Decision.Chosen, Task> task : tasks) {
-      legs.add(chosen -> new Leg(
-          chosen, () -> task.apply(chosen), services.means(), order.listener(), trials.deadline(), trials.tally()));
-    }
-    StepRun run = new StepRun(step, legs);
-    runs.add(run);
-    Duration deadline = step.step().deadline();
-    if (deadline != null) {
-      later.accept(deadline, new Event.StepOverdue(run));
-    }
-    for (int i = 0; i < run.legs().size(); i++) {
-      int request = i;
-      Leg leg = run.legs().get(i);
-      order.departure().add(leg);
-      Thread.ofVirtual().start(() -> {
-        Try result = leg.run();
-        if (cut && result instanceof Try.Answered(Result.Streaming _)) {
-          leg.abandon();
-        }
-        self.accept(new Event.LegEnded(run, request, leg, result, handed(now, step, result)));
-      });
-    }
-    return run;
-  }
-
-  private static @Nullable Handed handed(Course now, Decision.Chosen step, Try result) {
-    try {
-      return now.handed(step, result);
-    } catch (IllegalArgumentException e) {
-      return new Handed.Nothing("unreadable");
     }
   }
 
@@ -347,7 +209,7 @@ final class Conductor {
       case Try.Answered(Result.Whole whole) when whole.status() < 300 -> {
         run.answered(leg.request(), whole.body());
         if (last) {
-          stepDone(run, whole, leg.handed());
+          walk.stepDone(run, whole, leg.handed());
         }
       }
       case Try.Answered(Result.Whole whole) -> {
@@ -363,7 +225,7 @@ final class Conductor {
   }
 
   private boolean isLast(StepRun run) {
-    return run.name().equals(course.plan().last().step().name());
+    return run.name().equals(walk.last());
   }
 
   /** There is an answer for the client: nobody else is needed for it, but prefill beside it ends by itself. */
@@ -374,20 +236,6 @@ final class Conductor {
       runs.stop(twin, Stop.NOT_NEEDED);
     }
     finish(answer);
-  }
-
-  private void stepDone(StepRun run, Result.Whole whole, @Nullable Handed handed) {
-    if (!run.name().equals(RoutingPlan.PREFILL)) {
-      goOn(course.prepared(run.name(), services.preparations(), run.answers()));
-      return;
-    }
-    switch (handed) {
-      // Beside decode, which knows what to do.
-      case null -> { }
-      case Handed.Blocks blocks -> decode(course, run.chosen(), blocks, whole.report());
-      case Handed.Nothing(String why) -> without(RoutingPlan.PREFILL, why);
-      case Handed.Answer answer -> finish(course.answered(run.chosen(), answer, whole.report()));
-    }
   }
 
   /** An error that is the client's own doing, as far as the worker can tell: another would say the same. */
@@ -402,7 +250,7 @@ final class Conductor {
 
   private void failed(Decision.Chosen step, Try.Failed failure) {
     trials.failed(step.worker(), failure);
-    URI server = course.toldBy();
+    URI server = walk.course().toldBy();
     if (server != null) {
       services.bootstraps().forget(server);
     }
@@ -411,49 +259,32 @@ final class Conductor {
       return;
     }
     String name = step.step().name();
-    boolean isLast = name.equals(course.plan().last().step().name());
+    boolean isLast = name.equals(walk.last());
     if (isLast && runs.has(name)) {
       // The one that hedges, or is hedged, may still answer.
       return;
     }
-    boolean beside = !isLast && !waiting.containsKey(course.plan().last().step().name());
+    boolean beside = !isLast && !walk.awaits(walk.last());
     runs.stopAll(Stop.NOT_NEEDED);
     Recovery.Kind kind = isLast ? Recovery.Kind.LAST : beside ? Recovery.Kind.BESIDE : Recovery.Kind.BEFORE;
-    switch (Recovery.of(step.step(), kind, course.dispensable(name), failure, trials::retry)) {
+    switch (Recovery.of(step.step(), kind, walk.course().dispensable(name), failure, trials::retry)) {
       case Recovery.Replan(Duration pause, boolean orAlone) -> {
-        giveBack();
-        askAfter(pause, new WholePlan(orAlone, course.wholeWanted()));
+        walk.giveBack();
+        askAfter(pause, new WholePlan(orAlone, walk.course().wholeWanted()));
       }
       case Recovery.Redo(Duration pause) -> askAfter(pause, new OneStep(name));
       case Recovery.Without() when beside -> ask(new Alone(failure.why()));
-      case Recovery.Without() -> without(name, failure.why());
+      case Recovery.Without() -> walk.without(name, failure.why());
       case Recovery.GiveUp() -> finish(trials.exhausted(failure));
     }
   }
 
-  /** Goes on without a step whose load is given back already. */
-  private void without(String step, String why) {
-    services.means().metrics().stepSkipped(step, why);
-    goOn(leaveOut(course, step, "without " + step + ": " + why));
-  }
-
-  /** The same without a step; what is booked for it is given back. */
-  private Course leaveOut(Course from, String step, String note) {
-    Decision.Chosen left = waiting.remove(step);
-    if (left != null) {
-      left.reservation().close(new Outcome.Cancelled());
-    }
-    if (step.equals(RoutingPlan.PREFILL)) {
-      from.plan().last().reservation().readsPrompt();
-    }
-    return from.without(step, note);
-  }
-
   // Hedging.
 
-  private void hedgeLater(StepRun first) {
+  /** Has a second worker asked if the first takes long. */
+  void hedgeLater(StepRun first) {
     Duration after = services.means().settings().hedgeAfter();
-    if (after != null && order.call().repeatable() && !course.several()) {
+    if (after != null && order.call().repeatable() && !walk.course().several()) {
       later.accept(after, new Event.HedgeDue(first));
     }
   }
@@ -469,28 +300,28 @@ final class Conductor {
       planned.close(new Outcome.Cancelled());
       return;
     }
-    trials.trying(planned.last().worker());
-    begin(planned.last(), List.of(chosen -> begun.alone(order.call(), chosen, services.means()))).hedges();
+    walk.hedge(planned, begun);
   }
 
   // The end.
 
-  private void finish(Result result) {
+  /** Whether there is a result. */
+  boolean finished() {
+    return finished;
+  }
+
+  /** Tells the client, once; nothing new begins any more. */
+  void finish(Result result) {
     if (finished) {
       return;
     }
     finished = true;
-    giveBack();
+    walk.giveBack();
     order.result().complete(result);
   }
 
-  /** Gives back what is booked for steps that have not begun. */
-  private void giveBack() {
-    waiting.values().forEach(chosen -> chosen.reservation().close(new Outcome.Cancelled()));
-    waiting.clear();
-  }
-
   private void told(StepRun run, Try result) {
+    Course course = walk.course();
     if (course.several()) {
       services.means().metrics().leg(course.dialectName(), run.name(), switch (result) {
         case Try.Answered(Result.Whole whole) when whole.status() >= 300 -> "refused";
