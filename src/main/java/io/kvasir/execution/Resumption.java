@@ -126,7 +126,7 @@ final class Resumption implements Result.Relay, CallListener {
       if (!(report.outcome() instanceof Outcome.Failed) || stream.failed()) {
         stream.complete();
         if (later && report.outcome() instanceof Outcome.Completed completed) {
-          whole = total(report, completed.ttftMicros(), stream);
+          whole = total(report, completed.ttftMicros(), stream.answer());
         }
         leg = null;
       } else {
@@ -144,13 +144,15 @@ final class Resumption implements Result.Relay, CallListener {
     if (departure.gone()) {
       return left(cut);
     }
-    if (stream.unfit() != null) {
-      return refused(stream.unfit(), cut);
+    AnswerSoFar answer = stream.answer();
+    String unfit = answer.unfit();
+    if (unfit != null) {
+      return refused(unfit, cut);
     }
-    int prompt = stream.promptTokens() < 0 ? call.decision().promptTokens() : stream.promptTokens();
-    if (stream.done() || stream.finished() || continuation.left(stream.generated()) <= 0) {
+    int prompt = answer.promptTokens() < 0 ? call.decision().promptTokens() : answer.promptTokens();
+    if (stream.done() || answer.finished() || continuation.left(answer.generated()) <= 0) {
       stream.finish(!call.withoutUsage() && continuation.usageAsked(), prompt);
-      whole = total(cut, Outcome.UNKNOWN, stream);
+      whole = total(cut, Outcome.UNKNOWN, answer);
       metrics.resumed("finished");
       return null;
     }
@@ -159,9 +161,10 @@ final class Resumption implements Result.Relay, CallListener {
   }
 
   private Result.@Nullable Relay continued(StitchedStream stream, Report cut) throws IOException {
-    String text = stream.text();
-    DecisionRequest decision = call.decision().without(trials.excluded()).longer(stream.generated());
-    Call rest = call.withUsage().continuedBy(decision, continuation.body(text, stream.generated()));
+    String text = stream.answer().text();
+    int generated = stream.answer().generated();
+    DecisionRequest decision = call.decision().without(trials.excluded()).longer(generated);
+    Call rest = call.withUsage().continuedBy(decision, continuation.body(text, generated));
     trials = trials.resumed(rest, cut);
     later = true;
     Result result;
@@ -207,17 +210,17 @@ final class Resumption implements Result.Relay, CallListener {
   }
 
   /** How all went together: the cache is the first worker's, as far as it has told of it. */
-  private Report total(Report last, long ttftMicros, StitchedStream stream) {
+  private Report total(Report last, long ttftMicros, AnswerSoFar answer) {
     Report start = Objects.requireNonNullElse(began, last);
     return new Report(
         last.worker(),
-        new Outcome.Completed(stream.promptTokens(), stream.cachedTokens(), stream.generated(), ttftMicros),
+        new Outcome.Completed(answer.promptTokens(), answer.cachedTokens(), answer.generated(), ttftMicros),
         last.tries(),
         start.predictedCachedTokens(),
         start.confirmedCachedTokens(),
-        stream.promptTokens(),
-        stream.cachedTokens(),
-        stream.generated(),
+        answer.promptTokens(),
+        answer.cachedTokens(),
+        answer.generated(),
         last.decideNanos(),
         start.headNanos());
   }

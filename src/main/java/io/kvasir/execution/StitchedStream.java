@@ -4,7 +4,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.kvasir.cell.Outcome;
 import io.kvasir.execution.dialect.EventData;
 import io.kvasir.execution.dialect.JsonMembers;
 import java.io.IOException;
@@ -17,13 +16,10 @@ import org.jspecify.annotations.Nullable;
  * The streams of several workers, one after the other, as the one stream of events that a client sees. Only whole
  * events pass. Those of the first worker pass as they came, while their text is kept; those of the next have the first
  * one's id, do not repeat the role, and tell the usage of all.
- *
- * <p>Tokens are those the engine tells of; while it does not, an event with text counts as one. Where no usage had come
- * from the first worker, its prompt is the second's without what was added to it, and its cached tokens are not told.
  * One thread at a time.
  */
 final class StitchedStream implements Result.Sink {
-  /** Characters of an answer that are kept, and bytes of one event that are held back. */
+  /** Bytes of one event that are held back. */
   static final int MOST = 1 << 20;
 
   private static final byte[] NOTHING = {};
@@ -36,7 +32,7 @@ final class StitchedStream implements Result.Sink {
   private final boolean chat;
   private final boolean withoutUsage;
   private final EventData lines = new EventData(read -> data = read);
-  private final StringBuilder text = new StringBuilder();
+  private final AnswerSoFar answer;
 
   private AnswerTap tap = new AnswerTap(AnswerTap.Form.EVENTS);
   private byte[] pending = new byte[1 << 10];
@@ -47,16 +43,7 @@ final class StitchedStream implements Result.Sink {
 
   private @Nullable JsonMembers first;
   private boolean later;
-  private boolean roleTold;
-  private boolean finished;
-  private boolean usageTold;
   private boolean done;
-  private @Nullable String unfit;
-  /** Tokens of the answers of the workers before, and of the one that speaks. */
-  private int before;
-  private int generated;
-  private int promptTokens = Outcome.UNKNOWN;
-  private int cachedTokens = Outcome.UNKNOWN;
 
   /**
    * A stream about to begin.
@@ -67,6 +54,7 @@ final class StitchedStream implements Result.Sink {
   StitchedStream(Result.Sink client, boolean chat, boolean withoutUsage) {
     this.client = client;
     this.chat = chat;
+    this.answer = new AnswerSoFar(chat);
     this.withoutUsage = withoutUsage;
   }
 
@@ -106,7 +94,7 @@ final class StitchedStream implements Result.Sink {
   /** The worker's stream was cut: an event that is not whole is lost, and the next worker's are to come. */
   void cut() throws IOException {
     if (passing) {
-      unfit = "too-long";
+      answer.tooLong();
     }
     if (length > 0) {
       byte[] last = dataOf(pending, 0, length);
@@ -118,8 +106,7 @@ final class StitchedStream implements Result.Sink {
     }
     tap = new AnswerTap(AnswerTap.Form.EVENTS);
     later = true;
-    before += generated;
-    generated = 0;
+    answer.nextWorker();
   }
 
   /**
@@ -130,15 +117,14 @@ final class StitchedStream implements Result.Sink {
    */
   void finish(boolean withUsage, int prompt) throws IOException {
     JsonMembers head = first == null ? JsonMembers.empty() : first.without("usage");
-    if (!finished) {
+    if (!answer.finished()) {
       String said = chat ? "\"delta\":{}" : "\"text\":\"\"";
       tell(head.with("choices", "[{\"index\":0," + said + ",\"logprobs\":null,\"finish_reason\":\"length\"}]").bytes());
     }
-    if (promptTokens == Outcome.UNKNOWN) {
-      promptTokens = prompt;
-    }
-    if (withUsage && !usageTold) {
-      tell(head.with("choices", "[]").with("usage", total(JsonNodeFactory.instance.objectNode()).toString()).bytes());
+    answer.estimatePrompt(prompt);
+    if (withUsage && !answer.usageTold()) {
+      ObjectNode usage = answer.total(JsonNodeFactory.instance.objectNode());
+      tell(head.with("choices", "[]").with("usage", usage.toString()).bytes());
     }
     if (!done) {
       tell(ascii(DONE));
@@ -146,29 +132,9 @@ final class StitchedStream implements Result.Sink {
     done = true;
   }
 
-  /** What the client has of the answer. */
-  String text() {
-    return text.toString();
-  }
-
-  /** Its tokens, as far as they are known. */
-  int generated() {
-    return before + generated;
-  }
-
-  /** Tokens of the client's prompt, {@link Outcome#UNKNOWN} while nobody has told. */
-  int promptTokens() {
-    return promptTokens;
-  }
-
-  /** Those the first worker found in its cache, {@link Outcome#UNKNOWN} when it did not tell. */
-  int cachedTokens() {
-    return cachedTokens;
-  }
-
-  /** Whether the answer has told why it ended: there is no more text. */
-  boolean finished() {
-    return finished;
+  /** What is known of the answer so far. */
+  AnswerSoFar answer() {
+    return answer;
   }
 
   /** Whether the terminator has come. */
@@ -181,18 +147,13 @@ final class StitchedStream implements Result.Sink {
     return tap.failed();
   }
 
-  /** What of the answer so far does not allow to continue it, for metrics; null when nothing does. */
-  @Nullable String unfit() {
-    return unfit;
-  }
-
   private void hold(byte[] bytes, int from, int to) throws IOException {
     if (passing || length + to - from > MOST) {
       client.write(pending, 0, length);
       client.write(bytes, from, to - from);
       length = 0;
       passing = true;
-      unfit = "too-long";
+      answer.tooLong();
       return;
     }
     append(bytes, from, to);
@@ -243,10 +204,10 @@ final class StitchedStream implements Result.Sink {
     }
     JsonNode choices = chunk.value("choices");
     JsonNode usage = chunk.value("usage");
-    boolean roleAgain = roleTold;
-    choices.forEach(this::note);
+    boolean roleAgain = answer.roleTold();
+    choices.forEach(answer::choice);
     if (usage.isObject()) {
-      note(usage, choices);
+      answer.usage(usage, choices.isEmpty());
     }
     if (first == null) {
       first = chunk;
@@ -255,46 +216,6 @@ final class StitchedStream implements Result.Sink {
       return NOTHING;
     }
     return later ? continued(chunk, choices, usage, roleAgain) : null;
-  }
-
-  private void note(JsonNode choice) {
-    JsonNode said = chat ? choice.path("delta") : choice;
-    roleTold |= said.has("role");
-    finished |= choice.hasNonNull("finish_reason");
-    if (choice.path("index").asInt(0) > 0) {
-      unfit = "several-answers";
-    }
-    if (!said.path("tool_calls").isEmpty() || said.hasNonNull("function_call")) {
-      unfit = "tools";
-    }
-    if (!said.path("reasoning_content").asText("").isEmpty() || !said.path("reasoning").asText("").isEmpty()) {
-      // A message to be continued has no place for thoughts.
-      unfit = "reasoning";
-    }
-    String more = said.path(chat ? "content" : "text").asText("");
-    if (more.isEmpty()) {
-      return;
-    }
-    generated++;
-    if (text.length() + more.length() > MOST) {
-      unfit = "too-long";
-      text.setLength(0);
-    }
-    if (unfit == null) {
-      text.append(more);
-    }
-  }
-
-  private void note(JsonNode usage, JsonNode choices) {
-    usageTold |= choices.isEmpty();
-    generated = usage.path("completion_tokens").asInt(generated);
-    JsonNode prompt = usage.path("prompt_tokens");
-    if (promptTokens == Outcome.UNKNOWN && prompt.isNumber()) {
-      promptTokens = Math.max(0, prompt.intValue() - before);
-    }
-    if (!later) {
-      cachedTokens = usage.path("prompt_tokens_details").path("cached_tokens").asInt(cachedTokens);
-    }
   }
 
   private byte[] continued(JsonMembers chunk, JsonNode choices, JsonNode usage, boolean roleAgain) {
@@ -309,7 +230,7 @@ final class StitchedStream implements Result.Sink {
       out = out.with("choices", choices.toString());
     }
     if (usage instanceof ObjectNode counts) {
-      out = out.with("usage", total(counts).toString());
+      out = out.with("usage", answer.total(counts).toString());
     }
     return out.bytes();
   }
@@ -325,24 +246,6 @@ final class StitchedStream implements Result.Sink {
   private static boolean says(JsonNode choice) {
     return choice.hasNonNull("finish_reason")
         || choice.path("delta").valueStream().anyMatch(value -> !value.asText("").isEmpty() || !value.isEmpty());
-  }
-
-  private ObjectNode total(ObjectNode usage) {
-    int prompt = Math.max(0, promptTokens);
-    usage.put("prompt_tokens", prompt);
-    usage.put("total_tokens", prompt + generated());
-    usage.put("completion_tokens", generated());
-    if (usage.path("prompt_tokens_details") instanceof ObjectNode details) {
-      if (cachedTokens == Outcome.UNKNOWN) {
-        details.remove("cached_tokens");
-        if (details.isEmpty()) {
-          usage.remove("prompt_tokens_details");
-        }
-      } else {
-        details.put("cached_tokens", cachedTokens);
-      }
-    }
-    return usage;
   }
 
   private static boolean isDone(byte[] told) {

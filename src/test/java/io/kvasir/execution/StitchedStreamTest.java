@@ -34,8 +34,8 @@ final class StitchedStreamTest {
       StitchedStream stream = stream(true, false);
       write(stream, ROLE + HEL + "data: {\"id\":\"one\",\"cho", random);
       stream.cut();
-      assertThat(stream.text()).isEqualTo("Hel");
-      assertThat(stream.generated()).isEqualTo(1);
+      assertThat(stream.answer().text()).isEqualTo("Hel");
+      assertThat(stream.answer().generated()).isEqualTo(1);
       write(stream, SECOND, random);
       stream.complete();
 
@@ -44,7 +44,7 @@ final class StitchedStreamTest {
           + "data: {\"id\":\"one\",\"created\":7,\"choices\":[],\"usage\":{\"prompt_tokens\":5,\"completion_tokens\":3,"
           + "\"total_tokens\":8}}\n\ndata: [DONE]\n\n");
       assertThat(stream.done()).isTrue();
-      assertThat(stream.cachedTokens()).isEqualTo(Outcome.UNKNOWN);
+      assertThat(stream.answer().cachedTokens()).isEqualTo(Outcome.UNKNOWN);
     }
   }
 
@@ -55,7 +55,7 @@ final class StitchedStreamTest {
         + "\"completion_tokens\":2,\"total_tokens\":7,\"prompt_tokens_details\":{\"cached_tokens\":4}}}\n\n";
     write(stream, counted);
     stream.cut();
-    assertThat(stream.generated()).isEqualTo(2);
+    assertThat(stream.answer().generated()).isEqualTo(2);
 
     out.reset();
     write(stream, usage("two", 8, 7, 3, 10, 6));
@@ -71,7 +71,7 @@ final class StitchedStreamTest {
     stream.complete();
 
     assertThat(out()).isEqualTo(ROLE + HEL + "data: [DONE]\n\n");
-    assertThat(stream.promptTokens()).isEqualTo(5);
+    assertThat(stream.answer().promptTokens()).isEqualTo(5);
   }
 
   @Test
@@ -81,7 +81,7 @@ final class StitchedStreamTest {
     stream.cut();
 
     assertThat(out()).isEqualTo(ROLE + HEL);
-    assertThat(stream.text()).isEqualTo("Hel");
+    assertThat(stream.answer().text()).isEqualTo("Hel");
   }
 
   @Test
@@ -112,7 +112,7 @@ final class StitchedStreamTest {
     StitchedStream stream = stream(true, false);
     write(stream, ROLE + HEL + END);
     stream.cut();
-    assertThat(stream.finished()).isTrue();
+    assertThat(stream.answer().finished()).isTrue();
     stream.finish(false, 5);
 
     assertThat(out()).isEqualTo(ROLE + HEL + END + "data: [DONE]\n\n");
@@ -127,8 +127,8 @@ final class StitchedStreamTest {
     StitchedStream stream = stream(true, false);
     write(stream, half + half);
 
-    assertThat(stream.unfit()).isEqualTo("too-long");
-    assertThat(stream.text()).isEmpty();
+    assertThat(stream.answer().unfit()).isEqualTo("too-long");
+    assertThat(stream.answer().text()).isEmpty();
   }
 
   @Test
@@ -138,13 +138,13 @@ final class StitchedStreamTest {
     write(stream, event + LO, new Random(2), 400_000);
 
     assertThat(out()).isEqualTo(event + LO);
-    assertThat(stream.unfit()).isEqualTo("too-long");
+    assertThat(stream.answer().unfit()).isEqualTo("too-long");
   }
 
   private @Nullable String unfit(String choice) throws IOException {
     StitchedStream stream = stream(true, false);
     write(stream, chunk("one", 7, choice));
-    return stream.unfit();
+    return stream.answer().unfit();
   }
 
   private StitchedStream stream(boolean chat, boolean withoutUsage) {
