@@ -2,14 +2,10 @@ package io.kvasir.gateway.http;
 
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.Socket;
-import java.util.Arrays;
 import java.util.Locale;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.locks.LockSupport;
 import org.apache.pekko.Done;
 import org.apache.pekko.stream.stage.AsyncCallback;
 import org.apache.pekko.util.ByteString;
@@ -21,18 +17,14 @@ import org.slf4j.LoggerFactory;
  * A client's connection: its socket, the thread that reads it, and what it is waiting for.
  *
  * <p>The reading thread always reads, also while a request is being answered: so the client's leaving is
- * noticed at once. It stops only when {@value #READ_AHEAD} bytes wait that nobody has asked for (a client that
- * pipelines a lot; its leaving is then noticed at the next write).
+ * noticed at once, but for a client that pipelines more than {@link ClientInput} reads ahead: its leaving is noticed at
+ * the next write.
  *
  * <p>Writers take turns by the order of things, without a lock: Pekko writes a head or a whole answer, then, if
  * the answer is streamed, its relay writes alone until it is done, then Pekko writes the end.
  */
-final class Connection implements Runnable {
+final class Connection implements Runnable, ClientInput.Reading {
   private static final Logger LOG = LoggerFactory.getLogger(Connection.class);
-
-  private static final int READ_AHEAD = 64 << 10;
-  private static final int SMALL_READ = 8 << 10;
-  private static final int LARGE_READ = 64 << 10;
 
   /** How long a client may take to read the last answer and close; its further bytes are thrown away. */
   private static final long LINGER_NANOS = 1_000_000_000L;
@@ -59,21 +51,15 @@ final class Connection implements Runnable {
 
   private final boolean fromBefore;
   private final CountDownLatch wired = new CountDownLatch(1);
-  private final AtomicInteger unconsumed = new AtomicInteger();
+  private final ClientInput input = new ClientInput(this);
+  private final ClientOutput output = new ClientOutput();
 
   private Socket socket;
-  private @Nullable InputStream in;
-  private @Nullable OutputStream out;
-  private byte[] frame = new byte[0];
   private volatile Wire.@Nullable Feed feed;
-  private volatile @Nullable Thread reader;
   private volatile boolean closed;
 
   /** Whether the next bytes from Pekko end an answer. */
   private volatile boolean ending;
-
-  /** Nanosecond clock when the write under way began, 0 when none is. */
-  private volatile long writeBegan;
 
   // Guarded by this.
   private Phase phase = Phase.IDLE;
@@ -95,7 +81,8 @@ final class Connection implements Runnable {
     return tcp.getInetAddress();
   }
 
-  boolean isClosed() {
+  @Override
+  public boolean isClosed() {
     return closed;
   }
 
@@ -108,14 +95,13 @@ final class Connection implements Runnable {
 
   @Override
   public void run() {
-    reader = Thread.currentThread();
     try {
       socket = server.secured(tcp);
-      in = socket.getInputStream();
-      out = socket.getOutputStream();
+      InputStream in = socket.getInputStream();
+      output.open(socket.getOutputStream());
       server.materialize(this);
       wired.await();
-      read(in);
+      input.read(in);
     } catch (IOException e) {
       LOG.debug("A connection from {} ended: {}", client(), e.toString());
     } catch (RuntimeException e) {
@@ -127,42 +113,28 @@ final class Connection implements Runnable {
     }
   }
 
-  private void read(InputStream in) throws IOException {
-    byte[] buffer = new byte[SMALL_READ];
-    while (true) {
-      int length = in.read(buffer, 0, buffer.length);
-      if (length < 0) {
-        return;
-      }
-      if (!received()) {
-        continue;
-      }
-      unconsumed.addAndGet(length);
-      Wire.Feed stream = feed;
-      if (stream == null) {
-        return;
-      }
-      stream.arrived().invoke(ByteString.fromArrayUnsafe(Arrays.copyOf(buffer, length)));
-      if (length == buffer.length && length < LARGE_READ) {
-        buffer = new byte[LARGE_READ];
-      } else if (length < SMALL_READ && buffer.length > SMALL_READ) {
-        buffer = new byte[SMALL_READ];
-      }
-      while (unconsumed.get() > READ_AHEAD && !closed && feed != null) {
-        LockSupport.park(this);
-      }
-    }
-  }
-
-  /** Notes that bytes came; false when nobody is to see them. */
-  private synchronized boolean received() {
+  @Override
+  public synchronized boolean received() {
     if (phase == Phase.IDLE) {
       enter(Phase.HEAD, settings.headTimeout().toNanos());
     }
     return phase != Phase.LINGER;
   }
 
+  @Override
+  public Wire.@Nullable Feed feed() {
+    return feed;
+  }
+
   // The stream's side.
+
+  ClientInput input() {
+    return input;
+  }
+
+  ClientOutput output() {
+    return output;
+  }
 
   void wired(Wire.Feed stream) {
     feed = stream;
@@ -174,24 +146,11 @@ final class Connection implements Runnable {
     wired.countDown();
     synchronized (this) {
       if (phase == Phase.LINGER) {
-        wakeReader();
+        input.wake();
         return;
       }
     }
     abort();
-  }
-
-  void consumed(int bytes) {
-    if (unconsumed.addAndGet(-bytes) <= READ_AHEAD && unconsumed.get() + bytes > READ_AHEAD) {
-      wakeReader();
-    }
-  }
-
-  private void wakeReader() {
-    Thread thread = reader;
-    if (thread != null) {
-      LockSupport.unpark(thread);
-    }
   }
 
   /** The head is here, its body is not: {@code late} is called when it takes too long. */
@@ -224,7 +183,7 @@ final class Connection implements Runnable {
       completeExchange();
     }
     byte[] array = bytes.toArrayUnsafe();
-    write(array, 0, array.length);
+    output.write(array, 0, array.length);
     if (end) {
       boolean last = server.isDraining();
       synchronized (this) {
@@ -247,40 +206,6 @@ final class Connection implements Runnable {
     }
   }
 
-  void write(byte[] bytes, int offset, int length) throws IOException {
-    OutputStream to = out;
-    if (to == null) {
-      throw new IOException("not connected");
-    }
-    writeBegan = System.nanoTime() | 1;
-    try {
-      to.write(bytes, offset, length);
-    } finally {
-      writeBegan = 0;
-    }
-  }
-
-  /** Writes one chunk of a chunked body: its length, the bytes and the line's end in one piece. */
-  void writeChunk(byte[] bytes, int offset, int length) throws IOException {
-    String size = Integer.toHexString(length);
-    int total = size.length() + 2 + length + 2;
-    if (frame.length < total) {
-      frame = new byte[Math.max(1024, Integer.highestOneBit(total) << 1)];
-    }
-    int at = 0;
-    while (at < size.length()) {
-      frame[at] = (byte) size.charAt(at);
-      at++;
-    }
-    frame[at++] = '\r';
-    frame[at++] = '\n';
-    System.arraycopy(bytes, offset, frame, at, length);
-    at += length;
-    frame[at++] = '\r';
-    frame[at++] = '\n';
-    write(frame, 0, at);
-  }
-
   /** Pekko has said its last word on this connection: lets the client read it, then closes. */
   void finish() {
     synchronized (this) {
@@ -290,7 +215,7 @@ final class Connection implements Runnable {
       enter(Phase.LINGER, LINGER_NANOS);
     }
     completeExchange();
-    wakeReader();
+    input.wake();
     try {
       socket.shutdownOutput();
     } catch (IOException e) {
@@ -327,7 +252,7 @@ final class Connection implements Runnable {
     } catch (IOException e) {
       LOG.debug("Closing a connection from {} failed: {}", client(), e.toString());
     }
-    wakeReader();
+    input.wake();
   }
 
   /** Whether it is older than the server's drain, which therefore waits for it. */
@@ -360,8 +285,7 @@ final class Connection implements Runnable {
 
   /** Ends what has taken too long. */
   void checkDeadlines(long now) {
-    long began = writeBegan;
-    if (began != 0 && now - began > settings.writeTimeout().toNanos()) {
+    if (output.stalled(now, settings.writeTimeout())) {
       LOG.debug("{} does not read its answer: closed", client());
       server.metrics().timedOut("write");
       abort();

@@ -258,9 +258,9 @@ final class RunningExchange implements Exchange, Runnable {
       }
       try {
         if (chunked) {
-          connection.writeChunk(bytes, offset, length);
+          connection.output().writeChunk(bytes, offset, length);
         } else {
-          connection.write(bytes, offset, length);
+          connection.output().write(bytes, offset, length);
         }
       } catch (IOException e) {
         // The reading thread may learn it later, or never when it waits for room.

@@ -108,7 +108,7 @@ final class Wire extends GraphStage<FlowShape<SslTlsOutbound, SslTlsInbound>> {
 
     private void arrived(ByteString bytes) {
       if (isClosed(out)) {
-        connection.consumed(bytes.size());
+        connection.input().consumed(bytes.size());
       } else if (waiting.isEmpty() && isAvailable(out)) {
         handIn(bytes);
       } else {
@@ -117,7 +117,7 @@ final class Wire extends GraphStage<FlowShape<SslTlsOutbound, SslTlsInbound>> {
     }
 
     private void handIn(ByteString bytes) {
-      connection.consumed(bytes.size());
+      connection.input().consumed(bytes.size());
       // No TLS session: the parser asks for it only to expose certificates to handlers.
       push(out, new SessionBytes(null, bytes));
     }
