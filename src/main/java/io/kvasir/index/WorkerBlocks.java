@@ -1,8 +1,5 @@
 package io.kvasir.index;
 
-import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -18,16 +15,12 @@ import org.jspecify.annotations.Nullable;
  * one does, the prediction is taken back, or its time is over. Of an engine that tells nothing predictions
  * are all there is; they stay then until newer ones need their room ({@link BlockIndex#open(int, int)}).
  *
- * <p>Who predicts never waits for the writer: a prediction that comes while something else is being written
- * is left behind, and placed by whoever is writing before it lets go.
+ * <p>Who predicts never waits for the writer ({@link Turns}).
  *
  * <p>When the index's memory budget is reached no new blocks are registered (they are counted, see
  * {@link BlockIndex#refused}); what is held stays exact and can be removed, which makes room again.
  */
 public final class WorkerBlocks {
-  /** Predictions left behind at a time: a writer in the middle of its longest call would have to meet more. */
-  private static final int MOST_WAITING = 4096;
-
   private final int word;
   private final long bit;
   private final BlockIndex index;
@@ -36,9 +29,7 @@ public final class WorkerBlocks {
   private final Rows rows;
   private final Predictions predictions;
   private final KeyedBlocks keyed;
-  private final ReentrantLock writing = new ReentrantLock();
-  private final ConcurrentLinkedQueue<Prediction> waiting = new ConcurrentLinkedQueue<>();
-  private final AtomicInteger waitingCount = new AtomicInteger();
+  private final Turns turns = new Turns(new PredictionWork());
   private volatile int predicted;
   private boolean open = true;
   private volatile @Nullable WorkerBlocks heir;
@@ -57,21 +48,21 @@ public final class WorkerBlocks {
 
   /** The chain hash of the block the engine calls {@code key}, {@link BlockHash#NONE} if it is not held. */
   public long hashOf(long key) {
-    writing.lock();
+    turns.take();
     try {
       return keyed.hashOf(key);
     } finally {
-      unlock();
+      turns.give();
     }
   }
 
   /** Whether the block the engine calls {@code key} is held in a tier. */
   public boolean holds(long key, Tier tier) {
-    writing.lock();
+    turns.take();
     try {
       return keyed.holds(key, tier);
     } finally {
-      unlock();
+      turns.give();
     }
   }
 
@@ -90,7 +81,7 @@ public final class WorkerBlocks {
    */
   public int store(
       long parentKey, boolean root, long[] blockKeys, long[] hashes, int count, Tier tier, boolean counted) {
-    writing.lock();
+    turns.take();
     try {
       if (!open) {
         return 0;
@@ -100,7 +91,7 @@ public final class WorkerBlocks {
       index.refuse(count - stored);
       return stored;
     } finally {
-      unlock();
+      turns.give();
     }
   }
 
@@ -114,11 +105,11 @@ public final class WorkerBlocks {
 
   /** Takes away one copy of a block in a tier. Unknown keys are ignored. Returns whether it was the last there. */
   public boolean remove(long key, Tier tier, boolean counted) {
-    writing.lock();
+    turns.take();
     try {
       return open && keyed.remove(key, tier, counted);
     } finally {
-      unlock();
+      turns.give();
     }
   }
 
@@ -127,17 +118,17 @@ public final class WorkerBlocks {
    * does, and faster. Returns how many were the last in the tier.
    */
   public int remove(long[] blockKeys, int count, Tier tier, boolean counted) {
-    writing.lock();
+    turns.take();
     try {
       return open ? keyed.remove(blockKeys, count, tier, counted) : 0;
     } finally {
-      unlock();
+      turns.give();
     }
   }
 
   /** Takes away everything the worker holds in a tier; what is predicted counts as the device's. */
   public void clear(Tier tier) {
-    writing.lock();
+    turns.take();
     try {
       if (open) {
         keyed.clear(tier);
@@ -146,20 +137,20 @@ public final class WorkerBlocks {
         }
       }
     } finally {
-      unlock();
+      turns.give();
     }
   }
 
   /** Takes away everything the worker holds, and what is predicted of it. */
   public void clear() {
-    writing.lock();
+    turns.take();
     try {
       if (open) {
         keyed.clear();
         predictions.clear();
       }
     } finally {
-      unlock();
+      turns.give();
     }
   }
 
@@ -182,13 +173,13 @@ public final class WorkerBlocks {
 
   /** Takes predictions away whose time is over. */
   public void expire(long now) {
-    writing.lock();
+    turns.take();
     try {
       if (open) {
         predictions.expire(now);
       }
     } finally {
-      unlock();
+      turns.give();
     }
   }
 
@@ -197,21 +188,21 @@ public final class WorkerBlocks {
    * stored or removed until the last part has been asked for.
    */
   public HandOver handOver() {
-    writing.lock();
+    turns.take();
     try {
       return keyed.handOver();
     } finally {
-      unlock();
+      turns.give();
     }
   }
 
   /** What is predicted of the worker at this moment, as {@link #handOver}, and to be taken after it. */
   public HandOver handOverPredicted() {
-    writing.lock();
+    turns.take();
     try {
       return predictions.handOver(segments);
     } finally {
-      unlock();
+      turns.give();
     }
   }
 
@@ -226,13 +217,13 @@ public final class WorkerBlocks {
    * @return how many blocks could not be registered because the memory budget is reached
    */
   public int take(Holdings part) {
-    writing.lock();
+    turns.take();
     try {
       int refused = open ? taken(part) : 0;
       index.refuse(refused);
       return refused;
     } finally {
-      unlock();
+      turns.give();
     }
   }
 
@@ -250,7 +241,7 @@ public final class WorkerBlocks {
    * more. What was written here stays in its index, for those who still search it.
    */
   public void succeededBy(WorkerBlocks other) {
-    writing.lock();
+    turns.take();
     try {
       if (open) {
         predictions.handOver(segments).forEachRemaining(other::take);
@@ -258,17 +249,17 @@ public final class WorkerBlocks {
         heir = other;
       }
     } finally {
-      unlock();
+      turns.give();
     }
   }
 
   /** Engine keys that name a block, in whatever tier. Any thread. */
   public int size() {
-    writing.lock();
+    turns.take();
     try {
       return keyed.size();
     } finally {
-      unlock();
+      turns.give();
     }
   }
 
@@ -282,63 +273,41 @@ public final class WorkerBlocks {
     WorkerBlocks next = heir;
     if (next != null) {
       next.work(prediction);
-    } else if (writing.tryLock()) {
-      try {
-        workOff(prediction);
-      } finally {
-        unlock();
+    } else {
+      turns.leave(prediction);
+    }
+  }
+
+  private final class PredictionWork implements Turns.Work {
+    @Override
+    public void does(Prediction prediction) {
+      WorkerBlocks next = heir;
+      if (next != null) {
+        next.work(prediction);
+      } else if (prediction.isPlaced()) {
+        if (open) {
+          predictions.takeBack(prediction);
+        }
+      } else if (open && !prediction.isRetracted()) {
+        index.refuse(predictions.place(prediction));
+      } else {
+        prediction.placed(0, 0, 0, 0);
       }
-    } else if (waitingCount.incrementAndGet() > MOST_WAITING) {
-      waitingCount.decrementAndGet();
+    }
+
+    @Override
+    public void refuses(Prediction prediction) {
       if (!prediction.isPlaced()) {
         index.refuse(prediction.hashes().length);
         prediction.placed(0, 0, 0, 0);
       }
-    } else {
-      waiting.add(prediction);
-      if (writing.tryLock()) {
-        unlock();
-      }
     }
-  }
 
-  /** Lets the next writer in, and before it does what was left behind. */
-  private void unlock() {
-    do {
-      try {
-        workOff();
-      } finally {
-        writing.unlock();
+    @Override
+    public void ends() {
+      if (predicted != predictions.size()) {
+        predicted = predictions.size();
       }
-    } while (!waiting.isEmpty() && writing.tryLock());
-  }
-
-  private void workOff() {
-    while (waitingCount.get() != 0) {
-      Prediction next = waiting.poll();
-      if (next == null) {
-        break; // counted, and about to be added
-      }
-      waitingCount.decrementAndGet();
-      workOff(next);
-    }
-    if (predicted != predictions.size()) {
-      predicted = predictions.size();
-    }
-  }
-
-  private void workOff(Prediction prediction) {
-    WorkerBlocks next = heir;
-    if (next != null) {
-      next.work(prediction);
-    } else if (prediction.isPlaced()) {
-      if (open) {
-        predictions.takeBack(prediction);
-      }
-    } else if (open && !prediction.isRetracted()) {
-      index.refuse(predictions.place(prediction));
-    } else {
-      prediction.placed(0, 0, 0, 0);
     }
   }
 
@@ -349,32 +318,32 @@ public final class WorkerBlocks {
 
   /** Stops the writer: when this returns, no call changes anything any more. */
   void close() {
-    writing.lock();
+    turns.take();
     try {
       open = false;
     } finally {
-      unlock();
+      turns.give();
     }
   }
 
   /** Whether it is stopped. Any thread. */
   boolean isClosed() {
-    writing.lock();
+    turns.take();
     try {
       return !open;
     } finally {
-      unlock();
+      turns.give();
     }
   }
 
   /** Gives the memory of a stopped worker's maps back. */
   void forget() {
-    writing.lock();
+    turns.take();
     try {
       keyed.forget();
       predictions.clear();
     } finally {
-      unlock();
+      turns.give();
     }
   }
 }
