@@ -219,6 +219,7 @@ final class ClusterCellsTest {
     other().declare(PodSource.FILE, List.of(new DiscoveredPod(pod(model, "withheld", 4), true)));
     await(() -> workers().size() == 2);
     assertThat(other().undrain("withheld")).isEqualTo(Cells.Undrained.WITHHELD);
+    other().declare(PodSource.FILE, List.of());
   }
 
   /** Declared on a node where the cell is not at home: added, withheld, given back, removed. */

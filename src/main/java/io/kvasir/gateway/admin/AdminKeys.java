@@ -76,6 +76,12 @@ public final class AdminKeys {
             "this router has no admin key, so it is administered from its own machine only;"
                 + " set kvasir.management.admin-keys to do it from " + client.getHostAddress());
       }
+      if (headers.has("Origin")) {
+        // Any page that a browser on this machine shows could say so.
+        throw AdminException.of(
+            403,
+            "this router has no admin key, so no page in a browser administers it; set kvasir.management.admin-keys");
+      }
       return;
     }
     String authorization = headers.first("Authorization");

@@ -117,6 +117,18 @@ final class AdminApiTest {
   }
 
   @Test
+  void withoutKeys_pagesInBrowsersMayNot() {
+    Answer refused = api(new AdminKeys(List.of(), null)).handle(new Direct(
+        "POST",
+        "/admin/things",
+        Headers.of("Origin", "https://elsewhere.example"),
+        InetAddress.getLoopbackAddress(),
+        "{}".getBytes(StandardCharsets.UTF_8)));
+
+    assertThat(refused.status()).isEqualTo(403);
+  }
+
+  @Test
   void keysInAFile_changeWithIt(@TempDir Path directory) throws IOException {
     Path file = Files.writeString(directory.resolve("keys"), "# rotated monthly\n\n" + OLD + "\n");
     AdminApi api = api(new AdminKeys(List.of(), file));
