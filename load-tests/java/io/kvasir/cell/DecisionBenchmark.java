@@ -143,8 +143,8 @@ public class DecisionBenchmark {
     CellSettings tests = TestSettings.CELL;
     CellSettings settings =
         new CellSettings(
-            workers, tests.mostWorkers(), 1 << 28, tests.decisionTimeout(), tests.reservationLease(), tests.health(),
-            tests.prediction(), tests.truth());
+            workers, tests.mostWorkers(), 1 << 28, tests.decisionTimeout(), tests.reservationLease(),
+            tests.standbys(), tests.moveTimeout(), tests.health(), tests.prediction(), tests.truth());
     return new Members(
         "m",
         new CellServices(
@@ -157,7 +157,9 @@ public class DecisionBenchmark {
             new CellMetrics(metrics),
             DecisionLog.off(metrics),
             Runnable::run,
-            System::nanoTime));
+            System::nanoTime,
+            new CurrentRoster(),
+            TestSettings.replication(actors)));
   }
 
   /** The next prompt, its unknown end new. */

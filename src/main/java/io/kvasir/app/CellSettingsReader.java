@@ -24,6 +24,8 @@ final class CellSettingsReader {
             cell.bytes("index-budget"),
             cell.duration("decision-timeout"),
             cell.duration("reservation-lease"),
+            cell.count("standbys", 0, 16),
+            cell.duration("move-timeout"),
             health(cell.section("health")),
             prediction(cell.section("prediction")),
             truth(cell.section("truth")));

@@ -12,6 +12,7 @@ import io.kvasir.events.NatsEvents;
 import io.kvasir.events.NatsPlace;
 import io.kvasir.events.PushEvents;
 import io.kvasir.events.RedisEvents;
+import io.kvasir.events.StreamPosition;
 import io.kvasir.events.TensorRtEvents;
 import io.kvasir.events.ZmqEndpoints;
 import io.kvasir.events.ZmqEvents;
@@ -21,6 +22,7 @@ import java.time.Duration;
 import java.util.List;
 import org.apache.pekko.NotUsed;
 import org.apache.pekko.stream.javadsl.Source;
+import org.jspecify.annotations.Nullable;
 
 /** Opens workers' event streams over the node's transports, which it owns. */
 final class EventStreams implements EventSources, AutoCloseable {
@@ -52,6 +54,12 @@ final class EventStreams implements EventSources, AutoCloseable {
       case 1 -> sources.getFirst().batches();
       default -> new MergedEvents(sources).batches();
     };
+  }
+
+  /** Several sources of one worker tell everything anew: what each of them had told is not known apart. */
+  @Override
+  public @Nullable Source<KvBatch, NotUsed> resume(Worker worker, PodSpec pod, StreamPosition last) {
+    return pod.events().size() == 1 ? source(pod.events().getFirst(), worker).batchesAfter(last) : null;
   }
 
   /** Where pushed bodies go. */

@@ -5,6 +5,7 @@ import io.kvasir.index.Chain;
 import io.kvasir.routing.Booking;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.Selection;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A reservation in the ledger of a cell that is at home on this node.
@@ -24,9 +25,16 @@ final class BookedReservation implements Reservation {
 
   private final ReservationSteps steps = new ReservationSteps();
   private volatile Forecast forecast;
+  private final HeldHere held;
+  private volatile @Nullable Reservation heir;
 
-  /** Takes over a booking that has been made on the member's load, and predicts what it leads to. */
-  BookedReservation(Member member, Selection.Chosen chosen, DecisionRequest request) {
+  /**
+   * Takes over a booking that has been made on the member's load, and predicts what it leads to.
+   *
+   * @param held where it is kept while it is open
+   */
+  BookedReservation(Member member, Selection.Chosen chosen, DecisionRequest request, HeldHere held) {
+    this.held = held;
     this.member = member;
     this.chosen = chosen;
     this.chain = request.chain();
@@ -57,11 +65,19 @@ final class BookedReservation implements Reservation {
       member.health().progress().streamBegun();
     }
     member.moved();
+    Reservation next = heir;
+    if (next != null) {
+      next.firstToken();
+    }
   }
 
   @Override
   public void moved() {
     member.moved();
+    Reservation next = heir;
+    if (next != null) {
+      next.moved();
+    }
   }
 
   @Override
@@ -70,6 +86,23 @@ final class BookedReservation implements Reservation {
     if (!chosen.readsPrompt() && steps.read()) {
       member.load().rebook(chosen.booking(), reading);
       forecast = member.predict(chain, chosen.depth());
+      Reservation next = heir;
+      if (next != null) {
+        next.readsPrompt();
+      }
+    }
+  }
+
+  /** The cell has left this node: its next home hears of this load as of those that other nodes have. */
+  void moveTo(RemoteCell cell) {
+    Reservation next = cell.goOn(member.worker(), model, chosen.booking(), chosen.readsPrompt());
+    // Before the state is read: what changes it from now on finds whom to tell.
+    heir = next;
+    switch (steps.state()) {
+      case PENDING -> {}
+      case READING -> next.readsPrompt();
+      case SETTLED -> next.firstToken();
+      case CLOSED -> next.close(new Outcome.Cancelled());
     }
   }
 
@@ -78,6 +111,11 @@ final class BookedReservation implements Reservation {
     State was = steps.close();
     if (was == null) {
       return;
+    }
+    held.remove(this);
+    Reservation next = heir;
+    if (next != null) {
+      next.close(outcome);
     }
     if (was != State.SETTLED) {
       member.load().settle(pending(was));

@@ -89,6 +89,18 @@ final class Cell extends AbstractBehavior<Cell.Message> {
   /** What another node has in flight on the cell's workers, as far as this home cannot know of it. */
   record Declare(String node, List<OpenLoad> loads) implements Message, ClusterMessage {}
 
+  /** A node that is to hold a copy of the cell wants to be told. */
+  record CopyWanted(String node, ActorRef<Standby.Message> standby) implements Message, ClusterMessage {}
+
+  /** The cell is wanted on another node, for balance: it becomes ready to move there. */
+  record MoveTo(String node) implements Message, ClusterMessage {}
+
+  /** A node is about to leave; answered when the cell may go, if it is at home there. */
+  record Leave(String node, ActorRef<MayLeave> replyTo) implements Message, ClusterMessage {}
+
+  /** The answer. */
+  record MayLeave() implements ClusterMessage {}
+
   /** Another node wants to know the cell's workers. */
   record Describe(ActorRef<Description> replyTo) implements Message, ClusterMessage {}
 
@@ -96,8 +108,11 @@ final class Cell extends AbstractBehavior<Cell.Message> {
    * The cell's workers.
    *
    * @param home address of the node where it is at home; null from a node that does not tell yet
+   * @param standbys its copies; null from a node that does not have such
    */
-  record Description(List<WorkerStatus> workers, @Nullable String home) implements ClusterMessage {}
+  record Description(
+      List<WorkerStatus> workers, @Nullable String home, @Nullable List<ClusterStatus.StandbyStatus> standbys)
+      implements ClusterMessage {}
 
   private record RosterChanged(Roster roster) implements Message {}
 
@@ -120,6 +135,7 @@ final class Cell extends AbstractBehavior<Cell.Message> {
   private final EventActors events;
   private final Widener widener;
   private final Sweeps sweeps;
+  private final Standbys standbys;
   private Roster roster = Roster.EMPTY;
 
   private Cell(ActorContext<Message> context, TimerScheduler<Message> timers, String name, CellServices services) {
@@ -128,18 +144,27 @@ final class Cell extends AbstractBehavior<Cell.Message> {
     Executor turns = work -> self.tell(new Turn(work));
     this.name = name;
     this.services = services;
-    this.members = new Members(name, services);
+    CellCopy.Taken copy = services.replication().copies().takeOver(name);
+    this.members = copy == null ? new Members(name, services) : new Members(name, services, copy);
     this.view = members.view();
     this.held = new HeldReservations(services.settings().reservationLease(), services.nanos());
     this.health = new HealthWatch(members, services, turns, context.getLog());
     this.events =
         new EventActors(
-            services.eventSources(),
+            services,
             actor -> context.spawnAnonymous(actor, WorkerEvents.DISPATCHER),
             member -> turns.execute(() -> health.streamLost(member)));
     Runnable again = () -> apply(roster);
     this.widener = new Widener(name, members, events, services, turns, again, context.getLog());
     this.sweeps = new Sweeps(members, services.background(), turns, again);
+    this.standbys =
+        new Standbys(
+            name,
+            members,
+            events,
+            services,
+            (after, work) -> context.scheduleOnce(after, self, new Turn(work)),
+            context.getLog());
     services.directory().tell(
         new Directory.Subscribe(context.messageAdapter(Roster.class, RosterChanged::new)));
     Cluster.get(context.getSystem())
@@ -151,8 +176,10 @@ final class Cell extends AbstractBehavior<Cell.Message> {
                     removed -> new NodeRemoved(nodeName(removed.member().uniqueAddress()))),
                 ClusterEvent.MemberRemoved.class));
     timers.startTimerWithFixedDelay(Tick.INSTANCE, TICK);
+    apply(services.roster().get());
     services.views().publish(name, view);
-    context.getLog().info("cell {} is at home here", name);
+    standbys.look(services.nanos().getAsLong());
+    begun(copy);
   }
 
   static Behavior<Message> create(String name, CellServices services) {
@@ -174,6 +201,23 @@ final class Cell extends AbstractBehavior<Cell.Message> {
     return hostAndPort(Cluster.get(getContext().getSystem()).selfMember().address());
   }
 
+  private void begun(CellCopy.@Nullable Taken copy) {
+    CellNodes before = services.replication().nodesByCell().of(name);
+    String self = services.replication().node();
+    String kind =
+        before == null || before.home().equals(self) ? "first"
+            : copy == null ? "cold"
+            : self.equals(before.movingTo()) ? "planned"
+            : "standby";
+    services.metrics().cameHome(kind);
+    getContext()
+        .getLog()
+        .info(
+            "cell {} is at home here{}",
+            name,
+            copy == null ? "" : ", with what a copy has of " + copy.workers().size() + " workers");
+  }
+
   @Override
   public Receive<Message> createReceive() {
     return newReceiveBuilder()
@@ -193,7 +237,10 @@ final class Cell extends AbstractBehavior<Cell.Message> {
       case Close close -> held.close(close.node(), close.reservation(), close.outcome().outcome());
       case Declare declare ->
           declare.loads().forEach(load -> held.adopt(declare.node(), load, members::adopt));
-      case Describe describe -> describe.replyTo().tell(new Description(view.workers(), address()));
+      case Describe describe -> describe.replyTo().tell(new Description(view.workers(), address(), view.standbys()));
+      case CopyWanted wanted -> standbys.wanted(wanted.node(), wanted.standby());
+      case MoveTo move -> standbys.moveTo(move.node());
+      case Leave leave -> standbys.leave(leave.node(), () -> leave.replyTo().tell(new MayLeave()));
       case RosterChanged changed -> apply(changed.roster());
       case NodeRemoved removed -> held.closeAllOf(removed.node());
       case Moved moved -> members.at(moved.slot(), moved.worker()).ifPresent(Member::moved);
@@ -204,7 +251,7 @@ final class Cell extends AbstractBehavior<Cell.Message> {
   }
 
   private Decided decide(Decide decide) {
-    return switch (view.decide(decide.request())) {
+    return switch (view.decideForOther(decide.request())) {
       case Decision.Planned planned ->
           new Decided(
               view.incarnation(), planned.workflow(), planned.order(), hold(decide, planned), planned.reason(), null);
@@ -243,6 +290,9 @@ final class Cell extends AbstractBehavior<Cell.Message> {
     }
     if (!widener.active()) {
       wanted.values().forEach(this::add);
+      if (!wanted.isEmpty()) {
+        members.disinherit().forEach(sweeps::add);
+      }
       held.adoptEarly(members::adopt);
       widener.make(roster.slotsTaken(name));
     }
@@ -251,7 +301,7 @@ final class Cell extends AbstractBehavior<Cell.Message> {
   /** Takes in those ranks of a pod that are not members yet; what finds no free slot is tried again later. */
   private void add(PodEntry entry) {
     for (Member member : members.admit(entry)) {
-      events.start(member);
+      events.start(member, members.takeSeed(member));
       getContext().getLog().info("worker {} joins cell {} in slot {}", member.worker().id(), name,
           member.worker().slot());
     }
@@ -277,6 +327,7 @@ final class Cell extends AbstractBehavior<Cell.Message> {
       }
     }
     health.look(now);
+    standbys.look(now);
   }
 
   /** Drops what is known of a worker, and reads anew what its engine still tells. */
@@ -293,6 +344,7 @@ final class Cell extends AbstractBehavior<Cell.Message> {
 
   private Behavior<Message> left() {
     services.views().withdraw(name, view);
+    view.leave();
     services.metrics().forget(name);
     members.close();
     return this;

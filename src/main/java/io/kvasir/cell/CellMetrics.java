@@ -24,6 +24,9 @@ public final class CellMetrics {
   private final Counter healthChanges;
   private final Counter reports;
   private final Counter choices;
+  private final Counter handOvers;
+  private final Counter snapshots;
+  private final Counter repairs;
   private final Map<String, Watched> watched = new ConcurrentHashMap<>();
 
   private record Watched(BlockIndex index, CellView view) {}
@@ -105,6 +108,23 @@ public final class CellMetrics {
                 watched.forEach(
                     (cell, seen) -> gauge.call(seen.view().pressure().share(), cell)))
         .register(registry);
+    handOvers =
+        Counter.builder()
+            .name("kvasir_cell_hand_overs_total")
+            .help("Cells that came to this node, by kind: planned (to a warm copy), standby (a copy took over from a"
+                + " home that was lost), cold (without a copy), first (they had no home before).")
+            .labelNames("kind")
+            .register(registry);
+    snapshots =
+        Counter.builder()
+            .name("kvasir_standby_snapshots_total")
+            .help("Workers that were told as a whole to a copy of their cell on another node.")
+            .register(registry);
+    repairs =
+        Counter.builder()
+            .name("kvasir_standby_gaps_repaired_total")
+            .help("Times something that was told to a copy got lost and was sent again.")
+            .register(registry);
     index(registry, "kvasir_index_rows", "Distinct blocks held by some worker of the cell.", BlockIndex::rows);
     index(registry, "kvasir_index_bytes", "Memory of the cell's index.", BlockIndex::bytes);
     index(registry, "kvasir_index_slots", "Workers the cell's index has room for.", BlockIndex::slots);
@@ -160,6 +180,19 @@ public final class CellMetrics {
         "kvasir_worker_suspect",
         "1 while events of the worker are known to be missing.",
         worker -> worker.suspect() ? 1 : 0);
+  }
+
+  /** A cell came to this node. */
+  void cameHome(String kind) {
+    handOvers.labelValues(kind).inc();
+  }
+
+  void toldCopy() {
+    snapshots.inc();
+  }
+
+  void repairedCopy() {
+    repairs.inc();
   }
 
   /** Shows a cell's figures until it is {@link #forget forgotten}. */

@@ -18,6 +18,8 @@ import org.apache.pekko.actor.typed.ActorRef;
  * @param decisions where sampled decisions are recorded
  * @param background for work that takes time, such as sweeps
  * @param nanos a monotonic clock
+ * @param roster the pods, as the directory has them
+ * @param replication how cells come to have copies
  */
 record CellServices(
     CellSettings settings,
@@ -29,4 +31,6 @@ record CellServices(
     CellMetrics metrics,
     DecisionLog decisions,
     Executor background,
-    LongSupplier nanos) {}
+    LongSupplier nanos,
+    CurrentRoster roster,
+    Replication replication) {}

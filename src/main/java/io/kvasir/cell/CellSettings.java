@@ -13,6 +13,8 @@ import java.time.Duration;
  * @param decisionTimeout how long a node waits for a decision of another node
  * @param reservationLease how long a reservation held by another node may live without being closed;
  *     longer than any request may take
+ * @param standbys on how many other nodes a cell is copied, as far as there are such nodes
+ * @param moveTimeout how long a node waits for a decision while a cell moves as planned
  * @param health how workers are watched
  * @param prediction how long a worker is believed to have what it was sent
  * @param truth when a worker's index is not believed any more
@@ -23,6 +25,8 @@ public record CellSettings(
     long indexBudgetBytes,
     Duration decisionTimeout,
     Duration reservationLease,
+    int standbys,
+    Duration moveTimeout,
     HealthSettings health,
     PredictionSettings prediction,
     TruthSettings truth) {

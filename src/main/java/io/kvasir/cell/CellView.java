@@ -31,13 +31,16 @@ final class CellView {
   private final Siblings siblings = new Siblings();
   private final long incarnation = ThreadLocalRandom.current().nextLong() | 1;
   private final Revision revision = new Revision();
+  private final HeldHere held;
   private volatile Seating seating;
+  private volatile List<ClusterStatus.StandbyStatus> standbys = List.of();
   private volatile Conditions conditions;
 
   CellView(String cell, BlockIndex index, CellServices services) {
     this.cell = cell;
     this.services = services;
     this.workflows = services.profiles().workflows();
+    this.held = new HeldHere(() -> services.replication().ways().apply(cell));
     this.seating = Seating.in(index);
     this.conditions = new Conditions(seating, revision.number());
     services.metrics().watch(cell, index, this);
@@ -80,8 +83,23 @@ final class CellView {
     return new CellFleet(seated, known, siblings, services.nanos());
   }
 
-  /** Chooses workers, books their load and predicts what they will hold, in one step. */
+  /** Decides for a request of this node. */
   Decision decide(DecisionRequest request) {
+    return decide(request, true);
+  }
+
+  /** Decides for a request of another node, which declares to the cell's next home what it has in flight. */
+  Decision decideForOther(DecisionRequest request) {
+    return decide(request, false);
+  }
+
+  /** The cell has left this node, which lives on: what this node has in flight is the next home's. */
+  void leave() {
+    held.leave();
+  }
+
+  /** Chooses workers, books their load and predicts what they will hold, in one step. */
+  private Decision decide(DecisionRequest request, boolean here) {
     Workflow workflow = workflows.of(request.profile());
     RoutingContext context = context(request);
     CellFleet fleet = fleet();
@@ -93,7 +111,7 @@ final class CellView {
         recorder = recorder == null ? null : recorder(fleet);
         planning = plan(workflow, fleet, context, request, recorder);
       }
-      Decision decision = decision(planning, fleet, request);
+      Decision decision = decision(planning, fleet, request, here);
       return recorder == null ? decision : recorded(decision, recorder, request);
     } finally {
       fleet.leave();
@@ -142,9 +160,9 @@ final class CellView {
     }
   }
 
-  private Decision decision(Planning planning, CellFleet fleet, DecisionRequest request) {
+  private Decision decision(Planning planning, CellFleet fleet, DecisionRequest request, boolean here) {
     return switch (planning) {
-      case Planning.Made made -> planned(made, fleet, request);
+      case Planning.Made made -> planned(made, fleet, request, here);
       case Planning.None none -> noWorker(none);
     };
   }
@@ -172,13 +190,16 @@ final class CellView {
     };
   }
 
-  private static Decision planned(Planning.Made made, CellFleet fleet, DecisionRequest request) {
+  private Decision planned(Planning.Made made, CellFleet fleet, DecisionRequest request, boolean here) {
     List<Decision.Chosen> steps = new ArrayList<>(made.chosen().size());
     int guessed = 0;
     for (int i = 0; i < made.chosen().size(); i++) {
       Selection.Chosen chosen = made.chosen().get(i);
       Member booked = fleet.booked(chosen.slot());
-      BookedReservation reservation = new BookedReservation(booked, chosen, request);
+      BookedReservation reservation = new BookedReservation(booked, chosen, request, held);
+      if (here) {
+        held.add(reservation);
+      }
       Forecast forecast = reservation.forecast();
       fleet.predicted(forecast, request.chain(), chosen.slot());
       guessed += chosen.readsPrompt() ? chosen.depth() - forecast.confirmed() : 0;
@@ -230,6 +251,16 @@ final class CellView {
   /** How pressed the cell is. */
   CellPressure pressure() {
     return CellPressure.of(members());
+  }
+
+  /** The cell's copies on other nodes, as of a moment ago. */
+  List<ClusterStatus.StandbyStatus> standbys() {
+    return standbys;
+  }
+
+  /** Shows how the cell's copies are. Called by the cell's actor alone. */
+  void standbys(List<ClusterStatus.StandbyStatus> now) {
+    standbys = now;
   }
 
   /** The cell's workers with their state. */

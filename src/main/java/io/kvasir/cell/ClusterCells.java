@@ -10,17 +10,21 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.SequencedMap;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import org.apache.pekko.Done;
+import org.apache.pekko.actor.CoordinatedShutdown;
 import org.apache.pekko.actor.typed.ActorRef;
 import org.apache.pekko.actor.typed.ActorSystem;
 import org.apache.pekko.actor.typed.DispatcherSelector;
 import org.apache.pekko.actor.typed.Props;
 import org.apache.pekko.actor.typed.javadsl.AskPattern;
+import org.apache.pekko.cluster.sharding.typed.ClusterShardingSettings;
 import org.apache.pekko.cluster.sharding.typed.ShardingEnvelope;
 import org.apache.pekko.cluster.sharding.typed.ShardingMessageExtractor;
 import org.apache.pekko.cluster.sharding.typed.javadsl.ClusterSharding;
@@ -36,6 +40,9 @@ public final class ClusterCells implements Cells {
   /** The state of a node that the cluster has taken out, in its own eyes. */
   private static final String CUT_OFF = "cut off";
 
+  /** Below what the platform allows the phase. */
+  private static final Duration LEAVE_TIMEOUT = Duration.ofSeconds(10);
+
   private final ActorSystem<?> system;
   private final Cluster cluster;
   private final CellSettings settings;
@@ -43,6 +50,7 @@ public final class ClusterCells implements Cells {
   private final CellMetrics metrics;
   private final CellViews views = new CellViews();
   private final CurrentRoster roster = new CurrentRoster();
+  private final NodesByCell nodesByCell = new NodesByCell();
   private final ClusterSharding sharding;
   private final ActorRef<Directory.Message> directory;
   private final String self;
@@ -82,6 +90,20 @@ public final class ClusterCells implements Cells {
     this.directory =
         system.systemActorOf(
             Directory.create(roster, this::wake, settings.mostWorkers()), "kvasir-directory", Props.empty());
+    CellCopies copies = new CellCopies();
+    ActorRef<CellNodesKeeper.Message> keeper =
+        system.systemActorOf(
+            CellNodesKeeper.create(
+                nodesByCell,
+                (cell, node) ->
+                    Standby.create(
+                        cell,
+                        new CellCopy(settings.indexBudgetBytes()),
+                        copies,
+                        node,
+                        sharding.entityRefFor(Cell.KEY, cell)::tell)),
+            "kvasir-cell-nodes",
+            Props.empty());
     CellServices services =
         new CellServices(
             settings,
@@ -93,13 +115,23 @@ public final class ClusterCells implements Cells {
             metrics,
             decisions,
             system.dispatchers().lookup(DispatcherSelector.fromConfig("kvasir-background-dispatcher")),
-            System::nanoTime);
+            System::nanoTime,
+            roster,
+            new Replication(self, nodesByCell, copies, keeper, this::remote));
     sharding.init(
         Entity.of(Cell.KEY, context -> Cell.create(context.getEntityId(), services))
+            .withAllocationStrategy(
+                new WarmAllocation(
+                    sharding.defaultShardAllocationStrategy(ClusterShardingSettings.create(system)),
+                    nodesByCell,
+                    (cell, node) -> sharding.entityRefFor(Cell.KEY, cell).tell(new Cell.MoveTo(node)),
+                    System::nanoTime))
             .withMessageExtractor(new OneShardPerCell()));
     system.systemActorOf(
         PressureNews.create(views, roster, gauges, System::nanoTime), "kvasir-cell-pressure", Props.empty());
     directory.tell(new Directory.Announce(pods));
+    CoordinatedShutdown.get(system)
+        .addTask(CoordinatedShutdown.PhaseBeforeClusterShutdown(), "kvasir-cells", this::leave);
   }
 
   @Override
@@ -196,7 +228,9 @@ public final class ClusterCells implements Cells {
                 sharding.entityRefFor(Cell.KEY, cell),
                 self,
                 settings.decisionTimeout(),
+                settings.moveTimeout(),
                 cluster::isTerminated,
+                () -> nodesByCell.of(cell),
                 System::nanoTime));
   }
 
@@ -210,7 +244,7 @@ public final class ClusterCells implements Cells {
     SequencedMap<String, CompletionStage<Cell.Description>> asked = new LinkedHashMap<>();
     if (cluster.isTerminated()) {
       SequencedMap<String, Cell.Description> homeless = new LinkedHashMap<>();
-      roster.get().cells().forEach(cell -> homeless.put(cell, new Cell.Description(List.of(), null)));
+      roster.get().cells().forEach(cell -> homeless.put(cell, new Cell.Description(List.of(), null, null)));
       return homeless;
     }
     String here = Cell.hostAndPort(cluster.selfMember().address());
@@ -219,7 +253,7 @@ public final class ClusterCells implements Cells {
       asked.put(
           cell,
           view != null
-              ? CompletableFuture.completedStage(new Cell.Description(view.workers(), here))
+              ? CompletableFuture.completedStage(new Cell.Description(view.workers(), here, view.standbys()))
               : sharding.entityRefFor(Cell.KEY, cell).ask(Cell.Describe::new, settings.decisionTimeout()));
     }
     SequencedMap<String, Cell.Description> described = new LinkedHashMap<>();
@@ -228,7 +262,7 @@ public final class ClusterCells implements Cells {
         described.put(cell, answer.toCompletableFuture().join());
       } catch (CompletionException late) {
         system.log().warn("the home of cell {} did not describe it in time: {}", cell, late.getMessage());
-        described.put(cell, new Cell.Description(List.of(), null));
+        described.put(cell, new Cell.Description(List.of(), null, null));
       }
     });
     return described;
@@ -260,7 +294,11 @@ public final class ClusterCells implements Cells {
 
   private CellStatus cell(String name, Cell.Description described) {
     double pressure = gauges.of(name).share(System.nanoTime());
-    return new CellStatus(name, described.home(), pressure == PressureGauge.UNKNOWN ? null : pressure);
+    return new CellStatus(
+        name,
+        described.home(),
+        pressure == PressureGauge.UNKNOWN ? null : pressure,
+        Objects.requireNonNullElse(described.standbys(), List.of()));
   }
 
   @Override
@@ -305,6 +343,25 @@ public final class ClusterCells implements Cells {
     return AskPattern.<Directory.Message, T>ask(directory, message, ADMIN_TIMEOUT, system.scheduler())
         .toCompletableFuture()
         .join();
+  }
+
+  /** Makes cells that are at home here ready to go on elsewhere; what is not ready in time goes all the same. */
+  private CompletionStage<Done> leave() {
+    List<CompletableFuture<?>> ready = new ArrayList<>();
+    for (String cell : views.all().keySet()) {
+      ready.add(
+          sharding
+              .entityRefFor(Cell.KEY, cell)
+              .<Cell.MayLeave>ask(replyTo -> new Cell.Leave(self, replyTo), LEAVE_TIMEOUT)
+              .handle((_, late) -> {
+                if (late != null) {
+                  system.log().warn("cell {} leaves before it is ready elsewhere: {}", cell, late.getMessage());
+                }
+                return Done.getInstance();
+              })
+              .toCompletableFuture());
+    }
+    return CompletableFuture.allOf(ready.toArray(CompletableFuture[]::new)).thenApply(_ -> Done.getInstance());
   }
 
   private void wake(String cell) {

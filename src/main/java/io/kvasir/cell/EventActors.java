@@ -3,14 +3,16 @@ package io.kvasir.cell;
 import io.kvasir.index.WorkerBlocks;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.apache.pekko.actor.typed.ActorRef;
 import org.apache.pekko.actor.typed.Behavior;
+import org.jspecify.annotations.Nullable;
 
 /** The actors that apply what the engines of a cell's members tell, one for each member that has events. The cell's. */
 final class EventActors {
-  private final EventSources sources;
+  private final CellServices services;
   private final Function<Behavior<WorkerEvents.Message>, ActorRef<WorkerEvents.Message>> spawn;
   private final Consumer<Member> lost;
   private final Map<Member, ActorRef<WorkerEvents.Message>> actors = new HashMap<>();
@@ -22,19 +24,41 @@ final class EventActors {
    * @param lost told when the transport of a member's events loses its engine; by whichever thread
    */
   EventActors(
-      EventSources sources,
+      CellServices services,
       Function<Behavior<WorkerEvents.Message>, ActorRef<WorkerEvents.Message>> spawn,
       Consumer<Member> lost) {
-    this.sources = sources;
+    this.services = services;
     this.spawn = spawn;
     this.lost = lost;
   }
 
-  /** Begins to apply a member's events, if its pod tells any. */
-  void start(Member member) {
+  /**
+   * Begins to apply a member's events, if its pod tells any.
+   *
+   * @param seed what is known of the events whose blocks it holds already; null when it holds none
+   */
+  void start(Member member, @Nullable EventSeed seed) {
     if (!member.pod().spec().events().isEmpty()) {
-      actors.put(member, spawn.apply(WorkerEvents.create(member, sources, () -> lost.accept(member))));
+      actors.put(member, spawn.apply(WorkerEvents.create(member, services, seed, () -> lost.accept(member))));
     }
+  }
+
+  /** The members whose events are applied. */
+  Set<Member> members() {
+    return actors.keySet();
+  }
+
+  /** Tells a member's actor something of copies; nothing where there is none. */
+  void tell(Member member, WorkerEvents.Message message) {
+    ActorRef<WorkerEvents.Message> actor = actors.get(member);
+    if (actor != null) {
+      actor.tell(message);
+    }
+  }
+
+  /** Tells everybody's actor. */
+  void tellAll(WorkerEvents.Message message) {
+    actors.values().forEach(actor -> actor.tell(message));
   }
 
   /** Ends; {@code stopped} runs when nothing more is written for the member. */
@@ -76,6 +100,6 @@ final class EventActors {
 
   /** Everybody goes on with what the members hold now. */
   void goOn() {
-    actors.values().forEach(actor -> actor.tell(WorkerEvents.GoOn.INSTANCE));
+    tellAll(WorkerEvents.GoOn.INSTANCE);
   }
 }

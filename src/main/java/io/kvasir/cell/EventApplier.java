@@ -6,6 +6,7 @@ import io.kvasir.events.KvEvent;
 import io.kvasir.events.KvEvent.Removed;
 import io.kvasir.events.KvEvent.Spec;
 import io.kvasir.events.KvEvent.Stored;
+import io.kvasir.events.StreamPosition;
 import io.kvasir.index.BlockHash;
 import io.kvasir.index.Tier;
 import io.kvasir.index.WorkerBlocks;
@@ -30,7 +31,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class EventApplier {
   private WorkerBlocks blocks;
-  private final EventSalts salts = new EventSalts();
+  private final BlockChanges changes;
+  private final EventSalts salts;
   private final EventOrphans orphans = new EventOrphans();
   private final ArrayDeque<Orphan> ready = new ArrayDeque<>();
   private final EventHashing hashing = new EventHashing();
@@ -48,7 +50,8 @@ final class EventApplier {
   /** Messages are missing and will not come. */
   private boolean lost;
 
-  private long lastSequence = -1;
+  private long lastSequence = KvBatch.UNSEQUENCED;
+  private long lastPublished;
   private long suspectSince = EventState.CERTAIN;
   private boolean connected;
   private long applied;
@@ -69,13 +72,50 @@ final class EventApplier {
    * @param blockSize tokens in a block as the worker is configured
    */
   EventApplier(WorkerBlocks blocks, int blockSize) {
+    this(blocks, blockSize, BlockChanges.UNTOLD);
+  }
+
+  /**
+   * Applies to an empty worker's blocks, too.
+   *
+   * @param changes told what becomes of them
+   */
+  EventApplier(WorkerBlocks blocks, int blockSize, BlockChanges changes) {
     this.blocks = blocks;
+    this.changes = changes;
+    this.salts = new EventSalts();
     this.blockSize = blockSize;
+  }
+
+  /** Goes on with blocks to which another has applied events. */
+  EventApplier(WorkerBlocks blocks, int blockSize, BlockChanges changes, EventSeed seed) {
+    this.blocks = blocks;
+    this.changes = changes;
+    this.salts = seed.salts();
+    EventPosition position = seed.position();
+    this.blockSizeSeen = position.blockSize() != 0;
+    this.blockSize = blockSizeSeen ? position.blockSize() : blockSize;
+    this.prefixGroup = position.prefixGroup();
+    this.lost = position.lost();
+    this.lastSequence = position.stream().sequence();
+    this.lastPublished = position.stream().publishedAt();
+    settle(0);
   }
 
   /** Goes on with blocks that hold the same in another index. */
   void moveTo(WorkerBlocks heir) {
     blocks = heir;
+  }
+
+  /** How far it is. */
+  EventPosition position() {
+    return new EventPosition(
+        new StreamPosition(lastSequence, lastPublished), blockSizeSeen ? blockSize : 0, prefixGroup, lost);
+  }
+
+  /** The cache salts of what is there, to be read only. */
+  EventSalts salts() {
+    return salts;
   }
 
   /** As of the last batch applied. Any thread. */
@@ -112,6 +152,7 @@ final class EventApplier {
     }
     if (counted) {
       lastSequence = batch.sequence();
+      lastPublished = batch.publishedAt();
     }
     settle(now);
   }
@@ -147,7 +188,8 @@ final class EventApplier {
     clear();
     gap = false;
     lost = false;
-    lastSequence = -1;
+    lastSequence = KvBatch.UNSEQUENCED;
+    lastPublished = 0;
     blockSizeSeen = false;
     prefixGroup = KvEvent.UNSAID;
   }
@@ -155,6 +197,7 @@ final class EventApplier {
   /** An engine that cleared its cache may have kept other tiers; it does not say, so nothing is assumed. */
   private void clear() {
     blocks.clear();
+    changes.cleared();
     salts.clear();
     orphans.clear();
   }
@@ -225,16 +268,12 @@ final class EventApplier {
     int held = blocks.size();
     int registered =
         blocks.store(stored.parentKey(), stored.root(), stored.keys(), hashes, count, stored.tier(), counted);
+    changes.stored(
+        stored.parentKey(), stored.root(), stored.keys(), hashes, registered, stored.tier(), counted, salt);
     applied++;
     restored += registered - (blocks.size() - held);
     refused += count - registered;
-    if (salt != null) {
-      salts.put(stored.keys(), registered, salt);
-    } else if (!salts.isEmpty()) {
-      for (int i = 0; i < registered; i++) {
-        salts.remove(stored.keys()[i]);
-      }
-    }
+    salts.stored(stored.keys(), registered, salt);
     orphans.take(stored.keys(), registered, ready);
   }
 
@@ -255,13 +294,8 @@ final class EventApplier {
 
   private void take(long[] keys, Tier tier, boolean counted) {
     evicted += blocks.remove(keys, keys.length, tier, counted);
-    if (!salts.isEmpty()) {
-      for (long key : keys) {
-        if (blocks.hashOf(key) == BlockHash.NONE) {
-          salts.remove(key);
-        }
-      }
-    }
+    changes.removed(keys, tier, counted);
+    salts.removed(keys, blocks);
   }
 
   /** Whether the event's group makes a prefix: the first group of full attention that shows itself does. */

@@ -1,10 +1,13 @@
 package io.kvasir.cell;
 
+import io.kvasir.index.BlockHash;
+import io.kvasir.index.WorkerBlocks;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -41,6 +44,42 @@ final class EventSalts {
 
   @Nullable String of(long key) {
     return size == 0 ? null : texts.get(numbers[find(key)]);
+  }
+
+  /** The first {@code count} keys were registered, under a salt or, where it is null, under none. */
+  void stored(long[] of, int count, @Nullable String salt) {
+    if (salt != null) {
+      put(of, count, salt);
+    } else if (size != 0) {
+      for (int i = 0; i < count; i++) {
+        remove(of[i]);
+      }
+    }
+  }
+
+  /** Copies of these were taken away: forgets those that the worker does not hold any more. */
+  void removed(long[] of, WorkerBlocks blocks) {
+    if (size != 0) {
+      for (long key : of) {
+        if (blocks.hashOf(key) == BlockHash.NONE) {
+          remove(key);
+        }
+      }
+    }
+  }
+
+  /** Every salt with the keys that are under it. */
+  Map<String, long[]> bySalt() {
+    Map<String, long[]> all = new HashMap<>();
+    int[] filled = new int[texts.size()];
+    for (int at = 0; at < keys.length; at++) {
+      int number = numbers[at];
+      if (number != FREE) {
+        String salt = Objects.requireNonNull(texts.get(number));
+        all.computeIfAbsent(salt, _ -> new long[uses[number]])[filled[number]++] = keys[at];
+      }
+    }
+    return all;
   }
 
   /** Puts the first {@code count} keys under a salt; what they were under before is forgotten. */

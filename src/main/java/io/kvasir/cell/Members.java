@@ -5,9 +5,12 @@ import io.kvasir.index.WorkerBlocks;
 import io.kvasir.routing.Booking;
 import io.kvasir.routing.cost.Prefill;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -24,14 +27,29 @@ final class Members {
   private final CellView view;
   private BlockIndex index;
   private @Nullable Widening widening;
+  private final Map<String, CopiedWorker> heritage = new HashMap<>();
+  private final Map<Member, EventSeed> seeds = new HashMap<>();
+  private final Set<String> well;
   private final Member.OnEnd onEnd = new Ends();
   private volatile Runnable onLost = () -> {};
 
+  /** Nobody yet. */
   Members(String cell, CellServices services) {
+    this(
+        cell,
+        services,
+        new CellCopy.Taken(
+            new BlockIndex(services.settings().slots(), services.settings().indexBudgetBytes()), Map.of(), Set.of()));
+  }
+
+  /** Nobody yet; those that are admitted have what a copy has of them. */
+  Members(String cell, CellServices services, CellCopy.Taken copy) {
     this.services = services;
-    int slots = services.settings().slots();
-    this.index = new BlockIndex(slots, services.settings().indexBudgetBytes());
+    this.index = copy.index();
     this.view = new CellView(cell, index, services);
+    this.well = copy.well();
+    heritage.putAll(copy.workers());
+    heritage.values().forEach(worker -> taken[worker.slot()] = true);
   }
 
   CellView view() {
@@ -59,12 +77,13 @@ final class Members {
     List<Member> admitted = new ArrayList<>();
     for (int rank = 0; rank < pod.spec().ranks(); rank++) {
       String id = pod.spec().workerId(rank);
-      int slot = freeSlot();
+      CopiedWorker copied = heritage.get(id);
+      int slot = copied == null ? freeSlot() : copied.slot();
       if (slot < 0 || all().stream().anyMatch(member -> member.worker().id().equals(id))) {
         continue;
       }
       taken[slot] = true;
-      WorkerBlocks blocks = index.open(slot, pod.spec().capacityBlocks());
+      WorkerBlocks blocks = copied == null ? index.open(slot, pod.spec().capacityBlocks()) : copied.blocks();
       Member member =
           new Member(
               pod.spec().worker(rank, slot),
@@ -76,6 +95,10 @@ final class Members {
               services.nanos(),
               view.revision(),
               onEnd);
+      if (copied != null) {
+        heritage.remove(id);
+        seeds.put(member, copied.seed());
+      }
       view.seat(slot, member);
       admitted.add(member);
     }
@@ -88,7 +111,32 @@ final class Members {
         .filter(member -> member.pod().spec().name().equals(pod.spec().name()))
         .findFirst()
         .map(member -> member.health().contact())
-        .orElseGet(() -> new PodContact(services.settings().health().streamDoubt(), view.revision()));
+        .orElseGet(() -> unheardOf(pod));
+  }
+
+  /** Which could be reached from the home before can be reached until something says otherwise. */
+  private PodContact unheardOf(PodEntry pod) {
+    PodContact contact = new PodContact(services.settings().health().streamDoubt(), view.revision());
+    if (well.contains(pod.spec().name())) {
+      contact.answered();
+    }
+    return contact;
+  }
+
+  /** What a member that has just been admitted goes on from, null when it begins with nothing. Once. */
+  @Nullable EventSeed takeSeed(Member member) {
+    return seeds.remove(member);
+  }
+
+  /** Lets go of those that were copied and are no members. */
+  List<Retired> disinherit() {
+    List<Retired> gone = new ArrayList<>();
+    for (CopiedWorker worker : heritage.values()) {
+      index.retire(worker.slot());
+      gone.add(new Retired(worker.slot(), index, index));
+    }
+    heritage.clear();
+    return gone;
   }
 
   /** Books what another node has in flight on a worker; null while that is no member. */

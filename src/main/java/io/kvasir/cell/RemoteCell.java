@@ -1,5 +1,6 @@
 package io.kvasir.cell;
 
+import io.kvasir.routing.Booking;
 import io.kvasir.routing.RoutingPlan;
 import io.kvasir.routing.Worker;
 import java.time.Duration;
@@ -10,7 +11,9 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import org.apache.pekko.cluster.sharding.typed.javadsl.EntityRef;
+import org.jspecify.annotations.Nullable;
 
 /**
  * This node's way to a cell that is at home elsewhere, or nowhere for the moment: asks for decisions, tells what
@@ -23,7 +26,9 @@ final class RemoteCell {
   private final EntityRef<Cell.Message> home;
   private final String node;
   private final Duration patience;
+  private final Duration movePatience;
   private final BooleanSupplier cutOff;
+  private final Supplier<@Nullable CellNodes> cellNodes;
   private final LongSupplier nanos;
   private final Tickets tickets = new Tickets();
   private final RemoteMovements movements;
@@ -36,26 +41,60 @@ final class RemoteCell {
    *
    * @param node this node's name at the cell's homes
    * @param patience how long a decision is waited for
+   * @param movePatience how long while the cell is moving
    * @param cutOff whether this node is out of the cluster, and nobody need be asked
+   * @param cellNodes where the cell is, as this node knows
    */
-  RemoteCell(EntityRef<Cell.Message> home, String node, Duration patience, BooleanSupplier cutOff, LongSupplier nanos) {
+  RemoteCell(
+      EntityRef<Cell.Message> home,
+      String node,
+      Duration patience,
+      Duration movePatience,
+      BooleanSupplier cutOff,
+      Supplier<@Nullable CellNodes> cellNodes,
+      LongSupplier nanos) {
     this.home = home;
     this.node = node;
     this.patience = patience;
+    this.movePatience = movePatience;
     this.cutOff = cutOff;
+    this.cellNodes = cellNodes;
     this.nanos = nanos;
     this.movements = new RemoteMovements(home::tell, nanos);
     this.loads = new OpenLoads(node, home::tell);
   }
 
-  /** Has the home decide; says that there is none when it does not answer in time. */
+  /**
+   * Has the home decide; says that there is none when it does not answer in time. A question that met the cell on its
+   * way to another home may be lost, and is asked again there.
+   */
   Decision decide(DecisionRequest request) {
     if (cutOff.getAsBoolean()) {
       return cutOff();
     }
-    if (late && !mayAsk()) {
+    CellNodes before = cellNodes.get();
+    boolean moves = isMoving(before);
+    if (late && !moves && !mayAsk()) {
       return noHome();
     }
+    long begun = nanos.getAsLong();
+    do {
+      Decision decision = ask(request);
+      if (decision != null) {
+        return decision;
+      }
+      CellNodes now = cellNodes.get();
+      moves |= isMoving(now) || (before != null && now != null && !now.home().equals(before.home()));
+    } while (moves && nanos.getAsLong() - begun < movePatience.toNanos());
+    isLate();
+    return noHome();
+  }
+
+  private static boolean isMoving(@Nullable CellNodes cellNodes) {
+    return cellNodes != null && cellNodes.movingTo() != null;
+  }
+
+  private @Nullable Decision ask(DecisionRequest request) {
     long ticket = tickets.next();
     try {
       CompletionStage<Cell.Decided> answer =
@@ -64,10 +103,9 @@ final class RemoteCell {
       late = false;
       return decision;
     } catch (CompletionException tooLate) {
-      isLate();
       // It may yet decide, and book what nobody would close.
       home.tell(new Cell.Abandon(node, ticket));
-      return noHome();
+      return null;
     }
   }
 
@@ -87,6 +125,21 @@ final class RemoteCell {
         new OpenLoad(
             Tickets.reservation(tickets.next(), 0), worker.id(), request.model(), prompt, prompt, readsPrompt, false);
     return new RemoteReservation(node, load, RemoteReservation.NONE, loads, home::tell, watcher);
+  }
+
+  /** Goes on with a load of this node that a home on this node has booked, and that the next home does not know. */
+  Reservation goOn(Worker worker, String model, Booking booking, boolean readsPrompt) {
+    OpenLoad load =
+        new OpenLoad(
+            Tickets.reservation(tickets.next(), 0),
+            worker.id(),
+            model,
+            booking.promptTokens(),
+            booking.uncachedTokens(),
+            readsPrompt,
+            false);
+    return new RemoteReservation(
+        node, load, RemoteReservation.NONE, loads, home::tell, () -> movements.moved(worker));
   }
 
   static Decision.NoWorker noHome() {

@@ -2,9 +2,14 @@ package io.kvasir.cell;
 
 import io.kvasir.events.KvBatch;
 import io.kvasir.index.HandOver;
+import io.kvasir.index.Holdings;
 import io.kvasir.index.WorkerBlocks;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.function.Consumer;
+import org.apache.pekko.NotUsed;
 import org.apache.pekko.actor.typed.ActorRef;
 import org.apache.pekko.actor.typed.Behavior;
 import org.apache.pekko.actor.typed.DispatcherSelector;
@@ -13,13 +18,14 @@ import org.apache.pekko.actor.typed.javadsl.Behaviors;
 import org.apache.pekko.stream.KillSwitches;
 import org.apache.pekko.stream.UniqueKillSwitch;
 import org.apache.pekko.stream.javadsl.Keep;
+import org.apache.pekko.stream.javadsl.Source;
 import org.apache.pekko.stream.typed.javadsl.ActorSink;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The one writer of a worker's slot: takes the batches of its event stream, in order, and applies them to
  * the index. The stream waits for each batch to be applied, so a burst slows its source and is never
- * dropped here.
+ * dropped here. What changes is told to the cell's copies on other nodes.
  */
 final class WorkerEvents {
   static final DispatcherSelector DISPATCHER = DispatcherSelector.fromConfig("kvasir-events-dispatcher");
@@ -38,6 +44,23 @@ final class WorkerEvents {
    * {@link GoOn}; {@code done} runs when the last part is there.
    */
   record HandOverTo(WorkerBlocks heir, Runnable done) implements Message {}
+
+  /**
+   * Tells a copy everything and then every change.
+   *
+   * @param node where the copy is; one that was told before there is not told any more
+   * @param home the incarnation of the cell's home
+   */
+  record CopyTo(String node, long home, ActorRef<Standby.Message> copy, CopyProgress progress) implements Message {}
+
+  /** Tells a node's copy nothing any more. */
+  record CopyNoMore(String node) implements Message {}
+
+  /** A copy says how far it has come. */
+  record Confirmed(String node, long stream, long next, boolean missing) implements Message, ClusterMessage {}
+
+  /** Looks whether copies answer. */
+  enum CheckCopies implements Message { INSTANCE }
 
   /** The next part is to be handed over. */
   private enum NextPart implements Message { INSTANCE }
@@ -62,27 +85,53 @@ final class WorkerEvents {
   private final EventApplier applier;
   private final Runnable lost;
   private final EventSources sources;
+  private final CellServices services;
+  private final CopyFeed copies = new CopyFeed();
+  private final Map<String, ActorRef<Standby.Message>> told = new HashMap<>();
   private int number;
   private UniqueKillSwitch stream;
 
-  // While the worker is handed over.
-  private @Nullable HandOverTo move;
-  private @Nullable HandOver parts;
+  // While what the worker holds is told part by part: nothing may change meanwhile.
+  private @Nullable Telling telling;
   private final List<Message> heldBack = new ArrayList<>();
 
-  private WorkerEvents(ActorContext<Message> context, Member member, EventSources sources, Runnable lost) {
+  /** To whom everything is told, and what is left of it. */
+  private record Telling(HandOver parts, Consumer<Holdings> taker, Runnable done) {}
+
+  private WorkerEvents(
+      ActorContext<Message> context,
+      Member member,
+      CellServices services,
+      @Nullable EventSeed seed,
+      Runnable lost) {
     this.context = context;
     this.member = member;
     this.lost = lost;
-    this.sources = sources;
-    this.applier = new EventApplier(member.blocks(), member.pod().spec().blockSize());
-    this.stream = open();
+    this.services = services;
+    this.sources = services.eventSources();
+    PodSpec pod = member.pod().spec();
+    Source<KvBatch, NotUsed> rest =
+        seed == null ? null : sources.resume(member.worker(), pod, seed.position().stream());
+    if (seed != null && rest != null) {
+      this.applier = new EventApplier(member.blocks(), pod.blockSize(), copies, seed);
+      member.events(applier.state());
+      this.stream = run(rest);
+    } else {
+      if (seed != null) {
+        member.blocks().clear();
+      }
+      this.applier = new EventApplier(member.blocks(), pod.blockSize(), copies);
+      this.stream = open();
+    }
   }
 
   private UniqueKillSwitch open() {
+    return run(sources.open(member.worker(), member.pod().spec()));
+  }
+
+  private UniqueKillSwitch run(Source<KvBatch, NotUsed> batches) {
     int opened = ++number;
-    return sources
-        .open(member.worker(), member.pod().spec())
+    return batches
         .viaMat(KillSwitches.single(), Keep.right())
         .to(
             ActorSink.actorRefWithBackpressure(
@@ -98,19 +147,20 @@ final class WorkerEvents {
   /**
    * Applies a worker's events until it is told to stop.
    *
+   * @param seed what is known of the events whose blocks the member holds already; null when it holds none
    * @param lost told when the transport loses the engine, which is often the first sign that it died
    */
-  static Behavior<Message> create(Member member, EventSources sources, Runnable lost) {
+  static Behavior<Message> create(
+      Member member, CellServices services, @Nullable EventSeed seed, Runnable lost) {
     return Behaviors.setup(
         context -> {
-          WorkerEvents events = new WorkerEvents(context, member, sources, lost);
+          WorkerEvents events = new WorkerEvents(context, member, services, seed, lost);
           return Behaviors.receiveMessage(events::on);
         });
   }
 
   private Behavior<Message> on(Message message) {
-    // A stream sends one batch and waits, so there is little to hold back.
-    if (move != null && (message instanceof Batch || message == Resynchronise.INSTANCE)) {
+    if (telling != null && waits(message)) {
       heldBack.add(message);
       return Behaviors.same();
     }
@@ -135,17 +185,42 @@ final class WorkerEvents {
       case Resynchronise _ -> {
         stream.shutdown();
         applier.forget();
+        copies.finish(applier.position(), 1);
         member.events(applier.state());
         stream = open();
       }
-      case HandOverTo begun -> {
-        move = begun;
-        parts = member.blocks().handOver();
-        context.getSelf().tell(NextPart.INSTANCE);
+      case HandOverTo begun -> tell(begun.heir()::take, begun.done());
+      case NextPart _ -> nextPart();
+      case GoOn _ -> {
+        applier.moveTo(member.blocks());
+        heldBack.removeIf(HandOverTo.class::isInstance);
+        copies.again();
+        goOn();
       }
-      case NextPart _ -> handOver();
-      case GoOn _ -> goOn();
+      case CopyTo copy -> {
+        told.put(copy.node(), copy.copy());
+        copies.add(copy.node(), new CopyLink(way(copy), copy.progress(), services.nanos()));
+        tellCopies();
+      }
+      case CopyNoMore copy -> {
+        told.remove(copy.node());
+        copies.remove(copy.node());
+      }
+      case Confirmed confirmed -> {
+        CopyLink link = copies.of(confirmed.node());
+        if (link != null) {
+          repaired(link.confirmed(confirmed.stream(), confirmed.next(), confirmed.missing()));
+          tellCopies();
+        }
+      }
+      case CheckCopies _ -> copies.links().forEach(link -> repaired(link.check()));
       case Stop stop -> {
+        told.forEach((node, copy) -> {
+          CopyLink link = copies.of(node);
+          if (link != null) {
+            copy.tell(new Standby.Left(member.worker().id(), link.stream()));
+          }
+        });
         stream.shutdown();
         stop.stopped().run();
         return Behaviors.stopped();
@@ -154,33 +229,83 @@ final class WorkerEvents {
     return Behaviors.same();
   }
 
+  /** A stream sends one batch and waits, so there is little to hold back. */
+  private static boolean waits(Message message) {
+    return switch (message) {
+      case Batch _, Resynchronise _, HandOverTo _, CopyTo _ -> true;
+      case Started _, Ended _, Broken _, NextPart _, GoOn _, CopyNoMore _, Confirmed _, CheckCopies _, Stop _ -> false;
+    };
+  }
+
+  private void tell(Consumer<Holdings> taker, Runnable done) {
+    telling = new Telling(member.blocks().handOver(), taker, done);
+    context.getSelf().tell(NextPart.INSTANCE);
+  }
+
   /** One part a turn: other workers' events are applied on the same threads. */
-  private void handOver() {
-    HandOverTo to = move;
-    if (to == null || parts == null) {
+  private void nextPart() {
+    Telling now = telling;
+    if (now == null) {
       return;
     }
-    if (parts.hasNext()) {
-      to.heir().take(parts.next());
+    if (now.parts().hasNext()) {
+      now.taker().accept(now.parts().next());
       context.getSelf().tell(NextPart.INSTANCE);
     } else {
-      parts = null;
-      to.done().run();
+      now.done().run();
+    }
+  }
+
+  /** Tells a copy everything that is to be told that. */
+  private void tellCopies() {
+    CopyLink link = telling == null ? copies.wanting() : null;
+    if (link != null) {
+      services.metrics().toldCopy();
+      copies.begin(link);
+      tell(
+          part -> copies.part(link, part),
+          () -> {
+            copies.whole(link, applier.salts(), applier.position());
+            goOn();
+          });
+    }
+  }
+
+  private CopyLink.Way way(CopyTo to) {
+    return (stream, frame, finishes, payload) ->
+        to.copy()
+            .tell(
+                new CopyFrame(
+                    to.home(),
+                    member.blocks().slots(),
+                    member.worker().id(),
+                    member.worker().slot(),
+                    member.pod().spec().capacityBlocks(),
+                    stream,
+                    frame,
+                    finishes,
+                    payload,
+                    context.getSelf()));
+  }
+
+  private void repaired(int frames) {
+    if (frames > 0) {
+      services.metrics().repairedCopy();
     }
   }
 
   private void goOn() {
-    move = null;
-    parts = null;
-    applier.moveTo(member.blocks());
+    telling = null;
     List<Message> waiting = List.copyOf(heldBack);
     heldBack.clear();
     waiting.forEach(this::on);
+    tellCopies();
   }
 
   private void apply(KvBatch batch) {
     EventState before = applier.state();
     applier.apply(batch, System.currentTimeMillis());
+    copies.finish(applier.position(), batch.events().size());
     EventState after = applier.state();
     member.events(after);
     if (after.connected()) {

@@ -2,6 +2,7 @@ package io.kvasir.events;
 
 import org.apache.pekko.NotUsed;
 import org.apache.pekko.stream.javadsl.Source;
+import org.jspecify.annotations.Nullable;
 
 /** Where one worker's events come from, whatever the transport. */
 public interface EventSource {
@@ -16,4 +17,15 @@ public interface EventSource {
    * comes out as a {@link KvEvent.Gap}.
    */
   Source<KvBatch, NotUsed> batches();
+
+  /**
+   * As {@link #batches}, but goes on after what has been applied elsewhere: only what came later is told. An engine
+   * that turns out to have begun anew since, or to have forgotten that message, is told from the beginning after a
+   * {@link KvEvent.Restarted}.
+   *
+   * @return null when the transport can only begin with everything
+   */
+  default @Nullable Source<KvBatch, NotUsed> batchesAfter(StreamPosition last) {
+    return null;
+  }
 }

@@ -1,5 +1,7 @@
 package io.kvasir.events;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * One subscription's way from payloads to its queue, whatever transport brings them and keeps no replay of its own:
  * decodes, has what is numbered put in order, lets through what is not. One thread at a time.
@@ -15,9 +17,21 @@ final class Inbox implements Sequencer.Link {
 
   /** An inbox that has nothing yet; numbers may begin at 0 or 1. */
   Inbox(BatchQueue queue, EventMetrics.OfSource metrics) {
+    this(queue, metrics, null);
+  }
+
+  /**
+   * An inbox that goes on.
+   *
+   * @param last what has been delivered elsewhere, null when nothing has
+   */
+  Inbox(BatchQueue queue, EventMetrics.OfSource metrics, @Nullable StreamPosition last) {
     this.queue = queue;
     this.metrics = metrics;
     this.sequencer = new Sequencer(this, false, true, metrics);
+    if (last != null) {
+      sequencer.goOnAfter(last);
+    }
   }
 
   EventMetrics.OfSource metrics() {

@@ -35,7 +35,16 @@ public final class PushEvents {
     return new EventSource() {
       @Override
       public Source<KvBatch, NotUsed> batches() {
-        return Source.fromGraph(new BatchStage(queue -> subscribe(worker, key, queue), metrics));
+        return from(null);
+      }
+
+      @Override
+      public Source<KvBatch, NotUsed> batchesAfter(StreamPosition last) {
+        return from(last);
+      }
+
+      private Source<KvBatch, NotUsed> from(@Nullable StreamPosition last) {
+        return Source.fromGraph(new BatchStage(queue -> subscribe(worker, key, queue, last), metrics));
       }
     };
   }
@@ -63,8 +72,9 @@ public final class PushEvents {
     return link.push(sequence, body);
   }
 
-  private Runnable subscribe(String worker, @Nullable String key, BatchQueue queue) {
-    Link link = new Link(key, queue);
+  private Runnable subscribe(
+      String worker, @Nullable String key, BatchQueue queue, @Nullable StreamPosition last) {
+    Link link = new Link(key, queue, last);
     links.put(worker, link);
     return () -> {
       links.remove(worker, link);
@@ -81,10 +91,10 @@ public final class PushEvents {
     private final JsonDecoder json = new JsonDecoder();
     private final EventDecoder msgpack = new EventDecoder();
 
-    Link(@Nullable String key, BatchQueue queue) {
+    Link(@Nullable String key, BatchQueue queue, @Nullable StreamPosition last) {
       this.key = key == null ? null : key.getBytes(UTF_8);
       this.queue = queue;
-      this.inbox = new Inbox(queue, metrics);
+      this.inbox = new Inbox(queue, metrics, last);
     }
 
     boolean opens(@Nullable String offered) {

@@ -105,6 +105,14 @@ final class Sequencer {
     this.metrics = metrics;
   }
 
+  /** Before the first message: everything up to this one has been delivered by another. */
+  void goOnAfter(StreamPosition last) {
+    next = last.sequence() + 1;
+    lastPublished = last.publishedAt();
+    top = last.sequence();
+    topPublished = last.publishedAt();
+  }
+
   /** Whether no more live messages should be read for now. */
   boolean full() {
     return ahead.size() >= MAX_AHEAD || aheadBytes >= MAX_AHEAD_BYTES;

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.pekko.NotUsed;
 import org.apache.pekko.stream.javadsl.Source;
+import org.jspecify.annotations.Nullable;
 import org.zeromq.ZContext;
 
 /**
@@ -45,16 +46,25 @@ public final class ZmqEvents implements AutoCloseable {
     return new EventSource() {
       @Override
       public Source<KvBatch, NotUsed> batches() {
-        return Source.fromGraph(new BatchStage(queue -> subscribe(endpoints, queue), metrics));
+        return from(null);
+      }
+
+      @Override
+      public Source<KvBatch, NotUsed> batchesAfter(StreamPosition last) {
+        return from(last);
+      }
+
+      private Source<KvBatch, NotUsed> from(@Nullable StreamPosition last) {
+        return Source.fromGraph(new BatchStage(queue -> subscribe(endpoints, queue, last), metrics));
       }
     };
   }
 
-  private Runnable subscribe(ZmqEndpoints endpoints, BatchQueue queue) {
+  private Runnable subscribe(ZmqEndpoints endpoints, BatchQueue queue, @Nullable StreamPosition last) {
     // Workers that share a bound socket share its thread.
     int number = endpoints.bind() ? endpoints.endpoint().hashCode() : turn.getAndIncrement();
     ZmqLoop loop = loops.get(Math.floorMod(number, loops.size()));
-    ZmqLink link = new ZmqLink(loop, endpoints, queue, replayIdle.toNanos());
+    ZmqLink link = new ZmqLink(loop, endpoints, queue, replayIdle.toNanos(), last);
     loop.execute(link::open);
     if (loop.closing()) {
       queue.end(null);

@@ -40,12 +40,21 @@ final class ZmqLink implements ZmqPort.Handler, Sequencer.Link {
   private boolean everConnected;
   private boolean closed;
 
-  ZmqLink(ZmqLoop loop, ZmqEndpoints endpoints, BatchQueue queue, long replayIdleNanos) {
+  /**
+   * A subscription that is not open yet.
+   *
+   * @param last what has been delivered elsewhere, null when nothing has
+   */
+  ZmqLink(
+      ZmqLoop loop, ZmqEndpoints endpoints, BatchQueue queue, long replayIdleNanos, @Nullable StreamPosition last) {
     this.loop = loop;
     this.endpoints = endpoints;
     this.queue = queue;
     this.replayIdleNanos = replayIdleNanos;
     this.sequencer = new Sequencer(this, endpoints.replay() != null, endpoints.bind(), loop.metrics());
+    if (last != null) {
+      sequencer.goOnAfter(last);
+    }
   }
 
   String topic() {

@@ -253,6 +253,11 @@ public final class WorkerBlocks {
     }
   }
 
+  /** How many workers the index can tell apart that has these. */
+  public int slots() {
+    return index.slots();
+  }
+
   /** Engine keys that name a block, in whatever tier. Any thread. */
   public int size() {
     turns.take();

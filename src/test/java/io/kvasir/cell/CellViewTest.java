@@ -70,7 +70,9 @@ final class CellViewTest {
             new CellMetrics(metrics),
             log,
             Runnable::run,
-            () -> now);
+            () -> now,
+            new CurrentRoster(),
+            TestSettings.replication(KIT));
     return new Members("m", services);
   }
 

@@ -45,8 +45,8 @@ final class ConditionsTest {
         "m",
         new CellServices(
             new CellSettings(
-                128, tests.mostWorkers(), 1 << 26, tests.decisionTimeout(), tests.reservationLease(), tests.health(),
-                tests.prediction(), tests.truth()),
+                128, tests.mostWorkers(), 1 << 26, tests.decisionTimeout(), tests.reservationLease(),
+                tests.standbys(), tests.moveTimeout(), tests.health(), tests.prediction(), tests.truth()),
             new CellViews(),
             KIT.<Directory.Message>createTestProbe().ref(),
             TestProfiles.builtIn("expected-cost", metrics),
@@ -55,7 +55,9 @@ final class ConditionsTest {
             new CellMetrics(metrics),
             DecisionLog.off(metrics),
             Runnable::run,
-            now::get));
+            now::get,
+            new CurrentRoster(),
+            TestSettings.replication(KIT)));
   }
 
   private void admit(int pod) {

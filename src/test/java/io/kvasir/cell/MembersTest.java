@@ -45,7 +45,9 @@ final class MembersTest {
             new CellMetrics(metrics),
             DecisionLog.off(metrics),
             Runnable::run,
-            () -> 1_000_000_000L);
+            () -> 1_000_000_000L,
+            new CurrentRoster(),
+            TestSettings.replication(KIT));
     return new Members("m", services);
   }
 

@@ -55,7 +55,9 @@ final class PlansTest {
             new CellMetrics(metrics),
             DecisionLog.off(metrics),
             Runnable::run,
-            () -> 1_000_000_000L));
+            () -> 1_000_000_000L,
+            new CurrentRoster(),
+            TestSettings.replication(KIT)));
   }
 
   @AfterAll

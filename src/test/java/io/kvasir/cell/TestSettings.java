@@ -6,6 +6,7 @@ import io.kvasir.cell.CellSettings.ReportSettings;
 import io.kvasir.cell.CellSettings.TruthSettings;
 import io.kvasir.cell.CellSettings.WedgeSettings;
 import java.time.Duration;
+import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
 
 /** Settings of cells in tests. */
 final class TestSettings {
@@ -24,10 +25,21 @@ final class TestSettings {
           1 << 26,
           Duration.ofSeconds(3),
           Duration.ofMinutes(10),
+          1,
+          Duration.ofSeconds(5),
           new HealthSettings(Duration.ofSeconds(5), Duration.ofMillis(50), 10, Duration.ofSeconds(60), 3,
               Duration.ofSeconds(60), REPORTS, WEDGE),
           new PredictionSettings(10, Duration.ofSeconds(2), Duration.ofMinutes(5)),
           TRUTH);
 
   private TestSettings() {}
+
+  /** No cell has copies, and nobody is told where any is. */
+  static Replication replication(ActorTestKit kit) {
+    return new Replication(
+        "node", new NodesByCell(), new CellCopies(), kit.<CellNodesKeeper.Message>createTestProbe().ref(),
+        cell -> {
+          throw new IllegalStateException("cell " + cell + " does not move");
+        });
+  }
 }

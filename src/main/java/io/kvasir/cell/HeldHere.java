@@ -1,0 +1,50 @@
+package io.kvasir.cell;
+
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
+
+/**
+ * Reservations that this node itself has in the ledger of a cell at home here. When the cell leaves the node and the
+ * node lives on, its next home is to hear of them. Thread-safe.
+ */
+final class HeldHere {
+  private final Supplier<RemoteCell> way;
+  private final Set<BookedReservation> open = ConcurrentHashMap.newKeySet();
+  private volatile boolean left;
+
+  /**
+   * None yet.
+   *
+   * @param way to the cell's next home
+   */
+  HeldHere(Supplier<RemoteCell> way) {
+    this.way = way;
+  }
+
+  void add(BookedReservation reservation) {
+    open.add(reservation);
+    if (left) {
+      move();
+    }
+  }
+
+  void remove(BookedReservation reservation) {
+    open.remove(reservation);
+  }
+
+  /** The cell has left: whatever is open, or comes late, is the next home's. */
+  void leave() {
+    left = true;
+    move();
+  }
+
+  private void move() {
+    for (BookedReservation reservation : List.copyOf(open)) {
+      if (open.remove(reservation)) {
+        reservation.moveTo(way.get());
+      }
+    }
+  }
+}
