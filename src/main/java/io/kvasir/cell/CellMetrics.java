@@ -125,6 +125,21 @@ public final class CellMetrics {
             .name("kvasir_standby_gaps_repaired_total")
             .help("Times something that was told to a copy got lost and was sent again.")
             .register(registry);
+    standby(
+        registry,
+        "kvasir_standby_warm",
+        "1 while the cell's copy on the node could take over.",
+        standby -> standby.warm() ? 1 : 0);
+    standby(
+        registry,
+        "kvasir_standby_lag_events",
+        "Events that the cell has applied and its copy on the node has not confirmed.",
+        ClusterStatus.StandbyStatus::behind);
+    standby(
+        registry,
+        "kvasir_standby_lag_seconds",
+        "How long the oldest of those events has waited.",
+        standby -> standby.lagMillis() / 1e3);
     index(registry, "kvasir_index_rows", "Distinct blocks held by some worker of the cell.", BlockIndex::rows);
     index(registry, "kvasir_index_bytes", "Memory of the cell's index.", BlockIndex::bytes);
     index(registry, "kvasir_index_slots", "Workers the cell's index has room for.", BlockIndex::slots);
@@ -284,6 +299,26 @@ public final class CellMetrics {
         .labelNames("cell")
         .callback(
             gauge -> watched.forEach((cell, seen) -> gauge.call((double) value.applyAsLong(seen.index()), cell)))
+        .register(registry);
+  }
+
+  private void standby(
+      PrometheusRegistry registry,
+      String name,
+      String help,
+      ToDoubleFunction<ClusterStatus.StandbyStatus> value) {
+    GaugeWithCallback.builder()
+        .name(name)
+        .help(help)
+        .labelNames("cell", "node")
+        .callback(
+            gauge ->
+                watched.forEach(
+                    (cell, seen) ->
+                        seen.view()
+                            .standbys()
+                            .forEach(
+                                standby -> gauge.call(value.applyAsDouble(standby), cell, standby.node()))))
         .register(registry);
   }
 

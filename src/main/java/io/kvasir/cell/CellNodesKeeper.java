@@ -30,9 +30,6 @@ import org.apache.pekko.cluster.typed.Subscribe;
  * copies that are to be on this node.
  */
 final class CellNodesKeeper extends AbstractBehavior<CellNodesKeeper.Message> {
-  /** Begins the names of roles that tell a node's zone. */
-  static final String ZONE = "zone-";
-
   private static final Key<LWWMap<String, CellNodes>> CELL_NODES = LWWMapKey.create("kvasir-cell-nodes");
   private static final Duration WRITE_TIMEOUT = Duration.ofSeconds(1);
 
@@ -139,9 +136,9 @@ final class CellNodesKeeper extends AbstractBehavior<CellNodesKeeper.Message> {
       if (member.status().equals(MemberStatus.up())) {
         String zone =
             member.getRoles().stream()
-                .filter(role -> role.startsWith(ZONE))
+                .filter(role -> role.startsWith(ClusterCells.ZONE_ROLE))
                 .findFirst()
-                .map(role -> role.substring(ZONE.length()))
+                .map(role -> role.substring(ClusterCells.ZONE_ROLE.length()))
                 .orElse("");
         up.put(Cell.nodeName(member.uniqueAddress()), zone);
       }

@@ -35,6 +35,9 @@ import org.jspecify.annotations.Nullable;
 
 /** The node's way to every cell, over Pekko Cluster Sharding. One per actor system. */
 public final class ClusterCells implements Cells {
+  /** Begins the name of the cluster role that tells a node's zone. */
+  public static final String ZONE_ROLE = "zone-";
+
   private static final Duration ADMIN_TIMEOUT = Duration.ofSeconds(5);
 
   /** The state of a node that the cluster has taken out, in its own eyes. */

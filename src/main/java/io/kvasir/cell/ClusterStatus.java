@@ -29,7 +29,8 @@ public record ClusterStatus(List<NodeStatus> nodes, List<CellStatus> cells, List
    * @param pressure share of what it can do that is in use, null while its home is not heard of
    * @param standbys its copies on other nodes
    */
-  public record CellStatus(String name, @Nullable String home, @Nullable Double pressure, List<StandbyStatus> standbys) {}
+  public record CellStatus(
+      String name, @Nullable String home, @Nullable Double pressure, List<StandbyStatus> standbys) {}
 
   /**
    * A copy of a cell.

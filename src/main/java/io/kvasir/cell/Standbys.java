@@ -17,7 +17,8 @@ import org.slf4j.Logger;
 
 /**
  * The copies of a cell that is at home here: decides which nodes hold them, has them told, and makes known which of
- * them could take over. Before the cell moves as planned, a copy is made warm where it goes, and every node hears of it.
+ * them could take over. Before the cell moves as planned, a copy is made warm where it goes, and every node hears of
+ * it.
  *
  * <p>The cell's actor's.
  */

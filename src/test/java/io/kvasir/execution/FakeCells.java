@@ -201,7 +201,12 @@ public final class FakeCells implements Cells {
   public ClusterStatus status() {
     return new ClusterStatus(
         List.of(new ClusterStatus.NodeStatus("10.0.0.1:7355", "up", true, "1.2.3", true)),
-        List.of(new ClusterStatus.CellStatus("cell-0", "10.0.0.1:7355", 0.25, List.of())),
+        List.of(
+            new ClusterStatus.CellStatus(
+                "cell-0",
+                "10.0.0.1:7355",
+                0.25,
+                List.of(new ClusterStatus.StandbyStatus("10.0.0.2:7355", true, 3, 20)))),
         workers());
   }
 

@@ -20,11 +20,16 @@ final class FleetTables {
     return table;
   }
 
-  /** Cells and where they are at home. */
+  /** Cells, where they are at home and where they have copies. */
   static Table homes(JsonNode cells) {
-    Table table = new Table("CELL", "HOME", "WORKERS", "PRESSURE");
+    Table table = new Table("CELL", "HOME", "WORKERS", "PRESSURE", "STANDBYS");
     for (JsonNode cell : cells) {
-      table.row(cell.path("name").asText(), home(cell), cell.path("workers").asText(), share(cell.path("pressure")));
+      table.row(
+          cell.path("name").asText(),
+          home(cell),
+          cell.path("workers").asText(),
+          share(cell.path("pressure")),
+          standbys(cell.path("standbys")));
     }
     return table;
   }
@@ -77,6 +82,18 @@ final class FleetTables {
     List<String> texts = new ArrayList<>();
     list.forEach(text -> texts.add(text.asText()));
     return String.join(", ", texts);
+  }
+
+  private static String standbys(JsonNode standbys) {
+    List<String> told = new ArrayList<>();
+    for (JsonNode standby : standbys) {
+      String state =
+          !standby.path("warm").asBoolean() ? "is being copied"
+              : standby.path("behind").asLong() == 0 ? "up to date"
+              : standby.path("behind").asText() + " events, " + standby.path("lag_ms").asText() + " ms behind";
+      told.add(standby.path("node").asText() + " (" + state + ")");
+    }
+    return told.isEmpty() ? "none" : String.join(", ", told);
   }
 
   private static String share(JsonNode share) {

@@ -77,6 +77,14 @@ final class FleetJson {
           .put("in_flight", workers.stream().mapToInt(WorkerStatus::inFlight).sum())
           .put("pending_tokens", workers.stream().mapToLong(WorkerStatus::pendingTokens).sum())
           .put("blocks", workers.stream().mapToLong(WorkerStatus::blocks).sum());
+      ArrayNode standbys = entry.putArray("standbys");
+      for (ClusterStatus.StandbyStatus standby : cell.standbys()) {
+        standbys.addObject()
+            .put("node", standby.node())
+            .put("warm", standby.warm())
+            .put("behind", standby.behind())
+            .put("lag_ms", standby.lagMillis());
+      }
     }
   }
 

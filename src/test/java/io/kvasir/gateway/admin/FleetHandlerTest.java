@@ -72,6 +72,10 @@ final class FleetHandlerTest {
     assertThat(cluster.at("/nodes/0/version").textValue()).isEqualTo("1.2.3");
     assertThat(cluster.at("/cells/0/home").textValue()).isEqualTo("10.0.0.1:7355");
     assertThat(cluster.at("/cells/0/pressure").doubleValue()).isEqualTo(0.25);
+    assertThat(cluster.at("/cells/0/standbys/0/node").textValue()).isEqualTo("10.0.0.2:7355");
+    assertThat(cluster.at("/cells/0/standbys/0/warm").booleanValue()).isTrue();
+    assertThat(cluster.at("/cells/0/standbys/0/behind").longValue()).isEqualTo(3);
+    assertThat(cluster.at("/cells/0/standbys/0/lag_ms").longValue()).isEqualTo(20);
     assertThat(cluster.at("/cells/0/workers").intValue()).isEqualTo(1);
     assertThat(cluster.at("/workers/0/id").textValue()).isEqualTo("a");
     call("POST", "/admin/cluster", "{}", 405);
