@@ -271,7 +271,7 @@ final class ManyCellsTest {
         new ClusterCells(
             system,
             new CellSettings(
-                64, MOST, 1 << 24, PATIENCE, tests.reservationLease(),
+                64, MOST, 1 << 24, PATIENCE, tests.reservationLease(), 1, Duration.ofSeconds(5),
                 new HealthSettings(
                     health.probeInterval(), health.probeIntervalDown(), 10, PATIENCE, 3, PATIENCE, health.reports(),
                     // Requests of these tests stay as long as they like.
