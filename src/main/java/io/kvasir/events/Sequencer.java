@@ -1,8 +1,5 @@
 package io.kvasir.events;
 
-import java.util.Map;
-import java.util.TreeMap;
-
 /**
  * Makes one stream, in order and without duplicates, of what a lossy publisher sends live and what its
  * lossy replay sends again; notices gaps and restarts. Knows no transport and no clock: it is told what
@@ -22,15 +19,6 @@ import java.util.TreeMap;
  * them whole.
  */
 final class Sequencer {
-  /** Rounds that bring nothing new before the engine is taken at its word. */
-  static final int TRIES = 3;
-
-  /** Out-of-order messages held, in messages and bytes; past that live reading pauses and replays skip. */
-  static final int MAX_AHEAD = 4096;
-
-  private static final long MAX_AHEAD_BYTES = 32L << 20;
-  private static final int MAX_ROUNDS = 1000;
-
   /** What the sequencer acts through. */
   interface Link {
     /** Hands a batch on; {@code live} unless it was replayed or is the stream's own. */
@@ -52,16 +40,13 @@ final class Sequencer {
     UNPROVEN
   }
 
-  private record Held(Decoded decoded, int bytes, boolean live) {}
-
   private final Link link;
   private final EventMetrics.OfSource metrics;
   private final boolean replayable;
   private final boolean fromOne;
 
   private Phase phase = Phase.LIVE;
-  private final TreeMap<Long, Held> ahead = new TreeMap<>();
-  private long aheadBytes;
+  private final HeldMessages ahead = new HeldMessages();
 
   /** The number to deliver next, and when the one before it was published (0: unknown). */
   private long next;
@@ -82,15 +67,10 @@ final class Sequencer {
   /** A connection was lost while its replay was under way: what was delivered may mix two histories. */
   private boolean interrupted;
 
-  // The replay under way.
+  /** The replay under way is to show the last message again before anything more is delivered. */
   private boolean verifying;
-  private boolean heard;
-  private boolean fresh;
-  private boolean skipped;
-  private boolean atFirst;
-  private int rounds;
-  private int fruitless;
-  private int beyond;
+
+  private final ReplayRounds rounds = new ReplayRounds();
 
   /**
    * Begins before the first message.
@@ -115,7 +95,7 @@ final class Sequencer {
 
   /** Whether no more live messages should be read for now. */
   boolean full() {
-    return ahead.size() >= MAX_AHEAD || aheadBytes >= MAX_AHEAD_BYTES;
+    return ahead.full();
   }
 
   /** The transport was connected, or engines may now dial in: find out what was missed. */
@@ -129,7 +109,7 @@ final class Sequencer {
       phase = Phase.UNPROVEN;
     } else if (next == 0) {
       // What was read of the connection before cannot be held against anything: it may be another process's.
-      dropAhead();
+      ahead.clear();
       top = -1;
       topPublished = 0;
       begin(0);
@@ -184,19 +164,19 @@ final class Sequencer {
       return;
     }
     if (phase == Phase.REPLAYING) {
-      hold(decoded, bytes, true);
+      ahead.hold(decoded, bytes, true);
       drain();
       finishIfComplete();
     } else if (follows(sequence) && decoded.intact()) {
       pass(decoded, bytes, true);
       finish();
     } else {
-      hold(decoded, bytes, true);
+      ahead.hold(decoded, bytes, true);
       openGap();
       if (replayable) {
         begin(next);
       } else {
-        giveUpTo(ahead.lastKey() + 1);
+        giveUpTo(ahead.last() + 1);
         finish();
       }
     }
@@ -208,14 +188,13 @@ final class Sequencer {
   }
 
   private boolean isNews(long sequence) {
-    Held held = ahead.get(sequence);
-    return sequence >= next && (held == null || !held.decoded.intact());
+    return sequence >= next && ahead.lacks(sequence);
   }
 
   /** A message of the replay under way that is not wanted: tells where the engine's buffer begins all the same. */
   void replayedAgain(long sequence) {
     if (phase == Phase.REPLAYING && !verifying) {
-      heard = true;
+      rounds.hears();
       askedAgain(sequence);
     }
   }
@@ -230,9 +209,7 @@ final class Sequencer {
     if (verifying) {
       if (sequence == next - 1 && batch.publishedAt() == lastPublished) {
         verifying = false;
-        heard = true;
-        fresh = true;
-        atFirst = false;
+        rounds.verified();
         drain();
         finishIfComplete();
       } else {
@@ -247,20 +224,19 @@ final class Sequencer {
       return;
     }
     see(decoded);
-    heard = true;
+    rounds.hears();
     if (askedAgain(sequence) || !isNews(sequence)) {
       return;
     }
     if (!follows(sequence) && full()) {
-      skipped = true;
+      rounds.skips();
       return;
     }
-    fresh = true;
-    fruitless = 0;
+    rounds.brings();
     if (ahead.isEmpty() && follows(sequence) && decoded.intact()) {
       pass(decoded, bytes, false);
     } else {
-      hold(decoded, bytes, false);
+      ahead.hold(decoded, bytes, false);
       drain();
     }
     finishIfComplete();
@@ -276,7 +252,7 @@ final class Sequencer {
         // The engine has published less than we have seen.
         restart();
         replayFromStart();
-      } else if (++fruitless < TRIES) {
+      } else if (rounds.doubtsSilence()) {
         round(next - 1);
       } else {
         verifying = false;
@@ -284,23 +260,17 @@ final class Sequencer {
       }
       return;
     }
-    if (fresh) {
-      fruitless = 0;
-    } else {
-      fruitless++;
-    }
-    boolean settled = marked && ahead.isEmpty();
-    if (rounds < MAX_ROUNDS && (fresh || (fruitless < TRIES && !settled))) {
+    if (rounds.another(marked && ahead.isEmpty())) {
       round(next);
     } else if (!ahead.isEmpty()) {
-      boolean more = skipped && rounds < MAX_ROUNDS;
-      giveUpTo(ahead.lastKey() + 1);
+      boolean more = rounds.mayFetchSkipped();
+      giveUpTo(ahead.last() + 1);
       if (more) {
         begin(next);
       } else {
         finish();
       }
-    } else if (marked || heard) {
+    } else if (marked || rounds.heard()) {
       finish();
     } else {
       unproven();
@@ -312,19 +282,17 @@ final class Sequencer {
    * sure it is asked again, and what else this round would bring is left for the next. Returns whether it was.
    */
   private boolean askedAgain(long sequence) {
-    if (!atFirst) {
+    if (!rounds.takeFirst()) {
       return false;
     }
-    atFirst = false;
     if (sequence <= next || follows(sequence)) {
-      beyond = 0;
+      rounds.reachesBack();
       return false;
     }
-    if (++beyond < TRIES) {
+    if (rounds.doubtsBeyond()) {
       round(next);
       return true;
     }
-    beyond = 0;
     giveUpTo(sequence);
     return false;
   }
@@ -358,7 +326,7 @@ final class Sequencer {
     if (top >= 0 || next > 0) {
       say(new KvEvent.Restarted());
     }
-    dropAhead();
+    ahead.clear();
     next = 0;
     lastPublished = 0;
     top = -1;
@@ -378,50 +346,32 @@ final class Sequencer {
 
   private void begin(long from) {
     phase = Phase.REPLAYING;
-    rounds = 0;
-    fruitless = 0;
-    heard = false;
-    beyond = 0;
+    rounds.begin();
     round(from);
   }
 
   private void round(long from) {
-    rounds++;
-    fresh = false;
-    skipped = false;
-    atFirst = true;
+    rounds.next();
     metrics.replay();
     link.replay(from);
   }
 
-  private void hold(Decoded decoded, int bytes, boolean live) {
-    Held before = ahead.put(decoded.batch().sequence(), new Held(decoded, bytes, live));
-    aheadBytes += bytes - (before == null ? 0 : before.bytes);
-  }
-
   /** Delivers what is held and in order; a damaged live message waits for the replay's copy. */
   private void drain() {
-    while (!verifying && !ahead.isEmpty() && follows(ahead.firstKey())) {
-      Held first = ahead.firstEntry().getValue();
-      if (!first.decoded.intact() && first.live) {
+    while (!verifying && !ahead.isEmpty() && follows(ahead.first())) {
+      if (ahead.firstMayMend()) {
         return;
       }
       passFirst();
     }
   }
 
-  private void dropAhead() {
-    ahead.clear();
-    aheadBytes = 0;
-  }
-
   private void passFirst() {
-    Map.Entry<Long, Held> entry = ahead.pollFirstEntry();
-    Held held = entry.getValue();
-    aheadBytes -= held.bytes;
-    pass(held.decoded, held.bytes, held.live);
-    if (!held.decoded.intact()) {
-      abandon(entry.getKey(), entry.getKey());
+    HeldMessages.Held held = ahead.take();
+    pass(held.decoded(), held.bytes(), held.live());
+    if (!held.decoded().intact()) {
+      long sequence = held.decoded().batch().sequence();
+      abandon(sequence, sequence);
     }
   }
 
@@ -435,7 +385,7 @@ final class Sequencer {
   /** Delivers everything held below {@code limit} in order and says of what is not there that it is lost. */
   private void giveUpTo(long limit) {
     while (next < limit) {
-      long first = ahead.isEmpty() ? limit : Math.min(limit, ahead.firstKey());
+      long first = ahead.isEmpty() ? limit : Math.min(limit, ahead.first());
       if (first > next && !(first < limit && follows(first))) {
         abandon(next, first - 1);
         next = first;
@@ -485,7 +435,7 @@ final class Sequencer {
     link.endReplay();
     phase = Phase.UNPROVEN;
     if (!ahead.isEmpty()) {
-      giveUpTo(ahead.lastKey() + 1);
+      giveUpTo(ahead.last() + 1);
       finish();
     }
   }

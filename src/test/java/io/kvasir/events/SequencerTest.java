@@ -376,12 +376,12 @@ final class SequencerTest {
   @Test
   void replay_farAhead_isHeldWithinBounds() {
     started(1);
-    live(Sequencer.MAX_AHEAD * 3L);
+    live(HeldMessages.MOST * 3L);
     // The first one is gone and another further on; of the rest there is more than is held at a time.
-    answer(true, LongStream.range(2, Sequencer.MAX_AHEAD * 3L).filter(n -> n != 9).toArray());
+    answer(true, LongStream.range(2, HeldMessages.MOST * 3L).filter(n -> n != 9).toArray());
     assertThat(out.subList(0, 3)).containsExactly("gap1", "lost1-1", "2");
     assertThat(out.subList(9, 11)).containsExactly("lost9-9", "10");
-    assertThat(out).hasSize(Sequencer.MAX_AHEAD * 3 + 1);
+    assertThat(out).hasSize(HeldMessages.MOST * 3 + 1);
   }
 
   /** Brings the sequencer to where {@code next} is due and nothing is missing, and forgets what came out. */
