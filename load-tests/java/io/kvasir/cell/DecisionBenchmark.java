@@ -49,9 +49,6 @@ import org.openjdk.jmh.annotations.Warmup;
  * <p>Baseline in the same run: the same formula over one map from block to workers, block by block, under a lock, as
  * a single serial actor would do it.
  *
- * <p>The median was 14 µs while the snapshot read the clock once for each worker, and about half of that since it
- * reads it once; both on a machine of two cores busy with other work.
- *
  * <p>Budget: p50 at most 5 µs, p99 at most 15 µs at 256 workers; what is allocated does not grow with the workers.
  *
  * <pre>

@@ -1,6 +1,7 @@
 package io.kvasir.gateway;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.kvasir.execution.dialect.ClientRequest;
 import io.kvasir.execution.dialect.MediaItems;
 import io.kvasir.routing.Work;
 import org.jspecify.annotations.Nullable;
@@ -15,12 +16,8 @@ final class RequestedWork {
       return Work.WHOLE;
     }
     int items = api == ApiPath.CHAT ? MediaItems.count(body.path("messages")) : 0;
-    boolean one = body.path("n").asInt(1) <= 1 && body.path("best_of").asInt(1) <= 1 && !several(body.path("prompt"));
+    boolean oneAnswer = body.path("n").asInt(1) <= 1 && body.path("best_of").asInt(1) <= 1;
+    boolean one = oneAnswer && !ClientRequest.batch(body.path("prompt"));
     return one && items == 0 ? Work.TEXT : new Work(one, items);
-  }
-
-  /** Several texts or lists of ids, as opposed to one text or one list of ids. */
-  private static boolean several(JsonNode prompt) {
-    return prompt.isArray() && prompt.size() > 1 && !prompt.get(0).isNumber();
   }
 }

@@ -91,7 +91,7 @@ public record ClientRequest(String path, JsonMembers members) {
   }
 
   /** Several texts or lists of ids, as opposed to one text, or one list of ids, or a list of one. */
-  private static boolean batch(JsonNode prompt) {
+  public static boolean batch(JsonNode prompt) {
     return prompt.isArray() && prompt.size() > 1 && !prompt.get(0).isNumber();
   }
 }
