@@ -85,7 +85,7 @@ final class Failover implements Runnable {
    * What a scenario came to, where nodes are not cut off. Times are from the event; {@code decisionGapMs} is until a
    * request begun after it was decided by the cell's home again, -1 if none was. {@code exact} is the share of requests
    * whose cached tokens the router predicted exactly, {@code twoHomes} how often nodes that were not cut off knew
-   * different homes of the cell.
+   * different homes of the cell, {@code remoteMs} the median time of a decision for another node than the home.
    */
   private record Result(
       String scenario,
@@ -102,7 +102,8 @@ final class Failover implements Runnable {
       int reservationsLeaked,
       int overbooked,
       @JsonProperty("p99_ms_before") double p99Before,
-      @JsonProperty("p99_ms_after") double p99After) {}
+      @JsonProperty("p99_ms_after") double p99After,
+      @JsonProperty("remote_decision_p50_ms") double remoteMs) {}
 
   public static void main(String[] args) {
     CommandLine line = new CommandLine(new Failover()).setCaseInsensitiveEnumValuesAllowed(true);
@@ -134,15 +135,15 @@ final class Failover implements Runnable {
       }
     }
     System.out.printf(
-        "%n%-10s %8s %5s %8s %8s %7s %8s %7s %7s %7s %9s %7s %10s %9s %9s%n",
+        "%n%-10s %8s %5s %8s %8s %7s %8s %7s %7s %7s %9s %7s %10s %9s %9s %9s%n",
         "scenario", "requests", "lost", "on dead", "fallback", "gap ms", "hit then", "+1 s", "+10 s", "exact",
-        "two homes", "leaked", "overbooked", "p99 then", "p99 after");
+        "two homes", "leaked", "overbooked", "p99 then", "p99 after", "remote ms");
     for (Result r : results) {
       System.out.printf(
-          "%-10s %8d %5d %8d %8d %7d %7.1f%% %6.1f%% %6.1f%% %6.1f%% %9d %7d %10d %9.0f %9.0f%n",
+          "%-10s %8d %5d %8d %8d %7d %7.1f%% %6.1f%% %6.1f%% %6.1f%% %9d %7d %10d %9.0f %9.0f %9.2f%n",
           r.scenario, r.requests, r.lost, r.errorsOnDeadNode, r.fallbackDecisions, r.decisionGapMs,
           100 * r.hitRateBefore, 100 * r.hitRateSoonAfter, 100 * r.hitRateLaterAfter, 100 * r.exactLaterAfter,
-          r.twoHomes, r.reservationsLeaked, r.overbooked, r.p99Before, r.p99After);
+          r.twoHomes, r.reservationsLeaked, r.overbooked, r.p99Before, r.p99After, r.remoteMs);
     }
     if (json != null) {
       try {
@@ -210,7 +211,8 @@ final class Failover implements Runnable {
       Thread.sleep(100);
       leaked = nodes.inFlight();
     }
-    return result(scenario, load.requests(), event, leaked, overbooked.get(), twoHomes.get());
+    return result(
+        scenario, load.requests(), event, leaked, overbooked.get(), twoHomes.get(), nodes.remoteDecisionMs());
   }
 
   /** Has it happen; returns when, in {@link System#nanoTime}. */
@@ -296,7 +298,8 @@ final class Failover implements Runnable {
   }
 
   private static Result result(
-      Scenario scenario, List<Request> all, long event, int leaked, int overbooked, int twoHomes) {
+      Scenario scenario, List<Request> all, long event, int leaked, int overbooked, int twoHomes,
+      double remoteMs) {
     all.stream()
         .filter(request -> request.end() == End.LOST)
         .limit(5)
@@ -331,7 +334,8 @@ final class Failover implements Runnable {
         leaked,
         overbooked,
         p99(requests, begun -> begun < event && begun > event - 8 * NANOS),
-        p99(requests, begun -> begun > event));
+        p99(requests, begun -> begun > event),
+        remoteMs);
   }
 
   private static boolean within(Request request, double from, double to) {

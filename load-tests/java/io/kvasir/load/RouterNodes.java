@@ -16,8 +16,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -26,6 +29,9 @@ import org.jspecify.annotations.Nullable;
 final class RouterNodes implements AutoCloseable {
   private static final Duration PATIENCE = Duration.ofSeconds(90);
   private static final ObjectMapper JSON = new ObjectMapper();
+
+  private static final Pattern REMOTE_BUCKET =
+      Pattern.compile("kvasir_remote_decision_seconds_bucket\\{[^}]*le=\"([^\"]+)\"} (\\S+)");
 
   private final Path launcher;
   private final Path work;
@@ -203,6 +209,34 @@ final class RouterNodes implements AutoCloseable {
     return -1;
   }
 
+  /**
+   * The median time of decisions that a home on another node made, in milliseconds, as the open nodes have measured it;
+   * 0 where there were none.
+   */
+  double remoteDecisionMs() {
+    TreeMap<Double, Long> cumulative = new TreeMap<>();
+    for (Node node : nodes) {
+      if (node.isOpen()) {
+        Matcher bucket = REMOTE_BUCKET.matcher(Objects.requireNonNullElse(text(node, "/metrics"), ""));
+        while (bucket.find()) {
+          double bound = bucket.group(1).equals("+Inf") ? Double.MAX_VALUE : Double.parseDouble(bucket.group(1));
+          cumulative.merge(bound, (long) Double.parseDouble(bucket.group(2)), Long::sum);
+        }
+      }
+    }
+    double half = cumulative.isEmpty() ? 0 : cumulative.lastEntry().getValue() / 2.0;
+    double lower = 0;
+    long below = 0;
+    for (var bucket : cumulative.entrySet()) {
+      if (bucket.getValue() >= half && bucket.getValue() > below) {
+        return 1e3 * (lower + (bucket.getKey() - lower) * (half - below) / (bucket.getValue() - below));
+      }
+      lower = bucket.getKey();
+      below = bucket.getValue();
+    }
+    return 0;
+  }
+
   private Optional<JsonNode> workers(Node node) {
     JsonNode answer = get(node, "/admin/workers");
     return answer == null ? Optional.empty() : Optional.of(answer.path("workers"));
@@ -243,17 +277,23 @@ final class RouterNodes implements AutoCloseable {
 
   /** What a node's management port answers, null without a good answer. */
   private @Nullable JsonNode get(Node node, String path) {
+    String body = text(node, path);
     try {
-      HttpResponse<byte[]> response =
+      return body == null ? null : JSON.readTree(body);
+    } catch (IOException noJson) {
+      return null;
+    }
+  }
+
+  private @Nullable String text(Node node, String path) {
+    try {
+      HttpResponse<String> response =
           http.send(
               HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + node.management + path))
                   .timeout(Duration.ofSeconds(3))
                   .build(),
-              BodyHandlers.ofByteArray());
-      if (response.statusCode() != 200) {
-        return null;
-      }
-      return path.equals("/ready") ? JSON.createObjectNode() : JSON.readTree(response.body());
+              BodyHandlers.ofString());
+      return response.statusCode() == 200 ? response.body() : null;
     } catch (IOException notNow) {
       return null;
     } catch (InterruptedException stopped) {

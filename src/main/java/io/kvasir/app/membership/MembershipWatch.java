@@ -67,6 +67,7 @@ final class MembershipWatch extends AbstractBehavior<MembershipWatch.Message> {
   private MembershipWatch(
       ActorContext<Message> context, TimerScheduler<Message> timers, Membership.Listener listener) {
     super(context);
+    context.setLoggerName(MembershipWatch.class);
     this.cluster = Cluster.get(context.getSystem());
     this.self = cluster.selfMember().uniqueAddress();
     this.shutdown = CoordinatedShutdown.get(context.getSystem());
