@@ -1,48 +1,51 @@
 package io.kvasir.cell;
 
 import java.time.Duration;
-import java.util.concurrent.atomic.AtomicInteger;
-import org.jspecify.annotations.Nullable;
+import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 
 /**
  * What a node knows of the pressure on one cell: the last word of the cell's home, and what the node itself has sent
- * there since. Thread-safe.
+ * there since. Read for every request, hence in one piece of memory. Thread-safe; who reads while the home is heard may
+ * see some of what it said before.
  */
 final class PressureGauge {
   /** What is said of a cell whose home has not been heard of for a while. */
   static final double UNKNOWN = -1;
 
   private static final long STALE_NANOS = Duration.ofSeconds(3).toNanos();
+  private static final AtomicIntegerFieldUpdater<PressureGauge> SENT =
+      AtomicIntegerFieldUpdater.newUpdater(PressureGauge.class, "sent");
 
-  private final AtomicInteger sent = new AtomicInteger();
-  private volatile @Nullable Said said;
-
-  private record Said(CellPressure pressure, long nanos) {}
+  private volatile double share = UNKNOWN;
+  private volatile int room;
+  private volatile int sent;
+  private volatile long heardNanos;
 
   /** The cell's home speaks. */
   void hear(CellPressure pressure, long nowNanos) {
-    said = new Said(pressure, nowNanos);
-    sent.set(0);
+    heardNanos = nowNanos;
+    room = pressure.room();
+    sent = 0;
+    share = pressure.share();
   }
 
   /** A request was sent to the cell. */
   void sent() {
-    sent.incrementAndGet();
+    SENT.incrementAndGet(this);
   }
 
   /** Share of what the cell can do that is in use, 0 to somewhat over 1; {@link #UNKNOWN} while its home is silent. */
   double share(long nowNanos) {
-    Said last = said;
-    if (last == null || nowNanos - last.nanos() > STALE_NANOS) {
+    double said = share;
+    if (said == UNKNOWN || nowNanos - heardNanos > STALE_NANOS) {
       return UNKNOWN;
     }
-    CellPressure pressure = last.pressure();
-    return pressure.room() == 0 ? pressure.share() : pressure.share() + (double) sent.get() / pressure.room();
+    int takes = room;
+    return takes == 0 ? said : said + (double) sent / takes;
   }
 
   /** Requests its workers may have in flight; 0 while that is not known. */
   int room() {
-    Said last = said;
-    return last == null ? 0 : last.pressure().room();
+    return room;
   }
 }
