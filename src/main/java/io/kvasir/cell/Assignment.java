@@ -21,16 +21,16 @@ import org.jspecify.annotations.Nullable;
  * <p>Doing it again with what came of it changes nothing.
  */
 final class Assignment {
-  private static final Comparator<PodEntry> EARLIEST =
-      Comparator.comparingLong(Assignment::turn).thenComparing(pod -> pod.spec().name());
+  private static final Comparator<Pod> EARLIEST =
+      Comparator.comparingLong((Pod pod) -> pod.turn()).thenComparing(Pod::name);
 
   private final String group;
   private final int most;
-  private final List<PodEntry> pods;
+  private final List<Pod> pods = new ArrayList<>();
   private final long turn;
+  private final Map<Kind, Tally> kinds = new HashMap<>();
+  private final Map<Team, Tally> teams = new HashMap<>();
   private final Map<String, Cell> cells = new TreeMap<>();
-  private final Map<Kind, Integer> slotsOfKind = new HashMap<>();
-  private final Map<Team, Integer> slotsOfTeam = new HashMap<>();
 
   /** Pods that belong together: that can hand over to each other, in one zone. */
   private record Kind(@Nullable Island island, String zone) {
@@ -45,18 +45,45 @@ final class Assignment {
   }
 
   /** Those of a kind that do the same work. */
-  private record Team(Kind kind, Role role) {
-    static Team of(PodSpec pod) {
-      return new Team(Kind.of(pod), pod.role());
+  private record Team(Kind kind, Role role) {}
+
+  /** Slots of a kind or a team, and where cells count theirs. */
+  private static final class Tally {
+    final int number;
+    int slots;
+
+    Tally(int number) {
+      this.number = number;
+    }
+  }
+
+  /** A pod with whom it belongs to. */
+  private record Pod(PodEntry entry, Team team, Tally ofTeam, Tally ofKind) {
+    String name() {
+      return entry.spec().name();
+    }
+
+    int slots() {
+      return entry.spec().ranks();
+    }
+
+    long turn() {
+      return entry.placement() == null ? 0 : entry.placement().turn();
+    }
+
+    Pod in(Placement placement) {
+      return new Pod(entry.in(placement), team, ofTeam, ofKind);
     }
   }
 
   /** A cell and who is in it. */
-  private static final class Cell {
+  private final class Cell {
     final String name;
     final int number;
-    final List<PodEntry> pods = new ArrayList<>();
-    final Map<Team, Integer> slots = new HashMap<>();
+    final List<Pod> pods = new ArrayList<>();
+    final int[] ofTeam = new int[teams.size()];
+    final int[] ofKind = new int[kinds.size()];
+    final int[] ofRole = new int[Role.values().length];
     int taken;
 
     Cell(String name, int number) {
@@ -64,67 +91,62 @@ final class Assignment {
       this.number = number;
     }
 
-    void take(PodEntry pod) {
+    void take(Pod pod) {
       pods.add(pod);
-      taken += pod.spec().ranks();
-      slots.merge(Team.of(pod.spec()), pod.spec().ranks(), Integer::sum);
+      count(pod, pod.slots());
     }
 
-    void lose(PodEntry pod) {
+    void lose(Pod pod) {
       pods.remove(pod);
-      taken -= pod.spec().ranks();
-      slots.merge(Team.of(pod.spec()), -pod.spec().ranks(), Integer::sum);
+      count(pod, -pod.slots());
     }
 
-    int slots(Team team) {
-      return slots.getOrDefault(team, 0);
+    private void count(Pod pod, int slots) {
+      taken += slots;
+      ofTeam[pod.ofTeam().number] += slots;
+      ofKind[pod.ofKind().number] += slots;
+      ofRole[pod.team().role().ordinal()] += slots;
     }
 
-    int slots(Kind kind) {
-      int sum = 0;
-      for (Role role : Role.values()) {
-        sum += slots(new Team(kind, role));
-      }
-      return sum;
+    boolean hasRoomFor(Pod pod) {
+      return taken == 0 || taken + pod.slots() <= most;
     }
 
-    int slots(Role role) {
-      int sum = 0;
-      for (Map.Entry<Team, Integer> team : slots.entrySet()) {
-        sum += team.getKey().role() == role ? team.getValue() : 0;
-      }
-      return sum;
+    /** Leaves room for those that a prefill or decode worker needs beside it, whoever comes first. */
+    boolean keepsRoomBeside(Pod pod) {
+      Role role = pod.team().role();
+      int has = ofRole[role.ordinal()];
+      return role == Role.BOTH || has == 0 || has + pod.slots() <= most * 3 / 4;
     }
 
-    /** Who is there, in an order that is the same everywhere. */
-    List<Team> teams() {
-      return slots.entrySet().stream()
-          .filter(team -> team.getValue() > 0)
-          .map(Map.Entry::getKey)
-          .sorted(Comparator.comparing((Team team) -> team.kind().order()).thenComparing(Team::role))
-          .toList();
+    boolean has(Team team) {
+      Tally tally = teams.get(team);
+      return tally != null && ofTeam[tally.number] > 0;
     }
 
-    List<PodEntry> pods(@Nullable Island island, Role role) {
+    List<Pod> pods(@Nullable Island island, Role role) {
       return pods.stream()
-          .filter(pod -> pod.spec().role() == role && Objects.equals(Kind.of(pod.spec()).island(), island))
+          .filter(pod -> pod.team().role() == role && Objects.equals(pod.team().kind().island(), island))
           .toList();
     }
   }
 
-  private Assignment(String group, List<PodEntry> pods, int most) {
+  private Assignment(String group, List<PodEntry> entries, int most) {
     this.group = group;
     this.most = most;
-    this.pods = pods;
-    this.turn = 1 + pods.stream().mapToLong(Assignment::turn).max().orElse(0);
-    for (PodEntry pod : pods) {
-      slotsOfKind.merge(Kind.of(pod.spec()), pod.spec().ranks(), Integer::sum);
-      slotsOfTeam.merge(Team.of(pod.spec()), pod.spec().ranks(), Integer::sum);
+    long latest = 0;
+    for (PodEntry entry : entries) {
+      Kind kind = Kind.of(entry.spec());
+      Team team = new Team(kind, entry.spec().role());
+      Tally ofKind = kinds.computeIfAbsent(kind, _ -> new Tally(kinds.size()));
+      Tally ofTeam = teams.computeIfAbsent(team, _ -> new Tally(teams.size()));
+      Pod pod = new Pod(entry, team, ofTeam, ofKind);
+      ofKind.slots += pod.slots();
+      ofTeam.slots += pod.slots();
+      pods.add(pod);
+      latest = Math.max(latest, pod.turn());
     }
-  }
-
-  private static long turn(PodEntry pod) {
-    return pod.placement() == null ? 0 : pod.placement().turn();
+    this.turn = latest + 1;
   }
 
   /**
@@ -141,37 +163,38 @@ final class Assignment {
   }
 
   private void into(Map<String, PodEntry> placed) {
-    List<PodEntry> homeless = settle();
+    List<Pod> homeless = settle();
     if (!homeless.isEmpty()) {
-      int slots = pods.stream().mapToInt(pod -> pod.spec().ranks()).sum();
+      int slots = pods.stream().mapToInt(Pod::slots).sum();
       while (cells.size() < Math.ceilDiv(slots, most)) {
         open();
       }
       homeless.sort(
-          Comparator.comparing((PodEntry pod) -> Kind.of(pod.spec()).order())
-              .thenComparing(pod -> pod.spec().role())
-              .thenComparing(pod -> pod.spec().name()));
+          Comparator.comparing((Pod pod) -> pod.team().kind().order())
+              .thenComparing(pod -> pod.team().role())
+              .thenComparing(Pod::name));
       homeless.forEach(this::place);
     }
     while (mend()) {
       // One pod at a time.
     }
     for (Cell cell : cells.values()) {
-      cell.pods.forEach(pod -> placed.put(pod.spec().name(), pod));
+      cell.pods.forEach(pod -> placed.put(pod.name(), pod.entry()));
     }
   }
 
   /** Leaves everybody where he is, as far as there is room; returns the others. */
-  private List<PodEntry> settle() {
-    List<PodEntry> homeless = new ArrayList<>();
-    for (PodEntry pod : pods.stream().sorted(EARLIEST).toList()) {
-      Placement placement = pod.placement();
+  private List<Pod> settle() {
+    List<Pod> homeless = new ArrayList<>();
+    pods.sort(EARLIEST);
+    for (Pod pod : pods) {
+      Placement placement = pod.entry().placement();
       if (placement == null || !placement.isOf(group)) {
         homeless.add(pod);
         continue;
       }
       Cell cell = cells.computeIfAbsent(placement.cell(), name -> new Cell(name, number(name)));
-      if (hasRoom(cell, pod)) {
+      if (cell.hasRoomFor(pod)) {
         cell.take(pod);
       } else {
         homeless.add(pod);
@@ -184,38 +207,31 @@ final class Assignment {
     return cell.equals(group) ? 1 : Integer.parseInt(cell.substring(group.length() + 1));
   }
 
-  private boolean hasRoom(Cell cell, PodEntry pod) {
-    return cell.taken == 0 || cell.taken + pod.spec().ranks() <= most;
-  }
-
-  /** Leaves room for those that a prefill or decode worker needs beside it, whoever comes first. */
-  private boolean leavesRoom(Cell cell, PodEntry pod) {
-    Role role = pod.spec().role();
-    return role == Role.BOTH
-        || cell.slots(role) == 0
-        || cell.slots(role) + pod.spec().ranks() <= most * 3 / 4;
-  }
-
-  private void place(PodEntry pod) {
-    Team team = Team.of(pod.spec());
-    int share = share(team);
+  /** Where its team has less than its share; then where most of its kind are; then where there is most room. */
+  private void place(Pod pod) {
+    int share = share(pod);
+    int team = pod.ofTeam().number;
+    int kind = pod.ofKind().number;
     Cell best =
         cells.values().stream()
-            .filter(cell -> hasRoom(cell, pod) && leavesRoom(cell, pod))
+            .filter(cell -> cell.hasRoomFor(pod) && cell.keepsRoomBeside(pod))
             .min(
-                Comparator.comparingInt((Cell cell) -> cell.slots(team) < share ? 0 : 1 + cell.slots(team))
-                    .thenComparingInt(cell -> -cell.slots(team.kind()))
+                Comparator.comparingInt((Cell cell) -> cell.ofTeam[team] < share ? 0 : 1 + cell.ofTeam[team])
+                    .thenComparingInt(cell -> -cell.ofKind[kind])
                     .thenComparingInt(cell -> cell.taken)
                     .thenComparingInt(cell -> cell.number))
             .orElseGet(this::open);
     best.take(pod.in(new Placement(best.name, turn)));
   }
 
-  /** Slots each of the cells that a kind needs, or already has, should have of a team at least. */
-  private int share(Team team) {
-    long has = cells.values().stream().filter(cell -> cell.slots(team.kind()) > 0).count();
-    int needs = Math.ceilDiv(slotsOfKind.getOrDefault(team.kind(), 0), most);
-    return slotsOfTeam.getOrDefault(team, 0) / (int) Math.max(has, needs);
+  /** Slots each of the cells that a pod's kind needs, or already has, should have of its team at least. */
+  private int share(Pod pod) {
+    int kind = pod.ofKind().number;
+    int has = 0;
+    for (Cell cell : cells.values()) {
+      has += cell.ofKind[kind] > 0 ? 1 : 0;
+    }
+    return pod.ofTeam().slots / Math.max(has, Math.ceilDiv(pod.ofKind().slots, most));
   }
 
   private Cell open() {
@@ -230,8 +246,12 @@ final class Assignment {
 
   /** Brings prefill or decode workers that have no partner in their cell one from a cell that has several. */
   private boolean mend() {
+    List<Team> inOrder =
+        teams.keySet().stream()
+            .sorted(Comparator.comparing((Team team) -> team.kind().order()).thenComparing(Team::role))
+            .toList();
     for (Cell cell : cells.values()) {
-      for (Team team : cell.teams()) {
+      for (Team team : inOrder) {
         Role partner =
             switch (team.role()) {
               case PREFILL -> Role.DECODE;
@@ -239,7 +259,10 @@ final class Assignment {
               case ENCODE, BOTH -> null;
             };
         Island island = team.kind().island();
-        if (partner != null && cell.pods(island, partner).isEmpty() && bring(cell, island, partner)) {
+        if (partner != null
+            && cell.has(team)
+            && cell.pods(island, partner).isEmpty()
+            && bring(cell, island, partner)) {
           return true;
         }
       }
@@ -248,20 +271,17 @@ final class Assignment {
   }
 
   private boolean bring(Cell cell, @Nullable Island island, Role role) {
-    Cell giver = null;
-    int has = 1;
+    List<Pod> several = List.of();
+    Cell giver = cell;
     for (Cell other : cells.values()) {
-      int others = other.pods(island, role).size();
-      if (others > has) {
+      List<Pod> there = other.pods(island, role);
+      if (there.size() > Math.max(1, several.size())) {
+        several = there;
         giver = other;
-        has = others;
       }
     }
-    if (giver == null) {
-      return false;
-    }
-    PodEntry latest = giver.pods(island, role).stream().max(EARLIEST).orElseThrow();
-    if (!hasRoom(cell, latest)) {
+    Pod latest = several.stream().max(EARLIEST).orElse(null);
+    if (latest == null || !cell.hasRoomFor(latest)) {
       return false;
     }
     giver.lose(latest);

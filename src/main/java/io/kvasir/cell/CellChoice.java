@@ -26,8 +26,11 @@ final class CellChoice {
   /** More pressure than this many times the mean is too much ... */
   private static final double BOUND = 1.25;
 
-  /** ... if it is so much above it, too: pressure of no account moves nobody. Keys differ by this much. */
-  private static final double LEAST = 0.05;
+  /**
+   * ... if it is so much above it, too: a prompt or two that wait are no reason to leave what is cached. Keys differ by
+   * as much again in when they give way.
+   */
+  private static final double LEAST = 0.15;
 
   private static final long MEAN_NANOS = Duration.ofMillis(100).toNanos();
 

@@ -86,7 +86,7 @@ final class ManyCellsTest {
 
   @Test
   void conversation_staysInItsCell_andFindsItsPrefix_whicheverNodeItArrivesAt() {
-    addAll("talk", 6, 100);
+    addAll("talk", 6, 1000);
     Set<String> cells = new HashSet<>();
     for (int talk = 0; talk < 12; talk++) {
       long[] prompt = new SplittableRandom(talk).longs(200).toArray();
@@ -98,7 +98,7 @@ final class ManyCellsTest {
             (Decision.Planned)
                 cells(turn % 2).decide(request("talk", new Chain(Arrays.copyOf(prompt, length), 16), Map.of()));
         used.add(cell(planned));
-        assertThat(planned.last().depth()).isEqualTo(before);
+        assertThat(planned.last().depth()).as("turn %s: %s", turn, planned.reason()).isEqualTo(before);
         before = length;
         planned.close(new Outcome.Completed(length * 16, Outcome.UNKNOWN, 5, 1000));
       }
@@ -184,7 +184,7 @@ final class ManyCellsTest {
         return pressure;
       }
     }
-    return -1;
+    return Double.NaN;
   }
 
   private static String cell(Decision.Planned planned) {
@@ -215,6 +215,11 @@ final class ManyCellsTest {
                       .filter(worker -> worker.health() == WorkerStatus.Health.HEALTHY)
                       .count()
                   == count);
+      // Until the word is out, they are known as cells that can take nothing.
+      await(
+          () ->
+              cellsByWorker(node.cells(), model).values().stream().distinct().allMatch(
+                  cell -> Math.abs(pressure(node.cells(), cell)) < 0.5));
     }
   }
 
@@ -253,9 +258,16 @@ final class ManyCellsTest {
   private static Node node() {
     Config config =
         ConfigFactory.parseString(
-                "pekko { remote.artery.canonical { hostname = \"127.0.0.1\", port = 0 }\n"
-                    // A cell that moves forgets what a test looks for.
-                    + "cluster.sharding.rebalance-interval = 1 h }")
+                """
+                pekko {
+                  remote.artery.canonical { hostname = "127.0.0.1", port = 0 }
+                  # A cell that moves forgets what a test looks for.
+                  cluster.sharding.rebalance-interval = 1 h
+                  # Both nodes live as long as the tests, however busy the machine is.
+                  cluster.failure-detector.acceptable-heartbeat-pause = 60 s
+                  coordinated-shutdown.run-by-actor-system-terminate = off
+                }
+                """)
             .withFallback(ConfigFactory.parseResources("platform.conf"))
             .withFallback(ConfigFactory.defaultReference())
             .resolve();
