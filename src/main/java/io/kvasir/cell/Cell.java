@@ -9,6 +9,7 @@ import java.util.concurrent.Executor;
 import org.apache.pekko.actor.typed.ActorRef;
 import org.apache.pekko.actor.typed.Behavior;
 import org.apache.pekko.actor.typed.PostStop;
+import org.apache.pekko.actor.typed.Scheduler;
 import org.apache.pekko.actor.typed.javadsl.AbstractBehavior;
 import org.apache.pekko.actor.typed.javadsl.ActorContext;
 import org.apache.pekko.actor.typed.javadsl.Behaviors;
@@ -19,6 +20,7 @@ import org.apache.pekko.cluster.sharding.typed.javadsl.EntityTypeKey;
 import org.apache.pekko.cluster.typed.Cluster;
 import org.apache.pekko.cluster.typed.Subscribe;
 import org.jspecify.annotations.Nullable;
+import scala.concurrent.ExecutionContext;
 
 /**
  * A cell at home on this node: the sharded entity that owns the members, their event actors, and the
@@ -157,13 +159,15 @@ final class Cell extends AbstractBehavior<Cell.Message> {
     Runnable again = () -> apply(roster);
     this.widener = new Widener(name, members, events, services, turns, again, context.getLog());
     this.sweeps = new Sweeps(members, services.background(), turns, again);
+    Scheduler scheduler = context.getSystem().scheduler();
+    ExecutionContext threads = context.getExecutionContext();
     this.standbys =
         new Standbys(
             name,
             members,
             events,
             services,
-            (after, work) -> context.scheduleOnce(after, self, new Turn(work)),
+            (after, work) -> scheduler.scheduleOnce(after, () -> turns.execute(work), threads),
             context.getLog());
     services.directory().tell(
         new Directory.Subscribe(context.messageAdapter(Roster.class, RosterChanged::new)));

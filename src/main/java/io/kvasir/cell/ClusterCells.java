@@ -342,6 +342,11 @@ public final class ClusterCells implements Cells {
     return views.of(cell) != null;
   }
 
+  /** Where a cell is and has copies, as this node knows; null before its first home has told. */
+  @Nullable CellNodes nodesOf(String cell) {
+    return nodesByCell.of(cell);
+  }
+
   private <T> T ask(Function<ActorRef<T>, Directory.Message> message) {
     return AskPattern.<Directory.Message, T>ask(directory, message, ADMIN_TIMEOUT, system.scheduler())
         .toCompletableFuture()

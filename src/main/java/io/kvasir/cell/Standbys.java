@@ -27,7 +27,7 @@ final class Standbys {
   private static final int AT_ONCE = 4;
 
   /** A move that has not come about after this long is forgotten. */
-  private static final Duration LONGEST_MOVE = Duration.ofSeconds(30);
+  private static final Duration LONGEST_MOVE = Duration.ofSeconds(60);
 
   /** Between the replicator's answer and the moment at which every node's threads read it. */
   private static final Duration NEWS = Duration.ofMillis(250);
@@ -65,7 +65,7 @@ final class Standbys {
   /**
    * None yet, but for those that the home before had chosen.
    *
-   * @param later runs something on a turn of the cell's actor, after a while
+   * @param later runs something on a turn of the cell's actor, after a while; called by whichever thread
    */
   Standbys(
       String cell,

@@ -29,7 +29,7 @@ import scala.jdk.javaapi.CollectionConverters;
  */
 final class WarmAllocation implements ActorSystemDependentAllocationStrategy {
   /** A cell that could not be copied in this time moves all the same. */
-  private static final long LONGEST_WARMING_NANOS = Duration.ofSeconds(30).toNanos();
+  private static final long LONGEST_WARMING_NANOS = Duration.ofSeconds(60).toNanos();
 
   private final ShardAllocationStrategy beneath;
   private final NodesByCell nodesByCell;

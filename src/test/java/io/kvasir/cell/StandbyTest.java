@@ -53,6 +53,20 @@ final class StandbyTest {
   private static final int BLOCK = 16;
   private static final int BLOCKS = 200;
 
+  /** Patient, so that a machine that is slow makes no decision a fallback. */
+  private static final CellSettings SETTINGS =
+      new CellSettings(
+          64,
+          256,
+          1 << 26,
+          Duration.ofSeconds(10),
+          TestSettings.CELL.reservationLease(),
+          1,
+          PATIENCE,
+          TestSettings.CELL.health(),
+          TestSettings.CELL.prediction(),
+          TestSettings.CELL.truth());
+
   private final Map<String, Engine> engines = new ConcurrentHashMap<>();
   private final List<Node> nodes = new ArrayList<>();
 
@@ -227,7 +241,7 @@ final class StandbyTest {
             system,
             new ClusterCells(
                 system,
-                TestSettings.CELL,
+                SETTINGS,
                 Minority.SERVE,
                 new LinkedHashSet<>(),
                 TestProfiles.builtIn("prefix-aware", metrics),
@@ -268,13 +282,18 @@ final class StandbyTest {
     return nodes.stream().filter(node -> node.cells().atHome(model)).findFirst().orElseThrow();
   }
 
+  /** Until there is a copy that could take over, and every node knows. */
   private void awaitWarm(String cell) {
     await(
         () ->
-            nodes.getFirst().cells().status().cells().stream()
-                .filter(each -> each.name().equals(cell))
-                .flatMap(each -> each.standbys().stream())
-                .anyMatch(standby -> standby.warm() && standby.behind() == 0));
+            nodes.stream().allMatch(node -> {
+              CellNodes known = node.cells().nodesOf(cell);
+              return known != null && !known.warm().isEmpty();
+            }));
+    assertThat(nodes.getFirst().cells().status().cells())
+        .filteredOn(each -> each.name().equals(cell))
+        .flatMap(ClusterStatus.CellStatus::standbys)
+        .hasSize(1);
   }
 
   /** The first decision that a home made. */

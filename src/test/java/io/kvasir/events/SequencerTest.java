@@ -88,6 +88,37 @@ final class SequencerTest {
     assertThat(out).containsExactly("gap0", "lost0-7", "8", "9", "10", "11");
   }
 
+  /** Another subscription delivered everything up to 4. */
+  @Test
+  void goOn_replayProvesTheLast_andWhatCameLaterIsTold() {
+    sequencer.goOnAfter(new StreamPosition(4, time(4)));
+    sequencer.connected();
+    assertThat(replayFrom).isEqualTo(4);
+    replay(4, 5, 6);
+    live(7);
+    assertThat(out).containsExactly("gap5", "5", "6", "7", "ok");
+  }
+
+  @Test
+  void goOn_engineBeganAnew_isToldFromTheStart() {
+    sequencer.goOnAfter(new StreamPosition(4, time(4) - 1));
+    sequencer.connected();
+    replay(4);
+    assertThat(replayFrom).isZero();
+    replay(0, 1);
+    live(2);
+    assertThat(out).containsExactly("gap5", "restart", "gap0", "0", "1", "2", "ok");
+  }
+
+  @Test
+  void goOn_withoutReplay_theNextMessageDecides() {
+    sequencer = sequencer(false, false);
+    sequencer.goOnAfter(new StreamPosition(4, time(4)));
+    sequencer.connected();
+    live(5, 8);
+    assertThat(out).containsExactly("gap5", "5", "ok", "gap6", "lost6-7", "8");
+  }
+
   @Test
   void gap_isFilledBeforeTheMessageThatShowedIt() {
     started(3);
