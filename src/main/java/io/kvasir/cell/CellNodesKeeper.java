@@ -50,7 +50,9 @@ final class CellNodesKeeper extends AbstractBehavior<CellNodesKeeper.Message> {
 
   private record Written(Runnable known) implements Message {}
 
-  private enum NodesChanged implements Message { INSTANCE }
+  private record Ended(String cell, ActorRef<Standby.Message> standby) implements Message {}
+
+  private enum Look implements Message { INSTANCE }
 
   private final ReplicatorMessageAdapter<Message, LWWMap<String, CellNodes>> replicator;
   private final SelfUniqueAddress self;
@@ -74,12 +76,12 @@ final class CellNodesKeeper extends AbstractBehavior<CellNodesKeeper.Message> {
     this.node = Cell.nodeName(cluster.selfMember().uniqueAddress());
     this.standby = standby;
     replicator.subscribe(CELL_NODES, CellNodesKeeper::changed);
-    timers.startTimerWithFixedDelay(NodesChanged.INSTANCE, LOOK_INTERVAL);
+    timers.startTimerWithFixedDelay(Look.INSTANCE, LOOK_INTERVAL);
     cluster
         .subscriptions()
         .tell(
             Subscribe.create(
-                context.messageAdapter(ClusterEvent.MemberEvent.class, _ -> NodesChanged.INSTANCE),
+                context.messageAdapter(ClusterEvent.MemberEvent.class, _ -> Look.INSTANCE),
                 ClusterEvent.MemberEvent.class));
     nodes();
   }
@@ -113,7 +115,11 @@ final class CellNodesKeeper extends AbstractBehavior<CellNodesKeeper.Message> {
         keep();
       }
       case Written written -> written.known().run();
-      case NodesChanged _ -> nodes();
+      case Ended ended -> standbys.remove(ended.cell(), ended.standby());
+      case Look _ -> {
+        nodes();
+        keep();
+      }
     }
     return this;
   }
@@ -152,9 +158,11 @@ final class CellNodesKeeper extends AbstractBehavior<CellNodesKeeper.Message> {
       boolean here = cellNodes.standbys().contains(node) && !cellNodes.home().equals(node);
       ActorRef<Standby.Message> kept = standbys.get(cell);
       if (here && kept == null) {
-        standbys.put(
-            cell,
-            getContext().spawnAnonymous(standby.apply(cell, node), WorkerEvents.DISPATCHER));
+        ActorRef<Standby.Message> begun =
+            getContext().spawnAnonymous(standby.apply(cell, node), WorkerEvents.DISPATCHER);
+        // One that fails is begun anew, with an empty copy.
+        getContext().watchWith(begun, new Ended(cell, begun));
+        standbys.put(cell, begun);
       } else if (!here && kept != null) {
         getContext().stop(kept);
         standbys.remove(cell);
