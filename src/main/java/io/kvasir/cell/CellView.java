@@ -227,7 +227,8 @@ final class CellView {
         : new Decision.NoWorker(why(none), none.detail());
   }
 
-  private boolean knowsItsWorkers() {
+  /** Whether it has heard of each of its workers how it is, since the cell came here. */
+  boolean knowsItsWorkers() {
     boolean any = false;
     for (Member member : members()) {
       if (member != null) {

@@ -42,7 +42,13 @@ final class PressureNews {
                         switch (message) {
                           case Tell _ -> {
                             Map<String, CellPressure> here = new HashMap<>();
-                            views.all().forEach((cell, view) -> here.put(cell, view.pressure()));
+                            views.all().forEach((cell, view) -> {
+                              CellPressure pressure = view.pressure();
+                              // One that has just come to its home is not full: it will know its workers soon.
+                              if (pressure.room() > 0 || view.knowsItsWorkers()) {
+                                here.put(cell, pressure);
+                              }
+                            });
                             if (!here.isEmpty()) {
                               topic.tell(Topic.publish(new Said(here)));
                             }
