@@ -76,9 +76,18 @@ public final class Flight<H> {
 
   // The worker's side: one thread.
 
-  /** The answer somebody else has got since this request missed it, which may just have come in; null without one. */
+  /**
+   * The answer somebody else has got since this request missed it, which may just have come in; null when a worker has
+   * to be asked. Called once, before that.
+   */
   public Lookup.@Nullable Hit again() {
-    return miss.refresh() || !flights.shares() ? null : flights.cache().again(miss);
+    Lookup.Hit hit = miss.refresh() || !flights.shares() ? null : flights.cache().again(miss);
+    if (hit == null) {
+      flights.cache().metrics().missed();
+    } else {
+      flights.cache().metrics().hit();
+    }
+    return hit;
   }
 
   /** Runs {@code action} once when the last client has left before the end; at once if it has. It must not block. */

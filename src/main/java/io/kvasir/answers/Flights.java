@@ -28,7 +28,6 @@ public final class Flights<H> {
    */
   public Flight<H>.@Nullable Seat board(Lookup.Miss miss) {
     if (!shares() || miss.refresh()) {
-      cache.metrics().missed();
       return new Flight<>(this, miss, false).first();
     }
     while (true) {
@@ -50,7 +49,6 @@ public final class Flights<H> {
           ? joinable.putIfAbsent(miss.key(), fresh) == null
           : joinable.replace(miss.key(), flight, fresh);
       if (ours) {
-        cache.metrics().missed();
         return seat;
       }
     }
