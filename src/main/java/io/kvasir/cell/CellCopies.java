@@ -24,8 +24,4 @@ final class CellCopies {
     CellCopy copy = copies.remove(cell);
     return copy == null ? null : copy.takeOver();
   }
-
-  Map<String, CellCopy> all() {
-    return copies;
-  }
 }
