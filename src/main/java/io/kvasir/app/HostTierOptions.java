@@ -2,6 +2,7 @@ package io.kvasir.app;
 
 import io.kvasir.sim.HostTierSettings;
 import io.kvasir.sim.lmcache.ControllerAddress;
+import java.net.URI;
 import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -30,15 +31,24 @@ final class HostTierOptions {
   private @Nullable String controller;
 
   @Option(
+      names = "--lmcache-coordinator",
+      paramLabel = "URL",
+      description = "Coordinator of LMCache's multi-process mode to join, such as http://127.0.0.1:9300.")
+  private @Nullable URI coordinator;
+
+  @Option(
       names = "--lmcache-instance",
       defaultValue = "lmcache_default_instance",
-      description = "Instance id towards the controller; several ranks add -0, -1 …")
+      description = "Instance id towards controller and coordinator; to the controller several ranks add -0, -1 …")
   private String instance = "";
 
   @Option(
       names = "--lmcache-heartbeat-ms",
       defaultValue = "0",
-      description = "Between heartbeats to the controller; 0: none, as LMCache. Without, a restarted one stays empty.")
+      description = {
+        "Between heartbeats; 0: as LMCache, none to the controller, every 5 s to the coordinator. Without heartbeats a",
+        "controller that was restarted stays empty."
+      })
   private long heartbeatMs;
 
   HostTierSettings settings(List<String> wrong) {
@@ -50,6 +60,6 @@ final class HostTierOptions {
         wrong.add("lmcache-controller: " + malformed.getMessage());
       }
     }
-    return new HostTierSettings(blocks, gbps, events, address, instance, Duration.ofMillis(heartbeatMs));
+    return new HostTierSettings(blocks, gbps, events, address, coordinator, instance, Duration.ofMillis(heartbeatMs));
   }
 }

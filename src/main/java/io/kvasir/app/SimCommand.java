@@ -6,6 +6,7 @@ import io.kvasir.sim.Fault;
 import io.kvasir.sim.SimEngine;
 import io.kvasir.sim.SimSettings;
 import io.kvasir.sim.lmcache.CacheController;
+import io.kvasir.sim.lmcache.CacheCoordinator;
 import io.kvasir.sim.publisher.EventFormat;
 import io.kvasir.sim.transfer.Dialect;
 import io.kvasir.sim.transfer.TransferSettings;
@@ -207,25 +208,41 @@ final class SimCommand implements Callable<Integer> {
 
   @Mixin private final HostTierOptions hostTier = new HostTierOptions();
 
-  @Mixin private final ControllerOptions controller = new ControllerOptions();
+  @Mixin private final LmcacheOptions lmcache = new LmcacheOptions();
 
   @Spec private @Nullable CommandSpec spec;
 
   @Override
   public Integer call() throws StartException, InterruptedException {
-    return controller.wanted() ? runController() : runEngine();
+    if (lmcache.coordinator()) {
+      return runCoordinator();
+    }
+    return lmcache.controller() ? runController() : runEngine();
   }
 
   private int runController() throws StartException, InterruptedException {
-    boolean told = spec != null && spec.commandLine().getParseResult().hasMatchedOption("--port");
-    int http = told ? port : CacheController.Binding.HTTP;
-    try (CacheController sim = controller.start(host, http)) {
+    try (CacheController sim = lmcache.startController(host, portOr(CacheController.Binding.HTTP))) {
       System.out.printf("LMCache controller at %s, workers at %s%n", sim.url(), sim.workersAt());
       awaitStop();
       return 0;
     } catch (IOException taken) {
       throw new StartException("the controller cannot start: " + taken.getMessage(), taken);
     }
+  }
+
+  private int runCoordinator() throws StartException, InterruptedException {
+    try (CacheCoordinator sim = lmcache.startCoordinator(host, portOr(CacheCoordinator.HTTP))) {
+      System.out.printf("LMCache coordinator at %s%n", sim.url());
+      awaitStop();
+      return 0;
+    } catch (IOException taken) {
+      throw new StartException("the coordinator cannot start: " + taken.getMessage(), taken);
+    }
+  }
+
+  /** The port that was given, or {@code usual}. */
+  private int portOr(int usual) {
+    return spec != null && spec.commandLine().getParseResult().hasMatchedOption("--port") ? port : usual;
   }
 
   private int runEngine() throws StartException, InterruptedException {

@@ -11,6 +11,7 @@ import io.kvasir.sim.transfer.Refusal;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicIntegerArray;
@@ -94,6 +95,18 @@ final class Desk {
         new Job(
             List.of(random), 1, new Generation.Extent(0, 0, false), false, false, false, false, lora, null,
             Job.alone(1), 0));
+  }
+
+  /** Leading chunks of {@code tokens} that some rank has in host memory; they count as used there. */
+  CompletableFuture<Integer> hostChunks(int[] tokens, @Nullable String salt) {
+    Generation.Extent nothing = new Generation.Extent(0, 0, false);
+    CompletableFuture<Integer> most = CompletableFuture.completedFuture(0);
+    for (EngineCore rank : ranks) {
+      KeyChain keys = new KeyChain(root, settings.blockSize(), null, salt);
+      Generation probe = new Generation(tokens, keys, prose.after(tokens, 0), eos, nothing, false, null, salt);
+      most = most.thenCombine(rank.hostBlocks(probe), Math::max);
+    }
+    return most.thenApply(blocks -> blocks * settings.blockSize() / HostTierSettings.CHUNK_TOKENS);
   }
 
   /** A request was refused before the engine had it: other engines need not keep what it would have fetched. */

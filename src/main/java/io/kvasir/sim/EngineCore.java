@@ -106,6 +106,13 @@ final class EngineCore implements AutoCloseable {
     return hostHitTokens;
   }
 
+  /** Leading blocks of {@code generation}, which is not submitted, in host memory; they count as used. */
+  CompletableFuture<Integer> hostBlocks(Generation generation) {
+    CompletableFuture<Integer> done = new CompletableFuture<>();
+    tell(() -> done.complete(scheduler.hostBlocks(generation)));
+    return done;
+  }
+
   /** Takes sequences in; those that have been aborted already stay out. */
   void submit(List<Generation> generations) {
     tell(() -> generations.stream().filter(generation -> generation.finish() == null).forEach(scheduler::add));

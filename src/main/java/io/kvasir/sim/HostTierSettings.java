@@ -3,6 +3,7 @@ package io.kvasir.sim;
 import io.kvasir.sim.engine.EngineModel;
 import io.kvasir.sim.engine.HostLink;
 import io.kvasir.sim.lmcache.ControllerAddress;
+import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -15,14 +16,17 @@ import org.jspecify.annotations.Nullable;
  * @param gbps what goes from host to device, gigabits per second
  * @param events whether the engine's events tell what is stored there; what is dropped is never told, as with LMCache
  * @param controller the LMCache controller that hears of it; null for none
- * @param instance the engine's id towards the controller, rank r's is {@code instance-r} with several
- * @param heartbeat between two heartbeats to the controller; zero for none, LMCache's default
+ * @param coordinator the coordinator of LMCache's multi-process mode that the engine joins; null for none
+ * @param instance the engine's id towards the controller and the coordinator; to the controller rank r's is {@code
+ *     instance-r} with several
+ * @param heartbeat between two heartbeats; zero for LMCache's defaults: none to a controller, 5 s to a coordinator
  */
 public record HostTierSettings(
     int blocks,
     double gbps,
     boolean events,
     @Nullable ControllerAddress controller,
+    @Nullable URI coordinator,
     String instance,
     Duration heartbeat) {
 
@@ -30,23 +34,29 @@ public record HostTierSettings(
   static final int CHUNK_TOKENS = 256;
 
   private static final double SET_UP_MS = 0.5;
+  private static final Duration COORDINATOR_HEARTBEAT = Duration.ofSeconds(5);
 
   /** No host tier. */
   public static final HostTierSettings NONE = of(0);
 
   /** So many blocks, behind PCIe 5, unknown to any controller. */
   public static HostTierSettings of(int blocks) {
-    return new HostTierSettings(blocks, 350, false, null, "lmcache_default_instance", Duration.ZERO);
+    return new HostTierSettings(blocks, 350, false, null, null, "lmcache_default_instance", Duration.ZERO);
   }
 
   /** These, told to a controller. */
   public HostTierSettings toldTo(ControllerAddress address, String as, Duration beat) {
-    return new HostTierSettings(blocks, gbps, events, address, as, beat);
+    return new HostTierSettings(blocks, gbps, events, address, coordinator, as, beat);
+  }
+
+  /** These, as a member of a coordinator's fleet. */
+  public HostTierSettings joining(URI fleet, String as, Duration beat) {
+    return new HostTierSettings(blocks, gbps, events, controller, fleet, as, beat);
   }
 
   /** These, told in the engine's events. */
   public HostTierSettings withEvents() {
-    return new HostTierSettings(blocks, gbps, true, controller, instance, heartbeat);
+    return new HostTierSettings(blocks, gbps, true, controller, coordinator, instance, heartbeat);
   }
 
   /** All that is wrong, in the words of the command line; empty when an engine can start. */
@@ -66,6 +76,12 @@ public record HostTierSettings(
     if (blocks == 0 && controller != null) {
       wrong.add("lmcache-controller: there is nothing to tell without a host tier; give host-blocks");
     }
+    if (blocks == 0 && coordinator != null) {
+      wrong.add("lmcache-coordinator: there is nothing to prefetch into without a host tier; give host-blocks");
+    }
+    if (coordinator != null && (coordinator.getHost() == null || !"http".equals(coordinator.getScheme()))) {
+      wrong.add("lmcache-coordinator: must look like http://host:port, is '" + coordinator + "'");
+    }
     if (blocks == 0 && events) {
       wrong.add("host-events: there is nothing to tell without a host tier; give host-blocks");
     }
@@ -76,6 +92,11 @@ public record HostTierSettings(
       wrong.add("lmcache-heartbeat-ms: must be at least 0");
     }
     return wrong;
+  }
+
+  /** How often a coordinator hears of the engine. */
+  Duration coordinatorHeartbeat() {
+    return heartbeat.isZero() ? COORDINATOR_HEARTBEAT : heartbeat;
   }
 
   /** A rank's id towards the controller. */

@@ -1,13 +1,16 @@
 package io.kvasir.sim;
 
 import io.kvasir.sim.http.HttpServer;
+import io.kvasir.sim.lmcache.CoordinatorMember;
 import io.kvasir.sim.publisher.EventPublisher;
 import io.kvasir.sim.transfer.TransferAgent;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.net.URI;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
+import org.jspecify.annotations.Nullable;
 import org.zeromq.ZMQException;
 
 /** One run of an engine, from its start to its death: what a process is to a real one. */
@@ -22,6 +25,7 @@ final class Life implements AutoCloseable {
   private final EncoderCache encoders;
   private final HttpServer server;
   private final HttpApi api;
+  private final @Nullable CoordinatorMember member;
 
   /**
    * Starts; what had been started is stopped again when something cannot be.
@@ -60,6 +64,16 @@ final class Life implements AutoCloseable {
       ranks.forEach(EngineCore::close);
       throw new IOException(moving == null ? e.getMessage() : "port " + settings.port() + ": " + e.getMessage(), e);
     }
+    member = member();
+  }
+
+  private @Nullable CoordinatorMember member() {
+    HostTierSettings host = settings.hostTier();
+    URI coordinator = host.coordinator();
+    return coordinator == null
+        ? null
+        : new CoordinatorMember(
+            coordinator, host.instance(), SimEngine.reachable(settings.host()), port(), host.coordinatorHeartbeat());
   }
 
   int port() {
@@ -100,6 +114,9 @@ final class Life implements AutoCloseable {
 
   @Override
   public void close() {
+    if (member != null) {
+      member.close();
+    }
     server.close();
     transfer.close();
     ranks.forEach(EngineCore::close);

@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
 
 /** The part of vLLM's HTTP surface that is about the engine and not about an answer. */
 final class Operations {
+  private static final String PREFETCHES = "/cache/prefetches";
   private static final String VERSION = "0.32.0+kvasir.sim";
 
   private final SimSettings settings;
@@ -22,6 +23,7 @@ final class Operations {
   private final List<EngineCore> ranks;
   private final EngineMetrics metrics;
   private final Controls controls;
+  private final Prefetches prefetches;
   private final long startedAt = System.currentTimeMillis() / 1000;
 
   Operations(SimSettings settings, Desk desk, List<EngineCore> ranks, EngineMetrics metrics, Controls controls) {
@@ -30,6 +32,7 @@ final class Operations {
     this.ranks = ranks;
     this.metrics = metrics;
     this.controls = controls;
+    this.prefetches = new Prefetches(desk);
   }
 
   void get(HttpExchange exchange) throws IOException, ApiError {
@@ -50,7 +53,12 @@ final class Operations {
       }
       case "/sim" -> HttpApi.reply(exchange, controls.state());
       case "/server_info" -> HttpApi.reply(exchange, serverInfo());
-      default -> throw ApiError.notFound("Not Found", null);
+      default -> {
+        if (!exchange.path().startsWith(PREFETCHES + "/")) {
+          throw ApiError.notFound("Not Found", null);
+        }
+        HttpApi.reply(exchange, prefetches.status(exchange.path().substring(PREFETCHES.length() + 1)));
+      }
     }
   }
 
@@ -64,6 +72,7 @@ final class Operations {
         HttpApi.reply(exchange, object().put("success", cleared));
       }
       case "/ping" -> exchange.reply(200, "", new byte[0]);
+      case PREFETCHES -> HttpApi.reply(exchange, prefetches.submit(Body.parse(exchange.body())));
       case "/sim/faults", "/sim/conditions", "/sim/crash" ->
           HttpApi.reply(exchange, controls.post(exchange.path(), Body.parse(exchange.body())));
       default -> throw ApiError.notFound("Not Found", null);

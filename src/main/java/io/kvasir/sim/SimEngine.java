@@ -181,7 +181,8 @@ public final class SimEngine implements AutoCloseable {
     return port == 0 ? null : "tcp://" + reachable(settings.events().host()) + ":" + port;
   }
 
-  private static String reachable(String host) {
+  /** An address for others in place of all interfaces'. */
+  static String reachable(String host) {
     return host.equals("*") || host.equals("0.0.0.0") ? "127.0.0.1" : host;
   }
 }

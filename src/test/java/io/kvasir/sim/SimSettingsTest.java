@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.kvasir.routing.Role;
 import io.kvasir.sim.lmcache.ControllerAddress;
 import io.kvasir.sim.publisher.EventFormat;
+import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -79,11 +80,12 @@ final class SimSettingsTest {
   @Test
   void validate_ofSomebodyToTellWithoutHostTier_saysWhatIsMissing() {
     HostTierSettings nothing = new HostTierSettings(
-        0, 0, true, ControllerAddress.parse("controller"), " ", Duration.ofSeconds(-1));
+        0, 0, true, ControllerAddress.parse("controller"), URI.create("//coordinator"), " ", Duration.ofSeconds(-1));
 
     assertThat(faults(16, nothing).stream().map(fault -> fault.substring(0, fault.indexOf(':'))))
         .containsExactly(
-            "host-gbps", "lmcache-controller", "host-events", "lmcache-instance", "lmcache-heartbeat-ms");
+            "host-gbps", "lmcache-controller", "lmcache-coordinator", "lmcache-coordinator", "host-events",
+            "lmcache-instance", "lmcache-heartbeat-ms");
   }
 
   @Test

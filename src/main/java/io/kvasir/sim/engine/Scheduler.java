@@ -245,11 +245,16 @@ public final class Scheduler<S extends Sequence> {
     return true;
   }
 
+  /** Leading blocks of any sequence in host memory; they count as used. */
+  public int hostBlocks(S sequence) {
+    return host == null ? 0 : host.hits(sequence, cache.blockSize());
+  }
+
   /** Leading tokens in host memory, in full blocks that leave one token to compute. */
   private int hostTokens(S sequence) {
     int blockSize = cache.blockSize();
     int most = (sequence.length() - 1) / blockSize;
-    return host == null ? 0 : Math.min(most, host.hits(sequence, blockSize)) * blockSize;
+    return Math.min(most, hostBlocks(sequence)) * blockSize;
   }
 
   /** Admits one whose first tokens were copied; false when there are too few blocks. */

@@ -1,14 +1,21 @@
 package io.kvasir.sim.lmcache;
 
+import static io.kvasir.sim.lmcache.FastApi.JSON;
+import static io.kvasir.sim.lmcache.FastApi.invalid;
+import static io.kvasir.sim.lmcache.FastApi.missing;
+import static io.kvasir.sim.lmcache.FastApi.parse;
+import static io.kvasir.sim.lmcache.FastApi.text;
+import static io.kvasir.sim.lmcache.FastApi.tokens;
+
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.sim.http.HttpExchange;
 import io.kvasir.sim.http.HttpServer;
+import io.kvasir.sim.lmcache.FastApi.Answer;
+import io.kvasir.sim.lmcache.FastApi.Refused;
 import io.kvasir.sim.lmcache.KeyRegistry.Worker;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -21,7 +28,6 @@ import org.jspecify.annotations.Nullable;
  * tokens it would concern, and changes nothing.
  */
 final class ControllerApi implements HttpServer.Handler {
-  private static final ObjectMapper JSON = new ObjectMapper();
 
   private static final Set<String> GETS = Set.of("/controller/workers", "/controller/key-stats");
   private static final Set<String> POSTS =
@@ -35,39 +41,16 @@ final class ControllerApi implements HttpServer.Handler {
     this.registry = registry;
   }
 
-  /** An answer that is not 200. */
-  private static final class Refused extends Exception {
-    private static final long serialVersionUID = 1;
-    private final int status;
-    private final transient JsonNode detail;
-
-    Refused(int status, JsonNode detail) {
-      super(detail.toString(), null, false, false);
-      this.status = status;
-      this.detail = detail;
-    }
-
-    Refused(int status, String detail) {
-      this(status, JSON.getNodeFactory().textNode(detail));
-    }
-  }
-
   @Override
   public void handle(HttpExchange exchange) throws IOException {
-    int status = 200;
-    JsonNode answer;
-    try {
-      answer =
-          switch (exchange.method()) {
-            case "GET", "HEAD" -> get(exchange);
-            case "POST" -> post(exchange);
-            default -> throw new Refused(405, "Method Not Allowed");
-          };
-    } catch (Refused e) {
-      status = e.status;
-      answer = JSON.createObjectNode().set("detail", e.detail);
-    }
-    exchange.reply(status, "application/json", answer.toString().getBytes(StandardCharsets.UTF_8));
+    FastApi.serve(
+        exchange,
+        request ->
+            switch (request.method()) {
+              case "GET", "HEAD" -> Answer.ok(get(request));
+              case "POST" -> Answer.ok(post(request));
+              default -> throw FastApi.notAllowed();
+            });
   }
 
   private JsonNode get(HttpExchange exchange) throws Refused {
@@ -84,7 +67,7 @@ final class ControllerApi implements HttpServer.Handler {
     }
     JsonNode body = parse(exchange.body());
     return switch (exchange.path()) {
-      case "/lookup" -> lookup(tokens(body));
+      case "/lookup" -> lookup(tokens(body, "tokens"));
       case "/query_instance" -> instance(text(body, "ip"));
       case "/health" -> health(text(body, "instance_id"));
       case "/query_worker_info" -> workerInfo(body);
@@ -96,7 +79,7 @@ final class ControllerApi implements HttpServer.Handler {
         List<Worker> workers = known(text(body, "instance_id"), "cleared");
         yield event("Clear").put("num_tokens", workers.getFirst().keys() * KeyRegistry.CHUNK_TOKENS);
       }
-      default -> throw new Refused(404, "Not Found");
+      default -> throw FastApi.notFound();
     };
   }
 
@@ -148,7 +131,7 @@ final class ControllerApi implements HttpServer.Handler {
   private JsonNode concerned(String event, String done, JsonNode body) throws Refused {
     String instance = text(body, "instance_id");
     String location = text(body, "location");
-    int[] tokens = tokens(body);
+    int[] tokens = tokens(body, "tokens");
     known(instance, done);
     return event(event).put("num_tokens", registry.held(instance, location, tokens));
   }
@@ -159,7 +142,8 @@ final class ControllerApi implements HttpServer.Handler {
       throw missing(from.size() != 2 ? "old_position" : "new_position", body);
     }
     known(from.get(0).asText(), "moved");
-    return event("Move").put("num_tokens", registry.held(from.get(0).asText(), from.get(1).asText(), tokens(body)));
+    int[] tokens = tokens(body, "tokens");
+    return event("Move").put("num_tokens", registry.held(from.get(0).asText(), from.get(1).asText(), tokens));
   }
 
   private JsonNode workers(@Nullable String instance, @Nullable String id) throws Refused {
@@ -231,67 +215,6 @@ final class ControllerApi implements HttpServer.Handler {
   }
 
   private static Refused elsewhere(Set<String> others, String path) {
-    return others.contains(path) ? new Refused(405, "Method Not Allowed") : new Refused(404, "Not Found");
-  }
-
-  private static JsonNode parse(byte[] body) throws Refused {
-    JsonNode json;
-    try {
-      json = JSON.readTree(body);
-    } catch (IOException e) {
-      throw invalid("json_invalid", "body", "", "JSON decode error", JSON.createObjectNode());
-    }
-    if (!json.isObject()) {
-      throw invalid(
-          "model_attributes_type", "body", "", "Input should be a valid dictionary or object to extract fields from",
-          json);
-    }
-    return json;
-  }
-
-  private static String text(JsonNode body, String field) throws Refused {
-    JsonNode value = body.get(field);
-    if (value == null) {
-      throw missing(field, body);
-    }
-    if (!value.isTextual()) {
-      throw invalid("string_type", "body", field, "Input should be a valid string", value);
-    }
-    return value.textValue();
-  }
-
-  private static int[] tokens(JsonNode body) throws Refused {
-    JsonNode list = body.get("tokens");
-    if (list == null) {
-      throw missing("tokens", body);
-    }
-    if (!list.isArray()) {
-      throw invalid("list_type", "body", "tokens", "Input should be a valid list", list);
-    }
-    int[] tokens = new int[list.size()];
-    for (int i = 0; i < tokens.length; i++) {
-      JsonNode token = list.get(i);
-      if (!token.isIntegralNumber() || !token.canConvertToLong()) {
-        throw invalid("int_type", "body", "tokens", "Input should be a valid integer", token);
-      }
-      tokens[i] = (int) token.longValue();
-    }
-    return tokens;
-  }
-
-  private static Refused missing(String field, JsonNode body) {
-    return invalid("missing", "body", field, "Field required", body);
-  }
-
-  /** As FastAPI says it, about the first field that is wrong. */
-  private static Refused invalid(String type, String where, String field, String message, JsonNode input) {
-    ArrayNode detail = JSON.createArrayNode();
-    ObjectNode one = detail.addObject().put("type", type);
-    ArrayNode location = one.putArray("loc").add(where);
-    if (!field.isEmpty()) {
-      location.add(field);
-    }
-    one.put("msg", message).set("input", input);
-    return new Refused(422, detail);
+    return others.contains(path) ? FastApi.notAllowed() : FastApi.notFound();
   }
 }

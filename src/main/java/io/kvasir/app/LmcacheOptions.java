@@ -1,12 +1,16 @@
 package io.kvasir.app;
 
 import io.kvasir.sim.lmcache.CacheController;
+import io.kvasir.sim.lmcache.CacheCoordinator;
 import java.io.IOException;
 import java.time.Duration;
 import picocli.CommandLine.Option;
 
-/** The options of {@code kvasir sim} that make it an LMCache controller in place of an engine. */
-final class ControllerOptions {
+/** The options of {@code kvasir sim} that make it an LMCache controller or coordinator in place of an engine. */
+final class LmcacheOptions {
+  /** How long a coordinator's member may be silent, as in LMCache. */
+  private static final Duration SILENCE = Duration.ofSeconds(30);
+
   @Option(
       names = "--controller",
       description = {
@@ -14,6 +18,14 @@ final class ControllerOptions {
         "and the ports below, where engines with --lmcache-controller tell what they hold."
       })
   private boolean controller;
+
+  @Option(
+      names = "--coordinator",
+      description = {
+        "Run a stand-in for the coordinator of LMCache's multi-process mode in place of an engine, on --port (9300 if",
+        "not given)."
+      })
+  private boolean coordinator;
 
   @Option(names = "--pull-port", defaultValue = "8300", description = "Controller: what workers tell.")
   private int pullPort;
@@ -30,11 +42,21 @@ final class ControllerOptions {
       description = "Controller: how old the workers may be that GET /controller/workers lists; LMCache's are 30 s.")
   private long listMs;
 
-  boolean wanted() {
+  /** Whether it is to be a controller. */
+  boolean controller() {
     return controller;
   }
 
-  CacheController start(String host, int port) throws IOException {
+  /** Whether it is to be a coordinator. */
+  boolean coordinator() {
+    return coordinator;
+  }
+
+  CacheCoordinator startCoordinator(String host, int port) throws IOException {
+    return CacheCoordinator.start(host, port, SILENCE);
+  }
+
+  CacheController startController(String host, int port) throws IOException {
     return CacheController.start(
         new CacheController.Binding(host, port, pullPort, replyPort, heartbeatPort), Duration.ofMillis(listMs));
   }

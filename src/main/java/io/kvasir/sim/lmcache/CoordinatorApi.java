@@ -1,0 +1,200 @@
+package io.kvasir.sim.lmcache;
+
+import static io.kvasir.sim.lmcache.FastApi.JSON;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.sim.http.HttpExchange;
+import io.kvasir.sim.http.HttpServer;
+import io.kvasir.sim.lmcache.FastApi.Answer;
+import io.kvasir.sim.lmcache.FastApi.Refused;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/** The coordinator's HTTP surface: {@code /instances}, {@code /healthz} and {@code /cache/prefetches}. */
+final class CoordinatorApi implements HttpServer.Handler, AutoCloseable {
+  private static final Duration PATIENCE = Duration.ofSeconds(5);
+
+  private final long silenceNanos;
+  /** In the order in which they registered; guarded by itself. */
+  private final Map<String, Member> members = new LinkedHashMap<>();
+  private final HttpClient http = HttpClient.newBuilder().connectTimeout(PATIENCE).build();
+
+  /** A server, as {@code GET /instances} shows it, and when it was heard last. */
+  private record Member(ObjectNode shown, long heardNanos) {
+    Member heardNow() {
+      return new Member(shown, System.nanoTime());
+    }
+
+    URI at(String path) {
+      return URI.create("http://" + shown.path("ip").asText() + ":" + shown.path("http_port").asInt() + path);
+    }
+  }
+
+  CoordinatorApi(Duration silence) {
+    this.silenceNanos = silence.toNanos();
+  }
+
+  @Override
+  public void handle(HttpExchange exchange) throws IOException {
+    FastApi.serve(exchange, this::answer);
+  }
+
+  @Override
+  public void close() {
+    http.close();
+  }
+
+  private Answer answer(HttpExchange request) throws Refused {
+    String[] path = request.path().substring(1).split("/", -1);
+    String form = request.method() + " " + path[0] + (path.length > 1 ? "/" + (path.length - 1) : "");
+    return switch (form) {
+      case "GET healthz" -> Answer.ok(JSON.createObjectNode().put("status", "healthy"));
+      case "GET instances" -> Answer.ok(list());
+      case "POST instances" -> Answer.ok(register(FastApi.parse(request.body())));
+      case "DELETE instances/1" -> remove(path[1]);
+      case "PUT instances/2" -> {
+        if (!path[2].equals("heartbeat")) {
+          throw FastApi.notFound();
+        }
+        yield beat(path[1]);
+      }
+      case "POST cache/1" -> {
+        if (!path[1].equals("prefetches")) {
+          throw FastApi.notFound();
+        }
+        yield prefetch(FastApi.parse(request.body()));
+      }
+      case "GET cache/3" -> {
+        if (!path[1].equals("prefetches")) {
+          throw FastApi.notFound();
+        }
+        yield progress(path[2], path[3]);
+      }
+      default -> throw FastApi.notFound();
+    };
+  }
+
+  private JsonNode list() {
+    ObjectNode answer = JSON.createObjectNode();
+    ArrayNode instances = answer.putArray("instances");
+    synchronized (members) {
+      forgetTheSilent();
+      members.values().forEach(member -> instances.add(member.shown()));
+    }
+    return answer;
+  }
+
+  private JsonNode register(JsonNode body) throws Refused {
+    ObjectNode shown = JSON.createObjectNode();
+    String id = body.path("instance_id").asText("").strip();
+    shown.put("instance_id", id.isEmpty() ? "mp-" + UUID.randomUUID().toString().replace("-", "") : id);
+    shown.put("ip", FastApi.text(body, "ip").strip()).put("http_port", FastApi.integer(body, "http_port"));
+    shown.put("registration_time", System.currentTimeMillis() / 1e3);
+    shown.set("metadata", body.path("metadata").isObject() ? body.get("metadata") : JSON.createObjectNode());
+    shown.put("p2p_advertised_url", body.path("p2p_advertised_url").asText(""));
+    shown.put("mq_port", body.path("mq_port").asInt(0));
+    synchronized (members) {
+      forgetTheSilent();
+      boolean again = members.put(shown.path("instance_id").asText(), new Member(shown, System.nanoTime())) != null;
+      return JSON.createObjectNode().put("instance_id", shown.path("instance_id").asText()).put("re_registered", again);
+    }
+  }
+
+  private Answer beat(String id) {
+    synchronized (members) {
+      forgetTheSilent();
+      if (members.computeIfPresent(id, (_, member) -> member.heardNow()) == null) {
+        return new Answer(404, JSON.createObjectNode().put("error", "unknown instance " + id + "; re-register"));
+      }
+    }
+    return Answer.ok(JSON.createObjectNode().put("instance_id", id));
+  }
+
+  private Answer remove(String id) {
+    synchronized (members) {
+      members.remove(id);
+    }
+    return new Answer(204, null);
+  }
+
+  private Answer prefetch(JsonNode body) throws Refused {
+    String id = FastApi.text(body, "instance_id");
+    FastApi.text(body, "model_name");
+    FastApi.integer(body, "world_size");
+    FastApi.tokens(body, "token_ids");
+    Member member = member(id);
+    ObjectNode passedOn = body.deepCopy();
+    passedOn.remove("instance_id");
+    HttpResponse<byte[]> response =
+        send(
+            id,
+            "submit to",
+            HttpRequest.newBuilder(member.at("/cache/prefetches"))
+                .header("Content-Type", "application/json")
+                .POST(BodyPublishers.ofString(passedOn.toString())));
+    JsonNode reply = read(response.body());
+    if (response.statusCode() / 100 != 2 || reply == null) {
+      throw new Refused(502, "prefetch submit to '" + id + "' failed: status " + response.statusCode());
+    }
+    return Answer.ok(
+        JSON.createObjectNode()
+            .put("instance_id", id)
+            .put("request_id", reply.path("request_id").asText(""))
+            .put("chunks", reply.path("chunks").asInt())
+            .put("status", reply.path("status").asText("submitted")));
+  }
+
+  private Answer progress(String id, String request) throws Refused {
+    HttpResponse<byte[]> response =
+        send(id, "status from", HttpRequest.newBuilder(member(id).at("/cache/prefetches/" + request)).GET());
+    JsonNode reply = read(response.body());
+    return new Answer(response.statusCode(), reply == null ? JSON.createObjectNode() : reply);
+  }
+
+  private Member member(String id) throws Refused {
+    synchronized (members) {
+      forgetTheSilent();
+      Member member = members.get(id);
+      if (member == null) {
+        throw new Refused(404, "no MP server registered with instance_id='" + id + "'");
+      }
+      return member;
+    }
+  }
+
+  private HttpResponse<byte[]> send(String id, String what, HttpRequest.Builder request) throws Refused {
+    try {
+      return http.send(request.timeout(PATIENCE).build(), BodyHandlers.ofByteArray());
+    } catch (IOException e) {
+      throw new Refused(502, "prefetch " + what + " '" + id + "' failed: " + e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new Refused(502, "prefetch " + what + " '" + id + "' failed: interrupted");
+    }
+  }
+
+  private static @Nullable JsonNode read(byte[] body) {
+    try {
+      return JSON.readTree(body);
+    } catch (IOException e) {
+      return null;
+    }
+  }
+
+  private void forgetTheSilent() {
+    long now = System.nanoTime();
+    members.values().removeIf(member -> now - member.heardNanos() > silenceNanos);
+  }
+}
