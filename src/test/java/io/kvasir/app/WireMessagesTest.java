@@ -84,7 +84,7 @@ final class WireMessagesTest {
   @MethodSource("messages")
   void message_arrivesAsItWasSent(Class<?> type) {
     Object message = example(type);
-    assertThat(read(write(message), type)).isEqualTo(message);
+    assertThat(write(read(write(message), type))).isEqualTo(write(message));
   }
 
   @ParameterizedTest
@@ -93,7 +93,7 @@ final class WireMessagesTest {
     Object message = example(type);
     JsonNode sent = CBOR.readTree(write(message));
     records(message, sent).forEach(node -> node.putObject("of-a-later-version").put("n", 1));
-    assertThat(read(CBOR.writeValueAsBytes(sent), type)).isEqualTo(message);
+    assertThat(write(read(CBOR.writeValueAsBytes(sent), type))).isEqualTo(write(message));
   }
 
   @ParameterizedTest
@@ -195,6 +195,7 @@ final class WireMessagesTest {
       return array;
     }
     return switch (plain.getName()) {
+      case "byte" -> (byte) 5;
       case "int", "java.lang.Integer" -> 7;
       case "long", "java.lang.Long" -> 1L << 40;
       case "double", "java.lang.Double" -> 0.5;
