@@ -33,6 +33,7 @@ final class RoomsTest {
           .layer("semantic").definedBy("io.kvasir.semantic..")
           .layer("gateway").definedBy("io.kvasir.gateway..")
           .layer("answers").definedBy("io.kvasir.answers..")
+          .layer("lmcache").definedBy("io.kvasir.lmcache..")
           .layer("telemetry").definedBy("io.kvasir.telemetry..")
           .layer("sim").definedBy("io.kvasir.sim..")
           .layer("app").definedBy("io.kvasir.app..")
@@ -48,6 +49,8 @@ final class RoomsTest {
           .whereLayer("semantic").mayOnlyBeAccessedByLayers("app")
           .whereLayer("answers").mayOnlyAccessLayers("telemetry")
           .whereLayer("answers").mayOnlyBeAccessedByLayers("gateway", "app")
+          .whereLayer("lmcache").mayOnlyAccessLayers("events", "routing", "index", "telemetry")
+          .whereLayer("lmcache").mayOnlyBeAccessedByLayers("app")
           .whereLayer("gateway").mayOnlyAccessLayers(
               "execution", "routing", "prompt", "cell", "index", "answers", "telemetry")
           .whereLayer("sim").mayOnlyAccessLayers("events", "prompt", "routing", "index", "telemetry")

@@ -16,6 +16,7 @@ import io.kvasir.execution.PodClient;
 import io.kvasir.gateway.admin.AdminKeys;
 import io.kvasir.gateway.admin.PodDefaults;
 import io.kvasir.gateway.http.HttpSettings;
+import io.kvasir.lmcache.LmCache;
 import io.kvasir.prompt.ModelConfig;
 import io.kvasir.routing.ExternalFigures;
 import io.kvasir.routing.PluginRegistry;
@@ -108,6 +109,7 @@ record KvasirConfig(
    * @param outputs how long answers are; the profiles look at it, outcomes feed it
    * @param figures what somebody outside says of workers; the profiles look at it, the admin API feeds it
    * @param clusters semantic clusters; the profiles ask it, whoever serves starts and closes it
+   * @param lmcache what LMCache says; the profiles look at it, whoever starts it closes it; null without a controller
    */
   record RoutingConfig(
       @Nullable Profiles profiles,
@@ -117,7 +119,8 @@ record KvasirConfig(
       CostModel costs,
       OutputLengths outputs,
       ExternalFigures figures,
-      SemanticClusters clusters) {
+      SemanticClusters clusters,
+      @Nullable LmCache lmcache) {
     /** The profiles of a configuration without faults. */
     Profiles proven() {
       if (profiles == null) {

@@ -66,7 +66,7 @@ final class KvasirConfigReader {
     gateway.rejectUnread();
     ManagementConfig management = ManagementReader.read(root.section("management"));
     root.section("routing");
-    RoutingConfig routing = new RoutingReader(config, faults).read();
+    RoutingConfig routing = new RoutingReader(config, faults).read(LmCacheReader.read(root.section("lmcache")));
     ConfigSection cell = root.section("cell");
     CellSettings cellSettings = CellSettingsReader.read(cell);
     Duration probeTimeout = CellSettingsReader.probeTimeout(cell);

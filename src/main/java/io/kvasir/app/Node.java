@@ -29,8 +29,12 @@ import io.kvasir.gateway.admin.FleetHandler;
 import io.kvasir.gateway.admin.ProfilesHandler;
 import io.kvasir.gateway.http.Handler;
 import io.kvasir.gateway.http.HttpServer;
+import io.kvasir.lmcache.LmCache;
 import io.kvasir.routing.LiveProfiles;
+import io.kvasir.routing.ProfileChoice;
+import io.kvasir.routing.Profiles;
 import io.kvasir.routing.RoutingMetrics;
+import io.kvasir.routing.plugins.BuiltInPlugins;
 import io.kvasir.semantic.SemanticClusters;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.Metrics;
@@ -40,12 +44,16 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayDeque;
+import java.util.Collection;
 import java.util.Deque;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.apache.pekko.Done;
 import org.apache.pekko.actor.CoordinatedShutdown;
 import org.apache.pekko.actor.typed.ActorSystem;
@@ -115,6 +123,7 @@ final class Node implements AutoCloseable {
               probe,
               new CellMetrics(metrics),
               decisions);
+      start(routing.lmcache(), profiles);
       PodClient pods = own(new PodClient(config.podClient(), metrics));
       Models models = own(new Models(config, cells, metrics, readiness));
       Dispatcher dispatcher =
@@ -143,6 +152,7 @@ final class Node implements AutoCloseable {
                   new DecisionsHandler(decisions),
                   new CacheHandler(answers),
                   new ConfigHandler(() -> EffectiveSettings.of(config.platform(), reload.readFrom())),
+                  new LmCacheAdmin(routing.lmcache()),
                   new DocumentHandler()),
               metrics);
       this.management = own(new ManagementServer(system, config.management().endpoint(), metrics, readiness, admin));
@@ -258,6 +268,26 @@ final class Node implements AutoCloseable {
             pod.engine());
       }
     }
+  }
+
+  /** Asks LMCache's controller from now on, while requests go by profiles that look at it. */
+  private void start(@Nullable LmCache lmcache, LiveProfiles profiles) {
+    if (lmcache != null) {
+      own(lmcache).start(this::workerIds, () -> asksCacheLayer(profiles.current()), metrics);
+      readiness.degradation(lmcache::degraded);
+    }
+  }
+
+  private Set<String> workerIds() {
+    return cells.workers().stream().map(status -> status.worker().id()).collect(Collectors.toSet());
+  }
+
+  private static boolean asksCacheLayer(Profiles profiles) {
+    ProfileChoice choice = profiles.choice();
+    return Stream.of(List.of(choice.standard()), choice.models().values(), choice.tenants().values())
+        .flatMap(Collection::stream)
+        .map(profiles::named)
+        .anyMatch(profile -> profile != null && BuiltInPlugins.askCacheLayer(profile));
   }
 
   private @Nullable AnswerCache answers(KvasirConfig config) throws StartException {

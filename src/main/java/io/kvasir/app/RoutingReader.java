@@ -2,6 +2,8 @@ package io.kvasir.app;
 
 import com.typesafe.config.Config;
 import io.kvasir.app.KvasirConfig.RoutingConfig;
+import io.kvasir.lmcache.LmCache;
+import io.kvasir.routing.CacheLayer;
 import io.kvasir.routing.ExternalFigures;
 import io.kvasir.routing.InvalidProfilesException;
 import io.kvasir.routing.PluginRegistry;
@@ -33,14 +35,19 @@ final class RoutingReader {
     this.faults = faults;
   }
 
-  /** What a node starts with. */
-  RoutingConfig read() {
+  /**
+   * What a node starts with.
+   *
+   * @param lmcache what LMCache says, null where there is none
+   */
+  RoutingConfig read(@Nullable LmCache lmcache) {
     CostModel costs = CostModel.bundled();
     OutputLengths outputs = new OutputLengths();
     PluginJars jars = new PluginJars(pluginPath(), faults);
     ExternalFigures figures = new ExternalFigures();
     SemanticClusters clusters = new SemanticClusters(semanticClusters());
-    PluginRegistry plugins = BuiltInPlugins.registry(costs, outputs, figures, clusters);
+    PluginRegistry plugins =
+        BuiltInPlugins.registry(costs, outputs, figures, clusters, lmcache == null ? CacheLayer.NONE : lmcache);
     for (PluginJars.Brought brought : jars.plugins()) {
       try {
         plugins = plugins.plus(brought.type());
@@ -52,7 +59,7 @@ final class RoutingReader {
     }
     Duration reloadInterval = section().durationOrNever("reload-interval");
     return new RoutingConfig(
-        profiles(plugins), plugins, jars, reloadInterval, costs, outputs, figures, clusters);
+        profiles(plugins), plugins, jars, reloadInterval, costs, outputs, figures, clusters, lmcache);
   }
 
   private List<Path> pluginPath() {
@@ -106,7 +113,7 @@ final class RoutingReader {
   }
 
   /** Names of profiles by whatever chooses them. */
-  private static Map<String, String> chosen(ConfigSection section, @Nullable SequencedMap<String, Profile> profiles) {
+  private Map<String, String> chosen(ConfigSection section, @Nullable SequencedMap<String, Profile> profiles) {
     Map<String, String> chosen = new LinkedHashMap<>();
     for (String key : section.keys()) {
       String profile = section.name(key);
@@ -118,11 +125,23 @@ final class RoutingReader {
     return chosen;
   }
 
-  private static void known(ConfigSection section, String key, String profile, Map<String, Profile> profiles) {
+  private void known(ConfigSection section, String key, String profile, Map<String, Profile> profiles) {
     if (!profile.isEmpty() && !profiles.containsKey(profile)) {
       section.fault(
           key,
           "there is no profile '" + profile + "'; choose one of " + String.join(", ", profiles.keySet()));
     }
+    Profile found = profiles.get(profile);
+    if (found != null && BuiltInPlugins.askCacheLayer(found) && !hasController()) {
+      section.fault(
+          key,
+          "profile '" + profile + "' goes by LMCache, and kvasir.lmcache.controller names no controller; name it, or"
+              + " choose another profile");
+    }
+  }
+
+  private boolean hasController() {
+    String controller = "kvasir.lmcache.controller";
+    return config.hasPath(controller) && !config.getString(controller).isBlank();
   }
 }

@@ -86,6 +86,13 @@ final class CellFleet implements Fleet {
     return seated.index().tiers(chain, slot, blocks);
   }
 
+  @Override
+  public int hinted(Chain chain, int slot) {
+    Member member = seated.members()[slot];
+    ChunkHints hints = member == null ? null : member.hints();
+    return hints == null ? 0 : hints.depth(chain);
+  }
+
   /** Fills the depths and returns the greatest of a worker that has room. */
   private int look(Chain chain, Candidates candidates) {
     int deepest = seated.index().search(chain, candidates.live, candidates.depth);

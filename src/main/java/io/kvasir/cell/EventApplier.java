@@ -36,6 +36,9 @@ final class EventApplier {
   private final EventOrphans orphans = new EventOrphans();
   private final ArrayDeque<Orphan> ready = new ArrayDeque<>();
   private final EventHashing hashing = new EventHashing();
+
+  /** What a connector has stored in chunks of its own; null while none has shown itself. */
+  private volatile @Nullable ChunkHints hints;
   private long[] hashes = new long[64];
 
   /** Tokens in a block: as configured until the events prove it, then as they say. */
@@ -118,6 +121,11 @@ final class EventApplier {
     return salts;
   }
 
+  /** What a cache beside the engine may hold, null when nothing was said of one. Any thread. */
+  @Nullable ChunkHints hints() {
+    return hints;
+  }
+
   /** As of the last batch applied. Any thread. */
   EventState state() {
     return state;
@@ -186,6 +194,7 @@ final class EventApplier {
 
   private void restart() {
     clear();
+    hints = null;
     gap = false;
     lost = false;
     lastSequence = KvBatch.UNSEQUENCED;
@@ -284,6 +293,10 @@ final class EventApplier {
     }
     applied++;
     Tier tier = removed.tier();
+    ChunkHints known = hints;
+    if (known != null && tier != Tier.DEVICE) {
+      known.removed(removed.keys());
+    }
     long[] keys = removed.keys();
     if (!orphans.isEmpty()) {
       // Of several copies one that waits goes first: as many are left either way. Of a set none stays.
@@ -314,6 +327,17 @@ final class EventApplier {
     return prefix;
   }
 
+  private void hint(Stored stored) {
+    if (stored.tier() != Tier.DEVICE) {
+      ChunkHints known = hints;
+      if (known == null) {
+        known = new ChunkHints();
+        hints = known;
+      }
+      known.stored(stored, blockSize);
+    }
+  }
+
   /** Whether the event tells the tokens of whole blocks of the worker's size. */
   private boolean isWhole(Stored stored) {
     int size = stored.blockSize();
@@ -341,6 +365,7 @@ final class EventApplier {
       partial++;
     } else {
       otherBlockSize++;
+      hint(stored);
     }
     return false;
   }

@@ -9,6 +9,7 @@ import io.kvasir.routing.Role;
 import io.kvasir.routing.Worker;
 import io.kvasir.routing.cost.Prefill;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A worker in its slot: who it is, what is booked on it, whether it is well, what it holds and how far
@@ -31,6 +32,7 @@ final class Member {
   private volatile boolean draining;
   private volatile EngineReport report = EngineReport.NONE;
   private volatile EventState events = EventState.START;
+  private volatile @Nullable ChunkHints hints;
 
   /** What became of the index's word that blocks of a prompt are cached. */
   enum Promise {
@@ -125,6 +127,15 @@ final class Member {
 
   void events(EventState state) {
     events = state;
+  }
+
+  /** What a cache beside its engine may hold, null when nothing is known of one. */
+  @Nullable ChunkHints hints() {
+    return hints;
+  }
+
+  void hints(@Nullable ChunkHints known) {
+    hints = known;
   }
 
   void drain(boolean drain) {

@@ -187,6 +187,7 @@ final class WorkerEvents {
         applier.forget();
         copies.finish(applier.position(), 1);
         member.events(applier.state());
+        member.hints(applier.hints());
         stream = open();
       }
       case HandOverTo begun -> tell(begun.heir()::take, begun.done());
@@ -308,6 +309,7 @@ final class WorkerEvents {
     copies.finish(applier.position(), batch.events().size());
     EventState after = applier.state();
     member.events(after);
+    member.hints(applier.hints());
     if (after.connected()) {
       member.eventsCame();
     }

@@ -10,6 +10,7 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** A request's facts as the gateway has them. Its key is hashed when the tenant is asked for, and never kept. */
@@ -24,6 +25,7 @@ final class ArrivalFacts implements RequestFacts {
   private final InetAddress client;
   private final List<String> tenantHeaders;
   private @Nullable String tenant;
+  private @Nullable Supplier<int @Nullable []> tokens;
 
   /** Facts of a request; {@code api} says how its body carries a prompt, null when it carries none. */
   ArrivalFacts(
@@ -123,6 +125,17 @@ final class ArrivalFacts implements RequestFacts {
     } catch (NoSuchAlgorithmException impossible) {
       throw new AssertionError("every Java has SHA-256", impossible);
     }
+  }
+
+  /** Says who makes the prompt's tokens when they are asked for. */
+  void tokensFrom(Supplier<int @Nullable []> source) {
+    tokens = source;
+  }
+
+  @Override
+  public int @Nullable [] tokens() {
+    Supplier<int @Nullable []> source = tokens;
+    return source == null ? null : source.get();
   }
 
   @Override

@@ -1,5 +1,6 @@
 package io.kvasir.gateway;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.WorkerStatus;
@@ -70,6 +71,7 @@ final class Intake {
     Chain chain = prompt == null ? Chain.EMPTY : prompt.chain();
     int tokens =
         prompt == null || prompt.tokens() == 0 ? exchange.body().length / BYTES_PER_TOKEN : prompt.tokens();
+    arrival.facts().tokensFrom(() -> tokens(asked));
     Prepared prepared = arrival.prepare(requestId, chain, tokens);
     String profile = arrival.profile().name();
     DecisionRequest decision =
@@ -93,6 +95,13 @@ final class Intake {
       return null;
     }
     return prompts.prepare(carries, asked.model(), asked.request().body());
+  }
+
+  /** The prompt's tokens, made anew for a preparer that asks for them; null where they cannot be told. */
+  private int @Nullable [] tokens(Asked asked) {
+    Api carries = asked.api().prompt();
+    JsonNode body = asked.request().body();
+    return carries == null || body == null ? null : prompts.tokens(carries, asked.model(), body);
   }
 
   private StoredResponses.@Nullable Place place(ApiPath api, String path, ApiRequest request) {

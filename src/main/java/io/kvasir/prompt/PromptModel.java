@@ -198,6 +198,36 @@ public final class PromptModel {
     return tokens;
   }
 
+  /** A prompt's tokens as its engine has them, those before its first item; null where they cannot be told. */
+  int @Nullable [] engineTokens(PromptSource source, String requested) {
+    Mode mode = agreement.mode();
+    int item = source instanceof PromptSource.Chat chat ? Items.firstMessage(chat.body()) : -1;
+    if (mode == Mode.EXACT && item < 0) {
+      return tokens(source);
+    }
+    try {
+      return switch (source) {
+        case PromptSource.Given given -> given.ids();
+        case PromptSource.Chat chat when mode == Mode.EXACT && tokenizer != null && rendering != null ->
+            allButLast(
+                tokenizer.encode(rendering.renderUpToItem(chat.body(), item), chat.addSpecialTokens()));
+        case PromptSource.Text text when mode == Mode.ENGINE && engine != null ->
+            engine.ask(EngineTokens.question(requested, text));
+        case PromptSource.Chat chat when mode == Mode.ENGINE && engine != null && item < 0 ->
+            engine.ask(EngineTokens.question(requested, chat.body(), chat.addSpecialTokens()));
+        default -> null;
+      };
+    } catch (IOException silent) {
+      log.debug("model {}: no engine told a prompt's tokens", config.name(), silent);
+      return null;
+    }
+  }
+
+  /** What follows may change the last token before an item. */
+  private static int[] allButLast(int[] tokens) {
+    return Arrays.copyOf(tokens, Math.max(0, tokens.length - 1));
+  }
+
   /** Our own tokens of a prompt, made afresh; null where we make none. */
   int @Nullable [] tokens(PromptSource source) {
     return switch (source) {

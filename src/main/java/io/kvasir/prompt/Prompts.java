@@ -139,12 +139,13 @@ public final class Prompts {
   }
 
   /**
-   * The token ids of a request's prompt as an engine of that model would make them, null when we cannot make them.
+   * The token ids of a request's prompt as an engine of that model would make them, null when they cannot be told; of a
+   * prompt with items those before the first one. May wait for an engine.
    *
    * @throws RuntimeException when the model's template refuses the conversation or the body is not one
    */
   public int @Nullable [] tokens(Api api, String requested, JsonNode body) {
-    return models.getOrDefault(requested, other).tokens(PromptSource.of(api, body));
+    return models.getOrDefault(requested, other).engineTokens(PromptSource.of(api, body), requested);
   }
 
   private Namespace namespace(PromptModel model, String requested, JsonNode body) {

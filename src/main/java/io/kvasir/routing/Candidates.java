@@ -37,6 +37,15 @@ public final class Candidates {
   /** Share of the KV cache in use by the engine's own word, 0 to 1, {@link #UNKNOWN} where it says nothing. */
   public final double[] kvUse;
 
+  /**
+   * Leading tokens of the prompt that the worker can load from a cache beside it, at {@link #nearbyTier}, counted from
+   * the first one; 0 where nothing is known. Scorers that hear of it fill it in, and load is booked without them.
+   */
+  public final int[] nearby;
+
+  /** {@link io.kvasir.index.Tier#index} of where {@link #nearby} are. */
+  public final int[] nearbyTier;
+
   /** The immutable table of workers, null where a slot is empty. */
   public Worker[] workers = new Worker[0];
 
@@ -55,6 +64,8 @@ public final class Candidates {
     this.contextTokens = new long[slots];
     this.waiting = new int[slots];
     this.kvUse = new double[slots];
+    this.nearby = new int[slots];
+    this.nearbyTier = new int[slots];
     Arrays.fill(waiting, UNKNOWN);
     Arrays.fill(kvUse, UNKNOWN);
   }
@@ -72,6 +83,14 @@ public final class Candidates {
    */
   public int tiers(int slot, int[] blocks) {
     return fleet == null ? 0 : fleet.tiers(chain, slot, blocks);
+  }
+
+  /**
+   * How many leading blocks of the prompt a cache beside the worker's engine was once said to hold, by {@link
+   * Fleet#hinted}. Costs a look-up for every chunk that it may hold.
+   */
+  public int hinted(int slot) {
+    return fleet == null ? 0 : fleet.hinted(chain, slot);
   }
 
   /** Width of the columns. */

@@ -26,6 +26,14 @@ public interface Fleet {
   }
 
   /**
+   * How many leading blocks of the chain a cache beside the worker's engine was once said to hold: a hint, for what it
+   * has removed since nobody told. 0 when nothing is known of one.
+   */
+  default int hinted(Chain chain, int slot) {
+    return 0;
+  }
+
+  /**
    * Books load on a worker in one step with the check that it has room: false when it is full, gone or
    * draining, and nothing is then booked.
    */

@@ -30,7 +30,8 @@ public final class PerTable<V> {
     this(derive, () -> 0);
   }
 
-  private PerTable(Function<Worker[], V> derive, LongSupplier version) {
+  /** Derives anew when {@code version} changes, too. */
+  public PerTable(Function<Worker[], V> derive, LongSupplier version) {
     this.derive = derive;
     this.version = version;
   }

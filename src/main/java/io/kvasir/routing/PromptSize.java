@@ -23,6 +23,14 @@ public record PromptSize(int tokens, int blockSize) {
     return Math.min(depth * blockSize, (tokens - 1) / blockSize * blockSize);
   }
 
+  /**
+   * Tokens to compute, at least 1, for a worker that holds {@code depth} leading blocks and can load {@code nearby}
+   * leading tokens from a cache beside it.
+   */
+  public int uncached(int depth, int nearby) {
+    return Math.min(uncached(depth), tokens - Math.min(nearby, tokens - 1));
+  }
+
   /** Tokens a worker that holds {@code depth} leading blocks has to compute, at least 1. */
   public int uncached(int depth) {
     return tokens - cached(depth);

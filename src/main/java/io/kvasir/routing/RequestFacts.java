@@ -62,6 +62,14 @@ public interface RequestFacts {
    */
   String tenant();
 
+  /**
+   * The prompt's token ids as its engine makes them, null where they cannot be told. They are made anew: that takes as
+   * long as tokenising the whole prompt. May be called on another thread than the others.
+   */
+  default int @Nullable [] tokens() {
+    return null;
+  }
+
   /** Where the connection comes from, which may be a proxy; null when it is not known. */
   @Nullable InetAddress client();
 }

@@ -68,7 +68,7 @@ public final class Selector {
    */
   public Selection select(Fleet fleet, RoutingContext context) {
     Selection selection = pass(fleet, context, null, false);
-    return selection == null ? left().select(fleet, context) : count(selection);
+    return selection == null ? left(context).select(fleet, context) : count(selection);
   }
 
   /** The same, telling how the choice came about: for the sampled log, since it costs more than the choice. */
@@ -76,7 +76,7 @@ public final class Selector {
     Trace trace = new Trace(profile);
     Selection selection = pass(fleet, context, trace, false);
     if (selection == null) {
-      return left().select(fleet, context, log);
+      return left(context).select(fleet, context, log);
     }
     log.accept(trace.explanation(context, count(selection)));
     return selection;
@@ -86,19 +86,20 @@ public final class Selector {
   public Explanation explain(Fleet fleet, RoutingContext context) {
     Trace trace = new Trace(profile);
     Selection selection = pass(fleet, context, trace, true);
-    return selection == null ? other().explain(fleet, context) : trace.explanation(context, selection);
+    return selection == null ? other(context).explain(fleet, context) : trace.explanation(context, selection);
   }
 
-  private Selector left() {
-    Selector other = other();
+  private Selector left(RoutingContext context) {
+    Selector other = other(context);
     counts.left(other.profile.name());
     return other;
   }
 
-  private Selector other() {
+  private Selector other(RoutingContext context) {
     if (otherwise == null) {
       throw new IllegalStateException("profile \"" + profile + "\" leaves its decisions to nobody");
     }
+    context.note("otherwise", otherwise.profile.name());
     return otherwise;
   }
 
@@ -168,6 +169,7 @@ public final class Selector {
       fleet.search(chain, candidates);
     }
     candidates.areOf(fleet, chain);
+    Arrays.fill(candidates.nearby, 0);
     clock.ended(RoutingMetrics.Part.SEARCH);
     none = filter(context, candidates, trace, live, true, aside);
     if (none != null) {
@@ -266,7 +268,7 @@ public final class Selector {
 
   private Booking reading(RoutingContext context, Candidates candidates, int slot, Chain chain) {
     PromptSize prompt = new PromptSize(Slots.promptTokens(context), chain.blockSize());
-    int uncached = prompt.uncached(candidates.depth[slot]);
+    int uncached = prompt.uncached(candidates.depth[slot], candidates.nearby[slot]);
     double prefillMs = costs.of(candidates).prefillMs(slot, uncached, prompt.tokens());
     return new Booking(prompt.tokens(), uncached, Math.max(1, Math.round(prefillMs * 1e3)));
   }

@@ -40,6 +40,9 @@ public final class Slots {
    */
   public static final Slot<String> SEMANTIC_CLUSTER = Slot.configured("semantic-cluster");
 
+  /** {@link CacheMatches} as text, {@link CacheMatches#UNKNOWN} when they could not be had. */
+  public static final Slot<String> CACHE_MATCHES = Slot.configured("cache-matches");
+
   /** The request itself, given to preparers where it arrived; nobody fills it and nobody else may read it. */
   public static final Slot<RequestFacts> FACTS = Slot.of("request-facts", RequestFacts.class);
 

@@ -128,8 +128,8 @@ final class ProfileCompilerTest {
 
             2. profile "mine", plugin "tokenise" (kvasir.conf: 3)
                there is no preparer of this name
-               -> did you mean "tokenize"? The preparers are block-hash, client-wishes, hash-key, location, partner, \
-            session-key, tokenize
+               -> did you mean "tokenize"? The preparers are block-hash, client-wishes, hash-key, lmcache-lookup, \
+            location, partner, semantic-cluster, session-key, tokenize
 
             3. profile "mine", plugin "max-score" (kvasir.conf: 4)
                there is no filter of this name
@@ -138,13 +138,14 @@ final class ProfileCompilerTest {
             4. profile "mine", plugin "exluded" (kvasir.conf: 4)
                there is no filter of this name
                -> did you mean "excluded"? The filters are allow-list, concurrency-limit, \
-            exclude-list, excluded, labels, model, overload, pair, role, saturation, \
+            exclude-list, excluded, labels, model, overload, pair, role, saturation, semantic-cluster, \
             start-in-time, warm
 
             5. profile "mine", plugin "expected-csot" (kvasir.conf: 6)
                there is no scorer of this name
                -> did you mean "expected-cost"? The scorers are additive-blocks, cache-affinity, cache-aware, \
-            expected-cost, external-metric, handover-cost, kv-room, least-load, lmetric, locality, longest-prefix, \
+            expected-cost, expected-cost-lmcache, external-metric, handover-cost, kv-room, least-load, lmcache-lookup, \
+            lmcache-occupancy, lmetric, locality, longest-prefix, \
             lora-affinity, near-prefill, no-hit-lru, preble, random, session-affinity, tier-affinity, work-left
 
             6. profile "mine", plugin "expected-cost" (kvasir.conf: 7)
@@ -243,7 +244,8 @@ final class ProfileCompilerTest {
             2. profile "idle", plugin "max-score" (kvasir.conf: 11)
                ranks by score, and nothing scores
                -> add "score"; the scorers are additive-blocks, cache-affinity, cache-aware, expected-cost, \
-            external-metric, handover-cost, kv-room, least-load, lmetric, locality, longest-prefix, lora-affinity, \
+            expected-cost-lmcache, external-metric, handover-cost, kv-room, least-load, lmcache-lookup, \
+            lmcache-occupancy, lmetric, locality, longest-prefix, lora-affinity, \
             near-prefill, no-hit-lru, preble, random, session-affinity, tier-affinity, work-left
             """);
   }

@@ -22,22 +22,30 @@ final class Routing {
   final ExternalFigures figures = new ExternalFigures();
   final PrometheusRegistry registry = new PrometheusRegistry();
   private final RoutingMetrics metrics = new RoutingMetrics(new Metrics(registry));
-  private final ProfileCompiler compiler =
-      new ProfileCompiler(BuiltInPlugins.registry(costs, outputs, figures, TextClusters.NOWHERE));
+  private final ProfileCompiler compiler = new ProfileCompiler(registry(CacheLayer.NONE));
   private final long seed;
 
   Routing(long seed) {
     this.seed = seed;
   }
 
+  private PluginRegistry registry(CacheLayer layer, PluginType<?>... more) {
+    return BuiltInPlugins.registry(costs, outputs, figures, TextClusters.NOWHERE, layer, more);
+  }
+
   /** A compiler that knows one more workflow. */
   ProfileCompiler compiler(WorkflowType more) {
-    return new ProfileCompiler(BuiltInPlugins.registry(costs, outputs, figures, TextClusters.NOWHERE).plus(more));
+    return new ProfileCompiler(registry(CacheLayer.NONE).plus(more));
+  }
+
+  /** A compiler whose plugins hear of a cache layer. */
+  ProfileCompiler compiler(CacheLayer layer) {
+    return new ProfileCompiler(registry(layer));
   }
 
   /** A compiler that knows one more plugin. */
   ProfileCompiler compiler(PluginType<?> more) {
-    return new ProfileCompiler(BuiltInPlugins.registry(costs, outputs, figures, TextClusters.NOWHERE, more));
+    return new ProfileCompiler(registry(CacheLayer.NONE, more));
   }
 
   Map<String, Profile> compile(String profiles) {

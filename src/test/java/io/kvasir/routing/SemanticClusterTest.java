@@ -164,7 +164,8 @@ final class SemanticClusterTest {
 
   private Profile profile(String turn) {
     PluginRegistry plugins =
-        BuiltInPlugins.registry(CostModel.bundled(), new OutputLengths(), new ExternalFigures(), clusters);
+        BuiltInPlugins.registry(
+            CostModel.bundled(), new OutputLengths(), new ExternalFigures(), clusters, CacheLayer.NONE);
     String mine =
         """
         mine {

@@ -109,6 +109,14 @@ final class TestFleet implements Fleet {
     }
   }
 
+  /** Blocks that a cache beside the engine was once said to hold, by slot. */
+  final Map<Integer, Integer> hinted = new HashMap<>();
+
+  @Override
+  public int hinted(Chain chain, int slot) {
+    return Math.min(hinted.getOrDefault(slot, 0), chain.length());
+  }
+
   /** Blocks in each tier, by slot; none where it cannot be told. */
   final Map<Integer, int[]> tiers = new HashMap<>();
   int tierReads;

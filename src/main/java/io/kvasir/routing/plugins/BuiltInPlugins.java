@@ -8,10 +8,15 @@ import static io.kvasir.routing.PluginType.requiredFilter;
 import static io.kvasir.routing.PluginType.scorer;
 
 import io.kvasir.index.Chain;
+import io.kvasir.routing.CacheLayer;
+import io.kvasir.routing.CacheMatches;
 import io.kvasir.routing.ExternalFigures;
+import io.kvasir.routing.LookUp;
 import io.kvasir.routing.Partner;
 import io.kvasir.routing.PluginRegistry;
 import io.kvasir.routing.PluginType;
+import io.kvasir.routing.Preparer;
+import io.kvasir.routing.Profile;
 import io.kvasir.routing.Slots;
 import io.kvasir.routing.TextClusters;
 import io.kvasir.routing.cost.CostModel;
@@ -19,20 +24,32 @@ import io.kvasir.routing.cost.OutputLengths;
 import io.kvasir.routing.workflows.BuiltInWorkflows;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 
 /** Every plugin Kvasir comes with, a line each. */
 public final class BuiltInPlugins {
+  private static final Set<String> OF_CACHE_LAYER =
+      Set.of("lmcache-lookup", "lmcache-occupancy", "expected-cost-lmcache");
+
   private BuiltInPlugins() {}
 
+  /** Whether a profile, or one that may decide in its place, looks at what a cache layer says. */
+  public static boolean askCacheLayer(Profile profile) {
+    return profile
+        .reach()
+        .flatMap(one -> one.parts().stream())
+        .anyMatch(part -> OF_CACHE_LAYER.contains(part.plugin()));
+  }
+
   /**
-   * The registry of them, and of others, where nobody outside says anything of workers or texts.
+   * The registry of them, and of others, where nobody outside says anything of workers and there is no cache layer.
    *
    * @param costs what prompts cost engines
    * @param outputs how long answers tend to be; whoever sees outcomes feeds it
    * @param more plugins that do not come with Kvasir
    */
   public static PluginRegistry registry(CostModel costs, OutputLengths outputs, PluginType<?>... more) {
-    return registry(costs, outputs, new ExternalFigures(), TextClusters.NOWHERE, more);
+    return registry(costs, outputs, new ExternalFigures(), TextClusters.NOWHERE, CacheLayer.NONE, more);
   }
 
   /**
@@ -42,6 +59,7 @@ public final class BuiltInPlugins {
    * @param outputs how long answers tend to be; whoever sees outcomes feeds it
    * @param figures what somebody outside says of workers; whoever hears it feeds it
    * @param clusters tells texts' semantic clusters
+   * @param layer what LMCache says; whoever reaches it hands it in
    * @param more plugins that do not come with Kvasir
    */
   public static PluginRegistry registry(
@@ -49,6 +67,7 @@ public final class BuiltInPlugins {
       OutputLengths outputs,
       ExternalFigures figures,
       TextClusters clusters,
+      CacheLayer layer,
       PluginType<?>... more) {
     List<PluginType<?>> plugins =
         new ArrayList<>(
@@ -60,6 +79,7 @@ public final class BuiltInPlugins {
                 preparer("client-wishes", ClientWishesPreparer::new),
                 preparer("location", LocationPreparer::new),
                 preparer("semantic-cluster", p -> SemanticClusterPreparer.of(p, clusters)),
+                preparer("lmcache-lookup", p -> lookUp(layer)),
                 preparer("partner", p -> new OnArrival<>(Slots.PARTNER, Partner.NONE)),
                 requiredFilter("role", "a prefill-only worker could be asked to generate", p -> new RoleFilter()),
                 requiredFilter("model", "requests could reach a worker without their model", p -> new ModelFilter()),
@@ -75,6 +95,9 @@ public final class BuiltInPlugins {
                 filter("warm", p -> new WarmFilter(p, costs)),
                 filter("start-in-time", p -> new StartInTimeFilter(p, costs)),
                 scorer("expected-cost", p -> new ExpectedCostScorer(p, costs, outputs)),
+                scorer("expected-cost-lmcache", p -> new ExpectedCostLmCacheScorer(p, costs, outputs)),
+                scorer("lmcache-occupancy", p -> new LmCacheOccupancyScorer(p, layer)),
+                scorer("lmcache-lookup", LmCacheLookupScorer::new),
                 scorer("handover-cost", p -> new HandoverCostScorer(p, costs, outputs)),
                 scorer("near-prefill", NearPrefillScorer::new),
                 scorer("work-left", p -> new WorkLeftScorer(p, costs)),
@@ -103,5 +126,14 @@ public final class BuiltInPlugins {
                 executor("forward", ForwardExecutor::new)));
     plugins.addAll(List.of(more));
     return new PluginRegistry(plugins, BuiltInWorkflows.types());
+  }
+
+  private static Preparer lookUp(CacheLayer layer) {
+    return new LookUp<>(
+        Slots.CACHE_MATCHES,
+        Set.of(Slots.FACTS, Slots.CHAIN, Slots.PROMPT_TOKENS),
+        layer.patience(),
+        CacheMatches.UNKNOWN,
+        layer::find);
   }
 }

@@ -1,0 +1,155 @@
+package io.kvasir.lmcache;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+
+/** LMCache's controller over HTTP, on one pool of connections. Thread-safe. */
+final class Controller implements AutoCloseable {
+  private static final JsonMapper JSON = new JsonMapper();
+  private static final Duration CONNECT = Duration.ofSeconds(2);
+  private static final Duration POLL = Duration.ofSeconds(5);
+
+  /** A row takes some 250 bytes. */
+  private static final long MOST_BYTES = 8 << 20;
+
+  private final URI workers;
+  private final URI lookup;
+  private final Duration patience;
+  private final HttpClient client;
+
+  /**
+   * The controller at an address.
+   *
+   * @param patience how long it gets for a lookup
+   * @param executor runs what the client has to do; stays its owner's to close
+   */
+  Controller(URI address, Duration patience, Executor executor) {
+    this.workers = address.resolve("/controller/workers");
+    this.lookup = address.resolve("/lookup");
+    this.patience = patience;
+    this.client =
+        HttpClient.newBuilder().connectTimeout(CONNECT).version(HttpClient.Version.HTTP_1_1).executor(executor).build();
+  }
+
+  /**
+   * Its workers. Waits some seconds at most.
+   *
+   * @throws IOException when it does not say; the message says why
+   */
+  List<ControllerWorker> workers() throws IOException, InterruptedException {
+    HttpRequest request = HttpRequest.newBuilder(workers).timeout(POLL).build();
+    HttpResponse<byte[]> answer =
+        client.send(request, BodyHandlers.limiting(BodyHandlers.ofByteArray(), MOST_BYTES));
+    return workers(content(answer));
+  }
+
+  /** Where the tokens' chunks are; fails when it does not say in time. */
+  CompletableFuture<List<Location>> lookup(int[] tokens) {
+    HttpRequest request =
+        HttpRequest.newBuilder(lookup)
+            .timeout(patience)
+            .header("Content-Type", "application/json")
+            .POST(BodyPublishers.ofByteArray(question(tokens)))
+            .build();
+    return client
+        .sendAsync(request, BodyHandlers.limiting(BodyHandlers.ofByteArray(), MOST_BYTES))
+        .thenApply(
+            answer -> {
+              try {
+                return locations(content(answer));
+              } catch (IOException unusable) {
+                throw new UncheckedIOException(unusable);
+              }
+            });
+  }
+
+  /**
+   * The chunks attributed to an instance.
+   *
+   * @param instance its id
+   * @param backend where it holds them, in LMCache's words
+   * @param end position in the prompt after the last of them
+   */
+  record Location(String instance, String backend, int end) {}
+
+  private static byte[] question(int[] tokens) {
+    StringBuilder body = new StringBuilder(7 * tokens.length + 16).append("{\"tokens\":[");
+    for (int i = 0; i < tokens.length; i++) {
+      body.append(i == 0 ? "" : ",").append(tokens[i]);
+    }
+    return body.append("]}").toString().getBytes(StandardCharsets.US_ASCII);
+  }
+
+  private static JsonNode content(HttpResponse<byte[]> answer) throws IOException {
+    if (answer.statusCode() != 200) {
+      throw new IOException(answer.uri() + " answered " + answer.statusCode());
+    }
+    JsonNode content;
+    try {
+      content = JSON.readTree(answer.body());
+    } catch (JsonProcessingException broken) {
+      throw new IOException(answer.uri() + " answered with no whole JSON: " + broken.getOriginalMessage(), broken);
+    }
+    if (content == null || !content.isObject()) {
+      throw new IOException(answer.uri() + " answered with no JSON object");
+    }
+    return content;
+  }
+
+  private static List<ControllerWorker> workers(JsonNode content) throws IOException {
+    if (!content.path("workers").isArray()) {
+      throw new IOException("the answer has no list \"workers\"");
+    }
+    List<ControllerWorker> rows = new ArrayList<>();
+    for (JsonNode row : content.path("workers")) {
+      String instance = row.path("instance_id").asText("");
+      if (!instance.isEmpty()) {
+        rows.add(
+            new ControllerWorker(
+                instance,
+                row.path("worker_id").asLong(0),
+                row.path("ip").asText(""),
+                row.path("registration_time").asDouble(0),
+                row.path("last_heartbeat_time").asDouble(0),
+                Math.max(0, row.path("key_count").asLong(0))));
+      }
+    }
+    return rows;
+  }
+
+  private static List<Location> locations(JsonNode content) throws IOException {
+    if (!content.path("layout_info").isObject()) {
+      throw new IOException("the answer has no \"layout_info\"");
+    }
+    List<Location> locations = new ArrayList<>();
+    content.path("layout_info").properties().forEach(entry -> {
+      JsonNode place = entry.getValue();
+      int end = place.path(1).asInt(0);
+      if (place.path(0).isTextual() && end > 0) {
+        locations.add(new Location(entry.getKey(), place.path(0).textValue(), end));
+      }
+    });
+    return locations;
+  }
+
+  @Override
+  public void close() {
+    client.shutdownNow();
+    client.close();
+  }
+}

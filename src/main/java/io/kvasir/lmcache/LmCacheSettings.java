@@ -1,0 +1,33 @@
+package io.kvasir.lmcache;
+
+import java.net.URI;
+import java.time.Duration;
+import java.util.Map;
+
+/**
+ * How LMCache's controller is asked.
+ *
+ * @param controller its address, without a path
+ * @param pollInterval how often it is asked for its workers, on average
+ * @param staleAfter an instance that has stopped beating, and figures that could not be renewed, count no longer than
+ *     this
+ * @param patience how long a request waits for a lookup; also how long the controller gets for one
+ * @param chunkTokens tokens in one of its chunks
+ * @param maxLookups lookups under way at once; requests beyond go without
+ * @param remember how long the answer to a lookup is good for other requests
+ * @param workers worker by instance id, where the instance is not called like the worker
+ */
+public record LmCacheSettings(
+    URI controller,
+    Duration pollInterval,
+    Duration staleAfter,
+    Duration patience,
+    int chunkTokens,
+    int maxLookups,
+    Duration remember,
+    Map<String, String> workers) {
+  /** Copies what it is given. */
+  public LmCacheSettings {
+    workers = Map.copyOf(workers);
+  }
+}

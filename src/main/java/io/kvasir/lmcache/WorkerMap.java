@@ -1,0 +1,130 @@
+package io.kvasir.lmcache;
+
+import io.kvasir.lmcache.Instances.Instance;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SequencedMap;
+import java.util.SequencedSet;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+
+/**
+ * Joins LMCache's instances to workers: as the operator says, else by their names. Immutable.
+ *
+ * @param configured worker by instance id
+ */
+record WorkerMap(Map<String, String> configured) {
+  /** Copies what it is given. */
+  WorkerMap {
+    configured = Map.copyOf(configured);
+  }
+
+  /** The worker that an instance belongs to, which the fleet may not have. */
+  String workerOf(String instance) {
+    return configured.getOrDefault(instance, instance);
+  }
+
+  /** Keys by worker; of two instances of one worker the one that holds more counts. */
+  Map<String, Long> keys(Collection<Instance> instances) {
+    Map<String, Long> keys = new HashMap<>();
+    for (Instance instance : instances) {
+      if (!instance.isStale()) {
+        keys.merge(workerOf(instance.id()), instance.keys(), Math::max);
+      }
+    }
+    return keys;
+  }
+
+  /**
+   * What does not fit.
+   *
+   * @param unmapped instances that belong to no worker
+   * @param doubled workers with the instances that are all said to be theirs
+   * @param shared instances that several engines report as, with the engines' addresses
+   * @param unknownWorkers workers of the configuration that the fleet does not have
+   * @param unknownInstances instances of the configuration that the controller does not have
+   */
+  record Misfits(
+      List<String> unmapped,
+      SequencedMap<String, List<String>> doubled,
+      SequencedMap<String, List<String>> shared,
+      List<String> unknownWorkers,
+      List<String> unknownInstances) {
+    static final Misfits NONE = new Misfits(List.of(), new TreeMap<>(), new TreeMap<>(), List.of(), List.of());
+
+    /** Each in a sentence that says what to do. */
+    List<String> sentences() {
+      List<String> sentences = new ArrayList<>();
+      for (String instance : unmapped) {
+        sentences.add(
+            "LMCache instance '%s' belongs to no worker: name its worker in kvasir.lmcache.workers"
+                .formatted(instance));
+      }
+      doubled.forEach(
+          (worker, instances) ->
+              sentences.add(
+                  "worker '%s' has the LMCache instances %s: only the one that holds most counts"
+                      .formatted(worker, String.join(", ", instances))));
+      shared.forEach(
+          (instance, addresses) ->
+              sentences.add(
+                  "LMCache instance '%s' reports from %s: give every engine an lmcache_instance_id of its own"
+                      .formatted(instance, String.join(", ", addresses))));
+      for (String worker : unknownWorkers) {
+        sentences.add(
+            "kvasir.lmcache.workers names the worker '%s', which the fleet does not have".formatted(worker));
+      }
+      for (String instance : unknownInstances) {
+        sentences.add(
+            "kvasir.lmcache.workers names the LMCache instance '%s', which the controller does not know"
+                .formatted(instance));
+      }
+      return sentences;
+    }
+  }
+
+  /**
+   * Compares instances with the fleet.
+   *
+   * @param fleet ids of all workers; while it is empty nothing can be said of them
+   */
+  Misfits misfits(Collection<Instance> instances, Set<String> fleet) {
+    List<String> unmapped = new ArrayList<>();
+    SequencedMap<String, SequencedSet<String>> byWorker = new TreeMap<>();
+    configured.forEach((instance, worker) -> byWorker.computeIfAbsent(worker, _ -> new TreeSet<>()).add(instance));
+    SequencedMap<String, List<String>> shared = new TreeMap<>();
+    for (Instance instance : instances) {
+      String worker = workerOf(instance.id());
+      if (fleet.contains(worker)) {
+        byWorker.computeIfAbsent(worker, _ -> new TreeSet<>()).add(instance.id());
+      } else if (!fleet.isEmpty()) {
+        unmapped.add(instance.id());
+      }
+      if (instance.addresses().size() > 1) {
+        shared.put(instance.id(), instance.addresses());
+      }
+    }
+    SequencedMap<String, List<String>> doubled = new TreeMap<>();
+    byWorker.forEach((worker, all) -> {
+      if (all.size() > 1) {
+        doubled.put(worker, List.copyOf(all));
+      }
+    });
+    Set<String> known = instances.stream().map(Instance::id).collect(Collectors.toSet());
+    // One that has just been restarted knows nobody yet.
+    List<String> unheard =
+        known.isEmpty()
+            ? List.of()
+            : configured.keySet().stream().filter(instance -> !known.contains(instance)).sorted().toList();
+    List<String> unknown =
+        fleet.isEmpty()
+            ? List.of()
+            : configured.values().stream().filter(worker -> !fleet.contains(worker)).distinct().sorted().toList();
+    return new Misfits(unmapped, doubled, shared, unknown, unheard);
+  }
+}

@@ -1,0 +1,65 @@
+package io.kvasir.routing.plugins;
+
+import io.kvasir.routing.CacheLayer;
+import io.kvasir.routing.Candidates;
+import io.kvasir.routing.Parameters;
+import io.kvasir.routing.PerTable;
+import io.kvasir.routing.RoutingContext;
+import io.kvasir.routing.Scorer;
+import io.kvasir.routing.Worker;
+
+/**
+ * How much LMCache holds of a worker, against its load:
+ *
+ * <pre>w·keys/max_keys + (1 − w)·(max_load − load)/max_load</pre>
+ *
+ * <p>with {@code cache-weight} (0.7) for w and requests in flight for load. It does not know while LMCache's figures
+ * are missing or too old, or say nothing of any candidate.
+ */
+final class LmCacheOccupancyScorer implements Scorer {
+  private final double weight;
+  private final CacheLayer layer;
+  private final PerTable<long[]> keys;
+
+  LmCacheOccupancyScorer(Parameters parameters, CacheLayer layer) {
+    this.weight = parameters.number("cache-weight", 0.7, 0, 1);
+    this.layer = layer;
+    this.keys = new PerTable<>(table -> bySlot(table, layer.keys()), () -> layer.keys().version());
+  }
+
+  private static long[] bySlot(Worker[] table, CacheLayer.Keys known) {
+    long[] keys = new long[table.length];
+    for (int slot = 0; slot < table.length; slot++) {
+      keys[slot] = table[slot] == null ? 0 : known.byWorker().getOrDefault(table[slot].id(), 0L);
+    }
+    return keys;
+  }
+
+  @Override
+  public boolean knows(RoutingContext context, Candidates candidates) {
+    return layer.keys().isGood(context.nanos()) && most(keys.of(candidates), candidates) > 0;
+  }
+
+  @Override
+  public void score(RoutingContext context, Candidates candidates, double[] out) {
+    long[] known = keys.of(candidates);
+    double perKey = known.length == 0 ? 0 : weight / Math.max(1, most(known, candidates));
+    LoadShare load = LoadShare.of(candidates);
+    for (int slot = 0; slot < candidates.slots(); slot++) {
+      out[slot] = perKey * known[slot] + (1 - weight) * load.free(candidates.inFlight[slot]);
+    }
+  }
+
+  private static long most(long[] keys, Candidates candidates) {
+    long most = 0;
+    for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
+      most = Math.max(most, keys[slot]);
+    }
+    return most;
+  }
+
+  @Override
+  public Better better() {
+    return Better.HIGHER;
+  }
+}

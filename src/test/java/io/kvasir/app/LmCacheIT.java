@@ -1,0 +1,176 @@
+package io.kvasir.app;
+
+import static io.kvasir.lmcache.ScriptedController.row;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.typesafe.config.ConfigFactory;
+import io.kvasir.gateway.admin.AdminDocument;
+import io.kvasir.lmcache.ScriptedController;
+import io.kvasir.sim.EventSettings;
+import io.kvasir.sim.SimEngine;
+import io.kvasir.sim.SimSettings;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.Test;
+
+/** A whole node whose profile goes by LMCache, two simulated engines, and a controller that comes and goes. */
+final class LmCacheIT {
+  private static final String MODEL = "kvasir-demo";
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  private final HttpClient client = HttpClient.newHttpClient();
+
+  @Test
+  void lookup_isFollowed_andWithoutItOccupancy_andWithoutThatPowerOfTwo_andBackAgain() throws Exception {
+    try (ScriptedController controller = new ScriptedController();
+        SimEngine first = engine();
+        SimEngine second = engine();
+        Node node = node(controller, first, second)) {
+      controller.knows(
+          row("lm-0", 0, "10.0.0.1", 1000, 1000, 3),
+          row("sim-1", 0, "10.0.0.2", 1000, 1000, 30),
+          row("stranger", 0, "10.0.0.3", 1000, 1000, 1));
+      controller.layout = "{\"lm-0\":[\"LocalCPUBackend\",512]}";
+
+      await("a lookup decides", () -> reason(node).startsWith("lmcache-lookup; "));
+      HttpResponse<String> followed = ask(node);
+      assertThat(followed.statusCode()).isEqualTo(200);
+      assertThat(followed.headers().firstValue("X-Router-Backend")).hasValue("sim-0");
+      assertThat(followed.headers().firstValue("X-Router-Profile")).hasValue("lmcache-lookup");
+      assertThat(followed.headers().firstValue("X-Router-Reason").orElseThrow()).contains("lmcache=512@host");
+      assertThat(controller.lookups.getFirst()).startsWith("{\"tokens\":[");
+      await("the instance is known", () -> lmcache(node).path("instances").size() == 3);
+      assertThat(lmcache(node).path("instances").path(0).path("worker").asText()).isEqualTo("sim-0");
+      await("misfits", () -> lmcache(node).path("problems").toString().contains("'stranger' belongs to no worker"));
+
+      controller.gate = new CountDownLatch(1);
+      await("late lookups leave it to occupancy", () -> reason(node).startsWith("lmcache-occupancy; "));
+      assertThat(ask(node).headers().firstValue("X-Router-Backend")).hasValue("sim-1");
+      JsonNode dryRun = JSON.readTree(post(node, "/v1/route/v1/chat/completions").body());
+      assertThat(dryRun.path("reason").asText()).startsWith("lmcache-occupancy; ");
+
+      controller.stop();
+      controller.gate.countDown();
+      await("silence leaves it to power-of-two", () -> reason(node).startsWith("power-of-two; "));
+      assertThat(get(node, "/ready")).contains("\"ready\":true", "the LMCache controller");
+      assertThat(get(node, "/metrics"))
+          .contains("kvasir_routing_left_total{profile=\"lmcache-lookup\",to=\"lmcache-occupancy\"}")
+          .contains("kvasir_lmcache_unmapped_instances 1.0");
+
+      controller.restart();
+      await("lookups decide again", () -> reason(node).startsWith("lmcache-lookup; "));
+    }
+  }
+
+  @Test
+  void profileThatGoesByLmCache_withoutAController_isRefused() {
+    assertThatThrownBy(() -> KvasirConfig.of(ConfigFactory.parseString("kvasir.routing.profile = lmcache-lookup")))
+        .hasMessageContaining("kvasir.routing.profile")
+        .hasMessageContaining("kvasir.lmcache.controller names no controller");
+    assertThatThrownBy(
+            () ->
+                KvasirConfig.of(
+                    ConfigFactory.parseString(
+                        "kvasir.lmcache { controller = nonsense, controller-timeout = 3 s, poll-interval = 10 s,"
+                            + " stale-after = 5 s, wrkers = {} }")))
+        .hasMessageContaining("kvasir.lmcache.controller")
+        .hasMessageContaining("from 1 ms to 2 s")
+        .hasMessageContaining("has to be longer than poll-interval")
+        .hasMessageContaining("did you mean 'workers'?");
+  }
+
+  private static SimEngine engine() throws IOException {
+    return SimEngine.start(
+        SimSettings.builder().host("127.0.0.1").port(0).model(MODEL).speed(0).events(EventSettings.OFF).build());
+  }
+
+  private static Node node(ScriptedController controller, SimEngine first, SimEngine second) throws Exception {
+    Node node =
+        new Node(
+            KvasirConfig.of(
+                ConfigFactory.parseString(
+                    """
+                    kvasir {
+                      gateway { host = "127.0.0.1", port = 0, drain-timeout = 1 s }
+                      management.port = 0
+                      models = [{ name = %1$s, directory = "bundled:kvasir-demo", block-size = 16 }]
+                      pods = [
+                        { name = sim-0, url = "%2$s", models = [%1$s] }
+                        { name = sim-1, url = "%3$s", models = [%1$s] }
+                      ]
+                      routing.profile = lmcache-lookup
+                      lmcache {
+                        controller = "%4$s"
+                        workers { lm-0 = sim-0 }
+                        poll-interval = 200 ms
+                        stale-after = 3 s
+                        controller-timeout = 1 s
+                        remember = 1 ms
+                      }
+                    }
+                    """
+                        .formatted(MODEL, first.url(), second.url(), controller.address()))));
+    await("the workers are healthy", () -> DemoCommand.healthy(node) == 2);
+    return node;
+  }
+
+  private static void await(String what, Callable<Boolean> condition) throws Exception {
+    Instant deadline = Instant.now().plus(PATIENCE);
+    while (!condition.call()) {
+      assertThat(Instant.now()).as(what).isBefore(deadline);
+      LockSupport.parkNanos(5_000_000);
+    }
+  }
+
+  private String reason(Node node) throws Exception {
+    HttpResponse<String> answer = ask(node);
+    assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
+    return answer.headers().firstValue("X-Router-Reason").orElseThrow();
+  }
+
+  private HttpResponse<String> ask(Node node) throws Exception {
+    return post(node, "/v1/chat/completions");
+  }
+
+  private HttpResponse<String> post(Node node, String path) throws Exception {
+    String body =
+        """
+        {"model":"%s","max_tokens":1,"messages":[{"role":"user","content":"%s"}]}"""
+            .formatted(MODEL, "Where was I? ".repeat(200));
+    return client.send(
+        HttpRequest.newBuilder(at(node.gateway(), path))
+            .header("Content-Type", "application/json")
+            .POST(BodyPublishers.ofString(body))
+            .build(),
+        BodyHandlers.ofString());
+  }
+
+  private JsonNode lmcache(Node node) throws Exception {
+    JsonNode answer = JSON.readTree(get(node, "/admin/lmcache"));
+    AdminDocument.assertDescribed("GET /admin/lmcache", 200, answer);
+    return answer;
+  }
+
+  private String get(Node node, String path) throws Exception {
+    return client.send(HttpRequest.newBuilder(at(node.management(), path)).build(), BodyHandlers.ofString()).body();
+  }
+
+  private static URI at(InetSocketAddress address, String path) {
+    return URI.create("http://127.0.0.1:" + address.getPort() + path);
+  }
+}

@@ -1,0 +1,300 @@
+package io.kvasir.lmcache;
+
+import static io.kvasir.lmcache.ScriptedController.row;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.kvasir.index.Chain;
+import io.kvasir.routing.CacheMatches;
+import io.kvasir.routing.RequestFacts;
+import io.kvasir.routing.Role;
+import io.kvasir.routing.RoutingContext;
+import io.kvasir.routing.Slots;
+import io.kvasir.telemetry.Metrics;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import io.prometheus.metrics.model.snapshots.CounterSnapshot;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+import java.util.stream.LongStream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** LMCache over sockets, with a controller that does what the test says. */
+final class LmCacheTest {
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+  private final ScriptedController controller = new ScriptedController();
+  private final PrometheusRegistry registry = new PrometheusRegistry();
+  private final AtomicBoolean chosen = new AtomicBoolean(true);
+  private @Nullable LmCache lmcache;
+
+  LmCacheTest() throws IOException {}
+
+  @AfterEach
+  void close() {
+    if (lmcache != null) {
+      lmcache.close();
+    }
+    controller.close();
+  }
+
+  private LmCache start(Duration pollInterval, Duration patience) {
+    LmCacheSettings settings =
+        new LmCacheSettings(
+            controller.address(), pollInterval, Duration.ofMinutes(1), patience, 256, 4, Duration.ofMinutes(1),
+            Map.of("lm-0", "w0"));
+    LmCache started = new LmCache(settings);
+    started.start(() -> Set.of("w0", "w1"), chosen::get, new Metrics(registry));
+    lmcache = started;
+    return started;
+  }
+
+  private static void await(String what, BooleanSupplier condition) {
+    Instant deadline = Instant.now().plus(PATIENCE);
+    while (!condition.getAsBoolean()) {
+      assertThat(Instant.now()).as(what).isBefore(deadline);
+      LockSupport.parkNanos(2_000_000);
+    }
+  }
+
+  @Test
+  void polls_sumUpByWorker_andSayWhatDoesNotFit() {
+    controller.knows(
+        row("lm-0", 0, "10.0.0.1", 1000, 1000, 10),
+        row("lm-0", 1, "10.0.0.1", 1000, 1000, 11),
+        row("stranger", 0, "10.0.0.2", 1000, 1000, 5));
+    LmCache cache = start(Duration.ofMillis(100), PATIENCE);
+
+    await("figures", () -> cache.keys().isGood(System.nanoTime()));
+    assertThat(cache.keys().byWorker()).isEqualTo(Map.of("w0", 21L, "stranger", 5L));
+    await("misfits", () -> cache.view().problems().size() == 1);
+    assertThat(cache.view().problems().getFirst()).contains("'stranger' belongs to no worker");
+    assertThat(cache.view().instances()).extracting(LmCacheView.InstanceView::id).containsExactly("lm-0", "stranger");
+  }
+
+  @Test
+  void controllerThatFailsInEveryWay_keepsTheLastFigures_andIsHeardAgain() throws IOException {
+    controller.knows(row("w1", 0, "10.0.0.1", 1000, 1000, 7));
+    LmCache cache = start(Duration.ofMillis(100), PATIENCE);
+    await("figures", () -> cache.keys().isGood(System.nanoTime()));
+
+    for (int status : List.of(404, 500, 503)) {
+      controller.status = status;
+      await(status + " is seen", () -> cache.view().failure().orElse("").contains("answered " + status));
+    }
+    controller.status = 200;
+    controller.workers = "{\"workers\":[{\"instance_id\":\"w1\"";
+    await("half an answer is seen", () -> cache.view().failure().orElse("").contains("no whole JSON"));
+    controller.stop();
+    int polls = controller.polls.get();
+    await("silence is seen", () -> cache.degraded().size() == 1 && controller.polls.get() == polls);
+    assertThat(cache.keys().byWorker()).isEqualTo(Map.of("w1", 7L));
+    assertThat(cache.keys().isGood(System.nanoTime())).isTrue();
+
+    controller.knows(row("w1", 0, "10.0.0.1", 2000, 2000, 9));
+    controller.restart();
+    await("it is heard again", () -> cache.keys().byWorker().equals(Map.of("w1", 9L)));
+    await("nothing is missing any more", () -> cache.degraded().isEmpty());
+
+    controller.workers = ScriptedController.NOBODY;
+    await("a controller that restarted empty is believed", () -> !cache.keys().isGood(System.nanoTime()));
+  }
+
+  @Test
+  void nobodyWants_nobodyIsAsked_untilSomebodyDoes() {
+    chosen.set(false);
+    LmCache cache = start(Duration.ofMillis(100), PATIENCE);
+    await("the first poll", () -> cache.view().age().isPresent());
+    // Long enough for many polls; that there are none is the poller's own word, not the clock's.
+    await("some intervals", () -> cache.view().age().orElseThrow().toMillis() > 500);
+    assertThat(controller.polls.get()).isEqualTo(1);
+
+    cache.keys();
+    await("it is asked again", () -> controller.polls.get() > 1);
+  }
+
+  @Test
+  void lookup_tellsWorkerTierAndTokens_andRemoteIsEverybodys() {
+    controller.layout =
+        "{\"lm-0\":[\"LocalCPUBackend\",768],\"w1\":[\"LocalDiskBackend\",1024],\"x\":[\"RemoteBackend\",1280]}";
+    LmCache cache = start(Duration.ofMinutes(5), PATIENCE);
+
+    String found = cache.find(prompt(128, new int[] {5, 6})).toCompletableFuture().join();
+
+    assertThat(found.lines()).containsExactlyInAnyOrder("w0=768@host", "w1=1024@disk", "*=1280@remote");
+    assertThat(controller.lookups).containsExactly("{\"tokens\":[5,6]}");
+  }
+
+  @Test
+  void burst_asksOnce_andIsAnsweredFromMemoryAfterwards() {
+    controller.layout = "{\"lm-0\":[\"LocalCPUBackend\",512]}";
+    controller.gate = new CountDownLatch(1);
+    LmCache cache = start(Duration.ofMinutes(5), PATIENCE);
+    List<CompletableFuture<String>> asked = new ArrayList<>();
+    for (int i = 0; i < 50; i++) {
+      asked.add(cache.find(prompt(128, new int[] {1})).toCompletableFuture());
+    }
+    asked.getFirst().cancel(true);
+    controller.gate.countDown();
+
+    assertThat(asked.subList(1, 50)).allSatisfy(one -> assertThat(one.join()).isEqualTo("w0=512@host"));
+    assertThat(cache.find(prompt(128, new int[] {1})).toCompletableFuture().join()).isEqualTo("w0=512@host");
+    assertThat(controller.lookups).hasSize(1);
+    assertThat(lookups("shared")).isEqualTo(49);
+    assertThat(lookups("remembered")).isEqualTo(1);
+  }
+
+  @Test
+  void promptsThatShareTheFirstChunkNobodyHas_haveOneAnswer() {
+    controller.layout = "{\"lm-0\":[\"LocalCPUBackend\",512]}";
+    LmCache cache = start(Duration.ofMinutes(5), PATIENCE);
+    cache.find(prompt(128, new int[] {1})).toCompletableFuture().join();
+
+    // 16 blocks are a chunk: 48 are two that are held and the one that is missing.
+    assertThat(cache.find(branch(48, 128)).toCompletableFuture().join()).isEqualTo("w0=512@host");
+    assertThat(controller.lookups).hasSize(1);
+    cache.find(branch(47, 128)).toCompletableFuture().join();
+    assertThat(controller.lookups).hasSize(2);
+  }
+
+  @Test
+  void promptWithoutAWholeChunk_isNowhere_andOneThatIsNotKnownIsUnknown() {
+    LmCache cache = start(Duration.ofMinutes(5), PATIENCE);
+
+    assertThat(cache.find(prompt(15, new int[] {1})).toCompletableFuture().join()).isEqualTo("none");
+    assertThat(cache.find(prompt(0, new int[] {1})).toCompletableFuture().join()).isEqualTo(CacheMatches.UNKNOWN);
+    assertThat(cache.find(prompt(128, null)).toCompletableFuture().join()).isEqualTo(CacheMatches.UNKNOWN);
+    assertThat(controller.lookups).isEmpty();
+    assertThat(lookups("no_tokens")).isEqualTo(1);
+  }
+
+  @Test
+  void promptsWhoseTokensCannotBeMade_sayNothingOfTheController() {
+    controller.layout = "{\"lm-0\":[\"LocalCPUBackend\",512]}";
+    LmCache cache = start(Duration.ofMinutes(5), PATIENCE);
+    for (int i = 0; i < 5; i++) {
+      RoutingContext refused = branch(i, 128).put(Slots.FACTS, new Refused());
+      assertThat(cache.find(refused).toCompletableFuture().join()).isEqualTo(CacheMatches.UNKNOWN);
+    }
+
+    assertThat(cache.find(branch(9, 128)).toCompletableFuture().join()).isEqualTo("w0=512@host");
+    assertThat(lookups("failed")).isZero();
+  }
+
+  @Test
+  void controllerThatIsLate_isLeftAlone_andAskedAgain() {
+    controller.gate = new CountDownLatch(1);
+    LmCache cache = start(Duration.ofMinutes(5), Duration.ofMillis(250));
+    for (int i = 0; i < 3; i++) {
+      assertThat(cache.find(branch(i, 128)).toCompletableFuture().join()).isEqualTo(CacheMatches.UNKNOWN);
+    }
+    assertThat(lookups("late")).isEqualTo(3);
+    controller.gate.countDown();
+    controller.layout = "{\"lm-0\":[\"LocalCPUBackend\",512]}";
+    int[] next = {3};
+    await("it answers", () -> cache.find(branch(next[0]++, 128)).toCompletableFuture().join().equals("w0=512@host"));
+  }
+
+  @Test
+  void tooManyAtOnce_goWithout() {
+    controller.gate = new CountDownLatch(1);
+    LmCache cache = start(Duration.ofMinutes(5), PATIENCE);
+    List<CompletableFuture<String>> under = new ArrayList<>();
+    for (int i = 0; i < 4; i++) {
+      under.add(cache.find(branch(i, 128)).toCompletableFuture());
+    }
+
+    assertThat(cache.find(branch(4, 128)).toCompletableFuture().join()).isEqualTo(CacheMatches.UNKNOWN);
+    assertThat(lookups("crowded")).isEqualTo(1);
+    controller.gate.countDown();
+    assertThat(under).allSatisfy(one -> assertThat(one.join()).isEqualTo("none"));
+  }
+
+  private double lookups(String result) {
+    double[] count = {0};
+    registry.scrape(name -> name.equals("kvasir_lmcache_lookups")).forEach(snapshot ->
+        ((CounterSnapshot) snapshot)
+            .getDataPoints()
+            .stream()
+            .filter(point -> result.equals(point.getLabels().get("result")))
+            .forEach(point -> count[0] += point.getValue()));
+    return count[0];
+  }
+
+  /** A prompt of so many blocks of 16 tokens. */
+  private static RoutingContext prompt(int blocks, int @Nullable [] tokens) {
+    return context(LongStream.rangeClosed(1, blocks).toArray(), tokens);
+  }
+
+  /** The same that goes on otherwise after so many blocks. */
+  private static RoutingContext branch(int common, int blocks) {
+    return context(
+        LongStream.rangeClosed(1, blocks).map(i -> i <= common ? i : 1000L * (common + 1) + i).toArray(),
+        new int[] {common});
+  }
+
+  private static RoutingContext context(long[] hashes, int @Nullable [] tokens) {
+    return new RoutingContext("r", "m", Role.BOTH, Set.of())
+        .put(Slots.CHAIN, new Chain(hashes, 16))
+        .put(Slots.PROMPT_TOKENS, 16L * hashes.length)
+        .put(Slots.FACTS, new Tokens(tokens));
+  }
+
+  private static final class Refused extends Facts {
+    @Override
+    public int[] tokens() {
+      throw new IllegalStateException("the template refuses the conversation");
+    }
+  }
+
+  private static final class Tokens extends Facts {
+    private final int @Nullable [] ids;
+
+    Tokens(int @Nullable [] ids) {
+      this.ids = ids;
+    }
+
+    @Override
+    public int @Nullable [] tokens() {
+      return ids;
+    }
+  }
+
+  private abstract static class Facts implements RequestFacts {
+    @Override
+    public @Nullable String header(String name) {
+      return null;
+    }
+
+    @Override
+    public @Nullable String field(String path) {
+      return null;
+    }
+
+    @Override
+    public String userText(Turn turn) {
+      return "";
+    }
+
+    @Override
+    public String tenant() {
+      return "";
+    }
+
+    @Override
+    public @Nullable InetAddress client() {
+      return null;
+    }
+  }
+}
