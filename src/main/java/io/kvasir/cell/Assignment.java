@@ -4,6 +4,7 @@ import io.kvasir.routing.KvTransfer.Island;
 import io.kvasir.routing.Role;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -83,7 +84,7 @@ final class Assignment {
     final List<Pod> pods = new ArrayList<>();
     final int[] ofTeam = new int[teams.size()];
     final int[] ofKind = new int[kinds.size()];
-    final int[] ofRole = new int[Role.values().length];
+    final Map<Role, Integer> ofRole = new EnumMap<>(Role.class);
     int taken;
 
     Cell(String name, int number) {
@@ -105,7 +106,7 @@ final class Assignment {
       taken += slots;
       ofTeam[pod.ofTeam().number] += slots;
       ofKind[pod.ofKind().number] += slots;
-      ofRole[pod.team().role().ordinal()] += slots;
+      ofRole.merge(pod.team().role(), slots, Integer::sum);
     }
 
     boolean hasRoomFor(Pod pod) {
@@ -115,7 +116,7 @@ final class Assignment {
     /** Leaves room for those that a prefill or decode worker needs beside it, whoever comes first. */
     boolean keepsRoomBeside(Pod pod) {
       Role role = pod.team().role();
-      int has = ofRole[role.ordinal()];
+      int has = ofRole.getOrDefault(role, 0);
       return role == Role.BOTH || has == 0 || has + pod.slots() <= most * 3 / 4;
     }
 

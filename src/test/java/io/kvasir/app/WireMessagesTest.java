@@ -218,7 +218,7 @@ final class WireMessagesTest {
       return constructor.newInstance(
           Arrays.stream(components).map(component -> example(component.getGenericType())).toArray());
     } catch (ReflectiveOperationException impossible) {
-      throw new AssertionError("no example of " + type, impossible);
+      throw new LinkageError("no example of " + type, impossible);
     }
   }
 }

@@ -33,7 +33,7 @@ import org.junit.jupiter.api.io.TempDir;
  */
 @EnabledIfEnvironmentVariable(named = "LMCACHE_CONTROLLER", matches = ".+")
 final class RealControllerIT {
-  private static final Duration PATIENCE = Duration.ofSeconds(120);
+  private static final Duration PATIENCE = Duration.ofMinutes(2);
 
   @TempDir private Path directory = Path.of("");
 
