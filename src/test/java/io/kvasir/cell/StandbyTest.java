@@ -136,8 +136,8 @@ final class StandbyTest {
 
     Decision.Planned first = awaitDecision(other, "m");
     assertThat(first.last().depth()).isEqualTo(BLOCKS);
+    await(() -> engine("m").resumed.get() == 1);
     assertThat(engine("m").opened).hasValue(1);
-    assertThat(engine("m").resumed).hasValue(1);
     awaitWarm("m"); // on the node that is left
   }
 

@@ -1,7 +1,6 @@
 package io.kvasir.cell;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
@@ -201,9 +200,11 @@ final class WideningTest {
     cells.add(pod("c0", 64));
     cells.add(pod("c1", 64));
     await(() -> settled(256));
-    assertThatThrownBy(() -> cells.add(pod("c2", 1)))
-        .isInstanceOf(IllegalArgumentException.class)
-        .hasMessageContaining("room for 256 workers and 256 are taken");
+    cells.add(pod("c2", 1));
+    await(() -> cells.workers().size() == 257);
+    assertThat(cells.workers()).filteredOn(worker -> worker.worker().pod().equals("c2"))
+        .singleElement()
+        .satisfies(worker -> assertThat(worker.cell()).endsWith("~2"));
   }
 
   /** Engines fill and evict. */
