@@ -9,6 +9,7 @@ import io.kvasir.gateway.admin.AdminRequest;
 import io.kvasir.gateway.admin.AdminRoute;
 import io.kvasir.lmcache.LmCache;
 import io.kvasir.lmcache.LmCacheView;
+import io.kvasir.lmcache.LmCacheView.CoordinatorView;
 import io.kvasir.lmcache.LmCacheView.InstanceView;
 import java.time.Duration;
 import java.util.List;
@@ -46,7 +47,16 @@ final class LmCacheAdmin implements AdminPart {
     }
     ArrayNode problems = body.putArray("problems");
     view.problems().forEach(problems::add);
+    view.coordinator().ifPresent(coordinator -> show(coordinator, body.putObject("coordinator")));
     return AdminAnswer.ok(body);
+  }
+
+  private static void show(CoordinatorView coordinator, ObjectNode shown) {
+    shown.put("address", coordinator.address());
+    coordinator.age().ifPresent(age -> shown.put("age_seconds", seconds(age)));
+    coordinator.failure().ifPresent(failure -> shown.put("failure", failure));
+    ArrayNode instances = shown.putArray("instances");
+    coordinator.instances().forEach(instances::add);
   }
 
   private static double seconds(Duration time) {

@@ -2,6 +2,7 @@ package io.kvasir.app;
 
 import io.kvasir.lmcache.LmCache;
 import io.kvasir.lmcache.LmCacheSettings;
+import io.kvasir.lmcache.PrefetchSettings;
 import java.net.URI;
 import java.time.Duration;
 import java.util.Map;
@@ -39,9 +40,34 @@ final class LmCacheReader {
             lmcache.count("chunk-size", 1, 65_536),
             lmcache.count("max-lookups", 1, 10_000),
             lmcache.duration("remember"),
-            workers(lmcache.section("workers")));
+            workers(lmcache.section("workers")),
+            prefetch(lmcache, named));
     lmcache.rejectUnread();
     return named ? new LmCache(settings) : null;
+  }
+
+  /** Null without a coordinator. */
+  private static @Nullable PrefetchSettings prefetch(ConfigSection lmcache, boolean lookedUp) {
+    boolean named = !lmcache.text("coordinator").isBlank();
+    if (named && !lookedUp) {
+      lmcache.fault("coordinator", "fetches what the controller has looked up: name kvasir.lmcache.controller, too");
+    }
+    URI coordinator = named ? lmcache.url("coordinator") : URI.create("http://localhost");
+    ConfigSection prefetch = lmcache.section("prefetch");
+    boolean enabled = prefetch.flag("enabled");
+    if (enabled && !named) {
+      prefetch.fault("enabled", "needs a coordinator: name kvasir.lmcache.coordinator");
+    }
+    Duration budget = prefetch.duration("budget");
+    if (budget.compareTo(LONGEST_WAIT) > 0 || budget.toMillis() == 0) {
+      prefetch.fault("budget", "has to be from 1 ms to 2 s: requests wait for it");
+    }
+    Duration saving = prefetch.durationOrNever("least-saving");
+    PrefetchSettings settings =
+        new PrefetchSettings(
+            coordinator, enabled, prefetch.count("least-tokens", 1, 10_000_000), saving.toNanos() / 1e6, budget);
+    prefetch.rejectUnread();
+    return named ? settings : null;
   }
 
   private static Map<String, String> workers(ConfigSection workers) {

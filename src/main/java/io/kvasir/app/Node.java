@@ -16,6 +16,7 @@ import io.kvasir.cell.WorkerStatus;
 import io.kvasir.discovery.Discovery;
 import io.kvasir.execution.Dispatcher;
 import io.kvasir.execution.PodClient;
+import io.kvasir.execution.Warmup;
 import io.kvasir.execution.dialect.Preparation;
 import io.kvasir.gateway.Gateway;
 import io.kvasir.gateway.GatewaySettings;
@@ -34,6 +35,7 @@ import io.kvasir.routing.LiveProfiles;
 import io.kvasir.routing.ProfileChoice;
 import io.kvasir.routing.Profiles;
 import io.kvasir.routing.RoutingMetrics;
+import io.kvasir.routing.cost.CostModel;
 import io.kvasir.routing.plugins.BuiltInPlugins;
 import io.kvasir.semantic.SemanticClusters;
 import io.kvasir.telemetry.DecisionLog;
@@ -123,11 +125,19 @@ final class Node implements AutoCloseable {
               probe,
               new CellMetrics(metrics),
               decisions);
-      start(routing.lmcache(), profiles);
+      start(routing.lmcache(), profiles, routing.costs());
       PodClient pods = own(new PodClient(config.podClient(), metrics));
       Models models = own(new Models(config, cells, metrics, readiness));
       Dispatcher dispatcher =
-          own(new Dispatcher(system, cells, pods, config.execution(), Preparation.builtIn(), metrics));
+          own(
+              new Dispatcher(
+                  system,
+                  cells,
+                  pods,
+                  config.execution(),
+                  Preparation.builtIn(),
+                  warmup(routing.lmcache()),
+                  metrics));
       SemanticClusters clusters = own(routing.clusters());
       clusters.start(metrics);
       readiness.degradation(clusters::degraded);
@@ -271,11 +281,15 @@ final class Node implements AutoCloseable {
   }
 
   /** Asks LMCache's controller from now on, while requests go by profiles that look at it. */
-  private void start(@Nullable LmCache lmcache, LiveProfiles profiles) {
+  private void start(@Nullable LmCache lmcache, LiveProfiles profiles, CostModel costs) {
     if (lmcache != null) {
-      own(lmcache).start(this::workerIds, () -> asksCacheLayer(profiles.current()), metrics);
+      own(lmcache).start(this::workerIds, () -> asksCacheLayer(profiles.current()), costs, metrics);
       readiness.degradation(lmcache::degraded);
     }
+  }
+
+  private static Warmup warmup(@Nullable LmCache lmcache) {
+    return lmcache == null ? Warmup.NONE : new LmCacheWarmup(lmcache);
   }
 
   private Set<String> workerIds() {

@@ -1,11 +1,13 @@
 package io.kvasir.execution;
 
 import io.kvasir.cell.DecisionRequest;
+import io.kvasir.routing.RequestFacts;
 
 /**
  * A request to be carried out.
  *
  * @param decision what is asked of the cells; its {@code excluded} workers are never tried
+ * @param facts what the request says of itself
  * @param method the client's
  * @param target path and query, as the client sent them
  * @param headers end-to-end headers for the pod, without {@code X-Request-Id} and
@@ -20,6 +22,7 @@ import io.kvasir.cell.DecisionRequest;
  */
 public record Call(
     DecisionRequest decision,
+    RequestFacts facts,
     String method,
     String target,
     Headers headers,
@@ -30,11 +33,11 @@ public record Call(
     int resumes) {
   /** The same with all of a stream's usage, for one who reads it on its way to the client. */
   Call withUsage() {
-    return new Call(decision, method, target, headers, body, repeatable, terminated, false, resumes);
+    return new Call(decision, facts, method, target, headers, body, repeatable, terminated, false, resumes);
   }
 
   /** What goes on where this one's stream was cut. */
   Call continuedBy(DecisionRequest next, byte[] rest) {
-    return new Call(next, method, target, headers, rest, repeatable, terminated, withoutUsage, resumes);
+    return new Call(next, facts, method, target, headers, rest, repeatable, terminated, withoutUsage, resumes);
   }
 }

@@ -32,6 +32,7 @@ public final class Dispatcher implements AutoCloseable {
    *
    * @param system keeps the workflow actors
    * @param preparations how steps before the prompt is read are done, by the names that plans give them
+   * @param warmup comes before a worker is asked to read a prompt
    */
   public Dispatcher(
       ActorSystem<?> system,
@@ -39,12 +40,13 @@ public final class Dispatcher implements AutoCloseable {
       PodClient pods,
       ExecutionSettings settings,
       Map<String, Preparation> preparations,
+      Warmup warmup,
       Metrics metrics) {
     this.cells = cells;
     this.timer = new ScheduledThreadPoolExecutor(
         1, Thread.ofPlatform().daemon().name("kvasir-deadlines").factory());
     timer.setRemoveOnCancelPolicy(true);
-    this.means = new Means(pods, settings, new ExecutionMetrics(metrics), timer);
+    this.means = new Means(pods, settings, new ExecutionMetrics(metrics), timer, warmup);
     this.budget = new RetryBudget(settings.retries(), System.nanoTime());
     this.workflows = new Workflows(
         system, new Workflows.Services(cells, means, Map.copyOf(preparations), new Bootstraps(pods)));
@@ -113,7 +115,10 @@ public final class Dispatcher implements AutoCloseable {
     int wholeBytes = means.settings().wholeBytes();
     Leg leg = new Leg(
         chosen,
-        () -> Task.whole(call, chosen, LegRequests.own(call, chosen.worker(), id), planned.reason(), wholeBytes),
+        () -> {
+          means.warmup().before(call, chosen);
+          return Task.whole(call, chosen, LegRequests.own(call, chosen.worker(), id), planned.reason(), wholeBytes);
+        },
         means,
         listener,
         trials.deadline(),

@@ -9,5 +9,11 @@ import java.util.concurrent.ScheduledExecutorService;
  * @param settings the limits
  * @param metrics what operators see
  * @param timer for deadlines; what it runs does not block
+ * @param warmup comes before a worker is asked to read a prompt
  */
-record Means(PodClient pods, ExecutionSettings settings, ExecutionMetrics metrics, ScheduledExecutorService timer) {}
+record Means(
+    PodClient pods,
+    ExecutionSettings settings,
+    ExecutionMetrics metrics,
+    ScheduledExecutorService timer,
+    Warmup warmup) {}

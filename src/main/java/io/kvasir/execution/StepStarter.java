@@ -4,6 +4,7 @@ import io.kvasir.cell.Decision;
 import io.kvasir.execution.Attempt.Try;
 import io.kvasir.execution.WorkflowActor.Event;
 import io.kvasir.execution.dialect.Handed;
+import io.kvasir.routing.RoutingPlan;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -42,7 +43,7 @@ final class StepStarter {
     List<Function<Decision.Chosen, Leg>> legs = new ArrayList<>();
     for (Function<Decision.Chosen, Task> task : tasks) {
       legs.add(chosen -> new Leg(
-          chosen, () -> task.apply(chosen), means, order.listener(), trials.deadline(), trials.tally()));
+          chosen, () -> warm(course, chosen, task), means, order.listener(), trials.deadline(), trials.tally()));
     }
     StepRun run = new StepRun(step, legs);
     Duration deadline = step.step().deadline();
@@ -53,6 +54,13 @@ final class StepStarter {
       start(course, run, request);
     }
     return run;
+  }
+
+  private Task warm(Course course, Decision.Chosen chosen, Function<Decision.Chosen, Task> task) {
+    if (!course.several() || chosen.step().name().equals(RoutingPlan.PREFILL)) {
+      means.warmup().before(order.call(), chosen);
+    }
+    return task.apply(chosen);
   }
 
   private void start(Course course, StepRun run, int request) {

@@ -137,6 +137,7 @@ final class InferenceHandler implements AutoCloseable {
     boolean injected = settings.usageInjection() && UsageInjection.applies(api, request);
     Call call = new Call(
         ready.decision(),
+        asked.arrival().facts(),
         exchange.method(),
         exchange.target(),
         EndToEnd.request(headers, exchange.client(), settings.scheme()),

@@ -1,16 +1,11 @@
 package io.kvasir.lmcache;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.json.JsonMapper;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URI;
-import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
-import java.net.http.HttpResponse;
-import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -19,18 +14,14 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 
 /** LMCache's controller over HTTP, on one pool of connections. Thread-safe. */
-final class Controller implements AutoCloseable {
-  private static final JsonMapper JSON = new JsonMapper();
-  private static final Duration CONNECT = Duration.ofSeconds(2);
+final class Controller implements InstanceList, AutoCloseable {
   private static final Duration POLL = Duration.ofSeconds(5);
-
-  /** A row takes some 250 bytes. */
-  private static final long MOST_BYTES = 8 << 20;
 
   private final URI workers;
   private final URI lookup;
   private final Duration patience;
-  private final HttpClient client;
+  private final URI address;
+  private final JsonClient client;
 
   /**
    * The controller at an address.
@@ -39,23 +30,26 @@ final class Controller implements AutoCloseable {
    * @param executor runs what the client has to do; stays its owner's to close
    */
   Controller(URI address, Duration patience, Executor executor) {
+    this.address = address;
     this.workers = address.resolve("/controller/workers");
     this.lookup = address.resolve("/lookup");
     this.patience = patience;
-    this.client =
-        HttpClient.newBuilder().connectTimeout(CONNECT).version(HttpClient.Version.HTTP_1_1).executor(executor).build();
+    this.client = new JsonClient(executor);
   }
 
-  /**
-   * Its workers. Waits some seconds at most.
-   *
-   * @throws IOException when it does not say; the message says why
-   */
-  List<ControllerWorker> workers() throws IOException, InterruptedException {
-    HttpRequest request = HttpRequest.newBuilder(workers).timeout(POLL).build();
-    HttpResponse<byte[]> answer =
-        client.send(request, BodyHandlers.limiting(BodyHandlers.ofByteArray(), MOST_BYTES));
-    return workers(content(answer));
+  @Override
+  public String name() {
+    return "controller";
+  }
+
+  @Override
+  public URI address() {
+    return address;
+  }
+
+  @Override
+  public List<ControllerWorker> workers() throws IOException, InterruptedException {
+    return workers(client.send(HttpRequest.newBuilder(workers).timeout(POLL).build()));
   }
 
   /** Where the tokens' chunks are; fails when it does not say in time. */
@@ -67,11 +61,11 @@ final class Controller implements AutoCloseable {
             .POST(BodyPublishers.ofByteArray(question(tokens)))
             .build();
     return client
-        .sendAsync(request, BodyHandlers.limiting(BodyHandlers.ofByteArray(), MOST_BYTES))
+        .sendAsync(request)
         .thenApply(
-            answer -> {
+            content -> {
               try {
-                return locations(content(answer));
+                return locations(content);
               } catch (IOException unusable) {
                 throw new UncheckedIOException(unusable);
               }
@@ -93,22 +87,6 @@ final class Controller implements AutoCloseable {
       body.append(i == 0 ? "" : ",").append(tokens[i]);
     }
     return body.append("]}").toString().getBytes(StandardCharsets.US_ASCII);
-  }
-
-  private static JsonNode content(HttpResponse<byte[]> answer) throws IOException {
-    if (answer.statusCode() != 200) {
-      throw new IOException(answer.uri() + " answered " + answer.statusCode());
-    }
-    JsonNode content;
-    try {
-      content = JSON.readTree(answer.body());
-    } catch (JsonProcessingException broken) {
-      throw new IOException(answer.uri() + " answered with no whole JSON: " + broken.getOriginalMessage(), broken);
-    }
-    if (content == null || !content.isObject()) {
-      throw new IOException(answer.uri() + " answered with no JSON object");
-    }
-    return content;
   }
 
   private static List<ControllerWorker> workers(JsonNode content) throws IOException {
@@ -149,7 +127,6 @@ final class Controller implements AutoCloseable {
 
   @Override
   public void close() {
-    client.shutdownNow();
     client.close();
   }
 }

@@ -1,9 +1,11 @@
 package io.kvasir.lmcache;
 
+import io.kvasir.lmcache.LmCacheView.CoordinatorView;
 import io.kvasir.lmcache.LmCacheView.InstanceView;
 import io.kvasir.routing.CacheLayer;
 import io.kvasir.routing.CacheMatches;
 import io.kvasir.routing.RoutingContext;
+import io.kvasir.routing.cost.CostModel;
 import io.kvasir.telemetry.Metrics;
 import java.time.Duration;
 import java.util.List;
@@ -15,6 +17,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,7 +30,11 @@ public final class LmCache implements CacheLayer, AutoCloseable {
   private volatile @Nullable Running running;
 
   /** What there is between start and close. */
-  private record Running(Controller controller, Poller poller, Lookups lookups, ExecutorService executor) {}
+  private record Running(
+      Controller controller, Poller poller, Lookups lookups, @Nullable Fetching fetching, ExecutorService executor) {}
+
+  /** What there is with a coordinator. */
+  private record Fetching(Coordinator coordinator, Poller poller, Prefetches prefetches, boolean enabled) {}
 
   /** LMCache as configured. */
   public LmCache(LmCacheSettings settings) {
@@ -36,23 +43,46 @@ public final class LmCache implements CacheLayer, AutoCloseable {
   }
 
   /**
-   * Begins to ask the controller.
+   * Begins to ask the controller, and the coordinator if there is one.
    *
    * @param fleet ids of all workers; may take a moment
    * @param chosen whether requests that choose no profile themselves go by one that looks at LMCache's figures
+   * @param costs what it costs engines to compute prompts
    * @param metrics where it counts; once per registry
    */
-  public synchronized void start(Supplier<Set<String>> fleet, BooleanSupplier chosen, Metrics metrics) {
+  public synchronized void start(
+      Supplier<Set<String>> fleet, BooleanSupplier chosen, CostModel costs, Metrics metrics) {
     if (running != null) {
       throw new IllegalStateException("LMCache has been started already");
     }
     LmCacheMetrics counted = new LmCacheMetrics(metrics);
     ExecutorService executor = Executors.newVirtualThreadPerTaskExecutor();
     Controller controller = new Controller(settings.controller(), settings.patience(), executor);
-    Poller poller = new Poller(controller, settings, map, fleet, chosen, counted);
+    Poller poller = new Poller(controller, settings, map, fleet, chosen, counted::polled);
     counted.watch(poller::state, map);
     Lookups lookups = new Lookups(controller, settings, map, executor, System::nanoTime, counted);
-    running = new Running(controller, poller, lookups, executor);
+    PrefetchSettings prefetch = settings.prefetch();
+    Fetching fetching = null;
+    if (prefetch != null) {
+      Coordinator coordinator = new Coordinator(prefetch.coordinator(), executor);
+      Poller known = new Poller(coordinator, settings, map, fleet, chosen, counted::coordinatorPolled);
+      counted.watchCoordinator(known::state);
+      Prefetches prefetches = new Prefetches(coordinator, prefetch, settings, map, known, poller, costs, counted);
+      fetching = new Fetching(coordinator, known, prefetches, prefetch.enabled());
+    }
+    running = new Running(controller, poller, lookups, fetching, executor);
+  }
+
+  /**
+   * Has the coordinator fetch what a prompt's worker holds far from its host's memory, where that is configured and
+   * pays. Waits for it within its budget, on a thread that may block; throws nothing.
+   */
+  public void prefetch(Prompt prompt) {
+    Running now = running;
+    Fetching fetching = now == null ? null : now.fetching;
+    if (fetching != null && fetching.enabled) {
+      fetching.prefetches.fetch(prompt);
+    }
   }
 
   @Override
@@ -89,22 +119,42 @@ public final class LmCache implements CacheLayer, AutoCloseable {
                     instance.stale(),
                     instance.beating() ? Optional.of(Duration.ofNanos(instance.ageNanos())) : Optional.empty()))
         .toList();
+    Poller.State coordinated = coordinated(now);
     return new LmCacheView(
         settings.controller().toString(),
-        state.answers() == 0
-            ? Optional.empty()
-            : Optional.of(Duration.ofNanos(System.nanoTime() - state.answeredNanos())),
+        state.age(),
         Optional.ofNullable(state.failure()),
         instances,
-        state.misfits().sentences());
+        Stream.of(state, coordinated).flatMap(one -> one.misfits().sentences().stream()).distinct().toList(),
+        Optional.ofNullable(settings.prefetch())
+            .map(
+                prefetch ->
+                    new CoordinatorView(
+                        prefetch.coordinator().toString(),
+                        coordinated.age(),
+                        Optional.ofNullable(coordinated.failure()),
+                        List.copyOf(coordinated.instances().keySet()))));
+  }
+
+  private static Poller.State coordinated(@Nullable Running now) {
+    return now == null || now.fetching == null ? Poller.State.START : now.fetching.poller.state();
   }
 
   /** What is served with less than is configured, for readiness. */
   public List<String> degraded() {
-    String failure = running == null ? null : view().failure().orElse(null);
-    return failure == null
-        ? List.of()
-        : List.of("the LMCache controller %s does not answer: %s".formatted(settings.controller(), failure));
+    LmCacheView view = view();
+    Stream<String> controller =
+        view.failure()
+            .map(why -> "the LMCache controller %s does not answer: %s".formatted(view.controller(), why))
+            .stream();
+    Stream<String> coordinator =
+        view.coordinator().stream()
+            .flatMap(
+                one ->
+                    one.failure()
+                        .map(why -> "the LMCache coordinator %s does not answer: %s".formatted(one.address(), why))
+                        .stream());
+    return Stream.concat(controller, coordinator).toList();
   }
 
   @Override
@@ -114,6 +164,10 @@ public final class LmCache implements CacheLayer, AutoCloseable {
     if (now != null) {
       now.poller.close();
       now.controller.close();
+      if (now.fetching != null) {
+        now.fetching.poller.close();
+        now.fetching.coordinator.close();
+      }
       now.executor.shutdownNow();
     }
   }

@@ -1,6 +1,7 @@
 package io.kvasir.lmcache;
 
 import io.kvasir.lmcache.Instances.Instance;
+import io.kvasir.lmcache.Prefetches.Prefetched;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.core.metrics.Counter;
 import io.prometheus.metrics.core.metrics.GaugeWithCallback;
@@ -15,6 +16,8 @@ import java.util.function.ToLongFunction;
 final class LmCacheMetrics {
   private final PrometheusRegistry registry;
   private final Counter polls;
+  private final Counter coordinatorPolls;
+  private final Counter prefetches;
   private final Counter lookups;
   private final Histogram lookupSeconds;
 
@@ -49,6 +52,21 @@ final class LmCacheMetrics {
             .help("Questions to the LMCache controller for its workers, by result: answered, failed")
             .labelNames("result")
             .register(registry);
+    this.coordinatorPolls =
+        Counter.builder()
+            .name("kvasir_lmcache_coordinator_polls_total")
+            .help("Questions to the LMCache coordinator for its instances, by result: answered, failed")
+            .labelNames("result")
+            .register(registry);
+    this.prefetches =
+        Counter.builder()
+            .name("kvasir_lmcache_prefetches_total")
+            .help(
+                "Requests whose prompt LMCache holds on a disk or in a remote store, by what became of fetching it:"
+                    + " completed, nothing, late, refused, failed, not_worth, unknown_instance, left_alone, crowded,"
+                    + " no_tokens")
+            .labelNames("result")
+            .register(registry);
     this.lookups =
         Counter.builder()
             .name("kvasir_lmcache_lookups_total")
@@ -68,6 +86,14 @@ final class LmCacheMetrics {
 
   void polled(boolean answered) {
     polls.labelValues(answered ? "answered" : "failed").inc();
+  }
+
+  void coordinatorPolled(boolean answered) {
+    coordinatorPolls.labelValues(answered ? "answered" : "failed").inc();
+  }
+
+  void prefetched(Prefetched result) {
+    prefetches.labelValues(result.name().toLowerCase(Locale.ROOT)).inc();
   }
 
   void looked(Answer answer) {
@@ -118,6 +144,15 @@ final class LmCacheMetrics {
               }
             })
         .register(registry);
+  }
+
+  /** Shows what the coordinator knows. */
+  void watchCoordinator(Supplier<Poller.State> state) {
+    gauge(
+        "kvasir_lmcache_coordinator_instances",
+        "LMCache instances that the coordinator knows",
+        state,
+        s -> s.instances().size());
   }
 
   private void gauge(String name, String help, Supplier<Poller.State> state, ToLongFunction<Poller.State> value) {

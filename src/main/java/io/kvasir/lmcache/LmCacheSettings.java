@@ -3,6 +3,7 @@ package io.kvasir.lmcache;
 import java.net.URI;
 import java.time.Duration;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * How LMCache's controller is asked.
@@ -13,9 +14,10 @@ import java.util.Map;
  *     this
  * @param patience how long a request waits for a lookup; also how long the controller gets for one
  * @param chunkTokens tokens in one of its chunks
- * @param maxLookups lookups under way at once; requests beyond go without
+ * @param maxLookups lookups under way at once, and prefetches; requests beyond go without
  * @param remember how long the answer to a lookup is good for other requests
  * @param workers worker by instance id, where the instance is not called like the worker
+ * @param prefetch how its coordinator is asked to fetch, null without one
  */
 public record LmCacheSettings(
     URI controller,
@@ -25,7 +27,8 @@ public record LmCacheSettings(
     int chunkTokens,
     int maxLookups,
     Duration remember,
-    Map<String, String> workers) {
+    Map<String, String> workers,
+    @Nullable PrefetchSettings prefetch) {
   /** Copies what it is given. */
   public LmCacheSettings {
     workers = Map.copyOf(workers);

@@ -12,13 +12,26 @@ import java.util.Optional;
  * @param failure why the last question failed; empty when it did not
  * @param instances those that it knows
  * @param problems what does not fit, each in a sentence that says what to do
+ * @param coordinator what is known of the coordinator; empty when none is configured
  */
 public record LmCacheView(
     String controller,
     Optional<Duration> age,
     Optional<String> failure,
     List<InstanceView> instances,
-    List<String> problems) {
+    List<String> problems,
+    Optional<CoordinatorView> coordinator) {
+  /**
+   * The coordinator.
+   *
+   * @param address where it is
+   * @param age how long ago it last said whom it knows; empty before it has
+   * @param failure why the last question failed; empty when it did not
+   * @param instances ids of those that it knows
+   */
+  public record CoordinatorView(
+      String address, Optional<Duration> age, Optional<String> failure, List<String> instances) {}
+
   /**
    * One engine's.
    *

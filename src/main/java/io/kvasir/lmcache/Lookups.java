@@ -38,11 +38,6 @@ import org.jspecify.annotations.Nullable;
 final class Lookups {
   private static final int MOST_REMEMBERED = 20_000;
 
-  /** Failures in a row after which the controller is left alone. */
-  private static final int FAILURES = 3;
-
-  private static final long REST_NANOS = 1_000_000_000L;
-
   private final Controller controller;
   private final WorkerMap map;
   private final int chunkTokens;
@@ -52,8 +47,7 @@ final class Lookups {
   private final Semaphore places;
   private final Cache<Long, String> remembered;
   private final Map<Long, CompletableFuture<String>> underWay = new ConcurrentHashMap<>();
-  private int failures;
-  private long restUntil;
+  private final Forbearance forbearance;
 
   /**
    * Lookups by a controller.
@@ -73,6 +67,7 @@ final class Lookups {
     this.executor = executor;
     this.nanos = nanos;
     this.metrics = metrics;
+    this.forbearance = new Forbearance(nanos);
     this.places = new Semaphore(settings.maxLookups());
     this.remembered =
         Caffeine.newBuilder()
@@ -98,7 +93,7 @@ final class Lookups {
       metrics.looked(Answer.SHARED);
       return asked.copy();
     }
-    if (!mayAsk()) {
+    if (!forbearance.mayAsk()) {
       return answered(CacheMatches.UNKNOWN, Answer.LEFT_ALONE);
     }
     if (!places.tryAcquire()) {
@@ -144,7 +139,7 @@ final class Lookups {
           if (locations != null) {
             String text = matches(locations).text();
             remember(chunks, key, locations, text);
-            went(true);
+            forbearance.went(true);
             metrics.looked(Answer.ANSWERED, nanos.getAsLong() - began);
             mine.complete(text);
           } else {
@@ -174,7 +169,7 @@ final class Lookups {
       metrics.looked(Answer.NO_TOKENS);
       return;
     }
-    went(false);
+    forbearance.went(false);
     metrics.looked(why instanceof HttpTimeoutException ? Answer.LATE : Answer.FAILED);
   }
 
@@ -206,24 +201,6 @@ final class Lookups {
     return name.contains("cpu") ? Tier.HOST
         : name.contains("disk") || name.contains("gds") ? Tier.DISK
         : Tier.REMOTE;
-  }
-
-  /** After enough failures in a row one request in a while may. */
-  private synchronized boolean mayAsk() {
-    if (failures < FAILURES) {
-      return true;
-    }
-    long now = nanos.getAsLong();
-    if (now - restUntil < 0) {
-      return false;
-    }
-    restUntil = now + REST_NANOS;
-    return true;
-  }
-
-  private synchronized void went(boolean well) {
-    failures = well ? 0 : Math.min(failures + 1, FAILURES);
-    restUntil = nanos.getAsLong() + REST_NANOS;
   }
 
   /**

@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.SequencedMap;
 import java.util.Set;
 import java.util.TreeMap;
@@ -19,8 +20,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Asks the controller for its workers: once at the start, so that the operator hears what does not fit, and then while
- * somebody wants to know, at intervals that differ by a fifth so that many routers do not ask as one. Owns its thread.
+ * Asks the controller, or the coordinator, for the instances that it knows: once at the start, so that the operator
+ * hears what does not fit, and then while somebody wants to know, at intervals that differ by a fifth so that many
+ * routers do not ask as one. Owns its thread.
  */
 final class Poller implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Poller.class);
@@ -30,12 +32,12 @@ final class Poller implements AutoCloseable {
 
   private static final double JITTER = 0.2;
 
-  private final Controller controller;
+  private final InstanceList list;
   private final LmCacheSettings settings;
   private final WorkerMap map;
   private final Supplier<Set<String>> fleet;
   private final BooleanSupplier chosen;
-  private final LmCacheMetrics metrics;
+  private final Polled polled;
   private final Instances instances;
   private final long wantedNanos;
   private final long restNanos;
@@ -45,6 +47,12 @@ final class Poller implements AutoCloseable {
   private volatile Keys keys = Keys.UNKNOWN;
   private volatile long askedNanos;
   private volatile boolean asleep;
+
+  /** Hears of every poll. */
+  @FunctionalInterface
+  interface Polled {
+    void count(boolean answered);
+  }
 
   /**
    * What is known.
@@ -62,6 +70,11 @@ final class Poller implements AutoCloseable {
       long answers,
       @Nullable String failure) {
     static final State START = new State(new TreeMap<>(), Misfits.NONE, 0, 0, null);
+
+    /** How long ago the last answer came; empty before there was one. */
+    Optional<Duration> age() {
+      return answers == 0 ? Optional.empty() : Optional.of(Duration.ofNanos(System.nanoTime() - answeredNanos));
+    }
   }
 
   /**
@@ -71,23 +84,23 @@ final class Poller implements AutoCloseable {
    * @param chosen whether requests that choose nothing themselves go by a profile that looks at the figures
    */
   Poller(
-      Controller controller,
+      InstanceList list,
       LmCacheSettings settings,
       WorkerMap map,
       Supplier<Set<String>> fleet,
       BooleanSupplier chosen,
-      LmCacheMetrics metrics) {
-    this.controller = controller;
+      Polled polled) {
+    this.list = list;
     this.settings = settings;
     this.map = map;
     this.fleet = fleet;
     this.chosen = chosen;
-    this.metrics = metrics;
+    this.polled = polled;
     this.instances = new Instances(settings.staleAfter().toNanos());
     this.wantedNanos = settings.pollInterval().multipliedBy(WANTED_INTERVALS).toNanos();
     this.restNanos = Math.min(Duration.ofSeconds(1).toNanos(), settings.pollInterval().toNanos());
     this.askedNanos = System.nanoTime() - wantedNanos;
-    this.thread = Thread.ofVirtual().name("kvasir-lmcache").start(this::run);
+    this.thread = Thread.ofVirtual().name("kvasir-lmcache-" + list.name()).start(this::run);
   }
 
   /** Keys by worker, as last heard; asking keeps the poller at it. */
@@ -141,14 +154,14 @@ final class Poller implements AutoCloseable {
   private void poll() {
     State before = state;
     try {
-      SequencedMap<String, Instance> found = instances.of(controller.workers(), System.nanoTime());
-      metrics.polled(true);
+      SequencedMap<String, Instance> found = instances.of(list.workers(), System.nanoTime());
+      polled.count(true);
       long now = System.nanoTime();
       keys = new Keys(map.keys(found.values()), now + settings.staleAfter().toNanos(), keys.version() + 1);
       if (before.failure != null) {
-        LOG.info("the LMCache controller {} answers again", settings.controller());
+        LOG.info("the LMCache {} {} answers again", list.name(), list.address());
       }
-      Misfits misfits = map.misfits(found.values(), fleet.get());
+      Misfits misfits = map.misfits(found.values(), fleet.get(), list.name());
       state = new State(found, misfits, now, before.answers + 1, null);
       tell(misfits.sentences());
     } catch (InterruptedException closed) {
@@ -157,10 +170,10 @@ final class Poller implements AutoCloseable {
       if (Thread.currentThread().isInterrupted()) {
         return;
       }
-      metrics.polled(false);
+      polled.count(false);
       String why = String.valueOf(failed.getMessage() == null ? failed : failed.getMessage());
       if (before.failure == null) {
-        LOG.warn("the LMCache controller {} does not say what it holds: {}", settings.controller(), why);
+        LOG.warn("the LMCache {} {} does not say whom it knows: {}", list.name(), list.address(), why);
       }
       state = new State(before.instances, before.misfits, before.answeredNanos, before.answers, why);
     }

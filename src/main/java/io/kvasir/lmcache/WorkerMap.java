@@ -47,15 +47,17 @@ record WorkerMap(Map<String, String> configured) {
    * @param doubled workers with the instances that are all said to be theirs
    * @param shared instances that several engines report as, with the engines' addresses
    * @param unknownWorkers workers of the configuration that the fleet does not have
-   * @param unknownInstances instances of the configuration that the controller does not have
+   * @param unknownInstances instances of the configuration that the teller does not have
+   * @param teller who has told of the instances: the controller or the coordinator
    */
   record Misfits(
       List<String> unmapped,
       SequencedMap<String, List<String>> doubled,
       SequencedMap<String, List<String>> shared,
       List<String> unknownWorkers,
-      List<String> unknownInstances) {
-    static final Misfits NONE = new Misfits(List.of(), new TreeMap<>(), new TreeMap<>(), List.of(), List.of());
+      List<String> unknownInstances,
+      String teller) {
+    static final Misfits NONE = new Misfits(List.of(), new TreeMap<>(), new TreeMap<>(), List.of(), List.of(), "");
 
     /** Each in a sentence that says what to do. */
     List<String> sentences() {
@@ -81,8 +83,8 @@ record WorkerMap(Map<String, String> configured) {
       }
       for (String instance : unknownInstances) {
         sentences.add(
-            "kvasir.lmcache.workers names the LMCache instance '%s', which the controller does not know"
-                .formatted(instance));
+            "kvasir.lmcache.workers names the LMCache instance '%s', which the %s does not know"
+                .formatted(instance, teller));
       }
       return sentences;
     }
@@ -92,8 +94,9 @@ record WorkerMap(Map<String, String> configured) {
    * Compares instances with the fleet.
    *
    * @param fleet ids of all workers; while it is empty nothing can be said of them
+   * @param teller who has told of the instances
    */
-  Misfits misfits(Collection<Instance> instances, Set<String> fleet) {
+  Misfits misfits(Collection<Instance> instances, Set<String> fleet, String teller) {
     List<String> unmapped = new ArrayList<>();
     SequencedMap<String, SequencedSet<String>> byWorker = new TreeMap<>();
     configured.forEach((instance, worker) -> byWorker.computeIfAbsent(worker, _ -> new TreeSet<>()).add(instance));
@@ -125,6 +128,6 @@ record WorkerMap(Map<String, String> configured) {
         fleet.isEmpty()
             ? List.of()
             : configured.values().stream().filter(worker -> !fleet.contains(worker)).distinct().sorted().toList();
-    return new Misfits(unmapped, doubled, shared, unknown, unheard);
+    return new Misfits(unmapped, doubled, shared, unknown, unheard, teller);
   }
 }

@@ -10,8 +10,10 @@ import com.typesafe.config.ConfigFactory;
 import io.kvasir.gateway.admin.AdminDocument;
 import io.kvasir.lmcache.ScriptedController;
 import io.kvasir.sim.EventSettings;
+import io.kvasir.sim.HostTierSettings;
 import io.kvasir.sim.SimEngine;
 import io.kvasir.sim.SimSettings;
+import io.kvasir.sim.lmcache.CacheCoordinator;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.URI;
@@ -24,6 +26,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 
@@ -94,12 +97,82 @@ final class LmCacheIT {
         .hasMessageContaining("did you mean 'workers'?");
   }
 
+  @Test
+  void promptThatLiesFarAway_isFetchedBeforeItsWorkerIsAsked_andServedWithoutThat() throws Exception {
+    try (ScriptedController controller = new ScriptedController();
+        CacheCoordinator coordinator = CacheCoordinator.start("127.0.0.1", 0, Duration.ofSeconds(30));
+        SimEngine first = member(coordinator, "lm-0");
+        SimEngine second = member(coordinator, "sim-1");
+        Node node =
+            node(
+                controller,
+                first,
+                second,
+                """
+                kvasir.lmcache {
+                  coordinator = "%s"
+                  stale-after = 1 h
+                  prefetch { enabled = true, least-tokens = 256, least-saving = 0 s, budget = 2 s }
+                }
+                """
+                    .formatted(coordinator.url()))) {
+      await("the instances are known", () -> lmcache(node).path("coordinator").path("instances").size() == 2);
+      controller.layout = "{\"lm-0\":[\"RemoteBackend\",8192]}";
+
+      AtomicInteger prompts = new AtomicInteger();
+      await("a prompt is fetched", () -> {
+        // Another each time: what a worker was sent it is taken to hold on its device.
+        String prompt = prompts.incrementAndGet() + " times. " + "Where was I? ".repeat(2000);
+        assertThat(post(node, "/v1/chat/completions", prompt).statusCode()).isEqualTo(200);
+        return get(node, "/metrics").contains("kvasir_lmcache_prefetches_total{result=\"completed\"}");
+      });
+      assertThat(get(node, "/ready")).doesNotContain("LMCache");
+
+      stop(coordinator);
+      await("silence is seen", () -> get(node, "/ready").contains("the LMCache coordinator"));
+      assertThat(get(node, "/ready")).contains("\"ready\":true");
+      assertThat(ask(node).statusCode()).isEqualTo(200);
+    }
+  }
+
+  @Test
+  void coordinatorThatCannotBeAsked_isRefused() {
+    assertThatThrownBy(
+            () ->
+                KvasirConfig.of(
+                    ConfigFactory.parseString(
+                        "kvasir.lmcache { coordinator = \"http://h:9300\","
+                            + " prefetch { budget = 3 s, least-tokens = 0 } }")))
+        .hasMessageContaining("name kvasir.lmcache.controller, too")
+        .hasMessageContaining("kvasir.lmcache.prefetch.budget")
+        .hasMessageContaining("kvasir.lmcache.prefetch.least-tokens");
+    assertThatThrownBy(
+            () -> KvasirConfig.of(ConfigFactory.parseString("kvasir.lmcache.prefetch.enabled = true")))
+        .hasMessageContaining("name kvasir.lmcache.coordinator");
+  }
+
+  private static void stop(CacheCoordinator coordinator) {
+    coordinator.close();
+  }
+
+  private static SimEngine member(CacheCoordinator coordinator, String instance) throws IOException {
+    return SimEngine.start(
+        SimSettings.builder().host("127.0.0.1").port(0).model(MODEL).speed(0).events(EventSettings.OFF)
+            .hostTier(HostTierSettings.of(64).joining(coordinator.url(), instance, Duration.ofMillis(100)))
+            .build());
+  }
+
   private static SimEngine engine() throws IOException {
     return SimEngine.start(
         SimSettings.builder().host("127.0.0.1").port(0).model(MODEL).speed(0).events(EventSettings.OFF).build());
   }
 
   private static Node node(ScriptedController controller, SimEngine first, SimEngine second) throws Exception {
+    return node(controller, first, second, "");
+  }
+
+  private static Node node(ScriptedController controller, SimEngine first, SimEngine second, String more)
+      throws Exception {
     Node node =
         new Node(
             KvasirConfig.of(
@@ -123,8 +196,9 @@ final class LmCacheIT {
                         remember = 1 ms
                       }
                     }
+                    %5$s
                     """
-                        .formatted(MODEL, first.url(), second.url(), controller.address()))));
+                        .formatted(MODEL, first.url(), second.url(), controller.address(), more))));
     await("the workers are healthy", () -> DemoCommand.healthy(node) == 2);
     return node;
   }
@@ -148,10 +222,14 @@ final class LmCacheIT {
   }
 
   private HttpResponse<String> post(Node node, String path) throws Exception {
+    return post(node, path, "Where was I? ".repeat(200));
+  }
+
+  private HttpResponse<String> post(Node node, String path, String text) throws Exception {
     String body =
         """
         {"model":"%s","max_tokens":1,"messages":[{"role":"user","content":"%s"}]}"""
-            .formatted(MODEL, "Where was I? ".repeat(200));
+            .formatted(MODEL, text);
     return client.send(
         HttpRequest.newBuilder(at(node.gateway(), path))
             .header("Content-Type", "application/json")

@@ -7,6 +7,7 @@ import io.kvasir.execution.Dispatcher;
 import io.kvasir.execution.ExecutionSettings;
 import io.kvasir.execution.FakeCells;
 import io.kvasir.execution.PodClient;
+import io.kvasir.execution.Warmup;
 import io.kvasir.execution.dialect.Preparation;
 import io.kvasir.gateway.http.HttpServer;
 import io.kvasir.gateway.http.HttpSettings;
@@ -103,7 +104,7 @@ final class TestRouter implements AutoCloseable {
     Metrics metrics = new Metrics(registry);
     answers = answerSettings == null ? null : new AnswerCache(answerSettings, InstantSource.system(), metrics);
     pods = new PodClient(PodClient.Settings.defaults(), metrics);
-    dispatcher = new Dispatcher(KIT.system(), cells, pods, execution, preparations, metrics);
+    dispatcher = new Dispatcher(KIT.system(), cells, pods, execution, preparations, Warmup.NONE, metrics);
     Prompts prompts = Prompts.load(List.of(), 1 << 20, model -> null, Runnable::run, Clock.systemUTC(), metrics);
     PluginRegistry plugins = BuiltInPlugins.registry(CostModel.bundled(), new OutputLengths());
     LiveProfiles profiles =

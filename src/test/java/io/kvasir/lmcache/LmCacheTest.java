@@ -9,6 +9,7 @@ import io.kvasir.routing.RequestFacts;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.Slots;
+import io.kvasir.routing.cost.CostModel;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import io.prometheus.metrics.model.snapshots.CounterSnapshot;
@@ -53,9 +54,9 @@ final class LmCacheTest {
     LmCacheSettings settings =
         new LmCacheSettings(
             controller.address(), pollInterval, Duration.ofMinutes(1), patience, 256, 4, Duration.ofMinutes(1),
-            Map.of("lm-0", "w0"));
+            Map.of("lm-0", "w0"), null);
     LmCache started = new LmCache(settings);
-    started.start(() -> Set.of("w0", "w1"), chosen::get, new Metrics(registry));
+    started.start(() -> Set.of("w0", "w1"), chosen::get, CostModel.bundled(), new Metrics(registry));
     lmcache = started;
     return started;
   }

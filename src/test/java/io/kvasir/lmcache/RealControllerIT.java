@@ -7,6 +7,7 @@ import io.kvasir.routing.RequestFacts;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.Slots;
+import io.kvasir.routing.cost.CostModel;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.IOException;
@@ -52,9 +53,9 @@ final class RealControllerIT {
         new LmCache(
             new LmCacheSettings(
                 URI.create("http://127.0.0.1:" + port), Duration.ofMillis(500), Duration.ofMinutes(1),
-                Duration.ofSeconds(2), 256, 4, Duration.ofMillis(1), Map.of()));
+                Duration.ofSeconds(2), 256, 4, Duration.ofMillis(1), Map.of(), null));
     try {
-      lmcache.start(Set::of, () -> true, new Metrics(new PrometheusRegistry()));
+      lmcache.start(Set::of, () -> true, CostModel.bundled(), new Metrics(new PrometheusRegistry()));
       Instant deadline = Instant.now().plus(PATIENCE);
       while (lmcache.view().age().isEmpty()) {
         assertThat(controller.isAlive()).as("the controller runs").isTrue();

@@ -11,6 +11,7 @@ import io.kvasir.routing.Slot;
 import io.kvasir.routing.Slots;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.routing.cost.FleetCosts;
+import io.kvasir.routing.cost.LoadingCost;
 import io.kvasir.routing.cost.OutputLengths;
 import java.util.Set;
 
@@ -48,16 +49,18 @@ final class ExpectedCostLmCacheScorer implements Scorer {
     this.gamma = parameters.number("gamma", 0.3, 0, 1e6);
     this.delta = parameters.number("delta", 2, 0, 1e6);
     this.hintWorth = parameters.number("hint-worth", 0.5, 0, 1);
-    read(parameters, Tier.HOST, "host", 3, 0.5);
-    read(parameters, Tier.DISK, "disk", 25, 2);
-    read(parameters, Tier.REMOTE, "remote", 12, 5);
+    read(parameters, Tier.HOST, "host");
+    read(parameters, Tier.DISK, "disk");
+    read(parameters, Tier.REMOTE, "remote");
     this.outputs = outputs;
     this.costs = PerTable.costs(costs);
   }
 
-  private void read(Parameters parameters, Tier tier, String name, double micros, double setup) {
-    msPerToken[tier.index()] = parameters.number(name + "-us-per-token", micros, 0, 1e6) / 1e3;
-    setupMs[tier.index()] = parameters.number(name + "-setup-ms", setup, 0, 1e6);
+  private void read(Parameters parameters, Tier tier, String name) {
+    LoadingCost standard = LoadingCost.of(tier);
+    msPerToken[tier.index()] =
+        parameters.number(name + "-us-per-token", standard.microsPerToken(), 0, 1e6) / 1e3;
+    setupMs[tier.index()] = parameters.number(name + "-setup-ms", standard.setupMs(), 0, 1e6);
   }
 
   @Override
