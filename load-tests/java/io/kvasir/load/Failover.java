@@ -82,7 +82,8 @@ final class Failover implements Runnable {
   private @Nullable Path json;
 
   /**
-   * What a scenario came to, where nodes are not cut off. Times are from the event; {@code decisionGapMs} is until a
+   * What a scenario came to, where nodes are not cut off. Of the fallback decisions, those before the event come from
+   * nodes that have just started. Times are from the event; {@code decisionGapMs} is until a
    * request begun after it was decided by the cell's home again, -1 if none was. {@code exact} is the share of requests
    * whose cached tokens the router predicted exactly, {@code twoHomes} how often nodes that were not cut off knew
    * different homes of the cell, {@code remoteMs} the median time of a decision for another node than the home.
@@ -93,6 +94,7 @@ final class Failover implements Runnable {
       int lost,
       int errorsOnDeadNode,
       int fallbackDecisions,
+      int fallbackDecisionsBefore,
       long decisionGapMs,
       double hitRateBefore,
       @JsonProperty("hit_rate_1s_after") double hitRateSoonAfter,
@@ -135,13 +137,14 @@ final class Failover implements Runnable {
       }
     }
     System.out.printf(
-        "%n%-10s %8s %5s %8s %8s %7s %8s %7s %7s %7s %9s %7s %10s %9s %9s %9s%n",
-        "scenario", "requests", "lost", "on dead", "fallback", "gap ms", "hit then", "+1 s", "+10 s", "exact",
+        "%n%-10s %8s %5s %8s %8s %6s %7s %8s %7s %7s %7s %9s %7s %10s %9s %9s %9s%n",
+        "scenario", "requests", "lost", "on dead", "fallback", "(then)", "gap ms", "hit then", "+1 s", "+10 s", "exact",
         "two homes", "leaked", "overbooked", "p99 then", "p99 after", "remote ms");
     for (Result r : results) {
       System.out.printf(
-          "%-10s %8d %5d %8d %8d %7d %7.1f%% %6.1f%% %6.1f%% %6.1f%% %9d %7d %10d %9.0f %9.0f %9.2f%n",
-          r.scenario, r.requests, r.lost, r.errorsOnDeadNode, r.fallbackDecisions, r.decisionGapMs,
+          "%-10s %8d %5d %8d %8d %6d %7d %7.1f%% %6.1f%% %6.1f%% %6.1f%% %9d %7d %10d %9.0f %9.0f %9.2f%n",
+          r.scenario, r.requests, r.lost, r.errorsOnDeadNode, r.fallbackDecisions,
+          r.fallbackDecisionsBefore, r.decisionGapMs,
           100 * r.hitRateBefore, 100 * r.hitRateSoonAfter, 100 * r.hitRateLaterAfter, 100 * r.exactLaterAfter,
           r.twoHomes, r.reservationsLeaked, r.overbooked, r.p99Before, r.p99After, r.remoteMs);
     }
@@ -325,6 +328,7 @@ final class Failover implements Runnable {
         count(all, End.LOST),
         count(all, End.ON_DEAD_NODE),
         (int) requests.stream().filter(Request::fallback).count(),
+        (int) requests.stream().filter(request -> request.fallback() && request.begun() < event).count(),
         moved < 0 ? -1 : (since - event) / 1_000_000,
         hitRate(requests, begun -> begun < event && begun > event - 8 * NANOS),
         hitRate(requests, begun -> begun > since + NANOS && begun < since + 3 * NANOS),
