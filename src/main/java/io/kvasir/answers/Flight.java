@@ -120,6 +120,8 @@ public final class Flight<H> {
     lock.lock();
     try {
       head = answer;
+      // Clients may go now; that they have all gone is no reason to let others begin anew while it is being kept.
+      over = true;
       changed.signalAll();
     } finally {
       lock.unlock();
