@@ -19,6 +19,7 @@ import io.kvasir.routing.RoutingMetrics;
 import io.kvasir.routing.Scorer;
 import io.kvasir.routing.Selector;
 import io.kvasir.routing.Slots;
+import io.kvasir.routing.TestFacts;
 import io.kvasir.routing.UnfitRequestException;
 import io.kvasir.routing.Worker;
 import io.kvasir.routing.cost.CostModel;
@@ -27,7 +28,6 @@ import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
-import java.net.InetAddress;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -203,32 +203,8 @@ final class PluginJarsTest {
   }
 
   private static RoutingContext arrived(@Nullable String coordinates) {
-    RequestFacts facts = new RequestFacts() {
-      @Override
-      public @Nullable String header(String name) {
-        return name.equals("X-Client-Coordinates") ? coordinates : null;
-      }
-
-      @Override
-      public @Nullable String field(String path) {
-        return null;
-      }
-
-      @Override
-      public @Nullable String userText(Turn turn) {
-        return null;
-      }
-
-      @Override
-      public String tenant() {
-        return "";
-      }
-
-      @Override
-      public @Nullable InetAddress client() {
-        return null;
-      }
-    };
+    RequestFacts facts =
+        TestFacts.of(coordinates == null ? Map.of() : Map.of("X-Client-Coordinates", coordinates));
     return new RoutingContext("r", "m", Role.BOTH, Set.of())
         .put(Slots.FACTS, facts)
         .put(Slots.CHAIN, Chain.EMPTY)

@@ -5,16 +5,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.index.Chain;
 import io.kvasir.routing.CacheMatches;
-import io.kvasir.routing.RequestFacts;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.Slots;
+import io.kvasir.routing.TestFacts;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import io.prometheus.metrics.model.snapshots.CounterSnapshot;
 import java.io.IOException;
-import java.net.InetAddress;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -185,7 +184,7 @@ final class LmCacheTest {
     controller.layout = "{\"lm-0\":[\"LocalCPUBackend\",512]}";
     LmCache cache = start(Duration.ofMinutes(5), PATIENCE);
     for (int i = 0; i < 5; i++) {
-      RoutingContext refused = branch(i, 128).put(Slots.FACTS, new Refused());
+      RoutingContext refused = branch(i, 128).put(Slots.FACTS, new TestFacts(Map.of(), LmCacheTest::refused));
       assertThat(cache.find(refused).toCompletableFuture().join()).isEqualTo(CacheMatches.UNKNOWN);
     }
 
@@ -249,53 +248,10 @@ final class LmCacheTest {
     return new RoutingContext("r", "m", Role.BOTH, Set.of())
         .put(Slots.CHAIN, new Chain(hashes, 16))
         .put(Slots.PROMPT_TOKENS, 16L * hashes.length)
-        .put(Slots.FACTS, new Tokens(tokens));
+        .put(Slots.FACTS, new TestFacts(Map.of(), () -> tokens));
   }
 
-  private static final class Refused extends Facts {
-    @Override
-    public int[] tokens() {
-      throw new IllegalStateException("the template refuses the conversation");
-    }
-  }
-
-  private static final class Tokens extends Facts {
-    private final int @Nullable [] ids;
-
-    Tokens(int @Nullable [] ids) {
-      this.ids = ids;
-    }
-
-    @Override
-    public int @Nullable [] tokens() {
-      return ids;
-    }
-  }
-
-  private abstract static class Facts implements RequestFacts {
-    @Override
-    public @Nullable String header(String name) {
-      return null;
-    }
-
-    @Override
-    public @Nullable String field(String path) {
-      return null;
-    }
-
-    @Override
-    public String userText(Turn turn) {
-      return "";
-    }
-
-    @Override
-    public String tenant() {
-      return "";
-    }
-
-    @Override
-    public @Nullable InetAddress client() {
-      return null;
-    }
+  private static int[] refused() {
+    throw new IllegalStateException("the template refuses the conversation");
   }
 }

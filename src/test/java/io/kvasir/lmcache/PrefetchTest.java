@@ -8,6 +8,7 @@ import io.kvasir.routing.CacheMatches;
 import io.kvasir.routing.CacheMatches.Match;
 import io.kvasir.routing.RequestFacts;
 import io.kvasir.routing.Role;
+import io.kvasir.routing.TestFacts;
 import io.kvasir.routing.Worker;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.routing.cost.EngineCost;
@@ -228,37 +229,7 @@ final class PrefetchTest {
   }
 
   private static RequestFacts tokens() {
-    return new RequestFacts() {
-      @Override
-      public @Nullable String header(String name) {
-        return null;
-      }
-
-      @Override
-      public @Nullable String field(String path) {
-        return path.equals("cache_salt") ? "salt" : null;
-      }
-
-      @Override
-      public @Nullable String userText(Turn turn) {
-        return null;
-      }
-
-      @Override
-      public String tenant() {
-        return "";
-      }
-
-      @Override
-      public int[] tokens() {
-        return IntStream.range(0, 600).toArray();
-      }
-
-      @Override
-      public @Nullable InetAddress client() {
-        return null;
-      }
-    };
+    return new TestFacts(Map.of("cache_salt", "salt"), () -> IntStream.range(0, 600).toArray());
   }
 
   private static void await(String what, BooleanSupplier condition) {

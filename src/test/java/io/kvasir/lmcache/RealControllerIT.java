@@ -3,10 +3,10 @@ package io.kvasir.lmcache;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.index.Chain;
-import io.kvasir.routing.RequestFacts;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.Slots;
+import io.kvasir.routing.TestFacts;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
@@ -23,7 +23,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfEnvironmentVariable;
 import org.junit.jupiter.api.io.TempDir;
@@ -86,39 +85,6 @@ final class RealControllerIT {
     return new RoutingContext("r", "m", Role.BOTH, Set.of())
         .put(Slots.CHAIN, new Chain(LongStream.rangeClosed(1, 64).toArray(), 16))
         .put(Slots.PROMPT_TOKENS, 1024L)
-        .put(Slots.FACTS, new Numbers());
-  }
-
-  /** A prompt of the first 1,024 numbers. */
-  private static final class Numbers implements RequestFacts {
-    @Override
-    public @Nullable String header(String name) {
-      return null;
-    }
-
-    @Override
-    public @Nullable String field(String path) {
-      return null;
-    }
-
-    @Override
-    public @Nullable String userText(Turn turn) {
-      return null;
-    }
-
-    @Override
-    public String tenant() {
-      return "";
-    }
-
-    @Override
-    public @Nullable InetAddress client() {
-      return null;
-    }
-
-    @Override
-    public int[] tokens() {
-      return IntStream.range(0, 1024).toArray();
-    }
+        .put(Slots.FACTS, new TestFacts(Map.of(), () -> IntStream.range(0, 1024).toArray()));
   }
 }

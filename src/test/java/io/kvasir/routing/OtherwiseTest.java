@@ -126,7 +126,7 @@ final class OtherwiseTest {
     if (profile == null) {
       throw new AssertionError("no profile");
     }
-    RoutingContext context = Routing.request(2, 16, 40).put(Slots.FACTS, new TestFacts(Map.of("X-Session-ID", "s")));
+    RoutingContext context = Routing.request(2, 16, 40).put(Slots.FACTS, TestFacts.of(Map.of("X-Session-ID", "s")));
 
     assertThat(profile.preparesOnArrival()).isTrue();
     assertThat(profile.prepare(context).texts()).containsEntry("session-key", "s");

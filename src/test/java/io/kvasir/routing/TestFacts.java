@@ -2,12 +2,19 @@ package io.kvasir.routing;
 
 import java.net.InetAddress;
 import java.util.Map;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** Facts of a request of which only some headers, fields, texts and the tenant are known, all by their names. */
-record TestFacts(Map<String, String> known) implements RequestFacts {
-  static RequestFacts of(Map<String, String> known) {
-    return new TestFacts(known);
+/**
+ * Facts of a request of which only some are known.
+ *
+ * @param known headers, fields, texts and the tenant, all by their names
+ * @param ids the prompt's tokens, made when somebody asks for them
+ */
+public record TestFacts(Map<String, String> known, Supplier<int @Nullable []> ids) implements RequestFacts {
+  /** Facts of a request whose tokens cannot be told. */
+  public static TestFacts of(Map<String, String> known) {
+    return new TestFacts(known, () -> null);
   }
 
   @Override
@@ -28,6 +35,11 @@ record TestFacts(Map<String, String> known) implements RequestFacts {
   @Override
   public String tenant() {
     return known.getOrDefault("tenant", "");
+  }
+
+  @Override
+  public int @Nullable [] tokens() {
+    return ids.get();
   }
 
   @Override
