@@ -1,5 +1,6 @@
 package io.kvasir.answers;
 
+import static io.kvasir.Await.await;
 import static io.kvasir.answers.TestAnswers.CHAT;
 import static io.kvasir.answers.TestAnswers.JSON;
 import static io.kvasir.answers.TestAnswers.bytes;
@@ -27,8 +28,6 @@ import java.time.Instant;
 import java.util.Base64;
 import java.util.List;
 import java.util.Random;
-import java.util.concurrent.locks.LockSupport;
-import java.util.function.BooleanSupplier;
 import javax.net.ssl.SSLServerSocket;
 import javax.net.ssl.SSLSocket;
 import org.jspecify.annotations.Nullable;
@@ -276,13 +275,5 @@ final class RedisAnswersIT {
 
   private Jedis client() {
     return new Jedis("127.0.0.1", server.port());
-  }
-
-  private static void await(String what, BooleanSupplier condition) {
-    Instant deadline = Instant.now().plus(Duration.ofSeconds(60));
-    while (!condition.getAsBoolean()) {
-      assertThat(Instant.now()).as("waited too long for " + what).isBefore(deadline);
-      LockSupport.parkNanos(1_000_000);
-    }
   }
 }

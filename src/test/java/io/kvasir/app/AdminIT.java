@@ -1,5 +1,6 @@
 package io.kvasir.app;
 
+import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -20,7 +21,6 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.Arrays;
 import java.util.Set;
 import java.util.TreeSet;
@@ -28,8 +28,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
-import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
@@ -62,7 +60,7 @@ final class AdminIT {
     pod.createContext("/health", exchange -> exchange.sendResponseHeaders(200, -1));
     pod.createContext("/v1/chat/completions", exchange -> {
       if (new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8).contains("\"held\"")) {
-        await(HELD);
+        hold();
       }
       byte[] answer = "{\"choices\":[]}".getBytes(StandardCharsets.UTF_8);
       exchange.getResponseHeaders().set("Content-Type", "application/json");
@@ -275,21 +273,13 @@ final class AdminIT {
     return !workers.isEmpty() && workers.findValuesAsText("health").stream().allMatch("healthy"::equals);
   }
 
-  private static void await(CountDownLatch latch) throws IOException {
+  private static void hold() throws IOException {
     try {
-      if (!latch.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
+      if (!HELD.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
         throw new IOException("waited too long");
       }
     } catch (InterruptedException e) {
       throw new IOException(e);
-    }
-  }
-
-  private static void await(String what, BooleanSupplier condition) {
-    Instant deadline = Instant.now().plus(PATIENCE);
-    while (!condition.getAsBoolean()) {
-      assertThat(Instant.now()).as("waited too long for " + what).isBefore(deadline);
-      LockSupport.parkNanos(20_000_000);
     }
   }
 }

@@ -1,5 +1,6 @@
 package io.kvasir.app;
 
+import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -8,12 +9,8 @@ import java.io.InputStream;
 import java.net.SocketTimeoutException;
 import java.nio.file.Path;
 import java.security.KeyStore;
-import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.locks.LockSupport;
-import java.util.function.BooleanSupplier;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLException;
@@ -32,8 +29,6 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Remoting between nodes that know each other by their certificates, over real sockets. */
 final class ClusterTlsIT {
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
-
   @TempDir private Path directory = Path.of("");
   private final List<ActorSystem<Void>> systems = new ArrayList<>();
 
@@ -118,13 +113,5 @@ final class ClusterTlsIT {
       up += member.status().equals(MemberStatus.up()) ? 1 : 0;
     }
     return up;
-  }
-
-  private static void await(BooleanSupplier condition) {
-    Instant deadline = Instant.now().plus(PATIENCE);
-    while (!condition.getAsBoolean()) {
-      assertThat(Instant.now()).as("waited too long").isBefore(deadline);
-      LockSupport.parkNanos(20_000_000);
-    }
   }
 }

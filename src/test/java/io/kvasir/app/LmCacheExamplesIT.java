@@ -1,5 +1,6 @@
 package io.kvasir.app;
 
+import static io.kvasir.Await.await;
 import static io.kvasir.lmcache.ScriptedController.row;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -19,17 +20,11 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Path;
-import java.time.Duration;
-import java.time.Instant;
-import java.util.concurrent.Callable;
-import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** The configurations of conf/examples that go by LMCache, started as they are but for the addresses. */
 final class LmCacheExamplesIT {
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
-
   private final HttpClient client = HttpClient.newHttpClient();
 
   @ParameterizedTest
@@ -99,14 +94,6 @@ final class LmCacheExamplesIT {
             .events(EventSettings.OFF)
             .transfer(TransferSettings.of(Dialect.VLLM_NIXL))
             .build());
-  }
-
-  private static void await(String what, Callable<Boolean> condition) throws Exception {
-    Instant deadline = Instant.now().plus(PATIENCE);
-    while (!condition.call()) {
-      assertThat(Instant.now()).as(what).isBefore(deadline);
-      LockSupport.parkNanos(5_000_000);
-    }
   }
 
   private HttpResponse<String> ask(Node node, String session) throws Exception {

@@ -1,5 +1,6 @@
 package io.kvasir.app;
 
+import static io.kvasir.Await.await;
 import static io.kvasir.lmcache.ScriptedController.row;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -23,17 +24,13 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
-import java.time.Instant;
-import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 
 /** A whole node whose profile goes by LMCache, two simulated engines, and a controller that comes and goes. */
 final class LmCacheIT {
   private static final String MODEL = "kvasir-demo";
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
   private static final ObjectMapper JSON = new ObjectMapper();
 
   private final HttpClient client = HttpClient.newHttpClient();
@@ -201,14 +198,6 @@ final class LmCacheIT {
                         .formatted(MODEL, first.url(), second.url(), controller.address(), more))));
     await("the workers are healthy", () -> DemoCommand.healthy(node) == 2);
     return node;
-  }
-
-  private static void await(String what, Callable<Boolean> condition) throws Exception {
-    Instant deadline = Instant.now().plus(PATIENCE);
-    while (!condition.call()) {
-      assertThat(Instant.now()).as(what).isBefore(deadline);
-      LockSupport.parkNanos(5_000_000);
-    }
   }
 
   private String reason(Node node) throws Exception {

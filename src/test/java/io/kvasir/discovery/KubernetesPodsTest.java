@@ -1,5 +1,6 @@
 package io.kvasir.discovery;
 
+import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.typesafe.config.Config;
@@ -16,15 +17,12 @@ import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.concurrent.locks.LockSupport;
-import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -34,7 +32,6 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Against an API server over real HTTPS, with its faults. */
 final class KubernetesPodsTest {
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
   private static final Duration NEVER = Duration.ofHours(1);
   @TempDir private static Path directory = Path.of("");
   private static Certificates made = new Certificates(directory);
@@ -232,13 +229,5 @@ final class KubernetesPodsTest {
          "status": {"phase": "Running", "podIP": "%s", "conditions": [{"type": "Ready", "status": "%s"}]}}
         """
         .formatted(metadata, annotations, name, ip, ready ? "True" : "False");
-  }
-
-  private static void await(BooleanSupplier condition) {
-    Instant deadline = Instant.now().plus(PATIENCE);
-    while (!condition.getAsBoolean()) {
-      assertThat(Instant.now()).as("waited too long").isBefore(deadline);
-      LockSupport.parkNanos(10_000_000);
-    }
   }
 }

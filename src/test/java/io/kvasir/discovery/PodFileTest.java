@@ -1,5 +1,6 @@
 package io.kvasir.discovery;
 
+import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.typesafe.config.Config;
@@ -16,21 +17,16 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.locks.LockSupport;
-import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 final class PodFileTest {
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
-
   @TempDir private Path directory = Path.of("");
   private final FakeCells cells = new FakeCells();
   private final SourceState state = new SourceState(PodSource.FILE, new Metrics(new PrometheusRegistry()));
@@ -119,13 +115,5 @@ final class PodFileTest {
               pod.hasPath("draining")));
     }
     return pods;
-  }
-
-  private static void await(BooleanSupplier condition) {
-    Instant deadline = Instant.now().plus(PATIENCE);
-    while (!condition.getAsBoolean()) {
-      assertThat(Instant.now()).as("waited too long").isBefore(deadline);
-      LockSupport.parkNanos(10_000_000);
-    }
   }
 }

@@ -1,5 +1,6 @@
 package io.kvasir.events;
 
+import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.nats.client.Connection;

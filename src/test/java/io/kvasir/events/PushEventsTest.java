@@ -1,5 +1,6 @@
 package io.kvasir.events;
 
+import static io.kvasir.Await.await;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 

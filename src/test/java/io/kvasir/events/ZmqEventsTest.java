@@ -1,5 +1,6 @@
 package io.kvasir.events;
 
+import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -15,8 +16,6 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.concurrent.locks.LockSupport;
-import java.util.function.BooleanSupplier;
 import java.util.stream.LongStream;
 import org.apache.pekko.Done;
 import org.apache.pekko.actor.typed.ActorSystem;
@@ -401,14 +400,6 @@ final class ZmqEventsTest {
   /** Waits for subscriptions; one that was made again on a new connection may be told of twice. */
   private static void awaitSubscribers(FakePublisher engine, int count) {
     await(() -> engine.subscribers() >= count);
-  }
-
-  private static void await(BooleanSupplier condition) {
-    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(90);
-    while (!condition.getAsBoolean()) {
-      assertThat(System.nanoTime()).as("deadline").isLessThan(deadline);
-      LockSupport.parkNanos(1_000_000);
-    }
   }
 
   /** Eight ports in a row that are free. */

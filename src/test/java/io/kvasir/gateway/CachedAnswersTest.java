@@ -1,5 +1,6 @@
 package io.kvasir.gateway;
 
+import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -15,8 +16,6 @@ import java.net.Socket;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
-import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -24,8 +23,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.locks.LockSupport;
-import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -385,13 +382,5 @@ final class CachedAnswersTest {
 
   private static String reason(HttpResponse<?> response) {
     return response.headers().firstValue("X-Router-Cache-Reason").orElse("none");
-  }
-
-  private static void await(String what, BooleanSupplier condition) {
-    Instant deadline = Instant.now().plus(Duration.ofSeconds(60));
-    while (!condition.getAsBoolean()) {
-      assertThat(Instant.now()).as("waited too long for " + what).isBefore(deadline);
-      LockSupport.parkNanos(1_000_000);
-    }
   }
 }

@@ -1,5 +1,6 @@
 package io.kvasir.gateway;
 
+import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -321,12 +322,8 @@ final class FailureTest {
     assertThat(response.headers().firstValue("X-Request-Id")).hasValue("r");
   }
 
-  private void assertEventually(String metric, String label) throws InterruptedException {
-    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
-    while (router.metric(metric, label) != 1 && System.nanoTime() < deadline) {
-      TimeUnit.MILLISECONDS.sleep(2);
-    }
-    assertThat(router.metric(metric, label)).isEqualTo(1);
+  private void assertEventually(String metric, String label) {
+    await(metric + " of " + label, () -> router.metric(metric, label) == 1);
     assertThat(router.metric("kvasir_attempts_in_flight")).isZero();
   }
 

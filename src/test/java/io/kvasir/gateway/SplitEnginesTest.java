@@ -1,5 +1,6 @@
 package io.kvasir.gateway;
 
+import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -18,8 +19,6 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
-import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -93,7 +92,7 @@ final class SplitEnginesTest {
     assertThat(decode.transfers().received()).isPositive();
     assertThat(decode.transfers().ignored()).isZero();
     assertThat(decode.transfers().failed()).isZero();
-    until(() -> prefill.transfers().held() == 0);
+    await(() -> prefill.transfers().held() == 0);
   }
 
   @ParameterizedTest
@@ -183,13 +182,5 @@ final class SplitEnginesTest {
       }
     }
     return said.toString();
-  }
-
-  private static void until(BooleanSupplier condition) throws InterruptedException {
-    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
-    while (!condition.getAsBoolean() && System.nanoTime() < deadline) {
-      TimeUnit.MILLISECONDS.sleep(2);
-    }
-    assertThat(condition.getAsBoolean()).isTrue();
   }
 }

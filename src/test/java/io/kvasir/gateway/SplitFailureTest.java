@@ -1,5 +1,6 @@
 package io.kvasir.gateway;
 
+import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.execution.ScriptedPod;
@@ -526,10 +527,8 @@ final class SplitFailureTest {
     };
   }
 
-  private void p1Asked() throws InterruptedException {
-    while (p1.seen.stream().noneMatch(seen -> seen.method().equals("POST"))) {
-      TimeUnit.MILLISECONDS.sleep(1);
-    }
+  private void p1Asked() {
+    await("p1 is asked", () -> p1.seen.stream().anyMatch(seen -> seen.method().equals("POST")));
   }
 
   private static ScriptedPod.Seen next(ScriptedPod pod) throws InterruptedException {
@@ -544,17 +543,10 @@ final class SplitFailureTest {
   }
 
   /** Everything that was begun has ended. */
-  private void settled() throws InterruptedException {
-    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
-    while (System.nanoTime() < deadline
-        && (router.cells.open.get() > 0
-            || router.metric("kvasir_attempts_in_flight") > 0
-            || router.metric("kvasir_workflows") > 0)) {
-      TimeUnit.MILLISECONDS.sleep(2);
-    }
-    assertThat(router.cells.open).as("reservations").hasValue(0);
-    assertThat(router.metric("kvasir_attempts_in_flight")).as("requests at workers").isZero();
-    assertThat(router.metric("kvasir_workflows")).as("workflows").isZero();
+  private void settled() {
+    await("no reservation is left open", () -> router.cells.open.get() == 0);
+    await("no request is left at a worker", () -> router.metric("kvasir_attempts_in_flight") == 0);
+    await("no workflow is left", () -> router.metric("kvasir_workflows") == 0);
   }
 
   private static void readUntil(Socket socket, String text) throws IOException {

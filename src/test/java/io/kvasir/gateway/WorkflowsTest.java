@@ -1,5 +1,6 @@
 package io.kvasir.gateway;
 
+import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.execution.ExecutionSettings;
@@ -39,15 +40,10 @@ final class WorkflowsTest {
   private final List<ScriptedPod> pods = new ArrayList<>();
 
   @AfterEach
-  void stop() throws InterruptedException {
-    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
-    while (System.nanoTime() < deadline
-        && (router.cells.open.get() > 0 || router.metric("kvasir_workflows") > 0)) {
-      TimeUnit.MILLISECONDS.sleep(2);
-    }
-    assertThat(router.cells.open).as("reservations left open").hasValue(0);
+  void stop() {
+    await("no reservation is left open", () -> router.cells.open.get() == 0);
+    await("no workflow is left", () -> router.metric("kvasir_workflows") == 0);
     assertThat(router.cells.closedTwice).as("reservations closed twice").hasValue(0);
-    assertThat(router.metric("kvasir_workflows")).isZero();
     router.close();
     pods.forEach(ScriptedPod::close);
   }

@@ -1,5 +1,6 @@
 package io.kvasir.lmcache;
 
+import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.net.httpserver.HttpServer;
@@ -26,7 +27,6 @@ import java.net.InetSocketAddress;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -34,8 +34,6 @@ import java.util.Set;
 import java.util.concurrent.Executors;
 import java.util.concurrent.LinkedBlockingDeque;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.locks.LockSupport;
-import java.util.function.BooleanSupplier;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -230,13 +228,5 @@ final class PrefetchTest {
 
   private static RequestFacts tokens() {
     return new TestFacts(Map.of("cache_salt", "salt"), () -> IntStream.range(0, 600).toArray());
-  }
-
-  private static void await(String what, BooleanSupplier condition) {
-    Instant deadline = Instant.now().plus(LONG);
-    while (!condition.getAsBoolean()) {
-      assertThat(Instant.now()).as(what).isBefore(deadline);
-      LockSupport.parkNanos(2_000_000);
-    }
   }
 }

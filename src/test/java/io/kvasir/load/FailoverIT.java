@@ -1,5 +1,6 @@
 package io.kvasir.load;
 
+import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.load.NodeLoad.End;
@@ -11,20 +12,15 @@ import io.kvasir.sim.SimSettings;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
-import java.util.concurrent.locks.LockSupport;
-import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Three router processes under conversations; the home of their cell is killed, and the next one is told to stop. */
 final class FailoverIT {
-  private static final Duration PATIENCE = Duration.ofSeconds(90);
   private static final int NODES = 3;
   private static final int ENGINES = 2;
 
@@ -96,13 +92,5 @@ final class FailoverIT {
                 Path.of(System.getProperty("java.home"), "bin", "java"), System.getProperty("java.class.path")));
     Files.setPosixFilePermissions(launcher, PosixFilePermissions.fromString("rwx------"));
     return launcher;
-  }
-
-  private static void await(String what, BooleanSupplier condition) {
-    Instant deadline = Instant.now().plus(PATIENCE);
-    while (!condition.getAsBoolean()) {
-      assertThat(Instant.now()).as("waited too long for " + what).isBefore(deadline);
-      LockSupport.parkNanos(50_000_000);
-    }
   }
 }

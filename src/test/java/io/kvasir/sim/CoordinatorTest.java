@@ -1,5 +1,6 @@
 package io.kvasir.sim;
 
+import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -11,7 +12,6 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
-import java.util.concurrent.Callable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -65,7 +65,7 @@ final class CoordinatorTest extends EngineTest {
 
     engine.close();
 
-    until(() -> instances().isEmpty());
+    await(() -> instances().isEmpty());
   }
 
   @Test
@@ -81,7 +81,7 @@ final class CoordinatorTest extends EngineTest {
     assertThat(submitted.path("status").asText()).isEqualTo("submitted");
     String poll = "/cache/prefetches/mp-1/" + submitted.path("request_id").asText();
     JsonNode[] progress = new JsonNode[1];
-    until(
+    await(
         () -> {
           progress[0] = JSON.readTree(body(send("GET", poll, "")));
           return progress[0].path("status").asText().equals("completed");
@@ -128,7 +128,7 @@ final class CoordinatorTest extends EngineTest {
   }
 
   private JsonNode awaitMember() throws Exception {
-    until(() -> !instances().isEmpty());
+    await(() -> !instances().isEmpty());
     return instances().get(0);
   }
 
@@ -166,13 +166,5 @@ final class CoordinatorTest extends EngineTest {
 
   private static String body(String answer) {
     return answer.substring(4);
-  }
-
-  private static void until(Callable<Boolean> condition) throws Exception {
-    long deadline = System.nanoTime() + Duration.ofSeconds(60).toNanos();
-    while (!condition.call()) {
-      assertThat(System.nanoTime()).as("waited a minute in vain").isLessThan(deadline);
-      Thread.sleep(5);
-    }
   }
 }

@@ -10,7 +10,6 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 
 /** An engine on loopback and a client to talk to it. */
@@ -73,16 +72,5 @@ abstract class EngineTest {
       }
     }
     return events;
-  }
-
-  /** Waits, at most ten seconds, until something is so. */
-  static void until(String what, BooleanSupplier condition) throws InterruptedException {
-    long deadline = System.nanoTime() + Duration.ofSeconds(60).toNanos();
-    while (!condition.getAsBoolean()) {
-      if (System.nanoTime() > deadline) {
-        throw new AssertionError("Never so: " + what);
-      }
-      Thread.sleep(2);
-    }
   }
 }

@@ -1,5 +1,6 @@
 package io.kvasir.sim;
 
+import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -36,10 +37,10 @@ final class EngineTroubleTest extends EngineTest {
     SimEngine engine = start(settings().speed(1).stepTime(SLOW));
     try (Socket client = connect(engine)) {
       send(client, "/v1/completions", text().put("max_tokens", 5000).put("ignore_eos", true).toString(), "");
-      until("the request runs", () -> engine.stats().running() == 1);
+      await("the request runs", () -> engine.stats().running() == 1);
     }
-    until("it is gone", () -> engine.stats().running() == 0 && engine.stats().waiting() == 0);
-    until("its blocks are free", () -> usedBlocks(engine).equals("0.0"));
+    await("it is gone", () -> engine.stats().running() == 0 && engine.stats().waiting() == 0);
+    await("its blocks are free", () -> usedBlocks(engine).equals("0.0"));
   }
 
   @Test
@@ -56,8 +57,8 @@ final class EngineTroubleTest extends EngineTest {
       }
       assertThat(line).contains("text_completion");
     }
-    until("it is gone", () -> engine.stats().running() == 0);
-    until("its blocks are free", () -> usedBlocks(engine).equals("0.0"));
+    await("it is gone", () -> engine.stats().running() == 0);
+    await("its blocks are free", () -> usedBlocks(engine).equals("0.0"));
   }
 
   @Test
@@ -140,7 +141,7 @@ final class EngineTroubleTest extends EngineTest {
         .isInstanceOf(IOException.class);
     assertThatThrownBy(() -> post(engine, "/v1/completions", request.put("stream", false).toString()))
         .isInstanceOf(IOException.class);
-    until("nothing is left of them", () -> engine.stats().running() == 0);
+    await("nothing is left of them", () -> engine.stats().running() == 0);
   }
 
   @Test
@@ -174,7 +175,7 @@ final class EngineTroubleTest extends EngineTest {
       assertThat(in.readLine()).isEqualTo("HTTP/1.1 200 OK");
       assertThatThrownBy(() -> in.lines().toList()).hasRootCauseInstanceOf(SocketTimeoutException.class);
     }
-    until("nothing is left of it", () -> engine.stats().running() == 0);
+    await("nothing is left of it", () -> engine.stats().running() == 0);
   }
 
   @Test
@@ -219,7 +220,7 @@ final class EngineTroubleTest extends EngineTest {
     CompletableFuture<HttpResponse<String>> answer =
         CLIENT.sendAsync(
             request(engine, "/v1/completions", text().toString()), HttpResponse.BodyHandlers.ofString());
-    until("it waits", () -> engine.stats().waiting() == 1);
+    await("it waits", () -> engine.stats().waiting() == 1);
     assertThat(get(engine, "/health").statusCode()).isEqualTo(200);
     assertThat(get(engine, "/metrics").body())
         .contains("vllm:num_requests_waiting{engine=\"0\",model_name=\"kvasir-demo\"} 1.0");
@@ -236,7 +237,7 @@ final class EngineTroubleTest extends EngineTest {
         CLIENT.sendAsync(
             request(engine, "/v1/completions", text().put("max_tokens", 20).put("ignore_eos", true).toString()),
             HttpResponse.BodyHandlers.ofString());
-    until("it runs", () -> engine.stats().running() == 1);
+    await("it runs", () -> engine.stats().running() == 1);
     engine.set(Condition.DRAIN, true);
 
     assertThat(post(engine, "/v1/completions", text().toString()).statusCode()).isEqualTo(503);
@@ -291,8 +292,8 @@ final class EngineTroubleTest extends EngineTest {
 
     ask(engine, "/sim/crash", "{\"ms\":1}");
 
-    until("it has started again", () -> engine.stats().queriedTokens() == 0);
-    until("it answers", () -> answers(engine));
+    await("it has started again", () -> engine.stats().queriedTokens() == 0);
+    await("it answers", () -> answers(engine));
   }
 
   private static boolean answers(SimEngine engine) {
@@ -319,7 +320,7 @@ final class EngineTroubleTest extends EngineTest {
     SimEngine engine = start(settings().speed(1).stepTime(SLOW));
     try (Socket client = connect(engine)) {
       send(client, "/v1/completions", text().put("max_tokens", 5000).put("ignore_eos", true).toString(), "");
-      until("the request runs", () -> engine.stats().running() == 1);
+      await("the request runs", () -> engine.stats().running() == 1);
 
       engine.close();
 
@@ -407,15 +408,11 @@ final class EngineTroubleTest extends EngineTest {
     client.getOutputStream().write((head + body).getBytes(StandardCharsets.UTF_8));
   }
 
-  private static String usedBlocks(SimEngine engine) {
-    try {
-      return get(engine, "/metrics").body().lines()
-          .filter(line -> line.startsWith("vllm:kv_cache_usage_perc"))
-          .map(line -> line.substring(line.lastIndexOf(' ') + 1))
-          .findFirst().orElse("");
-    } catch (IOException | InterruptedException e) {
-      throw new AssertionError(e);
-    }
+  private static String usedBlocks(SimEngine engine) throws Exception {
+    return get(engine, "/metrics").body().lines()
+        .filter(line -> line.startsWith("vllm:kv_cache_usage_perc"))
+        .map(line -> line.substring(line.lastIndexOf(' ') + 1))
+        .findFirst().orElse("");
   }
 
   private static ObjectNode text() {

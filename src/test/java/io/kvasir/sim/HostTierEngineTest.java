@@ -1,11 +1,11 @@
 package io.kvasir.sim;
 
+import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.sim.lmcache.CacheController;
-import java.net.URI;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.time.Duration;
@@ -97,20 +97,15 @@ final class HostTierEngineTest extends EngineTest {
     }
   }
 
-  private static void untilHeld(CacheController controller, int from, int length, String layout) throws Exception {
+  private static void untilHeld(CacheController controller, int from, int length, String layout) {
     ObjectNode request = JSON.createObjectNode();
     tokens(request.putArray("tokens"), from, length);
-    URI lookup = controller.url().resolve("/lookup");
-    long deadline = System.nanoTime() + Duration.ofSeconds(60).toNanos();
-    String held = "";
-    while (!held.equals(layout)) {
-      assertThat(System.nanoTime()).as("held: %s", held).isLessThan(deadline);
-      Thread.sleep(5);
-      HttpRequest ask =
-          HttpRequest.newBuilder(lookup).POST(HttpRequest.BodyPublishers.ofString(request.toString())).build();
-      held =
-          JSON.readTree(CLIENT.send(ask, HttpResponse.BodyHandlers.ofString()).body())
-              .path("layout_info").toString();
-    }
+    HttpRequest ask =
+        HttpRequest.newBuilder(controller.url().resolve("/lookup"))
+            .POST(HttpRequest.BodyPublishers.ofString(request.toString()))
+            .build();
+    await("held: " + layout, () ->
+        JSON.readTree(CLIENT.send(ask, HttpResponse.BodyHandlers.ofString()).body())
+            .path("layout_info").toString().equals(layout));
   }
 }

@@ -1,5 +1,6 @@
 package io.kvasir.sim;
 
+import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -313,7 +314,7 @@ final class SimEngineTest extends EngineTest {
     ask(engine, "/v1/completions", text(LONG_TEXT).toString());
     JsonNode warm = ask(engine, "/v1/completions", text(LONG_TEXT).toString());
 
-    until("the metrics count both requests", () -> metrics(engine).contains("vllm:request_success_total{"
+    await("the metrics count both requests", () -> metrics(engine).contains("vllm:request_success_total{"
         + "engine=\"0\",finished_reason=\"length\",model_name=\"kvasir-demo\"} 2.0"));
     String page = metrics(engine);
     String labels = "{engine=\"0\",model_name=\"kvasir-demo\"} ";
@@ -386,7 +387,7 @@ final class SimEngineTest extends EngineTest {
     for (CompletableFuture<HttpResponse<String>> answer : answers) {
       assertThat(JSON.readTree(answer.get().body()).at("/usage/completion_tokens").asInt()).isEqualTo(60);
     }
-    until("all blocks are free", () -> metrics(engine).contains("kv_cache_usage_perc{engine=\"0\","
+    await("all blocks are free", () -> metrics(engine).contains("kv_cache_usage_perc{engine=\"0\","
         + "model_name=\"kvasir-demo\"} 0.0"));
   }
 
@@ -422,12 +423,8 @@ final class SimEngineTest extends EngineTest {
     assertThat(error.has("param")).isTrue();
   }
 
-  private static String metrics(SimEngine engine) {
-    try {
-      return get(engine, "/metrics").body();
-    } catch (IOException | InterruptedException e) {
-      throw new AssertionError(e);
-    }
+  private static String metrics(SimEngine engine) throws Exception {
+    return get(engine, "/metrics").body();
   }
 
   private static String text(SimEngine engine, JsonNode tokenized) throws Exception {

@@ -1,5 +1,6 @@
 package io.kvasir.sim;
 
+import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -61,8 +62,8 @@ final class TransferTest extends EngineTest {
     }
     assertThat(decode.transfers().received()).isEqualTo(4);
     assertThat(decode.transfers().ignored()).isZero();
-    until("prefill's blocks are free", () -> prefill.transfers().held() == 0 && prefill.transfers().sent() == 4);
-    until("and its cache is idle", () -> kvUse(prefill) == 0);
+    await("prefill's blocks are free", () -> prefill.transfers().held() == 0 && prefill.transfers().sent() == 4);
+    await("and its cache is idle", () -> kvUse(prefill) == 0);
   }
 
   @Test
@@ -146,8 +147,8 @@ final class TransferTest extends EngineTest {
   void nixl_leaseThatNobodyExtends_ends() throws Exception {
     pair(Dialect.VLLM_NIXL, transfer -> transfer.withTimes(Duration.ofMillis(50), Duration.ofMillis(50)));
     JsonNode params = prefilled(COMPLETIONS, "a");
-    until("the lease has ended", () -> prefill.transfers().expired() == 1);
-    until("the blocks are free", () -> kvUse(prefill) == 0);
+    await("the lease has ended", () -> prefill.transfers().expired() == 1);
+    await("the blocks are free", () -> kvUse(prefill) == 0);
 
     HttpResponse<String> late =
         post(decode, COMPLETIONS, body(COMPLETIONS).set("kv_transfer_params", params).toString());
@@ -196,7 +197,7 @@ final class TransferTest extends EngineTest {
         CLIENT.sendAsync(
             request(decode, COMPLETIONS, body(COMPLETIONS).put("max_tokens", 100).put("ignore_eos", true).toString()),
             HttpResponse.BodyHandlers.ofString());
-    until("the first runs", () -> decode.stats().running() == 1);
+    await("the first runs", () -> decode.stats().running() == 1);
     ObjectNode first = body(COMPLETIONS).put("prompt", LONG).put("max_tokens", 1);
     first.set("kv_transfer_params", JSON.createObjectNode().put("do_remote_decode", true));
     JsonNode prefilled = ask(prefill, COMPLETIONS, first.toString());
@@ -221,7 +222,7 @@ final class TransferTest extends EngineTest {
     ObjectNode wrong = body(COMPLETIONS).put("max_tokens", 1_000_000).set("kv_transfer_params", params);
 
     assertThat(post(decode, COMPLETIONS, wrong.toString()).statusCode()).isEqualTo(400);
-    until("the blocks are free", () -> prefill.transfers().held() == 0);
+    await("the blocks are free", () -> prefill.transfers().held() == 0);
     assertThat(prefill.transfers().expired()).isZero();
   }
 
@@ -265,7 +266,7 @@ final class TransferTest extends EngineTest {
         CLIENT.sendAsync(
             request(decode, COMPLETIONS, second.toString(), "X-Request-Id", "x"),
             HttpResponse.BodyHandlers.ofString());
-    until("it waits", () -> decode.stats().waiting() == 1);
+    await("it waits", () -> decode.stats().waiting() == 1);
 
     prefilled(COMPLETIONS, "x");
 
@@ -283,7 +284,7 @@ final class TransferTest extends EngineTest {
             "another");
 
     assertThat(answer.statusCode()).isEqualTo(500);
-    until("the blocks are given up", () -> prefill.transfers().expired() == 1);
+    await("the blocks are given up", () -> prefill.transfers().expired() == 1);
   }
 
   @Test
@@ -301,7 +302,7 @@ final class TransferTest extends EngineTest {
 
     assertThat(said.path("kv_transfer_params").isNull()).isTrue();
     assertThat(answer(COMPLETIONS, JSON.readTree(decoding.get().body()))).isEqualTo(alone(COMPLETIONS));
-    until("the blocks are free", () -> prefill.transfers().held() == 0 && kvUse(prefill) == 0);
+    await("the blocks are free", () -> prefill.transfers().held() == 0 && kvUse(prefill) == 0);
   }
 
   @Test
@@ -344,7 +345,7 @@ final class TransferTest extends EngineTest {
     assertThat(answer(COMPLETIONS, answer)).isEqualTo(alone(COMPLETIONS));
     JsonNode first = JSON.readTree(prefilling.get().body());
     assertThat(first.at("/usage/completion_tokens").asInt()).isEqualTo(1);
-    until("the blocks are free", () -> prefill.transfers().held() == 0 && kvUse(prefill) == 0);
+    await("the blocks are free", () -> prefill.transfers().held() == 0 && kvUse(prefill) == 0);
   }
 
   @Test
@@ -396,7 +397,7 @@ final class TransferTest extends EngineTest {
     assertThat(post(prefill, COMPLETIONS, inRoom("7").toString()).statusCode()).isEqualTo(500);
     assertThat(post(decode, COMPLETIONS, inRoom("8").toString()).statusCode()).isEqualTo(500);
     assertThat(kvUse(prefill)).isZero();
-    until("decode's blocks are free", () -> kvUse(decode) == 0);
+    await("decode's blocks are free", () -> kvUse(decode) == 0);
   }
 
   @Test
@@ -537,15 +538,11 @@ final class TransferTest extends EngineTest {
   }
 
   /** Share of the blocks in use, first rank. */
-  private static double kvUse(SimEngine engine) {
-    try {
-      return get(engine, "/metrics").body().lines()
-          .filter(line -> line.startsWith("vllm:kv_cache_usage_perc") || line.startsWith("sglang:token_usage"))
-          .mapToDouble(line -> Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1)))
-          .findFirst()
-          .orElseThrow();
-    } catch (IOException | InterruptedException e) {
-      throw new AssertionError(e);
-    }
+  private static double kvUse(SimEngine engine) throws Exception {
+    return get(engine, "/metrics").body().lines()
+        .filter(line -> line.startsWith("vllm:kv_cache_usage_perc") || line.startsWith("sglang:token_usage"))
+        .mapToDouble(line -> Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1)))
+        .findFirst()
+        .orElseThrow();
   }
 }

@@ -1,15 +1,12 @@
 package io.kvasir.app.membership;
 
+import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
-import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.locks.LockSupport;
-import java.util.function.BooleanSupplier;
 import java.util.stream.StreamSupport;
 import org.apache.pekko.actor.typed.ActorSystem;
 import org.apache.pekko.actor.typed.Props;
@@ -22,8 +19,6 @@ import org.junit.jupiter.api.Test;
 
 /** Actor systems over real remoting, of which one ends without a word. Nothing else would ever take it out. */
 final class MembershipWatchTest {
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
-
   private static final Membership.Listener NOBODY =
       new Membership.Listener() {
         @Override
@@ -89,13 +84,5 @@ final class MembershipWatchTest {
 
   private static long members(ActorSystem<Void> node) {
     return StreamSupport.stream(Cluster.get(node).state().getMembers().spliterator(), false).count();
-  }
-
-  private static void await(String what, BooleanSupplier condition) {
-    Instant deadline = Instant.now().plus(PATIENCE);
-    while (!condition.getAsBoolean()) {
-      assertThat(Instant.now()).as("waited too long for " + what).isBefore(deadline);
-      LockSupport.parkNanos(20_000_000);
-    }
   }
 }

@@ -1,21 +1,17 @@
 package io.kvasir.app.membership;
 
+import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
 import java.net.ServerSocket;
-import java.time.Duration;
-import java.time.Instant;
-import java.util.concurrent.locks.LockSupport;
 import org.apache.pekko.actor.ActorSystem;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /** A detector that gives a silent node so much time that only what its machine says can tell of its end. */
 final class NodeFailureDetectorTest {
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
-
   private final ActorSystem system = ActorSystem.create("detector", ConfigFactory.load());
 
   @AfterEach
@@ -43,11 +39,7 @@ final class NodeFailureDetectorTest {
     NodeFailureDetector detector = detector(node);
     detector.heartbeat();
     node.close();
-    Instant deadline = Instant.now().plus(PATIENCE);
-    while (detector.isAvailable()) {
-      assertThat(Instant.now()).as("the crash was not noticed").isBefore(deadline);
-      LockSupport.parkNanos(1_000_000);
-    }
+    await("the crash is noticed", () -> !detector.isAvailable());
     detector.heartbeat();
     assertThat(detector.isAvailable()).isTrue();
   }

@@ -1,5 +1,6 @@
 package io.kvasir.gateway.http;
 
+import static io.kvasir.Await.await;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -20,7 +21,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BooleanSupplier;
 import javax.net.ssl.SSLContext;
 import org.apache.pekko.actor.typed.ActorSystem;
 import org.apache.pekko.actor.typed.javadsl.Behaviors;
@@ -405,7 +405,7 @@ final class HttpServerTest {
     RawClient client = client(server);
     client.send(get("/", "")).answer();
     client.close();
-    until(() -> server.openConnections() == 0);
+    await(() -> server.openConnections() == 0);
     assertThat(gone.getCount()).isEqualTo(1);
   }
 
@@ -490,7 +490,7 @@ final class HttpServerTest {
     client(server).send(get("/", "")).answer();
     assertThat(client(server).rest()).startsWith("HTTP/1.1 503 ").contains("limit is 2");
     first.close();
-    until(() -> server.openConnections() < 2);
+    await(() -> server.openConnections() < 2);
     assertThat(client(server).send(get("/again", "")).answer()).endsWith("GET /again ");
   }
 
@@ -606,15 +606,15 @@ final class HttpServerTest {
     begun.await();
     CompletableFuture<Void> drained = CompletableFuture.runAsync(() -> server.drain(LONG));
     assertThat(idle.rest()).isEmpty();
-    until(() -> asked(server).startsWith("HTTP/1.1 503 "));
+    await(() -> asked(server).startsWith("HTTP/1.1 503 "));
     assertThat(asked(server)).contains("Connection: close\r\n");
     assertThat(drained).isNotDone();
     go.countDown();
     assertThat(slow.rest()).contains("Connection: close\r\n").endsWith("slow");
     assertThat(stream.rest()).isEqualTo("1\r\nb\r\n0\r\n\r\n");
     drained.get(60, TimeUnit.SECONDS);
-    until(() -> !accepts(server));
-    until(() -> server.openConnections() == 0);
+    await(() -> !accepts(server));
+    await(() -> server.openConnections() == 0);
   }
 
   @Test
@@ -719,14 +719,6 @@ final class HttpServerTest {
       return socket.isConnected();
     } catch (IOException e) {
       return false;
-    }
-  }
-
-  private static void until(BooleanSupplier condition) throws InterruptedException {
-    long end = System.nanoTime() + 10_000_000_000L;
-    while (!condition.getAsBoolean()) {
-      assertThat(System.nanoTime() - end).isNegative();
-      Thread.sleep(5);
     }
   }
 }

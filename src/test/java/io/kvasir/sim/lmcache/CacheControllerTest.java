@@ -1,5 +1,6 @@
 package io.kvasir.sim.lmcache;
 
+import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -12,7 +13,6 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.Objects;
-import java.util.concurrent.Callable;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -61,10 +61,10 @@ final class CacheControllerTest {
     keep(0);
     keep(1);
     keep(2);
-    until(() -> layout(PROMPT).equals("{\"e1\":[\"LocalCPUBackend\",768]}"));
+    await(() -> layout(PROMPT).equals("{\"e1\":[\"LocalCPUBackend\",768]}"));
 
     worker().evict(names.remove(2));
-    until(() -> layout(PROMPT).equals("{\"e1\":[\"LocalCPUBackend\",512]}"));
+    await(() -> layout(PROMPT).equals("{\"e1\":[\"LocalCPUBackend\",512]}"));
 
     JsonNode one = get("/controller/workers?instance_id=e1&worker_id=0");
     assertThat(one.properties()).extracting(field -> field.getKey())
@@ -93,12 +93,12 @@ final class CacheControllerTest {
     work(BEAT);
     keep(0);
     keep(1);
-    until(() -> layout(PROMPT).equals("{\"e1\":[\"LocalCPUBackend\",512]}"));
+    await(() -> layout(PROMPT).equals("{\"e1\":[\"LocalCPUBackend\",512]}"));
 
     restart();
     keep(2);
 
-    until(() -> layout(PROMPT).equals("{\"e1\":[\"LocalCPUBackend\",768]}"));
+    await(() -> layout(PROMPT).equals("{\"e1\":[\"LocalCPUBackend\",768]}"));
     assertThat(get("/controller/workers?instance_id=e1&worker_id=0").path("key_count").asInt()).isEqualTo(3);
   }
 
@@ -106,14 +106,14 @@ final class CacheControllerTest {
   void restartedController_staysEmpty_withoutHeartbeats() throws Exception {
     work(Duration.ZERO);
     keep(0);
-    until(() -> !layout(PROMPT).equals("{}"));
+    await(() -> !layout(PROMPT).equals("{}"));
 
     restart();
     keep(1);
     // Another one's chunk, told later, shows that the first one's could have come.
     try (CacheWorker other = new CacheWorker(controller.workersAt(), "e2", Duration.ZERO)) {
       other.admit(names.name(0));
-      until(() -> layout(PROMPT).equals("{\"e2\":[\"LocalCPUBackend\",256]}"));
+      await(() -> layout(PROMPT).equals("{\"e2\":[\"LocalCPUBackend\",256]}"));
     }
 
     assertThat(get("/controller/workers").path("total_count").asInt()).isEqualTo(1);
@@ -123,13 +123,13 @@ final class CacheControllerTest {
   void workerThatDies_keepsItsChunks_untilItIsBack() throws Exception {
     work(BEAT);
     keep(0);
-    until(() -> layout(PROMPT).equals("{\"e1\":[\"LocalCPUBackend\",256]}"));
+    await(() -> layout(PROMPT).equals("{\"e1\":[\"LocalCPUBackend\",256]}"));
     worker().close();
     assertThat(layout(PROMPT)).isEqualTo("{\"e1\":[\"LocalCPUBackend\",256]}");
 
     work(BEAT);
 
-    until(() -> layout(PROMPT).equals("{}"));
+    await(() -> layout(PROMPT).equals("{}"));
   }
 
   @Test
@@ -224,13 +224,5 @@ final class CacheControllerTest {
             .method(method, HttpRequest.BodyPublishers.ofString(body))
             .build();
     return CLIENT.send(request, HttpResponse.BodyHandlers.ofString());
-  }
-
-  private static void until(Callable<Boolean> condition) throws Exception {
-    long deadline = System.nanoTime() + Duration.ofSeconds(60).toNanos();
-    while (!condition.call()) {
-      assertThat(System.nanoTime()).as("waited a minute in vain").isLessThan(deadline);
-      Thread.sleep(5);
-    }
   }
 }
