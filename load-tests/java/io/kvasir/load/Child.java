@@ -135,9 +135,11 @@ final class Child implements AutoCloseable {
   }
 
   /** A port nobody listens on now. */
-  static int freePort() throws IOException {
+  static int freePort() {
     try (ServerSocket socket = new ServerSocket(0)) {
       return socket.getLocalPort();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
     }
   }
 

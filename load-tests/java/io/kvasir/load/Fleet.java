@@ -1,7 +1,6 @@
 package io.kvasir.load;
 
 import java.io.IOException;
-import java.net.ServerSocket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -27,8 +26,8 @@ final class Fleet implements AutoCloseable {
   private final List<String> simFlags;
   private final List<Engine> engines = new ArrayList<>();
   private final HttpClient http = HttpClient.newHttpClient();
-  private final int gatewayPort = freePort();
-  private final int managementPort = freePort();
+  private final int gatewayPort = Child.freePort();
+  private final int managementPort = Child.freePort();
   private Process router;
 
   /** A simulated engine's process and where it listens. */
@@ -47,7 +46,7 @@ final class Fleet implements AutoCloseable {
     this.work = Files.createDirectories(work);
     this.simFlags = simFlags;
     for (int i = 0; i < engineCount; i++) {
-      engines.add(start(i, freePort(), freePort(), freePort()));
+      engines.add(start(i, Child.freePort(), Child.freePort(), Child.freePort()));
     }
     Path config = work.resolve("kvasir.conf");
     Files.writeString(config, config(profile));
@@ -175,14 +174,6 @@ final class Fleet implements AutoCloseable {
         throw new IllegalStateException("gave up waiting for " + what + "; logs are in " + work);
       }
       Thread.sleep(100);
-    }
-  }
-
-  private static int freePort() {
-    try (ServerSocket socket = new ServerSocket(0)) {
-      return socket.getLocalPort();
-    } catch (IOException e) {
-      throw new IllegalStateException(e);
     }
   }
 }

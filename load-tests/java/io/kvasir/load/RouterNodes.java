@@ -42,8 +42,8 @@ final class RouterNodes implements AutoCloseable {
   /** A node: where it listens, its process, and whether clients should send it new requests. */
   static final class Node {
     private final int number;
-    private final int gateway = freePort();
-    private final int management = freePort();
+    private final int gateway = Child.freePort();
+    private final int management = Child.freePort();
     private final int cluster;
     private volatile @Nullable Process process;
     private volatile boolean open;
@@ -99,7 +99,7 @@ final class RouterNodes implements AutoCloseable {
     this.network = network;
     this.nodes =
         IntStream.range(0, known)
-            .mapToObj(node -> new Node(node, network == null ? freePort() : network.port(node)))
+            .mapToObj(node -> new Node(node, network == null ? Child.freePort() : network.port(node)))
             .toList();
     for (Node node : nodes) {
       Files.writeString(config(node), configuration(node, running, engines, maxInFlight, extra));
@@ -217,7 +217,7 @@ final class RouterNodes implements AutoCloseable {
     TreeMap<Double, Long> cumulative = new TreeMap<>();
     for (Node node : nodes) {
       if (node.isOpen()) {
-        Matcher bucket = REMOTE_BUCKET.matcher(Objects.requireNonNullElse(text(node, "/metrics"), ""));
+        Matcher bucket = REMOTE_BUCKET.matcher(metrics(node));
         while (bucket.find()) {
           double bound = bucket.group(1).equals("+Inf") ? Double.MAX_VALUE : Double.parseDouble(bucket.group(1));
           cumulative.merge(bound, (long) Double.parseDouble(bucket.group(2)), Long::sum);
@@ -260,19 +260,7 @@ final class RouterNodes implements AutoCloseable {
 
   /** A node's metrics, empty when it does not answer. */
   String metrics(Node node) {
-    try {
-      return http.send(
-              HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + node.management + "/metrics"))
-                  .timeout(Duration.ofSeconds(10))
-                  .build(),
-              BodyHandlers.ofString())
-          .body();
-    } catch (IOException notNow) {
-      return "";
-    } catch (InterruptedException stopped) {
-      Thread.currentThread().interrupt();
-      return "";
-    }
+    return Objects.requireNonNullElse(text(node, "/metrics"), "");
   }
 
   /** What a node's management port answers, null without a good answer. */
@@ -359,14 +347,6 @@ final class RouterNodes implements AutoCloseable {
         .formatted(
             node.gateway, node.management, node.cluster, seedNodes, maxInFlight, pods, extra,
             network == null ? "" : network.settings(node.number));
-  }
-
-  private static int freePort() {
-    try {
-      return Child.freePort();
-    } catch (IOException e) {
-      throw new IllegalStateException(e);
-    }
   }
 
   @Override
