@@ -11,12 +11,7 @@ import io.kvasir.gateway.admin.AdminRoute;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
-import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -40,7 +35,6 @@ final class AdminIT {
   private static final String KEY = "the-key-of-these-tests-0123";
   private static final Duration PATIENCE = Duration.ofSeconds(60);
   private static final ObjectMapper JSON = new ObjectMapper();
-  private static final HttpClient HTTP = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
 
   /** Lets the pod answer requests for the model "held". */
   private static final CountDownLatch HELD = new CountDownLatch(1);
@@ -97,7 +91,7 @@ final class AdminIT {
     await("the worker to be healthy", () -> healthy("all"));
     assertThat(chat("m-all").join().statusCode()).isEqualTo(200);
     await("the decision's outcome", () -> {
-      JsonNode decisions = asked("GET", "/admin/decisions?model=m-all", "");
+      JsonNode decisions = asked("/admin/decisions?model=m-all");
       return decisions.at("/decisions/0/outcomes/0/outcome").asText().equals("completed");
     });
     called.add(done("POST /admin/figures", "/admin/figures", "{\"price\":{\"all\":1.5}}", 202));
@@ -139,7 +133,7 @@ final class AdminIT {
     assertThat(JSON.readTree(json.substring(json.indexOf("{\n"))).at("/workers/0/id").isTextual()).isTrue();
 
     CompletableFuture<HttpResponse<String>> held = chat("held");
-    await("the request to be in flight", () -> asked("GET", "/admin/workers/cli", "").path("in_flight").asInt() == 1);
+    await("the request to be in flight", () -> asked("/admin/workers/cli").path("in_flight").asInt() == 1);
     TestCommand impatient = admin("workers", "drain", "cli", "--wait", "--timeout", "0");
     assertThat(impatient.status()).isEqualTo(1);
     assertThat(impatient.err()).contains("'cli' still has 1 requests");
@@ -178,7 +172,7 @@ final class AdminIT {
 
   @Test
   void commandLine_withoutTheKey_saysWhatToDo() throws Exception {
-    String url = "http://127.0.0.1:" + node.management().getPort();
+    String url = TestNodes.management(node, "").toString();
     TestCommand refused = TestCommand.run("admin", "cells", "--management", url);
     assertThat(refused.status()).isEqualTo(1);
     assertThat(refused.err()).contains("--key-file");
@@ -222,37 +216,19 @@ final class AdminIT {
     return operation;
   }
 
-  private static JsonNode asked(String method, String target, String body) {
-    try {
-      return JSON.readTree(send(method, target, body, KEY).body());
-    } catch (Exception e) {
-      throw new AssertionError(e);
-    }
+  private static JsonNode asked(String target) throws Exception {
+    return JSON.readTree(send("GET", target, "", KEY).body());
   }
 
   private static HttpResponse<String> send(
       String method, String target, String body, @Nullable String key) throws Exception {
-    URI uri = URI.create("http://127.0.0.1:" + node.management().getPort() + target);
-    HttpRequest.Builder request =
-        HttpRequest.newBuilder(uri)
-            .timeout(PATIENCE)
-            .method(method, body.isEmpty() ? BodyPublishers.noBody() : BodyPublishers.ofString(body));
-    if (key != null) {
-      request.header("Authorization", "Bearer " + key);
-    }
-    return HTTP.send(request.build(), BodyHandlers.ofString());
+    String[] headers = key == null ? new String[0] : new String[] {"Authorization", "Bearer " + key};
+    return TestNodes.manage(node, method, target, body, headers);
   }
 
   private static CompletableFuture<HttpResponse<String>> chat(String model) {
-    URI uri = URI.create("http://127.0.0.1:" + node.gateway().getPort() + "/v1/chat/completions");
     String body = "{\"model\":\"%s\",\"messages\":[{\"role\":\"user\",\"content\":\"Hello\"}]}".formatted(model);
-    return HTTP.sendAsync(
-        HttpRequest.newBuilder(uri)
-            .timeout(PATIENCE)
-            .header("Content-Type", "application/json")
-            .POST(BodyPublishers.ofString(body))
-            .build(),
-        BodyHandlers.ofString());
+    return TestNodes.postAsync(node, "/v1/chat/completions", body);
   }
 
   private static TestCommand admin(String... arguments) {
@@ -260,7 +236,7 @@ final class AdminIT {
   }
 
   private static TestCommand command(String... arguments) {
-    String url = "http://127.0.0.1:" + node.management().getPort();
+    String url = TestNodes.management(node, "").toString();
     return TestCommand.run(
         Stream.concat(
                 Arrays.stream(arguments),
@@ -268,8 +244,8 @@ final class AdminIT {
             .toArray(String[]::new));
   }
 
-  private static boolean healthy(String name) {
-    JsonNode workers = asked("GET", "/admin/workers/" + name, "").path("workers");
+  private static boolean healthy(String name) throws Exception {
+    JsonNode workers = asked("/admin/workers/" + name).path("workers");
     return !workers.isEmpty() && workers.findValuesAsText("health").stream().allMatch("healthy"::equals);
   }
 

@@ -3,15 +3,13 @@ package io.kvasir.app;
 import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import com.typesafe.config.ConfigFactory;
+import io.kvasir.Ports;
 import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;
 import io.kvasir.sim.SimSettings;
 import java.io.InputStream;
 import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.Socket;
-import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
@@ -55,8 +53,8 @@ final class DrainIT {
 
   @Test
   void stopping_withStreamsThatOutliveTheGrace_givesTheirLoadBack() throws Exception {
-    int first = freePort();
-    int second = freePort();
+    int first = Ports.free();
+    int second = Ports.free();
     String cluster = "cluster { port = %d, seed-nodes = [\"127.0.0.1:" + first + "\"] }\n";
     Node home = start(cluster.formatted(first), "300 ms");
     Node other = node(cluster.formatted(second), "300 ms");
@@ -87,25 +85,22 @@ final class DrainIT {
 
   private Node node(String cluster, String grace) throws Exception {
     Node node =
-        new Node(
-            KvasirConfig.of(
-                ConfigFactory.parseString(
-                    """
-                    kvasir {
-                      gateway { host = "127.0.0.1", port = 0, drain-timeout = %s }
-                      management.port = 0
-                      models = [{ name = kvasir-demo, directory = "bundled:kvasir-demo", block-size = 16 }]
-                      pods = [{ name = engine, url = "%s", models = [kvasir-demo] }]
-                    %s}
-                    """
-                        .formatted(grace, engine.url(), cluster))));
+        TestNodes.start(
+            """
+            kvasir {
+              gateway.drain-timeout = %s
+              models = [{ name = kvasir-demo, directory = "bundled:kvasir-demo", block-size = 16 }]
+              pods = [{ name = engine, url = "%s", models = [kvasir-demo] }]
+            %s}
+            """
+                .formatted(grace, engine.url(), cluster));
     nodes.add(node);
     return node;
   }
 
   private CompletableFuture<HttpResponse<InputStream>> stream(Node node, int tokens) {
     return http.sendAsync(
-        HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + node.gateway().getPort() + "/v1/completions"))
+        HttpRequest.newBuilder(TestNodes.gateway(node, "/v1/completions"))
             .POST(BodyPublishers.ofString(
                     """
                     {"model":"kvasir-demo","prompt":"Tell me","max_tokens":%d,"ignore_eos":true,"stream":true}"""
@@ -127,11 +122,5 @@ final class DrainIT {
 
   private static int inFlight(Node node) {
     return node.cells().workers().stream().mapToInt(worker -> worker.inFlight()).sum();
-  }
-
-  private static int freePort() throws Exception {
-    try (ServerSocket socket = new ServerSocket(0)) {
-      return socket.getLocalPort();
-    }
   }
 }

@@ -1,6 +1,7 @@
 package io.kvasir.app;
 
 import static io.kvasir.Await.await;
+import static io.kvasir.app.TestNodes.header;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -14,7 +15,6 @@ import com.openai.models.chat.completions.ChatCompletion;
 import com.openai.models.chat.completions.ChatCompletionChunk;
 import com.openai.models.chat.completions.ChatCompletionCreateParams;
 import com.openai.models.embeddings.EmbeddingCreateParams;
-import com.typesafe.config.ConfigFactory;
 import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;
 import io.kvasir.sim.SimSettings;
@@ -23,13 +23,8 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
-import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -46,11 +41,9 @@ import org.junit.jupiter.api.Test;
 /** A whole node and simulated engines over real sockets: HTTP in front, HTTP and ZMQ behind. */
 final class EndToEndIT {
   private static final String MODEL = "kvasir-demo";
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
   private static final ObjectMapper JSON = new ObjectMapper();
 
   private final List<SimEngine> engines = new ArrayList<>();
-  private final HttpClient http = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
 
   @SuppressWarnings("NullAway.Init") // start() comes first
   private Node node;
@@ -60,7 +53,7 @@ final class EndToEndIT {
     for (int i = 0; i < 4; i++) {
       engines.add(engine(0, 0, 0, i));
     }
-    node = new Node(KvasirConfig.of(ConfigFactory.parseString(config())));
+    node = TestNodes.start(config());
     await("all workers to be healthy", () -> DemoCommand.healthy(node) == engines.size());
   }
 
@@ -68,7 +61,6 @@ final class EndToEndIT {
   void stop() {
     node.close();
     engines.forEach(SimEngine::close);
-    http.close();
   }
 
   @Test
@@ -90,7 +82,11 @@ final class EndToEndIT {
   @Test
   void openaiJava_chatStreamErrorEmbeddingsModels() {
     OpenAIClient client =
-        OpenAIOkHttpClient.builder().baseUrl(gateway("/v1").toString()).apiKey("unused").maxRetries(0).build();
+        OpenAIOkHttpClient.builder()
+            .baseUrl(TestNodes.gateway(node, "/v1").toString())
+            .apiKey("unused")
+            .maxRetries(0)
+            .build();
     ChatCompletionCreateParams params =
         ChatCompletionCreateParams.builder().model(MODEL).addUserMessage("Hello there").maxCompletionTokens(8).build();
 
@@ -255,20 +251,14 @@ final class EndToEndIT {
         profile);
   }
 
-  private double hitRate(String kind, String profile) {
+  private double hitRate(String kind, String profile) throws Exception {
     return series("kvasir_cached_tokens_total", profile, "kind=\"" + kind + '"')
         / series("kvasir_usage_prompt_tokens_total", profile, "cache_report=\"true\"");
   }
 
   /** The sum of a profile's series that have these labels. */
-  private double series(String name, String profile, String... labels) {
-    String metrics;
-    try {
-      metrics = admin("GET", "/metrics", "").body();
-    } catch (Exception e) {
-      throw new AssertionError(e);
-    }
-    return metrics.lines()
+  private double series(String name, String profile, String... labels) throws Exception {
+    return admin("GET", "/metrics", "").body().lines()
         .filter(line -> line.startsWith(name + "{") && line.contains("profile=\"" + profile + '"'))
         .filter(line -> Stream.of(labels).allMatch(line::contains))
         .mapToDouble(line -> Double.parseDouble(line.substring(line.lastIndexOf(' '))))
@@ -309,8 +299,7 @@ final class EndToEndIT {
     }
     return """
         kvasir {
-          gateway { host = "127.0.0.1", port = 0, max-body = 2 MiB, drain-timeout = 1 s }
-          management.port = 0
+          gateway.max-body = 2 MiB
           cell.health.probe-interval = 500 ms
           models = [{ name = %s, directory = "bundled:kvasir-demo", block-size = 16 }]
           pods = [ %s ]
@@ -332,30 +321,11 @@ final class EndToEndIT {
   }
 
   private HttpResponse<String> post(String path, String body, String... headers) throws Exception {
-    HttpRequest.Builder request =
-        HttpRequest.newBuilder(gateway(path))
-            .header("Content-Type", "application/json")
-            .timeout(PATIENCE)
-            .POST(BodyPublishers.ofString(body));
-    if (headers.length > 0) {
-      request.headers(headers);
-    }
-    return http.send(request.build(), BodyHandlers.ofString());
+    return TestNodes.post(node, path, body, headers);
   }
 
   private HttpResponse<String> admin(String method, String path, String body) throws Exception {
-    URI uri = URI.create("http://127.0.0.1:" + node.management().getPort() + path);
-    return http.send(
-        HttpRequest.newBuilder(uri)
-            .header("Content-Type", "application/json")
-            .timeout(PATIENCE)
-            .method(method, body.isEmpty() ? BodyPublishers.noBody() : BodyPublishers.ofString(body))
-            .build(),
-        BodyHandlers.ofString());
-  }
-
-  private URI gateway(String path) {
-    return URI.create("http://127.0.0.1:" + node.gateway().getPort() + path);
+    return TestNodes.manage(node, method, path, body);
   }
 
   private int blocks() {
@@ -369,10 +339,6 @@ final class EndToEndIT {
         .sum();
   }
 
-  private static String header(HttpResponse<?> response, String name) {
-    return response.headers().firstValue(name).orElse("");
-  }
-
   private static int port(URI uri) {
     return uri.getPort();
   }
@@ -382,7 +348,8 @@ final class EndToEndIT {
     return Integer.parseInt(text.substring(text.lastIndexOf(':') + 1));
   }
 
-  private static String words(int seed, int count) {
+  /** A text of that many words, which begins as no other seed's does. */
+  static String words(int seed, int count) {
     Random random = new Random(seed);
     StringBuilder words = new StringBuilder();
     for (int i = 0; i < count; i++) {

@@ -1,6 +1,7 @@
 package io.kvasir.app;
 
 import static io.kvasir.Await.await;
+import static io.kvasir.app.TestNodes.header;
 import static io.kvasir.lmcache.ScriptedController.row;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -13,20 +14,13 @@ import io.kvasir.sim.SimSettings;
 import io.kvasir.sim.transfer.Dialect;
 import io.kvasir.sim.transfer.TransferSettings;
 import java.io.IOException;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
-import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Path;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** The configurations of conf/examples that go by LMCache, started as they are but for the addresses. */
 final class LmCacheExamplesIT {
-  private final HttpClient client = HttpClient.newHttpClient();
-
   @ParameterizedTest
   @CsvSource({
     "lmcache-occupancy-prefill-decode.conf, prefill-0, otherwise=prefill-by-load",
@@ -45,8 +39,6 @@ final class LmCacheExamplesIT {
           ConfigFactory.parseString(
                   """
                   kvasir {
-                    gateway { host = "127.0.0.1", port = 0, drain-timeout = 1 s }
-                    management.port = 0
                     lmcache { controller = "%s", poll-interval = 200 ms, stale-after = 2 s, controller-timeout = 1 s }
                     lmcache.remember = 1 ms
                     models = [{ name = "Qwen/Qwen3-32B", directory = "bundled:kvasir-demo", block-size = 16 }]
@@ -61,17 +53,17 @@ final class LmCacheExamplesIT {
                       .formatted(
                           controller.address(), prefill0.url(), prefill1.url(), decode0.url(), decode1.url()))
               .withFallback(KvasirConfig.parsed(Path.of("conf", "examples", file)));
-      try (Node node = new Node(KvasirConfig.of(own))) {
+      try (Node node = TestNodes.start(own)) {
         await("the workers are healthy", () -> DemoCommand.healthy(node) == 4);
         await("LMCache has a say", () -> {
           HttpResponse<String> answer = ask(node, "s0");
-          return answer.headers().firstValue("X-Router-Prefill-Backend").orElse("").equals(prefill)
+          return header(answer, "X-Router-Prefill-Backend").equals(prefill)
               && !reason(answer).contains("otherwise=");
         });
         for (String session : new String[] {"s1", "s2", "s3", "s4"}) {
-          String decoded = ask(node, session).headers().firstValue("X-Router-Backend").orElseThrow();
+          String decoded = header(ask(node, session), "X-Router-Backend");
           assertThat(decoded).startsWith("decode-");
-          assertThat(ask(node, session).headers().firstValue("X-Router-Backend")).hasValue(decoded);
+          assertThat(header(ask(node, session), "X-Router-Backend")).isEqualTo(decoded);
         }
         controller.stop();
         await("silence leaves it to load", () -> reason(ask(node, "s0")).contains(silent));
@@ -81,7 +73,7 @@ final class LmCacheExamplesIT {
 
   private static String reason(HttpResponse<String> answer) {
     assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
-    return answer.headers().firstValue("X-Router-Reason").orElseThrow();
+    return header(answer, "X-Router-Reason");
   }
 
   private static SimEngine engine() throws IOException {
@@ -96,18 +88,11 @@ final class LmCacheExamplesIT {
             .build());
   }
 
-  private HttpResponse<String> ask(Node node, String session) throws Exception {
+  private static HttpResponse<String> ask(Node node, String session) throws Exception {
     String body =
         """
         {"model":"Qwen/Qwen3-32B","max_tokens":1,"messages":[{"role":"user","content":"%s"}]}"""
             .formatted("Where was I? ".repeat(200));
-    return client.send(
-        HttpRequest.newBuilder(
-                URI.create("http://127.0.0.1:" + node.gateway().getPort() + "/v1/chat/completions"))
-            .header("Content-Type", "application/json")
-            .header("X-Session-ID", session)
-            .POST(BodyPublishers.ofString(body))
-            .build(),
-        BodyHandlers.ofString());
+    return TestNodes.post(node, "/v1/chat/completions", body, "X-Session-ID", session);
   }
 }

@@ -1,6 +1,7 @@
 package io.kvasir.app;
 
 import static io.kvasir.Await.await;
+import static io.kvasir.app.TestNodes.header;
 import static io.kvasir.lmcache.ScriptedController.row;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -16,13 +17,7 @@ import io.kvasir.sim.SimEngine;
 import io.kvasir.sim.SimSettings;
 import io.kvasir.sim.lmcache.CacheCoordinator;
 import java.io.IOException;
-import java.net.InetSocketAddress;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
-import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -32,8 +27,6 @@ import org.junit.jupiter.api.Test;
 final class LmCacheIT {
   private static final String MODEL = "kvasir-demo";
   private static final ObjectMapper JSON = new ObjectMapper();
-
-  private final HttpClient client = HttpClient.newHttpClient();
 
   @Test
   void lookup_isFollowed_andWithoutItOccupancy_andWithoutThatPowerOfTwo_andBackAgain() throws Exception {
@@ -50,9 +43,9 @@ final class LmCacheIT {
       await("a lookup decides", () -> reason(node).startsWith("lmcache-lookup; "));
       HttpResponse<String> followed = ask(node);
       assertThat(followed.statusCode()).isEqualTo(200);
-      assertThat(followed.headers().firstValue("X-Router-Backend")).hasValue("sim-0");
-      assertThat(followed.headers().firstValue("X-Router-Profile")).hasValue("lmcache-lookup");
-      assertThat(followed.headers().firstValue("X-Router-Reason").orElseThrow()).contains("lmcache=512@host");
+      assertThat(header(followed, "X-Router-Backend")).isEqualTo("sim-0");
+      assertThat(header(followed, "X-Router-Profile")).isEqualTo("lmcache-lookup");
+      assertThat(header(followed, "X-Router-Reason")).contains("lmcache=512@host");
       assertThat(controller.lookups.getFirst()).startsWith("{\"tokens\":[");
       await("the instance is known", () -> lmcache(node).path("instances").size() == 3);
       assertThat(lmcache(node).path("instances").path(0).path("worker").asText()).isEqualTo("sim-0");
@@ -60,7 +53,7 @@ final class LmCacheIT {
 
       controller.gate = new CountDownLatch(1);
       await("late lookups leave it to occupancy", () -> reason(node).startsWith("lmcache-occupancy; "));
-      assertThat(ask(node).headers().firstValue("X-Router-Backend")).hasValue("sim-1");
+      assertThat(header(ask(node), "X-Router-Backend")).isEqualTo("sim-1");
       JsonNode dryRun = JSON.readTree(post(node, "/v1/route/v1/chat/completions").body());
       assertThat(dryRun.path("reason").asText()).startsWith("lmcache-occupancy; ");
 
@@ -171,73 +164,60 @@ final class LmCacheIT {
   private static Node node(ScriptedController controller, SimEngine first, SimEngine second, String more)
       throws Exception {
     Node node =
-        new Node(
-            KvasirConfig.of(
-                ConfigFactory.parseString(
-                    """
-                    kvasir {
-                      gateway { host = "127.0.0.1", port = 0, drain-timeout = 1 s }
-                      management.port = 0
-                      models = [{ name = %1$s, directory = "bundled:kvasir-demo", block-size = 16 }]
-                      pods = [
-                        { name = sim-0, url = "%2$s", models = [%1$s] }
-                        { name = sim-1, url = "%3$s", models = [%1$s] }
-                      ]
-                      routing.profile = lmcache-lookup
-                      lmcache {
-                        controller = "%4$s"
-                        workers { lm-0 = sim-0 }
-                        poll-interval = 200 ms
-                        stale-after = 3 s
-                        controller-timeout = 1 s
-                        remember = 1 ms
-                      }
-                    }
-                    %5$s
-                    """
-                        .formatted(MODEL, first.url(), second.url(), controller.address(), more))));
+        TestNodes.start(
+            """
+            kvasir {
+              models = [{ name = %1$s, directory = "bundled:kvasir-demo", block-size = 16 }]
+              pods = [
+                { name = sim-0, url = "%2$s", models = [%1$s] }
+                { name = sim-1, url = "%3$s", models = [%1$s] }
+              ]
+              routing.profile = lmcache-lookup
+              lmcache {
+                controller = "%4$s"
+                workers { lm-0 = sim-0 }
+                poll-interval = 200 ms
+                stale-after = 3 s
+                controller-timeout = 1 s
+                remember = 1 ms
+              }
+            }
+            %5$s
+            """
+                .formatted(MODEL, first.url(), second.url(), controller.address(), more));
     await("the workers are healthy", () -> DemoCommand.healthy(node) == 2);
     return node;
   }
 
-  private String reason(Node node) throws Exception {
+  private static String reason(Node node) throws Exception {
     HttpResponse<String> answer = ask(node);
     assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
-    return answer.headers().firstValue("X-Router-Reason").orElseThrow();
+    return header(answer, "X-Router-Reason");
   }
 
-  private HttpResponse<String> ask(Node node) throws Exception {
+  private static HttpResponse<String> ask(Node node) throws Exception {
     return post(node, "/v1/chat/completions");
   }
 
-  private HttpResponse<String> post(Node node, String path) throws Exception {
+  private static HttpResponse<String> post(Node node, String path) throws Exception {
     return post(node, path, "Where was I? ".repeat(200));
   }
 
-  private HttpResponse<String> post(Node node, String path, String text) throws Exception {
+  private static HttpResponse<String> post(Node node, String path, String text) throws Exception {
     String body =
         """
         {"model":"%s","max_tokens":1,"messages":[{"role":"user","content":"%s"}]}"""
             .formatted(MODEL, text);
-    return client.send(
-        HttpRequest.newBuilder(at(node.gateway(), path))
-            .header("Content-Type", "application/json")
-            .POST(BodyPublishers.ofString(body))
-            .build(),
-        BodyHandlers.ofString());
+    return TestNodes.post(node, path, body);
   }
 
-  private JsonNode lmcache(Node node) throws Exception {
+  private static JsonNode lmcache(Node node) throws Exception {
     JsonNode answer = JSON.readTree(get(node, "/admin/lmcache"));
     AdminDocument.assertDescribed("GET /admin/lmcache", 200, answer);
     return answer;
   }
 
-  private String get(Node node, String path) throws Exception {
-    return client.send(HttpRequest.newBuilder(at(node.management(), path)).build(), BodyHandlers.ofString()).body();
-  }
-
-  private static URI at(InetSocketAddress address, String path) {
-    return URI.create("http://127.0.0.1:" + address.getPort() + path);
+  private static String get(Node node, String path) throws Exception {
+    return TestNodes.manage(node, path).body();
   }
 }

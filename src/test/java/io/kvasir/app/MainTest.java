@@ -2,7 +2,7 @@ package io.kvasir.app;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.net.ServerSocket;
+import io.kvasir.Ports;
 import org.junit.jupiter.api.Test;
 
 final class MainTest {
@@ -62,11 +62,8 @@ final class MainTest {
   }
 
   @Test
-  void clusterStatus_nobodyThere_saysSo() throws Exception {
-    int port;
-    try (ServerSocket socket = new ServerSocket(0)) {
-      port = socket.getLocalPort();
-    }
+  void clusterStatus_nobodyThere_saysSo() {
+    int port = Ports.free();
     assertThat(run("cluster", "status", "--management", "http://127.0.0.1:" + port)).isEqualTo(1);
     assertThat(err).contains("nothing answers at http://127.0.0.1:" + port, "--management");
     assertThat(run("cluster", "status", "--management", "localhost")).isEqualTo(1);

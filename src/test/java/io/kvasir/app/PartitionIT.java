@@ -1,23 +1,18 @@
 package io.kvasir.app;
 
 import static io.kvasir.Await.await;
+import static io.kvasir.app.TestNodes.header;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.typesafe.config.ConfigFactory;
+import io.kvasir.Ports;
 import io.kvasir.cell.ClusterStatus;
 import io.kvasir.cell.ClusterStatus.NodeStatus;
 import io.kvasir.load.NodeNetwork;
 import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;
 import io.kvasir.sim.SimSettings;
-import java.net.ServerSocket;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
-import java.net.http.HttpResponse.BodyHandlers;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
@@ -25,10 +20,8 @@ import org.junit.jupiter.api.Test;
 
 /** Three whole nodes of which the network cuts one off, and heals. */
 final class PartitionIT {
-  private static final Duration PATIENCE = Duration.ofSeconds(90);
   private static final int NODES = 3;
 
-  private final HttpClient http = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
   private final List<RunningNode> nodes = new ArrayList<>();
 
   @SuppressWarnings("NullAway.Init") // the test begins with start()
@@ -39,7 +32,6 @@ final class PartitionIT {
 
   @AfterEach
   void stop() throws Exception {
-    http.shutdownNow();
     network.heal();
     nodes.forEach(RunningNode::close);
     network.close();
@@ -50,7 +42,7 @@ final class PartitionIT {
   void cutOff_servesAlone_andComesBack() throws Exception {
     start();
     int alone = cutOffTheHome();
-    assertThat(ask(alone).headers().firstValue("X-Router-Reason").orElse("")).startsWith("fallback; this node is cut");
+    assertThat(header(ask(alone), "X-Router-Reason")).startsWith("fallback; this node is cut");
     assertThat(node(alone).readiness().obstacles()).isEmpty();
     assertThat(node(alone).readiness().degraded()).anyMatch(text -> text.startsWith("cut off"));
     assertThat(node(alone).cells().status().nodes()).extracting(NodeStatus::state).contains("cut off");
@@ -84,10 +76,10 @@ final class PartitionIT {
   }
 
   /** Whether requests are decided by the cell's home again. */
-  private boolean answers(int node) {
+  private boolean answers(int node) throws Exception {
     HttpResponse<String> answer = ask(node);
     assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
-    return !answer.headers().firstValue("X-Router-Reason").orElse("").startsWith("fallback");
+    return !header(answer, "X-Router-Reason").startsWith("fallback");
   }
 
   private void start() throws Exception {
@@ -108,7 +100,7 @@ final class PartitionIT {
           }
           %s"""
               .formatted(
-                  freePort(), network.port(node), network.port(0), network.port(1), network.port(2), engine.url(),
+                  Ports.free(), network.port(node), network.port(0), network.port(1), network.port(2), engine.url(),
                   network.settings(node));
       nodes.add(
           new RunningNode(
@@ -141,23 +133,8 @@ final class PartitionIT {
     return nodes.get(number).node();
   }
 
-  private HttpResponse<String> ask(int number) {
-    try {
-      return http.send(
-          HttpRequest.newBuilder(
-                  URI.create("http://127.0.0.1:" + node(number).gateway().getPort() + "/v1/completions"))
-              .timeout(PATIENCE)
-              .POST(BodyPublishers.ofString("{\"model\":\"kvasir-demo\",\"prompt\":\"Tell me\",\"max_tokens\":2}"))
-              .build(),
-          BodyHandlers.ofString());
-    } catch (Exception e) {
-      throw new AssertionError(e);
-    }
-  }
-
-  private static int freePort() throws Exception {
-    try (ServerSocket socket = new ServerSocket(0)) {
-      return socket.getLocalPort();
-    }
+  private HttpResponse<String> ask(int number) throws Exception {
+    return TestNodes.post(
+        node(number), "/v1/completions", "{\"model\":\"kvasir-demo\",\"prompt\":\"Tell me\",\"max_tokens\":2}");
   }
 }

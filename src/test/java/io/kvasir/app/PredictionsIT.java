@@ -1,25 +1,19 @@
 package io.kvasir.app;
 
 import static io.kvasir.Await.await;
+import static io.kvasir.app.EndToEndIT.words;
+import static io.kvasir.app.TestNodes.header;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
-import com.typesafe.config.ConfigFactory;
 import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;
 import io.kvasir.sim.SimSettings;
 import java.io.IOException;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
-import java.net.http.HttpResponse.BodyHandlers;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
@@ -30,11 +24,9 @@ final class PredictionsIT {
   private static final String MODEL = "kvasir-demo";
   private static final String TOKENISED =
       "[{ name = " + MODEL + ", directory = \"bundled:kvasir-demo\", block-size = 16 }]";
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
   private static final ObjectMapper JSON = new ObjectMapper();
 
   private final List<SimEngine> engines = new ArrayList<>();
-  private final HttpClient http = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
 
   @SuppressWarnings("NullAway.Init") // every test begins with start()
   private Node node;
@@ -43,7 +35,6 @@ final class PredictionsIT {
   void stop() {
     node.close();
     engines.forEach(SimEngine::close);
-    http.close();
   }
 
   @Test
@@ -109,17 +100,7 @@ final class PredictionsIT {
       pods.append(
           "{ name = sim-%d, url = \"%s\", models = [%s], %s }\n".formatted(i, engine.url(), MODEL, told));
     }
-    String config =
-        """
-        kvasir {
-          gateway { host = "127.0.0.1", port = 0, drain-timeout = 1 s }
-          management.port = 0
-          models = %s
-          pods = [ %s ]
-        }
-        """
-            .formatted(models, pods);
-    node = new Node(KvasirConfig.of(ConfigFactory.parseString(config)));
+    node = TestNodes.start("kvasir { models = %s, pods = [ %s ] }".formatted(models, pods));
     await(() -> DemoCommand.healthy(node) == engines.size());
   }
 
@@ -135,26 +116,6 @@ final class PredictionsIT {
           {"role": "system", "content": "%s"}, {"role": "user", "content": "%s"}]}
         """
             .formatted(MODEL, system, question);
-    return http.sendAsync(
-        HttpRequest.newBuilder(
-                URI.create("http://127.0.0.1:" + node.gateway().getPort() + "/v1/chat/completions"))
-            .header("Content-Type", "application/json")
-            .timeout(PATIENCE)
-            .POST(BodyPublishers.ofString(body))
-            .build(),
-        BodyHandlers.ofString());
-  }
-
-  private static String header(HttpResponse<?> response, String name) {
-    return response.headers().firstValue(name).orElse("");
-  }
-
-  private static String words(int seed, int count) {
-    Random random = new Random(seed);
-    StringBuilder words = new StringBuilder();
-    for (int i = 0; i < count; i++) {
-      words.append((char) ('a' + random.nextInt(26))).append((char) ('a' + random.nextInt(26))).append(' ');
-    }
-    return words.toString();
+    return TestNodes.postAsync(node, "/v1/chat/completions", body);
   }
 }

@@ -5,18 +5,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import com.typesafe.config.ConfigFactory;
+import io.kvasir.Ports;
 import io.kvasir.events.Recording;
 import java.io.ByteArrayOutputStream;
-import java.net.ServerSocket;
 import java.net.URI;
-import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
-import java.net.http.HttpResponse.BodyHandlers;
-import java.nio.charset.StandardCharsets;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
@@ -24,16 +19,13 @@ import org.junit.jupiter.api.Test;
 
 /** Pushed events over HTTP, to one node and to either of two. */
 final class PushIT {
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
   private static final ObjectMapper JSON = new ObjectMapper();
 
-  private final HttpClient http = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
   private final List<Node> nodes = new ArrayList<>();
 
   @AfterEach
   void stop() {
     nodes.forEach(Node::close);
-    http.close();
   }
 
   @Test
@@ -59,9 +51,7 @@ final class PushIT {
     assertThat(push(node, "b", stored, "").statusCode()).isEqualTo(404);
     assertThat(push(node, "b?rank=1", stored, "").statusCode()).isEqualTo(202);
     assertThat(push(node, "no-push", stored, "").statusCode()).isEqualTo(503);
-    HttpResponse<String> read =
-        http.send(HttpRequest.newBuilder(uri(node, "a")).GET().build(), BodyHandlers.ofString());
-    assertThat(read.statusCode()).isEqualTo(405);
+    assertThat(TestNodes.send(HttpRequest.newBuilder(uri(node, "a")).GET()).statusCode()).isEqualTo(405);
   }
 
   @Test
@@ -71,14 +61,12 @@ final class PushIT {
     List<Recording.Message> messages = Recording.events().toList();
     messages.forEach(message -> body.writeBytes(message.payload()));
     HttpResponse<String> answer =
-        http.send(
+        TestNodes.send(
             HttpRequest.newBuilder(uri(node, "a"))
                 .header("Content-Type", "application/msgpack")
                 .header("Authorization", "Bearer secret")
                 .header("Kvasir-Sequence", "0")
-                .POST(BodyPublishers.ofByteArray(body.toByteArray()))
-                .build(),
-            BodyHandlers.ofString());
+                .POST(BodyPublishers.ofByteArray(body.toByteArray())));
     assertThat(answer.statusCode()).as(answer.body()).isEqualTo(202);
     JsonNode taken = JSON.readTree(answer.body());
     assertThat(taken.path("batches").asInt()).isEqualTo(messages.size());
@@ -91,8 +79,8 @@ final class PushIT {
 
   @Test
   void twoNodes_eitherTakesWhatTheOtherReads() throws Exception {
-    int first = freePort();
-    int second = freePort();
+    int first = Ports.free();
+    int second = Ports.free();
     String cluster = "cluster { seed-nodes = [\"127.0.0.1:%d\", \"127.0.0.1:%d\"], port = %d }\n";
     Node one = node(cluster.formatted(first, second, first));
     Node two = node(cluster.formatted(first, second, second));
@@ -108,34 +96,26 @@ final class PushIT {
     }
   }
 
-  private boolean taken(Node node, String line) {
-    try {
-      int status = push(node, "a", line, "Bearer secret").statusCode();
-      assertThat(status).isIn(202, 404, 503);
-      return status == 202;
-    } catch (Exception e) {
-      throw new AssertionError(e);
-    }
+  private static boolean taken(Node node, String line) throws Exception {
+    int status = push(node, "a", line, "Bearer secret").statusCode();
+    assertThat(status).isIn(202, 404, 503);
+    return status == 202;
   }
 
   private Node node(String cluster) throws Exception {
     Node node =
-        new Node(
-            KvasirConfig.of(
-                ConfigFactory.parseString(
-                    """
-                    kvasir {
-                      gateway { host = "127.0.0.1", port = 0, drain-timeout = 1 s }
-                      management.port = 0
-                      models = [{ name = m, mode = text, block-size = 4 }]
-                      pods = [
-                        { name = a, url = "http://127.0.0.1:1", models = [m], events { source = push, key = secret } }
-                        { name = b, url = "http://127.0.0.1:1", models = [m], ranks = 2, events { source = push } }
-                        { name = no-push, url = "http://127.0.0.1:1", models = [m] }
-                      ]
-                    %s}
-                    """
-                        .formatted(cluster))));
+        TestNodes.start(
+            """
+            kvasir {
+              models = [{ name = m, mode = text, block-size = 4 }]
+              pods = [
+                { name = a, url = "http://127.0.0.1:1", models = [m], events { source = push, key = secret } }
+                { name = b, url = "http://127.0.0.1:1", models = [m], ranks = 2, events { source = push } }
+                { name = no-push, url = "http://127.0.0.1:1", models = [m] }
+              ]
+            %s}
+            """
+                .formatted(cluster));
     nodes.add(node);
     if (nodes.size() == 1) {
       await("the cell to be at home", () -> node.cells().workers().size() == 4);
@@ -143,17 +123,17 @@ final class PushIT {
     return node;
   }
 
-  private HttpResponse<String> push(Node node, String worker, String body, String authorization) throws Exception {
-    HttpRequest.Builder request =
-        HttpRequest.newBuilder(uri(node, worker)).timeout(PATIENCE).POST(BodyPublishers.ofString(body));
+  private static HttpResponse<String> push(Node node, String worker, String body, String authorization)
+      throws Exception {
+    HttpRequest.Builder request = HttpRequest.newBuilder(uri(node, worker)).POST(BodyPublishers.ofString(body));
     if (!authorization.isEmpty()) {
       request.header("Authorization", authorization);
     }
-    return http.send(request.build(), BodyHandlers.ofString(StandardCharsets.UTF_8));
+    return TestNodes.send(request);
   }
 
   private static URI uri(Node node, String worker) {
-    return URI.create("http://127.0.0.1:" + node.gateway().getPort() + "/v1/events/" + worker);
+    return TestNodes.gateway(node, "/v1/events/" + worker);
   }
 
   private static String message(HttpResponse<String> answer) throws Exception {
@@ -165,11 +145,5 @@ final class PushIT {
         .filter(status -> status.worker().id().equals(worker))
         .mapToInt(status -> status.blocks())
         .sum();
-  }
-
-  private static int freePort() throws Exception {
-    try (ServerSocket socket = new ServerSocket(0)) {
-      return socket.getLocalPort();
-    }
   }
 }

@@ -1,25 +1,19 @@
 package io.kvasir.app;
 
 import static io.kvasir.Await.await;
+import static io.kvasir.app.TestNodes.header;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.kvasir.Ports;
 import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;
 import io.kvasir.sim.SimSettings;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
-import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -36,11 +30,9 @@ final class SemanticClustersIT {
   private static final String CODE = "Write a function that reverses a list in Python";
   private static final String TRAVEL = "Which hotel near the beach do you recommend for our holiday?";
   private static final String OTHER = "Tell me of the kings who ruled Denmark";
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
   private static final ObjectMapper JSON = new ObjectMapper();
 
   private final List<SimEngine> engines = new ArrayList<>();
-  private final HttpClient http = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
   @TempDir private Path directory = Path.of("");
   private @Nullable Node node;
 
@@ -64,7 +56,6 @@ final class SemanticClustersIT {
       node.close();
     }
     engines.forEach(SimEngine::close);
-    http.close();
   }
 
   @Test
@@ -77,7 +68,7 @@ final class SemanticClustersIT {
       assertThat(header(chat(OTHER, stream), "X-Router-Reason")).contains("candidates=3").contains("; cluster=none");
     }
 
-    JsonNode dry = JSON.readTree(post("/v1/route/v1/chat/completions", body(TRAVEL, false)).body());
+    JsonNode dry = JSON.readTree(TestNodes.post(node(), "/v1/route/v1/chat/completions", body(TRAVEL, false)).body());
     assertThat(dry.at("/reason").asText()).contains("; cluster=travel");
     assertThat(dry.at("/passes/0/candidates"))
         .anyMatch(at -> at.path("removed_by").asText().equals("semantic-cluster"));
@@ -122,7 +113,7 @@ final class SemanticClustersIT {
   /** The example with the engines of this test, and with more. */
   private void write(String more) throws IOException {
     Path file = directory.resolve("router.conf");
-    int port = Files.exists(file) ? gatewayPort() : freePort();
+    int port = Files.exists(file) ? node().gateway().getPort() : Ports.free();
     StringBuilder pods = new StringBuilder();
     List<String> names = List.of("coder", "guide", "any");
     List<String> labels = List.of("skill = code", "skill = travel", "");
@@ -148,14 +139,8 @@ final class SemanticClustersIT {
             .formatted(EXAMPLE.toAbsolutePath(), port, pods, port, more));
   }
 
-  private int gatewayPort() {
-    return Objects.requireNonNull(node).gateway().getPort();
-  }
-
-  private static int freePort() throws IOException {
-    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      return socket.getLocalPort();
-    }
+  private Node node() {
+    return Objects.requireNonNull(node);
   }
 
   private String reason(String text) throws Exception {
@@ -163,7 +148,7 @@ final class SemanticClustersIT {
   }
 
   private HttpResponse<String> chat(String text, boolean stream) throws Exception {
-    return post("/v1/chat/completions", body(text, stream));
+    return TestNodes.post(node(), "/v1/chat/completions", body(text, stream));
   }
 
   private static String body(String text, boolean stream) {
@@ -174,26 +159,7 @@ final class SemanticClustersIT {
         .formatted(MODEL, stream, text);
   }
 
-  private HttpResponse<String> post(String path, String body) throws Exception {
-    return send("POST", URI.create("http://127.0.0.1:" + gatewayPort() + path), body);
-  }
-
   private String admin(String method, String path) throws Exception {
-    int port = Objects.requireNonNull(node).management().getPort();
-    return send(method, URI.create("http://127.0.0.1:" + port + path), "").body();
-  }
-
-  private HttpResponse<String> send(String method, URI uri, String body) throws Exception {
-    return http.send(
-        HttpRequest.newBuilder(uri)
-            .header("Content-Type", "application/json")
-            .timeout(PATIENCE)
-            .method(method, body.isEmpty() ? BodyPublishers.noBody() : BodyPublishers.ofString(body))
-            .build(),
-        BodyHandlers.ofString());
-  }
-
-  private static String header(HttpResponse<?> response, String name) {
-    return response.headers().firstValue(name).orElse("");
+    return TestNodes.manage(node(), method, path, "").body();
   }
 }

@@ -2,10 +2,10 @@ package io.kvasir.events;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.kvasir.Ports;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -30,7 +30,7 @@ public final class TestServer implements AutoCloseable {
 
   /** {@code nats-server} with JetStream, which keeps what it has in {@code directory}. */
   public static TestServer nats(Path directory) throws IOException {
-    int port = freePort();
+    int port = Ports.free();
     return new TestServer(
         port,
         List.of(
@@ -41,7 +41,7 @@ public final class TestServer implements AutoCloseable {
 
   /** {@code redis-server}, which keeps what it has in {@code directory}, or forgets it when {@code forgetful}. */
   public static TestServer redis(Path directory, boolean forgetful) throws IOException {
-    int port = freePort();
+    int port = Ports.free();
     return new TestServer(
         port,
         List.of(
@@ -105,11 +105,5 @@ public final class TestServer implements AutoCloseable {
         lines.stream().filter(line -> line.startsWith(name + " ")).findFirst().orElse(name + " ");
     assertThat(found).as(said).isNotEqualTo(name + " ");
     return found.substring(name.length() + 1);
-  }
-
-  private static int freePort() throws IOException {
-    try (ServerSocket socket = new ServerSocket(0)) {
-      return socket.getLocalPort();
-    }
   }
 }

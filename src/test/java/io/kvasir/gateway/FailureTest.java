@@ -4,11 +4,11 @@ import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.kvasir.Ports;
 import io.kvasir.cell.Outcome;
 import io.kvasir.execution.ExecutionSettings;
 import io.kvasir.execution.ScriptedPod;
 import java.io.IOException;
-import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpResponse;
@@ -55,10 +55,7 @@ final class FailureTest {
 
   @Test
   void refusedConnection_nextWorkerAnswers() throws Exception {
-    URI nobody;
-    try (ServerSocket socket = new ServerSocket(0)) {
-      nobody = URI.create("http://127.0.0.1:" + socket.getLocalPort());
-    }
+    URI nobody = URI.create("http://127.0.0.1:" + Ports.free());
     router.cells.workers.clear();
     router.cells.worker("bad", nobody, "m");
     router.cells.worker("good", good.url(), "m");

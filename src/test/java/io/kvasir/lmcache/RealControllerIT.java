@@ -2,6 +2,7 @@ package io.kvasir.lmcache;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.kvasir.Ports;
 import io.kvasir.index.Chain;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.RoutingContext;
@@ -10,9 +11,6 @@ import io.kvasir.routing.TestFacts;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
-import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -39,11 +37,11 @@ final class RealControllerIT {
 
   @Test
   void controllerThatKnowsNobody_isPolledAndLookedUpIn() throws Exception {
-    int port = freePort();
+    int port = Ports.free();
     ProcessBuilder builder =
         new ProcessBuilder(
                 System.getenv("LMCACHE_CONTROLLER"), "--host", "127.0.0.1", "--port", Integer.toString(port),
-                "--monitor-ports", "{\"pull\":%d,\"reply\":%d}".formatted(freePort(), freePort()))
+                "--monitor-ports", "{\"pull\":%d,\"reply\":%d}".formatted(Ports.free(), Ports.free()))
             .redirectErrorStream(true)
             .redirectOutput(directory.resolve("controller.log").toFile());
     builder.environment().put("PYTHONHASHSEED", "0");
@@ -72,12 +70,6 @@ final class RealControllerIT {
       lmcache.close();
       controller.destroy();
       assertThat(controller.waitFor(60, TimeUnit.SECONDS)).isTrue();
-    }
-  }
-
-  private static int freePort() throws IOException {
-    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      return socket.getLocalPort();
     }
   }
 

@@ -4,6 +4,7 @@ import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.kvasir.Ports;
 import io.kvasir.routing.SemanticCluster;
 import io.kvasir.semantic.EmbeddingException.Why;
 import io.kvasir.telemetry.Metrics;
@@ -11,8 +12,6 @@ import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import io.prometheus.metrics.model.snapshots.CounterSnapshot;
 import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.URI;
 import java.time.Duration;
 import java.util.List;
@@ -127,7 +126,7 @@ final class SemanticClustersTest {
 
   @Test
   void endpointAwayAtTheStart_noClusters_untilItIsThere() throws Exception {
-    int port = freePort();
+    int port = Ports.free();
     start(settings(URI.create("http://127.0.0.1:" + port + "/v1/embeddings"), CODE));
 
     assertThatFails("code", Why.STARTING);
@@ -260,7 +259,7 @@ final class SemanticClustersTest {
   @Test
   void otherSettingsWhoseEndpointIsAway_leaveThoseBefore() throws Exception {
     start(CODE);
-    URI nowhere = URI.create("http://127.0.0.1:" + freePort() + "/v1/embeddings");
+    URI nowhere = URI.create("http://127.0.0.1:" + Ports.free() + "/v1/embeddings");
     clusters().configure(settings(nowhere, COOK));
 
     await("the hindrance to be told", () -> clusters().degraded().toString().contains(nowhere.toString()));
@@ -394,11 +393,5 @@ final class SemanticClustersTest {
 
   private SemanticClusters clusters() {
     return Objects.requireNonNull(clusters);
-  }
-
-  private static int freePort() throws IOException {
-    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      return socket.getLocalPort();
-    }
   }
 }

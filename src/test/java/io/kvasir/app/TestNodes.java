@@ -1,0 +1,91 @@
+package io.kvasir.app;
+
+import com.typesafe.config.Config;
+import com.typesafe.config.ConfigFactory;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+
+/** Whole nodes in this process, and what clients and operators ask of them over real sockets. */
+final class TestNodes {
+  private static final Duration PATIENCE = Duration.ofSeconds(90);
+  private static final HttpClient HTTP = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+
+  /** What no test minds: ports of its own, and an end that does not take long. */
+  private static final Config SETTINGS =
+      ConfigFactory.parseString(
+          """
+          kvasir {
+            gateway { host = "127.0.0.1", port = 0, drain-timeout = 1 s }
+            management.port = 0
+          }
+          """);
+
+  private TestNodes() {}
+
+  /** A node with these settings, on loopback ports of its own where they name none. */
+  static Node start(String settings) throws Exception {
+    return start(ConfigFactory.parseString(settings));
+  }
+
+  static Node start(Config settings) throws Exception {
+    return new Node(KvasirConfig.of(settings.withFallback(SETTINGS)));
+  }
+
+  static URI gateway(Node node, String path) {
+    return at(node.gateway(), path);
+  }
+
+  static URI management(Node node, String path) {
+    return at(node.management(), path);
+  }
+
+  /** Sends what has to be said otherwise than below. */
+  static HttpResponse<String> send(HttpRequest.Builder request) throws Exception {
+    return HTTP.send(request.timeout(PATIENCE).build(), BodyHandlers.ofString());
+  }
+
+  /** Posts JSON to the gateway. */
+  static HttpResponse<String> post(Node node, String path, String json, String... headers) throws Exception {
+    return send(request("POST", gateway(node, path), json, headers));
+  }
+
+  /** The same, for those who have other things to do meanwhile. */
+  static CompletableFuture<HttpResponse<String>> postAsync(Node node, String path, String json) {
+    return HTTP.sendAsync(
+        request("POST", gateway(node, path), json).timeout(PATIENCE).build(), BodyHandlers.ofString());
+  }
+
+  /** What the management port answers to a GET. */
+  static HttpResponse<String> manage(Node node, String path) throws Exception {
+    return manage(node, "GET", path, "");
+  }
+
+  static HttpResponse<String> manage(Node node, String method, String path, String json, String... headers)
+      throws Exception {
+    return send(request(method, management(node, path), json, headers));
+  }
+
+  /** A header of an answer, empty when it has none of that name. */
+  static String header(HttpResponse<?> answer, String name) {
+    return answer.headers().firstValue(name).orElse("");
+  }
+
+  private static HttpRequest.Builder request(String method, URI uri, String json, String... headers) {
+    HttpRequest.Builder request =
+        HttpRequest.newBuilder(uri)
+            .header("Content-Type", "application/json")
+            .method(method, json.isEmpty() ? BodyPublishers.noBody() : BodyPublishers.ofString(json));
+    return headers.length > 0 ? request.headers(headers) : request;
+  }
+
+  private static URI at(InetSocketAddress address, String path) {
+    return URI.create("http://127.0.0.1:" + address.getPort() + path);
+  }
+}
