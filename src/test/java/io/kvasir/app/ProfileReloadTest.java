@@ -10,9 +10,8 @@ import io.kvasir.gateway.admin.TestAdmin;
 import io.kvasir.routing.LiveProfiles;
 import io.kvasir.routing.Profile;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.telemetry.TestMetrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
-import io.prometheus.metrics.model.snapshots.CounterSnapshot;
-import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -251,18 +250,11 @@ final class ProfileReloadTest {
   }
 
   private double reloads(String result) {
-    return registry.scrape("kvasir_profiles_reloads"::equals).stream()
-        .flatMap(snapshot -> snapshot.getDataPoints().stream())
-        .filter(point -> point.getLabels().get("result").equals(result))
-        .mapToDouble(point -> ((CounterSnapshot.CounterDataPointSnapshot) point).getValue())
-        .sum();
+    return TestMetrics.sum(registry, "kvasir_profiles_reloads", result);
   }
 
   private double age() {
-    return registry.scrape("kvasir_profiles_age_seconds"::equals).stream()
-        .flatMap(snapshot -> snapshot.getDataPoints().stream())
-        .mapToDouble(point -> ((GaugeSnapshot.GaugeDataPointSnapshot) point).getValue())
-        .sum();
+    return TestMetrics.sum(registry, "kvasir_profiles_age_seconds");
   }
 
   private JsonNode call(String method, String target, int status) throws IOException {

@@ -166,17 +166,14 @@ final class EventDecoderTest {
   @Test
   void decode_sglangBigram_firstOfEachPair() throws IOException {
     Stored stored =
-        (Stored)
-            only(
-                intact(
-                    message(
-                        p -> {
-                          p.packArrayHeader(7).packString("BlockStored").packArrayHeader(1).packLong(9).packNil();
-                          p.packArrayHeader(2);
-                          p.packArrayHeader(2).packInt(11).packInt(12);
-                          p.packArrayHeader(2).packInt(12).packInt(13);
-                          p.packInt(2).packNil().packString("gpu");
-                        })));
+        stored(
+            p -> {
+              p.packArrayHeader(7).packString("BlockStored").packArrayHeader(1).packLong(9).packNil();
+              p.packArrayHeader(2);
+              p.packArrayHeader(2).packInt(11).packInt(12);
+              p.packArrayHeader(2).packInt(12).packInt(13);
+              p.packInt(2).packNil().packString("gpu");
+            });
     assertThat(stored.tokens()).containsExactly(11, 12);
     assertThat(stored.tier()).isEqualTo(Tier.DEVICE);
   }
@@ -184,15 +181,12 @@ final class EventDecoderTest {
   @Test
   void decode_llmdSimulator_parentZeroIsARoot_unsignedTokens() throws IOException {
     Stored stored =
-        (Stored)
-            only(
-                intact(
-                    message(
-                        p -> {
-                          p.packArrayHeader(9).packString("BlockStored").packArrayHeader(1).packLong(77).packInt(0);
-                          p.packArrayHeader(2).packLong(0xffff_ffffL).packLong(0x8000_0000L);
-                          p.packInt(2).packNil().packString("GPU").packNil().packNil();
-                        })));
+        stored(
+            p -> {
+              p.packArrayHeader(9).packString("BlockStored").packArrayHeader(1).packLong(77).packInt(0);
+              p.packArrayHeader(2).packLong(0xffff_ffffL).packLong(0x8000_0000L);
+              p.packInt(2).packNil().packString("GPU").packNil().packNil();
+            });
     assertThat(stored.root()).isTrue();
     assertThat(stored.tokens()).containsExactly(0xffff_ffff, 0x8000_0000);
   }
@@ -200,18 +194,15 @@ final class EventDecoderTest {
   @Test
   void decode_dynamoMocker_mapOfFewFields_typeLast() throws IOException {
     Stored stored =
-        (Stored)
-            only(
-                intact(
-                    message(
-                        p -> {
-                          p.packMapHeader(5);
-                          p.packString("block_hashes").packArrayHeader(1).packLong(-5);
-                          p.packString("parent_block_hash").packLong(-6);
-                          p.packString("token_ids").packArrayHeader(1).packLong(4_000_000_000L);
-                          p.packString("block_size").packInt(1);
-                          p.packString("type").packString("BlockStored");
-                        })));
+        stored(
+            p -> {
+              p.packMapHeader(5);
+              p.packString("block_hashes").packArrayHeader(1).packLong(-5);
+              p.packString("parent_block_hash").packLong(-6);
+              p.packString("token_ids").packArrayHeader(1).packLong(4_000_000_000L);
+              p.packString("block_size").packInt(1);
+              p.packString("type").packString("BlockStored");
+            });
     assertThat(stored.root()).isFalse();
     assertThat(stored.parentKey()).isEqualTo(-6);
     assertThat(stored.tokens()).containsExactly((int) 4_000_000_000L);
@@ -261,14 +252,11 @@ final class EventDecoderTest {
   @Test
   void decode_loraIdWithoutName_isNotTheBaseModel() throws IOException {
     Stored stored =
-        (Stored)
-            only(
-                intact(
-                    message(
-                        p -> {
-                          p.packArrayHeader(6).packString("BlockStored").packArrayHeader(1).packLong(1).packNil();
-                          p.packArrayHeader(1).packInt(1).packInt(1).packInt(7);
-                        })));
+        stored(
+            p -> {
+              p.packArrayHeader(6).packString("BlockStored").packArrayHeader(1).packLong(1).packNil();
+              p.packArrayHeader(1).packInt(1).packInt(1).packInt(7);
+            });
     assertThat(stored.lora()).isEqualTo("lora id 7");
   }
 
@@ -414,6 +402,11 @@ final class EventDecoderTest {
     Decoded decoded = decode(hex);
     assertThat(decoded.faults()).isEmpty();
     return decoded.batch();
+  }
+
+  /** The one event of a message that is packed so. */
+  private Stored stored(Packing event) throws IOException {
+    return (Stored) only(intact(message(event)));
   }
 
   private static KvEvent only(KvBatch batch) {

@@ -17,14 +17,15 @@ import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** Against an engine's side that keeps its last batches and sends no faster than it is read. */
 final class GrpcEventsTest extends SourceConformance {
   private final GrpcEvents events = new GrpcEvents(metrics);
-  private @Nullable Engine engine;
+
+  @SuppressWarnings("NullAway.Init") // startEngine() comes first
+  private Engine engine;
 
   @BeforeEach
   void startEngine() throws IOException {
@@ -33,12 +34,12 @@ final class GrpcEventsTest extends SourceConformance {
 
   @Override
   EventSource source() {
-    return events.source("127.0.0.1:" + engine().port(), false, 3);
+    return events.source("127.0.0.1:" + engine.port(), false, 3);
   }
 
   @Override
   void publish(long number, byte[] payload) {
-    engine().publish(number, payload);
+    engine.publish(number, payload);
   }
 
   @Override
@@ -52,8 +53,7 @@ final class GrpcEventsTest extends SourceConformance {
       for (int i = 0; i < 5; i++) {
         small.publish(i, TestBatches.msgpack(i, 0, 0));
       }
-      TestStream stream =
-          open(new TestStream(events.source("127.0.0.1:" + small.port(), false, 3), system()));
+      TestStream stream = subscribe(events.source("127.0.0.1:" + small.port(), false, 3));
       stream.expect("up", "gap0", "lost0-1", "2", "3", "4");
       stream.close();
     }
@@ -66,7 +66,7 @@ final class GrpcEventsTest extends SourceConformance {
     publish(0);
     publish(1);
     stream.expect("0", "1");
-    Engine same = engine();
+    Engine same = engine;
     int port = same.port();
     same.stop();
     stream.expect("down");
@@ -85,8 +85,8 @@ final class GrpcEventsTest extends SourceConformance {
     begun(stream);
     publish(0);
     stream.expect("0");
-    int port = engine().port();
-    engine().close();
+    int port = engine.port();
+    engine.close();
     stream.expect("down");
     Engine anew = new Engine(port, 2, 10);
     engine = open(anew);
@@ -101,13 +101,6 @@ final class GrpcEventsTest extends SourceConformance {
     begun(stream);
     events.close();
     finishes(stream);
-  }
-
-  private Engine engine() {
-    if (engine == null) {
-      throw new IllegalStateException("not started");
-    }
-    return engine;
   }
 
   /** A server of the protocol, as an engine's side would have it. */

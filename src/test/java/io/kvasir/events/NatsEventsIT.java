@@ -14,7 +14,6 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.time.Duration;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -26,8 +25,13 @@ final class NatsEventsIT extends SourceConformance {
 
   @TempDir private Path directory = Path.of("");
   private final NatsEvents events = new NatsEvents(metrics);
-  private @Nullable TestServer server;
-  private @Nullable Connection publisher;
+
+  @SuppressWarnings("NullAway.Init") // startServer() comes first
+  private TestServer server;
+
+  @SuppressWarnings("NullAway.Init") // startServer() comes first
+  private Connection publisher;
+
   private boolean numbered = true;
 
   @BeforeEach
@@ -53,7 +57,7 @@ final class NatsEventsIT extends SourceConformance {
       if (numbered) {
         headers.put(NatsEvents.SEQUENCE, Long.toString(number));
       }
-      publisher().jetStream().publish(SUBJECT, headers, payload);
+      publisher.jetStream().publish(SUBJECT, headers, payload);
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     } catch (JetStreamApiException e) {
@@ -86,7 +90,7 @@ final class NatsEventsIT extends SourceConformance {
     // The server's clock is ours: what is asked for begins behind both messages.
     long end = System.nanoTime() + 5 * age.toNanos();
     await(() -> System.nanoTime() > end);
-    TestStream stream = open(new TestStream(source(STREAM, age), system()));
+    TestStream stream = subscribe(source(STREAM, age));
     stream.expect("up", "gap0", "ok");
     publish(2);
     stream.expect("gap0", "lost0-1", "2");
@@ -99,10 +103,10 @@ final class NatsEventsIT extends SourceConformance {
     publish(0);
     publish(1);
     stream.expect("0", "1");
-    server().kill();
+    server.kill();
     stream.expect("down");
-    server().restart();
-    await(() -> publisher().getStatus() == Connection.Status.CONNECTED);
+    server.restart();
+    await(() -> publisher.getStatus() == Connection.Status.CONNECTED);
     publish(2);
     stream.expect("up", "2");
     assertThat(metric("kvasir_events_reconnects")).isEqualTo(1);
@@ -111,7 +115,7 @@ final class NatsEventsIT extends SourceConformance {
   @Test
   void withoutNumbers_aStreamOfItsOwn_countsByItself() throws Exception {
     numbered = false;
-    publisher().jetStreamManagement().deleteStream(STREAM);
+    publisher.jetStreamManagement().deleteStream(STREAM);
     stream("POD", SUBJECT, 3);
     for (int i = 0; i < 5; i++) {
       publish(i);
@@ -134,7 +138,7 @@ final class NatsEventsIT extends SourceConformance {
     begun(stream);
     publish(0);
     stream.expect("0");
-    var consumers = publisher().jetStreamManagement().getConsumers(STREAM);
+    var consumers = publisher.jetStreamManagement().getConsumers(STREAM);
     assertThat(consumers)
         .singleElement()
         .satisfies(
@@ -146,7 +150,7 @@ final class NatsEventsIT extends SourceConformance {
 
   @Test
   void noStreamYet_isWaitedFor() throws Exception {
-    publisher().jetStreamManagement().deleteStream(STREAM);
+    publisher.jetStreamManagement().deleteStream(STREAM);
     TestStream stream = subscribe();
     stream(STREAM, "kv.>", -1);
     begun(stream);
@@ -163,7 +167,7 @@ final class NatsEventsIT extends SourceConformance {
   }
 
   private void stream(String name, String subjects, long maxMessages) throws Exception {
-    publisher()
+    publisher
         .jetStreamManagement()
         .addStream(
             StreamConfiguration.builder()
@@ -185,20 +189,6 @@ final class NatsEventsIT extends SourceConformance {
   }
 
   private String url() {
-    return "nats://127.0.0.1:" + server().port();
-  }
-
-  private TestServer server() {
-    if (server == null) {
-      throw new IllegalStateException("not started");
-    }
-    return server;
-  }
-
-  private Connection publisher() {
-    if (publisher == null) {
-      throw new IllegalStateException("not started");
-    }
-    return publisher;
+    return "nats://127.0.0.1:" + server.port();
   }
 }

@@ -8,7 +8,6 @@ import java.net.URI;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -23,8 +22,13 @@ final class RedisEventsIT extends SourceConformance {
 
   @TempDir private Path directory = Path.of("");
   private final RedisEvents events = new RedisEvents(metrics);
-  private @Nullable TestServer server;
-  private @Nullable Jedis publisher;
+
+  @SuppressWarnings("NullAway.Init") // startServer() comes first
+  private TestServer server;
+
+  @SuppressWarnings("NullAway.Init") // startServer() comes first
+  private Jedis publisher;
+
   private boolean numbered = true;
 
   @BeforeEach
@@ -35,22 +39,22 @@ final class RedisEventsIT extends SourceConformance {
 
   @Override
   EventSource source() {
-    return events.source(URI.create("redis://127.0.0.1:" + server().port()), KEY);
+    return events.source(URI.create("redis://127.0.0.1:" + server.port()), KEY);
   }
 
   @Override
   void publish(long number, byte[] payload) {
     if (numbered) {
-      publisher().sendCommand(
+      publisher.sendCommand(
           Command.XADD, bytes(KEY), bytes("*"), bytes("seq"), bytes(Long.toString(number)), bytes("batch"), payload);
     } else {
-      publisher().sendCommand(Command.XADD, bytes(KEY), bytes("*"), bytes("batch"), payload);
+      publisher.sendCommand(Command.XADD, bytes(KEY), bytes("*"), bytes("batch"), payload);
     }
   }
 
   @Override
   void closeTransport() {
-    publisher().close();
+    publisher.close();
     events.close();
   }
 
@@ -70,7 +74,7 @@ final class RedisEventsIT extends SourceConformance {
     for (int i = 0; i < 10; i++) {
       publish(i);
     }
-    publisher().xtrim(KEY, 4, false);
+    publisher.xtrim(KEY, 4, false);
     TestStream stream = subscribe();
     stream.expect("up", "gap0", "lost0-5", "6", "7", "8", "9");
     publish(10);
@@ -86,9 +90,9 @@ final class RedisEventsIT extends SourceConformance {
     publish(0);
     publish(1);
     stream.expect("0", "1");
-    server().kill();
+    server.kill();
     stream.expect("down");
-    server().restart();
+    server.restart();
     publisher = connect();
     publish(2);
     stream.expect("up", "2");
@@ -102,12 +106,12 @@ final class RedisEventsIT extends SourceConformance {
     begun(stream);
     publish(0);
     stream.expect("0");
-    server().kill();
+    server.kill();
     stream.expect("down");
-    server().restart();
+    server.restart();
     publisher = connect();
     // In one transaction, so that the stream cannot read between.
-    try (var together = publisher().multi()) {
+    try (var together = publisher.multi()) {
       for (int i = 1; i < 6; i++) {
         together.sendCommand(
             Command.XADD, bytes(KEY), bytes("*"), bytes("batch"), TestBatches.msgpack(i, 0, 0));
@@ -123,7 +127,7 @@ final class RedisEventsIT extends SourceConformance {
     numbered = false;
     try (TestServer forgetful = TestServer.redis(directory, true)) {
       server = forgetful;
-      publisher().close();
+      publisher.close();
       publisher = connect();
       TestStream stream = subscribe();
       begun(stream);
@@ -144,7 +148,7 @@ final class RedisEventsIT extends SourceConformance {
     TestStream stream = subscribe();
     begun(stream);
     publish(0);
-    publisher().xadd(KEY, new XAddParams(), Map.of("something", "else"));
+    publisher.xadd(KEY, new XAddParams(), Map.of("something", "else"));
     publish(1);
     stream.expect("0", "1");
     assertThat(metric("kvasir_events_misframed")).isEqualTo(1);
@@ -164,7 +168,7 @@ final class RedisEventsIT extends SourceConformance {
 
   /** Connects once the server has read what it kept: until then it listens, but answers LOADING. */
   private Jedis connect() {
-    Jedis client = new Jedis("127.0.0.1", server().port());
+    Jedis client = new Jedis("127.0.0.1", server.port());
     long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
     while (true) {
       try {
@@ -176,19 +180,5 @@ final class RedisEventsIT extends SourceConformance {
         }
       }
     }
-  }
-
-  private TestServer server() {
-    if (server == null) {
-      throw new IllegalStateException("not started");
-    }
-    return server;
-  }
-
-  private Jedis publisher() {
-    if (publisher == null) {
-      throw new IllegalStateException("not started");
-    }
-    return publisher;
   }
 }

@@ -3,33 +3,15 @@ package io.kvasir.events;
 import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.kvasir.telemetry.Metrics;
-import io.prometheus.metrics.model.registry.PrometheusRegistry;
-import io.prometheus.metrics.model.snapshots.CounterSnapshot;
-import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.apache.pekko.Done;
-import org.apache.pekko.actor.typed.ActorSystem;
-import org.apache.pekko.actor.typed.javadsl.Behaviors;
 import org.apache.pekko.stream.javadsl.Sink;
 import org.apache.pekko.stream.javadsl.SinkQueueWithCancel;
-import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /** What every source without a replay of its own does, against what it reads from in the field. */
-abstract class SourceConformance {
-  private static @Nullable ActorSystem<Void> system;
-
-  final PrometheusRegistry registry = new PrometheusRegistry();
-  final EventMetrics metrics = new EventMetrics(new Metrics(registry));
-  private final List<AutoCloseable> opened = new ArrayList<>();
+abstract class SourceConformance extends TransportFixture {
   private int life;
 
   /** A source of the one worker's events. */
@@ -38,33 +20,9 @@ abstract class SourceConformance {
   /** Publishes a message under the engine's number. */
   abstract void publish(long number, byte[] payload);
 
-  /** Closes what the source belongs to. */
-  abstract void closeTransport();
-
   /** What a stream says before the first message. */
   void begun(TestStream stream) {
     stream.expect("up", "gap0", "ok");
-  }
-
-  @BeforeAll
-  static void start() {
-    system = ActorSystem.create(Behaviors.empty(), "events");
-  }
-
-  @AfterAll
-  static void stop() throws Exception {
-    if (system != null) {
-      system.terminate();
-      system.getWhenTerminated().toCompletableFuture().get(60, TimeUnit.SECONDS);
-    }
-  }
-
-  @AfterEach
-  void close() throws Exception {
-    for (AutoCloseable closeable : opened.reversed()) {
-      closeable.close();
-    }
-    closeTransport();
   }
 
   @Test
@@ -127,7 +85,7 @@ abstract class SourceConformance {
   @Test
   void aSlowTaker_bringsReadingToAHalt_andGetsEverything() throws Exception {
     SinkQueueWithCancel<KvBatch> slow =
-        source().batches().runWith(Sink.<KvBatch>queue(1), Objects.requireNonNull(system));
+        source().batches().runWith(Sink.<KvBatch>queue(1), system());
     int count = 6000;
     Thread publisher =
         Thread.ofVirtual()
@@ -168,21 +126,12 @@ abstract class SourceConformance {
   }
 
   TestStream subscribe() {
-    return open(new TestStream(source(), Objects.requireNonNull(system)));
-  }
-
-  <T extends AutoCloseable> T open(T closeable) {
-    opened.add(closeable);
-    return closeable;
+    return subscribe(source());
   }
 
   /** Publishes the message with a number as the engine of this life does. */
   void publish(long number) {
     publish(number, TestBatches.msgpack(number, life, 0));
-  }
-
-  static ActorSystem<Void> system() {
-    return Objects.requireNonNull(system);
   }
 
   void finishes(TestStream stream) throws Exception {
@@ -191,18 +140,5 @@ abstract class SourceConformance {
 
   private double metric(String name, boolean asked) {
     return asked ? metric(name) : 0;
-  }
-
-  double metric(String name) {
-    return registry.scrape().stream()
-        .filter(m -> m.getMetadata().getName().equals(name))
-        .mapToDouble(
-            m ->
-                switch (m) {
-                  case CounterSnapshot counter -> counter.getDataPoints().stream().mapToDouble(p -> p.getValue()).sum();
-                  case GaugeSnapshot gauge -> gauge.getDataPoints().stream().mapToDouble(p -> p.getValue()).sum();
-                  default -> throw new AssertionError(name);
-                })
-        .sum();
   }
 }

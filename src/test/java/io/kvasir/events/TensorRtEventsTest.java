@@ -17,14 +17,15 @@ import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** Against a server with TensorRT-LLM's rules: an answer takes the events out, a full buffer drops the oldest. */
 final class TensorRtEventsTest extends SourceConformance {
   private final TensorRtEvents events = new TensorRtEvents(metrics);
-  private @Nullable Server server;
+
+  @SuppressWarnings("NullAway.Init") // startServer() comes first
+  private Server server;
 
   @BeforeEach
   void startServer() throws IOException {
@@ -38,12 +39,12 @@ final class TensorRtEventsTest extends SourceConformance {
 
   @Override
   void publish(long number, byte[] payload) {
-    server().add(removed(number, number));
+    server.add(removed(number, number));
   }
 
   @Override
   void unreadable(long number) {
-    server().add("{\"event_id\":" + number + ",\"data\":{\"type\":\"removed\",\"block_hashes\":[1.5]}}");
+    server.add("{\"event_id\":" + number + ",\"data\":{\"type\":\"removed\",\"block_hashes\":[1.5]}}");
   }
 
   /** Whether events were lost before the first answer is known with the first event. */
@@ -72,18 +73,11 @@ final class TensorRtEventsTest extends SourceConformance {
   }
 
   private EventSource rank(int rank, int ranks) {
-    return events.source(server().url(), rank, ranks, Duration.ofMillis(1));
+    return events.source(server.url(), rank, ranks, Duration.ofMillis(1));
   }
 
   private static String removed(long number, long key) {
     return "{\"event_id\":" + number + ",\"data\":{\"type\":\"removed\",\"block_hashes\":[" + key + "]}}";
-  }
-
-  private Server server() {
-    if (server == null) {
-      throw new IllegalStateException("not started");
-    }
-    return server;
   }
 
   /** Holds events until they are asked for. */
@@ -143,8 +137,7 @@ final class TensorRtEventsTest extends SourceConformance {
       for (int i = 0; i < 10; i++) {
         small.add(removed(i, i));
       }
-      TestStream stream =
-          open(new TestStream(events.source(small.url(), 0, 1, Duration.ofMillis(1)), system()));
+      TestStream stream = subscribe(events.source(small.url(), 0, 1, Duration.ofMillis(1)));
       stream.expect("up", "gap0", "lost0-5", "6", "7", "8", "9");
     }
   }
@@ -153,30 +146,30 @@ final class TensorRtEventsTest extends SourceConformance {
   void aServerThatBeganAnew_isSeen_byItsNumbers() throws IOException {
     TestStream stream = subscribe();
     stream.expect("up", "gap0");
-    server().add(removed(0, 0));
-    server().add(removed(1, 1));
+    server.add(removed(0, 0));
+    server.add(removed(1, 1));
     stream.expect("0", "ok", "1");
-    int port = server().url().getPort();
-    server().close();
+    int port = server.url().getPort();
+    server.close();
     stream.expect("down");
     server = open(new Server(port, 100));
-    server().add(removed(0, 0));
+    server.add(removed(0, 0));
     stream.expect("up", "gap2", "restart", "0");
   }
 
   @Test
   void ranks_shareOnePoller() {
-    TestStream zero = open(new TestStream(rank(0, 2), system()));
-    TestStream one = open(new TestStream(rank(1, 2), system()));
+    TestStream zero = subscribe(rank(0, 2));
+    TestStream one = subscribe(rank(1, 2));
     for (int i = 0; i < 50; i++) {
-      server().add(removed(i, i));
-      server().add(removed(i, i).replace("\"data\"", "\"attention_dp_rank\":1,\"data\""));
+      server.add(removed(i, i));
+      server.add(removed(i, i).replace("\"data\"", "\"attention_dp_rank\":1,\"data\""));
     }
     zero.expect("up", "gap0", "0", "ok");
     one.expect("up", "gap0", "0", "ok");
     assertThat(zero.numbersTo(49)).hasSize(49);
     assertThat(one.numbersTo(49)).hasSize(49);
-    assertThat(server().together).isFalse();
+    assertThat(server.together).isFalse();
   }
 
   @Test

@@ -4,60 +4,28 @@ import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.kvasir.telemetry.Metrics;
-import io.prometheus.metrics.model.registry.PrometheusRegistry;
-import io.prometheus.metrics.model.snapshots.CounterSnapshot;
-import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
 import java.io.IOException;
 import java.net.ServerSocket;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.stream.LongStream;
 import org.apache.pekko.Done;
-import org.apache.pekko.actor.typed.ActorSystem;
-import org.apache.pekko.actor.typed.javadsl.Behaviors;
 import org.apache.pekko.stream.javadsl.Sink;
 import org.apache.pekko.stream.javadsl.SinkQueueWithCancel;
-import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /** Sources against a publisher on real sockets that loses, restarts and replays as vLLM does. */
-final class ZmqEventsTest {
-  private static @Nullable ActorSystem<Void> system;
-
-  private final PrometheusRegistry registry = new PrometheusRegistry();
-  private final ZmqEvents events =
-      new ZmqEvents(1, Duration.ofMillis(300), new EventMetrics(new Metrics(registry)));
-  private final List<AutoCloseable> opened = new ArrayList<>();
+final class ZmqEventsTest extends TransportFixture {
+  private final ZmqEvents events = new ZmqEvents(1, Duration.ofMillis(300), metrics);
   private final int port = freePorts();
   private final String pub = "tcp://127.0.0.1:" + port;
   private final String replay = "tcp://127.0.0.1:" + (port + 4);
 
-  @BeforeAll
-  static void start() {
-    system = ActorSystem.create(Behaviors.empty(), "events");
-  }
-
-  @AfterAll
-  static void stop() throws Exception {
-    if (system != null) {
-      system.terminate();
-      system.getWhenTerminated().toCompletableFuture().get(60, TimeUnit.SECONDS);
-    }
-  }
-
-  @AfterEach
-  void close() throws Exception {
-    for (AutoCloseable closeable : opened.reversed()) {
-      closeable.close();
-    }
+  @Override
+  void closeTransport() {
     events.close();
   }
 
@@ -166,8 +134,7 @@ final class ZmqEventsTest {
     TestStream stream = settled(old);
     old.publish(3);
     stream.expect("0", "1", "2");
-    opened.remove(old);
-    old.close();
+    closeNow(old);
     stream.expect("down");
     FakePublisher young = open(new FakePublisher(pub, replay, "", 10_000, true, false, 5));
     stream.expect("up", "gap3", "restart", "gap0");
@@ -186,8 +153,7 @@ final class ZmqEventsTest {
     stream.expect("up", "gap0");
     old.publish(3);
     stream.expect("0", "ok", "1", "2");
-    opened.remove(old);
-    old.close();
+    closeNow(old);
     stream.expect("down");
     FakePublisher young = publisher(false);
     stream.expect("up", "gap3");
@@ -265,7 +231,7 @@ final class ZmqEventsTest {
     FakePublisher engine = publisher(true);
     engine.padTo(2000);
     SinkQueueWithCancel<KvBatch> slow =
-        events.source(endpoints()).batches().runWith(Sink.<KvBatch>queue(1), Objects.requireNonNull(system));
+        events.source(endpoints()).batches().runWith(Sink.<KvBatch>queue(1), system());
     awaitSubscribers(engine, 1);
     int count = 20_000;
     for (int i = 0; i < count / 500; i++) {
@@ -358,11 +324,6 @@ final class ZmqEventsTest {
     return open(new FakePublisher(pub, withReplay ? replay : null, "", bufferSteps, true, false));
   }
 
-  private <T extends AutoCloseable> T open(T closeable) {
-    opened.add(closeable);
-    return closeable;
-  }
-
   /** A stream that is connected and has found that there is nothing yet. */
   private TestStream settled(FakePublisher engine) {
     TestStream stream = subscribe(endpoints());
@@ -372,25 +333,11 @@ final class ZmqEventsTest {
   }
 
   private TestStream subscribe(ZmqEndpoints endpoints) {
-    return open(new TestStream(events.source(endpoints), Objects.requireNonNull(system)));
+    return subscribe(events.source(endpoints));
   }
 
   private static Done finished(TestStream stream) throws Exception {
     return stream.finished();
-  }
-
-  private double metric(String name) {
-    return registry.scrape().stream()
-        .filter(m -> m.getMetadata().getName().equals(name))
-        .mapToDouble(
-            m ->
-                switch (m) {
-                  case CounterSnapshot counter ->
-                      counter.getDataPoints().stream().mapToDouble(p -> p.getValue()).sum();
-                  case GaugeSnapshot gauge -> gauge.getDataPoints().stream().mapToDouble(p -> p.getValue()).sum();
-                  default -> throw new AssertionError(name);
-                })
-        .sum();
   }
 
   private static List<Long> numbers(long from, long to) {

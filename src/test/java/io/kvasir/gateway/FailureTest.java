@@ -12,7 +12,6 @@ import java.io.IOException;
 import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpResponse;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -205,10 +204,10 @@ final class FailureTest {
 
     try (Socket socket = router.connect()) {
       socket.getOutputStream().write(TestRouter.wire("/v1/chat/completions", BODY));
-      readUntil(socket, TOKEN);
+      TestRouter.readTo(socket, TOKEN);
       read.countDown();
 
-      assertThat(rest(socket)).doesNotContain("0\r\n\r\n");
+      assertThat(TestRouter.rest(socket)).doesNotContain("0\r\n\r\n");
     }
     assertThat(router.cells.outcome()).isInstanceOfSatisfying(Outcome.Failed.class, failed ->
         assertThat(failed.transport()).isTrue());
@@ -302,7 +301,7 @@ final class FailureTest {
 
     try (Socket socket = router.connect()) {
       socket.getOutputStream().write(TestRouter.wire("/v1/chat/completions", BODY));
-      readUntil(socket, TOKEN);
+      TestRouter.readTo(socket, TOKEN);
     }
 
     assertThat(gone.await(60, TimeUnit.SECONDS)).isTrue();
@@ -326,24 +325,5 @@ final class FailureTest {
 
   private static ExecutionSettings deadlines(Duration firstByte, Duration idle, Duration total) {
     return new ExecutionSettings(TestRouter.RETRIES, firstByte, idle, total, 1 << 20, null, 10_000);
-  }
-
-  private static void readUntil(Socket socket, String text) throws IOException {
-    StringBuilder read = new StringBuilder();
-    while (read.indexOf(text) < 0) {
-      int c = socket.getInputStream().read();
-      if (c < 0) {
-        throw new IOException("ended after " + read);
-      }
-      read.append((char) c);
-    }
-  }
-
-  private static String rest(Socket socket) {
-    try {
-      return new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-    } catch (IOException e) {
-      return "cut";
-    }
   }
 }

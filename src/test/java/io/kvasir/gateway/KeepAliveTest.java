@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.kvasir.cell.Decision;
 import io.kvasir.execution.ScriptedPod;
 import java.io.IOException;
-import java.io.InputStream;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -58,19 +57,6 @@ final class KeepAliveTest {
     return socket;
   }
 
-  private static String readTo(Socket socket, String end) throws IOException {
-    InputStream in = socket.getInputStream();
-    StringBuilder text = new StringBuilder();
-    while (text.indexOf(end) < 0) {
-      int c = in.read();
-      if (c < 0) {
-        throw new AssertionError("ended before " + end + ": " + text);
-      }
-      text.append((char) c);
-    }
-    return text.toString();
-  }
-
   private static String rest(Socket socket) throws IOException {
     return new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
   }
@@ -79,7 +65,7 @@ final class KeepAliveTest {
   @ValueSource(strings = {"/v1/chat/completions", "/v1/completions", "/v1/responses"})
   void waiting_openAi_headAndCommentsComeEarly(String path) throws Exception {
     try (Socket client = ask(path, BODY)) {
-      String early = readTo(client, COMMENT);
+      String early = TestRouter.readTo(client, COMMENT);
       assertThat(early).startsWith("HTTP/1.1 200 OK\r\n").contains("text/event-stream").contains("id-1");
       released.countDown();
       assertThat(rest(client)).contains(TOKEN).contains(DONE).endsWith("0\r\n\r\n");
@@ -95,7 +81,7 @@ final class KeepAliveTest {
           "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"));
     });
     try (Socket client = ask("/v1/messages", BODY)) {
-      readTo(client, PING);
+      TestRouter.readTo(client, PING);
       released.countDown();
       assertThat(rest(client)).contains("event: message_start").endsWith("0\r\n\r\n");
     }
@@ -109,8 +95,8 @@ final class KeepAliveTest {
       out.chunk(DONE).end();
     });
     try (Socket client = ask("/v1/chat/completions", BODY)) {
-      assertThat(readTo(client, TOKEN)).contains("X-Router-Backend: a").doesNotContain(COMMENT);
-      readTo(client, COMMENT);
+      assertThat(TestRouter.readTo(client, TOKEN)).contains("X-Router-Backend: a").doesNotContain(COMMENT);
+      TestRouter.readTo(client, COMMENT);
       released.countDown();
       assertThat(rest(client)).contains(DONE).endsWith("0\r\n\r\n");
     }
@@ -142,7 +128,7 @@ final class KeepAliveTest {
     });
     router.cells.worker("b", other.url(), "m");
     try (Socket client = ask("/v1/chat/completions", BODY)) {
-      readTo(client, COMMENT);
+      TestRouter.readTo(client, COMMENT);
       released.countDown();
       assertThat(rest(client)).contains(TOKEN).contains(DONE).endsWith("0\r\n\r\n");
     }
@@ -155,7 +141,7 @@ final class KeepAliveTest {
       out.reset();
     });
     try (Socket client = ask("/v1/chat/completions", BODY)) {
-      readTo(client, COMMENT);
+      TestRouter.readTo(client, COMMENT);
       released.countDown();
       assertThat(rest(client))
           .contains("data: {\"error\":{\"message\":\"No worker answered")
@@ -172,7 +158,7 @@ final class KeepAliveTest {
       out.json(400, "{\n  \"error\": {\n    \"message\": \"too long\", \"code\": 400}\n}");
     });
     try (Socket client = ask("/v1/completions", BODY)) {
-      readTo(client, COMMENT);
+      TestRouter.readTo(client, COMMENT);
       released.countDown();
       assertThat(rest(client)).contains("data: {\"error\":{\"message\":\"too long\",\"code\":400}}\n\n" + DONE);
     }
@@ -186,7 +172,7 @@ final class KeepAliveTest {
       out.reset();
     });
     try (Socket client = ask("/v1/messages", BODY)) {
-      readTo(client, PING);
+      TestRouter.readTo(client, PING);
       released.countDown();
       assertThat(rest(client)).contains("event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"api_error\"");
     }
@@ -199,7 +185,7 @@ final class KeepAliveTest {
       out.reset();
     });
     try (Socket client = ask("/v1/responses", BODY)) {
-      readTo(client, COMMENT);
+      TestRouter.readTo(client, COMMENT);
       released.countDown();
       assertThat(rest(client)).contains("event: error\ndata: {\"type\":\"error\",\"code\":\"worker_failed\"");
     }
@@ -212,7 +198,7 @@ final class KeepAliveTest {
       out.json(200, "{\"id\":\"whole\"}");
     });
     try (Socket client = ask("/v1/chat/completions", BODY)) {
-      readTo(client, COMMENT);
+      TestRouter.readTo(client, COMMENT);
       released.countDown();
       assertThat(rest(client)).contains("none that can be streamed").contains(DONE);
     }
@@ -226,7 +212,7 @@ final class KeepAliveTest {
       gone.countDown();
     });
     try (Socket client = ask("/v1/chat/completions", BODY)) {
-      readTo(client, COMMENT);
+      TestRouter.readTo(client, COMMENT);
     }
     gone.await();
     router.cells.outcome();

@@ -11,7 +11,6 @@ import io.kvasir.routing.RoutingPlan;
 import java.io.IOException;
 import java.net.Socket;
 import java.net.http.HttpResponse;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -272,9 +271,9 @@ final class SplitFailureTest {
 
     try (Socket socket = router.connect()) {
       socket.getOutputStream().write(TestRouter.wire("/v1/completions", BODY));
-      readUntil(socket, TOKEN);
+      TestRouter.readTo(socket, TOKEN);
       read.countDown();
-      String rest = rest(socket);
+      String rest = TestRouter.rest(socket);
 
       assertThat(rest).doesNotContain("0\r\n\r\n");
     }
@@ -378,7 +377,7 @@ final class SplitFailureTest {
 
     try (Socket socket = router.connect()) {
       socket.getOutputStream().write(TestRouter.wire("/v1/completions", BODY));
-      readUntil(socket, TOKEN);
+      TestRouter.readTo(socket, TOKEN);
     }
 
     assertThat(gone.await(60, TimeUnit.SECONDS)).isTrue();
@@ -547,24 +546,5 @@ final class SplitFailureTest {
     await("no reservation is left open", () -> router.cells.open.get() == 0);
     await("no request is left at a worker", () -> router.metric("kvasir_attempts_in_flight") == 0);
     await("no workflow is left", () -> router.metric("kvasir_workflows") == 0);
-  }
-
-  private static void readUntil(Socket socket, String text) throws IOException {
-    StringBuilder read = new StringBuilder();
-    while (read.indexOf(text) < 0) {
-      int c = socket.getInputStream().read();
-      if (c < 0) {
-        throw new IOException("ended after " + read);
-      }
-      read.append((char) c);
-    }
-  }
-
-  private static String rest(Socket socket) {
-    try {
-      return new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-    } catch (IOException e) {
-      return "cut";
-    }
   }
 }

@@ -21,11 +21,8 @@ import io.kvasir.routing.cost.CostModel;
 import io.kvasir.routing.cost.OutputLengths;
 import io.kvasir.routing.plugins.BuiltInPlugins;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.telemetry.TestMetrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
-import io.prometheus.metrics.model.snapshots.CounterSnapshot;
-import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
-import io.prometheus.metrics.model.snapshots.HistogramSnapshot;
-import io.prometheus.metrics.model.snapshots.MetricSnapshot;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
@@ -153,6 +150,28 @@ final class TestRouter implements AutoCloseable {
     return socket;
   }
 
+  /** What comes until this has come. */
+  static String readTo(Socket socket, String end) throws IOException {
+    StringBuilder read = new StringBuilder();
+    while (read.indexOf(end) < 0) {
+      int c = socket.getInputStream().read();
+      if (c < 0) {
+        throw new IOException("ended before " + end + ": " + read);
+      }
+      read.append((char) c);
+    }
+    return read.toString();
+  }
+
+  /** All that still comes, or {@code cut} when the connection breaks. */
+  static String rest(Socket socket) {
+    try {
+      return new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    } catch (IOException e) {
+      return "cut";
+    }
+  }
+
   /** A request as it goes over the wire, to be written by hand. */
   static byte[] wire(String target, String body, String... headers) {
     StringBuilder text = new StringBuilder("POST " + target + " HTTP/1.1\r\nHost: router\r\n");
@@ -168,21 +187,7 @@ final class TestRouter implements AutoCloseable {
 
   /** The sum of a metric's series whose labels have these values; a histogram's count. */
   double metric(String name, String... values) {
-    double sum = 0;
-    for (MetricSnapshot snapshot : registry.scrape(name::equals)) {
-      for (var point : snapshot.getDataPoints()) {
-        List<String> has = point.getLabels().stream().map(label -> label.getValue()).toList();
-        if (has.containsAll(List.of(values))) {
-          sum += switch (point) {
-            case CounterSnapshot.CounterDataPointSnapshot counter -> counter.getValue();
-            case GaugeSnapshot.GaugeDataPointSnapshot gauge -> gauge.getValue();
-            case HistogramSnapshot.HistogramDataPointSnapshot histogram -> (double) histogram.getCount();
-            default -> throw new IllegalArgumentException(name);
-          };
-        }
-      }
-    }
-    return sum;
+    return TestMetrics.sum(registry, name, values);
   }
 
   /** As a node that stops, but for its front door. */

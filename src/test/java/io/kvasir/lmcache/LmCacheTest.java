@@ -12,8 +12,8 @@ import io.kvasir.routing.Slots;
 import io.kvasir.routing.TestFacts;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.telemetry.TestMetrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
-import io.prometheus.metrics.model.snapshots.CounterSnapshot;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -212,14 +212,7 @@ final class LmCacheTest {
   }
 
   private double lookups(String result) {
-    double[] count = {0};
-    registry.scrape(name -> name.equals("kvasir_lmcache_lookups")).forEach(snapshot ->
-        ((CounterSnapshot) snapshot)
-            .getDataPoints()
-            .stream()
-            .filter(point -> result.equals(point.getLabels().get("result")))
-            .forEach(point -> count[0] += point.getValue()));
-    return count[0];
+    return TestMetrics.sum(registry, "kvasir_lmcache_lookups", result);
   }
 
   /** A prompt of so many blocks of 16 tokens. */

@@ -19,8 +19,8 @@ import io.kvasir.sim.SimEngine;
 import io.kvasir.sim.SimSettings;
 import io.kvasir.sim.lmcache.CacheCoordinator;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.telemetry.TestMetrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
-import io.prometheus.metrics.model.snapshots.CounterSnapshot;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -200,11 +200,7 @@ final class PrefetchTest {
   }
 
   private double prefetches(String result) {
-    return registry.scrape(name -> name.equals("kvasir_lmcache_prefetches")).stream()
-        .flatMap(snapshot -> ((CounterSnapshot) snapshot).getDataPoints().stream())
-        .filter(point -> result.equals(point.getLabels().get("result")))
-        .mapToDouble(CounterSnapshot.CounterDataPointSnapshot::getValue)
-        .sum();
+    return TestMetrics.sum(registry, "kvasir_lmcache_prefetches", result);
   }
 
   /** A prompt for which fetching saves much and takes little. */

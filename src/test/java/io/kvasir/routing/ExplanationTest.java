@@ -5,8 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.kvasir.routing.Explanation.Candidate;
 import io.kvasir.routing.Selection.Chosen;
 import io.kvasir.routing.Selection.None;
-import io.prometheus.metrics.model.snapshots.CounterSnapshot;
-import io.prometheus.metrics.model.snapshots.MetricSnapshot;
+import io.kvasir.telemetry.TestMetrics;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -93,16 +92,6 @@ final class ExplanationTest {
   }
 
   private double decisions(String outcome) {
-    for (MetricSnapshot metric : routing.registry.scrape()) {
-      if (metric instanceof CounterSnapshot counter
-          && metric.getMetadata().getPrometheusName().equals("kvasir_routing_decisions")) {
-        for (CounterSnapshot.CounterDataPointSnapshot point : counter.getDataPoints()) {
-          if (outcome.equals(point.getLabels().get("outcome"))) {
-            return point.getValue();
-          }
-        }
-      }
-    }
-    return 0;
+    return TestMetrics.sum(routing.registry, "kvasir_routing_decisions", outcome);
   }
 }

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.kvasir.routing.KvTransfer.Dialect;
 import io.kvasir.routing.RoutingPlan.Order;
 import io.kvasir.routing.RoutingPlan.Step;
-import io.prometheus.metrics.model.snapshots.CounterSnapshot;
+import io.kvasir.telemetry.TestMetrics;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -61,11 +61,7 @@ final class PrefillDecodeTest {
   }
 
   private double plans(String kind) {
-    return routing.registry.scrape(name -> name.equals("kvasir_routing_plans")).stream()
-        .flatMap(metric -> ((CounterSnapshot) metric).getDataPoints().stream())
-        .filter(point -> kind.equals(point.getLabels().get("prefill")))
-        .mapToDouble(CounterSnapshot.CounterDataPointSnapshot::getValue)
-        .sum();
+    return TestMetrics.sum(routing.registry, "kvasir_routing_plans", kind);
   }
 
   @Test

@@ -8,9 +8,8 @@ import io.kvasir.Ports;
 import io.kvasir.routing.SemanticCluster;
 import io.kvasir.semantic.EmbeddingException.Why;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.telemetry.TestMetrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
-import io.prometheus.metrics.model.snapshots.CounterSnapshot;
-import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
 import java.io.IOException;
 import java.net.URI;
 import java.time.Duration;
@@ -64,7 +63,7 @@ final class SemanticClustersTest {
     assertThat(clusters().degraded()).isEmpty();
     assertThat(counted("kvasir_semantic_requests", "code")).isEqualTo(1);
     assertThat(counted("kvasir_semantic_requests", "none")).isEqualTo(1);
-    assertThat(counted("kvasir_semantic_ready", "")).isEqualTo(1);
+    assertThat(counted("kvasir_semantic_ready")).isEqualTo(1);
   }
 
   @Test
@@ -131,13 +130,13 @@ final class SemanticClustersTest {
 
     assertThatFails("code", Why.STARTING);
     await("the hindrance to be told", () -> clusters().degraded().toString().contains("127.0.0.1:" + port));
-    assertThat(counted("kvasir_semantic_ready", "")).isZero();
+    assertThat(counted("kvasir_semantic_ready")).isZero();
 
     endpoint = new FakeEmbeddings(port);
     await("the clusters to be in service", () -> clusters().degraded().isEmpty());
     assertThat(of("code")).isEqualTo(CODE_FOUND);
     assertThat(counted("kvasir_semantic_failures", "starting")).isPositive();
-    assertThat(counted("kvasir_semantic_ready", "")).isEqualTo(1);
+    assertThat(counted("kvasir_semantic_ready")).isEqualTo(1);
   }
 
   @Test
@@ -278,7 +277,7 @@ final class SemanticClustersTest {
 
     assertThat(of("code")).isEqualTo(SemanticCluster.NONE);
     assertThat(clusters.degraded()).isEmpty();
-    assertThat(counted("kvasir_semantic_ready", "")).isEqualTo(1);
+    assertThat(counted("kvasir_semantic_ready")).isEqualTo(1);
     assertThat(endpoint.calls).isEmpty();
 
     clusters.configure(settings(endpoint.url(), CODE));
@@ -373,18 +372,8 @@ final class SemanticClustersTest {
     }
   }
 
-  private double counted(String name, String label) {
-    return registry.scrape(name::equals).stream()
-        .flatMap(snapshot -> snapshot.getDataPoints().stream())
-        .filter(point -> label.isEmpty() || point.getLabels().stream().anyMatch(at -> at.getValue().equals(label)))
-        .mapToDouble(
-            point ->
-                switch (point) {
-                  case CounterSnapshot.CounterDataPointSnapshot counter -> counter.getValue();
-                  case GaugeSnapshot.GaugeDataPointSnapshot gauge -> gauge.getValue();
-                  default -> throw new IllegalArgumentException(name);
-                })
-        .sum();
+  private double counted(String name, String... labels) {
+    return TestMetrics.sum(registry, name, labels);
   }
 
   private FakeEmbeddings endpoint() {

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.within;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
-import io.prometheus.metrics.model.snapshots.CounterSnapshot;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -118,12 +117,7 @@ final class DecisionLogTest {
   }
 
   private double lines(String result) {
-    return registry.scrape().stream()
-        .filter(CounterSnapshot.class::isInstance)
-        .flatMap(snapshot -> ((CounterSnapshot) snapshot).getDataPoints().stream())
-        .filter(point -> result.equals(point.getLabels().get("result")))
-        .mapToDouble(CounterSnapshot.CounterDataPointSnapshot::getValue)
-        .sum();
+    return TestMetrics.sum(registry, "kvasir_decision_log_lines", result);
   }
 
   private static DecisionRecord decision(String request, String worker) {

@@ -7,15 +7,14 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.kvasir.execution.Headers;
 import io.kvasir.gateway.http.Answer;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.telemetry.TestMetrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
-import io.prometheus.metrics.model.snapshots.CounterSnapshot;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -173,12 +172,7 @@ final class AdminApiTest {
   }
 
   private double counted(String route, String status) {
-    return registry.scrape("kvasir_admin_requests"::equals).stream()
-        .flatMap(snapshot -> ((CounterSnapshot) snapshot).getDataPoints().stream())
-        .filter(point -> Objects.equals(point.getLabels().get("route"), route))
-        .filter(point -> Objects.equals(point.getLabels().get("status"), status))
-        .mapToDouble(CounterSnapshot.CounterDataPointSnapshot::getValue)
-        .sum();
+    return TestMetrics.sum(registry, "kvasir_admin_requests", route, status);
   }
 
   private static Answer asked(AdminApi api, @Nullable String authorization, String client) throws IOException {

@@ -10,17 +10,6 @@ import org.junit.jupiter.api.Test;
 
 final class StepTimeTest {
   private static final StepTime SIMPLE = new StepTime(10, 100, 1000, 1_000_000, 2_000_000, 3000, 5, 1000);
-  private static final CacheListener DEAF =
-      new CacheListener() {
-        @Override
-        public void stored(Sequence sequence, int from, int to) {}
-
-        @Override
-        public void removed(long key) {}
-
-        @Override
-        public void cleared() {}
-      };
 
   @Test
   void millis_ofColdPrompt8192_isTheMeasuredFirstToken() {
@@ -71,7 +60,7 @@ final class StepTimeTest {
   }
 
   private static Scheduler<TestSequence> scheduler(int budget, int promptLength) {
-    Scheduler<TestSequence> scheduler = new Scheduler<>(new PagedCache(2000, 16, DEAF), budget, 256);
+    Scheduler<TestSequence> scheduler = new Scheduler<>(new PagedCache(2000, 16, SchedulerTest.DEAF), budget, 256);
     scheduler.add(new TestSequence(prompt(promptLength, 1), 5, 16));
     return scheduler;
   }
