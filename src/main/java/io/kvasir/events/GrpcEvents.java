@@ -9,8 +9,6 @@ import io.kvasir.events.v1.SubscribeRequest;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
-import org.apache.pekko.NotUsed;
-import org.apache.pekko.stream.javadsl.Source;
 
 /**
  * Event streams that engines, or sidecars, serve over gRPC; {@code src/main/proto/events.proto} says how. A stream is
@@ -33,14 +31,13 @@ public final class GrpcEvents implements AutoCloseable {
   private static final int MAX_MESSAGE = 64 << 20;
 
   private final Map<Server, ManagedChannel> channels = new ConcurrentHashMap<>();
-  private final Map<Runnable, Boolean> running = new ConcurrentHashMap<>();
-  private final EventMetrics.OfSource metrics;
+  private final Pullers pullers;
 
   private record Server(String address, boolean tls) {}
 
   /** Connects to nothing yet. */
   public GrpcEvents(EventMetrics metrics) {
-    this.metrics = metrics.of("grpc");
+    this.pullers = new Pullers(metrics.of("grpc"));
   }
 
   /**
@@ -51,24 +48,9 @@ public final class GrpcEvents implements AutoCloseable {
    * @param rank the worker's
    */
   public EventSource source(String address, boolean tls, int rank) {
-    return new EventSource() {
-      @Override
-      public Source<KvBatch, NotUsed> batches() {
-        return Source.fromGraph(
-            new BatchStage(queue -> subscribe(new Server(address, tls), rank, queue), metrics));
-      }
-    };
-  }
-
-  private Runnable subscribe(Server server, int rank, BatchQueue queue) {
-    ManagedChannel channel = channels.computeIfAbsent(server, GrpcEvents::channel);
-    Runnable stop =
-        Puller.start("rank " + rank + " at " + server.address(), new GrpcTransport(channel, rank), queue, metrics);
-    running.put(stop, true);
-    return () -> {
-      running.remove(stop);
-      stop.run();
-    };
+    return pullers.source(
+        "rank " + rank + " at " + address,
+        () -> new GrpcTransport(channels.computeIfAbsent(new Server(address, tls), GrpcEvents::channel), rank));
   }
 
   private static ManagedChannel channel(Server server) {
@@ -84,7 +66,7 @@ public final class GrpcEvents implements AutoCloseable {
 
   @Override
   public void close() {
-    running.keySet().forEach(Runnable::run);
+    pullers.end();
     channels.values().forEach(ManagedChannel::shutdownNow);
   }
 }

@@ -7,8 +7,6 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import org.apache.pekko.NotUsed;
-import org.apache.pekko.stream.javadsl.Source;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,39 +23,24 @@ public final class NatsEvents implements AutoCloseable {
   public static final String SEQUENCE = "Kvasir-Sequence";
 
   private final Map<Server, Link> links = new ConcurrentHashMap<>();
-  private final Map<Runnable, Boolean> running = new ConcurrentHashMap<>();
-  private final EventMetrics.OfSource metrics;
+  private final Pullers pullers;
 
   private record Server(String addresses, @Nullable String credentials) {}
 
   /** Connects to nothing yet. */
   public NatsEvents(EventMetrics metrics) {
-    this.metrics = metrics.of("nats");
+    this.pullers = new Pullers(metrics.of("nats"));
   }
 
   /** A worker's events. Nothing is connected before the source is run. */
   public EventSource source(NatsPlace place) {
-    return new EventSource() {
-      @Override
-      public Source<KvBatch, NotUsed> batches() {
-        return Source.fromGraph(new BatchStage(queue -> subscribe(place, queue), metrics));
-      }
-    };
+    return pullers.source(
+        place.subject() + " at " + withoutPasswords(place.servers()),
+        () -> new NatsTransport(place, link(place)::connection));
   }
 
-  private Runnable subscribe(NatsPlace place, BatchQueue queue) {
-    Link link = links.computeIfAbsent(new Server(place.servers(), place.credentials()), Link::new);
-    Runnable stop =
-        Puller.start(
-            place.subject() + " at " + withoutPasswords(place.servers()),
-            new NatsTransport(place, link::connection),
-            queue,
-            metrics);
-    running.put(stop, true);
-    return () -> {
-      running.remove(stop);
-      stop.run();
-    };
+  private Link link(NatsPlace place) {
+    return links.computeIfAbsent(new Server(place.servers(), place.credentials()), Link::new);
   }
 
   private static String withoutPasswords(String servers) {
@@ -66,7 +49,7 @@ public final class NatsEvents implements AutoCloseable {
 
   @Override
   public void close() {
-    running.keySet().forEach(Runnable::run);
+    pullers.end();
     links.values().forEach(Link::close);
   }
 

@@ -7,8 +7,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import org.apache.pekko.NotUsed;
-import org.apache.pekko.stream.javadsl.Source;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,21 +30,7 @@ public final class PushEvents {
    * @param key what a push has to know, null when anybody may push
    */
   public EventSource source(String worker, @Nullable String key) {
-    return new EventSource() {
-      @Override
-      public Source<KvBatch, NotUsed> batches() {
-        return from(null);
-      }
-
-      @Override
-      public Source<KvBatch, NotUsed> batchesAfter(StreamPosition last) {
-        return from(last);
-      }
-
-      private Source<KvBatch, NotUsed> from(@Nullable StreamPosition last) {
-        return Source.fromGraph(new BatchStage(queue -> subscribe(worker, key, queue, last), metrics));
-      }
-    };
+    return new ResumableSource((queue, last) -> subscribe(worker, key, queue, last), metrics);
   }
 
   /** Whether a worker's pushed events are read here. */

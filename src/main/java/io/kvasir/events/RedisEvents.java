@@ -1,10 +1,6 @@
 package io.kvasir.events;
 
 import java.net.URI;
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
-import org.apache.pekko.NotUsed;
-import org.apache.pekko.stream.javadsl.Source;
 
 /**
  * Event streams kept as Redis streams (Redis 7 or later), one key a worker. An entry has a field {@code batch},
@@ -15,12 +11,11 @@ import org.apache.pekko.stream.javadsl.Source;
  * are. Thread-safe; whoever makes it closes it, which ends every stream.
  */
 public final class RedisEvents implements AutoCloseable {
-  private final Map<Runnable, Boolean> running = new ConcurrentHashMap<>();
-  private final EventMetrics.OfSource metrics;
+  private final Pullers pullers;
 
   /** Connects to nothing yet. */
   public RedisEvents(EventMetrics metrics) {
-    this.metrics = metrics.of("redis");
+    this.pullers = new Pullers(metrics.of("redis"));
   }
 
   /**
@@ -30,30 +25,12 @@ public final class RedisEvents implements AutoCloseable {
    * @param key the stream's
    */
   public EventSource source(URI url, String key) {
-    return new EventSource() {
-      @Override
-      public Source<KvBatch, NotUsed> batches() {
-        return Source.fromGraph(new BatchStage(queue -> subscribe(url, key, queue), metrics));
-      }
-    };
-  }
-
-  private Runnable subscribe(URI url, String key, BatchQueue queue) {
-    Runnable stop =
-        Puller.start(
-            key + " at " + url.getHost() + ":" + RedisTransport.port(url),
-            new RedisTransport(url, key),
-            queue,
-            metrics);
-    running.put(stop, true);
-    return () -> {
-      running.remove(stop);
-      stop.run();
-    };
+    return pullers.source(
+        key + " at " + url.getHost() + ":" + RedisTransport.port(url), () -> new RedisTransport(url, key));
   }
 
   @Override
   public void close() {
-    running.keySet().forEach(Runnable::run);
+    pullers.end();
   }
 }

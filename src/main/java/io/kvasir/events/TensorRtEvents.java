@@ -5,7 +5,6 @@ import java.net.http.HttpClient;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
-import org.apache.pekko.NotUsed;
 import org.apache.pekko.stream.javadsl.Source;
 
 /**
@@ -35,13 +34,8 @@ public final class TensorRtEvents implements AutoCloseable {
    * @param interval between an answer without events and the next question
    */
   public EventSource source(URI server, int rank, int ranks, Duration interval) {
-    return new EventSource() {
-      @Override
-      public Source<KvBatch, NotUsed> batches() {
-        return Source.fromGraph(
-            new BatchStage(queue -> subscribe(server, rank, ranks, interval, queue), metrics));
-      }
-    };
+    return () ->
+        Source.fromGraph(new BatchStage(queue -> subscribe(server, rank, ranks, interval, queue), metrics));
   }
 
   private synchronized Runnable subscribe(URI server, int rank, int ranks, Duration interval, BatchQueue queue) {

@@ -4,8 +4,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.apache.pekko.NotUsed;
-import org.apache.pekko.stream.javadsl.Source;
 import org.jspecify.annotations.Nullable;
 import org.zeromq.ZContext;
 
@@ -43,21 +41,7 @@ public final class ZmqEvents implements AutoCloseable {
 
   /** A worker's events. Nothing is connected before the source is run. */
   public EventSource source(ZmqEndpoints endpoints) {
-    return new EventSource() {
-      @Override
-      public Source<KvBatch, NotUsed> batches() {
-        return from(null);
-      }
-
-      @Override
-      public Source<KvBatch, NotUsed> batchesAfter(StreamPosition last) {
-        return from(last);
-      }
-
-      private Source<KvBatch, NotUsed> from(@Nullable StreamPosition last) {
-        return Source.fromGraph(new BatchStage(queue -> subscribe(endpoints, queue, last), metrics));
-      }
-    };
+    return new ResumableSource((queue, last) -> subscribe(endpoints, queue, last), metrics);
   }
 
   private Runnable subscribe(ZmqEndpoints endpoints, BatchQueue queue, @Nullable StreamPosition last) {
