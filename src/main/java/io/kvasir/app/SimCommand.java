@@ -1,29 +1,22 @@
 package io.kvasir.app;
 
 import io.kvasir.sim.Condition;
-import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.Fault;
 import io.kvasir.sim.SimEngine;
 import io.kvasir.sim.SimSettings;
 import io.kvasir.sim.lmcache.CacheController;
 import io.kvasir.sim.lmcache.CacheCoordinator;
-import io.kvasir.sim.publisher.EventFormat;
-import io.kvasir.sim.transfer.Dialect;
-import io.kvasir.sim.transfer.TransferSettings;
 import io.kvasir.routing.Role;
 import io.kvasir.sim.engine.StepTime;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.List;
-import java.util.Locale;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -50,40 +43,7 @@ final class SimCommand implements Callable<Integer> {
   @Option(names = "--port", defaultValue = "8000", description = "HTTP port; 0 for a free one.")
   private int port;
 
-  @Option(
-      names = "--events-port",
-      defaultValue = "5557",
-      description = "ZMQ port of events; rank r: port + r.")
-  private int eventsPort;
-
-  @Option(
-      names = "--replay-port",
-      defaultValue = "5657",
-      description = "ZMQ port of replay; rank r: port + r.")
-  private int replayPort;
-
-  @Option(names = "--events-connect", description = "Dial the router at tcp://host:port instead of binding.")
-  private @Nullable String eventsConnect;
-
-  @Option(names = "--topic", defaultValue = "", description = "Topic of the event messages.")
-  private String topic = "";
-
-  @Option(
-      names = "--event-encoding",
-      defaultValue = "vllm-map",
-      description = "How events are encoded: vllm-map (0.24 and later), vllm-array (before), sglang.")
-  private String encoding = "";
-
-  @Option(
-      names = "--byte-hashes",
-      description = "Block hashes as bytes, as with VLLM_KV_EVENTS_USE_INT_BLOCK_HASHES=0.")
-  private boolean byteHashes;
-
-  @Option(names = "--zero-parent", description = "A root's parent is 0 instead of nothing.")
-  private boolean zeroParent;
-
-  @Option(names = "--no-events", description = "Tell nothing of the cache.")
-  private boolean noEvents;
+  @Mixin private final EventOptions events = new EventOptions();
 
   @Option(names = "--model", defaultValue = "kvasir-demo", description = "Name the model is served under.")
   private String model = "";
@@ -139,42 +99,7 @@ final class SimCommand implements Callable<Integer> {
   @Option(names = "--role", defaultValue = "both", description = "both, prefill, decode or encode.")
   private Role role = Role.BOTH;
 
-  @Option(
-      names = "--dialect",
-      description = {
-        "How KV moves between prefill and decode engines: none, vllm-nixl, vllm-nixl-old, vllm-push,",
-        "vllm-mooncake, sglang, tensorrt-llm. Default: vllm-nixl with --role prefill or decode, else none."
-      })
-  private @Nullable String dialect;
-
-  @Option(
-      names = "--transfer-port",
-      defaultValue = "0",
-      description = "Port of the side channel or bootstrap server; 0 for a free one.")
-  private int transferPort;
-
-  @Option(names = "--engine-id", description = "Id towards other engines; default: a new one at every start.")
-  private @Nullable String engineId;
-
-  @Option(names = "--kv-transfer-gbps", defaultValue = "100", description = "Gigabits a second between engines.")
-  private double gbps;
-
-  @Option(names = "--kv-lease-ms", description = "How long blocks are kept for others; default: the dialect's.")
-  private @Nullable Long leaseMs;
-
-  @Option(names = "--kv-watchdog-ms", description = "How long a leg waits for its sibling; default: the dialect's.")
-  private @Nullable Long watchdogMs;
-
-  @Option(
-      names = "--kv-load-failure-policy",
-      defaultValue = "fail",
-      description = "What a failed transfer comes to: fail or recompute.")
-  private String loadFailurePolicy = "";
-
-  @Option(
-      names = "--encoder-dir",
-      description = "Directory where encoders leave what they made of images and others find it.")
-  private @Nullable Path encoderDirectory;
+  @Mixin private final TransferOptions transfer = new TransferOptions();
 
   @Option(names = "--seed", defaultValue = "1", description = "Decides block keys and drawn faults.")
   private long seed;
@@ -293,11 +218,11 @@ final class SimCommand implements Callable<Integer> {
         .seed(seed)
         .reportCachedTokens(!noCachedTokens)
         .healthDelay(Duration.ofMillis(healthDelayMs))
-        .transfer(transfer(wrong))
+        .transfer(transfer.settings(role, wrong))
         .hostTier(hostTier.settings(wrong))
         .faults(faults(wrong))
         .conditions(conditions(wrong))
-        .events(events(wrong))
+        .events(events.settings(host, wrong))
         .build();
   }
 
@@ -342,53 +267,5 @@ final class SimCommand implements Callable<Integer> {
       }
     }
     return chosen;
-  }
-
-  private TransferSettings transfer(List<String> wrong) {
-    Dialect chosen = role == Role.PREFILL || role == Role.DECODE ? Dialect.VLLM_NIXL : Dialect.NONE;
-    if (dialect != null) {
-      String name = dialect;
-      chosen =
-          Arrays.stream(Dialect.values()).filter(known -> known.toString().equals(name)).findFirst().orElse(chosen);
-      if (!chosen.toString().equals(name)) {
-        wrong.add("dialect: '" + name + "' is not known; one of "
-            + Arrays.stream(Dialect.values()).map(Dialect::toString).collect(Collectors.joining(", ")));
-      }
-    }
-    if (!loadFailurePolicy.equals("fail") && !loadFailurePolicy.equals("recompute")) {
-      wrong.add("kv-load-failure-policy: must be fail or recompute, is '" + loadFailurePolicy + "'");
-    }
-    return new TransferSettings(
-        chosen,
-        transferPort,
-        engineId,
-        gbps,
-        leaseMs == null ? null : Duration.ofMillis(leaseMs),
-        watchdogMs == null ? null : Duration.ofMillis(watchdogMs),
-        loadFailurePolicy.equals("recompute"),
-        encoderDirectory);
-  }
-
-  private EventSettings events(List<String> wrong) {
-    if (noEvents) {
-      return EventSettings.OFF;
-    }
-    EventFormat.Encoding chosen = EventFormat.Encoding.VLLM_MAP;
-    try {
-      chosen = EventFormat.Encoding.valueOf(encoding.toUpperCase(Locale.ROOT).replace('-', '_'));
-    } catch (IllegalArgumentException unknown) {
-      wrong.add("event-encoding: '" + encoding + "' is not known; one of vllm-map, vllm-array, sglang");
-    }
-    return new EventSettings(
-        true,
-        host,
-        eventsPort,
-        eventsConnect,
-        true,
-        replayPort,
-        topic,
-        chosen == EventFormat.Encoding.VLLM_MAP,
-        EventSettings.DEFAULT.bufferSteps(),
-        new EventFormat(chosen, byteHashes, zeroParent));
   }
 }
