@@ -2,6 +2,7 @@ package io.kvasir.sim;
 
 import com.fasterxml.jackson.core.io.JsonStringEncoder;
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -48,6 +49,11 @@ interface AnswerShape {
       case LENGTH -> "length";
       case ABORT -> "abort";
     };
+  }
+
+  /** Appends an event that goes by its type, as Anthropic's and those of responses do. */
+  static void append(StringBuilder out, ObjectNode event) {
+    out.append("event: ").append(event.get("type").textValue()).append("\ndata: ").append(event).append("\n\n");
   }
 
   /** Appends {@code text} as a JSON string. */

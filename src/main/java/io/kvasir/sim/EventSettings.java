@@ -1,6 +1,8 @@
 package io.kvasir.sim;
 
 import io.kvasir.sim.publisher.EventFormat;
+import java.util.ArrayList;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -54,5 +56,28 @@ public record EventSettings(
   EventSettings onPorts(int events, int replayOf) {
     return new EventSettings(
         enabled, host, events, connect, replay, replayOf, topic, topicInReplay, bufferSteps, format);
+  }
+
+  /** All that is wrong for so many ranks, in the words of the command line; empty when an engine can start. */
+  List<String> validate(int ranks) {
+    List<String> wrong = new ArrayList<>();
+    if (!enabled) {
+      return wrong;
+    }
+    if (connect == null) {
+      SimSettings.port(wrong, "events-port", port, ranks);
+    } else if (!connect.matches("tcp://[^:]+:\\d{1,5}")) {
+      wrong.add("events-connect: must look like tcp://host:port, is '" + connect + "'");
+    }
+    if (replay) {
+      SimSettings.port(wrong, "replay-port", replayPort, ranks);
+      boolean bothFixed = connect == null && port > 0 && replayPort > 0;
+      if (bothFixed && Math.abs(port - replayPort) < ranks) {
+        wrong.add("replay-port: " + replayPort + " is nearer than " + ranks + " to events-port "
+            + port + ", and every rank takes the next port of each");
+      }
+      SimSettings.atLeast(wrong, "buffer-steps", bufferSteps, 1);
+    }
+    return wrong;
   }
 }

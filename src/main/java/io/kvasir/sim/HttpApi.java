@@ -1,29 +1,25 @@
 package io.kvasir.sim;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.kvasir.prompt.Api;
 import io.kvasir.routing.Role;
 import io.kvasir.sim.http.HttpExchange;
 import io.kvasir.sim.http.HttpServer;
-import io.kvasir.sim.transfer.Dialect;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CountDownLatch;
 import org.jspecify.annotations.Nullable;
 
-/** vLLM's HTTP surface: reads requests, turns prompts into tokens and hands the work to the {@link Desk}. */
+/** vLLM's HTTP surface: reads requests and hands the work to the {@link Desk}. */
 final class HttpApi implements HttpServer.Handler {
   private static final String JSON = "application/json";
   private static final int COMPLETION_TOKENS = 16;
 
   private final SimSettings settings;
-  private final ModelText text;
+  private final PromptReader prompts;
   private final Desk desk;
   private final Operations operations;
   private final FaultInjector faults;
@@ -34,7 +30,7 @@ final class HttpApi implements HttpServer.Handler {
   HttpApi(SimSettings settings, ModelText text, Desk desk, Operations operations, FaultInjector faults,
       EncoderCache encoders) {
     this.settings = settings;
-    this.text = text;
+    this.prompts = new PromptReader(settings, text);
     this.desk = desk;
     this.operations = operations;
     this.faults = faults;
@@ -74,18 +70,16 @@ final class HttpApi implements HttpServer.Handler {
       case "/v1/responses" -> generate(exchange, fault, this::respond);
       case "/v1/messages" -> generate(exchange, fault, this::message);
       case "/v1/messages/count_tokens" -> {
-        int[] prompt = messagesPrompt(Body.parse(exchange.body()));
+        int[] prompt = prompts.messages(Body.parse(exchange.body()));
         reply(exchange, object().put("input_tokens", prompt.length));
       }
       case "/v1/embeddings" -> embed(exchange, Body.parse(exchange.body()));
-      case "/tokenize" -> tokenize(exchange, Body.parse(exchange.body()));
-      case "/detokenize" -> {
-        JsonNode tokens = Body.parse(exchange.body()).get("tokens");
-        if (tokens == null || !tokens.isArray()) {
-          throw ApiError.missing("tokens");
-        }
-        reply(exchange, object().put("prompt", text.decode(Job.ids(tokens, "tokens"))));
+      case "/tokenize" -> {
+        Body body = Body.parse(exchange.body());
+        lora(body); // or it names no model that is served
+        reply(exchange, prompts.tokenized(body));
       }
+      case "/detokenize" -> reply(exchange, prompts.detokenized(Body.parse(exchange.body())));
       default -> operations.post(exchange);
     }
   }
@@ -114,7 +108,7 @@ final class HttpApi implements HttpServer.Handler {
       return;
     }
     encodeMissing(exchange, seen, lora);
-    int[] prompt = chatPrompt(new Body(seen.body()));
+    int[] prompt = prompts.chat(new Body(seen.body()));
     Job job = Job.of(body, List.of(prompt), Job.most(body), 0, settings.modelLen(), lora);
     String id = "chatcmpl-" + requestId(exchange, body);
     AnswerShape shape =
@@ -149,26 +143,19 @@ final class HttpApi implements HttpServer.Handler {
 
   private void complete(HttpExchange exchange, Body body, Fault.@Nullable Kind fault) throws IOException, ApiError {
     String lora = lora(body);
-    List<int[]> prompts = prompts(body, "prompt");
-    Job job = Job.of(body, prompts, body.integer("max_tokens"), COMPLETION_TOKENS, settings.modelLen(), lora);
+    List<int[]> several = prompts.several(body, "prompt");
+    Job job = Job.of(body, several, body.integer("max_tokens"), COMPLETION_TOKENS, settings.modelLen(), lora);
     String id = "cmpl-" + requestId(exchange, body);
     AnswerShape shape =
         new CompletionShape(
-            false, id, servedModel(body), now(), prompts.size() * job.choices(),
-            job.includeUsage(), job.tokenIds() ? prompts : null);
+            false, id, servedModel(body), now(), several.size() * job.choices(),
+            job.includeUsage(), job.tokenIds() ? several : null);
     desk.serve(exchange, body, id, job, shape, fault);
   }
 
   private void respond(HttpExchange exchange, Body body, Fault.@Nullable Kind fault) throws IOException, ApiError {
     String lora = lora(body);
-    if (body.get("input") == null) {
-      throw ApiError.missing("input");
-    }
-    String previous = body.text("previous_response_id");
-    if (previous != null) {
-      throw ApiError.notFound("Response with id '" + previous + "' not found.", "response_id");
-    }
-    int[] prompt = text.conversation(Api.RESPONSES, body.json());
+    int[] prompt = prompts.response(body);
     Job job = Job.of(body, List.of(prompt), body.integer("max_output_tokens"), 0, settings.modelLen(), lora);
     JsonNode instructions = body.get("instructions");
     String id = requestId(exchange, body);
@@ -185,7 +172,7 @@ final class HttpApi implements HttpServer.Handler {
     if (most == null) {
       throw ApiError.missing("max_tokens");
     }
-    int[] prompt = messagesPrompt(body);
+    int[] prompt = prompts.messages(body);
     Job job = Job.of(body, List.of(prompt), most, 0, settings.modelLen(), lora);
     String id = "chatcmpl-" + requestId(exchange, body);
     desk.serve(exchange, body, id, job, new MessagesShape(id, servedModel(body), prompt.length), fault);
@@ -196,98 +183,8 @@ final class HttpApi implements HttpServer.Handler {
     reply(
         exchange,
         embeddings.answer(
-            exchange, body, prompts(body, "input"), lora, settings.modelLen(), "embd-" + requestId(exchange, body),
-            servedModel(body), now()));
-  }
-
-  private void tokenize(HttpExchange exchange, Body body) throws IOException, ApiError {
-    lora(body);
-    int[] tokens;
-    if (body.get("messages") != null) {
-      tokens = chatPrompt(body);
-    } else {
-      String prompt = body.text("prompt");
-      if (prompt == null) {
-        throw ApiError.missing("prompt");
-      }
-      tokens = text.encode(prompt, special(body));
-    }
-    ObjectNode answer = object().put("count", tokens.length).put("max_model_len", settings.modelLen());
-    ArrayNode list = answer.putArray("tokens");
-    for (int token : tokens) {
-      list.add(Integer.toUnsignedLong(token));
-    }
-    if (body.flag("return_token_strs")) {
-      ArrayNode strings = answer.putArray("token_strs");
-      for (int token : tokens) {
-        strings.add(text.decode(new int[] {token}));
-      }
-    } else {
-      answer.putNull("token_strs");
-    }
-    reply(exchange, answer);
-  }
-
-  private int[] chatPrompt(Body body) throws ApiError {
-    JsonNode messages = body.get("messages");
-    if (messages == null) {
-      throw ApiError.missing("messages");
-    }
-    if (!messages.isArray()) {
-      throw Body.invalid("list_type", "messages", "Input should be a valid list");
-    }
-    if (body.flag("continue_final_message")
-        && (body.get("add_generation_prompt") == null || body.flag("add_generation_prompt"))) {
-      throw ApiError.badRequest(
-          "Cannot set both `continue_final_message` and `add_generation_prompt` to True.", "continue_final_message");
-    }
-    JsonNode tokens = body.get("prompt_token_ids");
-    if (settings.transfer().dialect() == Dialect.TENSORRT_LLM && tokens != null && tokens.isArray()) {
-      return Job.ids(tokens, "prompt_token_ids");
-    }
-    return text.conversation(Api.CHAT, body.json());
-  }
-
-  private int[] messagesPrompt(Body body) throws ApiError {
-    if (body.get("messages") == null) {
-      throw ApiError.missing("messages");
-    }
-    return text.conversation(Api.MESSAGES, body.json());
-  }
-
-  /** The prompts in {@code field}: a text, several, token ids, or several lists of them. */
-  private List<int[]> prompts(Body body, String field) throws ApiError {
-    JsonNode given = body.get(field);
-    if (given == null) {
-      throw ApiError.missing(field);
-    }
-    boolean special = special(body);
-    List<int[]> prompts = new ArrayList<>();
-    if (given.isTextual()) {
-      prompts.add(text.encode(given.textValue(), special));
-    } else if (given.isArray() && !given.isEmpty() && given.get(0).isNumber()) {
-      prompts.add(Job.ids(given, field));
-    } else if (given.isArray()) {
-      for (JsonNode one : given) {
-        if (one.isTextual()) {
-          prompts.add(text.encode(one.textValue(), special));
-        } else if (one.isArray()) {
-          prompts.add(Job.ids(one, field));
-        } else {
-          throw Body.invalid("string_type", field, "Input should be a valid string");
-        }
-      }
-    } else {
-      throw Body.invalid("string_type", field, "Input should be a valid string");
-    }
-    if (prompts.isEmpty() || prompts.stream().anyMatch(prompt -> prompt.length == 0)) {
-      throw ApiError.badRequest("Either prompt or prompt_embeds must be provided and non-empty.", field);
-    }
-    return prompts;
-  }
-
-  private static boolean special(Body body) throws ApiError {
-    return body.get("add_special_tokens") == null || body.flag("add_special_tokens");
+            exchange, body, prompts.several(body, "input"), lora, settings.modelLen(),
+            "embd-" + requestId(exchange, body), servedModel(body), now()));
   }
 
   /** The adapter that the request's model names; null for the base model or when it names none. */

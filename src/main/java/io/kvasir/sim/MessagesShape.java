@@ -27,10 +27,10 @@ final class MessagesShape implements AnswerShape {
     message.putArray("content");
     message.putNull("stop_reason").putNull("stop_sequence");
     message.set("usage", cost(promptTokens, 0));
-    append(out, start);
+    AnswerShape.append(out, start);
     ObjectNode block = event("content_block_start").put("index", 0);
     block.putObject("content_block").put("type", "text").put("text", "");
-    append(out, block);
+    AnswerShape.append(out, block);
   }
 
   @Override
@@ -54,12 +54,12 @@ final class MessagesShape implements AnswerShape {
 
   @Override
   public void end(StringBuilder out, Usage usage) {
-    append(out, event("content_block_stop").put("index", 0));
+    AnswerShape.append(out, event("content_block_stop").put("index", 0));
     ObjectNode last = event("message_delta");
     last.putObject("delta").put("stop_reason", stopReason(finish)).putNull("stop_sequence");
     last.set("usage", cost(usage.prompt(), usage.completion()));
-    append(out, last);
-    append(out, event("message_stop"));
+    AnswerShape.append(out, last);
+    AnswerShape.append(out, event("message_stop"));
   }
 
   @Override
@@ -89,9 +89,5 @@ final class MessagesShape implements AnswerShape {
 
   private static ObjectNode event(String type) {
     return JsonNodeFactory.instance.objectNode().put("type", type);
-  }
-
-  private static void append(StringBuilder out, ObjectNode event) {
-    out.append("event: ").append(event.get("type").textValue()).append("\ndata: ").append(event).append("\n\n");
   }
 }

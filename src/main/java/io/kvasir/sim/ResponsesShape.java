@@ -32,16 +32,16 @@ final class ResponsesShape implements AnswerShape {
   public void begin(StringBuilder out) {
     ObjectNode created = event("response.created");
     created.set("response", response("in_progress", null, null));
-    append(out, created);
+    AnswerShape.append(out, created);
     ObjectNode progress = event("response.in_progress");
     progress.set("response", response("in_progress", null, null));
-    append(out, progress);
+    AnswerShape.append(out, progress);
     ObjectNode added = event("response.output_item.added").put("output_index", 0);
     added.set("item", message("in_progress", null));
-    append(out, added);
+    AnswerShape.append(out, added);
     ObjectNode part = inItem("response.content_part.added");
     part.set("part", text(""));
-    append(out, part);
+    AnswerShape.append(out, part);
   }
 
   @Override
@@ -59,7 +59,7 @@ final class ResponsesShape implements AnswerShape {
       said.append(text);
       ObjectNode delta = inItem("response.output_text.delta").put("delta", text);
       delta.putArray("logprobs");
-      append(out, delta);
+      AnswerShape.append(out, delta);
     }
   }
 
@@ -68,16 +68,16 @@ final class ResponsesShape implements AnswerShape {
     String all = said.toString();
     ObjectNode done = inItem("response.output_text.done").put("text", all);
     done.putArray("logprobs");
-    append(out, done);
+    AnswerShape.append(out, done);
     ObjectNode part = inItem("response.content_part.done");
     part.set("part", text(all));
-    append(out, part);
+    AnswerShape.append(out, part);
     ObjectNode itemDone = event("response.output_item.done").put("output_index", 0);
     itemDone.set("item", message("completed", all));
-    append(out, itemDone);
+    AnswerShape.append(out, itemDone);
     ObjectNode completed = event("response.completed");
     completed.set("response", response(status(finish), all, usage));
-    append(out, completed);
+    AnswerShape.append(out, completed);
   }
 
   @Override
@@ -157,9 +157,5 @@ final class ResponsesShape implements AnswerShape {
 
   private ObjectNode event(String type) {
     return JsonNodeFactory.instance.objectNode().put("type", type).put("sequence_number", sequence++);
-  }
-
-  private static void append(StringBuilder out, ObjectNode event) {
-    out.append("event: ").append(event.get("type").textValue()).append("\ndata: ").append(event).append("\n\n");
   }
 }

@@ -129,9 +129,7 @@ public record SimSettings(
     }
     wrong.addAll(transfer.validate());
     wrong.addAll(hostTier.validate(blockSize));
-    if (events.enabled()) {
-      validateEvents(wrong);
-    }
+    wrong.addAll(events.validate(ranks));
     return List.copyOf(wrong);
   }
 
@@ -150,30 +148,14 @@ public record SimSettings(
     return stepTime != null ? stepTime : EngineModel.named(engine).stepTime();
   }
 
-  private void validateEvents(List<String> wrong) {
-    if (events.connect() == null) {
-      port(wrong, "events-port", events.port(), ranks);
-    } else if (!events.connect().matches("tcp://[^:]+:\\d{1,5}")) {
-      wrong.add("events-connect: must look like tcp://host:port, is '" + events.connect() + "'");
-    }
-    if (events.replay()) {
-      port(wrong, "replay-port", events.replayPort(), ranks);
-      boolean bothFixed = events.connect() == null && events.port() > 0 && events.replayPort() > 0;
-      if (bothFixed && Math.abs(events.port() - events.replayPort()) < ranks) {
-        wrong.add("replay-port: " + events.replayPort() + " is nearer than " + ranks + " to events-port "
-            + events.port() + ", and every rank takes the next port of each");
-      }
-      atLeast(wrong, "buffer-steps", events.bufferSteps(), 1);
-    }
-  }
-
-  private static void port(List<String> wrong, String name, int port, int count) {
+  /** Notes when {@code count} ports from this one on cannot be. */
+  static void port(List<String> wrong, String name, int port, int count) {
     if (port < 0 || port > 65_536 - count) {
       wrong.add(name + ": must be 0 to " + (65_536 - count) + ", is " + port);
     }
   }
 
-  private static void atLeast(List<String> wrong, String name, int value, int least) {
+  static void atLeast(List<String> wrong, String name, int value, int least) {
     if (value < least) {
       wrong.add(name + ": must be at least " + least + ", is " + value);
     }
