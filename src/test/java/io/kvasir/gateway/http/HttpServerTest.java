@@ -308,20 +308,7 @@ final class HttpServerTest {
 
   @Test
   void clientThatLeavesBeforeTheAnswer_isNoticed() throws Exception {
-    CountDownLatch begun = new CountDownLatch(1);
-    CountDownLatch gone = new CountDownLatch(1);
-    HttpServer server =
-        serve(
-            exchange -> {
-              exchange.onClientGone(gone::countDown);
-              begun.countDown();
-              gone.await();
-              return text(200, String.valueOf(exchange.clientGone()));
-            });
-    RawClient client = client(server).send(post("/", "{}"));
-    begun.await();
-    client.close();
-    assertThat(gone.await(60, TimeUnit.SECONDS)).isTrue();
+    assertLeavingIsNoticed(RawClient::close);
   }
 
   @Test
@@ -663,7 +650,7 @@ final class HttpServerTest {
               gone.await();
               return text(200, "");
             });
-    RawClient client = client(server).send(get("/", ""));
+    RawClient client = client(server).send(post("/", "{}"));
     begun.await();
     way.leave(client);
     assertThat(gone.await(60, TimeUnit.SECONDS)).isTrue();
