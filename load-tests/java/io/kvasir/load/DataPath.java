@@ -78,22 +78,7 @@ final class DataPath {
 
   private static void print(List<Figures> all) {
     Figures direct = all.getFirst();
-    System.out.printf(
-        "%-22s %9s %10s %10s %10s %10s %10s %9s %7s%n",
-        "upstream/relay", "req/s", "us/req", "us/event", "+p50 ms", "+p99 ms", "ms/242KB", "stream ms", "RSS MB");
-    for (Figures each : all) {
-      System.out.printf(
-          Locale.ROOT,
-          "%-22s %9.0f %10.1f %10.1f %10.3f %10.3f %10.2f %9.0f %7.0f%n",
-          each.name(),
-          each.requestsPerSecond(),
-          each.cpuMicrosPerRequest(),
-          each.cpuMicrosPerEvent(),
-          each.p50AloneMillis() - direct.p50AloneMillis(),
-          each.p99PacedMillis() - direct.p99PacedMillis(),
-          each.cpuMillisPerLongTurn(),
-          each.streamMillis(),
-          each.residentMegabytes());
-    }
+    System.out.printf("%-22s %s%n", "upstream/relay", Figures.COLUMNS);
+    all.forEach(each -> System.out.printf("%-22s %s%n", each.name(), each.beside(direct)));
   }
 }

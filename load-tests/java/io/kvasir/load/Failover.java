@@ -11,13 +11,11 @@ import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;
 import io.kvasir.sim.SimSettings;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Predicate;
@@ -148,14 +146,7 @@ final class Failover implements Runnable {
           100 * r.hitRateBefore, 100 * r.hitRateSoonAfter, 100 * r.hitRateLaterAfter, 100 * r.exactLaterAfter,
           r.twoHomes, r.reservationsLeaked, r.overbooked, r.p99Before, r.p99After, r.remoteMs);
     }
-    if (json != null) {
-      try {
-        Files.write(
-            json, JSON.writerWithDefaultPrettyPrinter().writeValueAsBytes(Map.of("results", results)));
-      } catch (IOException e) {
-        throw new IllegalStateException("cannot write " + json, e);
-      }
-    }
+    ResultFile.write(json, JSON, results);
   }
 
   private Result measure(Scenario scenario) throws IOException, InterruptedException {

@@ -7,12 +7,10 @@ import io.kvasir.load.LmcacheFleet.Hardware;
 import io.kvasir.load.LongSessions.Request;
 import io.kvasir.sim.EngineStats;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -82,13 +80,7 @@ final class Lmcache implements Runnable {
           r.profile(), 100 * r.hitRateDevice(), 100 * r.hitRateHost(), r.ttftMs().p50(), r.ttftMs().p99(), r.errors(),
           r.fallbackDecisions());
     }
-    if (json != null) {
-      try {
-        Files.write(json, JSON.writerWithDefaultPrettyPrinter().writeValueAsBytes(Map.of("results", results)));
-      } catch (IOException e) {
-        throw new IllegalStateException("cannot write " + json, e);
-      }
-    }
+    ResultFile.write(json, JSON, results);
   }
 
   private Result measure(String profile) {

@@ -32,7 +32,26 @@ final class Probe {
       double p99PacedMillis,
       double cpuMillisPerLongTurn,
       double streamMillis,
-      double residentMegabytes) {}
+      double residentMegabytes) {
+    /** What {@link #beside} tells; CPU times are in microseconds, and in milliseconds for the long turn. */
+    static final String COLUMNS =
+        "    req/s CPU us/req   us/event    +p50 ms    +p99 ms   ms/242KB  stream ms  RSS MB";
+
+    /** A line of a table: latencies are what comes on top of direct access. */
+    String beside(Figures direct) {
+      return String.format(
+          Locale.ROOT,
+          "%9.0f %10.1f %10.1f %10.3f %10.3f %10.2f %10.0f %7.0f",
+          requestsPerSecond,
+          cpuMicrosPerRequest,
+          cpuMicrosPerEvent,
+          p50AloneMillis - direct.p50AloneMillis,
+          p99PacedMillis - direct.p99PacedMillis,
+          cpuMillisPerLongTurn,
+          streamMillis,
+          residentMegabytes);
+    }
+  }
 
   private final LoadGenerator.Remote load;
   private final String model;

@@ -1,7 +1,6 @@
 package io.kvasir.load;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.SerializationFeature;
 import io.kvasir.load.LoadGenerator.Arrival;
 import io.kvasir.load.LoadGenerator.Tally;
 import io.kvasir.load.LoadGenerator.Task;
@@ -195,9 +194,7 @@ final class Proxy {
     }
     print(direct, all);
     failed.forEach((router, why) -> System.out.printf("%s was not measured: %s%n", router, why));
-    if (json != null) {
-      write(json, direct, all);
-    }
+    ResultFile.write(json, new ObjectMapper(), all.stream().map(each -> result(direct, each)).toList());
     return failed.isEmpty() ? 0 : 1;
   }
 
@@ -220,12 +217,10 @@ final class Proxy {
   }
 
   private static void print(Figures direct, List<Figures> all) {
-    System.out.printf(
-        "%-12s %9s %11s %9s %10s %10s %10s %10s %7s%n",
-        "router", "req/s", "CPU us/req", "us/event", "+p50 ms", "+p99 ms", "ms/242KB", "stream ms", "RSS MB");
+    System.out.printf("%-12s %s%n", "router", Figures.COLUMNS);
     System.out.printf(
         Locale.ROOT,
-        "%-12s %9.0f %11s %9s %10.3f %10.3f %10s %10.0f %7s   (latency as it is)%n",
+        "%-12s %9.0f %10s %10s %10.3f %10.3f %10s %10.0f %7s   (latency as it is)%n",
         direct.name(),
         direct.requestsPerSecond(),
         "",
@@ -235,38 +230,19 @@ final class Proxy {
         "",
         direct.streamMillis(),
         "");
-    for (Figures each : all) {
-      System.out.printf(
-          Locale.ROOT,
-          "%-12s %9.0f %11.1f %9.1f %10.3f %10.3f %10.2f %10.0f %7.0f%n",
-          each.name(),
-          each.requestsPerSecond(),
-          each.cpuMicrosPerRequest(),
-          each.cpuMicrosPerEvent(),
-          each.p50AloneMillis() - direct.p50AloneMillis(),
-          each.p99PacedMillis() - direct.p99PacedMillis(),
-          each.cpuMillisPerLongTurn(),
-          each.streamMillis(),
-          each.residentMegabytes());
-    }
+    all.forEach(each -> System.out.printf("%-12s %s%n", each.name(), each.beside(direct)));
   }
 
-  private static void write(Path json, Figures direct, List<Figures> all) throws IOException {
-    List<Map<String, Object>> results = new ArrayList<>();
-    for (Figures each : all) {
-      Map<String, Object> result = new LinkedHashMap<>();
-      result.put("name", each.name());
-      result.put("cpu_us_per_request", round(each.cpuMicrosPerRequest()));
-      result.put("cpu_us_per_event", round(each.cpuMicrosPerEvent()));
-      result.put("added_p50_ms", round(each.p50AloneMillis() - direct.p50AloneMillis()));
-      result.put("added_p99_ms", round(each.p99PacedMillis() - direct.p99PacedMillis()));
-      result.put("cpu_ms_per_long_turn", round(each.cpuMillisPerLongTurn()));
-      result.put("rss_mb", round(each.residentMegabytes()));
-      results.add(result);
-    }
-    new ObjectMapper()
-        .enable(SerializationFeature.INDENT_OUTPUT)
-        .writeValue(json.toFile(), Map.of("results", results));
+  private static Map<String, Object> result(Figures direct, Figures each) {
+    Map<String, Object> result = new LinkedHashMap<>();
+    result.put("name", each.name());
+    result.put("cpu_us_per_request", round(each.cpuMicrosPerRequest()));
+    result.put("cpu_us_per_event", round(each.cpuMicrosPerEvent()));
+    result.put("added_p50_ms", round(each.p50AloneMillis() - direct.p50AloneMillis()));
+    result.put("added_p99_ms", round(each.p99PacedMillis() - direct.p99PacedMillis()));
+    result.put("cpu_ms_per_long_turn", round(each.cpuMillisPerLongTurn()));
+    result.put("rss_mb", round(each.residentMegabytes()));
+    return result;
   }
 
   private static double round(double value) {

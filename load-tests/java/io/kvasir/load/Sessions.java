@@ -11,7 +11,6 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -103,13 +102,7 @@ final class Sessions implements Runnable {
           r.meanMs(),
           r.byWorker());
     }
-    if (json != null) {
-      try {
-        Files.write(json, JSON.writerWithDefaultPrettyPrinter().writeValueAsBytes(Map.of("results", results)));
-      } catch (IOException e) {
-        throw new IllegalStateException("cannot write " + json, e);
-      }
-    }
+    ResultFile.write(json, JSON, results);
   }
 
   private Result measure(String profile) {
