@@ -206,7 +206,8 @@ final class Failover implements Runnable {
       leaked = nodes.inFlight();
     }
     return result(
-        scenario, load.requests(), event, leaked, overbooked.get(), twoHomes.get(), nodes.remoteDecisionMs());
+        scenario, load.requests(), event, leaked, overbooked.get(), twoHomes.get(),
+        nodes.remoteDecisions().millis(0.5));
   }
 
   /** Has it happen; returns when, in {@link System#nanoTime}. */

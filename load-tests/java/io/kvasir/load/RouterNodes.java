@@ -16,11 +16,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -29,9 +26,6 @@ import org.jspecify.annotations.Nullable;
 final class RouterNodes implements AutoCloseable {
   private static final Duration PATIENCE = Duration.ofSeconds(90);
   private static final ObjectMapper JSON = new ObjectMapper();
-
-  private static final Pattern REMOTE_BUCKET =
-      Pattern.compile("kvasir_remote_decision_seconds_bucket\\{[^}]*le=\"([^\"]+)\"} (\\S+)");
 
   private final Path launcher;
   private final Path work;
@@ -209,32 +203,15 @@ final class RouterNodes implements AutoCloseable {
     return -1;
   }
 
-  /**
-   * The median time of decisions that a home on another node made, in milliseconds, as the open nodes have measured it;
-   * 0 where there were none.
-   */
-  double remoteDecisionMs() {
-    TreeMap<Double, Long> cumulative = new TreeMap<>();
+  /** Decisions that homes on other nodes have made, as the open nodes have measured them. */
+  RemoteDecisions remoteDecisions() {
+    RemoteDecisions all = RemoteDecisions.NONE;
     for (Node node : nodes) {
       if (node.isOpen()) {
-        Matcher bucket = REMOTE_BUCKET.matcher(metrics(node));
-        while (bucket.find()) {
-          double bound = bucket.group(1).equals("+Inf") ? Double.MAX_VALUE : Double.parseDouble(bucket.group(1));
-          cumulative.merge(bound, (long) Double.parseDouble(bucket.group(2)), Long::sum);
-        }
+        all = all.plus(RemoteDecisions.of(metrics(node)));
       }
     }
-    double half = cumulative.isEmpty() ? 0 : cumulative.lastEntry().getValue() / 2.0;
-    double lower = 0;
-    long below = 0;
-    for (var bucket : cumulative.entrySet()) {
-      if (bucket.getValue() >= half && bucket.getValue() > below) {
-        return 1e3 * (lower + (bucket.getKey() - lower) * (half - below) / (bucket.getValue() - below));
-      }
-      lower = bucket.getKey();
-      below = bucket.getValue();
-    }
-    return 0;
+    return all;
   }
 
   private Optional<JsonNode> workers(Node node) {

@@ -23,6 +23,7 @@ final class ClusterReader {
   private final Endpoint management;
   private final String host;
   private final int port;
+  private final int linePort;
   private final NodeDiscovery discovery;
   private final Minority minority;
   private Config platform;
@@ -40,10 +41,14 @@ final class ClusterReader {
     this.platform = config;
     this.host = cluster.name("host");
     this.port = cluster.count("port", 0, 65_535);
+    this.linePort = cluster.count("line-port", 0, 65_535);
     this.discovery = cluster.choice("discovery", NodeDiscovery.class);
     this.minority = cluster.choice("minority", Minority.class);
     if (WILDCARD.matcher(host).matches()) {
       cluster.fault("host", "has to be one address, at which other nodes reach this one, not " + host);
+    }
+    if (linePort != 0 && linePort == port) {
+      cluster.fault("line-port", "has to be another than port, which is " + port);
     }
     set("pekko.remote.artery.canonical.hostname", host);
     set("pekko.remote.artery.canonical.port", port);
@@ -70,6 +75,12 @@ final class ClusterReader {
 
   NodeDiscovery discovery() {
     return discovery;
+  }
+
+  /** Where other nodes ask this one. */
+  Endpoint lines() {
+    String bound = platform.getString("pekko.remote.artery.bind.hostname");
+    return new Endpoint(bound.isEmpty() ? host : bound, linePort);
   }
 
   Minority minority() {

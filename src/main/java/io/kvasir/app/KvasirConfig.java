@@ -55,6 +55,7 @@ import org.jspecify.annotations.Nullable;
  * @param podsFrom where else pods are looked for
  * @param log how the process logs
  * @param discovery how this node finds the others
+ * @param lines where the others ask it for decisions
  * @param minority what it does while it is cut off from them
  * @param decisions how decisions are recorded
  * @param platform everything, for the actor system
@@ -80,6 +81,7 @@ record KvasirConfig(
     Discovery.Settings podsFrom,
     LogConfig log,
     NodeDiscovery discovery,
+    Endpoint lines,
     Minority minority,
     DecisionLogSettings decisions,
     Config platform,

@@ -93,7 +93,7 @@ final class KvasirConfigReader {
     return new KvasirConfig(
         http, keepAlive, drainDelay, drain, management, routing, cellSettings, probeTimeout, executionSettings,
         podClient, answers, models, memoBytes, pods, podReader.defaults(), podReader::listed, podsFrom.settings(),
-        logConfig, clusterReader.discovery(), clusterReader.minority(), decisions,
+        logConfig, clusterReader.discovery(), clusterReader.lines(), clusterReader.minority(), decisions,
         podsFrom.roles(clusterReader.platform()), file);
   }
 

@@ -11,6 +11,7 @@ import io.kvasir.cell.Cells;
 import io.kvasir.cell.ClusterCells;
 import io.kvasir.cell.Minority;
 import io.kvasir.cell.PodSpec;
+import io.kvasir.cell.line.Lines;
 import io.kvasir.cell.ProfileSet;
 import io.kvasir.cell.WorkerStatus;
 import io.kvasir.discovery.Discovery;
@@ -124,6 +125,7 @@ final class Node implements AutoCloseable {
               events,
               probe,
               new CellMetrics(metrics),
+              lines(config),
               decisions);
       start(routing.lmcache(), profiles, routing.costs());
       PodClient pods = own(new PodClient(config.podClient(), metrics));
@@ -332,6 +334,17 @@ final class Node implements AutoCloseable {
       cluster.manager().tell(Join.create(cluster.selfMember().address()));
     }
     return system;
+  }
+
+  private Lines lines(KvasirConfig config) throws StartException {
+    try {
+      return Lines.at(config.lines().host(), config.lines().port(), NodeTls.of(system));
+    } catch (IOException taken) {
+      throw new StartException(
+          "other nodes cannot ask this one: " + taken.getMessage()
+              + "; set kvasir.cluster.line-port to a free one, or 0",
+          taken);
+    }
   }
 
   /** Where other nodes reach this one's gateway. */

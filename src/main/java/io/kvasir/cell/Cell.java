@@ -79,17 +79,16 @@ final class Cell extends AbstractBehavior<Cell.Message> {
   /** How it would. */
   record Explained(DecisionRecord record) implements ClusterMessage {}
 
-  /** Another node has seen the first token of a request it holds a reservation for. */
-  record FirstToken(String node, long reservation) implements Message, ClusterMessage {}
+  /** What has become of reservations that are held for another node, in order. */
+  record Notices(String node, List<Notice> notices) implements Message, ClusterMessage {}
 
-  /** The prompt of a request of another node is not handed over to the worker after all. */
-  record ReadsPrompt(String node, long reservation) implements Message, ClusterMessage {}
-
-  /** A request of another node is over. */
-  record Close(String node, long reservation, WireOutcome outcome) implements Message, ClusterMessage {}
-
-  /** What another node has in flight on the cell's workers, as far as this home cannot know of it. */
-  record Declare(String node, List<OpenLoad> loads) implements Message, ClusterMessage {}
+  /**
+   * What another node has in flight on the cell's workers, as far as this home cannot know of it.
+   *
+   * @param home the incarnation that is told; another one will be told itself, and must not take for open what the one
+   *     that was told has heard the end of
+   */
+  record Declare(String node, long home, List<OpenLoad> loads) implements Message, ClusterMessage {}
 
   /** A node that is to hold a copy of the cell wants to be told. */
   record CopyWanted(String node, ActorRef<Standby.Message> standby) implements Message, ClusterMessage {}
@@ -149,7 +148,7 @@ final class Cell extends AbstractBehavior<Cell.Message> {
     CellCopy.Taken copy = services.replication().copies().takeOver(name);
     this.members = copy == null ? new Members(name, services) : new Members(name, services, copy);
     this.view = members.view();
-    this.held = new HeldReservations(services.settings().reservationLease(), services.nanos());
+    this.held = view.forOthers().held();
     this.health = new HealthWatch(members, services, turns, context.getLog());
     this.events =
         new EventActors(
@@ -233,14 +232,16 @@ final class Cell extends AbstractBehavior<Cell.Message> {
   private Behavior<Message> on(Message message) {
     switch (message) {
       case Wake ignored -> {}
-      case Decide decide -> decide.replyTo().tell(decide(decide));
+      case Decide decide ->
+          decide.replyTo().tell(view.forOthers().decide(decide.request(), decide.node(), decide.ticket()));
       case Abandon abandon -> held.abandon(abandon.node(), abandon.ticket());
       case Explain explain -> explain.replyTo().tell(new Explained(view.explain(explain.request())));
-      case FirstToken token -> held.firstToken(token.node(), token.reservation());
-      case ReadsPrompt reads -> held.readsPrompt(reads.node(), reads.reservation());
-      case Close close -> held.close(close.node(), close.reservation(), close.outcome().outcome());
-      case Declare declare ->
+      case Notices notices -> notices.notices().forEach(notice -> held.hear(notices.node(), notice));
+      case Declare declare -> {
+        if (declare.home() == view.incarnation()) {
           declare.loads().forEach(load -> held.adopt(declare.node(), load, members::adopt));
+        }
+      }
       case Describe describe -> describe.replyTo().tell(new Description(view.workers(), address(), view.standbys()));
       case CopyWanted wanted -> standbys.wanted(wanted.node(), wanted.standby());
       case MoveTo move -> standbys.moveTo(move.node());
@@ -252,33 +253,6 @@ final class Cell extends AbstractBehavior<Cell.Message> {
       case Tick ignored -> tick();
     }
     return this;
-  }
-
-  private Decided decide(Decide decide) {
-    return switch (view.decideForOther(decide.request())) {
-      case Decision.Planned planned ->
-          new Decided(
-              view.incarnation(), planned.workflow(), planned.order(), hold(decide, planned), planned.reason(), null);
-      case Decision.NoWorker none ->
-          new Decided(view.incarnation(), null, null, null, none.detail(), none.why());
-    };
-  }
-
-  private List<DecidedStep> hold(Decide decide, Decision.Planned planned) {
-    for (int step = 0; step < planned.steps().size(); step++) {
-      held.hold(
-          decide.node(), Tickets.reservation(decide.ticket(), step), planned.steps().get(step).reservation());
-    }
-    return planned.steps().stream().map(Cell::decided).toList();
-  }
-
-  private static DecidedStep decided(Decision.Chosen chosen) {
-    return new DecidedStep(
-        chosen.step(),
-        chosen.depth(),
-        chosen.predictedCachedTokens(),
-        chosen.confirmedCachedTokens(),
-        chosen.suspect());
   }
 
   private void apply(Roster now) {

@@ -57,7 +57,9 @@ public final class CellMetrics {
     remoteSeconds =
         Histogram.builder()
             .name("kvasir_remote_decision_seconds")
-            .help("Time of a decision that the cell's home on another node made, the way there and back included.")
+            .help("Time of a decision that the cell's home on another node made, the way there and back"
+                + " included, by the way: the line to it, or the cluster when there was none or the cell had moved.")
+            .labelNames("way")
             .classicOnly()
             .classicUpperBounds(1e-4, 2e-4, 3e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 0.1, 0.2, 0.5)
             .register(registry);
@@ -226,9 +228,13 @@ public final class CellMetrics {
         .inc();
   }
 
-  /** A home on another node has decided. */
-  void decidedAway(long nanos) {
-    remoteSeconds.observe(nanos / 1e9);
+  /**
+   * A home on another node has decided.
+   *
+   * @param way {@code line} or {@code cluster}
+   */
+  void decidedAway(String way, long nanos) {
+    remoteSeconds.labelValues(way).observe(nanos / 1e9);
   }
 
   void fellBack(DecisionRequest request, Decision decision) {

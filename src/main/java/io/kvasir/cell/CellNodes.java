@@ -12,6 +12,7 @@ import org.jspecify.annotations.Nullable;
  * @param standbys the nodes that hold copies, or are about to
  * @param warm those of them that could take over
  * @param movingTo the one to which the cell is about to move as planned, null while it stays
+ * @param linePort where the home is asked over {@linkplain io.kvasir.cell.line.Lines lines}, 0 from a node that is not
  */
-record CellNodes(String home, List<String> standbys, Set<String> warm, @Nullable String movingTo)
+record CellNodes(String home, List<String> standbys, Set<String> warm, @Nullable String movingTo, int linePort)
     implements ClusterMessage {}

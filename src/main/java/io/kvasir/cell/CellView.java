@@ -32,6 +32,7 @@ final class CellView {
   private final long incarnation = ThreadLocalRandom.current().nextLong() | 1;
   private final Revision revision = new Revision();
   private final HeldHere held;
+  private final DecisionsForOthers forOthers;
   private volatile Seating seating;
   private volatile List<ClusterStatus.StandbyStatus> standbys = List.of();
   private volatile Conditions conditions;
@@ -41,6 +42,8 @@ final class CellView {
     this.services = services;
     this.workflows = services.profiles().workflows();
     this.held = new HeldHere(() -> services.replication().ways().apply(cell));
+    this.forOthers =
+        new DecisionsForOthers(this, new HeldReservations(services.settings().reservationLease(), services.nanos()));
     this.seating = Seating.in(index);
     this.conditions = new Conditions(seating, revision.number());
     services.metrics().watch(cell, index, this);
@@ -91,6 +94,11 @@ final class CellView {
   /** Decides for a request of another node, which declares to the cell's next home what it has in flight. */
   Decision decideForOther(DecisionRequest request) {
     return decide(request, false);
+  }
+
+  /** Decides for other nodes, and holds what is booked for them. */
+  DecisionsForOthers forOthers() {
+    return forOthers;
   }
 
   /** The cell has left this node, which lives on: what this node has in flight is the next home's. */

@@ -2,6 +2,7 @@ package io.kvasir.cell;
 
 import io.kvasir.cell.ClusterStatus.CellStatus;
 import io.kvasir.cell.ClusterStatus.NodeStatus;
+import io.kvasir.cell.line.Lines;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.DecisionRecord;
 import java.time.Duration;
@@ -17,6 +18,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
 import org.apache.pekko.Done;
 import org.apache.pekko.actor.CoordinatedShutdown;
 import org.apache.pekko.actor.typed.ActorRef;
@@ -29,6 +32,7 @@ import org.apache.pekko.cluster.sharding.typed.ShardingEnvelope;
 import org.apache.pekko.cluster.sharding.typed.ShardingMessageExtractor;
 import org.apache.pekko.cluster.sharding.typed.javadsl.ClusterSharding;
 import org.apache.pekko.cluster.sharding.typed.javadsl.Entity;
+import org.apache.pekko.cluster.sharding.typed.javadsl.EntityRef;
 import org.apache.pekko.cluster.typed.Cluster;
 import org.apache.pekko.japi.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -54,6 +58,7 @@ public final class ClusterCells implements Cells {
   private final CellViews views = new CellViews();
   private final CurrentRoster roster = new CurrentRoster();
   private final NodesByCell nodesByCell = new NodesByCell();
+  private final DecisionLines lines;
   private final ClusterSharding sharding;
   private final ActorRef<Directory.Message> directory;
   private final String self;
@@ -62,6 +67,10 @@ public final class ClusterCells implements Cells {
 
   private final PressureGauges gauges = new PressureGauges();
   private final CellChoices choices;
+  /** What nodes tell each other of requests goes together while it is this young: no load looks old for it. */
+  private final Executor soon =
+      CompletableFuture.delayedExecutor(2, TimeUnit.MILLISECONDS, task -> Thread.ofVirtual().start(task));
+
   private final Fallback fallback = new Fallback(System::nanoTime);
 
   /**
@@ -70,6 +79,7 @@ public final class ClusterCells implements Cells {
    * @param system a member of the cluster, or about to become one
    * @param minority what becomes of requests when the cluster has taken this node out
    * @param pods the pods of this node's configuration
+   * @param lines to other nodes and from them; closed when the system has ended
    * @param decisions where sampled decisions of cells at home here are recorded; stays its owner's to close
    */
   public ClusterCells(
@@ -81,6 +91,7 @@ public final class ClusterCells implements Cells {
       EventSources eventSources,
       HealthProbe probe,
       CellMetrics metrics,
+      Lines lines,
       DecisionLog decisions) {
     this.system = system;
     this.cluster = Cluster.get(system);
@@ -90,6 +101,7 @@ public final class ClusterCells implements Cells {
     this.choices = new CellChoices(gauges, metrics);
     this.sharding = ClusterSharding.get(system);
     this.self = Cell.nodeName(cluster.selfMember().uniqueAddress());
+    this.lines = new DecisionLines(system, self, lines, nodesByCell);
     this.directory =
         system.systemActorOf(
             Directory.create(roster, this::wake, settings.mostWorkers()), "kvasir-directory", Props.empty());
@@ -120,7 +132,7 @@ public final class ClusterCells implements Cells {
             system.dispatchers().lookup(DispatcherSelector.fromConfig("kvasir-background-dispatcher")),
             System::nanoTime,
             roster,
-            new Replication(self, nodesByCell, copies, keeper, this::remote));
+            new Replication(self, lines.port(), nodesByCell, copies, keeper, this::remote));
     sharding.init(
         Entity.of(Cell.KEY, context -> Cell.create(context.getEntityId(), services))
             .withAllocationStrategy(
@@ -132,6 +144,8 @@ public final class ClusterCells implements Cells {
             .withMessageExtractor(new OneShardPerCell()));
     system.systemActorOf(
         PressureNews.create(views, roster, gauges, System::nanoTime), "kvasir-cell-pressure", Props.empty());
+    this.lines.answer(views);
+    var _ = system.getWhenTerminated().thenRun(lines::close);
     directory.tell(new Directory.Announce(pods));
     CoordinatedShutdown.get(system)
         .addTask(CoordinatedShutdown.PhaseBeforeClusterShutdown(), "kvasir-cells", this::leave);
@@ -166,7 +180,7 @@ public final class ClusterCells implements Cells {
 
   private Decision decide(Roster now, String cell, DecisionRequest request) {
     CellView view = views.of(cell);
-    Decision decision = view != null ? view.decide(request) : decideAway(cell, request);
+    Decision decision = view != null ? view.decide(request) : remote(cell).decide(request);
     metrics.decided(request, decision, view != null);
     if (decision instanceof Decision.NoWorker(Decision.Why why, String detail)
         && why == Decision.Why.NO_HOME
@@ -178,15 +192,6 @@ public final class ClusterCells implements Cells {
     RemoteCell before = view == null ? null : remote.get(cell);
     if (view != null && before != null) {
       before.decidedBy(view.incarnation());
-    }
-    return decision;
-  }
-
-  private Decision decideAway(String cell, DecisionRequest request) {
-    long asked = System.nanoTime();
-    Decision decision = remote(cell).decide(request);
-    if (!(decision instanceof Decision.NoWorker none && none.why() == Decision.Why.NO_HOME)) {
-      metrics.decidedAway(System.nanoTime() - asked);
     }
     return decision;
   }
@@ -224,17 +229,18 @@ public final class ClusterCells implements Cells {
   }
 
   private RemoteCell remote(String cell) {
-    return remote.computeIfAbsent(
-        cell,
-        _ ->
-            new RemoteCell(
-                sharding.entityRefFor(Cell.KEY, cell),
-                self,
-                settings.decisionTimeout(),
-                settings.moveTimeout(),
-                cluster::isTerminated,
-                () -> nodesByCell.of(cell),
-                System::nanoTime));
+    return remote.computeIfAbsent(cell, this::wayTo);
+  }
+
+  private RemoteCell wayTo(String cell) {
+    EntityRef<Cell.Message> home = sharding.entityRefFor(Cell.KEY, cell);
+    return new RemoteCell(
+        new CellHome(home, self, lines, settings.decisionTimeout(), soon, metrics, System::nanoTime),
+        new RemoteMovements(home::tell, System::nanoTime),
+        settings.moveTimeout(),
+        cluster::isTerminated,
+        () -> nodesByCell.of(cell),
+        System::nanoTime);
   }
 
   @Override

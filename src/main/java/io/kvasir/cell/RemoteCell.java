@@ -7,12 +7,9 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
-import java.util.concurrent.CompletionException;
-import java.util.concurrent.CompletionStage;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
-import org.apache.pekko.cluster.sharding.typed.javadsl.EntityRef;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,9 +20,7 @@ import org.jspecify.annotations.Nullable;
 final class RemoteCell {
   private static final long PAUSE_NANOS = Duration.ofMillis(200).toNanos();
 
-  private final EntityRef<Cell.Message> home;
-  private final String node;
-  private final Duration patience;
+  private final CellHome home;
   private final Duration movePatience;
   private final BooleanSupplier cutOff;
   private final Supplier<@Nullable CellNodes> cellNodes;
@@ -39,29 +34,26 @@ final class RemoteCell {
   /**
    * The way to a cell.
    *
-   * @param node this node's name at the cell's homes
-   * @param patience how long a decision is waited for
-   * @param movePatience how long while the cell is moving
+   * @param home the cell's home
+   * @param movements tells its home which workers move
+   * @param movePatience how long a decision is waited for while the cell is moving
    * @param cutOff whether this node is out of the cluster, and nobody need be asked
    * @param cellNodes where the cell is, as this node knows
    */
   RemoteCell(
-      EntityRef<Cell.Message> home,
-      String node,
-      Duration patience,
+      CellHome home,
+      RemoteMovements movements,
       Duration movePatience,
       BooleanSupplier cutOff,
       Supplier<@Nullable CellNodes> cellNodes,
       LongSupplier nanos) {
     this.home = home;
-    this.node = node;
-    this.patience = patience;
+    this.movements = movements;
     this.movePatience = movePatience;
     this.cutOff = cutOff;
     this.cellNodes = cellNodes;
     this.nanos = nanos;
-    this.movements = new RemoteMovements(home::tell, nanos);
-    this.loads = new OpenLoads(node, home::tell);
+    this.loads = new OpenLoads(home);
   }
 
   /**
@@ -95,18 +87,12 @@ final class RemoteCell {
   }
 
   private @Nullable Decision ask(DecisionRequest request) {
-    long ticket = tickets.next();
-    try {
-      CompletionStage<Cell.Decided> answer =
-          home.ask(replyTo -> new Cell.Decide(request, node, ticket, replyTo), patience);
-      Decision decision = decision(answer.toCompletableFuture().join(), request, ticket);
-      late = false;
-      return decision;
-    } catch (CompletionException tooLate) {
-      // It may yet decide, and book what nobody would close.
-      home.tell(new Cell.Abandon(node, ticket));
+    CellHome.Answer answer = home.ask(request, tickets);
+    if (answer == null) {
       return null;
     }
+    late = false;
+    return decision(answer.decided(), request, answer.ticket());
   }
 
   /** A decision was made at this home of the cell, wherever that is: it has to know what this node has in flight. */
@@ -124,7 +110,7 @@ final class RemoteCell {
     OpenLoad load =
         new OpenLoad(
             Tickets.reservation(tickets.next(), 0), worker.id(), request.model(), prompt, prompt, readsPrompt, false);
-    return new RemoteReservation(node, load, RemoteReservation.NONE, loads, home::tell, watcher);
+    return new RemoteReservation(load, RemoteReservation.NONE, loads, home, watcher);
   }
 
   /** Goes on with a load of this node that a home on this node has booked, and that the next home does not know. */
@@ -138,8 +124,7 @@ final class RemoteCell {
             booking.uncachedTokens(),
             readsPrompt,
             false);
-    return new RemoteReservation(
-        node, load, RemoteReservation.NONE, loads, home::tell, () -> movements.moved(worker));
+    return new RemoteReservation(load, RemoteReservation.NONE, loads, home, () -> movements.moved(worker));
   }
 
   static Decision.NoWorker noHome() {
@@ -201,7 +186,6 @@ final class RemoteCell {
             prompt - step.predictedCachedTokens(),
             step.step().readsPrompt(),
             false);
-    return new RemoteReservation(
-        node, load, incarnation, loads, home::tell, () -> movements.moved(step.step().worker()));
+    return new RemoteReservation(load, incarnation, loads, home, () -> movements.moved(step.step().worker()));
   }
 }

@@ -1,6 +1,5 @@
 package io.kvasir.cell;
 
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -11,14 +10,12 @@ final class RemoteReservation implements Reservation {
   /** {@link #home} while no home has it in its ledger. */
   static final long NONE = 0;
 
-  private final String node;
   private final OpenLoad load;
   private final OpenLoads loads;
-  private final Consumer<Cell.Message> cell;
+  private final Told told;
   private final Watcher watcher;
   private final ReservationSteps steps = new ReservationSteps();
   private volatile long home;
-  private volatile @Nullable Outcome outcome;
 
   /** Sees what becomes of it here. */
   interface Watcher {
@@ -32,17 +29,15 @@ final class RemoteReservation implements Reservation {
   /**
    * A load that begins.
    *
-   * @param node this node's name at the cell's homes
    * @param load what it is to begin with
    * @param home the incarnation of the home that has it in its ledger, {@link #NONE} if none does
    */
   RemoteReservation(
-      String node, OpenLoad load, long home, OpenLoads loads, Consumer<Cell.Message> cell, Watcher watcher) {
-    this.node = node;
+      OpenLoad load, long home, OpenLoads loads, Told told, Watcher watcher) {
     this.load = load;
     this.home = home;
     this.loads = loads;
-    this.cell = cell;
+    this.told = told;
     this.watcher = watcher;
     loads.opened(this, home);
   }
@@ -50,7 +45,7 @@ final class RemoteReservation implements Reservation {
   @Override
   public void firstToken() {
     if (steps.settle() != null) {
-      tell(new Cell.FirstToken(node, load.reservation()));
+      tell(Notice.firstToken(load.reservation()));
     }
     watcher.moved();
   }
@@ -58,7 +53,7 @@ final class RemoteReservation implements Reservation {
   @Override
   public void readsPrompt() {
     if (steps.read()) {
-      tell(new Cell.ReadsPrompt(node, load.reservation()));
+      tell(Notice.readsPrompt(load.reservation()));
     }
   }
 
@@ -70,9 +65,8 @@ final class RemoteReservation implements Reservation {
   @Override
   public void close(Outcome how) {
     if (steps.close() != null) {
-      outcome = how;
       loads.closed(this);
-      tell(close());
+      tell(Notice.closed(load.reservation(), how));
       watcher.closed(how);
     }
   }
@@ -92,33 +86,9 @@ final class RemoteReservation implements Reservation {
     };
   }
 
-  /** Tells the home again what may have been told before it was declared, and so been of no use. */
-  void catchUp(OpenLoad declared) {
-    switch (steps.state()) {
-      case PENDING -> {}
-      case READING -> {
-        if (!declared.readsPrompt()) {
-          tell(new Cell.ReadsPrompt(node, declared.reservation()));
-        }
-      }
-      case SETTLED -> {
-        if (!declared.firstToken()) {
-          tell(new Cell.FirstToken(node, declared.reservation()));
-        }
-      }
-      case CLOSED -> tell(close());
-    }
-  }
-
-  private Cell.Close close() {
-    Outcome how = outcome;
-    return new Cell.Close(
-        node, load.reservation(), WireOutcome.of(how == null ? new Outcome.Cancelled() : how));
-  }
-
-  private void tell(Cell.Message message) {
+  private void tell(Notice notice) {
     if (home != NONE) {
-      cell.accept(message);
+      told.notice(notice);
     }
   }
 }

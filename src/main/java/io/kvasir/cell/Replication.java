@@ -7,6 +7,7 @@ import org.apache.pekko.actor.typed.ActorRef;
  * How cells of a node come to have copies on others, and to move to them.
  *
  * @param node this node's name: its address and incarnation
+ * @param linePort where other nodes ask this one over lines
  * @param nodesByCell where all cells are
  * @param copies those on this node
  * @param keeper makes nodesByCell known
@@ -14,6 +15,7 @@ import org.apache.pekko.actor.typed.ActorRef;
  */
 record Replication(
     String node,
+    int linePort,
     NodesByCell nodesByCell,
     CellCopies copies,
     ActorRef<CellNodesKeeper.Message> keeper,

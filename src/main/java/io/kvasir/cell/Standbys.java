@@ -208,7 +208,7 @@ final class Standbys {
       goal = planned.stream().filter(warm::contains).findFirst().orElse(null);
     }
     String movingTo = goal != null && warm.contains(goal) ? goal : null;
-    CellNodes now = new CellNodes(replication.node(), planned, Set.copyOf(warm), movingTo);
+    CellNodes now = new CellNodes(replication.node(), planned, Set.copyOf(warm), movingTo, replication.linePort());
     if (!now.equals(published)) {
       published = now;
       moveKnown = false;

@@ -5,12 +5,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.typesafe.config.ConfigFactory;
+import io.kvasir.cell.line.LineAddress;
+import io.kvasir.cell.line.Lines;
 import java.io.InputStream;
 import java.net.SocketTimeoutException;
 import java.nio.file.Path;
 import java.security.KeyStore;
+import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLException;
@@ -60,6 +65,38 @@ final class ClusterTlsIT {
     assertThatThrownBy(() -> read(port, made, "stranger")).isInstanceOf(SSLException.class);
     assertThatThrownBy(() -> read(port, made, "node")).as("let in, and nobody speaks")
         .isInstanceOf(SocketTimeoutException.class);
+  }
+
+  @Test
+  void lines_areForNodesOfTheAuthority() throws Exception {
+    Certificates made =
+        new Certificates(directory)
+            .authority("ca")
+            .node("node", "ca")
+            .authority("other-ca")
+            .node("stranger", "other-ca");
+    try (Lines first = Lines.at("127.0.0.1", 0, NodeTls.of(system(made, "node", "ca")));
+        Lines second = Lines.at("127.0.0.1", 0, NodeTls.of(system(made, "node", "ca")));
+        Lines stranger = Lines.at("127.0.0.1", 0, NodeTls.of(system(made, "stranger", "other-ca")));
+        Lines open = Lines.at("127.0.0.1", 0, null)) {
+      first.answer("first", asked -> asked);
+      LineAddress there = new LineAddress("first", "127.0.0.1", first.port());
+      await(() -> asks(second, there));
+      assertThat(asks(stranger, there)).isFalse();
+      assertThat(asks(open, there)).isFalse();
+      await(() -> asks(second, there));
+      assertThat(asks(stranger, there)).isFalse();
+      assertThat(asks(open, there)).isFalse();
+      assertThatThrownBy(() -> read(first.port(), made, null)).isInstanceOf(SSLException.class);
+      assertThatThrownBy(() -> read(first.port(), made, "stranger")).isInstanceOf(SSLException.class);
+    }
+  }
+
+  private static boolean asks(Lines lines, LineAddress there) {
+    byte[] question = {1};
+    CompletableFuture<byte @Nullable []> answer = lines.ask(there, question, Duration.ofSeconds(60));
+    return answer != null
+        && answer.handle((answered, broken) -> broken == null && Arrays.equals(question, answered)).join();
   }
 
   /** Shows a certificate, or none, and reads what the node says to it. */

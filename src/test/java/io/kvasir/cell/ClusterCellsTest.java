@@ -19,6 +19,8 @@ import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.DecisionRecord;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import io.prometheus.metrics.model.snapshots.HistogramSnapshot;
+import io.prometheus.metrics.model.snapshots.MetricSnapshot;
 import java.net.URI;
 import java.time.Duration;
 import java.time.Instant;
@@ -28,6 +30,7 @@ import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -60,7 +63,7 @@ final class ClusterCellsTest {
 
   private final String model = "model-" + CELLS.incrementAndGet();
 
-  private record Node(ActorSystem<Void> system, ClusterCells cells) {}
+  private record Node(ActorSystem<Void> system, ClusterCells cells, PrometheusRegistry registry) {}
 
   @BeforeAll
   static void start() {
@@ -179,6 +182,41 @@ final class ClusterCellsTest {
       }
     }
     assertThat(workers.values()).allMatch(chosen -> chosen.size() == 1).contains(Set.of("y"), Set.of("z"));
+  }
+
+  /** The cluster has the first questions, until there is a line. */
+  @Test
+  void decide_fromAway_goesOverALine() {
+    add("lined", 4);
+    await(() -> healthy() == 1);
+    awaitChosen(home()).reservation().close(new Outcome.Cancelled());
+    await(() -> {
+      awaitChosen(other()).reservation().close(new Outcome.Cancelled());
+      return overLines() > 0;
+    });
+    long before = overLines();
+    for (int i = 0; i < 10; i++) {
+      Decision.Chosen chosen = awaitChosen(other());
+      assertThat(inFlight()).isEqualTo(1);
+      chosen.reservation().firstToken();
+      chosen.reservation().close(new Outcome.Completed(100, 0, 1, 1));
+      await(() -> inFlight() == 0);
+    }
+    assertThat(overLines()).isEqualTo(before + 10);
+  }
+
+  /** Decisions that any node has asked another for over a line. */
+  private static long overLines() {
+    long sum = 0;
+    for (Node node : NODES) {
+      for (MetricSnapshot snapshot : node.registry().scrape("kvasir_remote_decision_seconds"::equals)) {
+        for (HistogramSnapshot.HistogramDataPointSnapshot point :
+            ((HistogramSnapshot) snapshot).getDataPoints()) {
+          sum += Objects.equals(point.getLabels().get("way"), "line") ? point.getCount() : 0;
+        }
+      }
+    }
+    return sum;
   }
 
   @Test
@@ -500,7 +538,8 @@ final class ClusterCellsTest {
     ActorSystem<Void> first = NODES.isEmpty() ? system : NODES.get(0).system();
     Cluster.get(system).manager().tell(new Join(Cluster.get(first).selfMember().address()));
     await(() -> Cluster.get(system).selfMember().status().equals(MemberStatus.up()));
-    Metrics metrics = new Metrics(new PrometheusRegistry());
+    PrometheusRegistry registry = new PrometheusRegistry();
+    Metrics metrics = new Metrics(registry);
     Node node =
         new Node(
             system,
@@ -513,7 +552,9 @@ final class ClusterCellsTest {
                 (worker, pod) -> stream(pod.name()),
                 ClusterCellsTest::probe,
                 new CellMetrics(metrics),
-                DecisionLog.off(metrics)));
+                TestSettings.lines(),
+                DecisionLog.off(metrics)),
+            registry);
     NODES.add(node);
     return node;
   }

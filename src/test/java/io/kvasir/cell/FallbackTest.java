@@ -188,7 +188,8 @@ final class FallbackTest {
   private static Reservation open(
       Worker worker, DecisionRequest request, boolean readsPrompt, RemoteReservation.Watcher watcher) {
     OpenLoad load = new OpenLoad(1, worker.id(), "m", 1000, 1000, readsPrompt, false);
-    return new RemoteReservation("n", load, RemoteReservation.NONE, new OpenLoads("n", _ -> {}), _ -> {}, watcher);
+    Told nobody = TestTold.by("n", _ -> {});
+    return new RemoteReservation(load, RemoteReservation.NONE, new OpenLoads(nobody), nobody, watcher);
   }
 
   /** The worker chosen, after the request is over. */

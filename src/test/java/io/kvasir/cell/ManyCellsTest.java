@@ -295,6 +295,7 @@ final class ManyCellsTest {
             (worker, pod) -> Source.never(),
             pod -> CompletableFuture.completedFuture(true),
             new CellMetrics(metrics),
+            TestSettings.lines(),
             DecisionLog.off(metrics)));
   }
 

@@ -95,6 +95,7 @@ final class MinorityTest {
             (worker, pod) -> Source.never(),
             pod -> CompletableFuture.completedFuture(true),
             new CellMetrics(metrics),
+            TestSettings.lines(),
             DecisionLog.off(metrics));
     cluster.manager().tell(new Join(cluster.selfMember().address()));
     await(() -> cells.atHome("m"));

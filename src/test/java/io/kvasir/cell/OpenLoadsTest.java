@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.routing.Booking;
 import java.time.Duration;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
@@ -12,7 +11,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Queue;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.concurrent.CyclicBarrier;
@@ -101,11 +99,13 @@ final class OpenLoadsTest {
 
     void hear(Cell.Message message) {
       switch (message) {
-        case Cell.Declare declare ->
+        case Cell.Declare declare -> {
+          if (declare.home() == incarnation) {
             declare.loads().forEach(load -> held.adopt(declare.node(), load, this::book));
-        case Cell.FirstToken token -> held.firstToken(token.node(), token.reservation());
-        case Cell.ReadsPrompt reads -> held.readsPrompt(reads.node(), reads.reservation());
-        case Cell.Close close -> held.close(close.node(), close.reservation(), close.outcome().outcome());
+          }
+        }
+        case Cell.Notices notices -> notices.notices().forEach(notice -> held.hear(notices.node(), notice));
+        case Cell.Abandon abandon -> held.abandon(abandon.node(), abandon.ticket());
         default -> throw new AssertionError("not told by reservations: " + message);
       }
     }
@@ -114,7 +114,8 @@ final class OpenLoadsTest {
   /** A node, what it has in flight, and what it has said that no home has heard yet. */
   private static final class Node {
     final String name;
-    final Queue<Cell.Message> said = new ArrayDeque<>();
+    final List<Cell.Message> said = new ArrayList<>();
+    final Told told;
     final OpenLoads loads;
     final List<RemoteReservation> open = new ArrayList<>();
     final Map<RemoteReservation, String> workers = new HashMap<>();
@@ -123,7 +124,8 @@ final class OpenLoadsTest {
 
     Node(String name) {
       this.name = name;
-      this.loads = new OpenLoads(name, said::add);
+      this.told = TestTold.by(name, said::add);
+      this.loads = new OpenLoads(told);
     }
 
     /** What it really has in flight on a worker. */
@@ -132,15 +134,29 @@ final class OpenLoadsTest {
     }
 
     RemoteReservation begin(String worker, long home) {
-      OpenLoad load = new OpenLoad(++last, worker, "m", 100, 50, true, false);
-      RemoteReservation begun = new RemoteReservation(name, load, home, loads, said::add, () -> {});
+      OpenLoad load = new OpenLoad(Tickets.reservation(++last, 0), worker, "m", 100, 50, true, false);
+      RemoteReservation begun = new RemoteReservation(load, home, loads, told, () -> {});
       open.add(begun);
       workers.put(begun, worker);
       return begun;
     }
 
     long lastName() {
-      return last;
+      return Tickets.reservation(last, 0);
+    }
+
+    /** Gives a question up whose answer nobody has seen. */
+    long giveUp() {
+      said.add(new Cell.Abandon(name, ++last));
+      return lastName();
+    }
+
+    /** Has the home hear what was said first, or a notice that has come another way. */
+    void beHeard(Home home, SplittableRandom random) {
+      if (!said.isEmpty()) {
+        int any = random.nextInt(said.size());
+        home.hear(said.remove(random.nextBoolean() && said.get(any) instanceof Cell.Notices ? any : 0));
+      }
     }
   }
 
@@ -154,7 +170,7 @@ final class OpenLoadsTest {
     int renamed = 0;
     for (int step = 0; step < STEPS; step++) {
       Node node = nodes.get(random.nextInt(nodes.size()));
-      switch (random.nextInt(20)) {
+      switch (random.nextInt(21)) {
         case 0, 1, 2, 3, 4, 5 -> decide(node, home, random);
         case 6, 7 -> node.begin(random.nextBoolean() ? "v" : "w", RemoteReservation.NONE);
         case 8, 9, 10 -> {
@@ -169,12 +185,7 @@ final class OpenLoadsTest {
             node.open.remove(random.nextInt(node.open.size())).close(new Outcome.Cancelled());
           }
         }
-        case 15, 16, 17 -> {
-          Cell.Message message = node.said.poll();
-          if (message != null) {
-            home.hear(message);
-          }
-        }
+        case 15, 16, 17 -> node.beHeard(home, random);
         case 18 -> {
           if (random.nextInt(10) == 0) {
             home = moved(home, nodes, random);
@@ -182,9 +193,11 @@ final class OpenLoadsTest {
             home.held.adoptEarly(home::book);
           }
         }
+        case 19 -> giveUp(node, home, random);
         default -> {
           if (random.nextInt(10) == 0) {
             home.held.closeAllOf(node.name);
+            bookLate(node, home, random);
             nodes.set(nodes.indexOf(node), new Node("again-" + ++renamed));
           }
         }
@@ -216,12 +229,7 @@ final class OpenLoadsTest {
             node.open.remove(random.nextInt(node.open.size())).close(new Outcome.Cancelled());
           }
         }
-        default -> {
-          Cell.Message message = node.said.poll();
-          if (message != null) {
-            home.hear(message);
-          }
-        }
+        default -> node.beHeard(home, random);
       }
       most.forEach((worker, limit) -> assertThat(onWorker(nodes, worker)).isLessThanOrEqualTo(limit));
     }
@@ -244,11 +252,32 @@ final class OpenLoadsTest {
     }
   }
 
+  /** A question that is not waited for any more may be decided before that is heard, or after. */
+  private static void giveUp(Node node, Home home, SplittableRandom random) {
+    long name = node.giveUp();
+    if (random.nextBoolean()) {
+      node.said.forEach(home::hear);
+      node.said.clear();
+    }
+    Reservation booked = home.decide("v");
+    if (booked != null) {
+      home.held.hold(node.name, name, booked);
+    }
+  }
+
+  /** A question of a node that has gone meanwhile. */
+  private static void bookLate(Node gone, Home home, SplittableRandom random) {
+    Reservation booked = random.nextBoolean() ? home.decide("v") : null;
+    if (booked != null) {
+      home.held.hold(gone.name, gone.giveUp(), booked);
+    }
+  }
+
   /** The next home knows nothing, has not all members at once, and some of what was said is lost with the old one. */
   private static Home moved(Home old, List<Node> nodes, SplittableRandom random) {
     for (Node node : nodes) {
       for (int lost = random.nextInt(node.said.size() + 1); lost > 0; lost--) {
-        node.said.remove();
+        node.said.removeFirst();
       }
     }
     Home home = new Home(old.incarnation + 1);
@@ -264,7 +293,7 @@ final class OpenLoadsTest {
     for (Node node : nodes) {
       node.loads.decidedBy(home.incarnation);
       while (!node.said.isEmpty()) {
-        home.hear(node.said.remove());
+        home.hear(node.said.removeFirst());
       }
     }
     assertThat(home.inFlight()).isEqualTo(nodes.stream().mapToInt(node -> node.open.size()).sum());
@@ -282,11 +311,12 @@ final class OpenLoadsTest {
     try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
       for (int round = 0; round < 300; round++) {
         List<Cell.Message> said = Collections.synchronizedList(new ArrayList<>());
-        OpenLoads loads = new OpenLoads("n", said::add);
+        Told told = TestTold.by("n", said::add);
+        OpenLoads loads = new OpenLoads(told);
         List<RemoteReservation> open = new ArrayList<>();
         for (int i = 0; i < requests; i++) {
           OpenLoad load = new OpenLoad(i, "v", "m", 100, 50, true, false);
-          open.add(new RemoteReservation("n", load, RemoteReservation.NONE, loads, said::add, () -> {}));
+          open.add(new RemoteReservation(load, RemoteReservation.NONE, loads, told, () -> {}));
         }
         CyclicBarrier together = new CyclicBarrier(2);
         Future<?> ending = threads.submit(() -> {

@@ -37,7 +37,7 @@ final class StandbyChoiceTest {
 
   @Test
   void otherZone_beforeFewestCopies() {
-    Map<String, CellNodes> all = Map.of("other", new CellNodes("a", List.of("far"), Set.of(), null));
+    Map<String, CellNodes> all = Map.of("other", new CellNodes("a", List.of("far"), Set.of(), null, 0));
     assertThat(
             StandbyChoice.of("c", "a", List.of(), all, nodes("a", "east", "near", "east", "far", "west"), 1))
         .containsExactly("far");
@@ -53,7 +53,7 @@ final class StandbyChoiceTest {
     IntStream.range(0, 90).forEach(i -> {
       List<String> chosen = StandbyChoice.of("cell-" + i, "a", List.of(), all, nodes, 1);
       assertThat(chosen).isEqualTo(StandbyChoice.of("cell-" + i, "a", List.of(), Map.copyOf(all), nodes, 1));
-      all.put("cell-" + i, new CellNodes("a", chosen, Set.of(), null));
+      all.put("cell-" + i, new CellNodes("a", chosen, Set.of(), null, 0));
     });
     for (String node : List.of("b", "c", "d")) {
       assertThat(all.values().stream().filter(cell -> cell.standbys().contains(node))).hasSize(30);

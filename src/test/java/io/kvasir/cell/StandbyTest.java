@@ -248,6 +248,7 @@ final class StandbyTest {
                 new Engines(),
                 pod -> CompletableFuture.completedFuture(true),
                 new CellMetrics(metrics),
+                TestSettings.lines(),
                 DecisionLog.off(metrics)));
     nodes.add(node);
     return node;

@@ -5,6 +5,9 @@ import io.kvasir.cell.CellSettings.PredictionSettings;
 import io.kvasir.cell.CellSettings.ReportSettings;
 import io.kvasir.cell.CellSettings.TruthSettings;
 import io.kvasir.cell.CellSettings.WedgeSettings;
+import io.kvasir.cell.line.Lines;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.time.Duration;
 import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
 
@@ -34,10 +37,19 @@ final class TestSettings {
 
   private TestSettings() {}
 
+  /** A node's lines on loopback. */
+  static Lines lines() {
+    try {
+      return Lines.at("127.0.0.1", 0, null);
+    } catch (IOException noFreePort) {
+      throw new UncheckedIOException(noFreePort);
+    }
+  }
+
   /** No cell has copies, and nobody is told where any is. */
   static Replication replication(ActorTestKit kit) {
     return new Replication(
-        "node", new NodesByCell(), new CellCopies(), kit.<CellNodesKeeper.Message>createTestProbe().ref(),
+        "node", 0, new NodesByCell(), new CellCopies(), kit.<CellNodesKeeper.Message>createTestProbe().ref(),
         cell -> {
           throw new IllegalStateException("cell " + cell + " does not move");
         });

@@ -147,6 +147,7 @@ final class WideningTest {
                     }),
         pod -> CompletableFuture.completedFuture(true),
         new CellMetrics(metrics),
+        TestSettings.lines(),
         DecisionLog.off(metrics));
   }
 

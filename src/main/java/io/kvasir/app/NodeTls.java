@@ -1,0 +1,39 @@
+package io.kvasir.app;
+
+import io.kvasir.cell.line.LineTls;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLPeerUnverifiedException;
+import javax.net.ssl.SSLSession;
+import org.apache.pekko.actor.typed.ActorSystem;
+import org.apache.pekko.remote.artery.tcp.ssl.RotatingKeysSSLEngineProvider;
+import org.jspecify.annotations.Nullable;
+
+/** Lines between nodes know each other by the same certificates as the cluster, and read them anew as often. */
+final class NodeTls implements LineTls {
+  private final RotatingKeysSSLEngineProvider certificates;
+
+  private NodeTls(RotatingKeysSSLEngineProvider certificates) {
+    this.certificates = certificates;
+  }
+
+  /** How lines of a node are secured, null when the cluster is not. */
+  static @Nullable LineTls of(ActorSystem<?> system) {
+    boolean secure = system.settings().config().getString("pekko.remote.artery.transport").equals("tls-tcp");
+    return secure ? new NodeTls(new RotatingKeysSSLEngineProvider(system.classicSystem())) : null;
+  }
+
+  @Override
+  public SSLContext context() {
+    return certificates.getSSLContext();
+  }
+
+  @Override
+  public void verify(SSLSession session) throws SSLPeerUnverifiedException {
+    var problem = certificates.verifyClientSession(session.getPeerHost(), session);
+    if (problem.isDefined()) {
+      throw (SSLPeerUnverifiedException)
+          new SSLPeerUnverifiedException("not a node of this cluster: " + problem.get().getMessage())
+              .initCause(problem.get());
+    }
+  }
+}

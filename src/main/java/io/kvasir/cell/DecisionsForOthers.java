@@ -1,0 +1,55 @@
+package io.kvasir.cell;
+
+import java.util.List;
+
+/**
+ * Decisions for other nodes at a cell that is at home here: what is booked is held for them, under the names they give
+ * it, until they tell how it went. Thread-safe.
+ */
+final class DecisionsForOthers {
+  private final CellView view;
+  private final HeldReservations held;
+
+  DecisionsForOthers(CellView view, HeldReservations held) {
+    this.view = view;
+    this.held = held;
+  }
+
+  /** What is held for other nodes. */
+  HeldReservations held() {
+    return held;
+  }
+
+  /**
+   * Decides.
+   *
+   * @param node the node that will hold the reservations
+   * @param ticket its number of the question
+   */
+  Cell.Decided decide(DecisionRequest request, String node, long ticket) {
+    return switch (view.decideForOther(request)) {
+      case Decision.Planned planned ->
+          new Cell.Decided(
+              view.incarnation(), planned.workflow(), planned.order(), hold(planned, node, ticket), planned.reason(),
+              null);
+      case Decision.NoWorker none ->
+          new Cell.Decided(view.incarnation(), null, null, null, none.detail(), none.why());
+    };
+  }
+
+  private List<Cell.DecidedStep> hold(Decision.Planned planned, String node, long ticket) {
+    for (int step = 0; step < planned.steps().size(); step++) {
+      held.hold(node, Tickets.reservation(ticket, step), planned.steps().get(step).reservation());
+    }
+    return planned.steps().stream().map(DecisionsForOthers::decided).toList();
+  }
+
+  private static Cell.DecidedStep decided(Decision.Chosen chosen) {
+    return new Cell.DecidedStep(
+        chosen.step(),
+        chosen.depth(),
+        chosen.predictedCachedTokens(),
+        chosen.confirmedCachedTokens(),
+        chosen.suspect());
+  }
+}

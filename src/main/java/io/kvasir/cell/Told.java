@@ -1,0 +1,12 @@
+package io.kvasir.cell;
+
+import java.util.List;
+
+/** What a node tells a cell's home of the requests it has there. */
+interface Told {
+  /** What has become of a reservation. */
+  void notice(Notice notice);
+
+  /** Loads that a home cannot know of, for one incarnation of it alone. */
+  void declare(long incarnation, List<OpenLoad> loads);
+}

@@ -1,0 +1,63 @@
+package io.kvasir.cell.line;
+
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+
+/**
+ * What is said on a line. First who asks says whom it means: {@link #MAGIC}, and the node's name in UTF-8 after its
+ * length in two bytes; who is meant says {@link #WELCOME}, anybody else hangs up. Then frames, both ways: the length of
+ * what follows in four bytes, eight bytes that number the question, and the question or its answer; an answer of no
+ * bytes says that there is none. Numbers are big-endian.
+ */
+final class Frames {
+  /** "KVL1": lines of this kind. */
+  static final int MAGIC = 0x4B564C31;
+
+  static final int WELCOME = 0x4B564F4B;
+
+  /** The longest question or answer, in bytes: some million tokens' blocks. */
+  static final int LONGEST = 16 << 20;
+
+  private Frames() {}
+
+  static void introduce(DataOutputStream out, String meant) throws IOException {
+    out.writeInt(MAGIC);
+    out.writeUTF(meant);
+    out.flush();
+  }
+
+  /** The name of the node that is meant. */
+  static String meant(DataInputStream in) throws IOException {
+    if (in.readInt() != MAGIC) {
+      throw new IOException("who connected does not speak as router nodes do");
+    }
+    return in.readUTF();
+  }
+
+  static byte[] of(long number, byte[] content) {
+    return ByteBuffer.allocate(Integer.BYTES + Long.BYTES + content.length)
+        .putInt(Long.BYTES + content.length)
+        .putLong(number)
+        .put(content)
+        .array();
+  }
+
+  /** The next frame, at its number. */
+  static ByteBuffer read(DataInputStream in) throws IOException {
+    int length = in.readInt();
+    if (length < Long.BYTES || length > Long.BYTES + LONGEST) {
+      throw new IOException("a frame of " + length + " bytes, which nobody sends");
+    }
+    byte[] frame = new byte[length];
+    in.readFully(frame);
+    return ByteBuffer.wrap(frame);
+  }
+
+  static byte[] rest(ByteBuffer frame) {
+    byte[] rest = new byte[frame.remaining()];
+    frame.get(rest);
+    return rest;
+  }
+}

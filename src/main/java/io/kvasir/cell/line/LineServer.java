@@ -1,0 +1,93 @@
+package io.kvasir.cell.line;
+
+import java.io.BufferedInputStream;
+import java.io.DataInputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.ByteBuffer;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Where other nodes ask this one: a thread for each of them. */
+final class LineServer implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(LineServer.class);
+  private static final byte[] NONE = {};
+  private static final int BUFFER = 64 << 10;
+
+  /** More nodes than a cluster has; who comes then is sent away. */
+  private static final int MOST = 1_000;
+
+  private final ServerSocket listening;
+  private final LineSockets sockets;
+  private final String node;
+  private final Answerer answerer;
+  private final Set<Socket> open = ConcurrentHashMap.newKeySet();
+
+  LineServer(ServerSocket listening, LineSockets sockets, String node, Answerer answerer) {
+    this.listening = listening;
+    this.sockets = sockets;
+    this.node = node;
+    this.answerer = answerer;
+    Thread.ofPlatform().name("kvasir-lines").daemon().start(this::accept);
+  }
+
+  private void accept() {
+    while (!listening.isClosed()) {
+      try {
+        Socket asking = listening.accept();
+        if (open.size() < MOST) {
+          open.add(asking);
+          Thread.ofPlatform().name("kvasir-line-from-" + asking.getPort()).daemon().start(() -> answer(asking));
+        } else {
+          asking.close();
+        }
+      } catch (IOException failed) {
+        if (!listening.isClosed()) {
+          LOG.warn("another node could not be let in to ask: {}", failed.getMessage());
+        }
+      }
+    }
+  }
+
+  private void answer(Socket asking) {
+    try (asking) {
+      sockets.greet(asking);
+      DataInputStream in = new DataInputStream(new BufferedInputStream(asking.getInputStream(), BUFFER));
+      OutputStream out = asking.getOutputStream();
+      if (Frames.meant(in).equals(node)) {
+        out.write(ByteBuffer.allocate(Integer.BYTES).putInt(Frames.WELCOME).array());
+        LineSockets.greeted(asking);
+        while (true) {
+          ByteBuffer frame = Frames.read(in);
+          long number = frame.getLong();
+          byte[] answer = answer(Frames.rest(frame));
+          out.write(Frames.of(number, answer == null ? NONE : answer));
+        }
+      }
+    } catch (IOException ended) {
+      LOG.debug("a line from {} has ended: {}", asking.getRemoteSocketAddress(), ended.getMessage());
+    } finally {
+      open.remove(asking);
+    }
+  }
+
+  private byte @Nullable [] answer(byte[] question) {
+    try {
+      return answerer.answer(question);
+    } catch (RuntimeException failed) {
+      LOG.warn("a question of another node could not be answered", failed);
+      return null;
+    }
+  }
+
+  @Override
+  public void close() {
+    LineSockets.close(listening);
+    open.forEach(LineSockets::close);
+  }
+}
