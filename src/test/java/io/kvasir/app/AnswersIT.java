@@ -1,10 +1,10 @@
 package io.kvasir.app;
 
+import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import com.typesafe.config.ConfigFactory;
 import io.kvasir.events.TestServer;
 import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;
@@ -12,15 +12,9 @@ import io.kvasir.sim.SimSettings;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpRequest.BodyPublishers;
-import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -29,7 +23,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -117,24 +111,16 @@ final class AnswersIT {
 
   private static Node node(SimEngine engine, String answers) throws Exception {
     Node node =
-        new Node(
-            KvasirConfig.of(
-                ConfigFactory.parseString(
-                    """
-                    kvasir {
-                      gateway { host = "127.0.0.1", port = 0, drain-timeout = 1 s }
-                      management.port = 0
-                      models = [{ name = %s, directory = "bundled:kvasir-demo", block-size = 16 }]
-                      pods = [{ name = sim, url = "%s", models = [%s] }]
-                      answers { %s }
-                    }
-                    """
-                        .formatted(MODEL, engine.url(), MODEL, answers))));
-    Instant deadline = Instant.now().plus(PATIENCE);
-    while (DemoCommand.healthy(node) < 1) {
-      assertThat(Instant.now()).as("the worker is healthy").isBefore(deadline);
-      LockSupport.parkNanos(5_000_000);
-    }
+        TestNodes.start(
+            """
+            kvasir {
+              models = [{ name = %s, directory = "bundled:kvasir-demo", block-size = 16 }]
+              pods = [{ name = sim, url = "%s", models = [%s] }]
+              answers { %s }
+            }
+            """
+                .formatted(MODEL, engine.url(), MODEL, answers));
+    await("the worker is healthy", () -> DemoCommand.healthy(node) == 1);
     return node;
   }
 
@@ -185,28 +171,18 @@ final class AnswersIT {
   }
 
   /** Asks until the answer comes from the cache: it is kept a moment after the client has it. */
-  private static Heard awaitHit(Node node, String body) throws IOException {
-    Instant deadline = Instant.now().plus(PATIENCE);
-    while (true) {
-      Heard heard = ask(node, body);
-      assertThat(heard.head()).startsWith("HTTP/1.1 200");
-      if (heard.header("X-Router-Cache").equals("hit")) {
-        return heard;
-      }
-      assertThat(Instant.now()).as("waited too long for a hit").isBefore(deadline);
-    }
+  private static Heard awaitHit(Node node, String body) {
+    AtomicReference<Heard> heard = new AtomicReference<>();
+    await("a hit", () -> {
+      Heard answer = ask(node, body);
+      assertThat(answer.head()).startsWith("HTTP/1.1 200");
+      heard.set(answer);
+      return answer.header("X-Router-Cache").equals("hit");
+    });
+    return heard.get();
   }
 
   private static String admin(Node node, String method, String path, String body) throws Exception {
-    URI uri = URI.create("http://127.0.0.1:" + node.management().getPort() + path);
-    try (HttpClient http = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build()) {
-      return http.send(
-              HttpRequest.newBuilder(uri)
-                  .timeout(PATIENCE)
-                  .method(method, body.isEmpty() ? BodyPublishers.noBody() : BodyPublishers.ofString(body))
-                  .build(),
-              BodyHandlers.ofString())
-          .body();
-    }
+    return TestNodes.manage(node, method, path, body).body();
   }
 }
