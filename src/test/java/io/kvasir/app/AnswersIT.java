@@ -18,6 +18,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.Executors;
@@ -179,7 +180,7 @@ final class AnswersIT {
       heard.set(answer);
       return answer.header("X-Router-Cache").equals("hit");
     });
-    return heard.get();
+    return Objects.requireNonNull(heard.get());
   }
 
   private static String admin(Node node, String method, String path, String body) throws Exception {
