@@ -32,7 +32,7 @@ import org.openjdk.jmh.annotations.Warmup;
  * cache.
  * {@link #linear} looks at every cell, as rendezvous hashing does by itself.
  *
- * <p>Budget: what a whole decision costs is the same within a tenth from 1 to 1,000 cells.
+ * <p>Budget: some tens of nanoseconds, so that a {@linkplain DecisionBenchmark whole decision} costs the same.
  *
  * <pre>
  * load-tests/with-jdk org.openjdk.jmh.Main CellChoiceBenchmark -prof gc
@@ -64,9 +64,8 @@ public class CellChoiceBenchmark {
   /** The cells, and what is asked. */
   @Setup
   public void fill() {
-    CellRanking.Cells these = cells(cells);
-    ranking = new CellRanking(these, cells == 1 ? null : new long[CellRanking.BUCKETS]);
-    forgetful = new CellRanking(these, null);
+    ranking = ranking(cells);
+    forgetful = new CellRanking(cells(cells), null);
     choice = new CellChoice(ranking, gauges, new CellMetrics(new Metrics(new PrometheusRegistry())));
     SplittableRandom random = new SplittableRandom(1);
     for (int i = 0; i < PROMPTS; i++) {
@@ -83,16 +82,21 @@ public class CellChoiceBenchmark {
   /** Every home has just told its pressure. */
   @Setup(Level.Iteration)
   public void tell() {
+    tell(gauges, cells(cells));
+  }
+
+  static void tell(PressureGauges gauges, CellRanking.Cells cells) {
     SplittableRandom random = new SplittableRandom(2);
-    CellRanking known = Objects.requireNonNull(ranking);
-    for (int cell = 0; cell < known.size(); cell++) {
-      gauges
-          .of(known.name(cell))
-          .hear(new CellPressure(0.3 + 0.1 * random.nextDouble(), WORKERS * 256), System.nanoTime());
+    for (String cell : cells.names()) {
+      gauges.of(cell).hear(new CellPressure(0.3 + 0.1 * random.nextDouble(), WORKERS * 256), System.nanoTime());
     }
   }
 
-  private static CellRanking.Cells cells(int count) {
+  static CellRanking ranking(int count) {
+    return new CellRanking(cells(count), count == 1 ? null : new long[CellRanking.BUCKETS]);
+  }
+
+  static CellRanking.Cells cells(int count) {
     Map<String, Integer> workers = new LinkedHashMap<>();
     for (int cell = 1; cell <= count; cell++) {
       workers.put(Placement.cell("m", cell), WORKERS);

@@ -29,6 +29,7 @@ import org.jspecify.annotations.Nullable;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
 import org.openjdk.jmh.annotations.Fork;
+import org.openjdk.jmh.annotations.Level;
 import org.openjdk.jmh.annotations.Measurement;
 import org.openjdk.jmh.annotations.Mode;
 import org.openjdk.jmh.annotations.OutputTimeUnit;
@@ -41,7 +42,7 @@ import org.openjdk.jmh.annotations.Threads;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * A whole decision against a cell, as an HTTP thread makes it: search of the real index, filters, scores, pick,
+ * A whole decision, as an HTTP thread makes it: choice of the model's cell, and there search of the real index, filters, scores, pick,
  * booking, prediction, and the end of the request, which gives all of it back. 24-block prompts that begin alike; of
  * each a few workers hold all that is known. With {@code known = 24} nothing has to be predicted; with 20 the last four
  * blocks are new each time, as a conversation's next turn is.
@@ -49,11 +50,13 @@ import org.openjdk.jmh.annotations.Warmup;
  * <p>Baseline in the same run: the same formula over one map from block to workers, block by block, under a lock, as
  * a single serial actor would do it.
  *
- * <p>Budget: p50 at most 5 µs, p99 at most 15 µs at 256 workers; what is allocated does not grow with the workers.
+ * <p>Budget: p50 at most 5 µs, p99 at most 15 µs at 256 workers; what is allocated does not grow with the workers; what
+ * is spent is the same within a tenth from 1 to 1,000 cells, of which one is there and stands for all.
  *
  * <pre>
  * load-tests/with-jdk -Xmx2g org.openjdk.jmh.Main DecisionBenchmark -t 1 -prof gc
  * load-tests/with-jdk -Xmx2g org.openjdk.jmh.Main DecisionBenchmark -t 2 -p workers=256
+ * load-tests/with-jdk -Xmx2g org.openjdk.jmh.Main DecisionBenchmark.decide -p workers=256 -p cells=1,10,100,1000
  * load-tests/with-jdk -Xmx2g org.openjdk.jmh.Main DecisionBenchmark -bm thrpt -tu ms -t 1 -p workers=256
  * load-tests/with-jdk -Xmx2g org.openjdk.jmh.Main DecisionBenchmark -bm thrpt -tu ms -t 2 -p workers=256
  * </pre>
@@ -81,11 +84,17 @@ public class DecisionBenchmark {
   @Param({"24", "20"})
   public int known;
 
+  /** Cells of the model. */
+  @Param("1")
+  public int cells;
+
   private final Chain[] prompts = new Chain[PROMPTS];
   private final Map<Long, BitSet> serialIndex = new HashMap<>();
   private int[] serialInFlight = new int[0];
   private @Nullable ActorTestKit kit;
   private @Nullable Members members;
+  private final PressureGauges gauges = new PressureGauges();
+  private @Nullable CellChoice choice;
 
   /** Seats the workers and fills their caches. */
   @Setup
@@ -94,6 +103,9 @@ public class DecisionBenchmark {
     kit = actors;
     Members cell = members(actors);
     members = cell;
+    choice =
+        new CellChoice(
+            CellChoiceBenchmark.ranking(cells), gauges, new CellMetrics(new Metrics(new PrometheusRegistry())));
     for (int i = 0; i < workers; i++) {
       PodSpec pod =
           new PodSpec(
@@ -127,6 +139,12 @@ public class DecisionBenchmark {
         serialInFlight[i]++;
       }
     }
+  }
+
+  /** Every home has just told its pressure. */
+  @Setup(Level.Iteration)
+  public void tell() {
+    CellChoiceBenchmark.tell(gauges, CellChoiceBenchmark.cells(cells));
   }
 
   /** Ends what was started. */
@@ -177,12 +195,11 @@ public class DecisionBenchmark {
   @Benchmark
   public Decision decide() {
     Members cell = Objects.requireNonNull(members);
+    DecisionRequest request =
+        new DecisionRequest(
+            "request", "m", null, Work.TEXT, prompt(), BLOCKS * BLOCK + 5, Prepared.NOTHING, Set.of(), true, null);
     Decision decision =
-        cell.view()
-            .decide(
-                new DecisionRequest(
-                    "request", "m", null, Work.TEXT, prompt(), BLOCKS * BLOCK + 5, Prepared.NOTHING, Set.of(), true,
-                    null));
+        Objects.requireNonNull(choice).decide(request, System.nanoTime(), _ -> cell.view().decide(request));
     if (decision instanceof Decision.Planned planned) {
       planned.close(new Outcome.Cancelled());
     }
