@@ -42,10 +42,10 @@ import org.openjdk.jmh.annotations.Threads;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * A whole decision, as an HTTP thread makes it: choice of the model's cell, and there search of the real index, filters, scores, pick,
- * booking, prediction, and the end of the request, which gives all of it back. 24-block prompts that begin alike; of
- * each a few workers hold all that is known. With {@code known = 24} nothing has to be predicted; with 20 the last four
- * blocks are new each time, as a conversation's next turn is.
+ * A whole decision, as an HTTP thread makes it: choice of the model's cell, and there search of the real index,
+ * filters, scores, pick, booking, prediction, and the end of the request, which gives all of it back. 24-block prompts
+ * that begin alike; of each a few workers hold all that is known. With {@code known = 24} nothing has to be predicted;
+ * with 20 the last four blocks are new each time, as a conversation's next turn is.
  *
  * <p>Baseline in the same run: the same formula over one map from block to workers, block by block, under a lock, as
  * a single serial actor would do it.
