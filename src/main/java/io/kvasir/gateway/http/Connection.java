@@ -67,6 +67,8 @@ final class Connection implements Runnable, ClientInput.Reading {
   private boolean gone;
   private @Nullable RunningExchange exchange;
   private @Nullable AsyncCallback<Done> bodyLate;
+  private boolean unwired;
+  private @Nullable Runnable onUnwired;
 
   Connection(HttpServer server, HttpSettings settings, Socket tcp) {
     this.server = server;
@@ -144,13 +146,37 @@ final class Connection implements Runnable, ClientInput.Reading {
   void unwired() {
     feed = null;
     wired.countDown();
+    Runnable action;
+    boolean lingers;
     synchronized (this) {
-      if (phase == Phase.LINGER) {
-        input.wake();
+      unwired = true;
+      action = onUnwired;
+      onUnwired = null;
+      lingers = phase == Phase.LINGER;
+    }
+    if (action != null) {
+      action.run();
+    }
+    if (lingers) {
+      input.wake();
+    } else {
+      abort();
+    }
+  }
+
+  /**
+   * Runs {@code action}, in place of an earlier one, once the stream has ended and nothing leaves by it any more; at
+   * once if it has. The stream's other end says less: on a connection's last answer it is over as soon as that has been
+   * handed in, before its head has left.
+   */
+  void onUnwired(Runnable action) {
+    synchronized (this) {
+      if (!unwired) {
+        onUnwired = action;
         return;
       }
     }
-    abort();
+    action.run();
   }
 
   /** The head is here, its body is not: {@code late} is called when it takes too long. */

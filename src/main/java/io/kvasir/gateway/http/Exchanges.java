@@ -52,7 +52,6 @@ final class Exchanges extends GraphStage<FlowShape<HttpRequest, HttpResponse>> {
   private final class Logic extends GraphStageLogic {
     private final AsyncCallback<HttpResponse> answered = createAsyncCallback(this::answered);
     private final AsyncCallback<Done> bodyLate = createAsyncCallback(done -> bodyLate());
-    private @Nullable RunningExchange latest;
     private boolean busy;
     private @Nullable Gathering gathering;
 
@@ -88,13 +87,6 @@ final class Exchanges extends GraphStage<FlowShape<HttpRequest, HttpResponse>> {
           });
     }
 
-    @Override
-    public void postStop() {
-      if (latest != null) {
-        latest.abandon();
-      }
-    }
-
     private void begin(HttpRequest request) {
       busy = true;
       if (request.entity() instanceof HttpEntity.Strict whole) {
@@ -121,7 +113,6 @@ final class Exchanges extends GraphStage<FlowShape<HttpRequest, HttpResponse>> {
         return;
       }
       RunningExchange exchange = new RunningExchange(connection, handler, answered, request, body);
-      latest = exchange;
       if (connection.begin(exchange)) {
         Thread.startVirtualThread(exchange);
       }

@@ -130,14 +130,6 @@ final class RunningExchange implements Exchange, Runnable {
     }
   }
 
-  /** The stream has ended, with or without our answer: nobody may wait for it any more. */
-  void abandon() {
-    Direct waiting = direct;
-    if (waiting != null) {
-      waiting.headLeft.countDown();
-    }
-  }
-
   @Override
   public void run() {
     connection.exchangeBegins();
@@ -204,9 +196,7 @@ final class RunningExchange implements Exchange, Runnable {
     Direct way = new Direct(!request.protocol().equals(HttpProtocols.HTTP_1_0));
     direct = way;
     answered.invoke(Messages.streamed(status, own, new RelaySource(way), connection.isLastAnswer()));
-    if (connection.isClosed()) {
-      way.headLeft.countDown();
-    }
+    connection.onUnwired(way.headLeft::countDown);
     try {
       way.headLeft.await();
     } catch (InterruptedException e) {

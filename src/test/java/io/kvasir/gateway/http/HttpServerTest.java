@@ -22,8 +22,13 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLContext;
+import org.apache.pekko.Done;
 import org.apache.pekko.actor.typed.ActorSystem;
 import org.apache.pekko.actor.typed.javadsl.Behaviors;
+import org.apache.pekko.http.javadsl.model.HttpRequest;
+import org.apache.pekko.stream.javadsl.Flow;
+import org.apache.pekko.stream.javadsl.Sink;
+import org.apache.pekko.stream.javadsl.Source;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -170,6 +175,42 @@ final class HttpServerTest {
                     }));
     String answer = client(server).send("GET / HTTP/1.0\r\nHost: x\r\n\r\n").rest();
     assertThat(answer).doesNotContain("chunked").endsWith("\r\n\r\ndata: 1\n\ndata: 2\n\n");
+  }
+
+  @Test
+  void stream_waitsForItsHead_alsoWhenTheConnectionTakesNoFurtherRequest() throws Exception {
+    CompletableFuture<Thread> exchange = new CompletableFuture<>();
+    CompletableFuture<Done> handedIn = new CompletableFuture<>();
+    CompletableFuture<Done> mayLeave = new CompletableFuture<>();
+    Handler handler =
+        asked -> {
+          exchange.complete(Thread.currentThread());
+          return stream(body -> write(body, "data: 1\n\n"));
+        };
+    // The end that hands the answer in is done with that, as after a last request; the head leaves some time later.
+    HttpServer server =
+        HttpServer.start(
+            system,
+            settings(),
+            new Metrics(new PrometheusRegistry()),
+            connection ->
+                Flow.of(HttpRequest.class)
+                    .mapAsync(
+                        1,
+                        request ->
+                            Source.single(request)
+                                .concat(Source.<HttpRequest>never())
+                                .watchTermination((none, done) -> done.thenAccept(handedIn::complete))
+                                .via(new Exchanges(connection, handler, 1000))
+                                .runWith(Sink.head(), system))
+                    .mapAsync(1, answer -> mayLeave.thenApply(done -> answer)));
+    open.add(server);
+    RawClient client = client(server).send(get("/", ""));
+    handedIn.get(60, TimeUnit.SECONDS);
+    Thread waiting = exchange.get();
+    until(() -> waiting.getState() == Thread.State.WAITING || waiting.getState() == Thread.State.TERMINATED);
+    mayLeave.complete(Done.getInstance());
+    assertThat(client.readTo("0\r\n\r\n")).startsWith("HTTP/1.1 200 ").endsWith("9\r\ndata: 1\n\n\r\n0\r\n\r\n");
   }
 
   @Test
