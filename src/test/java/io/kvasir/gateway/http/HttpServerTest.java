@@ -208,7 +208,7 @@ final class HttpServerTest {
     RawClient client = client(server).send(get("/", ""));
     handedIn.get(60, TimeUnit.SECONDS);
     Thread waiting = exchange.get();
-    until(() -> waiting.getState() == Thread.State.WAITING || waiting.getState() == Thread.State.TERMINATED);
+    await(() -> waiting.getState() == Thread.State.WAITING || waiting.getState() == Thread.State.TERMINATED);
     mayLeave.complete(Done.getInstance());
     assertThat(client.readTo("0\r\n\r\n")).startsWith("HTTP/1.1 200 ").endsWith("9\r\ndata: 1\n\n\r\n0\r\n\r\n");
   }
