@@ -1,7 +1,5 @@
 package io.kvasir.app;
 
-import com.typesafe.config.Config;
-import com.typesafe.config.ConfigValueFactory;
 import io.kvasir.answers.AnswerCache;
 import io.kvasir.app.KvasirConfig.NodeDiscovery;
 import io.kvasir.app.KvasirConfig.RoutingConfig;
@@ -9,11 +7,9 @@ import io.kvasir.app.membership.Membership;
 import io.kvasir.cell.CellMetrics;
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.ClusterCells;
-import io.kvasir.cell.Minority;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.line.Lines;
 import io.kvasir.cell.ProfileSet;
-import io.kvasir.cell.WorkerStatus;
 import io.kvasir.discovery.Discovery;
 import io.kvasir.execution.Dispatcher;
 import io.kvasir.execution.PodClient;
@@ -36,7 +32,6 @@ import io.kvasir.routing.LiveProfiles;
 import io.kvasir.routing.ProfileChoice;
 import io.kvasir.routing.Profiles;
 import io.kvasir.routing.RoutingMetrics;
-import io.kvasir.routing.cost.CostModel;
 import io.kvasir.routing.plugins.BuiltInPlugins;
 import io.kvasir.semantic.SemanticClusters;
 import io.kvasir.telemetry.DecisionLog;
@@ -60,10 +55,6 @@ import java.util.stream.Stream;
 import org.apache.pekko.Done;
 import org.apache.pekko.actor.CoordinatedShutdown;
 import org.apache.pekko.actor.typed.ActorSystem;
-import org.apache.pekko.actor.typed.javadsl.Behaviors;
-import org.apache.pekko.cluster.MemberStatus;
-import org.apache.pekko.cluster.typed.Cluster;
-import org.apache.pekko.cluster.typed.Join;
 import org.apache.pekko.management.cluster.bootstrap.ClusterBootstrap;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -72,13 +63,6 @@ import org.slf4j.LoggerFactory;
 /** A router node: every room wired to the others. Closing it drains the front door and leaves the cluster. */
 final class Node implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Node.class);
-
-  /** How long a step of stopping may take beyond what the operator has set. */
-  private static final Duration STEP = Duration.ofSeconds(15);
-
-  /** What is less while a node is cut off. */
-  private static final String ALONE =
-      "cut off from the other router nodes: workers are chosen without knowing what they hold";
 
   private final Deque<AutoCloseable> owned = new ArrayDeque<>();
   private final Readiness readiness = new Readiness();
@@ -100,7 +84,7 @@ final class Node implements AutoCloseable {
     warnOfUnknownEngines(config);
     RoutingConfig routing = config.routing();
     try {
-      this.system = system(config);
+      this.system = NodeSystem.start(config);
     } catch (StartException failed) {
       close(routing.jars());
       throw failed;
@@ -127,7 +111,11 @@ final class Node implements AutoCloseable {
               new CellMetrics(metrics),
               lines(config),
               decisions);
-      start(routing.lmcache(), profiles, routing.costs());
+      LmCache lmcache = routing.lmcache();
+      if (lmcache != null) {
+        own(lmcache).start(this::workerIds, () -> asksCacheLayer(profiles.current()), routing.costs(), metrics);
+        readiness.degradation(lmcache::degraded);
+      }
       PodClient pods = own(new PodClient(config.podClient(), metrics));
       Models models = own(new Models(config, cells, metrics, readiness));
       Dispatcher dispatcher =
@@ -138,7 +126,7 @@ final class Node implements AutoCloseable {
                   pods,
                   config.execution(),
                   Preparation.builtIn(),
-                  warmup(routing.lmcache()),
+                  lmcache == null ? Warmup.NONE : new LmCacheWarmup(lmcache),
                   metrics));
       SemanticClusters clusters = own(routing.clusters());
       clusters.start(metrics);
@@ -149,7 +137,8 @@ final class Node implements AutoCloseable {
       PushHomes homes = own(new PushHomes(system));
       this.gateway = own(front(system, config, new PushHandler(handler, events.push(), homes, cells)));
       homes.announce(address(config), events.push()::takes);
-      ready(system, config.minority());
+      new MemberReadiness(system, cells, membership, config.minority()).tell(readiness);
+      readiness.obstacle(() -> stopping ? Optional.of("the node is stopping") : Optional.empty());
       Discovery discovery = new Discovery(system, config.podsFrom(), config.podsReader(), cells, metrics);
       readiness.degradation(discovery::degraded);
       ProfileReload reload = own(new ProfileReload(config, profiles, metrics, System::nanoTime));
@@ -164,7 +153,7 @@ final class Node implements AutoCloseable {
                   new DecisionsHandler(decisions),
                   new CacheHandler(answers),
                   new ConfigHandler(() -> EffectiveSettings.of(config.platform(), reload.readFrom())),
-                  new LmCacheAdmin(routing.lmcache()),
+                  new LmCacheAdmin(lmcache),
                   new DocumentHandler()),
               metrics);
       this.management = own(new ManagementServer(system, config.management().endpoint(), metrics, readiness, admin));
@@ -256,20 +245,6 @@ final class Node implements AutoCloseable {
     return CompletableFuture.runAsync(step, task -> Thread.ofVirtual().start(task)).thenApply(_ -> Done.getInstance());
   }
 
-  /** Phases in which we wait last as long as we do. */
-  private static Config phases(KvasirConfig config) {
-    Duration delay = config.drainDelay() == null ? Duration.ZERO : config.drainDelay();
-    return config.platform()
-        .withValue(
-            "pekko.coordinated-shutdown.phases.before-service-unbind.timeout",
-            ConfigValueFactory.fromAnyRef(delay.plus(STEP)))
-        .withValue(
-            "pekko.coordinated-shutdown.phases.service-requests-done.timeout",
-            ConfigValueFactory.fromAnyRef(config.drainTimeout().plus(STEP)))
-        .withValue(
-            "pekko.coordinated-shutdown.phases.service-stop.timeout", ConfigValueFactory.fromAnyRef(STEP));
-  }
-
   /** A name nobody knows is no fault, for there are more engines than coefficients, but may be a slip. */
   private static void warnOfUnknownEngines(KvasirConfig config) {
     for (PodSpec pod : config.pods()) {
@@ -280,18 +255,6 @@ final class Node implements AutoCloseable {
             pod.engine());
       }
     }
-  }
-
-  /** Asks LMCache's controller from now on, while requests go by profiles that look at it. */
-  private void start(@Nullable LmCache lmcache, LiveProfiles profiles, CostModel costs) {
-    if (lmcache != null) {
-      own(lmcache).start(this::workerIds, () -> asksCacheLayer(profiles.current()), costs, metrics);
-      readiness.degradation(lmcache::degraded);
-    }
-  }
-
-  private static Warmup warmup(@Nullable LmCache lmcache) {
-    return lmcache == null ? Warmup.NONE : new LmCacheWarmup(lmcache);
   }
 
   private Set<String> workerIds() {
@@ -319,23 +282,6 @@ final class Node implements AutoCloseable {
     }
   }
 
-  private static ActorSystem<Void> system(KvasirConfig config) throws StartException {
-    ActorSystem<Void> system;
-    try {
-      system = ActorSystem.create(Behaviors.empty(), "kvasir", phases(config));
-    } catch (RuntimeException failed) {
-      throw new StartException(
-          "the cluster's transport cannot start: " + failed.getMessage() + "; see kvasir.cluster.host and port",
-          failed);
-    }
-    boolean alone = config.platform().getStringList("pekko.cluster.seed-nodes").isEmpty();
-    if (config.discovery() == NodeDiscovery.SEEDS && alone) {
-      Cluster cluster = Cluster.get(system);
-      cluster.manager().tell(Join.create(cluster.selfMember().address()));
-    }
-    return system;
-  }
-
   private Lines lines(KvasirConfig config) throws StartException {
     try {
       return Lines.at(config.lines().host(), config.lines().port(), NodeTls.of(system));
@@ -361,35 +307,6 @@ final class Node implements AutoCloseable {
       throw new StartException(
           "the gateway cannot listen: " + taken.getMessage() + "; set kvasir.gateway.port to a free one", taken);
     }
-  }
-
-  private void ready(ActorSystem<Void> system, Minority minority) {
-    readiness.obstacle(this::notProbedYet);
-    readiness.obstacle(() -> stopping ? Optional.of("the node is stopping") : Optional.empty());
-    readiness.obstacle(() -> membership.isCutOff() ? cutOff(minority) : notUp(system));
-    readiness.aloneWhile(membership::isCutOff);
-    readiness.degradation(() -> membership.isCutOff() && minority == Minority.SERVE ? List.of(ALONE) : List.of());
-  }
-
-  private static Optional<String> notUp(ActorSystem<Void> system) {
-    MemberStatus status = Cluster.get(system).selfMember().status();
-    return status.equals(MemberStatus.up())
-        ? Optional.empty()
-        : Optional.of("the node is " + status + " in the cluster");
-  }
-
-  private static Optional<String> cutOff(Minority minority) {
-    return switch (minority) {
-      case SERVE -> Optional.empty();
-      case REFUSE -> Optional.of("the node is cut off from the other router nodes");
-    };
-  }
-
-  /** A node that has not asked its workers yet would refuse requests that it can serve a moment later. */
-  private Optional<String> notProbedYet() {
-    long unknown =
-        cells.workers().stream().filter(worker -> worker.health() == WorkerStatus.Health.UNKNOWN).count();
-    return unknown == 0 ? Optional.empty() : Optional.of(unknown + " workers have not been probed yet");
   }
 
   private <T extends AutoCloseable> T own(T part) {
