@@ -116,7 +116,8 @@ public final class ClusterCells implements Cells {
                         new CellCopy(settings.indexBudgetBytes()),
                         copies,
                         node,
-                        sharding.entityRefFor(Cell.KEY, cell)::tell)),
+                        standby ->
+                            sharding.entityRefFor(Cell.KEY, cell).tell(new Cell.CopyWanted(node, standby)))),
             "kvasir-cell-nodes",
             Props.empty());
     CellServices services =

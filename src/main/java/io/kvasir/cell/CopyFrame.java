@@ -26,5 +26,5 @@ record CopyFrame(
     long number,
     boolean finishes,
     byte[] payload,
-    ActorRef<WorkerEvents.Message> replyTo)
+    ActorRef<Standby.Confirmed> replyTo)
     implements Standby.Message, ClusterMessage {}

@@ -24,6 +24,9 @@ final class Standby {
   /** The pods of the cell that can be reached. */
   record Well(Set<String> pods) implements Message, ClusterMessage {}
 
+  /** What the home is answered: how far a worker's copy on a node has come. */
+  record Confirmed(String node, long stream, long next, boolean missing) implements ClusterMessage {}
+
   private enum Ask implements Message { INSTANCE }
 
   private Standby() {}
@@ -32,10 +35,10 @@ final class Standby {
    * Keeps a copy until it is stopped.
    *
    * @param node this node's name
-   * @param home tells the cell's home, wherever it is
+   * @param wanted has the cell's home, wherever it is, tell a copy
    */
   static Behavior<Message> create(
-      String cell, CellCopy copy, CellCopies copies, String node, Consumer<Cell.Message> home) {
+      String cell, CellCopy copy, CellCopies copies, String node, Consumer<ActorRef<Message>> wanted) {
     return Behaviors.setup(
         context ->
             Behaviors.withTimers(
@@ -60,7 +63,7 @@ final class Standby {
                       .onMessage(
                           Ask.class,
                           _ -> {
-                            home.accept(new Cell.CopyWanted(node, self));
+                            wanted.accept(self);
                             return Behaviors.same();
                           })
                       .onSignal(
@@ -76,7 +79,7 @@ final class Standby {
   private static Behavior<Message> take(CopyFrame frame, CellCopy copy, String node) {
     CellCopy.Come come = copy.take(frame);
     if (come != null) {
-      frame.replyTo().tell(new WorkerEvents.Confirmed(node, come.stream(), come.next(), come.missing()));
+      frame.replyTo().tell(new Confirmed(node, come.stream(), come.next(), come.missing()));
     }
     return Behaviors.same();
   }

@@ -57,7 +57,7 @@ final class WorkerEvents {
   record CopyNoMore(String node) implements Message {}
 
   /** A copy says how far it has come. */
-  record Confirmed(String node, long stream, long next, boolean missing) implements Message, ClusterMessage {}
+  private record Confirmed(Standby.Confirmed copy) implements Message {}
 
   /** Looks whether copies answer. */
   enum CheckCopies implements Message { INSTANCE }
@@ -87,6 +87,7 @@ final class WorkerEvents {
   private final EventSources sources;
   private final CellServices services;
   private final CopyFeed copies = new CopyFeed();
+  private final ActorRef<Standby.Confirmed> confirmed;
   private final Map<String, ActorRef<Standby.Message>> told = new HashMap<>();
   private int number;
   private UniqueKillSwitch stream;
@@ -109,6 +110,7 @@ final class WorkerEvents {
     this.lost = lost;
     this.services = services;
     this.sources = services.eventSources();
+    this.confirmed = context.messageAdapter(Standby.Confirmed.class, Confirmed::new);
     PodSpec pod = member.pod().spec();
     Source<KvBatch, NotUsed> rest =
         seed == null ? null : sources.resume(member.worker(), pod, seed.position().stream());
@@ -207,10 +209,10 @@ final class WorkerEvents {
         told.remove(copy.node());
         copies.remove(copy.node());
       }
-      case Confirmed confirmed -> {
-        CopyLink link = copies.of(confirmed.node());
+      case Confirmed(Standby.Confirmed copy) -> {
+        CopyLink link = copies.of(copy.node());
         if (link != null) {
-          repaired(link.confirmed(confirmed.stream(), confirmed.next(), confirmed.missing()));
+          repaired(link.confirmed(copy.stream(), copy.next(), copy.missing()));
           tellCopies();
         }
       }
@@ -286,7 +288,7 @@ final class WorkerEvents {
                     frame,
                     finishes,
                     payload,
-                    context.getSelf()));
+                    confirmed));
   }
 
   private void repaired(int frames) {

@@ -37,7 +37,7 @@ final class CellCopyTest {
   private static final int BLOCK = 4;
   private static final int WORKERS = 3;
   private static final long BUDGET = 1 << 26;
-  private static final ActorRef<WorkerEvents.Message> NOBODY = TestInbox.<WorkerEvents.Message>create().getRef();
+  private static final ActorRef<Standby.Confirmed> NOBODY = TestInbox.<Standby.Confirmed>create().getRef();
 
   private final AtomicLong now = new AtomicLong();
   private final BlockIndex index = new BlockIndex(64, BUDGET);
