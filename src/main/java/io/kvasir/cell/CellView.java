@@ -10,9 +10,12 @@ import io.kvasir.routing.Slots;
 import io.kvasir.routing.Workflow;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.DecisionRecord;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,7 +29,10 @@ final class CellView {
   private static final int FULL_UNDER_WAY = 4;
 
   private final String cell;
-  private final CellServices services;
+  private final ProfileSet profiles;
+  private final CellMetrics metrics;
+  private final DecisionLog decisions;
+  private final LongSupplier nanos;
   private final ProfileSet.Workflows workflows;
   private final Siblings siblings = new Siblings();
   private final long incarnation = ThreadLocalRandom.current().nextLong() | 1;
@@ -37,16 +43,34 @@ final class CellView {
   private volatile List<ClusterStatus.StandbyStatus> standbys = List.of();
   private volatile Conditions conditions;
 
-  CellView(String cell, BlockIndex index, CellServices services) {
+  /**
+   * A cell without members.
+   *
+   * @param decisions where sampled decisions are recorded
+   * @param nanos a monotonic clock
+   * @param reservationLease how long what another node holds may live
+   * @param nextHome the way to the cell when it has left this node
+   */
+  CellView(
+      String cell,
+      BlockIndex index,
+      ProfileSet profiles,
+      CellMetrics metrics,
+      DecisionLog decisions,
+      LongSupplier nanos,
+      Duration reservationLease,
+      Supplier<RemoteCell> nextHome) {
     this.cell = cell;
-    this.services = services;
-    this.workflows = services.profiles().workflows();
-    this.held = new HeldHere(() -> services.replication().ways().apply(cell));
-    this.forOthers =
-        new DecisionsForOthers(this, new HeldReservations(services.settings().reservationLease(), services.nanos()));
+    this.profiles = profiles;
+    this.metrics = metrics;
+    this.decisions = decisions;
+    this.nanos = nanos;
+    this.workflows = profiles.workflows();
+    this.held = new HeldHere(nextHome);
+    this.forOthers = new DecisionsForOthers(this, new HeldReservations(reservationLease, nanos));
     this.seating = Seating.in(index);
     this.conditions = new Conditions(seating, revision.number());
-    services.metrics().watch(cell, index, this);
+    metrics.watch(cell, index, this);
   }
 
   /** Which of the homes the cell has had this is; never {@link RemoteReservation#NONE}. */
@@ -71,7 +95,7 @@ final class CellView {
   /** Seats everybody in the same slots of a wider index. Called by the cell's actor alone. */
   void moveTo(BlockIndex wider) {
     seating = seating.movedTo(wider);
-    services.metrics().watch(cell, wider, this);
+    metrics.watch(cell, wider, this);
   }
 
   /** The cell as a decision that begins now sees it. */
@@ -83,7 +107,7 @@ final class CellView {
       known = new Conditions(seated, now);
       conditions = known;
     }
-    return new CellFleet(seated, known, siblings, services.nanos());
+    return new CellFleet(seated, known, siblings, nanos);
   }
 
   /** Decides for a request of this node. */
@@ -111,7 +135,7 @@ final class CellView {
     Workflow workflow = workflows.of(request.profile());
     RoutingContext context = context(request);
     CellFleet fleet = fleet();
-    Recorder recorder = services.decisions().samples(request.requestId()) ? recorder(fleet) : null;
+    Recorder recorder = decisions.samples(request.requestId()) ? recorder(fleet) : null;
     try {
       Planning planning = plan(workflow, fleet, context, request, recorder);
       for (int again = 0; again < FULL_UNDER_WAY && fleet.crowdedOut(planning); again++) {
@@ -138,7 +162,7 @@ final class CellView {
   }
 
   private Recorder recorder(CellFleet fleet) {
-    return new Recorder(cell, services.profiles(), fleet.seated().index(), fleet.seated().members());
+    return new Recorder(cell, profiles, fleet.seated().index(), fleet.seated().members());
   }
 
   private static RoutingContext context(DecisionRequest request) {
@@ -177,7 +201,7 @@ final class CellView {
 
   /** Records a decision that has been made. */
   private Decision recorded(Decision decision, Recorder recorder, DecisionRequest request) {
-    DecisionLog log = services.decisions();
+    DecisionLog log = decisions;
     return switch (decision) {
       case Decision.NoWorker none -> {
         log.decided(recorder.refused(request, none));

@@ -46,7 +46,16 @@ final class Members {
   Members(String cell, CellServices services, CellCopy.Taken copy) {
     this.services = services;
     this.index = copy.index();
-    this.view = new CellView(cell, index, services);
+    this.view =
+        new CellView(
+            cell,
+            index,
+            services.profiles(),
+            services.metrics(),
+            services.decisions(),
+            services.nanos(),
+            services.settings().reservationLease(),
+            () -> services.replication().ways().apply(cell));
     this.well = copy.well();
     heritage.putAll(copy.workers());
     heritage.values().forEach(worker -> taken[worker.slot()] = true);
