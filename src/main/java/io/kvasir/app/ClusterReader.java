@@ -4,7 +4,7 @@ import com.typesafe.config.Config;
 import com.typesafe.config.ConfigValueFactory;
 import io.kvasir.app.KvasirConfig.NodeDiscovery;
 import io.kvasir.app.KvasirConfig.Endpoint;
-import io.kvasir.cell.ClusterCells;
+import io.kvasir.cell.CellSettings;
 import io.kvasir.cell.Minority;
 import java.util.ArrayList;
 import java.util.List;
@@ -54,7 +54,7 @@ final class ClusterReader {
     set("pekko.remote.artery.canonical.port", port);
     String zone = cluster.text("zone");
     if (!zone.isBlank()) {
-      set("pekko.cluster.roles", List.of(ClusterCells.ZONE_ROLE + zone));
+      set("pekko.cluster.roles", List.of(CellSettings.ZONE_ROLE + zone));
     }
     version();
     List<String> seeds = seeds();

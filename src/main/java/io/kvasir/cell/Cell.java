@@ -176,7 +176,7 @@ final class Cell extends AbstractBehavior<Cell.Message> {
             Subscribe.create(
                 context.messageAdapter(
                     ClusterEvent.MemberRemoved.class,
-                    removed -> new NodeRemoved(nodeName(removed.member().uniqueAddress()))),
+                    removed -> new NodeRemoved(NodeNames.of(removed.member().uniqueAddress()))),
                 ClusterEvent.MemberRemoved.class));
     timers.startTimerWithFixedDelay(Tick.INSTANCE, TICK);
     apply(services.roster().get());
@@ -190,18 +190,8 @@ final class Cell extends AbstractBehavior<Cell.Message> {
         context -> Behaviors.withTimers(timers -> new Cell(context, timers, name, services)));
   }
 
-  /** How a node is named to people. */
-  static String hostAndPort(org.apache.pekko.actor.Address address) {
-    return address.getHost().orElse("") + ":" + address.getPort().orElse(0);
-  }
-
-  /** How a node is named in reservations: its address and incarnation. */
-  static String nodeName(org.apache.pekko.cluster.UniqueAddress address) {
-    return address.address() + "#" + address.longUid();
-  }
-
   private String address() {
-    return hostAndPort(Cluster.get(getContext().getSystem()).selfMember().address());
+    return NodeNames.hostAndPort(Cluster.get(getContext().getSystem()).selfMember().address());
   }
 
   private void begun(CellCopy.@Nullable Taken copy) {

@@ -8,6 +8,7 @@ import java.util.TreeMap;
 import java.util.function.BiFunction;
 import org.apache.pekko.actor.typed.ActorRef;
 import org.apache.pekko.actor.typed.Behavior;
+import org.apache.pekko.actor.typed.DispatcherSelector;
 import org.apache.pekko.actor.typed.javadsl.AbstractBehavior;
 import org.apache.pekko.actor.typed.javadsl.ActorContext;
 import org.apache.pekko.actor.typed.javadsl.Behaviors;
@@ -58,6 +59,7 @@ final class CellNodesKeeper extends AbstractBehavior<CellNodesKeeper.Message> {
   private final SelfUniqueAddress self;
   private final Cluster cluster;
   private final NodesByCell published;
+  private final DispatcherSelector threads;
   private final String node;
   private final BiFunction<String, String, Behavior<Standby.Message>> standby;
   private final Map<String, ActorRef<Standby.Message>> standbys = new HashMap<>();
@@ -67,13 +69,15 @@ final class CellNodesKeeper extends AbstractBehavior<CellNodesKeeper.Message> {
       ReplicatorMessageAdapter<Message, LWWMap<String, CellNodes>> replicator,
       TimerScheduler<Message> timers,
       NodesByCell published,
+      DispatcherSelector threads,
       BiFunction<String, String, Behavior<Standby.Message>> standby) {
     super(context);
+    this.threads = threads;
     this.replicator = replicator;
     this.self = DistributedData.get(context.getSystem()).selfUniqueAddress();
     this.cluster = Cluster.get(context.getSystem());
     this.published = published;
-    this.node = Cell.nodeName(cluster.selfMember().uniqueAddress());
+    this.node = NodeNames.of(cluster.selfMember().uniqueAddress());
     this.standby = standby;
     replicator.subscribe(CELL_NODES, CellNodesKeeper::changed);
     timers.startTimerWithFixedDelay(Look.INSTANCE, LOOK_INTERVAL);
@@ -90,16 +94,19 @@ final class CellNodesKeeper extends AbstractBehavior<CellNodesKeeper.Message> {
    * The keeper of a node.
    *
    * @param published where threads of this node read
+   * @param threads write into copies
    * @param standby keeps the copy of a cell, given its name and this node's
    */
   static Behavior<Message> create(
-      NodesByCell published, BiFunction<String, String, Behavior<Standby.Message>> standby) {
+      NodesByCell published,
+      DispatcherSelector threads,
+      BiFunction<String, String, Behavior<Standby.Message>> standby) {
     return DistributedData.withReplicatorMessageAdapter(
         (ReplicatorMessageAdapter<Message, LWWMap<String, CellNodes>> replicator) ->
             Behaviors.setup(
                 context ->
                     Behaviors.withTimers(
-                        timers -> new CellNodesKeeper(context, replicator, timers, published, standby))));
+                        timers -> new CellNodesKeeper(context, replicator, timers, published, threads, standby))));
   }
 
   @Override
@@ -142,11 +149,11 @@ final class CellNodesKeeper extends AbstractBehavior<CellNodesKeeper.Message> {
       if (member.status().equals(MemberStatus.up())) {
         String zone =
             member.getRoles().stream()
-                .filter(role -> role.startsWith(ClusterCells.ZONE_ROLE))
+                .filter(role -> role.startsWith(CellSettings.ZONE_ROLE))
                 .findFirst()
-                .map(role -> role.substring(ClusterCells.ZONE_ROLE.length()))
+                .map(role -> role.substring(CellSettings.ZONE_ROLE.length()))
                 .orElse("");
-        up.put(Cell.nodeName(member.uniqueAddress()), zone);
+        up.put(NodeNames.of(member.uniqueAddress()), zone);
       }
     }
     published.nodes(up);
@@ -159,7 +166,7 @@ final class CellNodesKeeper extends AbstractBehavior<CellNodesKeeper.Message> {
       ActorRef<Standby.Message> kept = standbys.get(cell);
       if (here && kept == null) {
         ActorRef<Standby.Message> begun =
-            getContext().spawnAnonymous(standby.apply(cell, node), WorkerEvents.DISPATCHER);
+            getContext().spawnAnonymous(standby.apply(cell, node), threads);
         // One that fails is begun anew, with an empty copy.
         getContext().watchWith(begun, new Ended(cell, begun));
         standbys.put(cell, begun);

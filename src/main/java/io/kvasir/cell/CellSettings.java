@@ -34,6 +34,9 @@ public record CellSettings(
   /** The most workers a cell can have. */
   public static final int MOST_SLOTS = 256;
 
+  /** Begins the name of the cluster role that tells a node's zone. */
+  public static final String ZONE_ROLE = "zone-";
+
   /**
    * How workers are watched.
    *

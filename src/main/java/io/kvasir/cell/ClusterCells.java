@@ -39,9 +39,6 @@ import org.jspecify.annotations.Nullable;
 
 /** The node's way to every cell, over Pekko Cluster Sharding. One per actor system. */
 public final class ClusterCells implements Cells {
-  /** Begins the name of the cluster role that tells a node's zone. */
-  public static final String ZONE_ROLE = "zone-";
-
   private static final Duration ADMIN_TIMEOUT = Duration.ofSeconds(5);
 
   /** The state of a node that the cluster has taken out, in its own eyes. */
@@ -100,7 +97,7 @@ public final class ClusterCells implements Cells {
     this.metrics = metrics;
     this.choices = new CellChoices(gauges, metrics);
     this.sharding = ClusterSharding.get(system);
-    this.self = Cell.nodeName(cluster.selfMember().uniqueAddress());
+    this.self = NodeNames.of(cluster.selfMember().uniqueAddress());
     this.lines = new DecisionLines(system, self, lines, nodesByCell);
     this.directory =
         system.systemActorOf(
@@ -110,6 +107,7 @@ public final class ClusterCells implements Cells {
         system.systemActorOf(
             CellNodesKeeper.create(
                 nodesByCell,
+                WorkerEvents.DISPATCHER,
                 (cell, node) ->
                     Standby.create(
                         cell,
@@ -257,7 +255,7 @@ public final class ClusterCells implements Cells {
       roster.get().cells().forEach(cell -> homeless.put(cell, new Cell.Description(List.of(), null, null)));
       return homeless;
     }
-    String here = Cell.hostAndPort(cluster.selfMember().address());
+    String here = NodeNames.hostAndPort(cluster.selfMember().address());
     for (String cell : roster.get().cells()) {
       CellView view = views.of(cell);
       asked.put(
@@ -284,12 +282,13 @@ public final class ClusterCells implements Cells {
     List<NodeStatus> nodes = new ArrayList<>();
     if (cluster.isTerminated()) {
       org.apache.pekko.cluster.Member here = cluster.selfMember();
-      nodes.add(new NodeStatus(Cell.hostAndPort(here.address()), CUT_OFF, true, here.appVersion().version(), true));
+      nodes.add(
+          new NodeStatus(NodeNames.hostAndPort(here.address()), CUT_OFF, true, here.appVersion().version(), true));
     }
     for (org.apache.pekko.cluster.Member node : cluster.state().getMembers()) {
       nodes.add(
           new NodeStatus(
-              Cell.hostAndPort(node.address()),
+              NodeNames.hostAndPort(node.address()),
               node.status().toString().toLowerCase(Locale.ROOT),
               !unreachable.contains(node),
               node.appVersion().version(),

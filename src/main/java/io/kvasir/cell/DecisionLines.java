@@ -103,7 +103,7 @@ final class DecisionLines {
     if (nodes == null || nodes.linePort() == 0 || !isMember(nodes.home()) || nodes.home().equals(self)) {
       return null;
     }
-    LineAddress home = new LineAddress(nodes.home(), host(nodes.home()), nodes.linePort());
+    LineAddress home = new LineAddress(nodes.home(), NodeNames.host(nodes.home()), nodes.linePort());
     try {
       return lines.ask(home, cbor.writeValueAsBytes(question), patience);
     } catch (JsonProcessingException impossible) {
@@ -121,10 +121,5 @@ final class DecisionLines {
 
   private boolean isMember(String node) {
     return nodesByCell.nodes().containsKey(node);
-  }
-
-  /** Of a node's name, {@code pekko://system@host:port#incarnation}. */
-  private static String host(String node) {
-    return node.substring(node.indexOf('@') + 1, node.lastIndexOf(':'));
   }
 }

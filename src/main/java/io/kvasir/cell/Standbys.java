@@ -234,6 +234,6 @@ final class Standbys {
         lag = Math.max(lag, TimeUnit.NANOSECONDS.toMillis(now - progress.oldestNanos()));
       }
     }
-    return new StandbyStatus(node.replaceAll("^.*@|#.*$", ""), warm(node), behind, lag);
+    return new StandbyStatus(NodeNames.hostAndPort(node), warm(node), behind, lag);
   }
 }

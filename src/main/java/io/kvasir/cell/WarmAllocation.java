@@ -138,6 +138,6 @@ final class WarmAllocation implements ActorSystemDependentAllocationStrategy {
   private boolean isOn(ActorRef region, String node) {
     Address address = region.path().address();
     Address full = address.hasLocalScope() ? Objects.requireNonNull(self) : address;
-    return node.startsWith(full + "#");
+    return NodeNames.isAt(full, node);
   }
 }
