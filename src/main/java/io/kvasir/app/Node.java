@@ -4,7 +4,6 @@ import io.kvasir.answers.AnswerCache;
 import io.kvasir.app.KvasirConfig.NodeDiscovery;
 import io.kvasir.app.KvasirConfig.RoutingConfig;
 import io.kvasir.app.membership.Membership;
-import io.kvasir.cell.CellMetrics;
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.ClusterCells;
 import io.kvasir.cell.PodSpec;
@@ -108,7 +107,7 @@ final class Node implements AutoCloseable {
               new ProfileSet(profiles, routing.costs(), routing.outputs(), routingMetrics),
               events,
               probe,
-              new CellMetrics(metrics),
+              metrics,
               lines(config),
               decisions);
       LmCache lmcache = routing.lmcache();

@@ -249,8 +249,8 @@ final class Cell extends AbstractBehavior<Cell.Message> {
     roster = now;
     Map<String, PodEntry> wanted = roster.ofCell(name);
     for (Member member : members.all()) {
-      PodEntry entry = wanted.get(member.pod().spec().name());
-      if (entry == null || !entry.spec().equals(member.pod().spec())) {
+      PodEntry entry = wanted.get(member.pod().name());
+      if (entry == null || !entry.spec().equals(member.pod())) {
         remove(member);
       } else {
         member.drain(entry.draining());

@@ -13,7 +13,7 @@ import java.util.function.ToDoubleFunction;
 import java.util.function.ToLongFunction;
 
 /** The metrics of cells, workers, decisions and the index. One per node; thread-safe. */
-public final class CellMetrics {
+final class CellMetrics {
   private final Counter decisions;
   private final Counter outcomes;
   private final Counter fallbacks;
@@ -32,7 +32,7 @@ public final class CellMetrics {
   private record Watched(BlockIndex index, CellView view) {}
 
   /** Registers the room's metrics. */
-  public CellMetrics(Metrics metrics) {
+  CellMetrics(Metrics metrics) {
     PrometheusRegistry registry = metrics.registry();
     decisions =
         Counter.builder()

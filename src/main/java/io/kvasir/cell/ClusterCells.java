@@ -5,6 +5,7 @@ import io.kvasir.cell.ClusterStatus.NodeStatus;
 import io.kvasir.cell.line.Lines;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.DecisionRecord;
+import io.kvasir.telemetry.Metrics;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -76,6 +77,7 @@ public final class ClusterCells implements Cells {
    * @param system a member of the cluster, or about to become one
    * @param minority what becomes of requests when the cluster has taken this node out
    * @param pods the pods of this node's configuration
+   * @param metrics where the room's are registered
    * @param lines to other nodes and from them; closed when the system has ended
    * @param decisions where sampled decisions of cells at home here are recorded; stays its owner's to close
    */
@@ -87,15 +89,15 @@ public final class ClusterCells implements Cells {
       ProfileSet profiles,
       EventSources eventSources,
       HealthProbe probe,
-      CellMetrics metrics,
+      Metrics metrics,
       Lines lines,
       DecisionLog decisions) {
     this.system = system;
     this.cluster = Cluster.get(system);
     this.settings = settings;
     this.minority = minority;
-    this.metrics = metrics;
-    this.choices = new CellChoices(gauges, metrics);
+    this.metrics = new CellMetrics(metrics);
+    this.choices = new CellChoices(gauges, this.metrics);
     this.sharding = ClusterSharding.get(system);
     this.self = NodeNames.of(cluster.selfMember().uniqueAddress());
     this.lines = new DecisionLines(system, self, lines, nodesByCell);
@@ -126,7 +128,7 @@ public final class ClusterCells implements Cells {
             profiles,
             eventSources,
             probe,
-            metrics,
+            this.metrics,
             decisions,
             system.dispatchers().lookup(DispatcherSelector.fromConfig("kvasir-background-dispatcher")),
             System::nanoTime,

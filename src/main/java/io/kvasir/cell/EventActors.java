@@ -38,7 +38,7 @@ final class EventActors {
    * @param seed what is known of the events whose blocks it holds already; null when it holds none
    */
   void start(Member member, @Nullable EventSeed seed) {
-    if (!member.pod().spec().events().isEmpty()) {
+    if (!member.pod().events().isEmpty()) {
       actors.put(member, spawn.apply(WorkerEvents.create(member, services, seed, () -> lost.accept(member))));
     }
   }

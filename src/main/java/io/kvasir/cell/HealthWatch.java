@@ -50,7 +50,7 @@ final class HealthWatch {
     probe();
     reports.expire(all, now);
     for (Member member : reports.due(all, now)) {
-      String pod = member.pod().spec().name();
+      String pod = member.pod().name();
       services
           .probe()
           .reports(member.worker().url())
@@ -60,7 +60,7 @@ final class HealthWatch {
 
   /** A member has left the cell. */
   void left(Member member) {
-    probeDueNanos.remove(member.pod().spec().name());
+    probeDueNanos.remove(member.pod().name());
   }
 
   /**
@@ -68,11 +68,11 @@ final class HealthWatch {
    * once, unless nobody else could serve meanwhile. What comes by way of others says nothing of the engine.
    */
   void streamLost(Member member) {
-    boolean direct = member.pod().spec().events().stream().allMatch(EventFeed::direct);
+    boolean direct = member.pod().events().stream().allMatch(EventFeed::direct);
     if (direct && members.all().stream().anyMatch(other -> other.serves(member) && other.routable())) {
       member.health().contact().streamLost(services.nanos().getAsLong());
     }
-    probeDueNanos.remove(member.pod().spec().name());
+    probeDueNanos.remove(member.pod().name());
     probe();
   }
 
@@ -92,7 +92,7 @@ final class HealthWatch {
     long now = services.nanos().getAsLong();
     Set<String> asked = new HashSet<>();
     for (Member member : members.all()) {
-      String pod = member.pod().spec().name();
+      String pod = member.pod().name();
       if (!asked.add(pod) || probing.contains(pod)) {
         continue;
       }
@@ -119,7 +119,7 @@ final class HealthWatch {
    * @param askedNanos when it was asked
    */
   private void probed(Member member, boolean well, @Nullable Throwable failure, long askedNanos) {
-    String pod = member.pod().spec().name();
+    String pod = member.pod().name();
     probing.remove(pod);
     PodContact contact = member.health().contact();
     if (failure == null) {

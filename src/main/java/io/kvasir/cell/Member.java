@@ -20,7 +20,7 @@ final class Member {
   private static final int TOO_MANY = 429;
 
   private final Worker worker;
-  private final PodEntry pod;
+  private final PodSpec pod;
   private final WorkerLoad load;
   private final WorkerHealth health;
   private final Truth truth;
@@ -60,7 +60,7 @@ final class Member {
 
   Member(
       Worker worker,
-      PodEntry pod,
+      PodSpec pod,
       WorkerHealth health,
       WorkerBlocks blocks,
       CellSettings settings,
@@ -77,14 +77,13 @@ final class Member {
     this.nanos = nanos;
     this.revision = revision;
     this.onEnd = onEnd;
-    this.draining = pod.draining();
   }
 
   Worker worker() {
     return worker;
   }
 
-  PodEntry pod() {
+  PodSpec pod() {
     return pod;
   }
 
@@ -199,8 +198,8 @@ final class Member {
 
   /** Whether its engine tells of such blocks: of others there is nothing but what is predicted. */
   private boolean tellsOf(Chain chain) {
-    int size = events.blockSize() == 0 ? pod.spec().blockSize() : events.blockSize();
-    return !pod.spec().events().isEmpty() && chain.blockSize() == size;
+    int size = events.blockSize() == 0 ? pod.blockSize() : events.blockSize();
+    return !pod.events().isEmpty() && chain.blockSize() == size;
   }
 
   private long expiry() {
@@ -261,7 +260,7 @@ final class Member {
 
   /** Text that a worker with events was sent says nothing of its event stream. */
   private void compare(Outcome.Completed answer, int bookedTokens, Forecast forecast) {
-    if (answer.cachedTokens() == Outcome.UNKNOWN || (!forecast.told() && !pod.spec().events().isEmpty())) {
+    if (answer.cachedTokens() == Outcome.UNKNOWN || (!forecast.told() && !pod.events().isEmpty())) {
       return;
     }
     int promised = forecast.promisedTokens(answer.promptTokens() > 0 ? answer.promptTokens() : bookedTokens);

@@ -96,7 +96,7 @@ final class Members {
       Member member =
           new Member(
               pod.spec().worker(rank, slot),
-              pod,
+              pod.spec(),
               new WorkerHealth(
                   services.settings().health(), contact(pod), services.nanos().getAsLong(), view.revision()),
               blocks,
@@ -108,6 +108,7 @@ final class Members {
         heritage.remove(id);
         seeds.put(member, copied.seed());
       }
+      member.drain(pod.draining());
       view.seat(slot, member);
       admitted.add(member);
     }
@@ -117,7 +118,7 @@ final class Members {
   /** Ranks of a pod share its server, and so whether it can be reached. */
   private PodContact contact(PodEntry pod) {
     return all().stream()
-        .filter(member -> member.pod().spec().name().equals(pod.spec().name()))
+        .filter(member -> member.pod().name().equals(pod.spec().name()))
         .findFirst()
         .map(member -> member.health().contact())
         .orElseGet(() -> unheardOf(pod));

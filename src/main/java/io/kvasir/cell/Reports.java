@@ -45,7 +45,7 @@ final class Reports {
       return List.of();
     }
     Map<String, Member> byPod = new HashMap<>();
-    members.forEach(member -> byPod.putIfAbsent(member.pod().spec().name(), member));
+    members.forEach(member -> byPod.putIfAbsent(member.pod().name(), member));
     pods.keySet().retainAll(byPod.keySet());
     List<Member> due = new ArrayList<>();
     byPod.forEach((name, member) -> {
@@ -114,7 +114,7 @@ final class Reports {
   }
 
   private Pod state(Member member) {
-    Pod pod = pods.get(member.pod().spec().name());
+    Pod pod = pods.get(member.pod().name());
     if (pod == null) {
       throw new IllegalStateException("nobody has looked at " + member.worker().id());
     }

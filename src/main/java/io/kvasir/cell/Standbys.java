@@ -168,7 +168,7 @@ final class Standbys {
     Set<String> well = new HashSet<>();
     for (Member member : members.all()) {
       if (member.health().contact().well()) {
-        well.add(member.pod().spec().name());
+        well.add(member.pod().name());
       }
     }
     copies.forEach((node, copy) -> {

@@ -36,7 +36,7 @@ final class Widening {
 
   /** Gives a member the slot it has in the narrow index. */
   WorkerBlocks open(Member member) {
-    WorkerBlocks heir = index.open(member.worker().slot(), member.pod().spec().capacityBlocks());
+    WorkerBlocks heir = index.open(member.worker().slot(), member.pod().capacityBlocks());
     heirs.put(member, heir);
     return heir;
   }

@@ -111,7 +111,7 @@ final class WorkerEvents {
     this.services = services;
     this.sources = services.eventSources();
     this.confirmed = context.messageAdapter(Standby.Confirmed.class, Confirmed::new);
-    PodSpec pod = member.pod().spec();
+    PodSpec pod = member.pod();
     Source<KvBatch, NotUsed> rest =
         seed == null ? null : sources.resume(member.worker(), pod, seed.position().stream());
     if (seed != null && rest != null) {
@@ -128,7 +128,7 @@ final class WorkerEvents {
   }
 
   private UniqueKillSwitch open() {
-    return run(sources.open(member.worker(), member.pod().spec()));
+    return run(sources.open(member.worker(), member.pod()));
   }
 
   private UniqueKillSwitch run(Source<KvBatch, NotUsed> batches) {
@@ -283,7 +283,7 @@ final class WorkerEvents {
                     member.blocks().slots(),
                     member.worker().id(),
                     member.worker().slot(),
-                    member.pod().spec().capacityBlocks(),
+                    member.pod().capacityBlocks(),
                     stream,
                     frame,
                     finishes,
@@ -318,7 +318,7 @@ final class WorkerEvents {
     if (before.connected() && !after.connected()) {
       lost.run();
     }
-    int configured = member.pod().spec().blockSize();
+    int configured = member.pod().blockSize();
     if (before.blockSize() == 0 && after.blockSize() != 0 && after.blockSize() != configured) {
       context
           .getLog()

@@ -551,7 +551,7 @@ final class ClusterCellsTest {
                 TestProfiles.builtIn("least-loaded", metrics),
                 (worker, pod) -> stream(pod.name()),
                 ClusterCellsTest::probe,
-                new CellMetrics(metrics),
+                metrics,
                 TestSettings.lines(),
                 DecisionLog.off(metrics)),
             registry);

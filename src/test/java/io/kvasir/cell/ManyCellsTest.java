@@ -294,7 +294,7 @@ final class ManyCellsTest {
             TestProfiles.builtIn("expected-cost", metrics),
             (worker, pod) -> Source.never(),
             pod -> CompletableFuture.completedFuture(true),
-            new CellMetrics(metrics),
+            metrics,
             TestSettings.lines(),
             DecisionLog.off(metrics)));
   }

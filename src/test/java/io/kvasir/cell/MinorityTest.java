@@ -94,7 +94,7 @@ final class MinorityTest {
             TestProfiles.builtIn("least-loaded", metrics),
             (worker, pod) -> Source.never(),
             pod -> CompletableFuture.completedFuture(true),
-            new CellMetrics(metrics),
+            metrics,
             TestSettings.lines(),
             DecisionLog.off(metrics));
     cluster.manager().tell(new Join(cluster.selfMember().address()));

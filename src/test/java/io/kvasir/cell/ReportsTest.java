@@ -51,7 +51,7 @@ final class ReportsTest {
       members.add(
           new Member(
               worker,
-              new PodEntry(spec, PodSource.CONFIG),
+              spec,
               new WorkerHealth(TestSettings.CELL.health(), contact, 0, new Revision()),
               index.open(slot, 100),
               TestSettings.CELL,

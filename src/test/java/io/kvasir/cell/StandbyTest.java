@@ -247,7 +247,7 @@ final class StandbyTest {
                 TestProfiles.builtIn("prefix-aware", metrics),
                 new Engines(),
                 pod -> CompletableFuture.completedFuture(true),
-                new CellMetrics(metrics),
+                metrics,
                 TestSettings.lines(),
                 DecisionLog.off(metrics)));
     nodes.add(node);

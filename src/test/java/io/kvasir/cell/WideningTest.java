@@ -146,7 +146,7 @@ final class WideningTest {
                       return NotUsed.getInstance();
                     }),
         pod -> CompletableFuture.completedFuture(true),
-        new CellMetrics(metrics),
+        metrics,
         TestSettings.lines(),
         DecisionLog.off(metrics));
   }
