@@ -174,7 +174,7 @@ public class DecisionBenchmark {
             Runnable::run,
             System::nanoTime,
             new CurrentRoster(),
-            TestSettings.replication(actors)));
+            TestReplication.none(actors)));
   }
 
   /** The next prompt, its unknown end new. */

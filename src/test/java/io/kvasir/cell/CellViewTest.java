@@ -72,7 +72,7 @@ final class CellViewTest {
             Runnable::run,
             () -> now,
             new CurrentRoster(),
-            TestSettings.replication(KIT));
+            TestReplication.none(KIT));
     return new Members("m", services);
   }
 

@@ -57,7 +57,7 @@ final class ConditionsTest {
             Runnable::run,
             now::get,
             new CurrentRoster(),
-            TestSettings.replication(KIT)));
+            TestReplication.none(KIT)));
   }
 
   private void admit(int pod) {

@@ -47,7 +47,7 @@ final class MembersTest {
             Runnable::run,
             () -> 1_000_000_000L,
             new CurrentRoster(),
-            TestSettings.replication(KIT));
+            TestReplication.none(KIT));
     return new Members("m", services);
   }
 

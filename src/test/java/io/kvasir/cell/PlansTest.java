@@ -57,7 +57,7 @@ final class PlansTest {
             Runnable::run,
             () -> 1_000_000_000L,
             new CurrentRoster(),
-            TestSettings.replication(KIT)));
+            TestReplication.none(KIT)));
   }
 
   @AfterAll

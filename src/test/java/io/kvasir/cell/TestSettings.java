@@ -9,7 +9,6 @@ import io.kvasir.cell.line.Lines;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.time.Duration;
-import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
 
 /** Settings of cells in tests. */
 final class TestSettings {
@@ -44,14 +43,5 @@ final class TestSettings {
     } catch (IOException noFreePort) {
       throw new UncheckedIOException(noFreePort);
     }
-  }
-
-  /** No cell has copies, and nobody is told where any is. */
-  static Replication replication(ActorTestKit kit) {
-    return new Replication(
-        "node", 0, new NodesByCell(), new CellCopies(), kit.<CellNodesKeeper.Message>createTestProbe().ref(),
-        cell -> {
-          throw new IllegalStateException("cell " + cell + " does not move");
-        });
   }
 }
