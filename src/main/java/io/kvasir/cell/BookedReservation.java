@@ -94,8 +94,8 @@ final class BookedReservation implements Reservation {
   }
 
   /** The cell has left this node: its next home hears of this load as of those that other nodes have. */
-  void moveTo(RemoteCell cell) {
-    Reservation next = cell.goOn(member.worker(), model, chosen.booking(), chosen.readsPrompt());
+  void moveTo(NextHome home) {
+    Reservation next = home.goOn(member.worker(), model, chosen.booking(), chosen.readsPrompt());
     // Before the state is read: what changes it from now on finds whom to tell.
     heir = next;
     switch (steps.state()) {

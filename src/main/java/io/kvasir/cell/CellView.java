@@ -59,7 +59,7 @@ final class CellView {
       DecisionLog decisions,
       LongSupplier nanos,
       Duration reservationLease,
-      Supplier<RemoteCell> nextHome) {
+      Supplier<NextHome> nextHome) {
     this.cell = cell;
     this.profiles = profiles;
     this.metrics = metrics;

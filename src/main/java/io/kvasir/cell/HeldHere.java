@@ -10,7 +10,7 @@ import java.util.function.Supplier;
  * node lives on, its next home is to hear of them. Thread-safe.
  */
 final class HeldHere {
-  private final Supplier<RemoteCell> way;
+  private final Supplier<NextHome> way;
   private final Set<BookedReservation> open = ConcurrentHashMap.newKeySet();
   private volatile boolean left;
 
@@ -19,7 +19,7 @@ final class HeldHere {
    *
    * @param way to the cell's next home
    */
-  HeldHere(Supplier<RemoteCell> way) {
+  HeldHere(Supplier<NextHome> way) {
     this.way = way;
   }
 

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * becomes of them, and declares to a new home what this node has in flight. While the home does not answer, one
  * request in a while asks it and the others do without, so that not every one waits. Thread-safe.
  */
-final class RemoteCell {
+final class RemoteCell implements NextHome {
   private static final long PAUSE_NANOS = Duration.ofMillis(200).toNanos();
 
   private final CellHome home;
@@ -113,8 +113,8 @@ final class RemoteCell {
     return new RemoteReservation(load, RemoteReservation.NONE, loads, home, watcher);
   }
 
-  /** Goes on with a load of this node that a home on this node has booked, and that the next home does not know. */
-  Reservation goOn(Worker worker, String model, Booking booking, boolean readsPrompt) {
+  @Override
+  public Reservation goOn(Worker worker, String model, Booking booking, boolean readsPrompt) {
     OpenLoad load =
         new OpenLoad(
             Tickets.reservation(tickets.next(), 0),

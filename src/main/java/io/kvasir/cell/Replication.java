@@ -19,4 +19,4 @@ record Replication(
     NodesByCell nodesByCell,
     CellCopies copies,
     ActorRef<CellNodesKeeper.Message> keeper,
-    Function<String, RemoteCell> ways) {}
+    Function<String, NextHome> ways) {}

@@ -1,0 +1,16 @@
+package io.kvasir.cell;
+
+import io.kvasir.routing.Booking;
+import io.kvasir.routing.Worker;
+
+/** The way to a cell that has left this node, for what this node has in flight there. */
+@FunctionalInterface
+interface NextHome {
+  /**
+   * Goes on with a load that the home on this node has booked, and that the next one does not know.
+   *
+   * @param model as the request named it
+   * @param readsPrompt whether the worker reads the prompt; otherwise it takes it from another one
+   */
+  Reservation goOn(Worker worker, String model, Booking booking, boolean readsPrompt);
+}
