@@ -1,6 +1,5 @@
 package io.kvasir.cell;
 
-import io.kvasir.routing.RoutingPlan;
 import io.kvasir.telemetry.DecisionRecord;
 import java.time.Duration;
 import java.util.List;
@@ -49,29 +48,6 @@ final class Cell extends AbstractBehavior<Cell.Message> {
 
   /** A node does not wait for the answer to its question any more: what was booked for it is given back. */
   record Abandon(String node, long ticket) implements Message, ClusterMessage {}
-
-  /**
-   * The decision for another node; without steps there is no worker, and {@code why} then says why.
-   *
-   * @param home the incarnation of the home that decided
-   * @param reason of a plan, or what there is none for, in plain words
-   */
-  record Decided(
-      long home,
-      @Nullable String workflow,
-      RoutingPlan.@Nullable Order order,
-      @Nullable List<DecidedStep> steps,
-      String reason,
-      Decision.@Nullable Why why)
-      implements ClusterMessage {}
-
-  /** A step of a {@link Decided}, whose load the cell holds under the name of the question's step. */
-  record DecidedStep(
-      RoutingPlan.Step step,
-      int depth,
-      int predictedCachedTokens,
-      int confirmedCachedTokens,
-      boolean suspect) {}
 
   /** Another node wants to know how a decision would come about. */
   record Explain(DecisionRequest request, ActorRef<Explained> replyTo) implements Message, ClusterMessage {}

@@ -31,7 +31,7 @@ final class CellHome implements Told {
   private final AtomicBoolean willTell = new AtomicBoolean();
 
   /** A home's answer and the number of the question it answers. */
-  record Answer(Cell.Decided decided, long ticket) {}
+  record Answer(Decided decided, long ticket) {}
 
   /**
    * The homes that a cell has, one after the other.
@@ -61,10 +61,10 @@ final class CellHome implements Told {
   @Nullable Answer ask(DecisionRequest request, Tickets tickets) {
     long begun = nanos.getAsLong();
     long ticket = tickets.next();
-    CompletableFuture<Cell.@Nullable Decided> answer = askOverLine(request, ticket);
+    CompletableFuture<@Nullable Decided> answer = askOverLine(request, ticket);
     if (answer != null) {
       try {
-        Cell.Decided decided = answer.join();
+        Decided decided = answer.join();
         if (decided != null) {
           metrics.decidedAway("line", nanos.getAsLong() - begun);
           return new Answer(decided, ticket);
@@ -79,10 +79,10 @@ final class CellHome implements Told {
     return askOverCluster(request, tickets.next());
   }
 
-  private synchronized @Nullable CompletableFuture<Cell.@Nullable Decided> askOverLine(
+  private synchronized @Nullable CompletableFuture<@Nullable Decided> askOverLine(
       DecisionRequest request, long ticket) {
     List<Notice> along = take();
-    CompletableFuture<Cell.@Nullable Decided> answer =
+    CompletableFuture<@Nullable Decided> answer =
         lines.ask(home.getEntityId(), request, ticket, along, patience);
     if (answer == null) {
       tellOverCluster(along);
@@ -98,8 +98,8 @@ final class CellHome implements Told {
   private @Nullable Answer askOverCluster(DecisionRequest request, long ticket) {
     long begun = nanos.getAsLong();
     try {
-      Cell.Decided decided =
-          home.<Cell.Decided>ask(replyTo -> new Cell.Decide(request, node, ticket, replyTo), patience)
+      Decided decided =
+          home.<Decided>ask(replyTo -> new Cell.Decide(request, node, ticket, replyTo), patience)
               .toCompletableFuture()
               .join();
       metrics.decidedAway("cluster", nanos.getAsLong() - begun);

@@ -86,7 +86,7 @@ final class DecisionLines {
    * @return null when it cannot be asked over a line; completes with null when it passes and has heard nothing, or
    *     fails with a {@link java.util.concurrent.TimeoutException} or an {@link IOException} when it may have
    */
-  @Nullable CompletableFuture<Cell.@Nullable Decided> ask(
+  @Nullable CompletableFuture<@Nullable Decided> ask(
       String cell, DecisionRequest request, long ticket, List<Notice> notices, Duration patience) {
     CompletableFuture<byte @Nullable []> answer = ask(new Question(cell, self, notices, request, ticket), patience);
     return answer == null ? null : answer.thenApply(this::decided);
@@ -111,9 +111,9 @@ final class DecisionLines {
     }
   }
 
-  private Cell.@Nullable Decided decided(byte @Nullable [] answer) {
+  private @Nullable Decided decided(byte @Nullable [] answer) {
     try {
-      return answer == null ? null : cbor.readValue(answer, Cell.Decided.class);
+      return answer == null ? null : cbor.readValue(answer, Decided.class);
     } catch (IOException notOurs) {
       throw new UncheckedIOException(notOurs);
     }

@@ -26,26 +26,26 @@ final class DecisionsForOthers {
    * @param node the node that will hold the reservations
    * @param ticket its number of the question
    */
-  Cell.Decided decide(DecisionRequest request, String node, long ticket) {
+  Decided decide(DecisionRequest request, String node, long ticket) {
     return switch (view.decideForOther(request)) {
       case Decision.Planned planned ->
-          new Cell.Decided(
+          new Decided(
               view.incarnation(), planned.workflow(), planned.order(), hold(planned, node, ticket), planned.reason(),
               null);
       case Decision.NoWorker none ->
-          new Cell.Decided(view.incarnation(), null, null, null, none.detail(), none.why());
+          new Decided(view.incarnation(), null, null, null, none.detail(), none.why());
     };
   }
 
-  private List<Cell.DecidedStep> hold(Decision.Planned planned, String node, long ticket) {
+  private List<Decided.Step> hold(Decision.Planned planned, String node, long ticket) {
     for (int step = 0; step < planned.steps().size(); step++) {
       held.hold(node, Tickets.reservation(ticket, step), planned.steps().get(step).reservation());
     }
     return planned.steps().stream().map(DecisionsForOthers::decided).toList();
   }
 
-  private static Cell.DecidedStep decided(Decision.Chosen chosen) {
-    return new Cell.DecidedStep(
+  private static Decided.Step decided(Decision.Chosen chosen) {
+    return new Decided.Step(
         chosen.step(),
         chosen.depth(),
         chosen.predictedCachedTokens(),

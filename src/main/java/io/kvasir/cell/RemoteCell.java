@@ -149,15 +149,15 @@ final class RemoteCell implements NextHome {
     late = true;
   }
 
-  private Decision decision(Cell.Decided decided, DecisionRequest request, long ticket) {
-    List<Cell.DecidedStep> steps = decided.steps();
+  private Decision decision(Decided decided, DecisionRequest request, long ticket) {
+    List<Decided.Step> steps = decided.steps();
     if (steps == null || steps.isEmpty()) {
       Decision.Why why = decided.why();
       return new Decision.NoWorker(why == null ? Decision.Why.NONE_HEALTHY : why, decided.reason());
     }
     List<Decision.Chosen> chosen = new ArrayList<>();
     for (int i = 0; i < steps.size(); i++) {
-      Cell.DecidedStep step = steps.get(i);
+      Decided.Step step = steps.get(i);
       chosen.add(
           new Decision.Chosen(
               step.step(),
@@ -175,7 +175,7 @@ final class RemoteCell implements NextHome {
         decided.reason());
   }
 
-  private Reservation reservation(Cell.DecidedStep step, DecisionRequest request, long name, long incarnation) {
+  private Reservation reservation(Decided.Step step, DecisionRequest request, long name, long incarnation) {
     int prompt = request.promptTokens();
     OpenLoad load =
         new OpenLoad(
