@@ -6,6 +6,7 @@ import io.kvasir.app.KvasirConfig.NodeDiscovery;
 import io.kvasir.app.KvasirConfig.Endpoint;
 import io.kvasir.cell.CellSettings;
 import io.kvasir.cell.Minority;
+import io.kvasir.cell.line.LineSettings;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Pattern;
@@ -24,6 +25,7 @@ final class ClusterReader {
   private final String host;
   private final int port;
   private final int linePort;
+  private final int lineBindPort;
   private final NodeDiscovery discovery;
   private final Minority minority;
   private Config platform;
@@ -42,6 +44,7 @@ final class ClusterReader {
     this.host = cluster.name("host");
     this.port = cluster.count("port", 0, 65_535);
     this.linePort = cluster.count("line-port", 0, 65_535);
+    this.lineBindPort = cluster.count("line-bind-port", 0, 65_535);
     this.discovery = cluster.choice("discovery", NodeDiscovery.class);
     this.minority = cluster.choice("minority", Minority.class);
     if (WILDCARD.matcher(host).matches()) {
@@ -49,6 +52,9 @@ final class ClusterReader {
     }
     if (linePort != 0 && linePort == port) {
       cluster.fault("line-port", "has to be another than port, which is " + port);
+    }
+    if (lineBindPort != 0 && linePort == 0) {
+      cluster.fault("line-bind-port", "is for a line-port that stands in front of it; set that, or line-port alone");
     }
     set("pekko.remote.artery.canonical.hostname", host);
     set("pekko.remote.artery.canonical.port", port);
@@ -77,10 +83,15 @@ final class ClusterReader {
     return discovery;
   }
 
-  /** Where other nodes ask this one. */
-  Endpoint lines() {
-    String bound = platform.getString("pekko.remote.artery.bind.hostname");
-    return new Endpoint(bound.isEmpty() ? host : bound, linePort);
+  /** Where other nodes ask this one, and where it asks them from: at and from the addresses of remoting. */
+  LineSettings lines() {
+    Config artery = platform.getConfig("pekko.remote.artery");
+    String bound = artery.getString("bind.hostname");
+    return new LineSettings(
+        bound.isEmpty() ? host : bound,
+        lineBindPort == 0 ? linePort : lineBindPort,
+        linePort,
+        artery.getString("advanced.tcp.outbound-client-hostname"));
   }
 
   Minority minority() {

@@ -9,6 +9,7 @@ import io.kvasir.answers.AnswerSettings;
 import io.kvasir.cell.CellSettings;
 import io.kvasir.cell.Minority;
 import io.kvasir.cell.PodSpec;
+import io.kvasir.cell.line.LineSettings;
 import io.kvasir.discovery.Discovery;
 import io.kvasir.discovery.PodsReader;
 import io.kvasir.execution.ExecutionSettings;
@@ -55,7 +56,7 @@ import org.jspecify.annotations.Nullable;
  * @param podsFrom where else pods are looked for
  * @param log how the process logs
  * @param discovery how this node finds the others
- * @param lines where the others ask it for decisions
+ * @param lines where the others ask it for decisions, and it them
  * @param minority what it does while it is cut off from them
  * @param decisions how decisions are recorded
  * @param platform everything, for the actor system
@@ -81,7 +82,7 @@ record KvasirConfig(
     Discovery.Settings podsFrom,
     LogConfig log,
     NodeDiscovery discovery,
-    Endpoint lines,
+    LineSettings lines,
     Minority minority,
     DecisionLogSettings decisions,
     Config platform,

@@ -283,11 +283,11 @@ final class Node implements AutoCloseable {
 
   private Lines lines(KvasirConfig config) throws StartException {
     try {
-      return Lines.at(config.lines().host(), config.lines().port(), NodeTls.of(system));
+      return Lines.at(config.lines(), NodeTls.of(system));
     } catch (IOException taken) {
       throw new StartException(
           "other nodes cannot ask this one: " + taken.getMessage()
-              + "; set kvasir.cluster.line-port to a free one, or 0",
+              + "; see kvasir.cluster.line-port and line-bind-port",
           taken);
     }
   }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
+import io.kvasir.cell.line.LineSettings;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.BeforeAll;
@@ -51,6 +52,26 @@ final class ClusterReaderTest {
   @Test
   void host_thatStandsForSeveral_isAFault() {
     assertThat(faults("cluster.host = 0.0.0.0")).extracting(Fault::path).containsExactly("kvasir.cluster.host");
+  }
+
+  @Test
+  void lines_areAtAndFromTheAddressesOfRemoting() throws Exception {
+    assertThat(lines("kvasir.cluster.line-port = 7356")).isEqualTo(new LineSettings("127.0.0.1", 7356, 7356, ""));
+    assertThat(
+            lines(
+                """
+                kvasir.cluster { host = 10.0.0.1, line-port = 7356, line-bind-port = 17356 }
+                pekko.remote.artery.bind.hostname = 172.17.0.2
+                pekko.remote.artery.advanced.tcp.outbound-client-hostname = 172.17.0.3
+                """))
+        .isEqualTo(new LineSettings("172.17.0.2", 17356, 7356, "172.17.0.3"));
+  }
+
+  @Test
+  void lineBindPort_withoutAPortInFrontOfIt_isAFault() {
+    assertThat(faults("cluster.line-bind-port = 7356"))
+        .extracting(Fault::path)
+        .containsExactly("kvasir.cluster.line-bind-port");
   }
 
   @Test
@@ -127,6 +148,10 @@ final class ClusterReaderTest {
 
   private static Config platform(String own) throws ConfigException {
     return KvasirConfig.of(ConfigFactory.parseString("kvasir {\n" + own + "\n}")).platform();
+  }
+
+  private static LineSettings lines(String everything) throws ConfigException {
+    return KvasirConfig.of(ConfigFactory.parseString(everything)).lines();
   }
 
   private static List<Fault> faults(String own) {

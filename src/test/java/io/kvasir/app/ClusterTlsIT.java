@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.typesafe.config.ConfigFactory;
 import io.kvasir.cell.line.LineAddress;
+import io.kvasir.cell.line.LineSettings;
 import io.kvasir.cell.line.Lines;
 import java.io.InputStream;
 import java.net.SocketTimeoutException;
@@ -75,10 +76,10 @@ final class ClusterTlsIT {
             .node("node", "ca")
             .authority("other-ca")
             .node("stranger", "other-ca");
-    try (Lines first = Lines.at("127.0.0.1", 0, NodeTls.of(system(made, "node", "ca")));
-        Lines second = Lines.at("127.0.0.1", 0, NodeTls.of(system(made, "node", "ca")));
-        Lines stranger = Lines.at("127.0.0.1", 0, NodeTls.of(system(made, "stranger", "other-ca")));
-        Lines open = Lines.at("127.0.0.1", 0, null)) {
+    try (Lines first = Lines.at(LineSettings.on("127.0.0.1"), NodeTls.of(system(made, "node", "ca")));
+        Lines second = Lines.at(LineSettings.on("127.0.0.1"), NodeTls.of(system(made, "node", "ca")));
+        Lines stranger = Lines.at(LineSettings.on("127.0.0.1"), NodeTls.of(system(made, "stranger", "other-ca")));
+        Lines open = Lines.at(LineSettings.on("127.0.0.1"), null)) {
       first.answer("first", asked -> asked);
       LineAddress there = new LineAddress("first", "127.0.0.1", first.port());
       await(() -> asks(second, there));

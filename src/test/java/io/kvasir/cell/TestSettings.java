@@ -5,6 +5,7 @@ import io.kvasir.cell.CellSettings.PredictionSettings;
 import io.kvasir.cell.CellSettings.ReportSettings;
 import io.kvasir.cell.CellSettings.TruthSettings;
 import io.kvasir.cell.CellSettings.WedgeSettings;
+import io.kvasir.cell.line.LineSettings;
 import io.kvasir.cell.line.Lines;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -39,7 +40,7 @@ final class TestSettings {
   /** A node's lines on loopback. */
   static Lines lines() {
     try {
-      return Lines.at("127.0.0.1", 0, null);
+      return Lines.at(LineSettings.on("127.0.0.1"), null);
     } catch (IOException noFreePort) {
       throw new UncheckedIOException(noFreePort);
     }

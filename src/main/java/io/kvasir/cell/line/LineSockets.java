@@ -26,9 +26,16 @@ final class LineSockets {
   /** Seconds of silence after which it is looked whether the other end still lives, and between the first looks. */
   private static final int SILENCE_SECONDS = 15;
 
+  private final String from;
   private final @Nullable LineTls tls;
 
-  LineSockets(@Nullable LineTls tls) {
+  /**
+   * Sockets of one node.
+   *
+   * @param from the address that connections come from, empty when the system may choose
+   */
+  LineSockets(String from, @Nullable LineTls tls) {
+    this.from = from;
     this.tls = tls;
   }
 
@@ -47,6 +54,9 @@ final class LineSockets {
   Socket connect(LineAddress to) throws IOException {
     Socket socket = tls == null ? new Socket() : tls.context().getSocketFactory().createSocket();
     try {
+      if (!from.isEmpty()) {
+        socket.bind(new InetSocketAddress(from, 0));
+      }
       socket.connect(new InetSocketAddress(to.host(), to.port()), CONNECT_MILLIS);
       greet(socket);
       return socket;

@@ -15,32 +15,32 @@ public final class Lines implements AutoCloseable {
 
   private final LineSockets sockets;
   private final ServerSocket listening;
+  private final int port;
   private final Map<LineAddress, Line> lines = new ConcurrentHashMap<>();
   private final Map<LineAddress, Long> brokenNanos = new ConcurrentHashMap<>();
   private @Nullable LineServer server;
   private volatile boolean closed;
 
-  private Lines(LineSockets sockets, ServerSocket listening) {
+  private Lines(LineSockets sockets, ServerSocket listening, int advertised) {
     this.sockets = sockets;
     this.listening = listening;
+    this.port = advertised == 0 ? listening.getLocalPort() : advertised;
   }
 
   /**
    * Takes a port, on which nobody is answered before {@link #answer}.
    *
-   * @param host an address of this machine
-   * @param port to listen at, 0 for a free one
    * @param tls how nodes know each other, null when anybody may ask who reaches the port
    * @throws IOException when the port is taken
    */
-  public static Lines at(String host, int port, @Nullable LineTls tls) throws IOException {
-    LineSockets sockets = new LineSockets(tls);
-    return new Lines(sockets, sockets.listen(host, port));
+  public static Lines at(LineSettings settings, @Nullable LineTls tls) throws IOException {
+    LineSockets sockets = new LineSockets(settings.from(), tls);
+    return new Lines(sockets, sockets.listen(settings.host(), settings.port()), settings.advertised());
   }
 
-  /** Where others ask this node. */
+  /** Where others find this node. */
   public int port() {
-    return listening.getLocalPort();
+    return port;
   }
 
   /** Answers from now on, as the node of a name. Once. */

@@ -184,9 +184,30 @@ final class LinesTest {
     assertThatThrownBy(() -> lines.answer("there", asked -> asked)).isInstanceOf(IllegalStateException.class);
   }
 
+  @Test
+  void port_inFrontOfTheNode_isTheOneOthersAreTold() {
+    assertThat(lines(new LineSettings("127.0.0.1", 0, 7356, "")).port()).isEqualTo(7356);
+  }
+
+  @Test
+  void ask_comesFromTheAddressThatIsSet() throws Exception {
+    Lines lines = lines(new LineSettings("127.0.0.1", 0, 0, "127.0.1.7"));
+    try (ServerSocket there = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      LineAddress to = new LineAddress("there", "127.0.0.1", there.getLocalPort());
+      assertThat(lines.ask(to, new byte[1], PATIENCE)).isNull();
+      try (Socket connected = there.accept()) {
+        assertThat(connected.getInetAddress().getHostAddress()).isEqualTo("127.0.1.7");
+      }
+    }
+  }
+
   private Lines lines() {
+    return lines(LineSettings.on("127.0.0.1"));
+  }
+
+  private Lines lines(LineSettings settings) {
     try {
-      Lines lines = Lines.at("127.0.0.1", 0, null);
+      Lines lines = Lines.at(settings, null);
       open.add(lines);
       return lines;
     } catch (IOException noPort) {
