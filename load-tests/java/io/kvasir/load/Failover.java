@@ -167,7 +167,8 @@ final class Failover implements Runnable {
                     .build()));
       }
       Path work = Path.of("target", "failover", scenario.toString());
-      try (NodeNetwork network = scenario == Scenario.PARTITION ? new NodeNetwork(NODES + 1) : null;
+      try (NodeNetwork network =
+              scenario == Scenario.PARTITION ? new RelayNetwork(NODES + 1) : new LoopbackNetwork(NODES + 1);
           RouterNodes nodes =
               new RouterNodes(
                   Path.of("./kvasir").toAbsolutePath(), work, NODES + 1, NODES, engines, maxInFlight, "", network)) {

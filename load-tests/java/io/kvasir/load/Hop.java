@@ -74,7 +74,7 @@ final class Hop implements Runnable {
         RouterNodes nodes =
             new RouterNodes(
                 Path.of("./kvasir").toAbsolutePath(), Path.of("target", "hop"), 2, 2, List.of(engine), 256, "",
-                null);
+                new LoopbackNetwork(2));
         HttpClient http = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build()) {
       for (RouterNodes.Node node : nodes.all()) {
         nodes.awaitReady(node, 1);

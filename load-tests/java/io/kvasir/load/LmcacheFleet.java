@@ -56,7 +56,9 @@ final class LmcacheFleet implements AutoCloseable {
       for (int i = 0; i < ENGINES; i++) {
         engines.add(SimEngine.start(engine(i, hardware)));
       }
-      router = new RouterNodes(LAUNCHER, work, 1, 1, engines, MAX_IN_FLIGHT, configuration(profile, hardware), null);
+      router =
+          new RouterNodes(
+              LAUNCHER, work, 1, 1, engines, MAX_IN_FLIGHT, configuration(profile, hardware), new LoopbackNetwork(1));
     } catch (IOException | RuntimeException e) {
       engines.forEach(SimEngine::close);
       killController();

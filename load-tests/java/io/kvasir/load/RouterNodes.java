@@ -22,7 +22,7 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
-/** Router nodes of one cluster on loopback, each a process of its own, before the same engines. Thread-safe. */
+/** Router nodes of one cluster, each a process of its own, before the same engines. Thread-safe. */
 final class RouterNodes implements AutoCloseable {
   private static final Duration PATIENCE = Duration.ofSeconds(90);
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -30,22 +30,22 @@ final class RouterNodes implements AutoCloseable {
   private final Path launcher;
   private final Path work;
   private final List<Node> nodes;
-  private final @Nullable NodeNetwork network;
+  private final NodeNetwork network;
   private final HttpClient http = HttpClient.newBuilder().connectTimeout(Duration.ofSeconds(1)).build();
 
   /** A node: where it listens, its process, and whether clients should send it new requests. */
   static final class Node {
     private final int number;
+    private final String host;
     private final int gateway = Child.freePort();
     private final int management = Child.freePort();
-    private final int cluster;
     private volatile @Nullable Process process;
     private volatile boolean open;
     private volatile boolean cut;
 
-    private Node(int number, int cluster) {
+    private Node(int number, String host) {
       this.number = number;
-      this.cluster = cluster;
+      this.host = host;
     }
 
     int number() {
@@ -53,7 +53,11 @@ final class RouterNodes implements AutoCloseable {
     }
 
     URI gateway(String path) {
-      return URI.create("http://127.0.0.1:" + gateway + path);
+      return URI.create("http://" + host + ":" + gateway + path);
+    }
+
+    private URI management(String path) {
+      return URI.create("http://" + host + ":" + management + path);
     }
 
     /** Whether a load balancer would send it requests: it is ready, and nobody has begun to stop it. */
@@ -76,7 +80,7 @@ final class RouterNodes implements AutoCloseable {
    * Starts {@code running} of {@code known} nodes.
    *
    * @param work where logs and configurations go
-   * @param network what lies between them, null when nothing does
+   * @param network what lies between the known ones
    */
   RouterNodes(
       Path launcher,
@@ -86,15 +90,12 @@ final class RouterNodes implements AutoCloseable {
       List<SimEngine> engines,
       int maxInFlight,
       String extra,
-      @Nullable NodeNetwork network)
+      NodeNetwork network)
       throws IOException {
     this.launcher = launcher;
     this.work = Files.createDirectories(work);
     this.network = network;
-    this.nodes =
-        IntStream.range(0, known)
-            .mapToObj(node -> new Node(node, network == null ? Child.freePort() : network.port(node)))
-            .toList();
+    this.nodes = IntStream.range(0, known).mapToObj(node -> new Node(node, network.host(node))).toList();
     for (Node node : nodes) {
       Files.writeString(config(node), configuration(node, running, engines, maxInFlight, extra));
     }
@@ -110,7 +111,9 @@ final class RouterNodes implements AutoCloseable {
   /** Starts a node that is not running; it is open once it is ready. */
   void launch(Node node) throws IOException {
     node.process =
-        new ProcessBuilder(launcher.toString(), "serve", "--config", config(node).toString())
+        new ProcessBuilder(
+                network.command(
+                    node.number, List.of(launcher.toString(), "serve", "--config", config(node).toString())))
             .redirectErrorStream(true)
             .redirectOutput(
                 ProcessBuilder.Redirect.appendTo(work.resolve("node-" + node.number + ".log").toFile()))
@@ -150,16 +153,16 @@ final class RouterNodes implements AutoCloseable {
   }
 
   /** Cuts a node off from the others; its clients and the engines still reach it. */
-  long cut(Node node) {
+  long cut(Node node) throws IOException {
     node.cut = true;
     long now = System.nanoTime();
-    Objects.requireNonNull(network, "there is no network to cut").cut(node.number);
+    network.cut(node.number);
     return now;
   }
 
   /** Ends the cut, and waits until every node sees {@code running} of them up, and {@code workers} healthy ones. */
-  void heal(int running, int workers) throws InterruptedException {
-    Objects.requireNonNull(network, "there is no network to heal").heal();
+  void heal(int running, int workers) throws IOException, InterruptedException {
+    network.heal();
     for (Node node : nodes.subList(0, running)) {
       await("node " + node.number + " to see all others", () -> up(node) == running);
       awaitReady(node, workers);
@@ -187,7 +190,7 @@ final class RouterNodes implements AutoCloseable {
   @Nullable Node home(Node asked) {
     JsonNode status = get(asked, "/admin/cluster");
     String home = status == null ? "" : status.path("cells").path(0).path("home").asText("");
-    return nodes.stream().filter(node -> home.endsWith(":" + node.cluster)).findFirst().orElse(null);
+    return nodes.stream().filter(node -> home.endsWith(network.address(node.number))).findFirst().orElse(null);
   }
 
   /** Requests booked on all workers, as an open node says; -1 when none answers. */
@@ -254,7 +257,7 @@ final class RouterNodes implements AutoCloseable {
     try {
       HttpResponse<String> response =
           http.send(
-              HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + node.management + path))
+              HttpRequest.newBuilder(node.management(path))
                   .timeout(Duration.ofSeconds(3))
                   .build(),
               BodyHandlers.ofString());
@@ -306,13 +309,13 @@ final class RouterNodes implements AutoCloseable {
     String seedNodes =
         nodes.stream()
             .limit(seeds)
-            .map(seed -> "\"127.0.0.1:" + seed.cluster + "\"")
+            .map(seed -> '"' + network.address(seed.number) + '"')
             .collect(Collectors.joining(", "));
     return """
         kvasir {
-          gateway { host = "127.0.0.1", port = %d }
-          management.port = %d
-          cluster { port = %d, seed-nodes = [%s] }
+          gateway { host = "%s", port = %d }
+          management { host = "%s", port = %d }
+          cluster.seed-nodes = [%s]
           models = [{ name = kvasir-demo, directory = "bundled:kvasir-demo", block-size = 16 }]
           pod-defaults { engine = "h100-Qwen2.5-7B-tp1", max-in-flight = %d }
           pods = [
@@ -322,8 +325,8 @@ final class RouterNodes implements AutoCloseable {
         }
         %s"""
         .formatted(
-            node.gateway, node.management, node.cluster, seedNodes, maxInFlight, pods, extra,
-            network == null ? "" : network.settings(node.number));
+            node.host, node.gateway, node.host, node.management, seedNodes, maxInFlight, pods, extra,
+            network.settings(node.number));
   }
 
   @Override

@@ -8,13 +8,14 @@ import com.typesafe.config.ConfigFactory;
 import io.kvasir.Ports;
 import io.kvasir.cell.ClusterStatus;
 import io.kvasir.cell.ClusterStatus.NodeStatus;
-import io.kvasir.load.NodeNetwork;
+import io.kvasir.load.RelayNetwork;
 import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;
 import io.kvasir.sim.SimSettings;
 import java.net.http.HttpResponse;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -25,7 +26,7 @@ final class PartitionIT {
   private final List<RunningNode> nodes = new ArrayList<>();
 
   @SuppressWarnings("NullAway.Init") // the test begins with start()
-  private NodeNetwork network;
+  private RelayNetwork network;
 
   @SuppressWarnings("NullAway.Init")
   private SimEngine engine;
@@ -54,14 +55,30 @@ final class PartitionIT {
     assertThat(node(alone).readiness().degraded()).isEmpty();
   }
 
+  /** A line must not be a way around what is cut. */
+  @Test
+  void cutOff_asksTheHomeNoMore() throws Exception {
+    start();
+    int other = (home() + 1) % NODES;
+    await("a decision over a line", () -> answers(other) && overLines(other) > 0);
+    double until = overLines(other);
+    network.cut(other);
+    assertThat(header(ask(other), "X-Router-Reason")).startsWith("fallback");
+    assertThat(overLines(other)).isEqualTo(until);
+  }
+
+  /** How many decisions a node was given over lines. */
+  private double overLines(int node) throws Exception {
+    String counted = "kvasir_remote_decision_seconds_count{way=\"line\"} ";
+    return TestNodes.manage(node(node), "/metrics").body().lines()
+        .filter(line -> line.startsWith(counted))
+        .mapToDouble(line -> Double.parseDouble(line.substring(counted.length())))
+        .sum();
+  }
+
   /** Cuts off the node where the cell is at home, and waits until the others have it. */
   private int cutOffTheHome() {
-    String home = homes().getFirst();
-    int alone = 0;
-    while (!home.endsWith(":" + network.port(alone))) {
-      alone++;
-    }
-    int cut = alone;
+    int cut = home();
     network.cut(cut);
     int other = (cut + 1) % NODES;
     await(
@@ -84,23 +101,20 @@ final class PartitionIT {
 
   private void start() throws Exception {
     engine = SimEngine.start(SimSettings.builder().port(0).speed(20).events(EventSettings.OFF).build());
-    network = new NodeNetwork(NODES);
+    network = new RelayNetwork(NODES);
     for (int node = 0; node < NODES; node++) {
       String config =
           """
           kvasir {
             gateway { host = "127.0.0.1", port = %d, drain-timeout = 5 s }
             management.port = 0
-            cluster {
-              port = %d
-              seed-nodes = ["127.0.0.1:%d", "127.0.0.1:%d", "127.0.0.1:%d"]
-            }
+            cluster.seed-nodes = ["%s", "%s", "%s"]
             models = [{ name = kvasir-demo, directory = "bundled:kvasir-demo", block-size = 16 }]
             pods = [{ name = engine, url = "%s", models = [kvasir-demo] }]
           }
           %s"""
               .formatted(
-                  Ports.free(), network.port(node), network.port(0), network.port(1), network.port(2), engine.url(),
+                  Ports.free(), network.address(0), network.address(1), network.address(2), engine.url(),
                   network.settings(node));
       nodes.add(
           new RunningNode(
@@ -108,6 +122,12 @@ final class PartitionIT {
               KvasirConfig.of(ConfigFactory.parseString(config))));
     }
     await("three nodes", () -> up() == NODES && homes().size() == 1 && answers(0) && answers(1) && answers(2));
+  }
+
+  /** The node where the cell is at home. */
+  private int home() {
+    String home = homes().getFirst();
+    return IntStream.range(0, NODES).filter(node -> home.endsWith(network.address(node))).findFirst().orElseThrow();
   }
 
   /** Where the cell is at home, as far as nodes know. */

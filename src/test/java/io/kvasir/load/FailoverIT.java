@@ -43,7 +43,8 @@ final class FailoverIT {
                   .events(EventSettings.DEFAULT.onLoopback())
                   .build()));
     }
-    try (RouterNodes nodes = new RouterNodes(launcher(work), work, NODES, NODES, engines, 64, "", null)) {
+    try (RouterNodes nodes =
+        new RouterNodes(launcher(work), work, NODES, NODES, engines, 64, "", new LoopbackNetwork(NODES))) {
       for (Node node : nodes.all()) {
         nodes.awaitReady(node, ENGINES);
       }
