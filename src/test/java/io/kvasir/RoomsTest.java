@@ -64,6 +64,52 @@ final class RoomsTest {
         .check(HOUSE);
   }
 
+  /** The rooms within the cells' room: each sees only what stands below it. */
+  @Test
+  void arrowsWithinCells() {
+    layeredArchitecture()
+          .consideringOnlyDependenciesInAnyPackage("io.kvasir.cell..")
+          .layer("seen").definedBy("io.kvasir.cell")
+          .layer("directory").definedBy("io.kvasir.cell.directory")
+          .layer("events").definedBy("io.kvasir.cell.events")
+          .layer("worker").definedBy("io.kvasir.cell.worker")
+          .layer("standby").definedBy("io.kvasir.cell.standby")
+          .layer("ledger").definedBy("io.kvasir.cell.ledger")
+          .layer("view").definedBy("io.kvasir.cell.view")
+          .layer("home").definedBy("io.kvasir.cell.home")
+          .layer("line").definedBy("io.kvasir.cell.line")
+          .layer("ways").definedBy("io.kvasir.cell.ways")
+          .whereLayer("seen").mayNotAccessAnyLayer()
+          .whereLayer("directory").mayOnlyAccessLayers("seen")
+          .whereLayer("events").mayNotAccessAnyLayer()
+          .whereLayer("worker").mayOnlyAccessLayers("events", "seen")
+          .whereLayer("standby").mayOnlyAccessLayers("events", "seen")
+          .whereLayer("ledger").mayOnlyAccessLayers("worker", "seen")
+          .whereLayer("view").mayOnlyAccessLayers("ledger", "worker", "events", "seen")
+          .whereLayer("home").mayOnlyAccessLayers(
+              "view", "ledger", "standby", "worker", "events", "directory", "seen")
+          .whereLayer("line").mayNotAccessAnyLayer()
+          .whereLayer("line").mayOnlyBeAccessedByLayers("ways")
+          .whereLayer("ways").mayNotBeAccessedByAnyLayer()
+        .check(HOUSE);
+  }
+
+  @Test
+  void cellsFromOutside() {
+    ArchRuleDefinition.noClasses()
+          .that().resideOutsideOfPackage("io.kvasir.cell..")
+          .should().dependOnClassesThat().resideInAnyPackage(
+              "io.kvasir.cell.directory..", "io.kvasir.cell.events..", "io.kvasir.cell.worker..",
+              "io.kvasir.cell.standby..", "io.kvasir.cell.ledger..", "io.kvasir.cell.view..", "io.kvasir.cell.home..")
+          .because("what the other rooms see of cells is in io.kvasir.cell")
+        .check(HOUSE);
+    ArchRuleDefinition.noClasses()
+          .that().resideOutsideOfPackages("io.kvasir.cell..", "io.kvasir.app..")
+          .should().dependOnClassesThat().resideInAPackage("io.kvasir.cell.*..")
+          .because("only the wiring makes a node's way to the cells")
+        .check(HOUSE);
+  }
+
   @Test
   void onlyHashesOutsideTheIndex() {
     ArchRuleDefinition.noClasses()

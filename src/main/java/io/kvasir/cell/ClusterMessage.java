@@ -4,4 +4,4 @@ package io.kvasir.cell;
  * Marks what crosses between router nodes; bound to Jackson's CBOR in the configuration. Fields may be
  * added: a node ignores those it does not know and sees null or zero for those it misses.
  */
-interface ClusterMessage {}
+public interface ClusterMessage {}

@@ -49,12 +49,12 @@ public record PodSpec(
   }
 
   /** The id of the worker of a rank. */
-  String workerId(int rank) {
+  public String workerId(int rank) {
     return ranks == 1 ? name : name + "#" + rank;
   }
 
   /** The worker of a rank, in a slot of its cell. */
-  Worker worker(int rank, int slot) {
+  public Worker worker(int rank, int slot) {
     return new Worker(
         workerId(rank), name, url, rank, ranks, slot, role, models, labels, maxInFlight, engine, kvTransfer);
   }

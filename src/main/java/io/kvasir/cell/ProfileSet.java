@@ -24,14 +24,14 @@ import org.jspecify.annotations.Nullable;
 public record ProfileSet(LiveProfiles live, CostModel costs, OutputLengths outputs, RoutingMetrics metrics) {
 
   /** Learns from a request to a model that is over. */
-  void ended(String model, Outcome outcome) {
+  public void ended(String model, Outcome outcome) {
     if (outcome instanceof Outcome.Completed completed && completed.outputTokens() > 0) {
       outputs.answered(model, completed.outputTokens());
     }
   }
 
   /** How each profile decides, for one cell: what a plugin remembers belongs to the cell. */
-  Workflows workflows() {
+  public Workflows workflows() {
     return new Workflows(this);
   }
 
@@ -40,7 +40,7 @@ public record ProfileSet(LiveProfiles live, CostModel costs, OutputLengths outpu
    * object as before stays, with what its plugins remember. Thread-safe; a decision waits only for the making of new
    * workflows after a reload.
    */
-  static final class Workflows {
+  public static final class Workflows {
     private final ProfileSet set;
     private volatile Made made;
 
@@ -52,7 +52,7 @@ public record ProfileSet(LiveProfiles live, CostModel costs, OutputLengths outpu
     }
 
     /** The workflow of that profile; the standard one's when the name is null, or none of this node's profiles. */
-    Workflow of(@Nullable String profile) {
+    public Workflow of(@Nullable String profile) {
       Made now = upToDate();
       if (profile == null) {
         return now.standard;

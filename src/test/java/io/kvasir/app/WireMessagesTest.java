@@ -120,7 +120,7 @@ final class WireMessagesTest {
   /** What a node of this version writes, and every later one has to read. */
   @Test
   void notices_asTheyAreWritten() throws Exception {
-    Class<?> type = Class.forName("io.kvasir.cell.Cell$Notices");
+    Class<?> type = Class.forName("io.kvasir.cell.home.Cell$Notices");
     assertThat(HexFormat.of().formatHex(write(example(type))))
         .isEqualTo(
             "bf646e6f64656474657874676e6f746963657381bf6b7265736572766174696f6e1b0000010000000000646b696e6466"

@@ -12,10 +12,10 @@ import io.kvasir.routing.plugins.BuiltInPlugins;
 import io.kvasir.telemetry.Metrics;
 
 /** The built-in profiles, for cells in tests. */
-final class TestProfiles {
+public final class TestProfiles {
   private TestProfiles() {}
 
-  static ProfileSet builtIn(String standard, Metrics metrics) {
+  public static ProfileSet builtIn(String standard, Metrics metrics) {
     CostModel costs = CostModel.bundled();
     OutputLengths outputs = new OutputLengths();
     return new ProfileSet(

@@ -12,16 +12,16 @@ import java.io.UncheckedIOException;
 import java.time.Duration;
 
 /** Settings of cells in tests. */
-final class TestSettings {
-  static final TruthSettings TRUTH =
+public final class TestSettings {
+  public static final TruthSettings TRUTH =
       new TruthSettings(32, 0.25, 0.1, Duration.ofSeconds(10), Duration.ofSeconds(60));
 
-  static final WedgeSettings WEDGE =
+  public static final WedgeSettings WEDGE =
       new WedgeSettings(Duration.ofSeconds(3), 2, Duration.ofSeconds(60), Duration.ofSeconds(30));
 
   static final ReportSettings REPORTS = new ReportSettings(true, Duration.ofSeconds(1), Duration.ofSeconds(5));
 
-  static final CellSettings CELL =
+  public static final CellSettings CELL =
       new CellSettings(
           64,
           256,
@@ -38,7 +38,7 @@ final class TestSettings {
   private TestSettings() {}
 
   /** A node's lines on loopback. */
-  static Lines lines() {
+  public static Lines lines() {
     try {
       return Lines.at(LineSettings.on("127.0.0.1"), null);
     } catch (IOException noFreePort) {

@@ -1,8 +1,0 @@
-package io.kvasir.cell;
-
-/**
- * What another home had learned of a worker's events beside the blocks themselves, which go on from here.
- *
- * @param salts the cache salts of the blocks; whoever gets this owns them
- */
-record EventSeed(EventSalts salts, EventPosition position) {}

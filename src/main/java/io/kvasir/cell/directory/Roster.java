@@ -1,0 +1,83 @@
+package io.kvasir.cell.directory;
+
+import io.kvasir.routing.Role;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.SequencedMap;
+import java.util.Set;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * All pods of the fleet and the cells they belong to, as one node sees them at one moment. Immutable.
+ */
+public final class Roster {
+  public static final Roster EMPTY = new Roster(Map.of());
+
+  private final Map<String, PodEntry> pods;
+  private final Map<String, Map<String, PodEntry>> byCell = new TreeMap<>();
+  private final Map<String, SequencedMap<String, Integer>> cellsByModel = new TreeMap<>();
+  private final Map<String, String> cellByWorker = new HashMap<>();
+
+  /** The roster of these pods, by their names. */
+  public Roster(Map<String, PodEntry> pods) {
+    this.pods = new TreeMap<>(pods);
+    for (PodEntry pod : this.pods.values()) {
+      byCell.computeIfAbsent(pod.cell(), _ -> new TreeMap<>()).put(pod.spec().name(), pod);
+      for (String model : pod.spec().models()) {
+        cellsByModel.computeIfAbsent(model, _ -> new TreeMap<>()).merge(pod.cell(), takers(pod), Integer::sum);
+      }
+      for (int rank = 0; rank < pod.spec().ranks(); rank++) {
+        cellByWorker.put(pod.spec().workerId(rank), pod.cell());
+      }
+    }
+  }
+
+  private static int takers(PodEntry pod) {
+    return pod.draining() || !pod.spec().role().takes(Role.DECODE) ? 0 : pod.spec().ranks();
+  }
+
+  @Nullable PodEntry pod(String name) {
+    return pods.get(name);
+  }
+
+  /** All pods, in the order of their names. */
+  public Collection<PodEntry> pods() {
+    return pods.values();
+  }
+
+  /** The pods of a cell, by name. */
+  public Map<String, PodEntry> ofCell(String cell) {
+    return Collections.unmodifiableMap(byCell.getOrDefault(cell, Map.of()));
+  }
+
+  /**
+   * The cells with workers that serve a model, in the order of their names, and how many workers that generate can be
+   * given requests there; empty when none does.
+   */
+  public SequencedMap<String, Integer> cellsOf(String model) {
+    return Collections.unmodifiableSequencedMap(cellsByModel.getOrDefault(model, Collections.emptyNavigableMap()));
+  }
+
+  /** The cell a worker is in, null when there is no worker of that id. */
+  public @Nullable String cellOfWorker(String worker) {
+    return cellByWorker.get(worker);
+  }
+
+  /** The names of all cells. */
+  public Set<String> cells() {
+    return Collections.unmodifiableSet(byCell.keySet());
+  }
+
+  /** Every name requests may call a model by. */
+  public Set<String> models() {
+    return Collections.unmodifiableSet(cellsByModel.keySet());
+  }
+
+  /** Slots a cell's pods take: one for each rank. */
+  public int slotsTaken(String cell) {
+    return ofCell(cell).values().stream().mapToInt(pod -> pod.spec().ranks()).sum();
+  }
+}

@@ -1,0 +1,372 @@
+package io.kvasir.cell.events;
+
+import io.kvasir.cell.events.EventOrphans.Orphan;
+import io.kvasir.events.KvBatch;
+import io.kvasir.events.KvEvent;
+import io.kvasir.events.KvEvent.Removed;
+import io.kvasir.events.KvEvent.Spec;
+import io.kvasir.events.KvEvent.Stored;
+import io.kvasir.events.StreamPosition;
+import io.kvasir.index.BlockHash;
+import io.kvasir.index.Tier;
+import io.kvasir.index.WorkerBlocks;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a worker's events mean for the index.
+ *
+ * <p>An event names blocks by keys that mean nothing outside the engine; what they hold is told by their
+ * tokens and by the block they follow. So the chain hash of a new block is made from its parent's, which
+ * the index knows by key: {@code key → hash} is all the memory this takes, but for chains under a cache
+ * salt ({@link EventSalts}) and for blocks whose parent is not there ({@link EventOrphans}).
+ *
+ * <p>Only whole blocks of the group that makes a prefix are indexed; everything else is left out and
+ * counted. In doubt a block is left out: a missed hit costs time, a false one sends requests astray.
+ *
+ * <p>One thread at a time applies; any thread may read {@link #state}. No clock, no I/O.
+ */
+public final class EventApplier {
+  private WorkerBlocks blocks;
+  private final BlockChanges changes;
+  private final EventSalts salts;
+  private final EventOrphans orphans = new EventOrphans();
+  private final ArrayDeque<Orphan> ready = new ArrayDeque<>();
+  private final EventHashing hashing = new EventHashing();
+
+  /** What a connector has stored in chunks of its own; null while none has shown itself. */
+  private volatile @Nullable ChunkHints hints;
+  private long[] hashes = new long[64];
+
+  /** Tokens in a block: as configured until the events prove it, then as they say. */
+  private int blockSize;
+
+  private boolean blockSizeSeen;
+  /** The hybrid model's group that makes the prefix, once one has shown itself. */
+  private int prefixGroup = KvEvent.UNSAID;
+
+  /** Messages may be missing and may still come. */
+  private boolean gap;
+  /** Messages are missing and will not come. */
+  private boolean lost;
+
+  private long lastSequence = KvBatch.UNSEQUENCED;
+  private long lastPublished;
+  private long suspectSince = EventState.CERTAIN;
+  private boolean connected;
+  private long applied;
+  private long evicted;
+  private long restored;
+  private long refused;
+  private long otherGroup;
+  private long partial;
+  private long placeholder;
+  private long unassignable;
+  private long otherBlockSize;
+  private long orphaned;
+  private volatile EventState state = EventState.START;
+
+  /**
+   * Applies to an empty worker's blocks.
+   *
+   * @param blockSize tokens in a block as the worker is configured
+   */
+  public EventApplier(WorkerBlocks blocks, int blockSize) {
+    this(blocks, blockSize, BlockChanges.UNTOLD);
+  }
+
+  /**
+   * Applies to an empty worker's blocks, too.
+   *
+   * @param changes told what becomes of them
+   */
+  public EventApplier(WorkerBlocks blocks, int blockSize, BlockChanges changes) {
+    this.blocks = blocks;
+    this.changes = changes;
+    this.salts = new EventSalts();
+    this.blockSize = blockSize;
+  }
+
+  /** Goes on with blocks to which another has applied events. */
+  public EventApplier(WorkerBlocks blocks, int blockSize, BlockChanges changes, EventSeed seed) {
+    this.blocks = blocks;
+    this.changes = changes;
+    this.salts = seed.salts();
+    EventPosition position = seed.position();
+    this.blockSizeSeen = position.blockSize() != 0;
+    this.blockSize = blockSizeSeen ? position.blockSize() : blockSize;
+    this.prefixGroup = position.prefixGroup();
+    this.lost = position.lost();
+    this.lastSequence = position.stream().sequence();
+    this.lastPublished = position.stream().publishedAt();
+    settle(0);
+  }
+
+  /** Goes on with blocks that hold the same in another index. */
+  public void moveTo(WorkerBlocks heir) {
+    blocks = heir;
+  }
+
+  /** How far it is. */
+  public EventPosition position() {
+    return new EventPosition(
+        new StreamPosition(lastSequence, lastPublished), blockSizeSeen ? blockSize : 0, prefixGroup, lost);
+  }
+
+  /** The cache salts of what is there, to be read only. */
+  public EventSalts salts() {
+    return salts;
+  }
+
+  /** What a cache beside the engine may hold, null when nothing was said of one. Any thread. */
+  public @Nullable ChunkHints hints() {
+    return hints;
+  }
+
+  /** As of the last batch applied. Any thread. */
+  public EventState state() {
+    return state;
+  }
+
+  /**
+   * Applies a batch.
+   *
+   * @param now the time that {@link EventState#suspectSince} is told in, at least 0
+   */
+  public void apply(KvBatch batch, long now) {
+    // A numbered stream tells of every copy; in others an event may come twice.
+    boolean counted = batch.sequence() != KvBatch.UNSEQUENCED;
+    for (KvEvent event : batch.events()) {
+      switch (event) {
+        case Stored stored -> store(stored, counted);
+        case Removed removed -> remove(removed, counted);
+        case KvEvent.Cleared _ -> {
+          clear();
+          lost = false;
+        }
+        case KvEvent.Gap _ -> gap = true;
+        case KvEvent.GapClosed _ -> gap = false;
+        case KvEvent.GapAbandoned _ -> {
+          gap = false;
+          lost = true;
+        }
+        case KvEvent.Restarted _ -> restart();
+        case KvEvent.Connected _ -> connected = true;
+        case KvEvent.Disconnected _ -> connected = false;
+      }
+    }
+    if (counted) {
+      lastSequence = batch.sequence();
+      lastPublished = batch.publishedAt();
+    }
+    settle(now);
+  }
+
+  /** Forgets everything, as if nothing had been applied yet; what has been counted stays. */
+  public void forget() {
+    restart();
+    connected = false;
+    settle(0);
+  }
+
+  private void settle(long now) {
+    if (!gap && !lost) {
+      suspectSince = EventState.CERTAIN;
+    } else if (suspectSince == EventState.CERTAIN) {
+      suspectSince = now;
+    }
+    state =
+        new EventState(
+            lastSequence,
+            suspectSince,
+            connected,
+            blockSizeSeen ? blockSize : 0,
+            orphans.size(),
+            applied,
+            evicted,
+            restored,
+            refused,
+            new EventState.Ignored(otherGroup, partial, placeholder, unassignable, otherBlockSize, orphaned));
+  }
+
+  private void restart() {
+    clear();
+    hints = null;
+    gap = false;
+    lost = false;
+    lastSequence = KvBatch.UNSEQUENCED;
+    lastPublished = 0;
+    blockSizeSeen = false;
+    prefixGroup = KvEvent.UNSAID;
+  }
+
+  /** An engine that cleared its cache may have kept other tiers; it does not say, so nothing is assumed. */
+  private void clear() {
+    blocks.clear();
+    changes.cleared();
+    salts.clear();
+    orphans.clear();
+  }
+
+  private void store(Stored stored, boolean counted) {
+    if (stored.keys().length == 0 || !isPrefix(stored) || !isWhole(stored)) {
+      return;
+    }
+    long parent = BlockHash.NONE;
+    if (!stored.root()) {
+      parent = blocks.hashOf(stored.parentKey());
+      if (parent == BlockHash.NONE) {
+        orphaned += orphans.park(stored, counted);
+        return;
+      }
+    }
+    place(stored, parent, counted);
+    if (!ready.isEmpty()) {
+      placeReady();
+    }
+  }
+
+  /** Places the events whose parents have come, and those that waited for them in turn. */
+  private void placeReady() {
+    List<Orphan> placed = new ArrayList<>();
+    List<long[]> removed = new ArrayList<>();
+    for (Orphan next = ready.poll(); next != null; next = ready.poll()) {
+      long parent = blocks.hashOf(next.stored.parentKey());
+      if (parent == BlockHash.NONE) {
+        continue; // the budget had no room for its parent
+      }
+      long[] gone = next.removedKeys();
+      Tier tier = next.stored.tier();
+      if (!next.counted && gone.length > 0) {
+        // In a set, what was stored again after its removal is there.
+        gone = Arrays.stream(gone).filter(key -> !blocks.holds(key, tier)).toArray();
+      }
+      place(next.stored, parent, next.counted);
+      placed.add(next);
+      removed.add(gone);
+    }
+    // Not before: others had to find their parents.
+    for (int i = 0; i < placed.size(); i++) {
+      Orphan one = placed.get(i);
+      List<Orphan> later = placed.subList(i + 1, placed.size());
+      Tier tier = one.stored.tier();
+      long[] gone =
+          one.counted
+              ? removed.get(i)
+              : Arrays.stream(removed.get(i))
+                  .filter(key -> later.stream().noneMatch(other -> other.holds(key, tier)))
+                  .toArray();
+      take(gone, tier, one.counted);
+    }
+  }
+
+  /** Registers the blocks of an event whose parent is known, and calls up who waits for them. */
+  private void place(Stored stored, long parent, boolean counted) {
+    int count = stored.keys().length;
+    if (hashes.length < count) {
+      hashes = new long[Math.max(count, 2 * hashes.length)];
+    }
+    @Nullable String salt = EventHashing.salt(stored);
+    if (salt == null && !stored.root()) {
+      salt = salts.of(stored.parentKey());
+    }
+    hashing.chain(stored, count, parent, salt, hashes);
+    int held = blocks.size();
+    int registered =
+        blocks.store(stored.parentKey(), stored.root(), stored.keys(), hashes, count, stored.tier(), counted);
+    changes.stored(
+        stored.parentKey(), stored.root(), stored.keys(), hashes, registered, stored.tier(), counted, salt);
+    applied++;
+    restored += registered - (blocks.size() - held);
+    refused += count - registered;
+    salts.stored(stored.keys(), registered, salt);
+    orphans.take(stored.keys(), registered, ready);
+  }
+
+  private void remove(Removed removed, boolean counted) {
+    if (removed.group() != KvEvent.UNSAID && prefixGroup != KvEvent.UNSAID && removed.group() != prefixGroup) {
+      otherGroup++;
+      return;
+    }
+    applied++;
+    Tier tier = removed.tier();
+    ChunkHints known = hints;
+    if (known != null && tier != Tier.DEVICE) {
+      known.removed(removed.keys());
+    }
+    long[] keys = removed.keys();
+    if (!orphans.isEmpty()) {
+      // Of several copies one that waits goes first: as many are left either way. Of a set none stays.
+      keys = Arrays.stream(keys).filter(key -> !orphans.remove(key, tier, counted) || !counted).toArray();
+    }
+    take(keys, tier, counted);
+  }
+
+  private void take(long[] keys, Tier tier, boolean counted) {
+    evicted += blocks.remove(keys, keys.length, tier, counted);
+    changes.removed(keys, tier, counted);
+    salts.removed(keys, blocks);
+  }
+
+  /** Whether the event's group makes a prefix: the first group of full attention that shows itself does. */
+  private boolean isPrefix(Stored stored) {
+    int group = stored.group();
+    boolean prefix = stored.spec() != Spec.OTHER;
+    if (prefix && group != KvEvent.UNSAID) {
+      if (prefixGroup == KvEvent.UNSAID && (stored.spec() == Spec.FULL || group == 0)) {
+        prefixGroup = group;
+      }
+      prefix = group == prefixGroup;
+    }
+    if (!prefix) {
+      otherGroup++;
+    }
+    return prefix;
+  }
+
+  private void hint(Stored stored) {
+    if (stored.tier() != Tier.DEVICE) {
+      ChunkHints known = hints;
+      if (known == null) {
+        known = new ChunkHints();
+        hints = known;
+      }
+      known.stored(stored, blockSize);
+    }
+  }
+
+  /** Whether the event tells the tokens of whole blocks of the worker's size. */
+  private boolean isWhole(Stored stored) {
+    int size = stored.blockSize();
+    int count = stored.keys().length;
+    if (size == 0 || stored.tokens().length == 0) {
+      placeholder++;
+      return false;
+    }
+    if ((long) size * count != stored.tokens().length) {
+      unassignable++;
+      return false;
+    }
+    if (size == blockSize) {
+      blockSizeSeen = true;
+      return true;
+    }
+    // A single short block may be one that is still filling; several of a size, or a longer one, are what the
+    // engine really uses. Only the device's tell: connectors cut other tiers into chunks of their own.
+    if (!blockSizeSeen && stored.tier() == Tier.DEVICE && (size > blockSize || count > 1)) {
+      blockSize = size;
+      blockSizeSeen = true;
+      return true;
+    }
+    if (size < blockSize && count == 1 && stored.tier() == Tier.DEVICE) {
+      partial++;
+    } else {
+      otherBlockSize++;
+      hint(stored);
+    }
+    return false;
+  }
+}

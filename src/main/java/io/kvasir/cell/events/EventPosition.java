@@ -1,0 +1,19 @@
+package io.kvasir.cell.events;
+
+import io.kvasir.events.KvBatch;
+import io.kvasir.events.KvEvent;
+import io.kvasir.events.StreamPosition;
+
+/**
+ * How far a worker's events have been applied, and what was learned of its stream on the way: what another applier
+ * needs to go on.
+ *
+ * @param stream the last numbered message
+ * @param blockSize tokens in a block as the events say, 0 until one said so
+ * @param prefixGroup the hybrid model's group that makes the prefix, {@link KvEvent#UNSAID} until one has shown itself
+ * @param lost whether messages are missing for good
+ */
+public record EventPosition(StreamPosition stream, int blockSize, int prefixGroup, boolean lost) {
+  public static final EventPosition START =
+      new EventPosition(new StreamPosition(KvBatch.UNSEQUENCED, 0), 0, KvEvent.UNSAID, false);
+}

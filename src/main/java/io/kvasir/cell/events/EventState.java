@@ -1,0 +1,62 @@
+package io.kvasir.cell.events;
+
+/**
+ * How far a worker's events have been applied, and what became of those that were not. Counts are since
+ * the worker joined; a restart of its engine does not reset them.
+ *
+ * @param lastSequence number of the last message applied, -1 before the first and after a restart
+ * @param suspectSince when it became uncertain that the index is right, as handed to
+ *     {@link EventApplier#apply}; {@link #CERTAIN} while nothing was missed
+ * @param connected whether the transport reaches the engine, as far as it can tell
+ * @param blockSize tokens in a block as the events say, 0 until one said so; when it is not what the
+ *     worker was configured with, prompts must be cut to this size or nothing will be found
+ * @param parked events that wait for their parent block
+ * @param applied stores and removals that reached the index
+ * @param evicted blocks the engine gave up that the index had
+ * @param restored blocks it stored though the index had them: some were there twice, or had gone untold
+ * @param refused blocks the index could not take within its memory budget
+ * @param ignored events that were left out on purpose, by reason
+ */
+public record EventState(
+    long lastSequence,
+    long suspectSince,
+    boolean connected,
+    int blockSize,
+    int parked,
+    long applied,
+    long evicted,
+    long restored,
+    long refused,
+    Ignored ignored) {
+  /** {@link #suspectSince} of a worker whose index is known to be right. */
+  static final long CERTAIN = -1;
+
+  public static final EventState START =
+      new EventState(-1, CERTAIN, false, 0, 0, 0, 0, 0, 0, new Ignored(0, 0, 0, 0, 0, 0));
+
+  /** Whether events were missed and the index may be wrong. */
+  public boolean suspect() {
+    return suspectSince != CERTAIN;
+  }
+
+  /**
+   * Whether blocks that were held at an earlier moment may have gone since in the way events tell: at least as many
+   * were removed, and they were not stored again over what the index still had.
+   */
+  public boolean gaveUp(int blocks, EventState earlier) {
+    return evicted - earlier.evicted >= blocks && restored - earlier.restored < blocks;
+  }
+
+  /**
+   * Events that say nothing of whole prefix blocks.
+   *
+   * @param otherGroup of a KV cache group that makes no prefix (sliding window, state …)
+   * @param partial of a block that is not full yet
+   * @param placeholder without tokens
+   * @param unassignable whose tokens do not match their blocks, since the engine skipped some
+   * @param otherBlockSize of another cache's blocks, such as an offloading connector's chunks
+   * @param orphans whose parent never came while there was room to wait
+   */
+  public record Ignored(
+      long otherGroup, long partial, long placeholder, long unassignable, long otherBlockSize, long orphans) {}
+}

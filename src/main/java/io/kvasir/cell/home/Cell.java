@@ -1,0 +1,314 @@
+package io.kvasir.cell.home;
+
+import io.kvasir.cell.ClusterMessage;
+import io.kvasir.cell.ClusterStatus;
+import io.kvasir.cell.DecisionRequest;
+import io.kvasir.cell.WorkerStatus;
+import io.kvasir.cell.directory.Directory;
+import io.kvasir.cell.directory.PodEntry;
+import io.kvasir.cell.directory.Roster;
+import io.kvasir.cell.ledger.HeldReservations;
+import io.kvasir.cell.ledger.Notice;
+import io.kvasir.cell.ledger.OpenLoad;
+import io.kvasir.cell.standby.CellCopy;
+import io.kvasir.cell.standby.CellNodes;
+import io.kvasir.cell.standby.NodeNames;
+import io.kvasir.cell.standby.Standby;
+import io.kvasir.cell.view.CellView;
+import io.kvasir.cell.view.Decided;
+import io.kvasir.cell.worker.Member;
+import io.kvasir.telemetry.DecisionRecord;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Executor;
+import org.apache.pekko.actor.typed.ActorRef;
+import org.apache.pekko.actor.typed.Behavior;
+import org.apache.pekko.actor.typed.PostStop;
+import org.apache.pekko.actor.typed.Scheduler;
+import org.apache.pekko.actor.typed.javadsl.AbstractBehavior;
+import org.apache.pekko.actor.typed.javadsl.ActorContext;
+import org.apache.pekko.actor.typed.javadsl.Behaviors;
+import org.apache.pekko.actor.typed.javadsl.Receive;
+import org.apache.pekko.actor.typed.javadsl.TimerScheduler;
+import org.apache.pekko.cluster.ClusterEvent;
+import org.apache.pekko.cluster.sharding.typed.javadsl.EntityTypeKey;
+import org.apache.pekko.cluster.typed.Cluster;
+import org.apache.pekko.cluster.typed.Subscribe;
+import org.jspecify.annotations.Nullable;
+import scala.concurrent.ExecutionContext;
+
+/**
+ * A cell at home on this node: the sharded entity that owns the members, their event actors, and the
+ * reservations that other nodes hold. It keeps its {@link CellView} published while it lives, so that
+ * threads of this node decide without asking it; decisions for other nodes come as messages.
+ */
+public final class Cell extends AbstractBehavior<Cell.Message> {
+  public static final EntityTypeKey<Message> KEY = EntityTypeKey.create(Message.class, "cell");
+
+  private static final Duration TICK = Duration.ofMillis(250);
+
+  /** What a cell is told. Those that cross the cluster are also {@link ClusterMessage}s. */
+  public sealed interface Message {}
+
+  /** Starts the entity where it is not running; otherwise nothing. */
+  public record Wake() implements Message, ClusterMessage {}
+
+  /**
+   * Another node wants a decision.
+   *
+   * @param node the node that will hold the reservation: its address and incarnation
+   * @param ticket the node's own number of the question
+   */
+  public record Decide(DecisionRequest request, String node, long ticket, ActorRef<Decided> replyTo)
+      implements Message, ClusterMessage {}
+
+  /** A node does not wait for the answer to its question any more: what was booked for it is given back. */
+  public record Abandon(String node, long ticket) implements Message, ClusterMessage {}
+
+  /** Another node wants to know how a decision would come about. */
+  public record Explain(DecisionRequest request, ActorRef<Explained> replyTo) implements Message, ClusterMessage {}
+
+  /** How it would. */
+  public record Explained(DecisionRecord record) implements ClusterMessage {}
+
+  /** What has become of reservations that are held for another node, in order. */
+  public record Notices(String node, List<Notice> notices) implements Message, ClusterMessage {}
+
+  /**
+   * What another node has in flight on the cell's workers, as far as this home cannot know of it.
+   *
+   * @param home the incarnation that is told; another one will be told itself, and must not take for open what the one
+   *     that was told has heard the end of
+   */
+  public record Declare(String node, long home, List<OpenLoad> loads) implements Message, ClusterMessage {}
+
+  /** A node that is to hold a copy of the cell wants to be told. */
+  public record CopyWanted(String node, ActorRef<Standby.Message> standby) implements Message, ClusterMessage {}
+
+  /** The cell is wanted on another node, for balance: it becomes ready to move there. */
+  public record MoveTo(String node) implements Message, ClusterMessage {}
+
+  /** A node is about to leave; answered when the cell may go, if it is at home there. */
+  public record Leave(String node, ActorRef<MayLeave> replyTo) implements Message, ClusterMessage {}
+
+  /** The answer. */
+  public record MayLeave() implements ClusterMessage {}
+
+  /** Another node wants to know the cell's workers. */
+  public record Describe(ActorRef<Description> replyTo) implements Message, ClusterMessage {}
+
+  /**
+   * The cell's workers.
+   *
+   * @param home address of the node where it is at home; null from a node that does not tell yet
+   * @param standbys its copies; null from a node that does not have such
+   */
+  public record Description(
+      List<WorkerStatus> workers, @Nullable String home, @Nullable List<ClusterStatus.StandbyStatus> standbys)
+      implements ClusterMessage {}
+
+  private record RosterChanged(Roster roster) implements Message {}
+
+  private record NodeRemoved(String node) implements Message {}
+
+  /** A worker that another node streams from moves. */
+  public record Moved(int slot, String worker) implements Message, ClusterMessage {}
+
+  /** A part of the cell goes on, on a turn of the cell's actor. */
+  private record Turn(Runnable work) implements Message {}
+
+  private enum Tick implements Message { INSTANCE }
+
+  private final String name;
+  private final CellServices services;
+  private final CellView view;
+  private final Members members;
+  private final HeldReservations held;
+  private final HealthWatch health;
+  private final EventActors events;
+  private final Widener widener;
+  private final Sweeps sweeps;
+  private final Standbys standbys;
+  private Roster roster = Roster.EMPTY;
+
+  private Cell(ActorContext<Message> context, TimerScheduler<Message> timers, String name, CellServices services) {
+    super(context);
+    ActorRef<Message> self = context.getSelf();
+    Executor turns = work -> self.tell(new Turn(work));
+    this.name = name;
+    this.services = services;
+    CellCopy.Taken copy = services.replication().copies().takeOver(name);
+    this.members = copy == null ? new Members(name, services) : new Members(name, services, copy);
+    this.view = members.view();
+    this.held = view.forOthers().held();
+    this.health = new HealthWatch(members, services, turns, context.getLog());
+    this.events =
+        new EventActors(
+            services,
+            actor -> context.spawnAnonymous(actor, WorkerEvents.DISPATCHER),
+            member -> turns.execute(() -> health.streamLost(member)));
+    Runnable again = () -> apply(roster);
+    this.widener = new Widener(name, members, events, services, turns, again, context.getLog());
+    this.sweeps = new Sweeps(members, services.background(), turns, again);
+    Scheduler scheduler = context.getSystem().scheduler();
+    ExecutionContext threads = context.getExecutionContext();
+    this.standbys =
+        new Standbys(
+            name,
+            members,
+            events,
+            services,
+            (after, work) -> scheduler.scheduleOnce(after, () -> turns.execute(work), threads),
+            context.getLog());
+    services.directory().tell(
+        new Directory.Subscribe(context.messageAdapter(Roster.class, RosterChanged::new)));
+    Cluster.get(context.getSystem())
+        .subscriptions()
+        .tell(
+            Subscribe.create(
+                context.messageAdapter(
+                    ClusterEvent.MemberRemoved.class,
+                    removed -> new NodeRemoved(NodeNames.of(removed.member().uniqueAddress()))),
+                ClusterEvent.MemberRemoved.class));
+    timers.startTimerWithFixedDelay(Tick.INSTANCE, TICK);
+    apply(services.roster().get());
+    services.views().publish(name, view);
+    standbys.look(services.nanos().getAsLong());
+    begun(copy);
+  }
+
+  /** A cell that is at home here until it is stopped. */
+  public static Behavior<Message> create(String name, CellServices services) {
+    return Behaviors.setup(
+        context -> Behaviors.withTimers(timers -> new Cell(context, timers, name, services)));
+  }
+
+  private String address() {
+    return NodeNames.hostAndPort(Cluster.get(getContext().getSystem()).selfMember().address());
+  }
+
+  private void begun(CellCopy.@Nullable Taken copy) {
+    CellNodes before = services.replication().nodesByCell().of(name);
+    String self = services.replication().node();
+    String kind =
+        before == null || before.home().equals(self) ? "first"
+            : copy == null ? "cold"
+            : self.equals(before.movingTo()) ? "planned"
+            : "standby";
+    services.metrics().cameHome(kind);
+    getContext()
+        .getLog()
+        .info(
+            "cell {} is at home here{}",
+            name,
+            copy == null ? "" : ", with what a copy has of " + copy.workers().size() + " workers");
+  }
+
+  @Override
+  public Receive<Message> createReceive() {
+    return newReceiveBuilder()
+        .onMessage(Message.class, this::on)
+        .onSignal(PostStop.class, stopped -> left())
+        .build();
+  }
+
+  private Behavior<Message> on(Message message) {
+    switch (message) {
+      case Wake ignored -> {}
+      case Decide decide ->
+          decide.replyTo().tell(view.forOthers().decide(decide.request(), decide.node(), decide.ticket()));
+      case Abandon abandon -> held.abandon(abandon.node(), abandon.ticket());
+      case Explain explain -> explain.replyTo().tell(new Explained(view.explain(explain.request())));
+      case Notices notices -> notices.notices().forEach(notice -> held.hear(notices.node(), notice));
+      case Declare declare -> {
+        if (declare.home() == view.incarnation()) {
+          declare.loads().forEach(load -> held.adopt(declare.node(), load, members::adopt));
+        }
+      }
+      case Describe describe -> describe.replyTo().tell(new Description(view.workers(), address(), view.standbys()));
+      case CopyWanted wanted -> standbys.wanted(wanted.node(), wanted.standby());
+      case MoveTo move -> standbys.moveTo(move.node());
+      case Leave leave -> standbys.leave(leave.node(), () -> leave.replyTo().tell(new MayLeave()));
+      case RosterChanged changed -> apply(changed.roster());
+      case NodeRemoved removed -> held.closeAllOf(removed.node());
+      case Moved moved -> members.at(moved.slot(), moved.worker()).ifPresent(Member::moved);
+      case Turn turn -> turn.work().run();
+      case Tick ignored -> tick();
+    }
+    return this;
+  }
+
+  private void apply(Roster now) {
+    roster = now;
+    Map<String, PodEntry> wanted = roster.ofCell(name);
+    for (Member member : members.all()) {
+      PodEntry entry = wanted.get(member.pod().name());
+      if (entry == null || !entry.spec().equals(member.pod())) {
+        remove(member);
+      } else {
+        member.drain(entry.draining());
+      }
+    }
+    if (!widener.active()) {
+      wanted.values().forEach(this::add);
+      if (!wanted.isEmpty()) {
+        members.disinherit().forEach(sweeps::add);
+      }
+      held.adoptEarly(members::adopt);
+      widener.make(roster.slotsTaken(name));
+    }
+  }
+
+  /** Takes in those ranks of a pod that are not members yet; what finds no free slot is tried again later. */
+  private void add(PodEntry entry) {
+    for (Member member : members.admit(entry)) {
+      events.start(member, members.takeSeed(member));
+      getContext().getLog().info("worker {} joins cell {} in slot {}", member.worker().id(), name,
+          member.worker().slot());
+    }
+  }
+
+  private void remove(Member member) {
+    Members.Retired retired = members.retire(member);
+    health.left(member);
+    getContext().getLog().info("worker {} leaves cell {}", member.worker().id(), name);
+    ActorRef<Message> self = getContext().getSelf();
+    events.stop(member, () -> self.tell(new Turn(() -> sweeps.add(retired))));
+    widener.left();
+  }
+
+  private void tick() {
+    long now = services.nanos().getAsLong();
+    held.expire();
+    widener.giveUpLate(now);
+    for (Member member : members.all()) {
+      member.expire(now);
+      if (!widener.active() && member.truth().takeDue(now)) {
+        resynchronise(member);
+      }
+    }
+    health.look(now);
+    standbys.look(now);
+  }
+
+  /** Drops what is known of a worker, and reads anew what its engine still tells. */
+  private void resynchronise(Member member) {
+    services.metrics().resynchronised(member);
+    boolean again = events.resynchronise(member);
+    getContext()
+        .getLog()
+        .warn(
+            "the index of worker {} is wrong, its answers report less cached than was promised: it is dropped{}",
+            member.worker().id(),
+            again ? " and read anew" : "");
+  }
+
+  private Behavior<Message> left() {
+    services.views().withdraw(name, view);
+    view.leave();
+    services.metrics().forget(name);
+    members.close();
+    return this;
+  }
+}

@@ -1,0 +1,44 @@
+package io.kvasir.cell.home;
+
+import io.kvasir.cell.CellSettings;
+import io.kvasir.cell.EventSources;
+import io.kvasir.cell.HealthProbe;
+import io.kvasir.cell.ProfileSet;
+import io.kvasir.cell.directory.CurrentRoster;
+import io.kvasir.cell.directory.Directory;
+import io.kvasir.cell.view.CellMetrics;
+import io.kvasir.cell.view.CellViews;
+import io.kvasir.telemetry.DecisionLog;
+import java.util.concurrent.Executor;
+import java.util.function.LongSupplier;
+import org.apache.pekko.actor.typed.ActorRef;
+
+/**
+ * What every cell at home on a node shares.
+ *
+ * @param settings the operator's
+ * @param views where cells show themselves to the node's threads
+ * @param directory the node's directory, for the roster
+ * @param profiles how decisions are made
+ * @param eventSources opens workers' event streams
+ * @param probe asks pods whether they are well
+ * @param metrics the room's metrics
+ * @param decisions where sampled decisions are recorded
+ * @param background for work that takes time, such as sweeps
+ * @param nanos a monotonic clock
+ * @param roster the pods, as the directory has them
+ * @param replication how cells come to have copies
+ */
+public record CellServices(
+    CellSettings settings,
+    CellViews views,
+    ActorRef<Directory.Message> directory,
+    ProfileSet profiles,
+    EventSources eventSources,
+    HealthProbe probe,
+    CellMetrics metrics,
+    DecisionLog decisions,
+    Executor background,
+    LongSupplier nanos,
+    CurrentRoster roster,
+    Replication replication) {}

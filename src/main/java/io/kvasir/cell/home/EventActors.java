@@ -1,0 +1,107 @@
+package io.kvasir.cell.home;
+
+import io.kvasir.cell.events.EventSeed;
+import io.kvasir.cell.worker.Member;
+import io.kvasir.index.WorkerBlocks;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import org.apache.pekko.actor.typed.ActorRef;
+import org.apache.pekko.actor.typed.Behavior;
+import org.jspecify.annotations.Nullable;
+
+/** The actors that apply what the engines of a cell's members tell, one for each member that has events. The cell's. */
+final class EventActors {
+  private final CellServices services;
+  private final Function<Behavior<WorkerEvents.Message>, ActorRef<WorkerEvents.Message>> spawn;
+  private final Consumer<Member> lost;
+  private final Map<Member, ActorRef<WorkerEvents.Message>> actors = new HashMap<>();
+
+  /**
+   * None yet.
+   *
+   * @param spawn starts an actor
+   * @param lost told when the transport of a member's events loses its engine; by whichever thread
+   */
+  EventActors(
+      CellServices services,
+      Function<Behavior<WorkerEvents.Message>, ActorRef<WorkerEvents.Message>> spawn,
+      Consumer<Member> lost) {
+    this.services = services;
+    this.spawn = spawn;
+    this.lost = lost;
+  }
+
+  /**
+   * Begins to apply a member's events, if its pod tells any.
+   *
+   * @param seed what is known of the events whose blocks it holds already; null when it holds none
+   */
+  void start(Member member, @Nullable EventSeed seed) {
+    if (!member.pod().events().isEmpty()) {
+      actors.put(member, spawn.apply(WorkerEvents.create(member, services, seed, () -> lost.accept(member))));
+    }
+  }
+
+  /** The members whose events are applied. */
+  Set<Member> members() {
+    return actors.keySet();
+  }
+
+  /** Tells a member's actor something of copies; nothing where there is none. */
+  void tell(Member member, WorkerEvents.Message message) {
+    ActorRef<WorkerEvents.Message> actor = actors.get(member);
+    if (actor != null) {
+      actor.tell(message);
+    }
+  }
+
+  /** Tells everybody's actor. */
+  void tellAll(WorkerEvents.Message message) {
+    actors.values().forEach(actor -> actor.tell(message));
+  }
+
+  /** Ends; {@code stopped} runs when nothing more is written for the member. */
+  void stop(Member member, Runnable stopped) {
+    // It may be in the middle of a batch.
+    ActorRef<WorkerEvents.Message> actor = actors.remove(member);
+    if (actor == null) {
+      stopped.run();
+    } else {
+      actor.tell(new WorkerEvents.Stop(stopped));
+    }
+  }
+
+  /** Drops what is known of a member and reads it anew; returns whether there is anything to read it from. */
+  boolean resynchronise(Member member) {
+    ActorRef<WorkerEvents.Message> actor = actors.get(member);
+    if (actor == null) {
+      member.blocks().clear();
+      return false;
+    }
+    actor.tell(WorkerEvents.Resynchronise.INSTANCE);
+    return true;
+  }
+
+  /**
+   * Has a member's actor hand over, and then wait until it may {@link #goOn}.
+   *
+   * @param done runs when all is there; by whichever thread
+   * @return whether the member has an actor
+   */
+  boolean handOver(Member member, WorkerBlocks heir, Runnable done) {
+    ActorRef<WorkerEvents.Message> actor = actors.get(member);
+    if (actor == null) {
+      return false;
+    }
+    actor.tell(new WorkerEvents.HandOverTo(heir, done));
+    return true;
+  }
+
+  /** Everybody goes on with what the members hold now. */
+  void goOn() {
+    tellAll(WorkerEvents.GoOn.INSTANCE);
+  }
+}

@@ -1,0 +1,289 @@
+package io.kvasir.cell.home;
+
+import io.kvasir.cell.CellSettings;
+import io.kvasir.cell.Outcome;
+import io.kvasir.cell.Reservation;
+import io.kvasir.cell.directory.PodEntry;
+import io.kvasir.cell.events.EventSeed;
+import io.kvasir.cell.ledger.AdoptedReservation;
+import io.kvasir.cell.ledger.OpenLoad;
+import io.kvasir.cell.standby.CellCopy;
+import io.kvasir.cell.standby.CopiedWorker;
+import io.kvasir.cell.view.CellView;
+import io.kvasir.cell.worker.Member;
+import io.kvasir.cell.worker.PodContact;
+import io.kvasir.cell.worker.WorkerHealth;
+import io.kvasir.index.BlockIndex;
+import io.kvasir.index.WorkerBlocks;
+import io.kvasir.routing.Booking;
+import io.kvasir.routing.cost.Prefill;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A cell's workers in their slots, and the index they share. Changed by the cell's actor alone; the
+ * {@link CellView} reads it from any thread. A slot is free again only after the sweep of the worker
+ * that had it. When there are more workers than slots the index is rebuilt into a {@link Widening wider} one.
+ */
+final class Members {
+  private final CellServices services;
+  private final boolean[] taken = new boolean[CellSettings.MOST_SLOTS];
+  private final CellView view;
+  private BlockIndex index;
+  private @Nullable Widening widening;
+  private final Map<String, CopiedWorker> heritage = new HashMap<>();
+  private final Map<Member, EventSeed> seeds = new HashMap<>();
+  private final Set<String> well;
+  private final Member.OnEnd onEnd = new Ends();
+  private volatile Runnable onLost = () -> {};
+
+  /** Nobody yet. */
+  Members(String cell, CellServices services) {
+    this(
+        cell,
+        services,
+        new CellCopy.Taken(
+            new BlockIndex(services.settings().slots(), services.settings().indexBudgetBytes()), Map.of(), Set.of()));
+  }
+
+  /** Nobody yet; those that are admitted have what a copy has of them. */
+  Members(String cell, CellServices services, CellCopy.Taken copy) {
+    this.services = services;
+    this.index = copy.index();
+    this.view =
+        new CellView(
+            cell,
+            index,
+            services.profiles(),
+            services.metrics(),
+            services.decisions(),
+            services.nanos(),
+            services.settings().reservationLease(),
+            () -> services.replication().ways().apply(cell));
+    this.well = copy.well();
+    heritage.putAll(copy.workers());
+    heritage.values().forEach(worker -> taken[worker.slot()] = true);
+  }
+
+  CellView view() {
+    return view;
+  }
+
+  /** Has {@code action} run whenever a request finds that a pod cannot be reached, on the thread of that request. */
+  void onLost(Runnable action) {
+    onLost = action;
+  }
+
+  List<Member> all() {
+    return Stream.of(view.members()).filter(Objects::nonNull).toList();
+  }
+
+  /** The worker in a slot, if it is still the one that is meant. */
+  Optional<Member> at(int slot, String worker) {
+    return all().stream()
+        .filter(member -> member.worker().slot() == slot && member.worker().id().equals(worker))
+        .findFirst();
+  }
+
+  /** Gives slots to those ranks of a pod that have none yet, as far as there are free ones. */
+  List<Member> admit(PodEntry pod) {
+    List<Member> admitted = new ArrayList<>();
+    for (int rank = 0; rank < pod.spec().ranks(); rank++) {
+      String id = pod.spec().workerId(rank);
+      CopiedWorker copied = heritage.get(id);
+      int slot = copied == null ? freeSlot() : copied.slot();
+      if (slot < 0 || all().stream().anyMatch(member -> member.worker().id().equals(id))) {
+        continue;
+      }
+      taken[slot] = true;
+      WorkerBlocks blocks = copied == null ? index.open(slot, pod.spec().capacityBlocks()) : copied.blocks();
+      Member member =
+          new Member(
+              pod.spec().worker(rank, slot),
+              pod.spec(),
+              new WorkerHealth(
+                  services.settings().health(), contact(pod), services.nanos().getAsLong(), view.revision()),
+              blocks,
+              services.settings(),
+              services.nanos(),
+              view.revision(),
+              onEnd);
+      if (copied != null) {
+        heritage.remove(id);
+        seeds.put(member, copied.seed());
+      }
+      member.drain(pod.draining());
+      view.seat(slot, member);
+      admitted.add(member);
+    }
+    return admitted;
+  }
+
+  /** Ranks of a pod share its server, and so whether it can be reached. */
+  private PodContact contact(PodEntry pod) {
+    return all().stream()
+        .filter(member -> member.pod().name().equals(pod.spec().name()))
+        .findFirst()
+        .map(member -> member.health().contact())
+        .orElseGet(() -> unheardOf(pod));
+  }
+
+  /** Which could be reached from the home before can be reached until something says otherwise. */
+  private PodContact unheardOf(PodEntry pod) {
+    PodContact contact = new PodContact(services.settings().health().streamDoubt(), view.revision());
+    if (well.contains(pod.spec().name())) {
+      contact.answered();
+    }
+    return contact;
+  }
+
+  /** What a member that has just been admitted goes on from, null when it begins with nothing. Once. */
+  @Nullable EventSeed takeSeed(Member member) {
+    return seeds.remove(member);
+  }
+
+  /** Lets go of those that were copied and are no members. */
+  List<Retired> disinherit() {
+    List<Retired> gone = new ArrayList<>();
+    for (CopiedWorker worker : heritage.values()) {
+      index.retire(worker.slot());
+      gone.add(new Retired(worker.slot(), index, index));
+    }
+    heritage.clear();
+    return gone;
+  }
+
+  /** Books what another node has in flight on a worker; null while that is no member. */
+  @Nullable Reservation adopt(OpenLoad load) {
+    for (Member member : view.members()) {
+      if (member != null && member.worker().id().equals(load.worker())) {
+        Booking reading = booking(member, load.promptTokens(), load.uncachedTokens());
+        Booking now = load.readsPrompt() ? reading : booking(member, load.promptTokens(), 1);
+        Reservation adopted = new AdoptedReservation(member, load.model(), now, reading);
+        if (load.firstToken()) {
+          adopted.firstToken();
+        }
+        return adopted;
+      }
+    }
+    return null;
+  }
+
+  private Booking booking(Member member, int promptTokens, int uncachedTokens) {
+    int prompt = Math.max(1, promptTokens);
+    int uncached = Math.clamp(uncachedTokens, 1, prompt);
+    double millis = services.profiles().costs().of(member.worker().deployment()).prefillMs(uncached, prompt);
+    return new Booking(prompt, uncached, Math.max(1, Math.round(millis * 1e3)));
+  }
+
+  /** A slot whose worker has left, in the index where it is and in the wide one, which may be the same. */
+  record Retired(int slot, BlockIndex index, BlockIndex wide) {}
+
+  /** Takes a worker out of every decision and search at once; its slot stays taken until the sweep. */
+  Retired retire(Member member) {
+    int slot = member.worker().slot();
+    BlockIndex narrow = index;
+    BlockIndex wide = widening == null ? narrow : widening.index();
+    view.seat(slot, null);
+    narrow.retire(slot);
+    if (widening != null) {
+      widening.left(member);
+    }
+    return new Retired(slot, narrow, wide);
+  }
+
+  /**
+   * Clears what retired workers held, all in one pass: wide indexes first, so that a worker that is still to be handed
+   * over does not meet in one what is gone from the other. Takes time; called off the actor.
+   */
+  static void sweep(List<Retired> workers) {
+    sweep(workers, Retired::wide);
+    sweep(workers, Retired::index);
+  }
+
+  private static void sweep(List<Retired> workers, Function<Retired, BlockIndex> where) {
+    workers.stream()
+        .collect(Collectors.groupingBy(where))
+        .forEach((in, these) -> in.sweep(these.stream().mapToInt(Retired::slot).toArray()));
+  }
+
+  /** Whether so many workers need a wider index, and there can be one. */
+  boolean mustWiden(int workers) {
+    return workers > index.slots() && index.slots() < CellSettings.MOST_SLOTS;
+  }
+
+  /** Begins to rebuild the index into one that has room for so many workers, as far as there can be. */
+  Widening widen(int workers) {
+    int slots = index.slots();
+    while (slots < Math.min(workers, CellSettings.MOST_SLOTS)) {
+      slots *= 2;
+    }
+    Widening begun =
+        new Widening(
+            new BlockIndex(slots, services.settings().indexBudgetBytes()), services.nanos().getAsLong());
+    all().forEach(begun::open);
+    widening = begun;
+    return begun;
+  }
+
+  /** Has every decision from now on, and every event, meet the wide index; the narrow one is dropped. */
+  void moveTo(Widening done) {
+    done.heirs().forEach(Member::moveTo);
+    index = done.index();
+    view.moveTo(index);
+    widening = null;
+  }
+
+  /** Drops the wide index. */
+  void stay() {
+    widening = null;
+  }
+
+  void free(int slot) {
+    taken[slot] = false;
+  }
+
+  /** Ends the cell on this node: nothing more is decided here. */
+  void close() {
+    all().forEach(member -> view.seat(member.worker().slot(), null));
+  }
+
+  private final class Ends implements Member.OnEnd {
+    @Override
+    public void ended(Member member, String model, Outcome outcome) {
+      services.metrics().ended(member, outcome);
+      services.profiles().ended(model, outcome);
+      if (outcome instanceof Outcome.Failed failed && failed.transport()) {
+        onLost.run();
+      }
+    }
+
+    @Override
+    public void begun(Member member, Prefill prefill) {
+      services.profiles().costs().observe(member.worker().deployment(), prefill);
+    }
+
+    @Override
+    public void answered(Member member, int promised, int found, Member.Promise promise) {
+      services.metrics().answered(member, promised, found, promise);
+    }
+  }
+
+  private int freeSlot() {
+    for (int slot = 0; slot < index.slots(); slot++) {
+      if (!taken[slot]) {
+        return slot;
+      }
+    }
+    return -1;
+  }
+}

@@ -1,0 +1,246 @@
+package io.kvasir.cell.home;
+
+import io.kvasir.cell.ClusterStatus.StandbyStatus;
+import io.kvasir.cell.standby.CellNodes;
+import io.kvasir.cell.standby.CellNodesKeeper;
+import io.kvasir.cell.standby.CopyProgress;
+import io.kvasir.cell.standby.NodeNames;
+import io.kvasir.cell.standby.Standby;
+import io.kvasir.cell.standby.StandbyChoice;
+import io.kvasir.cell.worker.Member;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
+import org.apache.pekko.actor.typed.ActorRef;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+
+/**
+ * The copies of a cell that is at home here: decides which nodes hold them, has them told, and makes known which of
+ * them could take over. Before the cell moves as planned, a copy is made warm where it goes, and every node hears of
+ * it.
+ *
+ * <p>The cell's actor's.
+ */
+final class Standbys {
+  /** Workers that a copy is told as a whole at a time: each may have some ten megabytes. */
+  private static final int AT_ONCE = 4;
+
+  /** A move that has not come about after this long is forgotten. */
+  private static final Duration LONGEST_MOVE = Duration.ofSeconds(60);
+
+  /** Between the replicator's answer and the moment at which every node's threads read it. */
+  private static final Duration NEWS = Duration.ofMillis(250);
+
+  private static final long CHECK_NANOS = Duration.ofSeconds(1).toNanos();
+
+  private final String cell;
+  private final Members members;
+  private final EventActors events;
+  private final CellServices services;
+  private final Replication replication;
+  private final BiConsumer<Duration, Runnable> later;
+  private final Logger log;
+  private final Map<String, Copy> copies = new HashMap<>();
+  private final List<Runnable> whenReady = new ArrayList<>();
+  private boolean leaving;
+  private List<String> planned;
+  private @Nullable String target;
+  private long targetNanos;
+  private @Nullable CellNodes published;
+  private boolean moveKnown;
+  private long checkedNanos;
+
+  /** What a node's copy has been told. */
+  private static final class Copy {
+    private final ActorRef<Standby.Message> standby;
+    private final Map<Member, CopyProgress> told = new HashMap<>();
+    private Set<String> well = Set.of();
+
+    Copy(ActorRef<Standby.Message> standby) {
+      this.standby = standby;
+    }
+  }
+
+  /**
+   * None yet, but for those that the home before had chosen.
+   *
+   * @param later runs something on a turn of the cell's actor, after a while; called by whichever thread
+   */
+  Standbys(
+      String cell,
+      Members members,
+      EventActors events,
+      CellServices services,
+      BiConsumer<Duration, Runnable> later,
+      Logger log) {
+    this.cell = cell;
+    this.members = members;
+    this.events = events;
+    this.services = services;
+    this.replication = services.replication();
+    this.later = later;
+    this.log = log;
+    CellNodes before = replication.nodesByCell().of(cell);
+    this.planned = before == null ? List.of() : before.standbys();
+  }
+
+  /** A node wants to be told; it asks again and again. */
+  void wanted(String node, ActorRef<Standby.Message> standby) {
+    Copy copy = copies.get(node);
+    if (planned.contains(node) && (copy == null || !copy.standby.equals(standby))) {
+      log.info("cell {} is copied to {}", cell, node);
+      copies.put(node, new Copy(standby));
+    }
+  }
+
+  /** The cell is wanted on another node: it becomes ready to move there. */
+  void moveTo(String node) {
+    if (services.settings().standbys() > 0 && !node.equals(replication.node()) && !node.equals(target)) {
+      log.info("cell {} is to move to {}", cell, node);
+      target = node;
+      targetNanos = services.nanos().getAsLong();
+      look(targetNanos);
+    }
+  }
+
+  /** A node is about to leave: {@code ready} runs when the cell may go, at once if it is at home elsewhere. */
+  void leave(String node, Runnable ready) {
+    if (node.equals(replication.node())) {
+      leaving = true;
+      whenReady.add(ready);
+      look(services.nanos().getAsLong());
+    } else {
+      ready.run();
+    }
+  }
+
+  /** Looks after everything; asked every moment. */
+  void look(long now) {
+    SortedMap<String, String> nodes = replication.nodesByCell().nodes();
+    if (target != null
+        && (!nodes.containsKey(target) || (!leaving && now - targetNanos > LONGEST_MOVE.toNanos()))) {
+      target = null;
+    }
+    plan(nodes);
+    tell();
+    if (now - checkedNanos > CHECK_NANOS) {
+      checkedNanos = now;
+      events.tellAll(WorkerEvents.CheckCopies.INSTANCE);
+    }
+    publish();
+    if (!whenReady.isEmpty() && (planned.isEmpty() || moveKnown)) {
+      List<Runnable> ready = List.copyOf(whenReady);
+      whenReady.clear();
+      ready.forEach(Runnable::run);
+    }
+    members
+        .view()
+        .standbys(copies.entrySet().stream().map(copy -> status(copy.getKey(), copy.getValue(), now)).toList());
+  }
+
+  private void plan(SortedMap<String, String> nodes) {
+    int count = services.settings().standbys();
+    List<String> chosen =
+        new ArrayList<>(
+            StandbyChoice.of(
+                cell,
+                replication.node(),
+                planned.stream().limit(count).toList(),
+                replication.nodesByCell().all(),
+                nodes,
+                count));
+    if (target != null && !chosen.contains(target)) {
+      chosen.add(target);
+    }
+    for (String node : List.copyOf(copies.keySet())) {
+      if (!chosen.contains(node)) {
+        copies.remove(node);
+        events.tellAll(new WorkerEvents.CopyNoMore(node));
+      }
+    }
+    planned = List.copyOf(chosen);
+  }
+
+  /** Has copies told of workers they have not been told of, a few at a time, and of how pods are. */
+  private void tell() {
+    Set<Member> all = events.members();
+    Set<String> well = new HashSet<>();
+    for (Member member : members.all()) {
+      if (member.health().contact().well()) {
+        well.add(member.pod().name());
+      }
+    }
+    copies.forEach((node, copy) -> {
+      copy.told.keySet().retainAll(all);
+      long cold = copy.told.values().stream().filter(progress -> !progress.warm()).count();
+      for (Member member : all) {
+        if (cold < AT_ONCE && !copy.told.containsKey(member)) {
+          CopyProgress progress = new CopyProgress();
+          copy.told.put(member, progress);
+          events.tell(member, new WorkerEvents.CopyTo(node, members.view().incarnation(), copy.standby, progress));
+          cold++;
+        }
+      }
+      if (!well.equals(copy.well)) {
+        copy.well = Set.copyOf(well);
+        copy.standby.tell(new Standby.Well(copy.well));
+      }
+    });
+  }
+
+  private boolean warm(String node) {
+    Copy copy = copies.get(node);
+    return copy != null
+        && copy.told.keySet().containsAll(events.members())
+        && copy.told.values().stream().allMatch(CopyProgress::warm);
+  }
+
+  private void publish() {
+    Set<String> warm = new HashSet<>();
+    for (String node : planned) {
+      if (warm(node)) {
+        warm.add(node);
+      }
+    }
+    String goal = target;
+    if (goal == null && leaving) {
+      goal = planned.stream().filter(warm::contains).findFirst().orElse(null);
+    }
+    String movingTo = goal != null && warm.contains(goal) ? goal : null;
+    CellNodes now = new CellNodes(replication.node(), planned, Set.copyOf(warm), movingTo, replication.linePort());
+    if (!now.equals(published)) {
+      published = now;
+      moveKnown = false;
+      Runnable known = movingTo == null ? () -> {} : () -> known(now);
+      replication.keeper().tell(new CellNodesKeeper.Put(cell, now, () -> later.accept(NEWS, known)));
+    }
+  }
+
+  private void known(CellNodes cellNodes) {
+    if (cellNodes.equals(published)) {
+      moveKnown = true;
+      look(services.nanos().getAsLong());
+    }
+  }
+
+  private StandbyStatus status(String node, Copy copy, long now) {
+    long behind = 0;
+    long lag = 0;
+    for (CopyProgress progress : copy.told.values()) {
+      long events = progress.behind();
+      behind += events;
+      if (events > 0) {
+        lag = Math.max(lag, TimeUnit.NANOSECONDS.toMillis(now - progress.oldestNanos()));
+      }
+    }
+    return new StandbyStatus(NodeNames.hostAndPort(node), warm(node), behind, lag);
+  }
+}

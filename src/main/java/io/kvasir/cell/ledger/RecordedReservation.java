@@ -1,0 +1,82 @@
+package io.kvasir.cell.ledger;
+
+import io.kvasir.cell.Decision;
+import io.kvasir.cell.Outcome;
+import io.kvasir.cell.Reservation;
+import io.kvasir.telemetry.DecisionLog;
+import io.kvasir.telemetry.DecisionOutcome;
+import java.time.Instant;
+import java.util.Locale;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+
+/** The reservation of a decision that was recorded: its end is recorded, too. Thread-safe. */
+public final class RecordedReservation implements Reservation {
+  private final Reservation reservation;
+  private final DecisionLog log;
+  private final String requestId;
+  private final Decision.Chosen chosen;
+  private final AtomicBoolean closed = new AtomicBoolean();
+  private volatile boolean started;
+
+  private RecordedReservation(DecisionLog log, String requestId, Decision.Chosen chosen) {
+    this.reservation = chosen.reservation();
+    this.log = log;
+    this.requestId = requestId;
+    this.chosen = chosen;
+  }
+
+  /** The same step, its end to be recorded. */
+  public static Decision.Chosen of(Decision.Chosen chosen, String requestId, DecisionLog log) {
+    return new Decision.Chosen(
+        chosen.step(),
+        new RecordedReservation(log, requestId, chosen),
+        chosen.depth(),
+        chosen.predictedCachedTokens(),
+        chosen.confirmedCachedTokens(),
+        chosen.suspect());
+  }
+
+  @Override
+  public void firstToken() {
+    started = true;
+    reservation.firstToken();
+  }
+
+  @Override
+  public void readsPrompt() {
+    reservation.readsPrompt();
+  }
+
+  @Override
+  public void moved() {
+    reservation.moved();
+  }
+
+  @Override
+  public void close(Outcome outcome) {
+    reservation.close(outcome);
+    if (closed.compareAndSet(false, true)) {
+      log.ended(record(outcome));
+    }
+  }
+
+  private DecisionOutcome record(Outcome outcome) {
+    Outcome.Completed done = outcome instanceof Outcome.Completed completed ? completed : null;
+    return new DecisionOutcome(
+        Instant.now().toString(),
+        requestId,
+        chosen.step().name(),
+        chosen.worker().id(),
+        WireOutcome.of(outcome).kind().name().toLowerCase(Locale.ROOT),
+        done != null && started ? done.ttftMicros() / 1e3 : null,
+        done == null ? null : known(done.promptTokens()),
+        chosen.predictedCachedTokens(),
+        done == null ? null : known(done.cachedTokens()),
+        done == null ? null : known(done.outputTokens()));
+  }
+
+  private static @Nullable Integer known(int tokens) {
+    return tokens == Outcome.UNKNOWN ? null : tokens;
+  }
+}

@@ -1,0 +1,45 @@
+package io.kvasir.cell.ledger;
+
+import io.kvasir.cell.ClusterMessage;
+import io.kvasir.cell.Outcome;
+
+/**
+ * An {@link Outcome} as it crosses the cluster: flat, so that it needs no type tags.
+ *
+ * @param kind which outcome
+ * @param promptTokens of a completed request
+ * @param cachedTokens of a completed request
+ * @param outputTokens of a completed request
+ * @param ttftMicros of a completed request
+ * @param status of a refused request
+ * @param detail of a failed request
+ */
+public record WireOutcome(
+    Kind kind, int promptTokens, int cachedTokens, int outputTokens, long ttftMicros, int status, String detail)
+    implements ClusterMessage {
+
+  /** Which outcome. */
+  public enum Kind { COMPLETED, CANCELLED, REFUSED, FAILED, LOST_CONTACT }
+
+  static WireOutcome of(Outcome outcome) {
+    return switch (outcome) {
+      case Outcome.Completed c ->
+          new WireOutcome(
+              Kind.COMPLETED, c.promptTokens(), c.cachedTokens(), c.outputTokens(), c.ttftMicros(), 0, "");
+      case Outcome.Cancelled ignored -> new WireOutcome(Kind.CANCELLED, 0, 0, 0, 0, 0, "");
+      case Outcome.Refused refused -> new WireOutcome(Kind.REFUSED, 0, 0, 0, 0, refused.status(), "");
+      case Outcome.Failed failed ->
+          new WireOutcome(failed.transport() ? Kind.LOST_CONTACT : Kind.FAILED, 0, 0, 0, 0, 0, failed.detail());
+    };
+  }
+
+  Outcome outcome() {
+    return switch (kind) {
+      case COMPLETED -> new Outcome.Completed(promptTokens, cachedTokens, outputTokens, ttftMicros);
+      case CANCELLED -> new Outcome.Cancelled();
+      case REFUSED -> new Outcome.Refused(status);
+      case FAILED -> new Outcome.Failed(false, detail);
+      case LOST_CONTACT -> new Outcome.Failed(true, detail);
+    };
+  }
+}

@@ -1,0 +1,30 @@
+package io.kvasir.cell.view;
+
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/** The cells at home on this node, for every thread of it. */
+public final class CellViews {
+  private final Map<String, CellView> views = new ConcurrentHashMap<>();
+
+  /** Shows a cell that has come to this node. */
+  public void publish(String cell, CellView view) {
+    views.put(cell, view);
+  }
+
+  /** Takes a view out, unless a newer one of the same cell has taken its place. */
+  public void withdraw(String cell, CellView view) {
+    views.remove(cell, view);
+  }
+
+  /** The view of a cell, null when it is not at home here. */
+  public @Nullable CellView of(String cell) {
+    return views.get(cell);
+  }
+
+  /** By the cells' names. */
+  public Map<String, CellView> all() {
+    return views;
+  }
+}

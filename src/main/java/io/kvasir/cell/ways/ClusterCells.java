@@ -1,0 +1,437 @@
+package io.kvasir.cell.ways;
+
+import io.kvasir.cell.CellSettings;
+import io.kvasir.cell.Cells;
+import io.kvasir.cell.ClusterStatus;
+import io.kvasir.cell.ClusterStatus.CellStatus;
+import io.kvasir.cell.ClusterStatus.NodeStatus;
+import io.kvasir.cell.Decision;
+import io.kvasir.cell.DecisionRequest;
+import io.kvasir.cell.DiscoveredPod;
+import io.kvasir.cell.EventSources;
+import io.kvasir.cell.HealthProbe;
+import io.kvasir.cell.Minority;
+import io.kvasir.cell.PodSource;
+import io.kvasir.cell.PodSpec;
+import io.kvasir.cell.ProfileSet;
+import io.kvasir.cell.WorkerStatus;
+import io.kvasir.cell.directory.CurrentRoster;
+import io.kvasir.cell.directory.Directory;
+import io.kvasir.cell.directory.Roster;
+import io.kvasir.cell.home.Cell;
+import io.kvasir.cell.home.CellServices;
+import io.kvasir.cell.home.Replication;
+import io.kvasir.cell.home.WorkerEvents;
+import io.kvasir.cell.line.Lines;
+import io.kvasir.cell.standby.CellCopies;
+import io.kvasir.cell.standby.CellCopy;
+import io.kvasir.cell.standby.CellNodes;
+import io.kvasir.cell.standby.CellNodesKeeper;
+import io.kvasir.cell.standby.NodeNames;
+import io.kvasir.cell.standby.NodesByCell;
+import io.kvasir.cell.standby.Standby;
+import io.kvasir.cell.standby.WarmAllocation;
+import io.kvasir.cell.view.CellMetrics;
+import io.kvasir.cell.view.CellView;
+import io.kvasir.cell.view.CellViews;
+import io.kvasir.cell.view.Recorder;
+import io.kvasir.telemetry.DecisionLog;
+import io.kvasir.telemetry.DecisionRecord;
+import io.kvasir.telemetry.Metrics;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.SequencedMap;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import org.apache.pekko.Done;
+import org.apache.pekko.actor.CoordinatedShutdown;
+import org.apache.pekko.actor.typed.ActorRef;
+import org.apache.pekko.actor.typed.ActorSystem;
+import org.apache.pekko.actor.typed.DispatcherSelector;
+import org.apache.pekko.actor.typed.Props;
+import org.apache.pekko.actor.typed.javadsl.AskPattern;
+import org.apache.pekko.cluster.sharding.typed.ClusterShardingSettings;
+import org.apache.pekko.cluster.sharding.typed.ShardingEnvelope;
+import org.apache.pekko.cluster.sharding.typed.ShardingMessageExtractor;
+import org.apache.pekko.cluster.sharding.typed.javadsl.ClusterSharding;
+import org.apache.pekko.cluster.sharding.typed.javadsl.Entity;
+import org.apache.pekko.cluster.sharding.typed.javadsl.EntityRef;
+import org.apache.pekko.cluster.typed.Cluster;
+import org.apache.pekko.japi.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** The node's way to every cell, over Pekko Cluster Sharding. One per actor system. */
+public final class ClusterCells implements Cells {
+  private static final Duration ADMIN_TIMEOUT = Duration.ofSeconds(5);
+
+  /** The state of a node that the cluster has taken out, in its own eyes. */
+  private static final String CUT_OFF = "cut off";
+
+  /** Below what the platform allows the phase. */
+  private static final Duration LEAVE_TIMEOUT = Duration.ofSeconds(10);
+
+  private final ActorSystem<?> system;
+  private final Cluster cluster;
+  private final CellSettings settings;
+  private final Minority minority;
+  private final CellMetrics metrics;
+  private final CellViews views = new CellViews();
+  private final CurrentRoster roster = new CurrentRoster();
+  private final NodesByCell nodesByCell = new NodesByCell();
+  private final DecisionLines lines;
+  private final ClusterSharding sharding;
+  private final ActorRef<Directory.Message> directory;
+  private final String self;
+  /** Ways to cells that are not at home here, or were not. */
+  private final Map<String, RemoteCell> remote = new ConcurrentHashMap<>();
+
+  private final PressureGauges gauges = new PressureGauges();
+  private final CellChoices choices;
+  /** What nodes tell each other of requests goes together while it is this young: no load looks old for it. */
+  private final Executor soon =
+      CompletableFuture.delayedExecutor(2, TimeUnit.MILLISECONDS, task -> Thread.ofVirtual().start(task));
+
+  private final Fallback fallback = new Fallback(System::nanoTime);
+
+  /**
+   * Starts this node's directory and makes it a home for cells.
+   *
+   * @param system a member of the cluster, or about to become one
+   * @param minority what becomes of requests when the cluster has taken this node out
+   * @param pods the pods of this node's configuration
+   * @param metrics where the room's are registered
+   * @param lines to other nodes and from them; closed when the system has ended
+   * @param decisions where sampled decisions of cells at home here are recorded; stays its owner's to close
+   */
+  public ClusterCells(
+      ActorSystem<?> system,
+      CellSettings settings,
+      Minority minority,
+      Set<PodSpec> pods,
+      ProfileSet profiles,
+      EventSources eventSources,
+      HealthProbe probe,
+      Metrics metrics,
+      Lines lines,
+      DecisionLog decisions) {
+    this.system = system;
+    this.cluster = Cluster.get(system);
+    this.settings = settings;
+    this.minority = minority;
+    this.metrics = new CellMetrics(metrics);
+    this.choices = new CellChoices(gauges, this.metrics);
+    this.sharding = ClusterSharding.get(system);
+    this.self = NodeNames.of(cluster.selfMember().uniqueAddress());
+    this.lines = new DecisionLines(system, self, lines, nodesByCell);
+    this.directory =
+        system.systemActorOf(
+            Directory.create(roster, this::wake, settings.mostWorkers()), "kvasir-directory", Props.empty());
+    CellCopies copies = new CellCopies();
+    ActorRef<CellNodesKeeper.Message> keeper =
+        system.systemActorOf(
+            CellNodesKeeper.create(
+                nodesByCell,
+                WorkerEvents.DISPATCHER,
+                (cell, node) ->
+                    Standby.create(
+                        cell,
+                        new CellCopy(settings.indexBudgetBytes()),
+                        copies,
+                        node,
+                        standby ->
+                            sharding.entityRefFor(Cell.KEY, cell).tell(new Cell.CopyWanted(node, standby)))),
+            "kvasir-cell-nodes",
+            Props.empty());
+    CellServices services =
+        new CellServices(
+            settings,
+            views,
+            directory,
+            profiles,
+            eventSources,
+            probe,
+            this.metrics,
+            decisions,
+            system.dispatchers().lookup(DispatcherSelector.fromConfig("kvasir-background-dispatcher")),
+            System::nanoTime,
+            roster,
+            new Replication(self, lines.port(), nodesByCell, copies, keeper, this::remote));
+    sharding.init(
+        Entity.of(Cell.KEY, context -> Cell.create(context.getEntityId(), services))
+            .withAllocationStrategy(
+                new WarmAllocation(
+                    sharding.defaultShardAllocationStrategy(ClusterShardingSettings.create(system)),
+                    nodesByCell,
+                    (cell, node) -> sharding.entityRefFor(Cell.KEY, cell).tell(new Cell.MoveTo(node)),
+                    System::nanoTime))
+            .withMessageExtractor(new OneShardPerCell()));
+    system.systemActorOf(
+        PressureNews.create(views, roster, gauges, System::nanoTime), "kvasir-cell-pressure", Props.empty());
+    this.lines.answer(views);
+    var _ = system.getWhenTerminated().thenRun(lines::close);
+    directory.tell(new Directory.Announce(pods));
+    CoordinatedShutdown.get(system)
+        .addTask(CoordinatedShutdown.PhaseBeforeClusterShutdown(), "kvasir-cells", this::leave);
+  }
+
+  @Override
+  public Decision decide(DecisionRequest request) {
+    Roster now = roster.get();
+    CellChoice choice = choices.of(now, request.model());
+    if (choice == null) {
+      return unknownModel(request);
+    }
+    String joined = cellOfPlaced(now, request);
+    return joined == null
+        ? choice.decide(request, System.nanoTime(), cell -> decide(now, cell, request))
+        : decide(now, joined, request);
+  }
+
+  /** The workers of a plan's other steps can only be joined by one of their own cell. */
+  private static @Nullable String cellOfPlaced(Roster roster, DecisionRequest request) {
+    DecisionRequest.Again again = request.again();
+    if (again != null) {
+      for (String worker : again.placed().values()) {
+        String cell = roster.cellOfWorker(worker);
+        if (cell != null) {
+          return cell;
+        }
+      }
+    }
+    return null;
+  }
+
+  private Decision decide(Roster now, String cell, DecisionRequest request) {
+    CellView view = views.of(cell);
+    Decision decision = view != null ? view.decide(request) : remote(cell).decide(request);
+    metrics.decided(request, decision, view != null);
+    if (decision instanceof Decision.NoWorker(Decision.Why why, String detail)
+        && why == Decision.Why.NO_HOME
+        && (minority == Minority.SERVE || !cluster.isTerminated())) {
+      Decision instead = fallback.decide(now, cell, request, detail, remote(cell)::open);
+      metrics.fellBack(request, instead);
+      return instead;
+    }
+    RemoteCell before = view == null ? null : remote.get(cell);
+    if (view != null && before != null) {
+      before.decidedBy(view.incarnation());
+    }
+    return decision;
+  }
+
+  @Override
+  public DecisionRecord explain(DecisionRequest request) {
+    CellChoice choice = choices.of(roster.get(), request.model());
+    return choice == null
+        ? Recorder.unasked("", request, unknownModel(request))
+        : choice.explain(request, System.nanoTime(), cell -> explain(cell, request));
+  }
+
+  private DecisionRecord explain(String cell, DecisionRequest request) {
+    CellView view = views.of(cell);
+    if (view != null) {
+      return view.explain(request);
+    }
+    if (cluster.isTerminated()) {
+      return Recorder.unasked(cell, request, RemoteCell.cutOff());
+    }
+    try {
+      CompletionStage<Cell.Explained> answer =
+          sharding
+              .entityRefFor(Cell.KEY, cell)
+              .ask(replyTo -> new Cell.Explain(request, replyTo), settings.decisionTimeout());
+      return answer.toCompletableFuture().join().record();
+    } catch (CompletionException late) {
+      return Recorder.unasked(cell, request, RemoteCell.noHome());
+    }
+  }
+
+  private static Decision.NoWorker unknownModel(DecisionRequest request) {
+    return new Decision.NoWorker(
+        Decision.Why.UNKNOWN_MODEL, "no worker serves the model '" + request.model() + "'");
+  }
+
+  private RemoteCell remote(String cell) {
+    return remote.computeIfAbsent(cell, this::wayTo);
+  }
+
+  private RemoteCell wayTo(String cell) {
+    EntityRef<Cell.Message> home = sharding.entityRefFor(Cell.KEY, cell);
+    return new RemoteCell(
+        new CellHome(home, self, lines, settings.decisionTimeout(), soon, metrics, System::nanoTime),
+        new RemoteMovements(home::tell, System::nanoTime),
+        settings.moveTimeout(),
+        cluster::isTerminated,
+        () -> nodesByCell.of(cell),
+        System::nanoTime);
+  }
+
+  @Override
+  public List<WorkerStatus> workers() {
+    return describe().values().stream().flatMap(cell -> cell.workers().stream()).toList();
+  }
+
+  /** What the cells say of themselves, by name; one that does not answer in time has no home and no workers. */
+  private SequencedMap<String, Cell.Description> describe() {
+    SequencedMap<String, CompletionStage<Cell.Description>> asked = new LinkedHashMap<>();
+    if (cluster.isTerminated()) {
+      SequencedMap<String, Cell.Description> homeless = new LinkedHashMap<>();
+      roster.get().cells().forEach(cell -> homeless.put(cell, new Cell.Description(List.of(), null, null)));
+      return homeless;
+    }
+    String here = NodeNames.hostAndPort(cluster.selfMember().address());
+    for (String cell : roster.get().cells()) {
+      CellView view = views.of(cell);
+      asked.put(
+          cell,
+          view != null
+              ? CompletableFuture.completedStage(new Cell.Description(view.workers(), here, view.standbys()))
+              : sharding.entityRefFor(Cell.KEY, cell).ask(Cell.Describe::new, settings.decisionTimeout()));
+    }
+    SequencedMap<String, Cell.Description> described = new LinkedHashMap<>();
+    asked.forEach((cell, answer) -> {
+      try {
+        described.put(cell, answer.toCompletableFuture().join());
+      } catch (CompletionException late) {
+        system.log().warn("the home of cell {} did not describe it in time: {}", cell, late.getMessage());
+        described.put(cell, new Cell.Description(List.of(), null, null));
+      }
+    });
+    return described;
+  }
+
+  @Override
+  public ClusterStatus status() {
+    Set<org.apache.pekko.cluster.Member> unreachable = cluster.state().getUnreachable();
+    List<NodeStatus> nodes = new ArrayList<>();
+    if (cluster.isTerminated()) {
+      org.apache.pekko.cluster.Member here = cluster.selfMember();
+      nodes.add(
+          new NodeStatus(NodeNames.hostAndPort(here.address()), CUT_OFF, true, here.appVersion().version(), true));
+    }
+    for (org.apache.pekko.cluster.Member node : cluster.state().getMembers()) {
+      nodes.add(
+          new NodeStatus(
+              NodeNames.hostAndPort(node.address()),
+              node.status().toString().toLowerCase(Locale.ROOT),
+              !unreachable.contains(node),
+              node.appVersion().version(),
+              node.uniqueAddress().equals(cluster.selfMember().uniqueAddress())));
+    }
+    SequencedMap<String, Cell.Description> described = describe();
+    return new ClusterStatus(
+        nodes,
+        described.entrySet().stream().map(cell -> cell(cell.getKey(), cell.getValue())).toList(),
+        described.values().stream().flatMap(cell -> cell.workers().stream()).toList());
+  }
+
+  private CellStatus cell(String name, Cell.Description described) {
+    double pressure = gauges.of(name).share(System.nanoTime());
+    return new CellStatus(
+        name,
+        described.home(),
+        pressure == PressureGauge.UNKNOWN ? null : pressure,
+        Objects.requireNonNullElse(described.standbys(), List.of()));
+  }
+
+  @Override
+  public Set<String> models() {
+    return roster.get().models();
+  }
+
+  @Override
+  public void add(PodSpec pod) {
+    String refused = ask(replyTo -> new Directory.Add(pod, replyTo));
+    if (!refused.isEmpty()) {
+      throw new IllegalArgumentException(refused);
+    }
+  }
+
+  @Override
+  public List<String> declare(PodSource source, List<DiscoveredPod> pods) {
+    return this.<Directory.Refused>ask(replyTo -> new Directory.Declare(source, pods, replyTo)).problems();
+  }
+
+  @Override
+  public boolean drain(String pod) {
+    return this.<Boolean>ask(replyTo -> new Directory.Drain(pod, replyTo));
+  }
+
+  @Override
+  public Undrained undrain(String pod) {
+    return this.<Undrained>ask(replyTo -> new Directory.Undrain(pod, replyTo));
+  }
+
+  @Override
+  public boolean remove(String pod) {
+    return this.<Boolean>ask(replyTo -> new Directory.Remove(pod, replyTo));
+  }
+
+  /** Whether a cell is at home on this node. */
+  boolean atHome(String cell) {
+    return views.of(cell) != null;
+  }
+
+  /** Where a cell is and has copies, as this node knows; null before its first home has told. */
+  @Nullable CellNodes nodesOf(String cell) {
+    return nodesByCell.of(cell);
+  }
+
+  private <T> T ask(Function<ActorRef<T>, Directory.Message> message) {
+    return AskPattern.<Directory.Message, T>ask(directory, message, ADMIN_TIMEOUT, system.scheduler())
+        .toCompletableFuture()
+        .join();
+  }
+
+  /** Makes cells that are at home here ready to go on elsewhere; what is not ready in time goes all the same. */
+  private CompletionStage<Done> leave() {
+    List<CompletableFuture<?>> ready = new ArrayList<>();
+    for (String cell : views.all().keySet()) {
+      ready.add(
+          sharding
+              .entityRefFor(Cell.KEY, cell)
+              .<Cell.MayLeave>ask(replyTo -> new Cell.Leave(self, replyTo), LEAVE_TIMEOUT)
+              .handle((_, late) -> {
+                if (late != null) {
+                  system.log().warn("cell {} leaves before it is ready elsewhere: {}", cell, late.getMessage());
+                }
+                return Done.getInstance();
+              })
+              .toCompletableFuture());
+    }
+    return CompletableFuture.allOf(ready.toArray(CompletableFuture[]::new)).thenApply(_ -> Done.getInstance());
+  }
+
+  private void wake(String cell) {
+    sharding.entityRefFor(Cell.KEY, cell).tell(new Cell.Wake());
+  }
+
+  /** A cell is a shard of its own: it moves alone. */
+  private static final class OneShardPerCell
+      extends ShardingMessageExtractor<ShardingEnvelope<Cell.Message>, Cell.Message> {
+    @Override
+    public String entityId(ShardingEnvelope<Cell.Message> envelope) {
+      return envelope.entityId();
+    }
+
+    @Override
+    public String shardId(String entityId) {
+      return entityId;
+    }
+
+    @Override
+    public Cell.Message unwrapMessage(ShardingEnvelope<Cell.Message> envelope) {
+      return envelope.message();
+    }
+  }
+}

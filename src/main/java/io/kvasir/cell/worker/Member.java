@@ -1,0 +1,318 @@
+package io.kvasir.cell.worker;
+
+import io.kvasir.cell.CellSettings;
+import io.kvasir.cell.CellSettings.PredictionSettings;
+import io.kvasir.cell.EngineReport;
+import io.kvasir.cell.Outcome;
+import io.kvasir.cell.PodSpec;
+import io.kvasir.cell.WorkerStatus;
+import io.kvasir.cell.events.ChunkHints;
+import io.kvasir.cell.events.EventState;
+import io.kvasir.index.Chain;
+import io.kvasir.index.WorkerBlocks;
+import io.kvasir.routing.Booking;
+import io.kvasir.routing.KvTransfer;
+import io.kvasir.routing.Role;
+import io.kvasir.routing.Worker;
+import io.kvasir.routing.cost.Prefill;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A worker in its slot: who it is, what is booked on it, whether it is well, what it holds and how far
+ * its event stream has come. The same worker that comes back after its removal is a new member.
+ */
+public final class Member {
+  private static final long NEVER = Long.MAX_VALUE;
+  private static final int TOO_MANY = 429;
+
+  private final Worker worker;
+  private final PodSpec pod;
+  private final WorkerLoad load;
+  private final WorkerHealth health;
+  private final Truth truth;
+  private final PredictionSettings prediction;
+  private final Revision revision;
+  private final LongSupplier nanos;
+  private final OnEnd onEnd;
+  private volatile WorkerBlocks blocks;
+  private volatile boolean draining;
+  private volatile EngineReport report = EngineReport.NONE;
+  private volatile EventState events = EventState.START;
+  private volatile @Nullable ChunkHints hints;
+
+  /** What became of the index's word that blocks of a prompt are cached. */
+  public enum Promise {
+    KEPT,
+    BROKEN,
+    /** The engine evicted them while the prompt waited, and said so. */
+    OVERTAKEN
+  }
+
+  /** Told when a request on a member is over. */
+  public interface OnEnd {
+    /** A request is over. */
+    void ended(Member member, String model, Outcome outcome);
+
+    /** A prompt's first token came. */
+    void begun(Member member, Prefill prefill);
+
+    /**
+     * An answer said how many tokens of its prompt were cached.
+     *
+     * @param promised as the index had it, at least 1
+     * @param promise what became of it
+     */
+    void answered(Member member, int promised, int found, Promise promise);
+  }
+
+  /** A worker that has just got its slot. */
+  public Member(
+      Worker worker,
+      PodSpec pod,
+      WorkerHealth health,
+      WorkerBlocks blocks,
+      CellSettings settings,
+      LongSupplier nanos,
+      Revision revision,
+      OnEnd onEnd) {
+    this.worker = worker;
+    this.pod = pod;
+    this.load = new WorkerLoad(worker.maxInFlight());
+    this.health = health;
+    this.blocks = blocks;
+    this.truth = new Truth(settings.truth(), revision);
+    this.prediction = settings.prediction();
+    this.nanos = nanos;
+    this.revision = revision;
+    this.onEnd = onEnd;
+  }
+
+  /** Who it is. */
+  public Worker worker() {
+    return worker;
+  }
+
+  /** Its pod, as the operator describes it. */
+  public PodSpec pod() {
+    return pod;
+  }
+
+  /** What is booked on it. */
+  public WorkerLoad load() {
+    return load;
+  }
+
+  /** Whether requests may go to it. */
+  public WorkerHealth health() {
+    return health;
+  }
+
+  /** What it holds, as the index knows. */
+  public WorkerBlocks blocks() {
+    return blocks;
+  }
+
+  /** What it holds is in another index from now on. Called by the cell's actor alone. */
+  public void moveTo(WorkerBlocks heir) {
+    blocks = heir;
+  }
+
+  /** Whether the index is right about it. */
+  public Truth truth() {
+    return truth;
+  }
+
+  /** What its engine said of its load last. */
+  public EngineReport report() {
+    return report;
+  }
+
+  /** Its engine has said something of its load. */
+  public void report(EngineReport now) {
+    if (!report.equals(now)) {
+      report = now;
+      revision.changed();
+    }
+  }
+
+  /** How far its events have come. */
+  public EventState events() {
+    return events;
+  }
+
+  /** Its events have come further. */
+  public void events(EventState state) {
+    events = state;
+  }
+
+  /** What a cache beside its engine may hold, null when nothing is known of one. */
+  public @Nullable ChunkHints hints() {
+    return hints;
+  }
+
+  /** What a cache beside its engine may hold is another thing now. */
+  public void hints(@Nullable ChunkHints known) {
+    hints = known;
+  }
+
+  /** Has it get nothing new, or again something. */
+  public void drain(boolean drain) {
+    draining = drain;
+    revision.changed();
+  }
+
+  /** Whether requests may go there as far as its circuit passes them. */
+  public boolean well() {
+    return !draining && health.well();
+  }
+
+  /** Whether requests may go there now. */
+  public boolean routable() {
+    Circuit circuit = health.circuit();
+    return well() && (!circuit.isBroken() || circuit.passes(nanos.getAsLong()));
+  }
+
+  /** Whether it could do what another pod's worker does. */
+  public boolean serves(Member other) {
+    Role role = worker.role();
+    return !worker.pod().equals(other.worker.pod())
+        && (role == Role.BOTH || role == other.worker.role())
+        && worker.models().containsAll(other.worker.models());
+  }
+
+  /** Something of an answer came. Cheap: called for every piece of it. */
+  public void moved() {
+    health.progress().moved(nanos.getAsLong());
+  }
+
+  /** Its event stream spoke. */
+  public void eventsCame() {
+    moved();
+    health.contact().eventsCame();
+  }
+
+  /**
+   * Predicts that the worker will have a prompt that has just been booked on it. Never waits.
+   *
+   * @param depth leading blocks of it the worker was found to hold
+   */
+  public Forecast predict(Chain chain, int depth) {
+    boolean told = tellsOf(chain);
+    boolean nothing = chain.length() == 0 || (told && depth == chain.length() && blocks.predicted() == 0);
+    return new Forecast(
+        chain.blockSize(),
+        depth,
+        told,
+        nothing ? null : blocks.predict(chain.hashes(), told ? expiry() : NEVER),
+        events);
+  }
+
+  /** Predicts the same of a prompt that another worker has handed over to it, if it keeps such. */
+  public void predictTaken(Chain chain, int depth) {
+    KvTransfer transfer = worker.kvTransfer();
+    if (tellsOf(chain) || (transfer != null && transfer.dialect().keepsTaken())) {
+      predict(chain, depth);
+    }
+  }
+
+  /** Whether its engine tells of such blocks: of others there is nothing but what is predicted. */
+  private boolean tellsOf(Chain chain) {
+    int size = events.blockSize() == 0 ? pod.blockSize() : events.blockSize();
+    return !pod.events().isEmpty() && chain.blockSize() == size;
+  }
+
+  private long expiry() {
+    long nanosUntil = (long) (load.queueMs() * 1e6 * prediction.factor());
+    return nanos.getAsLong()
+        + Math.clamp(nanosUntil, prediction.least().toNanos(), prediction.most().toNanos());
+  }
+
+  /** Forgets predictions whose time is over. */
+  public void expire(long now) {
+    blocks.expire(now);
+  }
+
+  /**
+   * A request on this worker is over: its answer says how the worker is, and how right the index.
+   *
+   * @param model as the request named it
+   * @param promptTokens as they were booked
+   */
+  public void ended(String model, Outcome outcome, int promptTokens, Forecast forecast) {
+    switch (outcome) {
+      case Outcome.Completed completed -> {
+        health.answered(nanos.getAsLong());
+        compare(completed, promptTokens, forecast);
+      }
+      case Outcome.Cancelled ignored -> {}
+      case Outcome.Refused refused -> {
+        // Too many requests is an answer; unavailable may be what stands before an engine that died.
+        if (refused.status() == TOO_MANY) {
+          health.contact().answered();
+        }
+      }
+      case Outcome.Failed failed -> {
+        if (failed.transport()) {
+          health.contact().lost(nanos.getAsLong(), "a connection to it was refused or cut");
+        } else {
+          health.failed(nanos.getAsLong());
+        }
+      }
+    }
+    onEnd.ended(this, model, outcome);
+  }
+
+  /**
+   * The first token of a booked prompt came.
+   *
+   * @param queueMs what had been booked before it, estimated milliseconds
+   */
+  public void begun(Booking booking, double queueMs, Outcome.Completed answer) {
+    int uncached = booking.uncachedTokens();
+    if (answer.cachedTokens() >= 0 && answer.promptTokens() > 0) {
+      // The engine counts its own tokens, the booking those that decisions reckon with.
+      double share = 1 - Math.min(1, (double) answer.cachedTokens() / answer.promptTokens());
+      uncached = Math.max(1, (int) (share * booking.promptTokens()));
+    }
+    onEnd.begun(this, new Prefill(booking.promptTokens(), uncached, queueMs, answer.ttftMicros() / 1e3));
+  }
+
+  /** Text that a worker with events was sent says nothing of its event stream. */
+  private void compare(Outcome.Completed answer, int bookedTokens, Forecast forecast) {
+    if (answer.cachedTokens() == Outcome.UNKNOWN || (!forecast.told() && !pod.events().isEmpty())) {
+      return;
+    }
+    int promised = forecast.promisedTokens(answer.promptTokens() > 0 ? answer.promptTokens() : bookedTokens);
+    if (promised > 0) {
+      onEnd.answered(this, promised, answer.cachedTokens(), kept(promised, answer.cachedTokens(), forecast));
+    }
+  }
+
+  private Promise kept(int promised, int found, Forecast forecast) {
+    if (found < promised && forecast.overtaken(promised - found, events)) {
+      return Promise.OVERTAKEN;
+    }
+    return truth.answered(promised, found, forecast.blockSize()) ? Promise.BROKEN : Promise.KEPT;
+  }
+
+  /** What people are told of it, as a worker of that cell. */
+  public WorkerStatus status(String cell) {
+    WorkerHealth.State state = health.state(nanos.getAsLong());
+    return new WorkerStatus(
+        worker,
+        cell,
+        state.health(),
+        state.why(),
+        draining,
+        events.suspect(),
+        load.inFlight(),
+        load.pendingTokens(),
+        report,
+        blocks.size(),
+        blocks.predicted(),
+        truth.trust(),
+        truth.resyncs(),
+        events.lastSequence());
+  }
+}

@@ -1,0 +1,110 @@
+package io.kvasir.cell.worker;
+
+import io.kvasir.routing.Booking;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+
+/**
+ * The load booked on one worker. Booking is one step with the check that there is room; every booking
+ * is taken back exactly once by the {@code BookedReservation} that made it. A worker that comes anew
+ * into a slot gets a load of its own, so what the one before it still holds cannot be taken from it.
+ *
+ * <p>Wait-free but for the compare-and-set of the first counter.
+ */
+public final class WorkerLoad {
+  private static final VarHandle IN_FLIGHT;
+  private static final VarHandle PENDING_TOKENS;
+  private static final VarHandle PENDING_MICROS;
+  private static final VarHandle CONTEXT_TOKENS;
+
+  static {
+    try {
+      MethodHandles.Lookup lookup = MethodHandles.lookup();
+      IN_FLIGHT = lookup.findVarHandle(WorkerLoad.class, "inFlight", int.class);
+      PENDING_TOKENS = lookup.findVarHandle(WorkerLoad.class, "pendingTokens", long.class);
+      PENDING_MICROS = lookup.findVarHandle(WorkerLoad.class, "pendingMicros", long.class);
+      CONTEXT_TOKENS = lookup.findVarHandle(WorkerLoad.class, "contextTokens", long.class);
+    } catch (ReflectiveOperationException e) {
+      throw new ExceptionInInitializerError(e);
+    }
+  }
+
+  private final int most;
+  private volatile int inFlight;
+  private volatile long pendingTokens;
+  private volatile long pendingMicros;
+  private volatile long contextTokens;
+
+  /** Nothing is booked of at most so many requests. */
+  public WorkerLoad(int most) {
+    this.most = most;
+  }
+
+  /** Books a request if fewer than the most are in flight. */
+  public boolean book(Booking booking) {
+    int now;
+    do {
+      now = inFlight;
+      if (now >= most) {
+        return false;
+      }
+    } while (!IN_FLIGHT.compareAndSet(this, now, now + 1));
+    count(booking);
+    return true;
+  }
+
+  /** Takes in a request that is in flight already, even beyond the most. */
+  public void add(Booking booking) {
+    IN_FLIGHT.getAndAdd(this, 1);
+    count(booking);
+  }
+
+  private void count(Booking booking) {
+    PENDING_TOKENS.getAndAdd(this, (long) booking.uncachedTokens());
+    PENDING_MICROS.getAndAdd(this, booking.prefillMicros());
+    CONTEXT_TOKENS.getAndAdd(this, (long) booking.promptTokens());
+  }
+
+  /** The prompt of a booking has been read: it is no longer pending. */
+  public void settle(Booking booking) {
+    PENDING_TOKENS.getAndAdd(this, -(long) booking.uncachedTokens());
+    PENDING_MICROS.getAndAdd(this, -booking.prefillMicros());
+  }
+
+  /** A booking of the same prompt takes the place of one that is pending. */
+  public void rebook(Booking was, Booking is) {
+    PENDING_TOKENS.getAndAdd(this, (long) is.uncachedTokens() - was.uncachedTokens());
+    PENDING_MICROS.getAndAdd(this, is.prefillMicros() - was.prefillMicros());
+  }
+
+  /** A booking whose prompt has been settled is over. */
+  public void release(Booking booking) {
+    CONTEXT_TOKENS.getAndAdd(this, -(long) booking.promptTokens());
+    IN_FLIGHT.getAndAdd(this, -1);
+  }
+
+  /** How many requests it takes at a time. */
+  public int most() {
+    return most;
+  }
+
+  /** Requests in flight. */
+  public int inFlight() {
+    return inFlight;
+  }
+
+  /** Uncached prompt tokens whose first token has not been seen. */
+  public long pendingTokens() {
+    return pendingTokens;
+  }
+
+  /** Estimated milliseconds of prefill of those. */
+  public double queueMs() {
+    return pendingMicros / 1000.0;
+  }
+
+  /** Prompt tokens of the requests in flight. */
+  public long contextTokens() {
+    return contextTokens;
+  }
+}

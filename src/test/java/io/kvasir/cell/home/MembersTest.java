@@ -1,0 +1,206 @@
+package io.kvasir.cell.home;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.kvasir.cell.Decision;
+import io.kvasir.cell.DecisionRequest;
+import io.kvasir.cell.EventFeed;
+import io.kvasir.cell.Outcome;
+import io.kvasir.cell.PodSource;
+import io.kvasir.cell.PodSpec;
+import io.kvasir.cell.TestProfiles;
+import io.kvasir.cell.TestSettings;
+import io.kvasir.cell.directory.CurrentRoster;
+import io.kvasir.cell.directory.Directory;
+import io.kvasir.cell.directory.PodEntry;
+import io.kvasir.cell.view.CellMetrics;
+import io.kvasir.cell.view.CellViews;
+import io.kvasir.cell.worker.Member;
+import io.kvasir.index.BlockHash;
+import io.kvasir.index.Chain;
+import io.kvasir.index.Tier;
+import io.kvasir.index.WorkerBlocks;
+import io.kvasir.routing.Prepared;
+import io.kvasir.routing.Role;
+import io.kvasir.routing.Work;
+import io.kvasir.telemetry.DecisionLog;
+import io.kvasir.telemetry.Metrics;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.net.URI;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
+import org.apache.pekko.stream.javadsl.Source;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Test;
+
+/** Slots and the index behind them, while it is rebuilt into a wider one: without actors, one step at a time. */
+final class MembersTest {
+  private static final int BLOCK = 16;
+  private static final ActorTestKit KIT = ActorTestKit.create();
+
+  private final Members members = members();
+  private final List<Member> first = admit("a", 64);
+
+  private static Members members() {
+    Metrics metrics = new Metrics(new PrometheusRegistry());
+    CellServices services =
+        new CellServices(
+            TestSettings.CELL,
+            new CellViews(),
+            KIT.<Directory.Message>createTestProbe().ref(),
+            TestProfiles.builtIn("prefix-aware", metrics),
+            (worker, pod) -> Source.never(),
+            pod -> CompletableFuture.completedFuture(true),
+            new CellMetrics(metrics),
+            DecisionLog.off(metrics),
+            Runnable::run,
+            () -> 1_000_000_000L,
+            new CurrentRoster(),
+            TestReplication.none(KIT));
+    return new Members("m", services);
+  }
+
+  @AfterAll
+  static void stop() {
+    KIT.shutdownTestKit();
+  }
+
+  private List<Member> admit(String pod, int ranks) {
+    PodSpec spec =
+        new PodSpec(
+            pod, URI.create("http://" + pod + ".test"), Role.BOTH, Set.of("m"), ranks, BLOCK, Map.of(), 4,
+            "h100-Qwen2.5-7B-tp1", 1000, List.of(new EventFeed.Push("key")), null);
+    List<Member> admitted = members.admit(new PodEntry(spec, PodSource.CONFIG));
+    admitted.forEach(member -> member.health().contact().answered());
+    return admitted;
+  }
+
+  private static Chain chain(int seed) {
+    long[] hashes = new long[20];
+    for (int i = 0; i < hashes.length; i++) {
+      hashes[i] = BlockHash.chained(i == 0 ? BlockHash.NONE : hashes[i - 1], seed * 1000L + i + 1);
+    }
+    return new Chain(hashes, BLOCK);
+  }
+
+  private static void store(Member member, Chain chain) {
+    long[] hashes = chain.hashes();
+    member.blocks().store(0, true, hashes, hashes, hashes.length, Tier.DEVICE, true);
+  }
+
+  private Decision.Chosen decide(Chain chain) {
+    Decision decision =
+        members.view().decide(
+            new DecisionRequest("r", "m", null, Work.WHOLE, chain, 20 * BLOCK + 1,
+                Prepared.NOTHING, Set.of(), true, null));
+    assertThat(decision).isInstanceOf(Decision.Planned.class);
+    return ((Decision.Planned) decision).last();
+  }
+
+  private void handOver(Widening widening) {
+    widening.heirs().forEach((member, heir) -> member.blocks().handOver().forEachRemaining(heir::take));
+    assertThat(widening.complete()).isTrue();
+    Widening.succeed(widening.heirs());
+    members.moveTo(widening);
+  }
+
+  @Test
+  void admit_noSlotLeft_waits() {
+    assertThat(first).hasSize(64);
+    assertThat(admit("b", 1)).isEmpty();
+    assertThat(members.mustWiden(64)).isFalse();
+    assertThat(members.mustWiden(65)).isTrue();
+  }
+
+  @Test
+  void widen_everybodyKeepsSlotBlocksAndLoad() {
+    store(first.get(63), chain(1));
+    Decision.Chosen before = decide(chain(1));
+    assertThat(before.worker().slot()).isEqualTo(63);
+    handOver(members.widen(65));
+    Decision.Chosen after = decide(chain(1));
+    assertThat(after.worker()).isEqualTo(before.worker());
+    assertThat(after.depth()).isEqualTo(20);
+    assertThat(first.get(63).load().inFlight()).isEqualTo(2);
+    before.reservation().close(new Outcome.Cancelled());
+    after.reservation().close(new Outcome.Cancelled());
+    assertThat(first.get(63).load().inFlight()).isZero();
+    assertThat(admit("b", 1).getFirst().worker().slot()).isEqualTo(64);
+    assertThat(members.mustWiden(129)).isTrue();
+  }
+
+  @Test
+  void widen_asWideAsTheWorkersNeed_andNoWiderThanCanBe() {
+    assertThat(members.widen(129).index().slots()).isEqualTo(256);
+    members.stay();
+    handOver(members.widen(1000));
+    assertThat(members.mustWiden(1000)).isFalse();
+  }
+
+  @Test
+  void widen_whatIsPredictedMovesToo_andIsTakenBackThere() {
+    Decision.Chosen before = decide(chain(1));
+    Member chosen = first.get(before.worker().slot());
+    assertThat(chosen.blocks().predicted()).isEqualTo(20);
+    Widening widening = members.widen(65);
+    Decision.Chosen meanwhile = decide(chain(1));
+    assertThat(meanwhile.worker()).isEqualTo(before.worker());
+    handOver(widening);
+    assertThat(chosen.blocks().predicted()).isEqualTo(20);
+    Decision.Chosen after = decide(chain(1));
+    assertThat(after.depth()).isEqualTo(20);
+    before.reservation().close(new Outcome.Cancelled());
+    meanwhile.reservation().close(new Outcome.Cancelled());
+    assertThat(chosen.blocks().predicted()).isEqualTo(20);
+    after.reservation().close(new Outcome.Cancelled());
+    assertThat(chosen.blocks().predicted()).isZero();
+  }
+
+  @Test
+  void retire_whileWidening_isGoneFromBoth_andItsSlotIsFreeAfterTheSweep() {
+    Member leaving = first.get(5);
+    store(leaving, chain(1));
+    store(first.get(6), chain(2));
+    Widening widening = members.widen(65);
+    WorkerBlocks heir = Objects.requireNonNull(widening.heirs().get(leaving));
+    leaving.blocks().handOver().forEachRemaining(heir::take);
+    Members.Retired retired = members.retire(leaving);
+    assertThat(decide(chain(1)).depth()).isZero();
+    handOver(widening);
+    assertThat(decide(chain(1)).worker().slot()).isNotEqualTo(5);
+    assertThat(admit("b", 2)).extracting(member -> member.worker().slot()).containsExactly(64, 65);
+    Members.sweep(List.of(retired));
+    members.free(5);
+    Member next = admit("c", 1).getFirst();
+    assertThat(next.worker().slot()).isEqualTo(5);
+    assertThat(next.blocks().size()).isZero();
+    assertThat(decide(chain(2)).worker().slot()).isEqualTo(6);
+  }
+
+  @Test
+  void stay_afterAWideningThatFailed_goesOnWithTheNarrowIndex() {
+    store(first.get(1), chain(1));
+    Widening widening = members.widen(65);
+    widening.asked(first.get(1));
+    assertThat(widening.complete()).isFalse();
+    members.stay();
+    store(first.get(2), chain(2));
+    assertThat(decide(chain(2)).worker().slot()).isEqualTo(2);
+    Members.Retired retired = members.retire(first.get(2));
+    assertThat(retired.wide()).isSameAs(retired.index());
+    Members.sweep(List.of(retired));
+    assertThat(decide(chain(1)).depth()).isEqualTo(20);
+  }
+
+  @Test
+  void sweep_ofAWorkerThatIsStillThere_isRefused() {
+    Members.Retired retired = members.retire(first.get(1));
+    Members.Retired wrong = new Members.Retired(2, retired.index(), retired.wide());
+    assertThatThrownBy(() -> Members.sweep(List.of(wrong))).isInstanceOf(IllegalStateException.class);
+  }
+}
