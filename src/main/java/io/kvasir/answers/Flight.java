@@ -18,6 +18,9 @@ import org.jspecify.annotations.Nullable;
  * is written down whole, and clients may still join. When it becomes too long for that, or is none to keep, it goes on
  * with a window: what every client has is let go, and the worker waits for the slowest. Thread-safe.
  *
+ * <p>An answer to keep is kept before any client learns that it has come to its end: whoever has it whole and asks
+ * again gets it from the cache. For that a miss waits for the store once more, which it has done when it was looked up.
+ *
  * @param <H> what is known of an answer before its body
  */
 public final class Flight<H> {
@@ -37,6 +40,8 @@ public final class Flight<H> {
   private long taken;
   private @Nullable H head;
   private boolean streams;
+  /** Nothing more comes from the worker: whoever leaves now stops nothing. */
+  private boolean arrived;
   private boolean over;
   private boolean abandoned;
   private @Nullable Throwable failure;
@@ -115,21 +120,13 @@ public final class Flight<H> {
     end();
   }
 
-  /** The answer is here whole and may be kept. Ends the flight, once it is; clients do not wait for that. */
+  /** The answer is here whole and may be kept. Ends the flight, once it is. */
   public void landed(H answer, String contentType, byte[] body) {
-    lock.lock();
-    try {
-      head = answer;
-      // Clients may go now; that they have all gone is no reason to let others begin anew while it is being kept.
-      over = true;
-      changed.signalAll();
-    } finally {
-      lock.unlock();
-    }
+    arrive();
     try {
       flights.cache().keep(miss, contentType, body);
     } finally {
-      end();
+      landed(answer);
     }
   }
 
@@ -184,19 +181,11 @@ public final class Flight<H> {
     }
   }
 
-  /** The body was whole. Ends the flight, once the answer is kept; clients do not wait for that. */
+  /** The body was whole. Ends the flight, once the answer is kept. */
   public void completed(String contentType) {
-    boolean keep;
-    lock.lock();
+    arrive();
     try {
-      over = true;
-      keep = whole && !abandoned;
-      changed.signalAll();
-    } finally {
-      lock.unlock();
-    }
-    try {
-      if (keep) {
+      if (whole) {
         // Only this thread appends, and nobody forgets anything while it is whole.
         flights.cache().keep(miss, contentType, recording.whole());
       }
@@ -216,10 +205,20 @@ public final class Flight<H> {
     end();
   }
 
+  private void arrive() {
+    lock.lock();
+    try {
+      arrived = true;
+    } finally {
+      lock.unlock();
+    }
+  }
+
   private void end() {
     long given;
     lock.lock();
     try {
+      arrived = true;
       over = true;
       joinable = false;
       given = taken;
@@ -370,7 +369,7 @@ public final class Flight<H> {
         if (!leads) {
           flights.cache().metrics().sharing(false);
         }
-        if (seats.isEmpty() && !over) {
+        if (seats.isEmpty() && !arrived) {
           abandoned = true;
           joinable = false;
           stop = onAbandoned;

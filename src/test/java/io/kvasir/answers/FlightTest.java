@@ -10,21 +10,29 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.kvasir.Await;
 import io.kvasir.answers.AnswerSettings.StoreSettings;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.time.Instant;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** One answer for all who ask for it, whoever comes late, is slow, or leaves. */
 final class FlightTest {
@@ -67,6 +75,47 @@ final class FlightTest {
               Lookup.Hit.class, hit -> assertThat(new String(hit.answer().body(), UTF_8)).isEqualTo(sent.toString()));
       assertThat(cache.figures().recordingBytes()).isZero();
       assertThat(cache.figures().waiting()).isZero();
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void whoHasTheEnd_findsTheAnswerKept(boolean stream) throws Exception {
+    CompletableFuture<Thread> client = new CompletableFuture<>();
+    // Who keeps an answer looks at the clock, and here finds the client waiting, or gone with all it wanted.
+    InstantSource clock = once(() -> Await.await(() -> isAtRest(client.join())));
+    try (AnswerCache cache = cache(shared(), clock)) {
+      Flight<String>.Seat seat = board(new Flights<>(cache), cache);
+      FutureTask<Lookup> asksAgain = new FutureTask<>(() -> {
+        seat.head();
+        seat.copyTo((bytes, offset, length) -> {});
+        return cache.look(REQUEST);
+      });
+      client.complete(Thread.ofVirtual().start(asksAgain));
+      give(seat.flight(), stream);
+      assertThat(asksAgain.get(60, TimeUnit.SECONDS)).isInstanceOf(Lookup.Hit.class);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void whileAnAnswerIsBeingKept_itStillServesOthers_thoughAllHaveLeft(boolean stream) throws Exception {
+    CompletableFuture<Runnable> meanwhile = new CompletableFuture<>();
+    try (AnswerCache cache = cache(shared(), once(() -> meanwhile.join().run()))) {
+      Flights<String> flights = new Flights<>(cache);
+      Flight<String>.Seat leader = board(flights, cache);
+      AtomicInteger stopped = new AtomicInteger();
+      leader.flight().onAbandoned(stopped::incrementAndGet);
+      CompletableFuture<Flight<String>.Seat> next = new CompletableFuture<>();
+      meanwhile.complete(() -> {
+        leader.leave();
+        next.complete(board(flights, cache));
+      });
+      give(leader.flight(), stream);
+      assertThat(next.get().leads()).isFalse();
+      assertThat(copied(next.get()).get(60, TimeUnit.SECONDS)).isEqualTo(stream ? "head" + END : "head");
+      assertThat(stopped).hasValue(0);
+      assertThat(cache.look(REQUEST)).isInstanceOf(Lookup.Hit.class);
     }
   }
 
@@ -192,6 +241,32 @@ final class FlightTest {
       before.flight().landed("old", TestAnswers.JSON, TestAnswers.bytes(TestAnswers.chat("old")));
       miss(cache.look(REQUEST));
       assertThat(board(flights, cache).leads()).as("the newer one is still under way").isFalse();
+    }
+  }
+
+  /** The system's clock, but that {@code action} comes before it tells the time for the first time. */
+  private static InstantSource once(Runnable action) {
+    AtomicBoolean done = new AtomicBoolean();
+    return () -> {
+      if (!done.getAndSet(true)) {
+        action.run();
+      }
+      return Instant.now();
+    };
+  }
+
+  private static boolean isAtRest(Thread thread) {
+    return thread.getState() == Thread.State.WAITING || thread.getState() == Thread.State.TERMINATED;
+  }
+
+  /** A whole answer, in one piece or as a stream. */
+  private static void give(Flight<String> flight, boolean stream) throws IOException {
+    if (stream) {
+      flight.departed("head", true);
+      write(flight, END);
+      flight.completed(EVENTS);
+    } else {
+      flight.landed("head", TestAnswers.JSON, TestAnswers.bytes(TestAnswers.chat("a")));
     }
   }
 
