@@ -48,6 +48,7 @@ public final class CellChoice {
   /** The pressure on the model's cells on the whole, as it was a moment ago. */
   private record Mean(double share, long nanos) {}
 
+  /** Chooses among the cells of a ranking, by what is known of their pressure. */
   public CellChoice(CellRanking ranking, PressureGauges gauges, CellMetrics metrics) {
     this.ranking = ranking;
     this.metrics = metrics;

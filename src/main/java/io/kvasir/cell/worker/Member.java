@@ -88,7 +88,7 @@ public final class Member {
     this.onEnd = onEnd;
   }
 
-  /** Who it is. */
+  /** The worker it is, in its slot. */
   public Worker worker() {
     return worker;
   }
