@@ -93,6 +93,11 @@ public final class AnswerCache implements AutoCloseable {
     return age.compareTo(settings.ttl()) < 0 && seconds <= maxAgeSeconds ? new Lookup.Hit(answer, seconds) : null;
   }
 
+  /** Whether a stream's last bytes say that nothing of the answer is missing but the end of the body. */
+  boolean isOver(byte[] tail) {
+    return check.isOver(tail);
+  }
+
   /** Keeps the answer to a request that missed it, if it is one to keep. */
   void keep(Lookup.Miss miss, String contentType, byte[] body) {
     Optional<String> fault = body.length > settings.maxEntry()

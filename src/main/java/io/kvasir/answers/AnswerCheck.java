@@ -61,6 +61,15 @@ final class AnswerCheck {
     }
   }
 
+  /** Whether a stream that goes so far has said its last: {@code tail} are its last bytes, or all. */
+  boolean isOver(byte[] tail) {
+    try {
+      return events(tail).over;
+    } catch (IOException malformed) {
+      return false;
+    }
+  }
+
   /** What an answer says of itself. */
   private static final class Findings {
     private boolean failed;

@@ -27,6 +27,9 @@ public final class Flight<H> {
   /** How far the worker may be ahead of the slowest client where nothing is kept. */
   private static final int WINDOW = 256 << 10;
 
+  /** A stream's last event is looked for in so many bytes. */
+  private static final int TAIL = 64 << 10;
+
   private final Flights<H> flights;
   private final Lookup.Miss miss;
   private final ReentrantLock lock = new ReentrantLock();
@@ -239,6 +242,14 @@ public final class Flight<H> {
     flights.ended(miss.key(), this);
   }
 
+  /**
+   * Whether the stream's last event is here, and only the end of the body is not. Many clients leave then: they have
+   * all they wanted, and the answer is whole.
+   */
+  private boolean saidAll() {
+    return whole && flights.cache().isOver(recording.last(TAIL));
+  }
+
   private long slowest() {
     long slowest = recording.end();
     for (Seat seat : seats) {
@@ -369,7 +380,7 @@ public final class Flight<H> {
         if (!leads) {
           flights.cache().metrics().sharing(false);
         }
-        if (seats.isEmpty() && !arrived) {
+        if (seats.isEmpty() && !arrived && !saidAll()) {
           abandoned = true;
           joinable = false;
           stop = onAbandoned;

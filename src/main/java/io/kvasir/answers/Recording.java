@@ -60,11 +60,18 @@ final class Recording {
 
   /** All of it. Nothing may have been forgotten. */
   byte[] whole() {
-    byte[] whole = new byte[(int) end];
-    for (int i = 0; i < pieces.size(); i++) {
-      int from = i * PIECE;
-      System.arraycopy(pieces.get(i), 0, whole, from, Math.min(PIECE, whole.length - from));
+    return last((int) end);
+  }
+
+  /** Its last bytes, as many as are asked for if there are so many. */
+  byte[] last(int most) {
+    byte[] last = new byte[(int) Math.min(most, end - start)];
+    int done = 0;
+    while (done < last.length) {
+      Slice next = from(end - last.length + done);
+      System.arraycopy(next.bytes(), next.from(), last, done, next.length());
+      done += next.length();
     }
-    return whole;
+    return last;
   }
 }

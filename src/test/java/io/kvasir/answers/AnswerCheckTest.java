@@ -67,6 +67,16 @@ final class AnswerCheckTest {
     }
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {CHAT_STREAM, MESSAGES_STREAM, RESPONSES_STREAM})
+  void streams_areOverWithTheirLastEvent(String stream) {
+    for (int from = 0; from < stream.length() / 2; from++) {
+      assertThat(check.isOver(bytes(stream.substring(from)))).isTrue();
+      assertThat(check.isOver(bytes(stream.substring(from, stream.lastIndexOf("data:"))))).isFalse();
+    }
+    assertThat(check.isOver(bytes(chat("data: [DONE]")))).isFalse();
+  }
+
   @Test
   void streamsCutAnywhere_areNot() {
     cutAnywhere(AnswerApi.CHAT, CHAT_STREAM, "[DONE]");

@@ -164,6 +164,25 @@ final class FlightTest {
   }
 
   @Test
+  void whoLeavesAtTheLastEvent_hasHadTheAnswer_whichIsKept() throws Exception {
+    try (AnswerCache cache = cache(shared())) {
+      Flights<String> flights = new Flights<>(cache);
+      Flight<String>.Seat client = board(flights, cache);
+      AtomicInteger stopped = new AtomicInteger();
+      client.flight().onAbandoned(stopped::incrementAndGet);
+      client.flight().departed("head", true);
+      String sent = write(client.flight(), TEXT.formatted("x".repeat(100_000))) + write(client.flight(), END);
+      client.leave();
+      Flight<String>.Seat next = board(flights, cache);
+      assertThat(next.leads()).isFalse();
+      client.flight().completed(EVENTS);
+      assertThat(copied(next).get(60, TimeUnit.SECONDS)).isEqualTo("head" + sent);
+      assertThat(stopped).hasValue(0);
+      assertThat(cache.look(REQUEST)).isInstanceOf(Lookup.Hit.class);
+    }
+  }
+
+  @Test
   void aCutAnswer_isCutForAll_andNotKept() throws Exception {
     try (AnswerCache cache = cache(shared())) {
       Flights<String> flights = new Flights<>(cache);
