@@ -18,7 +18,8 @@ import java.util.concurrent.ConcurrentLinkedQueue;
  * over lines, goes through a relay. Over a cut nothing passes: bytes under way wait in the relay as they would in the
  * sender's system, and arrive when it heals; new connections get no further than the relay.
  *
- * <p>A node's connections are known by the loopback address they come from, which is one of its own.
+ * <p>A node's connections are known by the loopback address they come from, which is one of its own. Who comes from
+ * another is not let in.
  */
 public final class RelayNetwork implements NodeNetwork {
   private final List<Relay> remoting = new ArrayList<>();
@@ -132,8 +133,9 @@ public final class RelayNetwork implements NodeNetwork {
       while (!listening.isClosed()) {
         try {
           Socket from = listening.accept();
-          int source = from.getInetAddress().getAddress()[3] - 1;
-          if (passes(source, node)) {
+          byte[] address = from.getInetAddress().getAddress();
+          int source = address[3] - 1;
+          if (address[2] == 1 && passes(source, node)) {
             Thread.startVirtualThread(() -> connect(from, source));
           } else {
             from.close();

@@ -47,6 +47,7 @@ final class PartitionIT {
     assertThat(node(alone).readiness().obstacles()).isEmpty();
     assertThat(node(alone).readiness().degraded()).anyMatch(text -> text.startsWith("cut off"));
     assertThat(node(alone).cells().status().nodes()).extracting(NodeStatus::state).contains("cut off");
+    assertThat(node(alone).whenRejoinable().toCompletableFuture()).isNotDone();
     network.heal();
     await("three nodes again", () -> up() == NODES && homes().size() == 1);
     HttpResponse<String> again = ask(alone);

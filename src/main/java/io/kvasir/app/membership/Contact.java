@@ -21,11 +21,15 @@ enum Contact {
    * Connects and looks whether the connection stays open, as a proxy that has nobody behind it takes connections, too,
    * and cuts them. Waits; never throws.
    *
+   * @param from the address to connect from, empty when the system may choose
    * @param patience how long to wait for the connection, and how long it has to stay open
    */
-  static Contact with(Address node, Duration patience) {
+  static Contact with(Address node, String from, Duration patience) {
     int millis = Math.toIntExact(patience.toMillis());
     try (Socket socket = new Socket()) {
+      if (!from.isEmpty()) {
+        socket.bind(new InetSocketAddress(from, 0));
+      }
       socket.connect(new InetSocketAddress(node.getHost().orElse(""), node.getPort().orElse(0)), millis);
       return staysOpen(socket, millis) ? ANSWERS : SILENT;
     } catch (ConnectException none) {

@@ -57,6 +57,10 @@ final class MembershipWatch extends AbstractBehavior<MembershipWatch.Message> {
   private final UniqueAddress self;
   private final CoordinatedShutdown shutdown;
   private final Membership.Listener listener;
+
+  /** The address that remoting connects from, empty when the system may choose: others may let in that one only. */
+  private final String from;
+
   private final Map<UniqueAddress, MemberStatus> others = new HashMap<>();
   private final Set<UniqueAddress> unreachable = new HashSet<>();
   private boolean cutOff;
@@ -72,6 +76,9 @@ final class MembershipWatch extends AbstractBehavior<MembershipWatch.Message> {
     this.self = cluster.selfMember().uniqueAddress();
     this.shutdown = CoordinatedShutdown.get(context.getSystem());
     this.listener = listener;
+    this.from =
+        context.getSystem().settings().config()
+            .getString("pekko.remote.artery.advanced.tcp.outbound-client-hostname");
     cluster
         .subscriptions()
         .tell(
@@ -181,13 +188,13 @@ final class MembershipWatch extends AbstractBehavior<MembershipWatch.Message> {
   }
 
   /** How many of the nodes are found so. */
-  private static CompletableFuture<Long> count(Collection<UniqueAddress> nodes, Contact wanted) {
+  private CompletableFuture<Long> count(Collection<UniqueAddress> nodes, Contact wanted) {
     List<CompletableFuture<Contact>> answers = new ArrayList<>();
     for (UniqueAddress node : nodes) {
       Address address = node.address();
       answers.add(
           CompletableFuture.supplyAsync(
-              () -> Contact.with(address, PATIENCE), task -> Thread.ofVirtual().start(task)));
+              () -> Contact.with(address, from, PATIENCE), task -> Thread.ofVirtual().start(task)));
     }
     return CompletableFuture.allOf(answers.toArray(CompletableFuture[]::new))
         .thenApply(_ -> answers.stream().filter(answer -> answer.join() == wanted).count());

@@ -71,7 +71,7 @@ final class NodeFailureDetector implements FailureDetector, FailureDetectorWithA
     if (asking.compareAndSet(false, true)) {
       long heard = heardNanos;
       Thread.ofVirtual().name("kvasir-late-heartbeat").start(() -> {
-        if (Contact.with(asked, PATIENCE) == Contact.REFUSES && heard == heardNanos) {
+        if (Contact.with(asked, "", PATIENCE) == Contact.REFUSES && heard == heardNanos) {
           LOG.warn("nobody listens at {} any more: that node's process is gone", asked.hostPort());
           gone = true;
         }

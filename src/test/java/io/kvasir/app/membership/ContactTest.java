@@ -15,7 +15,17 @@ final class ContactTest {
   @Test
   void with_aListener_answers() throws Exception {
     try (ServerSocket node = listener()) {
-      assertThat(Contact.with(address(node), PATIENCE)).isEqualTo(Contact.ANSWERS);
+      assertThat(Contact.with(address(node), "", PATIENCE)).isEqualTo(Contact.ANSWERS);
+    }
+  }
+
+  @Test
+  void with_anAddressToComeFrom_comesFromThere() throws Exception {
+    try (ServerSocket node = listener()) {
+      assertThat(Contact.with(address(node), "127.0.1.7", PATIENCE)).isEqualTo(Contact.ANSWERS);
+      try (Socket taken = node.accept()) {
+        assertThat(taken.getInetAddress().getHostAddress()).isEqualTo("127.0.1.7");
+      }
     }
   }
 
@@ -23,7 +33,7 @@ final class ContactTest {
   void with_nobodyThere_refuses() throws Exception {
     ServerSocket node = listener();
     node.close();
-    assertThat(Contact.with(address(node), PATIENCE)).isEqualTo(Contact.REFUSES);
+    assertThat(Contact.with(address(node), "", PATIENCE)).isEqualTo(Contact.REFUSES);
   }
 
   @Test
@@ -38,7 +48,7 @@ final class ContactTest {
                   throw new AssertionError(e);
                 }
               });
-      assertThat(Contact.with(address(proxy), Duration.ofSeconds(60))).isEqualTo(Contact.SILENT);
+      assertThat(Contact.with(address(proxy), "", Duration.ofSeconds(60))).isEqualTo(Contact.SILENT);
       cutting.join();
     }
   }
