@@ -26,8 +26,8 @@ final class Fleet implements AutoCloseable {
   private final List<String> simFlags;
   private final List<Engine> engines = new ArrayList<>();
   private final HttpClient http = HttpClient.newHttpClient();
-  private final int gatewayPort = Child.freePort();
-  private final int managementPort = Child.freePort();
+  private final int gatewayPort = Ports.free();
+  private final int managementPort = Ports.free();
   private Process router;
 
   /** A simulated engine's process and where it listens. */
@@ -46,7 +46,7 @@ final class Fleet implements AutoCloseable {
     this.work = Files.createDirectories(work);
     this.simFlags = simFlags;
     for (int i = 0; i < engineCount; i++) {
-      engines.add(start(i, Child.freePort(), Child.freePort(), Child.freePort()));
+      engines.add(start(i, Ports.free(), Ports.free(), Ports.free()));
     }
     Path config = work.resolve("kvasir.conf");
     Files.writeString(config, config(profile));

@@ -31,10 +31,10 @@ final class LmcacheFleet implements AutoCloseable {
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
   private final Path work;
-  private final int controllerPort = Child.freePort();
-  private final int heartbeatPort = Child.freePort();
+  private final int controllerPort = Ports.free();
+  private final int heartbeatPort = Ports.free();
   private final ControllerAddress workersAt =
-      new ControllerAddress("127.0.0.1", Child.freePort(), Child.freePort());
+      new ControllerAddress("127.0.0.1", Ports.free(), Ports.free());
   private final List<SimEngine> engines = new ArrayList<>();
   private final RouterNodes router;
   private @Nullable Child controller;

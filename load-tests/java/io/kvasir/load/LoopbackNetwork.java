@@ -9,7 +9,7 @@ final class LoopbackNetwork implements NodeNetwork {
 
   /** The network of so many nodes. */
   LoopbackNetwork(int nodes) {
-    this.ports = IntStream.range(0, nodes).mapToObj(_ -> Child.freePort()).toList();
+    this.ports = IntStream.range(0, nodes).mapToObj(_ -> Ports.free()).toList();
   }
 
   @Override

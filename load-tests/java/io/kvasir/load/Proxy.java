@@ -60,7 +60,7 @@ final class Proxy {
               ]
             }
             """
-                .formatted(port, Child.freePort(), MODEL, pods));
+                .formatted(port, Ports.free(), MODEL, pods));
         return quiet(List.of("./kvasir", "serve", "--config", config.toString()));
       }
     },
@@ -139,7 +139,7 @@ final class Proxy {
       command.add("load-tests/.venv-" + this + "/bin/" + program);
       command.addAll(first);
       command.addAll(List.of("--host", "127.0.0.1", "--port", String.valueOf(port), "--policy", "cache_aware"));
-      command.addAll(List.of("--prometheus-port", String.valueOf(Child.freePort()), "--worker-urls"));
+      command.addAll(List.of("--prometheus-port", String.valueOf(Ports.free()), "--worker-urls"));
       engines.forEach(engine -> command.add("http://127.0.0.1:" + engine));
       return quiet(command);
     }
@@ -182,7 +182,7 @@ final class Proxy {
       Probe probe = new Probe(load, MODEL, scale);
       direct = probe.measure("direct", ports.getFirst(), CpuClock.NONE);
       for (Router router : routers) {
-        int port = Child.freePort();
+        int port = Ports.free();
         try (Child child = router.start(port, ports)) {
           awaitAnswers(load, child, port);
           all.add(probe.measure(router.toString(), port, CpuClock.of(child)));

@@ -118,7 +118,7 @@ public final class RelayNetwork implements NodeNetwork {
   private final class Relay {
     private final ServerSocket listening = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
     private final int node;
-    private final int target = Child.freePort();
+    private final int target = Ports.free();
 
     Relay(int node) throws IOException {
       this.node = node;

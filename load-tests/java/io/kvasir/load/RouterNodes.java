@@ -37,8 +37,8 @@ final class RouterNodes implements AutoCloseable {
   static final class Node {
     private final int number;
     private final String host;
-    private final int gateway = Child.freePort();
-    private final int management = Child.freePort();
+    private final int gateway = Ports.free();
+    private final int management = Ports.free();
     private volatile @Nullable Process process;
     private volatile boolean open;
     private volatile boolean cut;

@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.kvasir.Ports;
 import io.kvasir.cell.ClusterStatus.NodeStatus;
+import io.kvasir.load.Ports;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -3,7 +3,7 @@ package io.kvasir.app;
 import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.kvasir.Ports;
+import io.kvasir.load.Ports;
 import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;
 import io.kvasir.sim.SimSettings;

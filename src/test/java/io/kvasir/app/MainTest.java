@@ -2,7 +2,7 @@ package io.kvasir.app;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.kvasir.Ports;
+import io.kvasir.load.Ports;
 import org.junit.jupiter.api.Test;
 
 final class MainTest {

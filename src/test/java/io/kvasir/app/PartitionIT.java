@@ -5,9 +5,9 @@ import static io.kvasir.app.TestNodes.header;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.typesafe.config.ConfigFactory;
-import io.kvasir.Ports;
 import io.kvasir.cell.ClusterStatus;
 import io.kvasir.cell.ClusterStatus.NodeStatus;
+import io.kvasir.load.Ports;
 import io.kvasir.load.RelayNetwork;
 import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;

@@ -2,7 +2,7 @@ package io.kvasir.events;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.kvasir.Ports;
+import io.kvasir.load.Ports;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;

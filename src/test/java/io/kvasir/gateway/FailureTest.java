@@ -4,10 +4,10 @@ import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.kvasir.Ports;
 import io.kvasir.cell.Outcome;
 import io.kvasir.execution.ExecutionSettings;
 import io.kvasir.execution.ScriptedPod;
+import io.kvasir.load.Ports;
 import java.io.IOException;
 import java.net.Socket;
 import java.net.URI;

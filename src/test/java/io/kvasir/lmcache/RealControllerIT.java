@@ -2,8 +2,8 @@ package io.kvasir.lmcache;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.kvasir.Ports;
 import io.kvasir.index.Chain;
+import io.kvasir.load.Ports;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.Slots;

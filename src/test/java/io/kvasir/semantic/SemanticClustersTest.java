@@ -4,7 +4,7 @@ import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.kvasir.Ports;
+import io.kvasir.load.Ports;
 import io.kvasir.routing.SemanticCluster;
 import io.kvasir.semantic.EmbeddingException.Why;
 import io.kvasir.telemetry.Metrics;

@@ -1,0 +1,35 @@
+package io.kvasir.load;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** Ports for what has to know its own before it starts; all else asks for port 0. */
+public final class Ports {
+  /** Those that systems give to connections begin at 32,768: one of them is lost to whoever comes back to it. */
+  private static final int LEAST = 10_000;
+
+  private static final int COUNT = 22_000;
+  private static final AtomicInteger NEXT = new AtomicInteger(ThreadLocalRandom.current().nextInt(COUNT));
+
+  private Ports() {}
+
+  /** A port of the loopback address nobody listens on now; another one each time. */
+  public static int free() {
+    int port;
+    do {
+      port = LEAST + Math.floorMod(NEXT.getAndIncrement(), COUNT);
+    } while (!isFree(port));
+    return port;
+  }
+
+  private static boolean isFree(int port) {
+    try (ServerSocket socket = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
+      return socket.isBound();
+    } catch (IOException taken) {
+      return false;
+    }
+  }
+}
