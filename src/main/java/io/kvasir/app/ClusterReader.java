@@ -7,6 +7,7 @@ import io.kvasir.app.KvasirConfig.Endpoint;
 import io.kvasir.cell.CellSettings;
 import io.kvasir.cell.Minority;
 import io.kvasir.cell.line.LineSettings;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Pattern;
@@ -18,6 +19,9 @@ final class ClusterReader {
   private static final Pattern LOOPBACK =
       Pattern.compile("localhost|127\\.\\d+\\.\\d+\\.\\d+|::1|\\[::1]", Pattern.CASE_INSENSITIVE);
   private static final Pattern WILDCARD = Pattern.compile("0\\.0\\.0\\.0|::|\\[::]");
+  private static final String SEED_TIMEOUT = "pekko.cluster.seed-node-timeout";
+  private static final Duration PLATFORM_SEED_TIMEOUT = Duration.ofSeconds(5);
+  private static final Duration FIRST_SEED_TIMEOUT = Duration.ofSeconds(20);
   private static final String BOOTSTRAP = "pekko.management.cluster.bootstrap.contact-point-discovery.";
 
   private final ConfigSection cluster;
@@ -139,7 +143,20 @@ final class ClusterReader {
           "seed-nodes", here + " is another node on every machine, and " + elsewhere + " is not; name each by address");
     }
     set("pekko.cluster.seed-nodes", seeds);
+    if (seeds.size() > 1 && seeds.getFirst().equals("pekko://kvasir@" + host + ":" + port)) {
+      patience();
+    }
     return seeds;
+  }
+
+  /**
+   * The first of the seed nodes forms a cluster when no other has answered for a while. When it starts again beside
+   * others that are only slow, that would be a second cluster; where they say that there is none yet it does not wait.
+   */
+  private void patience() {
+    if (platform.getDuration(SEED_TIMEOUT).equals(PLATFORM_SEED_TIMEOUT)) {
+      set(SEED_TIMEOUT, FIRST_SEED_TIMEOUT.toSeconds() + " s");
+    }
   }
 
   /** Nodes that find each other are asked on their management port. */

@@ -7,6 +7,7 @@ import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
 import io.kvasir.cell.line.LineSettings;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -86,6 +87,16 @@ final class ClusterReaderTest {
             "kvasir.cluster.discovery",
             "kvasir.cluster.seed-nodes",
             "kvasir.cluster.dns.name");
+  }
+
+  /** It would form a second cluster beside others that are slow to answer. */
+  @Test
+  void seeds_theFirstOfThemWaitsLongerForTheOthers() throws Exception {
+    String seeds = "seed-nodes = [\"127.0.0.1:7355\", \"127.0.0.1:7356\"]";
+    assertThat(platform("cluster { port = 7355, " + seeds + " }").getDuration("pekko.cluster.seed-node-timeout"))
+        .isEqualTo(Duration.ofSeconds(20));
+    assertThat(platform("cluster { port = 7356, " + seeds + " }").getDuration("pekko.cluster.seed-node-timeout"))
+        .isEqualTo(Duration.ofSeconds(5));
   }
 
   @Test

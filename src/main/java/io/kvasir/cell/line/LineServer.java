@@ -9,6 +9,7 @@ import java.net.Socket;
 import java.nio.ByteBuffer;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -21,6 +22,8 @@ final class LineServer implements AutoCloseable {
 
   /** More nodes than a cluster has; who comes then is sent away. */
   private static final int MOST = 1_000;
+
+  private static final long PAUSE_NANOS = 100_000_000L;
 
   private final ServerSocket listening;
   private final LineSockets sockets;
@@ -49,6 +52,8 @@ final class LineServer implements AutoCloseable {
       } catch (IOException failed) {
         if (!listening.isClosed()) {
           LOG.warn("another node could not be let in to ask: {}", failed.getMessage());
+          // Such as for want of file descriptors, which does not pass at once.
+          LockSupport.parkNanos(PAUSE_NANOS);
         }
       }
     }

@@ -3,8 +3,6 @@ package io.kvasir.cell.ways;
 import io.kvasir.cell.CellSettings;
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.ClusterStatus;
-import io.kvasir.cell.ClusterStatus.CellStatus;
-import io.kvasir.cell.ClusterStatus.NodeStatus;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.DiscoveredPod;
@@ -40,12 +38,8 @@ import io.kvasir.telemetry.DecisionRecord;
 import io.kvasir.telemetry.Metrics;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
-import java.util.Objects;
-import java.util.SequencedMap;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -61,8 +55,6 @@ import org.apache.pekko.actor.typed.DispatcherSelector;
 import org.apache.pekko.actor.typed.Props;
 import org.apache.pekko.actor.typed.javadsl.AskPattern;
 import org.apache.pekko.cluster.sharding.typed.ClusterShardingSettings;
-import org.apache.pekko.cluster.sharding.typed.ShardingEnvelope;
-import org.apache.pekko.cluster.sharding.typed.ShardingMessageExtractor;
 import org.apache.pekko.cluster.sharding.typed.javadsl.ClusterSharding;
 import org.apache.pekko.cluster.sharding.typed.javadsl.Entity;
 import org.apache.pekko.cluster.sharding.typed.javadsl.EntityRef;
@@ -73,9 +65,6 @@ import org.jspecify.annotations.Nullable;
 /** The node's way to every cell, over Pekko Cluster Sharding. One per actor system. */
 public final class ClusterCells implements Cells {
   private static final Duration ADMIN_TIMEOUT = Duration.ofSeconds(5);
-
-  /** The state of a node that the cluster has taken out, in its own eyes. */
-  private static final String CUT_OFF = "cut off";
 
   /** Below what the platform allows the phase. */
   private static final Duration LEAVE_TIMEOUT = Duration.ofSeconds(10);
@@ -97,6 +86,7 @@ public final class ClusterCells implements Cells {
 
   private final PressureGauges gauges = new PressureGauges();
   private final CellChoices choices;
+  private final ClusterDescription description;
   /** What nodes tell each other of requests goes together while it is this young: no load looks old for it. */
   private final Executor soon =
       CompletableFuture.delayedExecutor(2, TimeUnit.MILLISECONDS, task -> Thread.ofVirtual().start(task));
@@ -131,6 +121,7 @@ public final class ClusterCells implements Cells {
     this.metrics = new CellMetrics(metrics);
     this.choices = new CellChoices(gauges, this.metrics);
     this.sharding = ClusterSharding.get(system);
+    this.description = new ClusterDescription(system, views, roster, gauges, settings.decisionTimeout());
     this.self = NodeNames.of(cluster.selfMember().uniqueAddress());
     this.lines = new DecisionLines(system, self, lines, nodesByCell);
     this.directory =
@@ -278,70 +269,12 @@ public final class ClusterCells implements Cells {
 
   @Override
   public List<WorkerStatus> workers() {
-    return describe().values().stream().flatMap(cell -> cell.workers().stream()).toList();
-  }
-
-  /** What the cells say of themselves, by name; one that does not answer in time has no home and no workers. */
-  private SequencedMap<String, Cell.Description> describe() {
-    SequencedMap<String, CompletionStage<Cell.Description>> asked = new LinkedHashMap<>();
-    if (cluster.isTerminated()) {
-      SequencedMap<String, Cell.Description> homeless = new LinkedHashMap<>();
-      roster.get().cells().forEach(cell -> homeless.put(cell, new Cell.Description(List.of(), null, null)));
-      return homeless;
-    }
-    String here = NodeNames.hostAndPort(cluster.selfMember().address());
-    for (String cell : roster.get().cells()) {
-      CellView view = views.of(cell);
-      asked.put(
-          cell,
-          view != null
-              ? CompletableFuture.completedStage(new Cell.Description(view.workers(), here, view.standbys()))
-              : sharding.entityRefFor(Cell.KEY, cell).ask(Cell.Describe::new, settings.decisionTimeout()));
-    }
-    SequencedMap<String, Cell.Description> described = new LinkedHashMap<>();
-    asked.forEach((cell, answer) -> {
-      try {
-        described.put(cell, answer.toCompletableFuture().join());
-      } catch (CompletionException late) {
-        system.log().warn("the home of cell {} did not describe it in time: {}", cell, late.getMessage());
-        described.put(cell, new Cell.Description(List.of(), null, null));
-      }
-    });
-    return described;
+    return description.workers();
   }
 
   @Override
   public ClusterStatus status() {
-    Set<org.apache.pekko.cluster.Member> unreachable = cluster.state().getUnreachable();
-    List<NodeStatus> nodes = new ArrayList<>();
-    if (cluster.isTerminated()) {
-      org.apache.pekko.cluster.Member here = cluster.selfMember();
-      nodes.add(
-          new NodeStatus(NodeNames.hostAndPort(here.address()), CUT_OFF, true, here.appVersion().version(), true));
-    }
-    for (org.apache.pekko.cluster.Member node : cluster.state().getMembers()) {
-      nodes.add(
-          new NodeStatus(
-              NodeNames.hostAndPort(node.address()),
-              node.status().toString().toLowerCase(Locale.ROOT),
-              !unreachable.contains(node),
-              node.appVersion().version(),
-              node.uniqueAddress().equals(cluster.selfMember().uniqueAddress())));
-    }
-    SequencedMap<String, Cell.Description> described = describe();
-    return new ClusterStatus(
-        nodes,
-        described.entrySet().stream().map(cell -> cell(cell.getKey(), cell.getValue())).toList(),
-        described.values().stream().flatMap(cell -> cell.workers().stream()).toList());
-  }
-
-  private CellStatus cell(String name, Cell.Description described) {
-    double pressure = gauges.of(name).share(System.nanoTime());
-    return new CellStatus(
-        name,
-        described.home(),
-        pressure == PressureGauge.UNKNOWN ? null : pressure,
-        Objects.requireNonNullElse(described.standbys(), List.of()));
+    return description.status();
   }
 
   @Override
@@ -414,24 +347,5 @@ public final class ClusterCells implements Cells {
 
   private void wake(String cell) {
     sharding.entityRefFor(Cell.KEY, cell).tell(new Cell.Wake());
-  }
-
-  /** A cell is a shard of its own: it moves alone. */
-  private static final class OneShardPerCell
-      extends ShardingMessageExtractor<ShardingEnvelope<Cell.Message>, Cell.Message> {
-    @Override
-    public String entityId(ShardingEnvelope<Cell.Message> envelope) {
-      return envelope.entityId();
-    }
-
-    @Override
-    public String shardId(String entityId) {
-      return entityId;
-    }
-
-    @Override
-    public Cell.Message unwrapMessage(ShardingEnvelope<Cell.Message> envelope) {
-      return envelope.message();
-    }
   }
 }
