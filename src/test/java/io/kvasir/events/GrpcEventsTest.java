@@ -11,6 +11,7 @@ import io.grpc.stub.ServerCalls;
 import io.grpc.stub.StreamObserver;
 import io.kvasir.events.v1.Batch;
 import io.kvasir.events.v1.SubscribeRequest;
+import io.kvasir.load.Ports;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -29,7 +30,7 @@ final class GrpcEventsTest extends SourceConformance {
 
   @BeforeEach
   void startEngine() throws IOException {
-    engine = open(new Engine(0, 1, 10_000));
+    engine = open(new Engine(Ports.free(), 1, 10_000));
   }
 
   @Override

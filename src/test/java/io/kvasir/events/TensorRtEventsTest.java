@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.sun.net.httpserver.HttpServer;
 import io.kvasir.index.Tier;
+import io.kvasir.load.Ports;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -29,7 +30,7 @@ final class TensorRtEventsTest extends SourceConformance {
 
   @BeforeEach
   void startServer() throws IOException {
-    server = open(new Server(0, 100_000));
+    server = open(new Server(Ports.free(), 100_000));
   }
 
   @Override

@@ -2,6 +2,7 @@ package io.kvasir.lmcache;
 
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
+import io.kvasir.load.Ports;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -41,8 +42,8 @@ public final class ScriptedController implements AutoCloseable {
 
   /** Starts one on a free port. */
   public ScriptedController() throws IOException {
-    this.server = start(0);
-    this.port = server.getAddress().getPort();
+    this.port = Ports.free();
+    this.server = start(port);
   }
 
   private HttpServer start(int at) throws IOException {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.load.Ports;
 import io.kvasir.sim.lmcache.CacheCoordinator;
 import java.io.IOException;
 import java.net.http.HttpRequest;
@@ -24,7 +25,7 @@ final class CoordinatorTest extends EngineTest {
 
   @BeforeEach
   void startCoordinator() throws IOException {
-    coordinator = CacheCoordinator.start("127.0.0.1", 0, Duration.ofSeconds(30));
+    coordinator = CacheCoordinator.start("127.0.0.1", Ports.free(), Duration.ofSeconds(30));
   }
 
   @AfterEach
