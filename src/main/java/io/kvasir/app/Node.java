@@ -64,6 +64,10 @@ final class Node implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Node.class);
 
   private final Deque<AutoCloseable> owned = new ArrayDeque<>();
+
+  /** What cells need to the end: they decide for other nodes until they have left. */
+  private final Deque<AutoCloseable> ownedForCells = new ArrayDeque<>();
+
   private final Readiness readiness = new Readiness();
   private final Metrics metrics = new Metrics(new PrometheusRegistry()).withJvm();
   private final ActorSystem<Void> system;
@@ -95,9 +99,9 @@ final class Node implements AutoCloseable {
       LiveProfiles profiles = new LiveProfiles(routing.proven());
       RoutingMetrics routingMetrics = new RoutingMetrics(metrics);
       routingMetrics.watch(routing.costs());
-      DecisionLog decisions = own(new DecisionLog(config.decisions(), metrics));
-      EventStreams events = own(new EventStreams(metrics));
-      HttpProbe probe = own(new HttpProbe(config.probeTimeout()));
+      DecisionLog decisions = ownForCells(new DecisionLog(config.decisions(), metrics));
+      EventStreams events = ownForCells(new EventStreams(metrics));
+      HttpProbe probe = ownForCells(new HttpProbe(config.probeTimeout()));
       this.cells =
           new ClusterCells(
               system,
@@ -112,7 +116,7 @@ final class Node implements AutoCloseable {
               decisions);
       LmCache lmcache = routing.lmcache();
       if (lmcache != null) {
-        own(lmcache).start(this::workerIds, () -> asksCacheLayer(profiles.current()), routing.costs(), metrics);
+        ownForCells(lmcache).start(this::workerIds, () -> asksCacheLayer(profiles.current()), routing.costs(), metrics);
         readiness.degradation(lmcache::degraded);
       }
       PodClient pods = own(new PodClient(config.podClient(), metrics));
@@ -161,8 +165,9 @@ final class Node implements AutoCloseable {
         ClusterBootstrap.get(system).start();
       }
     } catch (StartException | RuntimeException failed) {
-      closeOwned();
+      close(owned);
       close();
+      close(ownedForCells);
       throw failed;
     }
     stopInOrder(config);
@@ -226,7 +231,11 @@ final class Node implements AutoCloseable {
         "kvasir-drain",
         () -> inBackground(() -> gateway.drain(config.drainTimeout())));
     shutdown.addTask(
-        CoordinatedShutdown.PhaseServiceStop(), "kvasir-rooms", () -> inBackground(this::closeOwned));
+        CoordinatedShutdown.PhaseServiceStop(), "kvasir-rooms", () -> inBackground(() -> close(owned)));
+    shutdown.addTask(
+        CoordinatedShutdown.PhaseBeforeActorSystemTerminate(),
+        "kvasir-rooms-of-cells",
+        () -> inBackground(() -> close(ownedForCells)));
   }
 
   private void announceStop(@Nullable Duration delay) {
@@ -313,9 +322,14 @@ final class Node implements AutoCloseable {
     return part;
   }
 
-  private void closeOwned() {
-    while (!owned.isEmpty()) {
-      close(owned.pop());
+  private <T extends AutoCloseable> T ownForCells(T part) {
+    ownedForCells.push(part);
+    return part;
+  }
+
+  private static void close(Deque<AutoCloseable> parts) {
+    while (!parts.isEmpty()) {
+      close(parts.pop());
     }
   }
 

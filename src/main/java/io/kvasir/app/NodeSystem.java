@@ -49,6 +49,9 @@ final class NodeSystem {
             "pekko.coordinated-shutdown.phases.service-requests-done.timeout",
             ConfigValueFactory.fromAnyRef(config.drainTimeout().plus(STEP)))
         .withValue(
-            "pekko.coordinated-shutdown.phases.service-stop.timeout", ConfigValueFactory.fromAnyRef(STEP));
+            "pekko.coordinated-shutdown.phases.service-stop.timeout", ConfigValueFactory.fromAnyRef(STEP))
+        .withValue(
+            "pekko.coordinated-shutdown.phases.before-actor-system-terminate.timeout",
+            ConfigValueFactory.fromAnyRef(STEP));
   }
 }
