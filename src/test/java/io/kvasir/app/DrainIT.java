@@ -3,6 +3,8 @@ package io.kvasir.app;
 import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.kvasir.cell.ClusterStatus.CellStatus;
+import io.kvasir.cell.ClusterStatus.StandbyStatus;
 import io.kvasir.load.Ports;
 import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;
@@ -74,6 +76,31 @@ final class DrainIT {
       bodies.get(i).close();
     }
     await("the load of those who left to be given back", () -> inFlight(home) == 0);
+  }
+
+  /** Its cells decide for the others until they have left, and need to know of workers what they knew before. */
+  @Test
+  void stopping_whereTheCellIsAtHome_costsTheOthersNothing() throws Exception {
+    int first = Ports.free();
+    String cluster =
+        "cell.health.probe-interval = 20 ms, cluster { port = %d, seed-nodes = [\"127.0.0.1:" + first + "\"] }\n";
+    Node home = start(cluster.formatted(first), "300 ms");
+    Node other = node(cluster.formatted(Ports.free()), "300 ms");
+    await("the cell to have a copy", () -> home.cells().status().cells().stream().anyMatch(DrainIT::isCopied));
+    CompletableFuture<Void> stopped = CompletableFuture.runAsync(home::close);
+    List<String> answers = new ArrayList<>();
+    while (!stopped.isDone()) {
+      HttpResponse<String> answer =
+          TestNodes.post(
+              other, "/v1/completions", "{\"model\":\"kvasir-demo\",\"prompt\":\"Tell me\",\"max_tokens\":1}");
+      answers.add(answer.statusCode() == 200 ? "answered" : answer.body());
+    }
+    stopped.join();
+    assertThat(answers).containsOnly("answered");
+  }
+
+  private static boolean isCopied(CellStatus cell) {
+    return cell.standbys().stream().anyMatch(StandbyStatus::warm);
   }
 
   private Node start(String cluster, String grace) throws Exception {
