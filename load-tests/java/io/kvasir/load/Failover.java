@@ -37,6 +37,21 @@ final class Failover implements Runnable {
   private static final int ENGINES = 4;
   private static final double NANOS = 1e9;
 
+  /** What nodes are cut off by. */
+  enum Cutting {
+    /** Namespaces where the machine allows them, else relays. */
+    AUTO,
+    /** Each node has a network of its own, as another machine would. */
+    NAMESPACES,
+    /** Nodes talk through relays in this process. */
+    RELAYS;
+
+    @Override
+    public String toString() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+  }
+
   /** What happens in the middle. */
   enum Scenario {
     /** kill -9 of the node where the cell is at home. */
@@ -76,11 +91,18 @@ final class Failover implements Runnable {
   @Option(names = "--cut", defaultValue = "20", description = "Seconds that a partition lasts.")
   private int cut;
 
+  @Option(
+      names = "--network",
+      defaultValue = "auto",
+      description = "What lies between nodes that are to be cut off: ${COMPLETION-CANDIDATES}; auto takes namespaces"
+          + " where the machine allows them.")
+  private Cutting cutting = Cutting.AUTO;
+
   @Option(names = "--json", paramLabel = "OUT", description = "Write the results there, too.")
   private @Nullable Path json;
 
   /**
-   * What a scenario came to, where nodes are not cut off. Of the fallback decisions, those before the event come from
+   * What a scenario came to, where nodes are not cut off. {@code network} is what lay between the nodes. Of the fallback decisions, those before the event come from
    * nodes that have just started. Times are from the event; {@code decisionGapMs} is until a
    * request begun after it was decided by the cell's home again, -1 if none was. {@code exact} is the share of requests
    * whose cached tokens the router predicted exactly, {@code twoHomes} how often nodes that were not cut off knew
@@ -88,6 +110,7 @@ final class Failover implements Runnable {
    */
   private record Result(
       String scenario,
+      String network,
       int requests,
       int lost,
       int errorsOnDeadNode,
@@ -135,13 +158,13 @@ final class Failover implements Runnable {
       }
     }
     System.out.printf(
-        "%n%-10s %8s %5s %8s %8s %6s %7s %8s %7s %7s %7s %9s %7s %10s %9s %9s %9s%n",
-        "scenario", "requests", "lost", "on dead", "fallback", "(then)", "gap ms", "hit then", "+1 s", "+10 s", "exact",
+        "%n%-10s %-10s %8s %5s %8s %8s %6s %7s %8s %7s %7s %7s %9s %7s %10s %9s %9s %9s%n",
+        "scenario", "network", "requests", "lost", "on dead", "fallback", "(then)", "gap ms", "hit then", "+1 s", "+10 s", "exact",
         "two homes", "leaked", "overbooked", "p99 then", "p99 after", "remote ms");
     for (Result r : results) {
       System.out.printf(
-          "%-10s %8d %5d %8d %8d %6d %7d %7.1f%% %6.1f%% %6.1f%% %6.1f%% %9d %7d %10d %9.0f %9.0f %9.2f%n",
-          r.scenario, r.requests, r.lost, r.errorsOnDeadNode, r.fallbackDecisions,
+          "%-10s %-10s %8d %5d %8d %8d %6d %7d %7.1f%% %6.1f%% %6.1f%% %6.1f%% %9d %7d %10d %9.0f %9.0f %9.2f%n",
+          r.scenario, r.network, r.requests, r.lost, r.errorsOnDeadNode, r.fallbackDecisions,
           r.fallbackDecisionsBefore, r.decisionGapMs,
           100 * r.hitRateBefore, 100 * r.hitRateSoonAfter, 100 * r.hitRateLaterAfter, 100 * r.exactLaterAfter,
           r.twoHomes, r.reservationsLeaked, r.overbooked, r.p99Before, r.p99After, r.remoteMs);
@@ -153,37 +176,57 @@ final class Failover implements Runnable {
     // Twice what the sessions need, so that it is reached only by booking past it.
     int maxInFlight = Math.max(2, 2 * sessions / ENGINES);
     List<SimEngine> engines = new ArrayList<>();
-    try {
+    try (NodeNetwork network = network(scenario)) {
+      say(scenario, "over " + network.kind());
       for (int i = 0; i < ENGINES; i++) {
         engines.add(
             SimEngine.start(
                 SimSettings.builder()
+                    .host(network.outside())
                     .port(0)
                     .model("kvasir-demo")
                     .capacityBlocks(16384)
                     .speed(speed)
                     .seed(i)
-                    .events(EventSettings.DEFAULT.onLoopback())
+                    .events(EventSettings.DEFAULT.on(network.outside()))
                     .build()));
       }
       Path work = Path.of("target", "failover", scenario.toString());
-      try (NodeNetwork network =
-              scenario == Scenario.PARTITION ? new RelayNetwork(NODES + 1) : new LoopbackNetwork(NODES + 1);
-          RouterNodes nodes =
-              new RouterNodes(
-                  Path.of("./kvasir").toAbsolutePath(), work, NODES + 1, NODES, engines, maxInFlight, "", network)) {
+      try (RouterNodes nodes =
+          new RouterNodes(
+              Path.of("./kvasir").toAbsolutePath(), work, NODES + 1, NODES, engines, maxInFlight, "", network)) {
         say(scenario, "starting");
         for (RouterNodes.Node node : nodes.all().subList(0, NODES)) {
           nodes.awaitReady(node, ENGINES);
         }
-        return measure(scenario, nodes, engines, maxInFlight);
+        return measure(scenario, network.kind(), nodes, engines, maxInFlight);
       }
     } finally {
       engines.forEach(SimEngine::close);
     }
   }
 
-  private Result measure(Scenario scenario, RouterNodes nodes, List<SimEngine> engines, int maxInFlight)
+  private NodeNetwork network(Scenario scenario) throws IOException {
+    int nodes = NODES + 1;
+    if (scenario != Scenario.PARTITION) {
+      return new LoopbackNetwork(nodes);
+    }
+    return switch (cutting) {
+      case NAMESPACES -> new NamespaceNetwork(nodes);
+      case RELAYS -> new RelayNetwork(nodes);
+      case AUTO -> {
+        try {
+          yield new NamespaceNetwork(nodes);
+        } catch (IOException notHere) {
+          say(scenario, "no namespaces here: " + notHere.getMessage());
+          yield new RelayNetwork(nodes);
+        }
+      }
+    };
+  }
+
+  private Result measure(
+      Scenario scenario, String network, RouterNodes nodes, List<SimEngine> engines, int maxInFlight)
       throws IOException, InterruptedException {
     AtomicInteger overbooked = new AtomicInteger();
     Thread watch = Thread.startVirtualThread(() -> watch(engines, maxInFlight, overbooked));
@@ -207,7 +250,7 @@ final class Failover implements Runnable {
       leaked = nodes.inFlight();
     }
     return result(
-        scenario, load.requests(), event, leaked, overbooked.get(), twoHomes.get(),
+        scenario, network, load.requests(), event, leaked, overbooked.get(), twoHomes.get(),
         nodes.remoteDecisions().millis(0.5));
   }
 
@@ -294,7 +337,7 @@ final class Failover implements Runnable {
   }
 
   private static Result result(
-      Scenario scenario, List<Request> all, long event, int leaked, int overbooked, int twoHomes,
+      Scenario scenario, String network, List<Request> all, long event, int leaked, int overbooked, int twoHomes,
       double remoteMs) {
     all.stream()
         .filter(request -> request.end() == End.LOST)
@@ -317,6 +360,7 @@ final class Failover implements Runnable {
             .toList();
     return new Result(
         scenario.toString(),
+        network,
         all.size(),
         count(all, End.LOST),
         count(all, End.ON_DEAD_NODE),

@@ -7,7 +7,7 @@ import java.util.List;
  * What lies between router nodes of one machine, and between them and everybody else. Nodes are numbered from 0.
  * Thread-safe.
  */
-public sealed interface NodeNetwork extends AutoCloseable permits LoopbackNetwork, RelayNetwork {
+public sealed interface NodeNetwork extends AutoCloseable permits LoopbackNetwork, RelayNetwork, NamespaceNetwork {
   /** What results call it. */
   String kind();
 

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.kvasir.sim.SimEngine;
 import java.io.IOException;
+import java.math.BigInteger;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -11,6 +12,7 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -31,6 +33,10 @@ final class RouterNodes implements AutoCloseable {
   private final Path work;
   private final List<Node> nodes;
   private final NodeNetwork network;
+
+  /** Nodes that are not on loopback are to be administered by those only who have one. */
+  private final String adminKey = new BigInteger(128, new SecureRandom()).toString(36);
+
   private final HttpClient http = HttpClient.newBuilder().connectTimeout(Duration.ofSeconds(1)).build();
 
   /** A node: where it listens, its process, and whether clients should send it new requests. */
@@ -258,6 +264,7 @@ final class RouterNodes implements AutoCloseable {
       HttpResponse<String> response =
           http.send(
               HttpRequest.newBuilder(node.management(path))
+                  .header("Authorization", "Bearer " + adminKey)
                   .timeout(Duration.ofSeconds(3))
                   .build(),
               BodyHandlers.ofString());
@@ -314,7 +321,7 @@ final class RouterNodes implements AutoCloseable {
     return """
         kvasir {
           gateway { host = "%s", port = %d }
-          management { host = "%s", port = %d }
+          management { host = "%s", port = %d, admin-keys = ["%s"] }
           cluster.seed-nodes = [%s]
           models = [{ name = kvasir-demo, directory = "bundled:kvasir-demo", block-size = 16 }]
           pod-defaults { engine = "h100-Qwen2.5-7B-tp1", max-in-flight = %d }
@@ -325,7 +332,7 @@ final class RouterNodes implements AutoCloseable {
         }
         %s"""
         .formatted(
-            node.host, node.gateway, node.host, node.management, seedNodes, maxInFlight, pods, extra,
+            node.host, node.gateway, node.host, node.management, adminKey, seedNodes, maxInFlight, pods, extra,
             network.settings(node.number));
   }
 

@@ -42,8 +42,13 @@ public record EventSettings(
 
   /** These, on free ports of the loopback interface. */
   public EventSettings onLoopback() {
+    return on("127.0.0.1");
+  }
+
+  /** These, on free ports of an interface. */
+  public EventSettings on(String address) {
     return new EventSettings(
-        enabled, "127.0.0.1", 0, connect, replay, 0, topic, topicInReplay, bufferSteps, format);
+        enabled, address, 0, connect, replay, 0, topic, topicInReplay, bufferSteps, format);
   }
 
   /** These, in another shape. */

@@ -1,0 +1,218 @@
+package io.kvasir.load;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.net.NetworkInterface;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+/**
+ * A network namespace of Linux for each node, as if it were a machine: one interface to a bridge with the other nodes,
+ * another to a bridge with this machine, where clients and engines are. A node that is cut is unplugged from the first:
+ * what is sent there is lost without a word, in both directions at once. No namespace has a way out of the machine.
+ *
+ * <p>Needs root and {@code ip}. What it makes is named after this process and taken away by {@link #close}, when the
+ * JVM ends, or, if that was killed, by the next of these.
+ */
+final class NamespaceNetwork implements NodeNetwork {
+  private static final int REMOTING = 7355;
+
+  /** The machine's own, on the outer bridge; nodes have the next ones there, and the first ones on the inner bridge. */
+  private static final int OUTSIDE = 129;
+
+  /** With names of 15 characters at most, which is all that interfaces may have. */
+  private static final Pattern NAMED = Pattern.compile("kv(\\d+)-\\w+");
+
+  private final List<Integer> nodes;
+  private final String prefix;
+  private final Set<Integer> cut = ConcurrentHashMap.newKeySet();
+
+  /**
+   * The network of so many nodes.
+   *
+   * @throws IOException when the machine does not allow it; says why
+   */
+  NamespaceNetwork(int count) throws IOException {
+    this.nodes = IntStream.range(0, count).boxed().toList();
+    this.prefix = "10.87." + unused() + ".";
+    removeAbandoned();
+    Runtime.getRuntime().addShutdownHook(new Thread(this::removeOurs));
+    try {
+      bridge(name("in"));
+      bridge(name("out"));
+      ip("address", "add", prefix + OUTSIDE + "/25", "dev", name("out"));
+      for (int node : nodes) {
+        ip("netns", "add", namespace(node));
+        ip("-n", namespace(node), "link", "set", "lo", "up");
+        plug(node, "in", prefix + (node + 1));
+        plug(node, "out", host(node));
+      }
+    } catch (IOException | RuntimeException refused) {
+      removeOurs();
+      throw refused;
+    }
+  }
+
+  @Override
+  public String kind() {
+    return "namespaces";
+  }
+
+  @Override
+  public String host(int node) {
+    return prefix + (OUTSIDE + 1 + node);
+  }
+
+  @Override
+  public String outside() {
+    return prefix + OUTSIDE;
+  }
+
+  @Override
+  public String address(int node) {
+    return prefix + (node + 1) + ":" + REMOTING;
+  }
+
+  @Override
+  public String settings(int node) {
+    return "kvasir.cluster { host = \"%s\", port = %d }".formatted(prefix + (node + 1), REMOTING);
+  }
+
+  @Override
+  public List<String> command(int node, List<String> command) {
+    List<String> there = new ArrayList<>(List.of("ip", "netns", "exec", namespace(node)));
+    there.addAll(command);
+    return there;
+  }
+
+  @Override
+  public void cut(int node) throws IOException {
+    cut.add(node);
+    ip("link", "set", name("in" + node), "nomaster");
+  }
+
+  @Override
+  public void heal() throws IOException {
+    for (int node : cut) {
+      ip("link", "set", name("in" + node), "master", name("in"));
+    }
+    cut.clear();
+  }
+
+  @Override
+  public void close() {
+    removeOurs();
+  }
+
+  private static void bridge(String name) throws IOException {
+    ip("link", "add", name, "type", "bridge");
+    ip("link", "set", name, "up");
+  }
+
+  /** Gives a node an interface to a bridge. */
+  private static void plug(int node, String bridge, String address) throws IOException {
+    String plug = name(bridge + node);
+    ip("link", "add", plug, "type", "veth", "peer", "name", bridge, "netns", namespace(node));
+    ip("link", "set", plug, "master", name(bridge), "up");
+    ip("-n", namespace(node), "address", "add", address + "/25", "dev", bridge);
+    ip("-n", namespace(node), "link", "set", bridge, "up");
+  }
+
+  private static String namespace(int node) {
+    return name("node" + node);
+  }
+
+  private static String name(String what) {
+    return "kv" + ProcessHandle.current().pid() + "-" + what;
+  }
+
+  /** The third number of addresses that nothing on this machine has. */
+  private static int unused() throws IOException {
+    Set<String> taken =
+        NetworkInterface.networkInterfaces()
+            .flatMap(NetworkInterface::inetAddresses)
+            .map(address -> address.getHostAddress().replaceFirst("\\.\\d+$", ""))
+            .collect(Collectors.toSet());
+    return ThreadLocalRandom.current()
+        .ints(0, 256)
+        .limit(10_000)
+        .filter(number -> !taken.contains("10.87." + number))
+        .findFirst()
+        .orElseThrow(() -> new IOException("every network 10.87.x.0 is in use on this machine"));
+  }
+
+  private void removeOurs() {
+    remove(ProcessHandle.current().pid());
+  }
+
+  /** What processes left that were killed. */
+  private static void removeAbandoned() {
+    Stream.concat(namespaces(), links())
+        .map(NamespaceNetwork::maker)
+        .filter(maker -> maker >= 0 && ProcessHandle.of(maker).isEmpty())
+        .distinct()
+        .toList()
+        .forEach(NamespaceNetwork::remove);
+  }
+
+  /** Takes away what a process has made, and ends what still runs there. */
+  private static void remove(long maker) {
+    namespaces().filter(name -> maker(name) == maker).toList().forEach(namespace -> {
+      said("netns", "pids", namespace)
+          .flatMap(pid -> ProcessHandle.of(Long.parseLong(pid.strip())).stream())
+          .forEach(ProcessHandle::destroyForcibly);
+      said("netns", "delete", namespace);
+    });
+    links().filter(name -> maker(name) == maker).toList().forEach(link -> said("link", "delete", link));
+  }
+
+  private static Stream<String> namespaces() {
+    return said("netns", "list").map(line -> line.split(" ", 2)[0]);
+  }
+
+  /** Lines such as {@code kv17-in0@if2 UP 12:34...}. */
+  private static Stream<String> links() {
+    return said("-brief", "link", "show").map(line -> line.split("[@ ]", 2)[0]);
+  }
+
+  /** The id of the process that made what has this name, -1 where it is none of these. */
+  private static long maker(String name) {
+    Matcher named = NAMED.matcher(name);
+    return named.matches() ? Long.parseLong(named.group(1)) : -1;
+  }
+
+  /** The lines that it answers, none when it fails: what is to be taken away may have gone by itself. */
+  private static Stream<String> said(String... arguments) {
+    try {
+      return ip(arguments).lines();
+    } catch (IOException failed) {
+      return Stream.empty();
+    }
+  }
+
+  private static String ip(String... arguments) throws IOException {
+    List<String> command = new ArrayList<>(List.of("ip"));
+    command.addAll(List.of(arguments));
+    Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+    String said = new String(process.getInputStream().readAllBytes(), UTF_8);
+    try {
+      if (process.waitFor() != 0) {
+        throw new IOException(String.join(" ", command) + ": " + said.strip());
+      }
+      return said;
+    } catch (InterruptedException stopped) {
+      Thread.currentThread().interrupt();
+      throw (IOException) new InterruptedIOException("stopped while waiting for ip").initCause(stopped);
+    }
+  }
+}
