@@ -76,6 +76,9 @@ final class Failover implements Runnable {
   @Option(names = "--scenario", split = ",", description = "Any of ${COMPLETION-CANDIDATES}; all of them by default.")
   private List<Scenario> scenarios = List.of(Scenario.values());
 
+  @Option(names = "--standbys", defaultValue = "1", description = "On how many other nodes the cell is copied.")
+  private int standbys;
+
   @Option(names = "--sessions", defaultValue = "24", description = "Conversations at a time.")
   private int sessions;
 
@@ -159,8 +162,8 @@ final class Failover implements Runnable {
     }
     System.out.printf(
         "%n%-10s %-10s %8s %5s %8s %8s %6s %7s %8s %7s %7s %7s %9s %7s %10s %9s %9s %9s%n",
-        "scenario", "network", "requests", "lost", "on dead", "fallback", "(then)", "gap ms", "hit then", "+1 s", "+10 s", "exact",
-        "two homes", "leaked", "overbooked", "p99 then", "p99 after", "remote ms");
+        "scenario", "network", "requests", "lost", "on dead", "fallback", "(then)", "gap ms", "hit then", "+1 s", "+10 s",
+        "exact", "two homes", "leaked", "overbooked", "p99 then", "p99 after", "remote ms");
     for (Result r : results) {
       System.out.printf(
           "%-10s %-10s %8d %5d %8d %8d %6d %7d %7.1f%% %6.1f%% %6.1f%% %6.1f%% %9d %7d %10d %9.0f %9.0f %9.2f%n",
@@ -194,7 +197,8 @@ final class Failover implements Runnable {
       Path work = Path.of("target", "failover", scenario.toString());
       try (RouterNodes nodes =
           new RouterNodes(
-              Path.of("./kvasir").toAbsolutePath(), work, NODES + 1, NODES, engines, maxInFlight, "", network)) {
+              Path.of("./kvasir").toAbsolutePath(), work, NODES + 1, NODES, engines, maxInFlight,
+              "cell.standbys = " + standbys, network)) {
         say(scenario, "starting");
         for (RouterNodes.Node node : nodes.all().subList(0, NODES)) {
           nodes.awaitReady(node, ENGINES);
