@@ -105,11 +105,12 @@ final class Failover implements Runnable {
   private @Nullable Path json;
 
   /**
-   * What a scenario came to, where nodes are not cut off. {@code network} is what lay between the nodes. Of the fallback decisions, those before the event come from
-   * nodes that have just started. Times are from the event; {@code decisionGapMs} is until a
-   * request begun after it was decided by the cell's home again, -1 if none was. {@code exact} is the share of requests
-   * whose cached tokens the router predicted exactly, {@code twoHomes} how often nodes that were not cut off knew
-   * different homes of the cell, {@code remoteMs} the median time of a decision for another node than the home.
+   * What a scenario came to, where nodes are not cut off. {@code network} is what lay between the nodes. Of the
+   * fallback decisions, those before the event come from nodes that have just started. Times are from the event; {@code
+   * decisionGapMs} is until a request begun after it was decided by the cell's home again, -1 if none was. {@code
+   * exact} is the share of requests whose cached tokens the router predicted exactly, {@code twoHomes} how often nodes
+   * that were not cut off knew different homes of the cell, {@code remoteMs} the median time of a decision for another
+   * node than the home.
    */
   private record Result(
       String scenario,
@@ -162,8 +163,8 @@ final class Failover implements Runnable {
     }
     System.out.printf(
         "%n%-10s %-10s %8s %5s %8s %8s %6s %7s %8s %7s %7s %7s %9s %7s %10s %9s %9s %9s%n",
-        "scenario", "network", "requests", "lost", "on dead", "fallback", "(then)", "gap ms", "hit then", "+1 s", "+10 s",
-        "exact", "two homes", "leaked", "overbooked", "p99 then", "p99 after", "remote ms");
+        "scenario", "network", "requests", "lost", "on dead", "fallback", "(then)", "gap ms", "hit then", "+1 s",
+        "+10 s", "exact", "two homes", "leaked", "overbooked", "p99 then", "p99 after", "remote ms");
     for (Result r : results) {
       System.out.printf(
           "%-10s %-10s %8d %5d %8d %8d %6d %7d %7.1f%% %6.1f%% %6.1f%% %6.1f%% %9d %7d %10d %9.0f %9.0f %9.2f%n",
