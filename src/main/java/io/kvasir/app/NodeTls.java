@@ -1,5 +1,6 @@
 package io.kvasir.app;
 
+import com.typesafe.config.Config;
 import io.kvasir.cell.line.LineTls;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLPeerUnverifiedException;
@@ -16,10 +17,23 @@ final class NodeTls implements LineTls {
     this.certificates = certificates;
   }
 
-  /** How lines of a node are secured, null when the cluster is not. */
-  static @Nullable LineTls of(ActorSystem<?> system) {
-    boolean secure = system.settings().config().getString("pekko.remote.artery.transport").equals("tls-tcp");
-    return secure ? new NodeTls(new RotatingKeysSSLEngineProvider(system.classicSystem())) : null;
+  /**
+   * How lines of a node are secured, null when the cluster is not.
+   *
+   * @throws StartException when the cluster is secured otherwise than by {@code kvasir.cluster.tls}
+   */
+  static @Nullable LineTls of(ActorSystem<?> system) throws StartException {
+    Config config = system.settings().config();
+    if (!config.getString("pekko.remote.artery.transport").equals("tls-tcp")) {
+      return null;
+    }
+    String provider = config.getString("pekko.remote.artery.ssl.ssl-engine-provider");
+    if (!provider.equals(RotatingKeysSSLEngineProvider.class.getName())) {
+      throw new StartException(
+          "lines between nodes cannot be secured by " + provider
+              + "; name certificate, key and authority in kvasir.cluster.tls instead");
+    }
+    return new NodeTls(new RotatingKeysSSLEngineProvider(system.classicSystem()));
   }
 
   @Override
