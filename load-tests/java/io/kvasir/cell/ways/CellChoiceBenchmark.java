@@ -2,7 +2,6 @@ package io.kvasir.cell.ways;
 
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.directory.Placement;
-import io.kvasir.cell.home.DecisionBenchmark;
 import io.kvasir.cell.view.CellMetrics;
 import io.kvasir.cell.view.CellPressure;
 import io.kvasir.index.Chain;
@@ -37,7 +36,7 @@ import org.openjdk.jmh.annotations.Warmup;
  * cache.
  * {@link #linear} looks at every cell, as rendezvous hashing does by itself.
  *
- * <p>Budget: some tens of nanoseconds, so that a {@linkplain DecisionBenchmark whole decision} costs the same.
+ * <p>Budget: some tens of nanoseconds, so that a whole decision ({@code DecisionBenchmark}) costs the same.
  *
  * <pre>
  * load-tests/with-jdk org.openjdk.jmh.Main CellChoiceBenchmark -prof gc
