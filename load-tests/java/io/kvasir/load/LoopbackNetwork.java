@@ -18,16 +18,6 @@ final class LoopbackNetwork implements NodeNetwork {
   }
 
   @Override
-  public String host(int node) {
-    return "127.0.0.1";
-  }
-
-  @Override
-  public String outside() {
-    return "127.0.0.1";
-  }
-
-  @Override
   public String address(int node) {
     return host(node) + ":" + ports.get(node);
   }
@@ -35,11 +25,6 @@ final class LoopbackNetwork implements NodeNetwork {
   @Override
   public String settings(int node) {
     return "kvasir.cluster.port = " + ports.get(node);
-  }
-
-  @Override
-  public List<String> command(int node, List<String> command) {
-    return command;
   }
 
   @Override

@@ -11,11 +11,15 @@ public sealed interface NodeNetwork extends AutoCloseable permits LoopbackNetwor
   /** What results call it. */
   String kind();
 
-  /** Where clients reach a node. */
-  String host(int node);
+  /** Where clients reach a node: on loopback, unless it is elsewhere. */
+  default String host(int node) {
+    return "127.0.0.1";
+  }
 
   /** Where nodes reach what is none of them: engines. */
-  String outside();
+  default String outside() {
+    return "127.0.0.1";
+  }
 
   /** Where the others reach a node, as its cluster knows it: host and port. */
   String address(int node);
@@ -23,8 +27,10 @@ public sealed interface NodeNetwork extends AutoCloseable permits LoopbackNetwor
   /** What makes a node part of this network: all it has to be told of its cluster but who the others are. */
   String settings(int node);
 
-  /** The command that runs another at a node's place. */
-  List<String> command(int node, List<String> command);
+  /** The command that runs another at a node's place: itself, unless that is elsewhere. */
+  default List<String> command(int node, List<String> command) {
+    return command;
+  }
 
   /** From now on nothing passes between this node and the others; everybody else still reaches it. */
   void cut(int node) throws IOException;

@@ -42,16 +42,6 @@ public final class RelayNetwork implements NodeNetwork {
   }
 
   @Override
-  public String host(int node) {
-    return "127.0.0.1";
-  }
-
-  @Override
-  public String outside() {
-    return "127.0.0.1";
-  }
-
-  @Override
   public String address(int node) {
     return host(node) + ":" + remoting.get(node).port();
   }
@@ -68,11 +58,6 @@ public final class RelayNetwork implements NodeNetwork {
         .formatted(
             remoting.get(node).port(), lines.get(node).port(), lines.get(node).target, remoting.get(node).target,
             node + 1);
-  }
-
-  @Override
-  public List<String> command(int node, List<String> command) {
-    return command;
   }
 
   @Override

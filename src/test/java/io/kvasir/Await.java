@@ -21,7 +21,16 @@ public final class Await {
 
   /** Looks again and again until the condition holds; fails when that takes too long, or when it cannot be told. */
   public static void await(String what, Condition condition) {
-    Instant deadline = Instant.now().plus(PATIENCE);
+    within(PATIENCE, what, condition);
+  }
+
+  /** The same for a test that waits no longer than this. */
+  public static void within(Duration patience, Condition condition) {
+    within(patience, "what this line of the test says", condition);
+  }
+
+  private static void within(Duration patience, String what, Condition condition) {
+    Instant deadline = Instant.now().plus(patience);
     while (!holds(what, condition)) {
       assertThat(Instant.now()).as("waited too long: " + what).isBefore(deadline);
       LockSupport.parkNanos(5_000_000);

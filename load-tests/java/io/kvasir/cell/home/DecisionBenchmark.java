@@ -9,11 +9,8 @@ import io.kvasir.cell.PodSource;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.TestProfiles;
 import io.kvasir.cell.TestSettings;
-import io.kvasir.cell.directory.CurrentRoster;
-import io.kvasir.cell.directory.Directory;
 import io.kvasir.cell.directory.PodEntry;
 import io.kvasir.cell.view.CellMetrics;
-import io.kvasir.cell.view.CellViews;
 import io.kvasir.cell.ways.CellChoice;
 import io.kvasir.cell.ways.CellChoiceBenchmark;
 import io.kvasir.cell.ways.PressureGauges;
@@ -38,11 +35,9 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.SplittableRandom;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
-import org.apache.pekko.stream.javadsl.Source;
 import org.jspecify.annotations.Nullable;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
@@ -180,19 +175,9 @@ public class DecisionBenchmark {
             tests.standbys(), tests.moveTimeout(), tests.health(), tests.prediction(), tests.truth());
     return new Members(
         "m",
-        new CellServices(
-            settings,
-            new CellViews(),
-            actors.<Directory.Message>createTestProbe().ref(),
-            TestProfiles.builtIn("expected-cost", metrics),
-            (worker, pod) -> Source.never(),
-            pod -> CompletableFuture.completedFuture(true),
-            new CellMetrics(metrics),
-            DecisionLog.off(metrics),
-            Runnable::run,
-            System::nanoTime,
-            new CurrentRoster(),
-            TestReplication.none(actors)));
+        TestServices.of(
+            actors, settings, TestProfiles.builtIn("expected-cost", metrics), metrics, DecisionLog.off(metrics),
+            System::nanoTime));
   }
 
   /** The next prompt, its unknown end new. */

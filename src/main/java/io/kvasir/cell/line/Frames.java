@@ -1,8 +1,10 @@
 package io.kvasir.cell.line;
 
+import java.io.BufferedInputStream;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
+import java.net.Socket;
 import java.nio.ByteBuffer;
 
 /**
@@ -20,7 +22,16 @@ final class Frames {
   /** The longest question or answer, in bytes: some million tokens' blocks. */
   static final int LONGEST = 16 << 20;
 
+  private static final int BUFFER = 64 << 10;
+
   private Frames() {}
+
+  /**
+   * A question or its answer.
+   *
+   * @param number the asking node's number of the question
+   */
+  record Frame(long number, byte[] content) {}
 
   static void introduce(DataOutputStream out, String meant) throws IOException {
     out.writeInt(MAGIC);
@@ -36,6 +47,7 @@ final class Frames {
     return in.readUTF();
   }
 
+  /** The frame as it is sent. */
   static byte[] of(long number, byte[] content) {
     return ByteBuffer.allocate(Integer.BYTES + Long.BYTES + content.length)
         .putInt(Long.BYTES + content.length)
@@ -44,20 +56,20 @@ final class Frames {
         .array();
   }
 
-  /** The next frame, at its number. */
-  static ByteBuffer read(DataInputStream in) throws IOException {
+  /** The next frame. */
+  static Frame read(DataInputStream in) throws IOException {
     int length = in.readInt();
     if (length < Long.BYTES || length > Long.BYTES + LONGEST) {
       throw new IOException("a frame of " + length + " bytes, which nobody sends");
     }
-    byte[] frame = new byte[length];
-    in.readFully(frame);
-    return ByteBuffer.wrap(frame);
+    long number = in.readLong();
+    byte[] content = new byte[length - Long.BYTES];
+    in.readFully(content);
+    return new Frame(number, content);
   }
 
-  static byte[] rest(ByteBuffer frame) {
-    byte[] rest = new byte[frame.remaining()];
-    frame.get(rest);
-    return rest;
+  /** What the other end of a connection says. */
+  static DataInputStream from(Socket socket) throws IOException {
+    return new DataInputStream(new BufferedInputStream(socket.getInputStream(), BUFFER));
   }
 }

@@ -1,12 +1,11 @@
 package io.kvasir.cell.line;
 
-import java.io.BufferedInputStream;
+import io.kvasir.cell.line.Frames.Frame;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.Socket;
-import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -26,7 +25,6 @@ import org.slf4j.LoggerFactory;
  */
 final class Line implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Line.class);
-  private static final int BUFFER = 64 << 10;
 
   private final LineAddress to;
   private final LineSockets sockets;
@@ -101,7 +99,7 @@ final class Line implements AutoCloseable {
     try (Socket connected = sockets.connect(to)) {
       socket = connected;
       if (!closed) {
-        DataInputStream in = new DataInputStream(new BufferedInputStream(connected.getInputStream(), BUFFER));
+        DataInputStream in = Frames.from(connected);
         Frames.introduce(new DataOutputStream(connected.getOutputStream()), to.node());
         if (in.readInt() != Frames.WELCOME) {
           throw new IOException("another node answers there");
@@ -120,10 +118,10 @@ final class Line implements AutoCloseable {
 
   private void read(DataInputStream in) throws IOException {
     while (true) {
-      ByteBuffer frame = Frames.read(in);
-      CompletableFuture<byte @Nullable []> waiting = asked.get(frame.getLong());
+      Frame frame = Frames.read(in);
+      CompletableFuture<byte @Nullable []> waiting = asked.get(frame.number());
       if (waiting != null) {
-        waiting.complete(frame.hasRemaining() ? Frames.rest(frame) : null);
+        waiting.complete(frame.content().length == 0 ? null : frame.content());
       }
     }
   }

@@ -1,12 +1,11 @@
 package io.kvasir.cell.line;
 
-import java.io.BufferedInputStream;
+import io.kvasir.cell.line.Frames.Frame;
 import java.io.DataInputStream;
+import java.io.DataOutputStream;
 import java.io.IOException;
-import java.io.OutputStream;
 import java.net.ServerSocket;
 import java.net.Socket;
-import java.nio.ByteBuffer;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.LockSupport;
@@ -18,7 +17,6 @@ import org.slf4j.LoggerFactory;
 final class LineServer implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(LineServer.class);
   private static final byte[] NONE = {};
-  private static final int BUFFER = 64 << 10;
 
   /** More nodes than a cluster has; who comes then is sent away. */
   private static final int MOST = 1_000;
@@ -62,16 +60,15 @@ final class LineServer implements AutoCloseable {
   private void answer(Socket asking) {
     try (asking) {
       sockets.greet(asking);
-      DataInputStream in = new DataInputStream(new BufferedInputStream(asking.getInputStream(), BUFFER));
-      OutputStream out = asking.getOutputStream();
+      DataInputStream in = Frames.from(asking);
+      DataOutputStream out = new DataOutputStream(asking.getOutputStream());
       if (Frames.meant(in).equals(node)) {
-        out.write(ByteBuffer.allocate(Integer.BYTES).putInt(Frames.WELCOME).array());
+        out.writeInt(Frames.WELCOME);
         LineSockets.greeted(asking);
         while (true) {
-          ByteBuffer frame = Frames.read(in);
-          long number = frame.getLong();
-          byte[] answer = answer(Frames.rest(frame));
-          out.write(Frames.of(number, answer == null ? NONE : answer));
+          Frame frame = Frames.read(in);
+          byte[] answer = answer(frame.content());
+          out.write(Frames.of(frame.number(), answer == null ? NONE : answer));
         }
       }
     } catch (IOException ended) {

@@ -37,8 +37,7 @@ final class RemoteReservation implements Reservation {
    * @param load what it is to begin with
    * @param home the incarnation of the home that has it in its ledger, {@link #NONE} if none does
    */
-  RemoteReservation(
-      OpenLoad load, long home, OpenLoads loads, Told told, Watcher watcher) {
+  RemoteReservation(OpenLoad load, long home, OpenLoads loads, Told told, Watcher watcher) {
     this.load = load;
     this.home = home;
     this.loads = loads;

@@ -11,12 +11,8 @@ import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.ProfileSet;
 import io.kvasir.cell.TestProfiles;
 import io.kvasir.cell.TestSettings;
-import io.kvasir.cell.directory.CurrentRoster;
-import io.kvasir.cell.directory.Directory;
 import io.kvasir.cell.directory.PodEntry;
 import io.kvasir.cell.events.EventApplier;
-import io.kvasir.cell.view.CellMetrics;
-import io.kvasir.cell.view.CellViews;
 import io.kvasir.cell.worker.Forecast;
 import io.kvasir.cell.worker.Member;
 import io.kvasir.events.KvBatch;
@@ -41,14 +37,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.stream.IntStream;
 import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
-import org.apache.pekko.stream.javadsl.Source;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -77,19 +71,7 @@ final class CellViewTest {
     // Short answers: what many contexts cost each other in decoding would be a reason of its own to spread.
     IntStream.range(0, 400).forEach(_ -> profiles.outputs().answered("m", 1));
     CellServices services =
-        new CellServices(
-            TestSettings.CELL,
-            new CellViews(),
-            KIT.<Directory.Message>createTestProbe().ref(),
-            profiles,
-            (worker, pod) -> Source.never(),
-            pod -> CompletableFuture.completedFuture(true),
-            new CellMetrics(metrics),
-            log,
-            Runnable::run,
-            () -> now,
-            new CurrentRoster(),
-            TestReplication.none(KIT));
+        TestServices.of(KIT, TestSettings.CELL, profiles, metrics, log, () -> now);
     return new Members("m", services);
   }
 

@@ -9,11 +9,7 @@ import io.kvasir.cell.PodSource;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.TestProfiles;
 import io.kvasir.cell.TestSettings;
-import io.kvasir.cell.directory.CurrentRoster;
-import io.kvasir.cell.directory.Directory;
 import io.kvasir.cell.directory.PodEntry;
-import io.kvasir.cell.view.CellMetrics;
-import io.kvasir.cell.view.CellViews;
 import io.kvasir.cell.worker.Member;
 import io.kvasir.cell.worker.WorkerHealth;
 import io.kvasir.routing.Booking;
@@ -27,14 +23,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.SplittableRandom;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
-import org.apache.pekko.stream.javadsl.Source;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Test;
 
@@ -55,23 +49,15 @@ final class ConditionsTest {
   private Members members() {
     Metrics metrics = new Metrics(new PrometheusRegistry());
     CellSettings tests = TestSettings.CELL;
+    CellSettings settings =
+        new CellSettings(
+            128, tests.mostWorkers(), 1 << 26, tests.decisionTimeout(), tests.reservationLease(), tests.standbys(),
+            tests.moveTimeout(), tests.health(), tests.prediction(), tests.truth());
     return new Members(
         "m",
-        new CellServices(
-            new CellSettings(
-                128, tests.mostWorkers(), 1 << 26, tests.decisionTimeout(), tests.reservationLease(),
-                tests.standbys(), tests.moveTimeout(), tests.health(), tests.prediction(), tests.truth()),
-            new CellViews(),
-            KIT.<Directory.Message>createTestProbe().ref(),
-            TestProfiles.builtIn("expected-cost", metrics),
-            (worker, pod) -> Source.never(),
-            pod -> CompletableFuture.completedFuture(true),
-            new CellMetrics(metrics),
-            DecisionLog.off(metrics),
-            Runnable::run,
-            now::get,
-            new CurrentRoster(),
-            TestReplication.none(KIT)));
+        TestServices.of(
+            KIT, settings, TestProfiles.builtIn("expected-cost", metrics), metrics, DecisionLog.off(metrics),
+            now::get));
   }
 
   private void admit(int pod) {

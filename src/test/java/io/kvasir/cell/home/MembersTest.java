@@ -11,11 +11,7 @@ import io.kvasir.cell.PodSource;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.TestProfiles;
 import io.kvasir.cell.TestSettings;
-import io.kvasir.cell.directory.CurrentRoster;
-import io.kvasir.cell.directory.Directory;
 import io.kvasir.cell.directory.PodEntry;
-import io.kvasir.cell.view.CellMetrics;
-import io.kvasir.cell.view.CellViews;
 import io.kvasir.cell.worker.Member;
 import io.kvasir.index.BlockHash;
 import io.kvasir.index.Chain;
@@ -32,9 +28,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
-import java.util.concurrent.CompletableFuture;
 import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
-import org.apache.pekko.stream.javadsl.Source;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Test;
 
@@ -49,19 +43,9 @@ final class MembersTest {
   private static Members members() {
     Metrics metrics = new Metrics(new PrometheusRegistry());
     CellServices services =
-        new CellServices(
-            TestSettings.CELL,
-            new CellViews(),
-            KIT.<Directory.Message>createTestProbe().ref(),
-            TestProfiles.builtIn("prefix-aware", metrics),
-            (worker, pod) -> Source.never(),
-            pod -> CompletableFuture.completedFuture(true),
-            new CellMetrics(metrics),
-            DecisionLog.off(metrics),
-            Runnable::run,
-            () -> 1_000_000_000L,
-            new CurrentRoster(),
-            TestReplication.none(KIT));
+        TestServices.of(
+            KIT, TestSettings.CELL, TestProfiles.builtIn("prefix-aware", metrics), metrics, DecisionLog.off(metrics),
+            () -> 1_000_000_000L);
     return new Members("m", services);
   }
 

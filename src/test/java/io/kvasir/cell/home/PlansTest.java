@@ -12,11 +12,7 @@ import io.kvasir.cell.ProfileSet;
 import io.kvasir.cell.Reservation;
 import io.kvasir.cell.TestProfiles;
 import io.kvasir.cell.TestSettings;
-import io.kvasir.cell.directory.CurrentRoster;
-import io.kvasir.cell.directory.Directory;
 import io.kvasir.cell.directory.PodEntry;
-import io.kvasir.cell.view.CellMetrics;
-import io.kvasir.cell.view.CellViews;
 import io.kvasir.cell.worker.Member;
 import io.kvasir.cell.worker.WorkerLoad;
 import io.kvasir.index.BlockHash;
@@ -36,12 +32,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.SplittableRandom;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
-import org.apache.pekko.stream.javadsl.Source;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Test;
@@ -62,19 +56,8 @@ final class PlansTest {
   private Members members() {
     return new Members(
         "m",
-        new CellServices(
-            TestSettings.CELL,
-            new CellViews(),
-            KIT.<Directory.Message>createTestProbe().ref(),
-            profiles,
-            (worker, pod) -> Source.never(),
-            pod -> CompletableFuture.completedFuture(true),
-            new CellMetrics(metrics),
-            DecisionLog.off(metrics),
-            Runnable::run,
-            () -> 1_000_000_000L,
-            new CurrentRoster(),
-            TestReplication.none(KIT)));
+        TestServices.of(
+            KIT, TestSettings.CELL, profiles, metrics, DecisionLog.off(metrics), () -> 1_000_000_000L));
   }
 
   @AfterAll

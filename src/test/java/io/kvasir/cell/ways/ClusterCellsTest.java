@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
+import io.kvasir.Await;
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.ClusterStatus;
 import io.kvasir.cell.Decision;
@@ -38,7 +39,6 @@ import io.prometheus.metrics.model.snapshots.HistogramSnapshot;
 import io.prometheus.metrics.model.snapshots.MetricSnapshot;
 import java.net.URI;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -50,8 +50,6 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.locks.LockSupport;
-import java.util.function.BooleanSupplier;
 import java.util.stream.IntStream;
 import org.apache.pekko.NotUsed;
 import org.apache.pekko.actor.typed.ActorSystem;
@@ -651,12 +649,7 @@ final class ClusterCellsTest {
     return workers().stream().filter(worker -> worker.health() == WorkerStatus.Health.HEALTHY).count();
   }
 
-  private static void await(BooleanSupplier condition) {
-    Instant deadline = Instant.now().plus(PATIENCE);
-    while (!condition.getAsBoolean()) {
-      assertThat(Instant.now()).as("waited too long").isBefore(deadline);
-      Thread.onSpinWait();
-      LockSupport.parkNanos(5_000_000);
-    }
+  private static void await(Await.Condition condition) {
+    Await.within(PATIENCE, condition);
   }
 }

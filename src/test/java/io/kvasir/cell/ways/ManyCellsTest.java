@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
+import io.kvasir.Await;
 import io.kvasir.cell.CellSettings;
 import io.kvasir.cell.CellSettings.HealthSettings;
 import io.kvasir.cell.ClusterStatus;
@@ -26,7 +27,6 @@ import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.net.URI;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -38,8 +38,6 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.locks.LockSupport;
-import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
 import org.apache.pekko.actor.typed.ActorSystem;
 import org.apache.pekko.actor.typed.javadsl.Behaviors;
@@ -309,11 +307,7 @@ final class ManyCellsTest {
             DecisionLog.off(metrics)));
   }
 
-  private static void await(BooleanSupplier condition) {
-    Instant deadline = Instant.now().plus(PATIENCE);
-    while (!condition.getAsBoolean()) {
-      assertThat(Instant.now()).as("waited too long").isBefore(deadline);
-      LockSupport.parkNanos(5_000_000);
-    }
+  private static void await(Await.Condition condition) {
+    Await.within(PATIENCE, condition);
   }
 }

@@ -3,6 +3,7 @@ package io.kvasir.cell.ways;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.typesafe.config.ConfigFactory;
+import io.kvasir.Await;
 import io.kvasir.cell.ClusterStatus;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
@@ -20,13 +21,10 @@ import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.net.URI;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.locks.LockSupport;
-import java.util.function.BooleanSupplier;
 import org.apache.pekko.actor.typed.ActorSystem;
 import org.apache.pekko.actor.typed.javadsl.Behaviors;
 import org.apache.pekko.cluster.typed.Cluster;
@@ -112,11 +110,7 @@ final class MinorityTest {
     return cells;
   }
 
-  private static void await(BooleanSupplier condition) {
-    Instant deadline = Instant.now().plus(PATIENCE);
-    while (!condition.getAsBoolean()) {
-      assertThat(Instant.now()).as("waited too long").isBefore(deadline);
-      LockSupport.parkNanos(5_000_000);
-    }
+  private static void await(Await.Condition condition) {
+    Await.within(PATIENCE, condition);
   }
 }

@@ -1,5 +1,6 @@
 package io.kvasir.cell.ways;
 
+import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.typesafe.config.Config;
@@ -34,7 +35,6 @@ import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.net.URI;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -47,7 +47,6 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
-import java.util.function.BooleanSupplier;
 import java.util.stream.IntStream;
 import org.apache.pekko.NotUsed;
 import org.apache.pekko.actor.CoordinatedShutdown;
@@ -336,14 +335,6 @@ final class StandbyTest {
       assertThat(thread.join(PATIENCE)).isTrue();
     } catch (InterruptedException e) {
       throw new AssertionError(e);
-    }
-  }
-
-  private static void await(BooleanSupplier condition) {
-    Instant deadline = Instant.now().plus(PATIENCE);
-    while (!condition.getAsBoolean()) {
-      assertThat(Instant.now()).as("what was waited for never came").isBefore(deadline);
-      LockSupport.parkNanos(20_000_000);
     }
   }
 }

@@ -1,0 +1,53 @@
+package io.kvasir.cell.home;
+
+import io.kvasir.cell.CellSettings;
+import io.kvasir.cell.ProfileSet;
+import io.kvasir.cell.directory.CurrentRoster;
+import io.kvasir.cell.directory.Directory;
+import io.kvasir.cell.standby.CellCopies;
+import io.kvasir.cell.standby.CellNodesKeeper;
+import io.kvasir.cell.standby.NodesByCell;
+import io.kvasir.cell.view.CellMetrics;
+import io.kvasir.cell.view.CellViews;
+import io.kvasir.telemetry.DecisionLog;
+import io.kvasir.telemetry.Metrics;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.LongSupplier;
+import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
+import org.apache.pekko.stream.javadsl.Source;
+
+/** What a node without others gives a cell in tests, whose workers are well and tell nothing. */
+final class TestServices {
+  private TestServices() {}
+
+  static CellServices of(
+      ActorTestKit kit,
+      CellSettings settings,
+      ProfileSet profiles,
+      Metrics metrics,
+      DecisionLog decisions,
+      LongSupplier nanos) {
+    return new CellServices(
+        settings,
+        new CellViews(),
+        kit.<Directory.Message>createTestProbe().ref(),
+        profiles,
+        (worker, pod) -> Source.never(),
+        pod -> CompletableFuture.completedFuture(true),
+        new CellMetrics(metrics),
+        decisions,
+        Runnable::run,
+        nanos,
+        new CurrentRoster(),
+        alone(kit));
+  }
+
+  /** No cell has copies, and nobody is told where any is. */
+  private static Replication alone(ActorTestKit kit) {
+    return new Replication(
+        "node", 0, new NodesByCell(), new CellCopies(), kit.<CellNodesKeeper.Message>createTestProbe().ref(),
+        cell -> {
+          throw new IllegalStateException("cell " + cell + " does not move");
+        });
+  }
+}
