@@ -16,11 +16,11 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
 import java.util.SequencedMap;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import org.apache.pekko.actor.typed.ActorSystem;
+import org.apache.pekko.cluster.ClusterEvent.CurrentClusterState;
 import org.apache.pekko.cluster.sharding.typed.javadsl.ClusterSharding;
 import org.apache.pekko.cluster.typed.Cluster;
 
@@ -92,27 +92,40 @@ final class ClusterDescription {
 
   /** Nodes, cells with their homes, and workers. */
   ClusterStatus status() {
-    Set<org.apache.pekko.cluster.Member> unreachable = cluster.state().getUnreachable();
-    List<NodeStatus> nodes = new ArrayList<>();
-    if (cluster.isTerminated()) {
-      org.apache.pekko.cluster.Member here = cluster.selfMember();
-      nodes.add(
-          new NodeStatus(NodeNames.hostAndPort(here.address()), CUT_OFF, true, here.appVersion().version(), true));
-    }
-    for (org.apache.pekko.cluster.Member node : cluster.state().getMembers()) {
-      nodes.add(
-          new NodeStatus(
-              NodeNames.hostAndPort(node.address()),
-              node.status().toString().toLowerCase(Locale.ROOT),
-              !unreachable.contains(node),
-              node.appVersion().version(),
-              node.uniqueAddress().equals(cluster.selfMember().uniqueAddress())));
-    }
     SequencedMap<String, Cell.Description> described = describe();
     return new ClusterStatus(
-        nodes,
+        nodes(),
         described.entrySet().stream().map(cell -> cell(cell.getKey(), cell.getValue())).toList(),
         described.values().stream().flatMap(cell -> cell.workers().stream()).toList());
+  }
+
+  /**
+   * Each node once: this one first when the cluster has taken it out, whose member list may or may not still have it.
+   */
+  private List<NodeStatus> nodes() {
+    boolean cutOff = cluster.isTerminated();
+    org.apache.pekko.cluster.Member self = cluster.selfMember();
+    CurrentClusterState state = cluster.state();
+    List<NodeStatus> nodes = new ArrayList<>();
+    if (cutOff) {
+      nodes.add(node(self, CUT_OFF, true));
+    }
+    for (org.apache.pekko.cluster.Member node : state.getMembers()) {
+      if (!cutOff || !isSelf(node)) {
+        boolean reachable = !state.getUnreachable().contains(node);
+        nodes.add(node(node, node.status().toString().toLowerCase(Locale.ROOT), reachable));
+      }
+    }
+    return nodes;
+  }
+
+  private NodeStatus node(org.apache.pekko.cluster.Member node, String state, boolean reachable) {
+    return new NodeStatus(
+        NodeNames.hostAndPort(node.address()), state, reachable, node.appVersion().version(), isSelf(node));
+  }
+
+  private boolean isSelf(org.apache.pekko.cluster.Member node) {
+    return node.uniqueAddress().equals(cluster.selfMember().uniqueAddress());
   }
 
   private CellStatus cell(String name, Cell.Description described) {
