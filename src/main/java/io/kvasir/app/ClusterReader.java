@@ -109,7 +109,7 @@ final class ClusterReader {
 
   /** Rolling updates move cells to nodes of the newest version first. */
   private void version() {
-    String version = VersionCommand.version();
+    String version = BuildVersion.ofJar();
     if (version != null && platform.getString("pekko.cluster.app-version").equals("0.0.0")) {
       set("pekko.cluster.app-version", version);
     }

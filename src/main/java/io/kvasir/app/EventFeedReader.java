@@ -71,7 +71,7 @@ final class EventFeedReader {
             endpoint, replay.isEmpty() ? null : replay, section.text("topic"), section.flag("bind"));
     if (!endpoint.isEmpty()) {
       try {
-        EventStreams.endpoints(zmq).ofRank(ranks - 1);
+        zmq.endpoints().ofRank(ranks - 1);
       } catch (IllegalArgumentException wrong) {
         section.fault("endpoint", String.valueOf(wrong.getMessage()));
       }

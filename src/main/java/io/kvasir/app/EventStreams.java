@@ -14,7 +14,6 @@ import io.kvasir.events.PushEvents;
 import io.kvasir.events.RedisEvents;
 import io.kvasir.events.StreamPosition;
 import io.kvasir.events.TensorRtEvents;
-import io.kvasir.events.ZmqEndpoints;
 import io.kvasir.events.ZmqEvents;
 import io.kvasir.routing.Worker;
 import io.kvasir.telemetry.Metrics;
@@ -67,18 +66,9 @@ final class EventStreams implements EventSources, AutoCloseable {
     return push;
   }
 
-  /**
-   * The endpoints of a pod's first rank.
-   *
-   * @throws IllegalArgumentException when they cannot be used; says why
-   */
-  static ZmqEndpoints endpoints(EventFeed.Zmq feed) {
-    return new ZmqEndpoints(feed.endpoint(), feed.replay(), feed.topic(), feed.bind());
-  }
-
   private EventSource source(EventFeed feed, Worker worker) {
     return switch (feed) {
-      case EventFeed.Zmq ports -> zmq.source(endpoints(ports).ofRank(worker.rank()));
+      case EventFeed.Zmq ports -> zmq.source(ports.endpoints().ofRank(worker.rank()));
       case EventFeed.Push pushed -> push.source(worker.id(), pushed.key());
       case EventFeed.Nats at ->
           nats.source(

@@ -1,6 +1,5 @@
 package io.kvasir.app;
 
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.IVersionProvider;
 
@@ -14,14 +13,9 @@ final class VersionCommand implements Runnable, IVersionProvider {
 
   @Override
   public String[] getVersion() {
-    String version = version();
+    String version = BuildVersion.ofJar();
     return new String[] {
       "kvasir " + (version == null ? "(unpackaged)" : version) + ", JDK " + Runtime.version()
     };
-  }
-
-  /** Of the jar, null when the classes are in none. */
-  static @Nullable String version() {
-    return VersionCommand.class.getPackage().getImplementationVersion();
   }
 }

@@ -2,6 +2,7 @@ package io.kvasir.cell;
 
 import com.fasterxml.jackson.annotation.JsonSubTypes;
 import com.fasterxml.jackson.annotation.JsonTypeInfo;
+import io.kvasir.events.ZmqEndpoints;
 import java.net.URI;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
@@ -39,7 +40,16 @@ public sealed interface EventFeed {
    * @param topic topic prefix; when binding, it tells this pod's messages from others'
    * @param bind whether the router binds and the engines dial in
    */
-  record Zmq(String endpoint, @Nullable String replay, String topic, boolean bind) implements EventFeed {}
+  record Zmq(String endpoint, @Nullable String replay, String topic, boolean bind) implements EventFeed {
+    /**
+     * The endpoints of the pod's first rank.
+     *
+     * @throws IllegalArgumentException when they cannot be used; says why
+     */
+    public ZmqEndpoints endpoints() {
+      return new ZmqEndpoints(endpoint, replay, topic, bind);
+    }
+  }
 
   /**
    * The engine's side pushes them to the gateway.

@@ -1,5 +1,6 @@
 package io.kvasir.execution;
 
+import io.kvasir.http.ByteSink;
 import io.kvasir.cell.Outcome;
 import io.kvasir.execution.dialect.Translation;
 import java.io.IOException;
@@ -24,7 +25,7 @@ final class AnswerRelay implements Result.Relay {
   }
 
   @Override
-  public void run(Result.Sink client) throws IOException {
+  public void run(ByteSink client) throws IOException {
     Outcome outcome = new Outcome.Failed(false, "given up");
     try {
       Passage sink = sink(client);
@@ -59,7 +60,7 @@ final class AnswerRelay implements Result.Relay {
     attempt.abandon();
   }
 
-  private Passage sink(Result.Sink client) {
+  private Passage sink(ByteSink client) {
     Translation translation = task.translation();
     if (translation != null && tap.form() == AnswerTap.Form.EVENTS) {
       return new TranslatedSink(translation.stream(client::write));
@@ -78,7 +79,7 @@ final class AnswerRelay implements Result.Relay {
     return attempt.completed();
   }
 
-  private record PlainSink(Result.Sink client) implements Passage {
+  private record PlainSink(ByteSink client) implements Passage {
     @Override
     public void write(byte[] bytes, int offset, int length) throws IOException {
       client.write(bytes, offset, length);

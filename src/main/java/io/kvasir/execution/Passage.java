@@ -1,9 +1,10 @@
 package io.kvasir.execution;
 
+import io.kvasir.http.ByteSink;
 import java.io.IOException;
 
 /** The way of a stream's bytes to the client, on which they may be changed. One thread at a time. */
-interface Passage extends Result.Sink {
+interface Passage extends ByteSink {
   /** The stream is over: what is held back goes or stays. */
   void end() throws IOException;
 }

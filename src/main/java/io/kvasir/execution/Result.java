@@ -1,6 +1,7 @@
 package io.kvasir.execution;
 
 import io.kvasir.cell.Decision;
+import io.kvasir.http.ByteSink;
 import java.io.IOException;
 
 /** What became of a {@link Call}. */
@@ -53,13 +54,6 @@ public sealed interface Result {
      * @throws IOException when the worker cut it short or the client left: the client's connection must then
      *     be cut too
      */
-    void run(Sink client) throws IOException;
-  }
-
-  /** The way to the client. */
-  @FunctionalInterface
-  interface Sink {
-    /** Writes bytes, waiting while the client is slow; the array is free again on return. */
-    void write(byte[] bytes, int offset, int length) throws IOException;
+    void run(ByteSink client) throws IOException;
   }
 }

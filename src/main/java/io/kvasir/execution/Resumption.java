@@ -1,5 +1,6 @@
 package io.kvasir.execution;
 
+import io.kvasir.http.ByteSink;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.Outcome;
 import io.kvasir.routing.Worker;
@@ -80,7 +81,7 @@ final class Resumption implements Result.Relay, CallListener {
   }
 
   @Override
-  public void run(Result.Sink client) throws IOException {
+  public void run(ByteSink client) throws IOException {
     try {
       if (readable) {
         stitch(new StitchedStream(client, continuation.chat(), call.withoutUsage()));

@@ -1,5 +1,6 @@
 package io.kvasir.execution;
 
+import io.kvasir.http.ByteSink;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
@@ -18,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * one's id, do not repeat the role, and tell the usage of all.
  * One thread at a time.
  */
-final class StitchedStream implements Result.Sink {
+final class StitchedStream implements ByteSink {
   /** Bytes of one event that are held back. */
   static final int MOST = 1 << 20;
 
@@ -28,7 +29,7 @@ final class StitchedStream implements Result.Sink {
   private static final String DONE = "[DONE]";
   private static final List<String> SHARED = List.of("id", "created", "model");
 
-  private final Result.Sink client;
+  private final ByteSink client;
   private final boolean chat;
   private final boolean withoutUsage;
   private final EventData lines = new EventData(read -> data = read);
@@ -51,7 +52,7 @@ final class StitchedStream implements Result.Sink {
    * @param chat whether it is the chat API's, not the completions API's
    * @param withoutUsage whether the event that tells usage alone is kept from the client
    */
-  StitchedStream(Result.Sink client, boolean chat, boolean withoutUsage) {
+  StitchedStream(ByteSink client, boolean chat, boolean withoutUsage) {
     this.client = client;
     this.chat = chat;
     this.answer = new AnswerSoFar(chat);

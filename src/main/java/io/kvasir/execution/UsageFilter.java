@@ -1,5 +1,6 @@
 package io.kvasir.execution;
 
+import io.kvasir.http.ByteSink;
 import java.io.IOException;
 import java.util.Arrays;
 
@@ -12,14 +13,14 @@ final class UsageFilter implements Passage {
   /** Far above any event that holds usage alone. */
   private static final int MAX_HELD = 16 << 10;
 
-  private final Result.Sink client;
+  private final ByteSink client;
   private final AnswerTap tap = new AnswerTap(AnswerTap.Form.EVENTS);
   private byte[] pending = new byte[1 << 10];
   private int length;
   /** Whether a part of the event under way has gone to the client. */
   private boolean passing;
 
-  UsageFilter(Result.Sink client) {
+  UsageFilter(ByteSink client) {
     this.client = client;
   }
 

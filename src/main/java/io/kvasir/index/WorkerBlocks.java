@@ -196,16 +196,6 @@ public final class WorkerBlocks {
     }
   }
 
-  /** What is predicted of the worker at this moment, as {@link #handOver}, and to be taken after it. */
-  public HandOver handOverPredicted() {
-    turns.take();
-    try {
-      return predictions.handOver(segments);
-    } finally {
-      turns.give();
-    }
-  }
-
   /**
    * Takes a part of what a worker of another index holds: every call has then the effect it would have had there.
    * The parts come in their order. A key that is there already keeps its block and has the copies of the part.

@@ -52,7 +52,7 @@ public final class CellNodesKeeper extends AbstractBehavior<CellNodesKeeper.Mess
 
   private record Written(Runnable known) implements Message {}
 
-  private record Ended(String cell, ActorRef<Standby.Message> standby) implements Message {}
+  private record Ended(String cell, ActorRef<?> standby) implements Message {}
 
   private enum Look implements Message { INSTANCE }
 
@@ -62,8 +62,8 @@ public final class CellNodesKeeper extends AbstractBehavior<CellNodesKeeper.Mess
   private final NodesByCell published;
   private final DispatcherSelector threads;
   private final String node;
-  private final BiFunction<String, String, Behavior<Standby.Message>> standby;
-  private final Map<String, ActorRef<Standby.Message>> standbys = new HashMap<>();
+  private final BiFunction<String, String, ? extends Behavior<?>> standby;
+  private final Map<String, ActorRef<?>> standbys = new HashMap<>();
 
   private CellNodesKeeper(
       ActorContext<Message> context,
@@ -71,7 +71,7 @@ public final class CellNodesKeeper extends AbstractBehavior<CellNodesKeeper.Mess
       TimerScheduler<Message> timers,
       NodesByCell published,
       DispatcherSelector threads,
-      BiFunction<String, String, Behavior<Standby.Message>> standby) {
+      BiFunction<String, String, ? extends Behavior<?>> standby) {
     super(context);
     this.threads = threads;
     this.replicator = replicator;
@@ -101,7 +101,7 @@ public final class CellNodesKeeper extends AbstractBehavior<CellNodesKeeper.Mess
   public static Behavior<Message> create(
       NodesByCell published,
       DispatcherSelector threads,
-      BiFunction<String, String, Behavior<Standby.Message>> standby) {
+      BiFunction<String, String, ? extends Behavior<?>> standby) {
     return DistributedData.withReplicatorMessageAdapter(
         (ReplicatorMessageAdapter<Message, LWWMap<String, CellNodes>> replicator) ->
             Behaviors.setup(
@@ -164,9 +164,9 @@ public final class CellNodesKeeper extends AbstractBehavior<CellNodesKeeper.Mess
   private void keep() {
     published.all().forEach((cell, cellNodes) -> {
       boolean here = cellNodes.standbys().contains(node) && !cellNodes.home().equals(node);
-      ActorRef<Standby.Message> kept = standbys.get(cell);
+      ActorRef<?> kept = standbys.get(cell);
       if (here && kept == null) {
-        ActorRef<Standby.Message> begun =
+        ActorRef<?> begun =
             getContext().spawnAnonymous(standby.apply(cell, node), threads);
         // One that fails is begun anew, with an empty copy.
         getContext().watchWith(begun, new Ended(cell, begun));
