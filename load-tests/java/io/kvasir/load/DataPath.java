@@ -1,9 +1,9 @@
 package io.kvasir.load;
 
+import io.kvasir.load.DataPathProbe.CpuClock;
+import io.kvasir.load.DataPathProbe.Figures;
 import io.kvasir.load.DataPathRouter.Client;
-import io.kvasir.load.DataPathRouter.Way;
-import io.kvasir.load.Probe.CpuClock;
-import io.kvasir.load.Probe.Figures;
+import io.kvasir.load.DataPathRouter.RelayPath;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -17,10 +17,10 @@ import java.util.Locale;
 final class DataPath {
   private static final Path OUT = Path.of("load-tests", "out");
 
-  private record Variant(Client client, Way way) {
+  private record Variant(Client client, RelayPath way) {
     static Variant parse(String text) {
       String[] parts = text.toUpperCase(Locale.ROOT).split("/", 2);
-      return new Variant(Client.valueOf(parts[0]), Way.valueOf(parts[1]));
+      return new Variant(Client.valueOf(parts[0]), RelayPath.valueOf(parts[1]));
     }
 
     @Override
@@ -43,23 +43,23 @@ final class DataPath {
     }
     if (variants.isEmpty()) {
       for (Client client : Client.values()) {
-        variants.add(new Variant(client, Way.DIRECT));
+        variants.add(new Variant(client, RelayPath.DIRECT));
       }
-      variants.add(new Variant(Client.SOCKETS, Way.STREAM));
-      variants.add(new Variant(Client.SOCKETS, Way.COALESCING));
-      variants.add(new Variant(Client.SOCKETS, Way.PEKKO_SERVER));
+      variants.add(new Variant(Client.SOCKETS, RelayPath.STREAM));
+      variants.add(new Variant(Client.SOCKETS, RelayPath.COALESCING));
+      variants.add(new Variant(Client.SOCKETS, RelayPath.PEKKO_SERVER));
     }
     List<Figures> all = new ArrayList<>();
-    try (Child engines =
-            Child.java(
+    try (ChildProcess engines =
+            ChildProcess.java(
                 "engines", OUT.resolve("engines.log"), List.of("-Xmx256m"), FakeEngines.class, "fake", "20", "0");
         LoadGenerator.Remote load = new LoadGenerator.Remote(OUT.resolve("load.log"))) {
-      int engine = Integer.parseInt(engines.line("ports "));
-      Probe probe = new Probe(load, "fake", scale);
+      int engine = Integer.parseInt(engines.awaitLine("ports "));
+      DataPathProbe probe = new DataPathProbe(load, "fake", scale);
       all.add(probe.measure("direct", engine, CpuClock.NONE));
       for (Variant variant : variants) {
-        try (Child router =
-            Child.java(
+        try (ChildProcess router =
+            ChildProcess.java(
                 variant.toString(),
                 OUT.resolve(variant.toString().replace('/', '-') + ".log"),
                 List.of("-Xmx512m"),
@@ -67,7 +67,7 @@ final class DataPath {
                 variant.client().name(),
                 variant.way().name(),
                 String.valueOf(engine))) {
-          int port = Integer.parseInt(router.line("port "));
+          int port = Integer.parseInt(router.awaitLine("port "));
           all.add(probe.measure(variant.toString(), port, CpuClock.of(router)));
         }
       }

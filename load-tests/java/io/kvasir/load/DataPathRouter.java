@@ -1,12 +1,12 @@
 package io.kvasir.load;
 
 import com.typesafe.config.ConfigFactory;
-import io.kvasir.execution.Headers;
-import io.kvasir.gateway.http.Answer;
-import io.kvasir.gateway.http.Exchange;
-import io.kvasir.gateway.http.HttpServer;
-import io.kvasir.gateway.http.HttpSettings;
-import io.kvasir.gateway.http.StreamRelay;
+import io.kvasir.http.Headers;
+import io.kvasir.http.server.Exchange;
+import io.kvasir.http.server.HttpServer;
+import io.kvasir.http.server.HttpSettings;
+import io.kvasir.http.server.Response;
+import io.kvasir.http.server.StreamRelay;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.concurrent.CountDownLatch;
@@ -17,8 +17,8 @@ import org.apache.pekko.http.javadsl.Http;
 import org.apache.pekko.http.javadsl.settings.ServerSettings;
 
 /**
- * One way to build the data path, in a process of its own: {@code DataPathRouter UPSTREAM RELAY ENGINE_PORT}. Says {@code
- * port P} when it listens. It does nothing but pass on.
+ * One way to build the data path, in a process of its own: {@code DataPathRouter UPSTREAM RELAY ENGINE_PORT}. Says
+ * {@code port P} when it listens. It does nothing but pass on.
  */
 final class DataPathRouter {
   /** The candidates for the pod client. */
@@ -30,7 +30,7 @@ final class DataPathRouter {
   }
 
   /** The candidates for the way back to the client. */
-  enum Way {
+  enum RelayPath {
     /** Our transport; the relay writes to the socket. */
     DIRECT,
     /** Our transport; events go through Pekko's stream one by one. */
@@ -45,7 +45,7 @@ final class DataPathRouter {
 
   public static void main(String[] arguments) throws Exception {
     Client client = Client.valueOf(arguments[0]);
-    Way way = Way.valueOf(arguments[1]);
+    RelayPath way = RelayPath.valueOf(arguments[1]);
     int engine = Integer.parseInt(arguments[2]);
     ActorSystem<Void> system =
         ActorSystem.create(
@@ -97,13 +97,13 @@ final class DataPathRouter {
     new CountDownLatch(1).await();
   }
 
-  private static Answer relay(Upstream upstream, Exchange exchange) throws Exception {
-    Upstream.Reply reply = upstream.ask(exchange.body());
-    if (!reply.streams()) {
-      return new Answer.Whole(200, Headers.of("Content-Type", "application/json"), reply.all());
+  private static Response relay(Upstream upstream, Exchange exchange) throws Exception {
+    Upstream.Reply reply = upstream.send(exchange.body());
+    if (!reply.isStreaming()) {
+      return new Response.Buffered(200, Headers.of("Content-Type", "application/json"), reply.readAll());
     }
-    exchange.onClientGone(reply::close);
-    return new Answer.Streamed(
+    exchange.onCancelled(reply::close);
+    return new Response.Streaming(
         200,
         Headers.of("Content-Type", "text/event-stream; charset=utf-8"),
         body -> {

@@ -38,7 +38,7 @@ final class Failover implements Runnable {
   private static final double NANOS = 1e9;
 
   /** What nodes are cut off by. */
-  enum Cutting {
+  enum PartitionMode {
     /** Namespaces where the machine allows them, else relays. */
     AUTO,
     /** Each node has a network of its own, as another machine would. */
@@ -99,7 +99,7 @@ final class Failover implements Runnable {
       defaultValue = "auto",
       description = "What lies between nodes that are to be cut off: ${COMPLETION-CANDIDATES}; auto takes namespaces"
           + " where the machine allows them.")
-  private Cutting cutting = Cutting.AUTO;
+  private PartitionMode cutting = PartitionMode.AUTO;
 
   @Option(names = "--json", paramLabel = "OUT", description = "Write the results there, too.")
   private @Nullable Path json;
@@ -192,7 +192,7 @@ final class Failover implements Runnable {
                     .capacityBlocks(16384)
                     .speed(speed)
                     .seed(i)
-                    .events(EventSettings.DEFAULT.on(network.outside()))
+                    .events(EventSettings.DEFAULT.withAddress(network.outside()))
                     .build()));
       }
       Path work = Path.of("target", "failover", scenario.toString());
@@ -288,7 +288,7 @@ final class Failover implements Runnable {
         yield begun;
       }
       case PARTITION -> {
-        long begun = nodes.cut(home);
+        long begun = nodes.partition(home);
         Thread.sleep(cut * 1000L);
         say(scenario, "healed");
         nodes.heal(NODES, ENGINES);
@@ -333,7 +333,7 @@ final class Failover implements Runnable {
 
   private static boolean differ(RouterNodes nodes) {
     return nodes.all().stream()
-            .filter(node -> node.isOpen() && !node.isCut())
+            .filter(node -> node.isOpen() && !node.isPartitioned())
             .map(nodes::home)
             .filter(Objects::nonNull)
             .distinct()
@@ -348,7 +348,7 @@ final class Failover implements Runnable {
         .filter(request -> request.end() == End.LOST)
         .limit(5)
         .forEach(request -> System.err.println("lost: " + request.what()));
-    List<Request> requests = all.stream().filter(request -> !request.cut()).toList();
+    List<Request> requests = all.stream().filter(request -> !request.partitioned()).toList();
     long moved =
         requests.stream()
             .filter(request -> request.begun() > event && request.end() == End.COMPLETE && !request.fallback())

@@ -19,8 +19,8 @@ import java.util.regex.Pattern;
  * Engines that only speak: a fixed JSON answer, or a stream of events at a fixed pace. As cheap as sockets allow, so
  * that a machine's CPU is left for what stands before them.
  *
- * <p>{@code FakeEngines MODEL INTERVAL_MS PORT...}; a port of 0 means any. Says {@code ports P1 P2 …} when it listens. A
- * request with {@code "stream":true} gets {@code max_tokens} events.
+ * <p>{@code FakeEngines MODEL INTERVAL_MS PORT...}; a port of 0 means any. Says {@code ports P1 P2 …} when it listens.
+ * A request with {@code "stream":true} gets {@code max_tokens} events.
  */
 final class FakeEngines {
   private static final Pattern LENGTH = Pattern.compile("\r\ncontent-length: *(\\d+)", Pattern.CASE_INSENSITIVE);

@@ -49,7 +49,7 @@ final class Hop implements Runnable {
   @Option(names = "--json", description = "Writes the result there, too.")
   private @Nullable Path json;
 
-  private enum Arrives { AT_HOME, ELSEWHERE }
+  private enum EntryNode { HOME, OTHER }
 
   /**
    * A phase's figures in milliseconds: of whole requests that arrive at the cell's home and elsewhere, and of the
@@ -113,26 +113,26 @@ final class Hop implements Runnable {
       RouterNodes nodes, HttpClient http, RouterNodes.Node home, RouterNodes.Node other, int each)
       throws IOException, InterruptedException {
     RemoteDecisions before = nodes.remoteDecisions();
-    Map<Arrives, Histogram> took = ask(http, home, other, requests, each);
+    Map<EntryNode, Histogram> took = ask(http, home, other, requests, each);
     RemoteDecisions decisions = nodes.remoteDecisions().since(before);
     return new Result(
         each,
-        millis(took, Arrives.AT_HOME, 50),
-        millis(took, Arrives.ELSEWHERE, 50),
-        millis(took, Arrives.AT_HOME, 99),
-        millis(took, Arrives.ELSEWHERE, 99),
+        millis(took, EntryNode.HOME, 50),
+        millis(took, EntryNode.OTHER, 50),
+        millis(took, EntryNode.HOME, 99),
+        millis(took, EntryNode.OTHER, 99),
         decisions.millis(0.5),
         decisions.millis(0.99));
   }
 
-  private static double millis(Map<Arrives, Histogram> took, Arrives where, double percentile) {
+  private static double millis(Map<EntryNode, Histogram> took, EntryNode where, double percentile) {
     return took.getOrDefault(where, new Histogram(3)).getValueAtPercentile(percentile) / 1e6;
   }
 
-  private Map<Arrives, Histogram> ask(
+  private Map<EntryNode, Histogram> ask(
       HttpClient http, RouterNodes.Node home, RouterNodes.Node other, int times, int each)
       throws IOException, InterruptedException {
-    Map<Arrives, Histogram> took = new EnumMap<>(Arrives.class);
+    Map<EntryNode, Histogram> took = new EnumMap<>(EntryNode.class);
     Random random = new Random(times);
     String known = Words.text(random, words * 6);
     for (int i = 0; i < times; i++) {
@@ -142,9 +142,9 @@ final class Hop implements Runnable {
               .put("max_tokens", 1)
               .put("prompt", known + Words.text(random, 60))
               .toString();
-      for (Arrives where : Arrives.values()) {
+      for (EntryNode where : EntryNode.values()) {
         long begun = System.nanoTime();
-        ask(http, where == Arrives.AT_HOME ? home : other, body);
+        ask(http, where == EntryNode.HOME ? home : other, body);
         took.computeIfAbsent(where, _ -> new Histogram(3)).recordValue(System.nanoTime() - begun);
         if (each > 0) {
           Thread.sleep(each);
@@ -178,7 +178,7 @@ final class Hop implements Runnable {
             .model("kvasir-demo")
             .capacityBlocks(16384)
             .speed(1_000)
-            .events(EventSettings.DEFAULT.onLoopback())
+            .events(EventSettings.DEFAULT.withLoopback())
             .build());
   }
 }

@@ -61,7 +61,8 @@ public final class IndexSoak {
    * @param open of these, how many could not be judged: the worker had changed more than once meanwhile
    */
   public record Report(
-      long blocks, long searches, long answers, long open, long lives, double seconds, long bytes, long bytesQuarter) {}
+      long blocks, long searches, long answers, long open, long restarts, double seconds, long bytes,
+      long bytesQuarter) {}
 
   private final Size size;
   private final BlockIndex index;
@@ -72,9 +73,9 @@ public final class IndexSoak {
   private final LongAdder searches = new LongAdder();
   private final LongAdder answers = new LongAdder();
   private final LongAdder open = new LongAdder();
-  private final LongAdder lives = new LongAdder();
+  private final LongAdder restarts = new LongAdder();
   private final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
-  private volatile boolean over;
+  private volatile boolean stopped;
 
   private IndexSoak(Size size) {
     this.size = size;
@@ -95,7 +96,7 @@ public final class IndexSoak {
     System.out.printf(
         "%,d blocks written in %.1f s (%.1f M/s), %,d workers replaced; "
             + "%,d searches, %,d depths true, %,d not judged%n",
-        report.blocks(), report.seconds(), report.blocks() / report.seconds() / 1e6, report.lives(),
+        report.blocks(), report.seconds(), report.blocks() / report.seconds() / 1e6, report.restarts(),
         report.searches(), report.answers() - report.open(), report.open());
   }
 
@@ -123,14 +124,14 @@ public final class IndexSoak {
     long quarterBytes = 0;
     long quarterHeap = 0;
     long told = start;
-    while (!over) {
+    while (!stopped) {
       Thread.sleep(20);
-      over |= blocks.sum() >= size.blocks();
+      stopped |= blocks.sum() >= size.blocks();
       if (quarterBytes == 0 && blocks.sum() >= size.blocks() / 4) {
         quarterHeap = heapInUse();
         quarterBytes = index.bytes();
       }
-      if (System.nanoTime() - told >= TimeUnit.SECONDS.toNanos(2) || over) {
+      if (System.nanoTime() - told >= TimeUnit.SECONDS.toNanos(2) || stopped) {
         told = System.nanoTime();
         progress.accept(line((told - start) / 1e9));
       }
@@ -140,7 +141,7 @@ public final class IndexSoak {
     }
     Report report =
         new Report(
-            blocks.sum(), searches.sum(), answers.sum(), open.sum(), lives.sum(), (System.nanoTime() - start) / 1e9,
+            blocks.sum(), searches.sum(), answers.sum(), open.sum(), restarts.sum(), (System.nanoTime() - start) / 1e9,
             index.bytes(), quarterBytes);
     Throwable found = failure.get();
     if (found != null) {
@@ -188,7 +189,7 @@ public final class IndexSoak {
                 work.run();
               } catch (Throwable e) {
                 failure.compareAndSet(null, e);
-                over = true;
+                stopped = true;
               }
             });
   }
@@ -220,7 +221,7 @@ public final class IndexSoak {
   private void write(int writer) {
     SplittableRandom random = new SplittableRandom(writer);
     long[] hashes = new long[size.longest()];
-    while (!over) {
+    while (!stopped) {
       int worker = writer + size.writers() * random.nextInt((size.workers() - 1 - writer) / size.writers() + 1);
       int chance = random.nextInt(100_000);
       if (chance < 2) {
@@ -241,7 +242,7 @@ public final class IndexSoak {
       index.retire(slot(worker));
       index.sweep(slot(worker));
       workers[worker] = index.open(slot(worker));
-      lives.increment();
+      restarts.increment();
     } else {
       workers[worker].clear();
     }
@@ -340,7 +341,7 @@ public final class IndexSoak {
     long[] candidates = new long[size.slots() / 64];
     Arrays.fill(candidates, -1);
     long[] before = new long[size.workers()];
-    while (!over) {
+    while (!stopped) {
       int family = random.nextInt(size.families());
       // Of a generation that somebody holds, most of the time.
       int generation = generation(states.get(at(random.nextInt(size.workers()), family)));

@@ -40,7 +40,7 @@ public final class IngestScenario {
   private record Block(long key, int[] tokens) {}
 
   /** A chain of an engine's blocks, from its root. */
-  private static final class Line {
+  private static final class SequenceBlocks {
     final List<Block> blocks = new ArrayList<>();
   }
 
@@ -53,8 +53,8 @@ public final class IngestScenario {
   public IngestScenario(int engine, int length) {
     random = new SplittableRandom(engine * 7919L + 1);
     nextKey = (engine + 1L) << 40;
-    List<Line> running = new ArrayList<>();
-    Deque<Line> oldest = new ArrayDeque<>();
+    List<SequenceBlocks> running = new ArrayList<>();
+    Deque<SequenceBlocks> oldest = new ArrayDeque<>();
     int held = 0;
     for (int step = 0; step < length; step++) {
       List<CacheEvent> events = new ArrayList<>(EVENTS);
@@ -80,8 +80,8 @@ public final class IngestScenario {
     }
   }
 
-  private static Line line(Deque<Line> oldest) {
-    Line line = new Line();
+  private static SequenceBlocks line(Deque<SequenceBlocks> oldest) {
+    SequenceBlocks line = new SequenceBlocks();
     oldest.addLast(line);
     return line;
   }
@@ -107,7 +107,7 @@ public final class IngestScenario {
     return steps.stream().map(events -> encoder.encode(1.0, events, 0)).toList();
   }
 
-  private CacheEvent store(Line line, int count) {
+  private CacheEvent store(SequenceBlocks line, int count) {
     long parent = line.blocks.isEmpty() ? 0 : line.blocks.getLast().key();
     long[] keys = new long[count];
     int[] tokens = new int[count * BLOCK];
@@ -125,13 +125,13 @@ public final class IngestScenario {
 
   /** Evicts from the ends of the oldest chains that do not grow any more; returns how many. */
   private static int evict(
-      List<CacheEvent> events, Deque<Line> oldest, int count, int removals, List<Line> growing) {
+      List<CacheEvent> events, Deque<SequenceBlocks> oldest, int count, int removals, List<SequenceBlocks> growing) {
     int evicted = 0;
     for (int i = 0; i < removals && evicted < count; i++) {
       int share = (count - evicted) / (removals - i);
       List<Long> keys = new ArrayList<>(share);
       while (keys.size() < share && !oldest.isEmpty()) {
-        Line line = oldest.getFirst();
+        SequenceBlocks line = oldest.getFirst();
         if (line.blocks.isEmpty() || growing.contains(line)) {
           oldest.removeFirst();
           if (growing.contains(line)) {

@@ -24,7 +24,7 @@ final class JdkUpstream implements Upstream {
   }
 
   @Override
-  public Reply ask(byte[] body) throws Exception {
+  public Reply send(byte[] body) throws Exception {
     HttpResponse<InputStream> response =
         client.send(
             HttpRequest.newBuilder(engine)
@@ -35,7 +35,7 @@ final class JdkUpstream implements Upstream {
     InputStream in = response.body();
     return new Reply() {
       @Override
-      public boolean streams() {
+      public boolean isStreaming() {
         return response.headers().firstValue("content-length").isEmpty();
       }
 
@@ -45,7 +45,7 @@ final class JdkUpstream implements Upstream {
       }
 
       @Override
-      public byte[] all() throws IOException {
+      public byte[] readAll() throws IOException {
         return in.readAllBytes();
       }
 

@@ -28,16 +28,16 @@ final class LmcacheFleet implements AutoCloseable {
   private static final int ENGINES = 4;
   private static final int MAX_IN_FLIGHT = 64;
   private static final Duration HEARTBEAT = Duration.ofMillis(500);
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
   private final Path work;
   private final int controllerPort = Ports.free();
   private final int heartbeatPort = Ports.free();
-  private final ControllerAddress workersAt =
+  private final ControllerAddress workerAddress =
       new ControllerAddress("127.0.0.1", Ports.free(), Ports.free());
   private final List<SimEngine> engines = new ArrayList<>();
   private final RouterNodes router;
-  private @Nullable Child controller;
+  private @Nullable ChildProcess controller;
 
   /**
    * What the engines run on.
@@ -70,7 +70,7 @@ final class LmcacheFleet implements AutoCloseable {
   void awaitReady() throws IOException, InterruptedException {
     router.awaitReady(router.all().getFirst(), ENGINES);
     if (controller != null) {
-      controller.awaitPort(controllerPort, PATIENCE);
+      controller.awaitPort(controllerPort, TIMEOUT);
     }
   }
 
@@ -107,14 +107,14 @@ final class LmcacheFleet implements AutoCloseable {
   /** Starts the controller, empty, at the same ports as ever. */
   void startController() throws IOException {
     controller =
-        Child.quiet(
+        ChildProcess.quiet(
             "controller",
             work.resolve("controller.log"),
             List.of(
                 LAUNCHER.toString(), "sim", "--controller",
                 "--port", String.valueOf(controllerPort),
-                "--pull-port", String.valueOf(workersAt.pullPort()),
-                "--reply-port", String.valueOf(workersAt.replyPort()),
+                "--pull-port", String.valueOf(workerAddress.pullPort()),
+                "--reply-port", String.valueOf(workerAddress.replyPort()),
                 "--heartbeat-port", String.valueOf(heartbeatPort),
                 "--list-ms", "500")); // so that a run of a minute sees it come back
   }
@@ -140,8 +140,8 @@ final class LmcacheFleet implements AutoCloseable {
         .engine(hardware.engine())
         .capacityBlocks(hardware.blocks())
         .hostTier(
-            HostTierSettings.of(hardware.hostBlocks()).toldTo(workersAt, "instance-" + number, HEARTBEAT))
-        .events(EventSettings.DEFAULT.onLoopback())
+            HostTierSettings.of(hardware.hostBlocks()).withController(workerAddress, "instance-" + number, HEARTBEAT))
+        .events(EventSettings.DEFAULT.withLoopback())
         .seed(number)
         .build();
   }

@@ -3,11 +3,11 @@ package io.kvasir.load;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.kvasir.execution.Headers;
-import io.kvasir.execution.PodClient;
-import io.kvasir.execution.PodException;
-import io.kvasir.execution.PodRequest;
-import io.kvasir.execution.PodResponse;
+import io.kvasir.http.Headers;
+import io.kvasir.http.client.PodClient;
+import io.kvasir.http.client.PodException;
+import io.kvasir.http.client.PodRequest;
+import io.kvasir.http.client.PodResponse;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.BufferedReader;
@@ -25,11 +25,11 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Clients that ask as fast as they are told. Reads one {@link Task} per line as JSON and answers each with one
- * line, a {@link Tally}; so one warm process serves a whole comparison.
+ * line, a {@link LoadResult}; so one warm process serves a whole comparison.
  */
 final class LoadGenerator {
   /** How clients come. */
-  enum Arrival {
+  enum ArrivalMode {
     /** Each connection asks again as soon as it was answered. */
     CLOSED,
     /** A fixed number of requests a second, timed from when each was due. */
@@ -46,7 +46,8 @@ final class LoadGenerator {
    * @param bodyBytes about how long each request's body is
    */
   record Task(
-      int port, String model, Arrival arrival, int connections, int rate, double seconds, int events, int bodyBytes) {}
+      int port, String model, ArrivalMode arrival, int connections, int rate, double seconds, int events,
+      int bodyBytes) {}
 
   /**
    * What came of it.
@@ -54,7 +55,7 @@ final class LoadGenerator {
    * @param events events that arrived
    * @param firstError in words, null when there was none
    */
-  record Tally(
+  record LoadResult(
       long requests, long errors, long events, double seconds, double p50Millis, double p99Millis,
       @Nullable String firstError) {}
 
@@ -93,7 +94,7 @@ final class LoadGenerator {
       this.target = URI.create("http://127.0.0.1:" + task.port());
     }
 
-    void ask(int number, long due, byte[] buffer) {
+    void send(int number, long due, byte[] buffer) {
       PodRequest request =
           new PodRequest(
               target,
@@ -133,8 +134,8 @@ final class LoadGenerator {
       }
     }
 
-    Tally tally(double seconds) {
-      return new Tally(
+    LoadResult result(double seconds) {
+      return new LoadResult(
           latencies.getTotalCount(),
           errors.sum(),
           events.sum(),
@@ -145,7 +146,7 @@ final class LoadGenerator {
     }
   }
 
-  private Tally run(Task task) throws InterruptedException {
+  private LoadResult run(Task task) throws InterruptedException {
     Run run = new Run(task);
     long begin = System.nanoTime();
     long end = begin + (long) (task.seconds() * 1e9);
@@ -165,13 +166,13 @@ final class LoadGenerator {
     for (Thread thread : threads) {
       thread.join();
     }
-    return run.tally((System.nanoTime() - begin) / 1e9);
+    return run.result((System.nanoTime() - begin) / 1e9);
   }
 
   private static void closed(Run run, int connection, long end, byte[] buffer) {
     int number = connection;
     for (long now = System.nanoTime(); now - end < 0; now = System.nanoTime()) {
-      run.ask(number, now, buffer);
+      run.send(number, now, buffer);
       number += run.task.connections();
     }
   }
@@ -187,7 +188,7 @@ final class LoadGenerator {
           Thread.sleep(wait / 1_000_000, (int) (wait % 1_000_000));
         }
         // Late because the last answer was: the router's. Late in waking: our own.
-        run.ask(number, wait > 0 ? System.nanoTime() : due, buffer);
+        run.send(number, wait > 0 ? System.nanoTime() : due, buffer);
         due += interval;
         number += run.task.connections();
       }
@@ -256,15 +257,15 @@ final class LoadGenerator {
 
   /** The other side: sends tasks to a generator in its own process. */
   static final class Remote implements AutoCloseable {
-    private final Child child;
+    private final ChildProcess child;
 
     Remote(Path log) throws IOException {
-      child = Child.java("load generator", log, List.of("-Xmx512m"), LoadGenerator.class);
+      child = ChildProcess.java("load generator", log, List.of("-Xmx512m"), LoadGenerator.class);
     }
 
-    Tally run(Task task) throws IOException {
-      child.say(JSON.writeValueAsString(task));
-      return JSON.readValue(child.line("tally "), Tally.class);
+    LoadResult run(Task task) throws IOException {
+      child.writeLine(JSON.writeValueAsString(task));
+      return JSON.readValue(child.awaitLine("tally "), LoadResult.class);
     }
 
     @Override

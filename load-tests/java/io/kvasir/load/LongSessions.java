@@ -62,7 +62,7 @@ final class LongSessions implements AutoCloseable {
   }
 
   /** A whole answer, and its tokens together with its prompt's. */
-  private record Answer(String text, long tokens) {}
+  private record AssistantTurn(String text, long tokens) {}
 
   /** Starts {@code count} conversations at a time, until {@code requests} requests have begun. */
   LongSessions(URI chat, int count, int requests, Duration think) {
@@ -106,7 +106,7 @@ final class LongSessions implements AutoCloseable {
           if (begun.incrementAndGet() > requests) {
             return;
           }
-          Answer answer = ask(messages, known);
+          AssistantTurn answer = send(messages, known);
           if (answer == null) {
             break;
           }
@@ -122,7 +122,7 @@ final class LongSessions implements AutoCloseable {
     }
   }
 
-  private @Nullable Answer ask(ArrayNode messages, long known) throws InterruptedException {
+  private @Nullable AssistantTurn send(ArrayNode messages, long known) throws InterruptedException {
     ObjectNode body =
         JSON.createObjectNode()
             .put("model", "kvasir-demo")
@@ -154,7 +154,7 @@ final class LongSessions implements AutoCloseable {
     }
   }
 
-  private Answer read(InputStream stream, String reason, long from, long known) throws IOException {
+  private AssistantTurn read(InputStream stream, String reason, long from, long known) throws IOException {
     StringBuilder text = new StringBuilder();
     double firstToken = -1;
     JsonNode usage = JSON.createObjectNode();
@@ -179,7 +179,7 @@ final class LongSessions implements AutoCloseable {
     long prompt = usage.path("prompt_tokens").asLong();
     long cached = usage.at("/prompt_tokens_details/cached_tokens").asLong();
     ended.add(new Request(firstToken, reason, prompt, cached, Math.min(known, prompt), ""));
-    return new Answer(text.toString(), usage.path("total_tokens").asLong());
+    return new AssistantTurn(text.toString(), usage.path("total_tokens").asLong());
   }
 
   private static Request failed(long from, String error) {

@@ -28,7 +28,7 @@ final class LoopbackNetwork implements NodeNetwork {
   }
 
   @Override
-  public void cut(int node) {
+  public void partition(int node) {
     throw new UnsupportedOperationException("loopback cannot be cut");
   }
 

@@ -35,7 +35,7 @@ final class NamespaceNetwork implements NodeNetwork {
 
   private final List<Integer> nodes;
   private final String prefix;
-  private final Set<Integer> cut = ConcurrentHashMap.newKeySet();
+  private final Set<Integer> partitioned = ConcurrentHashMap.newKeySet();
 
   /**
    * The network of so many nodes.
@@ -96,17 +96,17 @@ final class NamespaceNetwork implements NodeNetwork {
   }
 
   @Override
-  public void cut(int node) throws IOException {
-    cut.add(node);
+  public void partition(int node) throws IOException {
+    partitioned.add(node);
     ip("link", "set", name("in" + node), "nomaster");
   }
 
   @Override
   public void heal() throws IOException {
-    for (int node : cut) {
+    for (int node : partitioned) {
       ip("link", "set", name("in" + node), "master", name("in"));
     }
-    cut.clear();
+    partitioned.clear();
   }
 
   @Override
@@ -168,21 +168,21 @@ final class NamespaceNetwork implements NodeNetwork {
   /** Takes away what a process has made, and ends what still runs there. */
   private static void remove(long maker) {
     namespaces().filter(name -> maker(name) == maker).toList().forEach(namespace -> {
-      said("netns", "pids", namespace)
+      output("netns", "pids", namespace)
           .flatMap(pid -> ProcessHandle.of(Long.parseLong(pid.strip())).stream())
           .forEach(ProcessHandle::destroyForcibly);
-      said("netns", "delete", namespace);
+      output("netns", "delete", namespace);
     });
-    links().filter(name -> maker(name) == maker).toList().forEach(link -> said("link", "delete", link));
+    links().filter(name -> maker(name) == maker).toList().forEach(link -> output("link", "delete", link));
   }
 
   private static Stream<String> namespaces() {
-    return said("netns", "list").map(line -> line.split(" ", 2)[0]);
+    return output("netns", "list").map(line -> line.split(" ", 2)[0]);
   }
 
   /** Lines such as {@code kv17-in0@if2 UP 12:34...}. */
   private static Stream<String> links() {
-    return said("-brief", "link", "show").map(line -> line.split("[@ ]", 2)[0]);
+    return output("-brief", "link", "show").map(line -> line.split("[@ ]", 2)[0]);
   }
 
   /** The id of the process that made what has this name, -1 where it is none of these. */
@@ -192,7 +192,7 @@ final class NamespaceNetwork implements NodeNetwork {
   }
 
   /** The lines that it answers, none when it fails: what is to be taken away may have gone by itself. */
-  private static Stream<String> said(String... arguments) {
+  private static Stream<String> output(String... arguments) {
     try {
       return ip(arguments).lines();
     } catch (IOException failed) {

@@ -47,13 +47,13 @@ final class NettyUpstream implements Upstream {
                 new ChannelInitializer<Channel>() {
                   @Override
                   protected void initChannel(Channel channel) {
-                    channel.pipeline().addLast(new HttpClientCodec(), new Waiter());
+                    channel.pipeline().addLast(new HttpClientCodec(), new ResponseHandler());
                   }
                 });
   }
 
   @Override
-  public Reply ask(byte[] body) throws Exception {
+  public Reply send(byte[] body) throws Exception {
     Channel channel = idle.pollLast();
     while (channel != null && !channel.isActive()) {
       channel = idle.pollLast();
@@ -69,9 +69,9 @@ final class NettyUpstream implements Upstream {
         .set(HttpHeaderNames.HOST, "127.0.0.1")
         .set(HttpHeaderNames.CONTENT_TYPE, "application/json")
         .set(HttpHeaderNames.CONTENT_LENGTH, body.length);
-    Waiter waiter = channel.pipeline().get(Waiter.class);
+    ResponseHandler waiter = channel.pipeline().get(ResponseHandler.class);
     channel.writeAndFlush(request).addListener(sent -> waiter.sent(sent.cause()));
-    if (!(waiter.arrived.take() instanceof Waiter.Head head)) {
+    if (!(waiter.arrived.take() instanceof ResponseHandler.Head head)) {
       throw new IOException("the engine left");
     }
     return new NettyReply(channel, waiter, head);
@@ -79,20 +79,20 @@ final class NettyUpstream implements Upstream {
 
   private final class NettyReply implements Reply {
     private final Channel channel;
-    private final Waiter waiter;
-    private final Waiter.Head head;
+    private final ResponseHandler waiter;
+    private final ResponseHandler.Head head;
     private byte[] current = new byte[0];
     private int position;
     private boolean ended;
 
-    NettyReply(Channel channel, Waiter waiter, Waiter.Head head) {
+    NettyReply(Channel channel, ResponseHandler waiter, ResponseHandler.Head head) {
       this.channel = channel;
       this.waiter = waiter;
       this.head = head;
     }
 
     @Override
-    public boolean streams() {
+    public boolean isStreaming() {
       return !head.sized();
     }
 
@@ -103,7 +103,7 @@ final class NettyUpstream implements Upstream {
           return -1;
         }
         switch (waiter.next(channel)) {
-          case Waiter.Piece piece -> {
+          case ResponseHandler.Chunk piece -> {
             current = piece.bytes();
             position = 0;
             if (piece.last()) {
@@ -111,8 +111,8 @@ final class NettyUpstream implements Upstream {
               idle.addLast(channel);
             }
           }
-          case Waiter.Head again -> throw new IOException("a second head: " + again);
-          case Waiter.Gone gone -> throw new IOException("the engine left: " + gone);
+          case ResponseHandler.Head again -> throw new IOException("a second head: " + again);
+          case ResponseHandler.Closed gone -> throw new IOException("the engine left: " + gone);
         }
       }
       int count = Math.min(length, current.length - position);
@@ -122,7 +122,7 @@ final class NettyUpstream implements Upstream {
     }
 
     @Override
-    public byte[] all() throws Exception {
+    public byte[] readAll() throws Exception {
       byte[] all = new byte[64 << 10];
       int size = 0;
       for (int n = read(all, 0, all.length); n >= 0; n = read(all, size, all.length - size)) {
@@ -140,25 +140,25 @@ final class NettyUpstream implements Upstream {
   }
 
   /** The end of the pipeline: hands over to a thread. */
-  private static final class Waiter extends SimpleChannelInboundHandler<HttpObject> {
-    sealed interface Arrival {}
+  private static final class ResponseHandler extends SimpleChannelInboundHandler<HttpObject> {
+    sealed interface ResponseEvent {}
 
-    record Head(boolean sized) implements Arrival {}
+    record Head(boolean sized) implements ResponseEvent {}
 
-    record Piece(byte[] bytes, boolean last) implements Arrival {}
+    record Chunk(byte[] bytes, boolean last) implements ResponseEvent {}
 
-    record Gone(@Nullable Throwable why) implements Arrival {}
+    record Closed(@Nullable Throwable why) implements ResponseEvent {}
 
-    private final LinkedBlockingQueue<Arrival> arrived = new LinkedBlockingQueue<>();
+    private final LinkedBlockingQueue<ResponseEvent> arrived = new LinkedBlockingQueue<>();
 
     void sent(@Nullable Throwable failure) {
       if (failure != null) {
-        arrived.add(new Gone(failure));
+        arrived.add(new Closed(failure));
       }
     }
 
-    Arrival next(Channel channel) throws InterruptedException {
-      Arrival next = arrived.take();
+    ResponseEvent next(Channel channel) throws InterruptedException {
+      ResponseEvent next = arrived.take();
       if (arrived.size() < WAITING / 2 && !channel.config().isAutoRead()) {
         channel.config().setAutoRead(true);
       }
@@ -174,7 +174,7 @@ final class NettyUpstream implements Upstream {
         ByteBuf buffer = content.content();
         byte[] bytes = new byte[buffer.readableBytes()];
         buffer.readBytes(bytes);
-        arrived.add(new Piece(bytes, content instanceof LastHttpContent));
+        arrived.add(new Chunk(bytes, content instanceof LastHttpContent));
       }
       if (arrived.size() > WAITING) {
         context.channel().config().setAutoRead(false);
@@ -183,13 +183,13 @@ final class NettyUpstream implements Upstream {
 
     @Override
     public void channelInactive(ChannelHandlerContext context) {
-      arrived.add(new Gone(null));
+      arrived.add(new Closed(null));
     }
 
     @Override
     public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
-      arrived.add(new Gone(cause));
-      context.close().addListener(closed -> arrived.add(new Gone(null)));
+      arrived.add(new Closed(cause));
+      context.close().addListener(closed -> arrived.add(new Closed(null)));
     }
   }
 

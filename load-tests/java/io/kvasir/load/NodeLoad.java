@@ -52,7 +52,7 @@ final class NodeLoad implements AutoCloseable {
    * @param begun and {@code ended} in {@link System#nanoTime}
    * @param fallback whether it was routed without the cell's home
    * @param exact whether exactly as much was cached as the router had predicted
-   * @param cut whether the node it was sent to was cut off from the others
+   * @param partitioned whether the node it was sent to was cut off from the others
    * @param what went wrong, empty when it is complete
    */
   record Request(
@@ -63,7 +63,7 @@ final class NodeLoad implements AutoCloseable {
       long promptTokens,
       long cachedTokens,
       boolean exact,
-      boolean cut,
+      boolean partitioned,
       String what) {
     double millis() {
       return (ended - begun) / 1e6;
@@ -98,7 +98,7 @@ final class NodeLoad implements AutoCloseable {
       ArrayNode messages = JSON.createArrayNode();
       messages.addObject().put("role", "user").put("content", Words.text(random, FIRST_TEXT + begin * TURN_TEXT));
       for (int turn = begin; turn < TURNS && !ending; turn++) {
-        JsonNode answer = ask(seed, messages);
+        JsonNode answer = send(seed, messages);
         if (answer != null) {
           messages.add(answer);
         }
@@ -109,7 +109,7 @@ final class NodeLoad implements AutoCloseable {
   }
 
   /** Asks until there is a complete answer; null when there is none for longer than a client would try. */
-  private @Nullable JsonNode ask(int session, ArrayNode messages) {
+  private @Nullable JsonNode send(int session, ArrayNode messages) {
     ObjectNode body =
         JSON.createObjectNode().put("model", "kvasir-demo").put("max_tokens", ANSWER_TOKENS);
     body.set("messages", messages);
@@ -119,7 +119,7 @@ final class NodeLoad implements AutoCloseable {
         pause();
         continue;
       }
-      JsonNode answer = ask(node, body);
+      JsonNode answer = send(node, body);
       if (answer != null) {
         return answer;
       }
@@ -139,9 +139,9 @@ final class NodeLoad implements AutoCloseable {
     return null;
   }
 
-  private @Nullable JsonNode ask(RouterNodes.Node node, ObjectNode body) {
+  private @Nullable JsonNode send(RouterNodes.Node node, ObjectNode body) {
     long begun = System.nanoTime();
-    boolean cut = node.isCut();
+    boolean cut = node.isPartitioned();
     try {
       HttpRequest request =
           HttpRequest.newBuilder(node.gateway("/v1/chat/completions"))
@@ -181,10 +181,11 @@ final class NodeLoad implements AutoCloseable {
   }
 
   private void failed(RouterNodes.Node node, long begun, String what) {
-    End end = node.isOpen() && !node.isCut() ? End.LOST : End.ON_DEAD_NODE;
+    End end = node.isOpen() && !node.isPartitioned() ? End.LOST : End.ON_DEAD_NODE;
     requests.add(
         new Request(
-            begun, System.nanoTime(), end, false, 0, 0, false, node.isCut(), "node " + node.number() + ": " + what));
+            begun, System.nanoTime(), end, false, 0, 0, false, node.isPartitioned(),
+            "node " + node.number() + ": " + what));
   }
 
   private static void pause() {

@@ -33,7 +33,7 @@ public sealed interface NodeNetwork extends AutoCloseable permits LoopbackNetwor
   }
 
   /** From now on nothing passes between this node and the others; everybody else still reaches it. */
-  void cut(int node) throws IOException;
+  void partition(int node) throws IOException;
 
   /** Everything passes again. */
   void heal() throws IOException;

@@ -28,7 +28,7 @@ final class PekkoUpstream implements Upstream {
   private final ActorSystem<?> system;
   private final Materializer materializer;
   private final int port;
-  private final Deque<Line> idle = new ConcurrentLinkedDeque<>();
+  private final Deque<PooledConnection> idle = new ConcurrentLinkedDeque<>();
 
   PekkoUpstream(ActorSystem<?> system, int port) {
     this.system = system;
@@ -37,12 +37,12 @@ final class PekkoUpstream implements Upstream {
   }
 
   /** One connection and who waits on it. */
-  private final class Line {
+  private final class PooledConnection {
     private final SourceQueueWithComplete<HttpRequest> requests;
     private volatile CompletableFuture<HttpResponse> answer = new CompletableFuture<>();
     private volatile boolean ended;
 
-    Line() {
+    PooledConnection() {
       var unused =
           Source.<HttpRequest>queue(1, OverflowStrategy.backpressure())
               .via(Http.get(system).outgoingConnection(ConnectHttp.toHost("127.0.0.1", port)))
@@ -60,12 +60,12 @@ final class PekkoUpstream implements Upstream {
   }
 
   @Override
-  public Reply ask(byte[] body) throws Exception {
-    Line line = idle.pollLast();
+  public Reply send(byte[] body) throws Exception {
+    PooledConnection line = idle.pollLast();
     while (line != null && line.ended) {
       line = idle.pollLast();
     }
-    Line on = line == null ? new Line() : line;
+    PooledConnection on = line == null ? new PooledConnection() : line;
     on.answer = new CompletableFuture<>();
     var offered =
         on.requests.offer(
@@ -82,9 +82,9 @@ final class PekkoUpstream implements Upstream {
     return new StreamReply(on, response.entity().getDataBytes().runWith(Sink.queue(), materializer));
   }
 
-  private record WholeReply(byte[] all) implements Reply {
+  private record WholeReply(byte[] readAll) implements Reply {
     @Override
-    public boolean streams() {
+    public boolean isStreaming() {
       return false;
     }
 
@@ -98,17 +98,17 @@ final class PekkoUpstream implements Upstream {
   }
 
   private final class StreamReply implements Reply {
-    private final Line line;
+    private final PooledConnection line;
     private final SinkQueueWithCancel<ByteString> pieces;
     private boolean ended;
 
-    StreamReply(Line line, SinkQueueWithCancel<ByteString> pieces) {
+    StreamReply(PooledConnection line, SinkQueueWithCancel<ByteString> pieces) {
       this.line = line;
       this.pieces = pieces;
     }
 
     @Override
-    public boolean streams() {
+    public boolean isStreaming() {
       return true;
     }
 
@@ -125,7 +125,7 @@ final class PekkoUpstream implements Upstream {
     }
 
     @Override
-    public byte[] all() {
+    public byte[] readAll() {
       throw new UnsupportedOperationException();
     }
 

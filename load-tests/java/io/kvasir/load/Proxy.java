@@ -1,11 +1,11 @@
 package io.kvasir.load;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.kvasir.load.LoadGenerator.Arrival;
-import io.kvasir.load.LoadGenerator.Tally;
+import io.kvasir.load.DataPathProbe.CpuClock;
+import io.kvasir.load.DataPathProbe.Figures;
+import io.kvasir.load.LoadGenerator.ArrivalMode;
+import io.kvasir.load.LoadGenerator.LoadResult;
 import io.kvasir.load.LoadGenerator.Task;
-import io.kvasir.load.Probe.CpuClock;
-import io.kvasir.load.Probe.Figures;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -39,7 +39,7 @@ final class Proxy {
   private enum Router {
     KVASIR {
       @Override
-      Child start(int port, List<Integer> engines) throws IOException {
+      ChildProcess start(int port, List<Integer> engines) throws IOException {
         String pods =
             IntStream.range(0, engines.size())
                 .mapToObj(
@@ -66,19 +66,19 @@ final class Proxy {
     },
     SMG {
       @Override
-      Child start(int port, List<Integer> engines) throws IOException {
+      ChildProcess start(int port, List<Integer> engines) throws IOException {
         return python("smg", List.of("launch", "--backend", "vllm"), port, engines);
       }
     },
     VLLM_ROUTER {
       @Override
-      Child start(int port, List<Integer> engines) throws IOException {
+      ChildProcess start(int port, List<Integer> engines) throws IOException {
         return python("vllm-router", List.of(), port, engines);
       }
     },
     NGINX {
       @Override
-      Child start(int port, List<Integer> engines) throws IOException {
+      ChildProcess start(int port, List<Integer> engines) throws IOException {
         String upstreams =
             engines.stream().map(engine -> "server 127.0.0.1:" + engine + ";").collect(Collectors.joining(" "));
         Path config = OUT.resolve("nginx.conf").toAbsolutePath();
@@ -111,7 +111,7 @@ final class Proxy {
       }
     };
 
-    abstract Child start(int port, List<Integer> engines) throws IOException;
+    abstract ChildProcess start(int port, List<Integer> engines) throws IOException;
 
     @Override
     public String toString() {
@@ -130,11 +130,11 @@ final class Proxy {
       return List.of(SMG, VLLM_ROUTER, NGINX);
     }
 
-    Child quiet(List<String> command) throws IOException {
-      return Child.quiet(toString(), OUT.resolve(this + ".log"), command);
+    ChildProcess quiet(List<String> command) throws IOException {
+      return ChildProcess.quiet(toString(), OUT.resolve(this + ".log"), command);
     }
 
-    Child python(String program, List<String> first, int port, List<Integer> engines) throws IOException {
+    ChildProcess python(String program, List<String> first, int port, List<Integer> engines) throws IOException {
       List<String> command = new ArrayList<>();
       command.add("load-tests/.venv-" + this + "/bin/" + program);
       command.addAll(first);
@@ -169,8 +169,8 @@ final class Proxy {
     List<Figures> all = new ArrayList<>();
     Map<Router, String> failed = new LinkedHashMap<>();
     Figures direct;
-    try (Child engines =
-            Child.java(
+    try (ChildProcess engines =
+            ChildProcess.java(
                 "engines",
                 OUT.resolve("engines.log"),
                 List.of("-Xmx256m"),
@@ -178,17 +178,17 @@ final class Proxy {
                 Stream.concat(Stream.of(MODEL, "20"), Stream.generate(() -> "0").limit(ENGINES))
                     .toArray(String[]::new));
         LoadGenerator.Remote load = new LoadGenerator.Remote(OUT.resolve("load.log"))) {
-      List<Integer> ports = Arrays.stream(engines.line("ports ").split(" ", -1)).map(Integer::valueOf).toList();
-      Probe probe = new Probe(load, MODEL, scale);
+      List<Integer> ports = Arrays.stream(engines.awaitLine("ports ").split(" ", -1)).map(Integer::valueOf).toList();
+      DataPathProbe probe = new DataPathProbe(load, MODEL, scale);
       direct = probe.measure("direct", ports.getFirst(), CpuClock.NONE);
       for (Router router : routers) {
         int port = Ports.free();
-        try (Child child = router.start(port, ports)) {
+        try (ChildProcess child = router.start(port, ports)) {
           awaitAnswers(load, child, port);
           all.add(probe.measure(router.toString(), port, CpuClock.of(child)));
         } catch (IOException e) {
           failed.put(router, String.valueOf(e.getMessage()));
-          Probe.progress(router.toString(), "failed: " + e.getMessage());
+          DataPathProbe.progress(router.toString(), "failed: " + e.getMessage());
         }
       }
     }
@@ -199,13 +199,13 @@ final class Proxy {
   }
 
   /** Waits until requests succeed: routers take a while to believe in their engines. */
-  private static void awaitAnswers(LoadGenerator.Remote load, Child router, int port)
+  private static void awaitAnswers(LoadGenerator.Remote load, ChildProcess router, int port)
       throws IOException, InterruptedException {
-    Probe.progress(router.name().toLowerCase(Locale.ROOT), "starting");
+    DataPathProbe.progress(router.name().toLowerCase(Locale.ROOT), "starting");
     router.awaitPort(port, Duration.ofMinutes(5));
     long end = System.nanoTime() + Duration.ofMinutes(1).toNanos();
     while (true) {
-      Tally tally = load.run(new Task(port, MODEL, Arrival.CLOSED, 4, 0, 0.3, 0, 1000));
+      LoadResult tally = load.run(new Task(port, MODEL, ArrivalMode.CLOSED, 4, 0, 0.3, 0, 1000));
       if (tally.errors() == 0 && tally.requests() > 0) {
         return;
       }

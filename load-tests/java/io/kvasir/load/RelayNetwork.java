@@ -23,8 +23,8 @@ import java.util.concurrent.ConcurrentLinkedQueue;
  */
 public final class RelayNetwork implements NodeNetwork {
   private final List<Relay> remoting = new ArrayList<>();
-  private final List<Relay> lines = new ArrayList<>();
-  private final Set<Integer> cut = ConcurrentHashMap.newKeySet();
+  private final List<Relay> peerRelays = new ArrayList<>();
+  private final Set<Integer> partitioned = ConcurrentHashMap.newKeySet();
   private final ConcurrentLinkedQueue<Socket> open = new ConcurrentLinkedQueue<>();
   private final Object changed = new Object();
 
@@ -32,7 +32,7 @@ public final class RelayNetwork implements NodeNetwork {
   public RelayNetwork(int nodes) throws IOException {
     for (int node = 0; node < nodes; node++) {
       remoting.add(new Relay(node));
-      lines.add(new Relay(node));
+      peerRelays.add(new Relay(node));
     }
   }
 
@@ -56,19 +56,20 @@ public final class RelayNetwork implements NodeNetwork {
         }
         """
         .formatted(
-            remoting.get(node).port(), lines.get(node).port(), lines.get(node).target, remoting.get(node).target,
+            remoting.get(node).port(), peerRelays.get(node).port(), peerRelays.get(node).target,
+            remoting.get(node).target,
             node + 1);
   }
 
   @Override
-  public void cut(int node) {
-    cut.add(node);
+  public void partition(int node) {
+    partitioned.add(node);
   }
 
   @Override
   public void heal() {
     synchronized (changed) {
-      cut.clear();
+      partitioned.clear();
       changed.notifyAll();
     }
   }
@@ -79,7 +80,7 @@ public final class RelayNetwork implements NodeNetwork {
     for (Relay relay : remoting) {
       relay.listening.close();
     }
-    for (Relay relay : lines) {
+    for (Relay relay : peerRelays) {
       relay.listening.close();
     }
     for (Socket socket : open) {
@@ -87,13 +88,13 @@ public final class RelayNetwork implements NodeNetwork {
     }
   }
 
-  private boolean passes(int from, int to) {
-    return from == to || !(cut.contains(from) || cut.contains(to));
+  private boolean isConnected(int from, int to) {
+    return from == to || !(partitioned.contains(from) || partitioned.contains(to));
   }
 
-  private void awaitPassage(int from, int to) throws InterruptedException {
+  private void awaitConnected(int from, int to) throws InterruptedException {
     synchronized (changed) {
-      while (!passes(from, to)) {
+      while (!isConnected(from, to)) {
         changed.wait();
       }
     }
@@ -120,7 +121,7 @@ public final class RelayNetwork implements NodeNetwork {
           Socket from = listening.accept();
           byte[] address = from.getInetAddress().getAddress();
           int source = address[3] - 1;
-          if (address[2] == 1 && passes(source, node)) {
+          if (address[2] == 1 && isConnected(source, node)) {
             Thread.startVirtualThread(() -> connect(from, source));
           } else {
             from.close();
@@ -151,10 +152,10 @@ public final class RelayNetwork implements NodeNetwork {
         InputStream in = from.getInputStream();
         OutputStream out = to.getOutputStream();
         for (int read = in.read(buffer); read >= 0; read = in.read(buffer)) {
-          awaitPassage(source, node);
+          awaitConnected(source, node);
           out.write(buffer, 0, read);
         }
-        awaitPassage(source, node);
+        awaitConnected(source, node);
       } catch (IOException over) {
         // One of them has closed it.
       } catch (InterruptedException stopped) {

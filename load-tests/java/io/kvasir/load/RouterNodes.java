@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Router nodes of one cluster, each a process of its own, before the same engines. Thread-safe. */
 final class RouterNodes implements AutoCloseable {
-  private static final Duration PATIENCE = Duration.ofSeconds(90);
+  private static final Duration TIMEOUT = Duration.ofSeconds(90);
   private static final ObjectMapper JSON = new ObjectMapper();
 
   private final Path launcher;
@@ -47,7 +47,7 @@ final class RouterNodes implements AutoCloseable {
     private final int management = Ports.free();
     private volatile @Nullable Process process;
     private volatile boolean open;
-    private volatile boolean cut;
+    private volatile boolean partitioned;
 
     private Node(int number, String host) {
       this.number = number;
@@ -72,8 +72,8 @@ final class RouterNodes implements AutoCloseable {
     }
 
     /** Whether the others cannot reach it, or could not until now. */
-    boolean isCut() {
-      return cut;
+    boolean isPartitioned() {
+      return partitioned;
     }
 
     boolean isAlive() {
@@ -159,10 +159,10 @@ final class RouterNodes implements AutoCloseable {
   }
 
   /** Cuts a node off from the others; its clients and the engines still reach it. */
-  long cut(Node node) throws IOException {
-    node.cut = true;
+  long partition(Node node) throws IOException {
+    node.partitioned = true;
     long now = System.nanoTime();
-    network.cut(node.number);
+    network.partition(node.number);
     return now;
   }
 
@@ -172,7 +172,7 @@ final class RouterNodes implements AutoCloseable {
     for (Node node : nodes.subList(0, running)) {
       await("node " + node.number + " to see all others", () -> up(node) == running);
       awaitReady(node, workers);
-      node.cut = false;
+      node.partitioned = false;
     }
   }
 
@@ -286,7 +286,7 @@ final class RouterNodes implements AutoCloseable {
   }
 
   private static void await(String what, BooleanSupplier condition) throws InterruptedException {
-    long end = System.nanoTime() + PATIENCE.toNanos();
+    long end = System.nanoTime() + TIMEOUT.toNanos();
     while (!condition.getAsBoolean()) {
       if (System.nanoTime() - end > 0) {
         throw new IllegalStateException("gave up waiting for " + what);

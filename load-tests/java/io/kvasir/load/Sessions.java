@@ -109,7 +109,7 @@ final class Sessions implements Runnable {
     Path work = Path.of("target", "sessions", profile);
     List<String> flags =
         List.of("--speed", String.valueOf(speed), "--capacity", String.valueOf(capacity));
-    try (Fleet fleet = new Fleet(Path.of("./kvasir").toAbsolutePath(), work, 4, profile, flags);
+    try (ProcessFleet fleet = new ProcessFleet(Path.of("./kvasir").toAbsolutePath(), work, 4, profile, flags);
         HttpClient http = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build()) {
       Load load = new Load(fleet.gateway(), http);
       try (ExecutorService executor = Executors.newVirtualThreadPerTaskExecutor()) {

@@ -1,9 +1,9 @@
 package io.kvasir.load;
 
-import io.kvasir.execution.Headers;
-import io.kvasir.execution.PodClient;
-import io.kvasir.execution.PodRequest;
-import io.kvasir.execution.PodResponse;
+import io.kvasir.http.Headers;
+import io.kvasir.http.client.PodClient;
+import io.kvasir.http.client.PodRequest;
+import io.kvasir.http.client.PodResponse;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.net.URI;
@@ -21,12 +21,12 @@ final class SocketsUpstream implements Upstream {
   }
 
   @Override
-  public Reply ask(byte[] body) throws Exception {
+  public Reply send(byte[] body) throws Exception {
     PodResponse response =
         client.call(new PodRequest(engine, "POST", "/v1/chat/completions", HEADERS, body)).send();
     return new Reply() {
       @Override
-      public boolean streams() {
+      public boolean isStreaming() {
         return response.contentLength() < 0;
       }
 
@@ -36,7 +36,7 @@ final class SocketsUpstream implements Upstream {
       }
 
       @Override
-      public byte[] all() throws Exception {
+      public byte[] readAll() throws Exception {
         return response.readAll(1 << 20);
       }
 

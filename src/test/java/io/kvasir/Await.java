@@ -9,7 +9,7 @@ import java.util.concurrent.locks.LockSupport;
 /** Waiting for what other threads, processes and machines bring about, of which nobody tells a test. */
 public final class Await {
   /** Nothing that a test waits for takes as long, however busy the machine is. */
-  private static final Duration PATIENCE = Duration.ofSeconds(90);
+  private static final Duration TIMEOUT = Duration.ofSeconds(90);
 
   private Await() {}
 
@@ -21,7 +21,7 @@ public final class Await {
 
   /** Looks again and again until the condition holds; fails when that takes too long, or when it cannot be told. */
   public static void await(String what, Condition condition) {
-    within(PATIENCE, what, condition);
+    within(TIMEOUT, what, condition);
   }
 
   /** The same for a test that waits no longer than this. */

@@ -35,16 +35,22 @@ final class RoomsTest {
           .layer("answers").definedBy("io.kvasir.answers..")
           .layer("lmcache").definedBy("io.kvasir.lmcache..")
           .layer("telemetry").definedBy("io.kvasir.telemetry..")
+          .layer("http").definedBy("io.kvasir.http..")
+          .layer("peer").definedBy("io.kvasir.peer..")
+          .layer("lab").definedBy("io.kvasir.lab..")
           .layer("sim").definedBy("io.kvasir.sim..")
           .layer("app").definedBy("io.kvasir.app..")
           .whereLayer("index").mayNotAccessAnyLayer()
           .whereLayer("telemetry").mayNotAccessAnyLayer()
+          .whereLayer("http").mayOnlyAccessLayers("telemetry")
+          .whereLayer("peer").mayNotAccessAnyLayer()
+          .whereLayer("peer").mayOnlyBeAccessedByLayers("cell", "app")
           .whereLayer("events").mayOnlyAccessLayers("index", "telemetry")
           .whereLayer("prompt").mayOnlyAccessLayers("index", "telemetry")
           .whereLayer("routing").mayOnlyAccessLayers("index", "prompt", "telemetry")
-          .whereLayer("cell").mayOnlyAccessLayers("routing", "index", "events", "telemetry")
+          .whereLayer("cell").mayOnlyAccessLayers("routing", "index", "events", "peer", "telemetry")
           .whereLayer("discovery").mayOnlyAccessLayers("cell", "telemetry")
-          .whereLayer("execution").mayOnlyAccessLayers("routing", "cell", "telemetry")
+          .whereLayer("execution").mayOnlyAccessLayers("http", "routing", "cell", "telemetry")
           .whereLayer("semantic").mayOnlyAccessLayers("routing", "telemetry")
           .whereLayer("semantic").mayOnlyBeAccessedByLayers("app")
           .whereLayer("answers").mayOnlyAccessLayers("telemetry")
@@ -52,8 +58,9 @@ final class RoomsTest {
           .whereLayer("lmcache").mayOnlyAccessLayers("events", "routing", "index", "telemetry")
           .whereLayer("lmcache").mayOnlyBeAccessedByLayers("app")
           .whereLayer("gateway").mayOnlyAccessLayers(
-              "execution", "routing", "prompt", "cell", "index", "answers", "telemetry")
-          .whereLayer("sim").mayOnlyAccessLayers("events", "prompt", "routing", "index", "telemetry")
+              "execution", "http", "routing", "prompt", "cell", "events", "index", "answers", "telemetry")
+          .whereLayer("lab").mayOnlyAccessLayers("prompt", "routing", "index", "telemetry")
+          .whereLayer("sim").mayOnlyAccessLayers("lab", "events", "prompt", "routing", "index", "telemetry")
           .withOptionalLayers(true)
         .check(HOUSE);
   }
@@ -77,20 +84,17 @@ final class RoomsTest {
           .layer("ledger").definedBy("io.kvasir.cell.ledger")
           .layer("view").definedBy("io.kvasir.cell.view")
           .layer("home").definedBy("io.kvasir.cell.home")
-          .layer("line").definedBy("io.kvasir.cell.line")
-          .layer("ways").definedBy("io.kvasir.cell.ways")
+          .layer("client").definedBy("io.kvasir.cell.client")
           .whereLayer("seen").mayNotAccessAnyLayer()
           .whereLayer("directory").mayOnlyAccessLayers("seen")
           .whereLayer("events").mayNotAccessAnyLayer()
           .whereLayer("worker").mayOnlyAccessLayers("events", "seen")
-          .whereLayer("standby").mayOnlyAccessLayers("events", "seen")
+          .whereLayer("standby").mayOnlyAccessLayers("directory", "events", "seen")
           .whereLayer("ledger").mayOnlyAccessLayers("worker", "seen")
           .whereLayer("view").mayOnlyAccessLayers("ledger", "worker", "events", "seen")
           .whereLayer("home").mayOnlyAccessLayers(
               "view", "ledger", "standby", "worker", "events", "directory", "seen")
-          .whereLayer("line").mayNotAccessAnyLayer()
-          .whereLayer("line").mayOnlyBeAccessedByLayers("ways")
-          .whereLayer("ways").mayNotBeAccessedByAnyLayer()
+          .whereLayer("client").mayNotBeAccessedByAnyLayer()
         .check(HOUSE);
   }
 
@@ -122,7 +126,7 @@ final class RoomsTest {
   @Test
   void plainJava() {
     ArchRuleDefinition.noClasses()
-          .that().resideInAnyPackage("io.kvasir.index..", "io.kvasir.prompt..", "io.kvasir.routing..")
+          .that().resideInAnyPackage("io.kvasir.index..", "io.kvasir.prompt..", "io.kvasir.routing..", "io.kvasir.lab..")
           .should().dependOnClassesThat().resideInAnyPackage("org.apache.pekko..")
           .because("the laboratory replays traces through these rooms without actors or HTTP")
         .check(HOUSE);

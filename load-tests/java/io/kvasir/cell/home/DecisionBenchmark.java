@@ -3,25 +3,25 @@ package io.kvasir.cell.home;
 import io.kvasir.cell.CellSettings;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
-import io.kvasir.cell.EventFeed;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PodSource;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.TestProfiles;
 import io.kvasir.cell.TestSettings;
+import io.kvasir.cell.client.CellChoice;
+import io.kvasir.cell.client.CellChoiceBenchmark;
+import io.kvasir.cell.client.PressureGauges;
 import io.kvasir.cell.directory.PodEntry;
 import io.kvasir.cell.view.CellMetrics;
-import io.kvasir.cell.ways.CellChoice;
-import io.kvasir.cell.ways.CellChoiceBenchmark;
-import io.kvasir.cell.ways.PressureGauges;
 import io.kvasir.cell.worker.Member;
+import io.kvasir.events.EventFeed;
 import io.kvasir.index.BlockHash;
 import io.kvasir.index.Chain;
 import io.kvasir.index.Tier;
 import io.kvasir.routing.Booking;
-import io.kvasir.routing.Prepared;
+import io.kvasir.routing.PreparedSlots;
+import io.kvasir.routing.RequestShape;
 import io.kvasir.routing.Role;
-import io.kvasir.routing.Work;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
@@ -124,7 +124,7 @@ public class DecisionBenchmark {
           new PodSpec(
               "w" + i, URI.create("http://w" + i), Role.BOTH, Set.of("m"), 1, BLOCK, Map.of(), 1 << 20, ENGINE, 10_000,
               List.of(new EventFeed.Push("")), null);
-      cell.admit(new PodEntry(pod, PodSource.CONFIG)).forEach(member -> member.health().contact().answered());
+      cell.admit(new PodEntry(pod, PodSource.CONFIG)).forEach(member -> member.health().reachability().onSuccess());
     }
     SplittableRandom random = new SplittableRandom(1);
     List<Member> all = new ArrayList<>(cell.all());
@@ -171,8 +171,8 @@ public class DecisionBenchmark {
     CellSettings tests = TestSettings.CELL;
     CellSettings settings =
         new CellSettings(
-            workers, tests.mostWorkers(), 1 << 28, tests.decisionTimeout(), tests.reservationLease(),
-            tests.standbys(), tests.moveTimeout(), tests.health(), tests.prediction(), tests.truth());
+            workers, tests.maxWorkers(), 1 << 28, tests.decisionTimeout(), tests.reservationLease(),
+            tests.standbys(), tests.moveTimeout(), tests.health(), tests.prediction(), tests.accuracy());
     return new Members(
         "m",
         TestServices.of(
@@ -200,7 +200,8 @@ public class DecisionBenchmark {
     Members cell = Objects.requireNonNull(members);
     DecisionRequest request =
         new DecisionRequest(
-            "request", "m", null, Work.TEXT, prompt(), BLOCKS * BLOCK + 5, Prepared.NOTHING, Set.of(), true, null);
+            "request", "m", null, RequestShape.TEXT, prompt(), BLOCKS * BLOCK + 5, PreparedSlots.EMPTY, Set.of(),
+            true, null);
     Decision decision =
         Objects.requireNonNull(choice).decide(request, System.nanoTime(), _ -> cell.view().decide(request));
     if (decision instanceof Decision.Planned planned) {

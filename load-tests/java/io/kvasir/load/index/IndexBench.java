@@ -85,7 +85,8 @@ final class IndexBench implements Callable<Integer> {
       names = "--rounds",
       paramLabel = "N",
       defaultValue = "5",
-      description = "Measured passes of each kind, after as many to warm up; the median counts (default: ${DEFAULT-VALUE}).")
+      description =
+          "Measured passes of each kind, after as many to warm up; the median counts (default: ${DEFAULT-VALUE}).")
   private int rounds;
 
   @Option(

@@ -17,9 +17,9 @@ import org.jspecify.annotations.Nullable;
 final class PositionalIndex implements IndexUnderTest {
   private static final int JUMP = 32;
 
-  private record Place(int position, long local) {}
+  private record Position(int position, long local) {}
 
-  private record Block(Place place, long hash) {}
+  private record Block(Position place, long hash) {}
 
   /** The holders of one block, and those of other chains' blocks with the same content at the same place. */
   private record Entry(long hash, long[] holders, @Nullable Entry other) {
@@ -33,7 +33,7 @@ final class PositionalIndex implements IndexUnderTest {
     }
   }
 
-  private final Map<Place, Entry> entries = new ConcurrentHashMap<>();
+  private final Map<Position, Entry> entries = new ConcurrentHashMap<>();
   private final List<Map<Long, Block>> blocks = new ArrayList<>();
   private final int words;
   private final int workers;
@@ -58,7 +58,7 @@ final class PositionalIndex implements IndexUnderTest {
     }
     for (int i = 0; i < request.keys().length; i++) {
       int position = request.held() + i;
-      Block block = new Block(new Place(position, request.locals()[position]), request.hashes()[i]);
+      Block block = new Block(new Position(position, request.locals()[position]), request.hashes()[i]);
       own.put(request.keys()[i], block);
       entries.compute(block.place, (_, entry) -> changed(entry, block.hash, worker, true));
     }
@@ -92,7 +92,7 @@ final class PositionalIndex implements IndexUnderTest {
   }
 
   private long @Nullable [] holders(long[] chain, long[] locals, int position) {
-    Entry entry = entries.get(new Place(position, locals[position]));
+    Entry entry = entries.get(new Position(position, locals[position]));
     return entry == null ? null : entry.of(chain[position]);
   }
 

@@ -12,7 +12,7 @@ public enum AnswerApi {
   RERANK;
 
   /** The API at a path, null when its answers cannot be kept. */
-  static @Nullable AnswerApi at(String path) {
+  static @Nullable AnswerApi forPath(String path) {
     return switch (path) {
       case "/v1/chat/completions" -> CHAT;
       case "/v1/completions" -> COMPLETIONS;

@@ -39,16 +39,16 @@ public final class AnswerCache implements AutoCloseable {
   }
 
   /** Whether bodies of this type can be kept. */
-  public static boolean keeps(String contentType) {
-    return AnswerCheck.knows(contentType);
+  public static boolean isCacheable(String contentType) {
+    return AnswerCheck.supports(contentType);
   }
 
   /** Asks for the answer to a request. */
-  public Lookup look(AnswerRequest request) {
+  public Lookup lookUp(AnswerRequest request) {
     Lookup lookup = find(request);
     switch (lookup) {
       case Lookup.Hit _ -> metrics.hit();
-      case Lookup.Passed(Bypass why) -> metrics.bypassed(why);
+      case Lookup.Bypassed(Bypass why) -> metrics.bypassed(why);
       case Lookup.Miss miss -> {
         if (miss.refresh()) {
           metrics.bypassed(Bypass.NO_CACHE);
@@ -59,20 +59,20 @@ public final class AnswerCache implements AutoCloseable {
   }
 
   private Lookup find(AnswerRequest request) {
-    AnswerApi api = AnswerApi.at(request.path());
+    AnswerApi api = AnswerApi.forPath(request.path());
     JsonNode body = request.body();
     if (api == null || body == null) {
-      return new Lookup.Passed(Bypass.API);
+      return new Lookup.Bypassed(Bypass.API);
     }
     CacheControl control = CacheControl.of(request.header().apply("Cache-Control"));
     Bypass refused = control.noStore() ? Bypass.NO_STORE : eligibility.refusal(api, body, request.profile());
     if (refused != null) {
-      return new Lookup.Passed(refused);
+      return new Lookup.Bypassed(refused);
     }
     AnswerKey key = canonical.of(request, body);
     return switch (store.find(key)) {
-      case AnswerStore.Found.Away _ -> new Lookup.Passed(Bypass.STORE_AWAY);
-      case AnswerStore.Found.Asked(StoredAnswer answer, long mark) -> {
+      case AnswerStore.StoreResult.Unavailable _ -> new Lookup.Bypassed(Bypass.STORE_AWAY);
+      case AnswerStore.StoreResult.Fetched(StoredAnswer answer, long mark) -> {
         Lookup.Hit hit = answer == null || control.noCache() ? null : young(answer, control.maxAgeSeconds());
         yield hit != null ? hit : new Lookup.Miss(api, key, mark, control.maxAgeSeconds(), control.noCache());
       }
@@ -80,26 +80,27 @@ public final class AnswerCache implements AutoCloseable {
   }
 
   /** The answer that somebody has got since a request missed it, null when there is none. */
-  Lookup.@Nullable Hit again(Lookup.Miss miss) {
-    return store.find(miss.key()) instanceof AnswerStore.Found.Asked(StoredAnswer answer, long _) && answer != null
+  Lookup.@Nullable Hit recheck(Lookup.Miss miss) {
+    return store.find(miss.key()) instanceof AnswerStore.StoreResult.Fetched(StoredAnswer answer, long _)
+        && answer != null
         ? young(answer, miss.maxAgeSeconds())
         : null;
   }
 
   private Lookup.@Nullable Hit young(StoredAnswer answer, long maxAgeSeconds) {
-    Duration age = Duration.between(answer.keptAt(), clock.instant());
+    Duration age = Duration.between(answer.storedAt(), clock.instant());
     // Nodes' clocks may differ a little.
     long seconds = Math.max(0, age.toSeconds());
     return age.compareTo(settings.ttl()) < 0 && seconds <= maxAgeSeconds ? new Lookup.Hit(answer, seconds) : null;
   }
 
   /** Whether a stream's last bytes say that nothing of the answer is missing but the end of the body. */
-  boolean isOver(byte[] tail) {
-    return check.isOver(tail);
+  boolean isComplete(byte[] tail) {
+    return check.isComplete(tail);
   }
 
   /** Keeps the answer to a request that missed it, if it is one to keep. */
-  void keep(Lookup.Miss miss, String contentType, byte[] body) {
+  void put(Lookup.Miss miss, String contentType, byte[] body) {
     Optional<String> fault = body.length > settings.maxEntry()
         ? Optional.of("too_long")
         : check.fault(miss.api(), contentType, body);
@@ -107,7 +108,7 @@ public final class AnswerCache implements AutoCloseable {
       metrics.notKept(fault.get());
       return;
     }
-    store.keep(miss.key(), new StoredAnswer(contentType, body, clock.instant()), miss.mark());
+    store.put(miss.key(), new StoredAnswer(contentType, body, clock.instant()), miss.flushCount());
     metrics.kept();
   }
 
@@ -117,20 +118,20 @@ public final class AnswerCache implements AutoCloseable {
    * @param tenant whose, by the name {@link AnswerRequest#tenant} has; null for everybody's
    * @param model which model's; null for every model's
    * @return how many had been kept, empty when the store does not know
-   * @throws StoreAwayException when the store cannot be reached
+   * @throws StoreUnavailableException when the store cannot be reached
    */
-  public OptionalLong flush(@Nullable String tenant, @Nullable String model) throws StoreAwayException {
+  public OptionalLong flush(@Nullable String tenant, @Nullable String model) throws StoreUnavailableException {
     return store.flush(tenant, model);
   }
 
   /** What it has done, and what it holds. */
-  public AnswerFigures figures() {
-    return metrics.figures(store);
+  public AnswerCacheStats stats() {
+    return metrics.stats(store);
   }
 
   /** What does not work at the moment, in an operator's words. */
   public List<String> degraded() {
-    return store.away().map(away -> List.of("the response cache is bypassed, its store is away: " + away))
+    return store.outage().map(away -> List.of("the response cache is bypassed, its store is away: " + away))
         .orElse(List.of());
   }
 

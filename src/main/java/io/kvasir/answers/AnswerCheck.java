@@ -35,7 +35,7 @@ final class AnswerCheck {
   }
 
   /** Whether bodies of this type can be judged at all. */
-  static boolean knows(String contentType) {
+  static boolean supports(String contentType) {
     return isEvents(contentType) || bare(contentType).equals("application/json");
   }
 
@@ -53,7 +53,7 @@ final class AnswerCheck {
     try {
       Findings found = isEvents(contentType) ? events(body) : document(body, 0, body.length);
       return found.failed ? Optional.of("error")
-          : !found.over ? Optional.of("truncated")
+          : !found.complete ? Optional.of("truncated")
           : found.badEnd || (api.generates() && !found.goodEnd) ? Optional.of("unfinished")
           : Optional.empty();
     } catch (IOException malformed) {
@@ -62,9 +62,9 @@ final class AnswerCheck {
   }
 
   /** Whether a stream that goes so far has said its last: {@code tail} are its last bytes, or all. */
-  boolean isOver(byte[] tail) {
+  boolean isComplete(byte[] tail) {
     try {
-      return events(tail).over;
+      return events(tail).complete;
     } catch (IOException malformed) {
       return false;
     }
@@ -73,7 +73,7 @@ final class AnswerCheck {
   /** What an answer says of itself. */
   private static final class Findings {
     private boolean failed;
-    private boolean over;
+    private boolean complete;
     private boolean goodEnd;
     private boolean badEnd;
     private @Nullable String type;
@@ -90,7 +90,7 @@ final class AnswerCheck {
   private Findings document(byte[] bytes, int from, int to) throws IOException {
     Findings found = new Findings();
     read(bytes, from, to, found);
-    found.over = true;
+    found.complete = true;
     return found;
   }
 
@@ -106,7 +106,7 @@ final class AnswerCheck {
 
   private void event(byte[] body, String name, int from, int to, Findings found) {
     if (isDone(body, from, to)) {
-      found.over = true;
+      found.complete = true;
       return;
     }
     found.type = null;
@@ -117,7 +117,7 @@ final class AnswerCheck {
     }
     String type = found.type != null ? found.type : name;
     found.failed |= BAD_EVENTS.contains(type);
-    found.over |= LAST_EVENTS.contains(type);
+    found.complete |= LAST_EVENTS.contains(type);
   }
 
   private static boolean isDone(byte[] body, int from, int to) {

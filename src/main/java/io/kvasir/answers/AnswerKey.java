@@ -49,7 +49,7 @@ public final class AnswerKey {
   }
 
   /** Whether a flush with these limits means it; null is no limit. */
-  boolean within(@Nullable String ofTenant, @Nullable String ofModel) {
+  boolean matches(@Nullable String ofTenant, @Nullable String ofModel) {
     return (ofTenant == null || ofTenant.equals(tenant)) && (ofModel == null || ofModel.equals(model));
   }
 

@@ -70,7 +70,7 @@ final class AnswerMetrics {
     gauge("kvasir_answer_cache_entries", "Answers in the memory store", () -> store.entries().orElse(0));
     gauge("kvasir_answer_cache_bytes", "Bytes of the memory store, requests included", () -> store.bytes().orElse(0));
     gauge("kvasir_answer_cache_store_up", "1 while the store answers, 0 while it is away",
-        () -> store.away().isEmpty() ? 1 : 0);
+        () -> store.outage().isEmpty() ? 1 : 0);
   }
 
   private void gauge(String name, String help, LongSupplier value) {
@@ -126,13 +126,13 @@ final class AnswerMetrics {
     recording.inc((double) bytes);
   }
 
-  AnswerFigures figures(AnswerStore store) {
+  AnswerCacheStats stats(AnswerStore store) {
     Map<String, Long> bypassed = new TreeMap<>();
     for (Bypass why : Bypass.values()) {
       bypassed.put(why.label(), bypasses.labelValues(why.label()).getLongValue());
     }
-    return new AnswerFigures(
-        store.name(), store.away(), store.entries(), store.bytes(), hits.getLongValue(), misses.getLongValue(),
+    return new AnswerCacheStats(
+        store.name(), store.outage(), store.entries(), store.bytes(), hits.getLongValue(), misses.getLongValue(),
         shared.getLongValue(), bypassed, kept.getLongValue(), (long) waiting.get(), (long) recording.get());
   }
 }

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  *     that offer one are never answered from the cache
  * @param keyHeaders headers that tell requests apart
  * @param ignoredFields members of the body, at its top, that do not
- * @param sharedFlights whether identical requests that come while one is on its way wait for its answer
+ * @param shareInFlight whether identical requests that come while one is on its way wait for its answer
  * @param maxWaiters how many may wait for one answer
  * @param recordingBytes what answers on their way may take together while they are written down to be kept; beyond it
  *     answers pass without being kept
@@ -32,7 +32,7 @@ public record AnswerSettings(
     List<String> sideEffectTools,
     List<String> keyHeaders,
     Set<String> ignoredFields,
-    boolean sharedFlights,
+    boolean shareInFlight,
     int maxWaiters,
     long recordingBytes) {
   /** Copies what it is given. */

@@ -7,32 +7,32 @@ import org.jspecify.annotations.Nullable;
 /** Where answers are kept. Thread-safe; calls may block for a moment, so they belong on virtual threads. */
 sealed interface AnswerStore extends AutoCloseable permits MemoryStore, RedisStore {
   /** What it says when asked. */
-  sealed interface Found {
+  sealed interface StoreResult {
     /**
      * It answered.
      *
      * @param answer null when it has none
-     * @param mark how often it has been flushed
+     * @param flushCount how often it has been flushed
      */
-    record Asked(@Nullable StoredAnswer answer, long mark) implements Found {}
+    record Fetched(@Nullable StoredAnswer answer, long flushCount) implements StoreResult {}
 
     /** It does not answer. */
-    record Away() implements Found {}
+    record Unavailable() implements StoreResult {}
   }
 
   /** Looks an answer up. */
-  Found find(AnswerKey key);
+  StoreResult find(AnswerKey key);
 
   /** Keeps an answer, unless there was a flush since the mark. Fails silently but for metrics. */
-  void keep(AnswerKey key, StoredAnswer answer, long mark);
+  void put(AnswerKey key, StoredAnswer answer, long mark);
 
   /**
    * Forgets what is within the limits; null is no limit.
    *
    * @return how many answers, empty when it does not know
-   * @throws StoreAwayException when it cannot be reached
+   * @throws StoreUnavailableException when it cannot be reached
    */
-  OptionalLong flush(@Nullable String tenant, @Nullable String model) throws StoreAwayException;
+  OptionalLong flush(@Nullable String tenant, @Nullable String model) throws StoreUnavailableException;
 
   /** Its name, as the configuration has it. */
   String name();
@@ -44,7 +44,7 @@ sealed interface AnswerStore extends AutoCloseable permits MemoryStore, RedisSto
   OptionalLong bytes();
 
   /** Why it is away, empty while it is there. */
-  Optional<String> away();
+  Optional<String> outage();
 
   @Override
   void close();

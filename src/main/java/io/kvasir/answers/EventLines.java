@@ -9,11 +9,11 @@ import java.nio.charset.StandardCharsets;
 record EventLines(byte[] body) {
   /** Takes one event's name (empty without one) and its data, {@code body[from, to)}. */
   @FunctionalInterface
-  interface Taker {
-    void take(String name, int from, int to);
+  interface EventConsumer {
+    void accept(String name, int from, int to);
   }
 
-  void forEach(Taker taker) {
+  void forEach(EventConsumer taker) {
     String name = "";
     int at = 0;
     while (at < body.length) {
@@ -24,7 +24,7 @@ record EventLines(byte[] body) {
       if (end == at) {
         name = "";
       } else if (startsWith(at, end, "data:")) {
-        taker.take(name, value(at + 5, end), end);
+        taker.accept(name, value(at + 5, end), end);
       } else if (startsWith(at, end, "event:")) {
         int from = value(at + 6, end);
         name = new String(body, from, end - from, StandardCharsets.UTF_8);

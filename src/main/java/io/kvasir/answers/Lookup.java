@@ -14,12 +14,12 @@ public sealed interface Lookup {
    *
    * @param api whose answer it is
    * @param key what the request is known by
-   * @param mark the store's flushes when it was asked: an answer from before a flush is not kept after it
+   * @param flushCount the store's flushes when it was asked: an answer from before a flush is not kept after it
    * @param maxAgeSeconds the oldest answer the client takes
    * @param refresh whether the client insists on a new answer
    */
-  record Miss(AnswerApi api, AnswerKey key, long mark, long maxAgeSeconds, boolean refresh) implements Lookup {}
+  record Miss(AnswerApi api, AnswerKey key, long flushCount, long maxAgeSeconds, boolean refresh) implements Lookup {}
 
   /** It has nothing to do with this request. */
-  record Passed(Bypass why) implements Lookup {}
+  record Bypassed(Bypass reason) implements Lookup {}
 }

@@ -33,13 +33,13 @@ final class MemoryStore implements AnswerStore {
   }
 
   @Override
-  public Found find(AnswerKey key) {
+  public StoreResult find(AnswerKey key) {
     long mark = flushes.get();
-    return new Found.Asked(answers.getIfPresent(key), mark);
+    return new StoreResult.Fetched(answers.getIfPresent(key), mark);
   }
 
   @Override
-  public void keep(AnswerKey key, StoredAnswer answer, long mark) {
+  public void put(AnswerKey key, StoredAnswer answer, long mark) {
     if (flushes.get() != mark) {
       return;
     }
@@ -55,7 +55,7 @@ final class MemoryStore implements AnswerStore {
     flushes.incrementAndGet();
     List<AnswerKey> meant = new ArrayList<>();
     for (AnswerKey key : answers.asMap().keySet()) {
-      if (key.within(tenant, model)) {
+      if (key.matches(tenant, model)) {
         meant.add(key);
       }
     }
@@ -81,7 +81,7 @@ final class MemoryStore implements AnswerStore {
   }
 
   @Override
-  public Optional<String> away() {
+  public Optional<String> outage() {
     return Optional.empty();
   }
 

@@ -52,11 +52,11 @@ final class RedisStore implements AnswerStore {
   private final AnswerMetrics metrics;
   private final RedisClient client;
   private final byte[] flushes;
-  private final AtomicReference<@Nullable Absence> absence = new AtomicReference<>();
+  private final AtomicReference<@Nullable Outage> currentOutage = new AtomicReference<>();
   private volatile boolean closed;
 
   /** Since when the server is away, and why. */
-  private record Absence(Instant since, String why) {}
+  private record Outage(Instant since, String why) {}
 
   /**
    * A store that need not be there yet.
@@ -109,23 +109,23 @@ final class RedisStore implements AnswerStore {
   }
 
   @Override
-  public Found find(AnswerKey key) {
-    if (absence.get() != null) {
-      return new Found.Away();
+  public StoreResult find(AnswerKey key) {
+    if (currentOutage.get() != null) {
+      return new StoreResult.Unavailable();
     }
     try {
       List<byte[]> values = again(() -> client.mget(at(key), flushes));
       byte[] entry = values.get(0);
-      return new Found.Asked(entry == null ? null : StoredAnswer.decoded(entry, key), mark(values.get(1)));
+      return new StoreResult.Fetched(entry == null ? null : StoredAnswer.decoded(entry, key), mark(values.get(1)));
     } catch (JedisException failed) {
       failed("find", failed);
-      return new Found.Away();
+      return new StoreResult.Unavailable();
     }
   }
 
   @Override
-  public void keep(AnswerKey key, StoredAnswer answer, long mark) {
-    if (absence.get() != null) {
+  public void put(AnswerKey key, StoredAnswer answer, long mark) {
+    if (currentOutage.get() != null) {
       return;
     }
     List<byte[]> keys = List.of(at(key), flushes);
@@ -143,7 +143,7 @@ final class RedisStore implements AnswerStore {
   }
 
   @Override
-  public OptionalLong flush(@Nullable String tenant, @Nullable String model) throws StoreAwayException {
+  public OptionalLong flush(@Nullable String tenant, @Nullable String model) throws StoreUnavailableException {
     String pattern =
         "%s:%s:%s:*".formatted(
             escaped(settings.prefix()),
@@ -164,7 +164,7 @@ final class RedisStore implements AnswerStore {
       return OptionalLong.of(forgotten);
     } catch (JedisException failed) {
       failed("flush", failed);
-      throw new StoreAwayException(place() + " failed: " + failed.getMessage(), failed);
+      throw new StoreUnavailableException(place() + " failed: " + failed.getMessage(), failed);
     }
   }
 
@@ -190,8 +190,8 @@ final class RedisStore implements AnswerStore {
       // Every connection is at work: the server is there, only slower than we ask.
       return;
     }
-    Absence now = new Absence(clock.instant(), String.valueOf(why.getMessage()));
-    if (absence.compareAndSet(null, now) && !closed) {
+    Outage now = new Outage(clock.instant(), String.valueOf(why.getMessage()));
+    if (currentOutage.compareAndSet(null, now) && !closed) {
       client.getPool().clear();
       LOG.warn("the response cache's store {} is away, requests go past it: {}", place(), now.why());
       Thread.ofVirtual().name("kvasir-answers-store").start(this::awaitReturn);
@@ -203,7 +203,7 @@ final class RedisStore implements AnswerStore {
       try {
         Thread.sleep(settings.retry());
         client.mget(flushes);
-        absence.set(null);
+        currentOutage.set(null);
         LOG.info("the response cache's store {} is back", place());
         return;
       } catch (JedisException still) {
@@ -231,8 +231,8 @@ final class RedisStore implements AnswerStore {
   }
 
   @Override
-  public Optional<String> away() {
-    Absence now = absence.get();
+  public Optional<String> outage() {
+    Outage now = currentOutage.get();
     return now == null ? Optional.empty() : Optional.of("%s since %s: %s".formatted(place(), now.since(), now.why()));
   }
 

@@ -11,9 +11,9 @@ import org.jspecify.annotations.Nullable;
  *
  * @param contentType as the engine wrote it
  * @param body as it went to the client who asked first; not to be changed
- * @param keptAt when
+ * @param storedAt when
  */
-public record StoredAnswer(String contentType, byte[] body, Instant keptAt) {
+public record StoredAnswer(String contentType, byte[] body, Instant storedAt) {
   private static final byte FORMAT = 1;
   private static final int FIXED = 1 + Long.BYTES + 2 * Integer.BYTES;
 
@@ -28,7 +28,7 @@ public record StoredAnswer(String contentType, byte[] body, Instant keptAt) {
     byte[] request = key.request();
     return ByteBuffer.allocate(FIXED + type.length + request.length + body.length)
         .put(FORMAT)
-        .putLong(keptAt.toEpochMilli())
+        .putLong(storedAt.toEpochMilli())
         .putInt(type.length)
         .putInt(request.length)
         .put(type)

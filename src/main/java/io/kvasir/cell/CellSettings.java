@@ -6,8 +6,8 @@ import java.time.Duration;
  * What an operator can set about cells.
  *
  * @param slots workers a cell has room for when it starts: 64, 128 or 256; it makes itself wider up to
- *     {@link #MOST_SLOTS}
- * @param mostWorkers workers a cell may have, 1 to {@link #MOST_SLOTS}; a model with more has several cells
+ *     {@link #MAX_SLOTS}
+ * @param maxWorkers workers a cell may have, 1 to {@link #MAX_SLOTS}; a model with more has several cells
  * @param indexBudgetBytes the most memory a cell's index may take; while it is rebuilt into a wider one each of the
  *     two may take it
  * @param decisionTimeout how long a node waits for a decision of another node
@@ -17,11 +17,11 @@ import java.time.Duration;
  * @param moveTimeout how long a node waits for a decision while a cell moves as planned
  * @param health how workers are watched
  * @param prediction how long a worker is believed to have what it was sent
- * @param truth when a worker's index is not believed any more
+ * @param accuracy when a worker's index is not believed any more
  */
 public record CellSettings(
     int slots,
-    int mostWorkers,
+    int maxWorkers,
     long indexBudgetBytes,
     Duration decisionTimeout,
     Duration reservationLease,
@@ -29,10 +29,10 @@ public record CellSettings(
     Duration moveTimeout,
     HealthSettings health,
     PredictionSettings prediction,
-    TruthSettings truth) {
+    AccuracySettings accuracy) {
 
   /** The most workers a cell can have. */
-  public static final int MOST_SLOTS = 256;
+  public static final int MAX_SLOTS = 256;
 
   /** Begins the name of the cluster role that tells a node's zone. */
   public static final String ZONE_ROLE = "zone-";
@@ -47,7 +47,7 @@ public record CellSettings(
    * @param breakerSuccesses good answers in a row that close it again
    * @param streamDoubt how long a lost event stream takes nobody out after a probe has contradicted it
    * @param reports how engines are asked for their own figures
-   * @param wedge when a worker that has requests counts as standing still
+   * @param stall when a worker that has requests counts as standing still
    */
   public record HealthSettings(
       Duration probeInterval,
@@ -57,7 +57,7 @@ public record CellSettings(
       int breakerSuccesses,
       Duration streamDoubt,
       ReportSettings reports,
-      WedgeSettings wedge) {}
+      StallSettings stall) {}
 
   /**
    * How engines are asked for their own figures.
@@ -73,19 +73,19 @@ public record CellSettings(
    *
    * @param silence without a sign of its engine, at least
    * @param prefillFactor times the estimated milliseconds of the prefill booked on it, when that is longer
-   * @param longest never longer than this
+   * @param maxSilence never longer than this
    * @param retry when all its requests have left, it is given another one after this
    */
-  public record WedgeSettings(Duration silence, int prefillFactor, Duration longest, Duration retry) {}
+  public record StallSettings(Duration silence, int prefillFactor, Duration maxSilence, Duration retry) {}
 
   /**
    * How long a prompt's blocks count as held by the worker it was sent to while its engine has not told of them.
    *
    * @param factor times the estimated milliseconds until the engine has computed it, at least 1
-   * @param least never less than this
-   * @param most never more than this
+   * @param min never less than this
+   * @param max never more than this
    */
-  public record PredictionSettings(int factor, Duration least, Duration most) {}
+  public record PredictionSettings(int factor, Duration min, Duration max) {}
 
   /**
    * When a worker's index is not believed any more, because answers report less cached than it promised.
@@ -96,6 +96,6 @@ public record CellSettings(
    * @param pause between a worker's first two resynchronisations; each further one is twice as long
    * @param longestPause the pause that does not grow any more
    */
-  public record TruthSettings(
+  public record AccuracySettings(
       int answers, double wrongShare, double tolerance, Duration pause, Duration longestPause) {}
 }

@@ -11,7 +11,7 @@ import java.util.Set;
  */
 public interface Cells {
   /** What became of taking a drain back. */
-  enum Undrained {
+  enum UndrainResult {
     /** The pod gets requests again. */
     DONE,
     /** Nobody but its source says that it gets nothing new, and goes on saying so. */
@@ -55,7 +55,7 @@ public interface Cells {
   boolean drain(String pod);
 
   /** Gives a pod requests again that was {@linkplain #drain drained}. */
-  Undrained undrain(String pod);
+  UndrainResult undrain(String pod);
 
   /** Removes a pod's workers at once; false when there is no such pod. */
   boolean remove(String pod);

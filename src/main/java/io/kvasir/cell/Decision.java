@@ -15,7 +15,7 @@ public sealed interface Decision {
    * @param steps at least one; the last one's answer is the client's. When one step was asked for anew, that step
    * @param reason in short, for {@code X-Router-Reason}: profile, depth and what decided
    */
-  record Planned(String workflow, RoutingPlan.Order order, List<Chosen> steps, String reason) implements Decision {
+  record Planned(String workflow, RoutingPlan.StepOrder order, List<Chosen> steps, String reason) implements Decision {
     /** Copies what it is given. */
     public Planned {
       steps = List.copyOf(steps);
@@ -68,13 +68,13 @@ public sealed interface Decision {
   /**
    * No worker could be chosen and nothing is booked.
    *
-   * @param why the kind of want
+   * @param reason the kind of want
    * @param detail in plain words, for the error body
    */
-  record NoWorker(Why why, String detail) implements Decision {}
+  record NoWorker(NoWorkerReason reason, String detail) implements Decision {}
 
   /** Why there is no worker. */
-  enum Why {
+  enum NoWorkerReason {
     /** No pod serves a model of this name: 404. */
     UNKNOWN_MODEL,
     /** Pods serve it, but none of them is alive and healthy (or all have failed this request): 503. */

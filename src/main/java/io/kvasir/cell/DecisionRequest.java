@@ -1,8 +1,8 @@
 package io.kvasir.cell;
 
 import io.kvasir.index.Chain;
-import io.kvasir.routing.Prepared;
-import io.kvasir.routing.Work;
+import io.kvasir.routing.PreparedSlots;
+import io.kvasir.routing.RequestShape;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -13,25 +13,25 @@ import org.jspecify.annotations.Nullable;
  * @param requestId the client's or our own
  * @param model as the request names it
  * @param profile name of the profile it goes by, null for the standard one of the cell's home
- * @param work what is asked for, as far as that decides how many workers it takes
+ * @param shape what is asked for, as far as that decides how many workers it takes
  * @param chain the prompt's blocks; empty when nothing is known of the prompt
  * @param promptTokens tokens of the prompt, estimated where they could not be counted
  * @param prepared what the profile's preparers found out where the request arrived
  * @param excluded ids of workers that already failed this request
  * @param stream whether the answer is to come token by token, so that silence says something of the worker
- * @param again the one step that is to be decided anew, null for a whole plan
+ * @param replacement the one step that is to be decided anew, null for a whole plan
  */
 public record DecisionRequest(
     String requestId,
     String model,
     @Nullable String profile,
-    Work work,
+    RequestShape shape,
     Chain chain,
     int promptTokens,
-    Prepared prepared,
+    PreparedSlots prepared,
     Set<String> excluded,
     boolean stream,
-    @Nullable Again again) {
+    @Nullable StepReplacement replacement) {
 
   /**
    * One step of a plan whose worker failed, while the others keep theirs.
@@ -39,33 +39,34 @@ public record DecisionRequest(
    * @param step its name
    * @param placed ids of the workers of the plan's other steps, by the steps' names
    */
-  public record Again(String step, Map<String, String> placed) {}
+  public record StepReplacement(String step, Map<String, String> placed) {}
 
   /** The same request for a whole plan, without workers that failed it. */
   public DecisionRequest without(Set<String> failed) {
-    return asking(failed, null);
+    return with(failed, null);
   }
 
   /** The same request for one step of a plan. */
-  public DecisionRequest anew(Again step, Set<String> failed) {
-    return asking(failed, step);
+  public DecisionRequest replacing(StepReplacement step, Set<String> failed) {
+    return with(failed, step);
   }
 
   /** The same request as one that a single worker has to serve. */
-  public DecisionRequest whole() {
+  public DecisionRequest onSingleWorker() {
     return new DecisionRequest(
-        requestId, model, profile, new Work(false, work.mediaItems()), chain, promptTokens, prepared, excluded, stream,
+        requestId, model, profile, new RequestShape(false, shape.mediaItems()), chain, promptTokens, prepared,
+        excluded, stream,
         null);
   }
 
   /** The same request for a whole plan, with a prompt that has grown. */
-  public DecisionRequest longer(int tokens) {
+  public DecisionRequest withPromptTokens(int tokens) {
     return new DecisionRequest(
-        requestId, model, profile, work, chain, promptTokens + tokens, prepared, excluded, stream, null);
+        requestId, model, profile, shape, chain, promptTokens + tokens, prepared, excluded, stream, null);
   }
 
-  private DecisionRequest asking(Set<String> failed, @Nullable Again step) {
+  private DecisionRequest with(Set<String> failed, @Nullable StepReplacement step) {
     return new DecisionRequest(
-        requestId, model, profile, work, chain, promptTokens, prepared, Set.copyOf(failed), stream, step);
+        requestId, model, profile, shape, chain, promptTokens, prepared, Set.copyOf(failed), stream, step);
   }
 }

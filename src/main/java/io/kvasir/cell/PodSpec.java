@@ -1,5 +1,6 @@
 package io.kvasir.cell;
 
+import io.kvasir.events.EventFeed;
 import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.Worker;

@@ -24,15 +24,15 @@ import org.jspecify.annotations.Nullable;
 public record ProfileSet(LiveProfiles live, CostModel costs, OutputLengths outputs, RoutingMetrics metrics) {
 
   /** Learns from a request to a model that is over. */
-  public void ended(String model, Outcome outcome) {
+  public void requestEnded(String model, Outcome outcome) {
     if (outcome instanceof Outcome.Completed completed && completed.outputTokens() > 0) {
-      outputs.answered(model, completed.outputTokens());
+      outputs.observe(model, completed.outputTokens());
     }
   }
 
   /** How each profile decides, for one cell: what a plugin remembers belongs to the cell. */
-  public Workflows workflows() {
-    return new Workflows(this);
+  public CellWorkflows workflows() {
+    return new CellWorkflows(this);
   }
 
   /**
@@ -40,20 +40,20 @@ public record ProfileSet(LiveProfiles live, CostModel costs, OutputLengths outpu
    * object as before stays, with what its plugins remember. Thread-safe; a decision waits only for the making of new
    * workflows after a reload.
    */
-  public static final class Workflows {
+  public static final class CellWorkflows {
     private final ProfileSet set;
-    private volatile Made made;
+    private volatile CompiledWorkflows compiled;
 
-    private record Made(Profiles of, Map<String, Workflow> byName, Workflow standard) {}
+    private record CompiledWorkflows(Profiles of, Map<String, Workflow> byName, Workflow standard) {}
 
-    private Workflows(ProfileSet set) {
+    private CellWorkflows(ProfileSet set) {
       this.set = set;
-      this.made = make(set.live.current(), null);
+      this.compiled = make(set.live.current(), null);
     }
 
     /** The workflow of that profile; the standard one's when the name is null, or none of this node's profiles. */
     public Workflow of(@Nullable String profile) {
-      Made now = upToDate();
+      CompiledWorkflows now = current();
       if (profile == null) {
         return now.standard;
       }
@@ -66,22 +66,22 @@ public record ProfileSet(LiveProfiles live, CostModel costs, OutputLengths outpu
     }
 
     @SuppressWarnings("ReferenceEquality") // profiles are replaced, never changed
-    private Made upToDate() {
-      Made now = made;
+    private CompiledWorkflows current() {
+      CompiledWorkflows now = compiled;
       return now.of == set.live.current() ? now : renew();
     }
 
     @SuppressWarnings("ReferenceEquality")
-    private synchronized Made renew() {
+    private synchronized CompiledWorkflows renew() {
       Profiles current = set.live.current();
-      if (made.of != current) {
-        made = make(current, made);
+      if (compiled.of != current) {
+        compiled = make(current, compiled);
       }
-      return made;
+      return compiled;
     }
 
     @SuppressWarnings("ReferenceEquality")
-    private Made make(Profiles profiles, @Nullable Made before) {
+    private CompiledWorkflows make(Profiles profiles, @Nullable CompiledWorkflows before) {
       Map<String, Workflow> workflows = new HashMap<>();
       profiles.byName().forEach((name, profile) -> {
         Workflow old = before != null && before.of.named(name) == profile ? before.byName.get(name) : null;
@@ -91,7 +91,7 @@ public record ProfileSet(LiveProfiles live, CostModel costs, OutputLengths outpu
       if (standard == null) {
         throw new IllegalStateException("profiles without the standard one");
       }
-      return new Made(profiles, workflows, standard);
+      return new CompiledWorkflows(profiles, workflows, standard);
     }
 
     private Selector selector(Profile profile) {

@@ -12,10 +12,10 @@ public interface Reservation {
    * Nobody hands the prompt over after all: the worker reads it itself, and its load says so from now on. Idempotent;
    * nothing where the load says so already, and after the first token.
    */
-  void readsPrompt();
+  void prefillLocally();
 
   /** A piece of the answer came: the worker moves. Cheap, and may be called for every piece. */
-  void moved();
+  void progressed();
 
   /** Gives the load back and tells the cell how it went. Idempotent: the first outcome counts. */
   void close(Outcome outcome);

@@ -8,7 +8,7 @@ import io.kvasir.routing.Worker;
  * @param worker the worker
  * @param cell its cell's name
  * @param health as probes, answers and its event stream tell
- * @param why what is wrong with it, in words that follow its name; empty while it is healthy
+ * @param reason what is wrong with it, in words that follow its name; empty while it is healthy
  * @param draining whether it finishes what it has and gets nothing new
  * @param suspect whether events were lost and its index may be wrong
  * @param inFlight requests booked on it
@@ -24,7 +24,7 @@ public record WorkerStatus(
     Worker worker,
     String cell,
     Health health,
-    String why,
+    String reason,
     boolean draining,
     boolean suspect,
     int inFlight,

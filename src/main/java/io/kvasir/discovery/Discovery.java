@@ -55,7 +55,7 @@ public final class Discovery {
     Path file = settings.file();
     if (file != null) {
       SourceState state = state(PodSource.FILE, metrics);
-      once(
+      startSingleton(
           system,
           PodSource.FILE,
           state,
@@ -64,7 +64,7 @@ public final class Discovery {
     KubernetesSettings kubernetes = settings.kubernetes();
     if (kubernetes != null) {
       SourceState state = state(PodSource.KUBERNETES, metrics);
-      once(
+      startSingleton(
           system,
           PodSource.KUBERNETES,
           state,
@@ -87,7 +87,7 @@ public final class Discovery {
     return "pods-from-" + source.name().toLowerCase(Locale.ROOT);
   }
 
-  private static void once(
+  private static void startSingleton(
       ActorSystem<?> system, PodSource source, SourceState state, Supplier<AutoCloseable> open) {
     Behavior<Stop> behavior =
         Behaviors.setup(

@@ -32,19 +32,19 @@ final class KubernetesApi implements AutoCloseable {
   private static final int PAGE = 500;
 
   /** All pods at one moment. */
-  record Listed(List<JsonNode> pods, String resourceVersion) {}
+  record PodList(List<JsonNode> pods, String resourceVersion) {}
 
-  /** The API refused; {@link #gone} when what was asked of is too long ago. */
-  static final class RefusedException extends IOException {
+  /** The API refused; {@link #isExpired} when what was asked of is too long ago. */
+  static final class KubernetesApiException extends IOException {
     private static final long serialVersionUID = 1L;
     private final int status;
 
-    RefusedException(int status, String message) {
+    KubernetesApiException(int status, String message) {
       super(message);
       this.status = status;
     }
 
-    boolean gone() {
+    boolean isExpired() {
       return status == 410;
     }
   }
@@ -63,7 +63,7 @@ final class KubernetesApi implements AutoCloseable {
   }
 
   /** Lists all pods, page by page. */
-  Listed list() throws IOException, InterruptedException {
+  PodList list() throws IOException, InterruptedException {
     List<JsonNode> pods = new ArrayList<>();
     String next = "";
     JsonNode page;
@@ -76,7 +76,7 @@ final class KubernetesApi implements AutoCloseable {
       page.path("items").forEach(pods::add);
       next = page.at("/metadata/continue").asText("");
     } while (!next.isEmpty());
-    return new Listed(pods, page.at("/metadata/resourceVersion").asText(""));
+    return new PodList(pods, page.at("/metadata/resourceVersion").asText(""));
   }
 
   /** Opens a watch from a moment on: one JSON object a line. The server ends it after {@code length}. */
@@ -100,7 +100,7 @@ final class KubernetesApi implements AutoCloseable {
     HttpResponse<InputStream> response = http.send(request.build(), BodyHandlers.ofInputStream());
     if (response.statusCode() != 200) {
       try (InputStream body = response.body()) {
-        throw new RefusedException(response.statusCode(), refusal(response.statusCode(), body.readNBytes(4096)));
+        throw new KubernetesApiException(response.statusCode(), refusal(response.statusCode(), body.readNBytes(4096)));
       }
     }
     return response;

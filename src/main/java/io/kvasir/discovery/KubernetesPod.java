@@ -37,7 +37,7 @@ final class KubernetesPod {
   }
 
   /** Whether there is an engine to speak of: it has an address and has not ended. */
-  boolean isThere() {
+  boolean isActive() {
     String phase = pod.at("/status/phase").asText("");
     return !ip.isEmpty() && !phase.equals("Succeeded") && !phase.equals("Failed");
   }
@@ -61,18 +61,18 @@ final class KubernetesPod {
    * @param labels those that its workers have, too
    * @throws ConfigException when the annotation with JSON is malformed
    */
-  Config described(List<String> labels, Config defaults) {
+  Config toPodConfig(List<String> labels, Config defaults) {
     Map<String, Object> said = new LinkedHashMap<>();
     said.put("name", name());
     String host = ip.contains(":") ? "[" + ip + "]" : ip;
-    said("port").or(() -> port("http")).or(this::onlyPort).ifPresent(
-        port -> said.put("url", said("scheme").orElse("http") + "://" + host + ":" + port));
-    said("models").or(() -> said("model")).ifPresent(models -> said.put("models", words(models)));
-    SETTINGS.forEach(setting -> said(setting).ifPresent(value -> said.put(setting, value)));
+    setting("port").or(() -> port("http")).or(this::onlyPort).ifPresent(
+        port -> said.put("url", setting("scheme").orElse("http") + "://" + host + ":" + port));
+    setting("models").or(() -> setting("model")).ifPresent(models -> said.put("models", words(models)));
+    SETTINGS.forEach(setting -> setting(setting).ifPresent(value -> said.put(setting, value)));
     Map<String, Object> events = new LinkedHashMap<>();
-    said("events-port").or(() -> port("kv-events")).ifPresent(
+    setting("events-port").or(() -> port("kv-events")).ifPresent(
         port -> events.put("endpoint", "tcp://" + host + ":" + port));
-    said("replay-port").or(() -> port("kv-replay")).ifPresent(
+    setting("replay-port").or(() -> port("kv-replay")).ifPresent(
         port -> events.put("replay", "tcp://" + host + ":" + port));
     if (!events.isEmpty()) {
       said.put("events", events);
@@ -91,12 +91,12 @@ final class KubernetesPod {
         ConfigParseOptions.defaults()
             .setSyntax(ConfigSyntax.JSON)
             .setOriginDescription("pod " + name() + ", annotation " + PREFIX + "pod");
-    return ConfigFactory.parseString(said("pod").orElse("{}").replace("{ip}", host), options)
+    return ConfigFactory.parseString(setting("pod").orElse("{}").replace("{ip}", host), options)
         .withFallback(ConfigValueFactory.fromMap(said, "pod " + name()))
         .withFallback(defaults);
   }
 
-  private Optional<String> said(String setting) {
+  private Optional<String> setting(String setting) {
     for (String where : List.of("annotations", "labels")) {
       JsonNode value = pod.path("metadata").path(where).path(PREFIX + setting);
       if (value.isTextual()) {

@@ -43,11 +43,11 @@ final class KubernetesPods implements AutoCloseable {
   private final PodsReader reader;
   private final Cells cells;
   private final SourceState state;
-  private final Thread asking;
+  private final Thread thread;
   /** The pods as they are now, by name. */
   private final Map<String, JsonNode> pods = new TreeMap<>();
   /** What each was last taken as: a pod whose annotations have become wrong stays as it was. */
-  private final Map<String, DiscoveredPod> taken = new HashMap<>();
+  private final Map<String, DiscoveredPod> accepted = new HashMap<>();
   private Duration pause = FIRST_PAUSE;
   private volatile boolean closed;
 
@@ -57,16 +57,16 @@ final class KubernetesPods implements AutoCloseable {
     this.reader = reader;
     this.cells = cells;
     this.state = state;
-    this.asking = Thread.ofVirtual().name("kvasir-kubernetes").start(this::ask);
+    this.thread = Thread.ofVirtual().name("kvasir-kubernetes").start(this::run);
   }
 
   @Override
   public void close() {
     closed = true;
-    asking.interrupt();
+    thread.interrupt();
   }
 
-  private void ask() {
+  private void run() {
     try {
       while (!closed) {
         try (KubernetesApi api = new KubernetesApi(settings)) {
@@ -75,8 +75,8 @@ final class KubernetesPods implements AutoCloseable {
             pause = FIRST_PAUSE;
             Thread.sleep(pause);
           }
-        } catch (KubernetesApi.RefusedException refused) {
-          if (!refused.gone()) {
+        } catch (KubernetesApi.KubernetesApiException refused) {
+          if (!refused.isExpired()) {
             failed(String.valueOf(refused.getMessage()));
           }
         } catch (IOException | RuntimeException broken) {
@@ -99,7 +99,7 @@ final class KubernetesPods implements AutoCloseable {
 
   /** Lists all pods and watches them, until it is time to list them again. */
   private void follow(KubernetesApi api) throws IOException, InterruptedException {
-    KubernetesApi.Listed listed = api.list();
+    KubernetesApi.PodList listed = api.list();
     pods.clear();
     listed.pods().forEach(this::put);
     declare();
@@ -116,7 +116,7 @@ final class KubernetesPods implements AutoCloseable {
     }
   }
 
-  private void apply(JsonNode event) throws KubernetesApi.RefusedException {
+  private void apply(JsonNode event) throws KubernetesApi.KubernetesApiException {
     JsonNode pod = event.path("object");
     switch (event.path("type").asText()) {
       case "ADDED", "MODIFIED" -> {
@@ -128,7 +128,7 @@ final class KubernetesPods implements AutoCloseable {
         declare();
       }
       case "ERROR" ->
-          throw new KubernetesApi.RefusedException(
+          throw new KubernetesApi.KubernetesApiException(
               pod.path("code").asInt(), "the watch of the Kubernetes API ended: " + pod.path("message").asText());
       default -> LOG.debug("passing over {}", event.path("type"));
     }
@@ -141,30 +141,30 @@ final class KubernetesPods implements AutoCloseable {
   private void declare() {
     List<DiscoveredPod> found = new ArrayList<>();
     List<String> faults = new ArrayList<>();
-    taken.keySet().retainAll(pods.keySet());
+    accepted.keySet().retainAll(pods.keySet());
     for (JsonNode each : pods.values()) {
       KubernetesPod pod = new KubernetesPod(each);
-      if (!pod.isThere()) {
+      if (!pod.isActive()) {
         continue;
       }
       List<String> wrong = new ArrayList<>();
       DiscoveredPod read = read(pod, wrong);
       if (wrong.isEmpty() && read != null) {
-        taken.put(pod.name(), read);
+        accepted.put(pod.name(), read);
       }
       wrong.forEach(fault -> faults.add("pod " + pod.name() + ": " + fault));
-      DiscoveredPod known = taken.get(pod.name());
+      DiscoveredPod known = accepted.get(pod.name());
       if (known != null) {
         found.add(new DiscoveredPod(known.spec(), pod.isWithheld()));
       }
     }
     faults.addAll(cells.declare(PodSource.KUBERNETES, found));
-    state.taken(found.size(), faults);
+    state.accepted(found.size(), faults);
   }
 
   private @Nullable DiscoveredPod read(KubernetesPod pod, List<String> wrong) {
     try {
-      Config described = pod.described(settings.labels(), settings.pod());
+      Config described = pod.toPodConfig(settings.labels(), settings.pod());
       Config list =
           ConfigFactory.empty()
               .withValue("pods", ConfigValueFactory.fromIterable(List.of(described.root())));

@@ -24,13 +24,13 @@ import org.slf4j.LoggerFactory;
  */
 final class PodFile implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(PodFile.class);
-  private static final long MOST_BYTES = 16 << 20;
+  private static final long MAX_BYTES = 16 << 20;
 
   private final Path file;
   private final PodsReader reader;
   private final Cells cells;
   private final SourceState state;
-  private final Thread looking;
+  private final Thread thread;
   private @Nullable Config read;
   private List<DiscoveredPod> pods = List.of();
 
@@ -40,19 +40,19 @@ final class PodFile implements AutoCloseable {
     this.reader = reader;
     this.cells = cells;
     this.state = state;
-    this.looking = Thread.ofVirtual().name("kvasir-pod-file").start(() -> look(interval));
+    this.thread = Thread.ofVirtual().name("kvasir-pod-file").start(() -> poll(interval));
   }
 
   @Override
   public void close() {
-    looking.interrupt();
+    thread.interrupt();
   }
 
-  private void look(Duration interval) {
+  private void poll(Duration interval) {
     try {
       while (true) {
         try {
-          look();
+          poll();
         } catch (RuntimeException busy) {
           // The directory does not answer in time, as when the node is leaving: the next look tells it again.
           state.failed("the pods of " + file + " could not be declared: " + busy.getMessage());
@@ -64,7 +64,7 @@ final class PodFile implements AutoCloseable {
     }
   }
 
-  private void look() {
+  private void poll() {
     Config now;
     try {
       now = parse();
@@ -72,7 +72,7 @@ final class PodFile implements AutoCloseable {
       state.failed(file + " cannot be read (" + unreadable + "); the pods it had stay");
       return;
     } catch (ConfigException malformed) {
-      state.refused(List.of(file + " is malformed and refused; the pods it had stay: " + malformed.getMessage()));
+      state.rejected(List.of(file + " is malformed and refused; the pods it had stay: " + malformed.getMessage()));
       return;
     }
     if (!now.equals(read)) {
@@ -82,18 +82,18 @@ final class PodFile implements AutoCloseable {
         faults.add(file + " has no list of pods: pods = [ ... ], or a list alone");
       }
       if (!faults.isEmpty()) {
-        state.refused(faults);
+        state.rejected(faults);
         return;
       }
       LOG.info("{} lists {} pods", file, listed.size());
       pods = listed;
       read = now;
     }
-    state.taken(pods.size(), cells.declare(PodSource.FILE, pods));
+    state.accepted(pods.size(), cells.declare(PodSource.FILE, pods));
   }
 
   private Config parse() throws IOException {
-    if (Files.size(file) > MOST_BYTES) {
+    if (Files.size(file) > MAX_BYTES) {
       throw new IOException("it is larger than 16 MiB");
     }
     String text = Files.readString(file);

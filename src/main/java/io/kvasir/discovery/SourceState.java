@@ -13,7 +13,7 @@ import org.slf4j.LoggerFactory;
 /** How a source of pods is doing, for metrics, readiness and the log. Thread-safe. */
 public final class SourceState {
   private static final Logger LOG = LoggerFactory.getLogger(SourceState.class);
-  private static final int MOST_SHOWN = 5;
+  private static final int MAX_SHOWN = 5;
 
   private final String source;
   private final Counter reads;
@@ -43,31 +43,31 @@ public final class SourceState {
   /** What this node serves with less because of the source, in plain words. */
   public List<String> degraded() {
     List<String> now = faults;
-    if (now.size() <= MOST_SHOWN) {
+    if (now.size() <= MAX_SHOWN) {
       return now;
     }
-    List<String> shown = new ArrayList<>(now.subList(0, MOST_SHOWN));
-    shown.add("... and " + (now.size() - MOST_SHOWN) + " more faults of pods from " + source);
+    List<String> shown = new ArrayList<>(now.subList(0, MAX_SHOWN));
+    shown.add("... and " + (now.size() - MAX_SHOWN) + " more faults of pods from " + source);
     return shown;
   }
 
   /** The source was read, and so many of its pods were taken; {@code wrong} tells of others. */
-  void taken(int count, List<String> wrong) {
+  void accepted(int count, List<String> wrong) {
     reads.labelValues(wrong.isEmpty() ? "taken" : "faulty").inc();
     pods.set(count);
-    told(wrong);
+    report(wrong);
   }
 
   /** The source was read and refused whole: what was known stays. */
-  void refused(List<String> wrong) {
+  void rejected(List<String> wrong) {
     reads.labelValues("faulty").inc();
-    told(wrong);
+    report(wrong);
   }
 
   /** The source could not be asked: what was known stays. */
   void failed(String why) {
     reads.labelValues("failed").inc();
-    told(List.of(why));
+    report(List.of(why));
   }
 
   /** This node does not ask any more. */
@@ -77,7 +77,7 @@ public final class SourceState {
     pods.set(0);
   }
 
-  private void told(List<String> wrong) {
+  private void report(List<String> wrong) {
     if (!wrong.equals(faults)) {
       wrong.forEach(fault -> LOG.warn("pods from {}: {}", source, fault));
       if (wrong.isEmpty()) {

@@ -15,13 +15,13 @@ final class BatchQueue {
   /** What waits in the queue; {@code live} when its delay means something. */
   record Item(KvBatch batch, int bytes, boolean live) {}
 
-  private final EventMetrics.OfSource metrics;
+  private final EventMetrics.SourceMetrics metrics;
   private final Runnable onItem;
   private @Nullable Runnable onSpace;
   private final ArrayDeque<Item> items = new ArrayDeque<>();
   private long bytes;
-  private boolean takerWaits;
-  private boolean adderWaits;
+  private boolean consumerWaits;
+  private boolean producerWaits;
   private boolean ended;
   private @Nullable Throwable failure;
 
@@ -30,7 +30,7 @@ final class BatchQueue {
    *
    * @param onItem called after a taker found nothing and something is there; from the adder's thread
    */
-  BatchQueue(Runnable onItem, EventMetrics.OfSource metrics) {
+  BatchQueue(Runnable onItem, EventMetrics.SourceMetrics metrics) {
     this.onItem = onItem;
     this.metrics = metrics;
   }
@@ -49,8 +49,8 @@ final class BatchQueue {
       items.add(item);
       bytes += item.bytes;
       metrics.queued(1);
-      wake = takerWaits;
-      takerWaits = false;
+      wake = consumerWaits;
+      consumerWaits = false;
     }
     if (wake) {
       onItem.run();
@@ -60,7 +60,7 @@ final class BatchQueue {
   /** Whether the adder should pause; it is then called when there is room. */
   synchronized boolean full() {
     boolean full = items.size() >= MAX_BATCHES || bytes >= MAX_BYTES;
-    adderWaits |= full;
+    producerWaits |= full;
     return full;
   }
 
@@ -69,7 +69,7 @@ final class BatchQueue {
     synchronized (this) {
       ended = true;
       failure = why;
-      takerWaits = false;
+      consumerWaits = false;
     }
     onItem.run();
   }
@@ -88,13 +88,13 @@ final class BatchQueue {
     synchronized (this) {
       item = items.poll();
       if (item == null) {
-        takerWaits = !ended;
+        consumerWaits = !ended;
         return null;
       }
       bytes -= item.bytes;
       metrics.queued(-1);
-      if (adderWaits && items.size() <= MAX_BATCHES / 2 && bytes <= MAX_BYTES / 2) {
-        adderWaits = false;
+      if (producerWaits && items.size() <= MAX_BATCHES / 2 && bytes <= MAX_BYTES / 2) {
+        producerWaits = false;
         callback = onSpace;
       }
     }

@@ -15,14 +15,14 @@ import org.jspecify.annotations.Nullable;
 final class BatchStage extends GraphStage<SourceShape<KvBatch>> {
   private final Outlet<KvBatch> out = Outlet.create("batches");
   private final Function<BatchQueue, Runnable> subscribe;
-  private final EventMetrics.OfSource metrics;
+  private final EventMetrics.SourceMetrics metrics;
 
   /**
    * Makes a stage whose every materialisation subscribes anew.
    *
    * @param subscribe begins to fill a queue and returns what ends that; called once per materialisation
    */
-  BatchStage(Function<BatchQueue, Runnable> subscribe, EventMetrics.OfSource metrics) {
+  BatchStage(Function<BatchQueue, Runnable> subscribe, EventMetrics.SourceMetrics metrics) {
     this.subscribe = subscribe;
     this.metrics = metrics;
   }

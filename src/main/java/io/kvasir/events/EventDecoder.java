@@ -20,11 +20,11 @@ import org.msgpack.value.ValueType;
  * longer ones carry what we do not know; both are read. An event that cannot be read is skipped as a
  * whole, counted, and the next one is tried.
  *
- * <p>Any bytes give a {@link Decoded}, never an exception. One thread at a time: buffers are reused.
+ * <p>Any bytes give a {@link DecodedMessage}, never an exception. One thread at a time: buffers are reused.
  */
 public final class EventDecoder {
-  private static final Names<Field> FIELDS =
-      new Names<>(
+  private static final NameTable<Field> FIELDS =
+      new NameTable<>(
           Map.ofEntries(
               Map.entry("type", Field.TYPE),
               Map.entry("block_hashes", Field.KEYS),
@@ -58,11 +58,11 @@ public final class EventDecoder {
   private static final List<Field> REMOVED_POSITIONS = List.of(Field.KEYS, Field.MEDIUM, Field.GROUP);
 
   private final WireReader reader = new WireReader();
-  private final Decoded.Faults faults = new Decoded.Faults();
+  private final DecodedMessage.FaultCollector faults = new DecodedMessage.FaultCollector();
   private final EventDraft draft = new EventDraft(reader, faults);
 
   /** Reads one message that carries the number {@code sequence}. Never throws. */
-  public Decoded decode(long sequence, byte[] payload) {
+  public DecodedMessage decode(long sequence, byte[] payload) {
     return decode(sequence, payload, 0);
   }
 
@@ -72,7 +72,7 @@ public final class EventDecoder {
   }
 
   /** Reads the message that begins at {@code from}. Never throws. */
-  Decoded decode(long sequence, byte[] payload, int from) {
+  DecodedMessage decode(long sequence, byte[] payload, int from) {
     faults.clear();
     List<KvEvent> events = new ArrayList<>(1);
     long publishedAt = 0;
@@ -139,7 +139,7 @@ public final class EventDecoder {
         switch (draft.kind()) {
           case STORED -> STORED_POSITIONS;
           case REMOVED -> REMOVED_POSITIONS;
-          case CLEARED, UNKNOWN, UNTOLD -> List.of();
+          case CLEARED, UNKNOWN, UNSET -> List.of();
         };
     for (int i = 0; i < length - 1; i++) {
       if (i < positions.size()) {

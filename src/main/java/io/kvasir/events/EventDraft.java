@@ -16,11 +16,11 @@ import org.msgpack.value.ValueType;
  */
 final class EventDraft {
   private static final int MAX_BLOCK_SIZE = 1 << 20;
-  static final Names<Kind> KINDS =
-      new Names<>(
+  static final NameTable<Kind> KINDS =
+      new NameTable<>(
           Map.of("BlockStored", Kind.STORED, "BlockRemoved", Kind.REMOVED, "AllBlocksCleared", Kind.CLEARED));
-  static final Names<Tier> MEDIA =
-      new Names<>(
+  static final NameTable<Tier> MEDIA =
+      new NameTable<>(
           Map.of(
               "gpu", Tier.DEVICE,
               "cpu", Tier.HOST,
@@ -30,8 +30,8 @@ final class EventDraft {
               "storage", Tier.DISK,
               "obj", Tier.REMOTE,
               "external", Tier.REMOTE));
-  static final Names<Spec> SPECS =
-      new Names<>(
+  static final NameTable<Spec> SPECS =
+      new NameTable<>(
           Map.of(
               "full_attention", Spec.FULL,
               "mla_attention", Spec.FULL,
@@ -42,14 +42,14 @@ final class EventDraft {
               "chunked_local_attention", Spec.OTHER,
               "encoder_only_attention", Spec.OTHER,
               "cross_attention", Spec.OTHER,
-              "unknown", Spec.UNSAID));
-  private static final Names<Boolean> LOCALITIES = new Names<>(Map.of("remote", true, "local", false));
-  private static final Names<Boolean> METADATA = new Names<>(Map.of("cache_salt", true));
+              "unknown", Spec.UNSPECIFIED));
+  private static final NameTable<Boolean> LOCALITIES = new NameTable<>(Map.of("remote", true, "local", false));
+  private static final NameTable<Boolean> METADATA = new NameTable<>(Map.of("cache_salt", true));
 
   private final WireReader reader;
-  private final Decoded.Faults faults;
+  private final DecodedMessage.FaultCollector faults;
 
-  private Kind kind = Kind.UNTOLD;
+  private Kind kind = Kind.UNSET;
   private long @Nullable [] keys;
   private boolean parentSeen;
   private long parent;
@@ -61,16 +61,16 @@ final class EventDraft {
   private Tier tier = Tier.DEVICE;
   private boolean remote;
   private int group;
-  private Spec spec = Spec.UNSAID;
+  private Spec spec = Spec.UNSPECIFIED;
   private List<List<ExtraKey>> extraKeys = List.of();
 
-  EventDraft(WireReader reader, Decoded.Faults faults) {
+  EventDraft(WireReader reader, DecodedMessage.FaultCollector faults) {
     this.reader = reader;
     this.faults = faults;
   }
 
   void clear() {
-    kind = Kind.UNTOLD;
+    kind = Kind.UNSET;
     keys = null;
     parentSeen = false;
     parent = 0;
@@ -81,8 +81,8 @@ final class EventDraft {
     cacheSalt = null;
     tier = Tier.DEVICE;
     remote = false;
-    group = KvEvent.UNSAID;
-    spec = Spec.UNSAID;
+    group = KvEvent.UNSPECIFIED;
+    spec = Spec.UNSPECIFIED;
     extraKeys = List.of();
   }
 
@@ -104,7 +104,7 @@ final class EventDraft {
       case MEDIUM -> tier = medium();
       case LORA_NAME -> loraNameOrMetadata();
       case EXTRA_KEYS -> extraKeys = extraKeys();
-      case GROUP -> group = reader.nil() ? KvEvent.UNSAID : reader.count(Integer.MAX_VALUE, "group");
+      case GROUP -> group = reader.nil() ? KvEvent.UNSPECIFIED : reader.count(Integer.MAX_VALUE, "group");
       case SPEC -> spec = spec();
       case LOCALITY -> remote = locality();
       case WINDOW -> reader.skip();
@@ -125,7 +125,7 @@ final class EventDraft {
         faults.add(DecodeFault.UNKNOWN_EVENT, "unknown event");
         yield null;
       }
-      case UNTOLD -> throw new WireException(DecodeFault.MALFORMED, "an event without a type");
+      case UNSET -> throw new WireException(DecodeFault.MALFORMED, "an event without a type");
     };
   }
 
@@ -162,7 +162,7 @@ final class EventDraft {
   }
 
   private Spec spec() throws IOException {
-    Spec named = reader.nil() ? Spec.UNSAID : reader.named(SPECS);
+    Spec named = reader.nil() ? Spec.UNSPECIFIED : reader.named(SPECS);
     // A kind invented after us: better no prefix than one that is not there.
     return named == null ? Spec.OTHER : named;
   }
@@ -245,7 +245,7 @@ final class EventDraft {
     REMOVED,
     CLEARED,
     UNKNOWN,
-    UNTOLD
+    UNSET
   }
 
   /** What a field means, whichever encoding it comes in. */

@@ -88,12 +88,12 @@ public final class EventMetrics {
   }
 
   /** What one kind of source counts; its series exist from here on. */
-  OfSource of(String source) {
-    return new OfSource(source);
+  SourceMetrics of(String source) {
+    return new SourceMetrics(source);
   }
 
   /** The metrics of one kind of source. Thread-safe. */
-  final class OfSource {
+  final class SourceMetrics {
     private final String source;
     private final CounterDataPoint messages;
     private final CounterDataPoint stored;
@@ -113,7 +113,7 @@ public final class EventMetrics {
     private final GaugeDataPoint queued;
     private final GaugeDataPoint connected;
 
-    private OfSource(String source) {
+    private SourceMetrics(String source) {
       this.source = source;
       messages = EventMetrics.this.messages.labelValues(source);
       stored = events.labelValues(source, "stored");
@@ -134,7 +134,7 @@ public final class EventMetrics {
       connected = EventMetrics.this.connected.labelValues(source);
     }
 
-    void read(Decoded decoded) {
+    void read(DecodedMessage decoded) {
       if (!decoded.faults().isEmpty()) {
         decoded.faults().forEach((fault, count) -> faults.labelValues(source, label(fault)).inc(count));
       }

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 /** Reads one rank's stream, each time from the first batch that is missing. */
 final class GrpcTransport implements Puller.Transport {
   /** Batches read before the queue's room is looked at again. */
-  private static final int TURN = 64;
+  private static final int BATCHES_PER_POLL = 64;
 
   private final ManagedChannel channel;
   private final int rank;
@@ -32,22 +32,22 @@ final class GrpcTransport implements Puller.Transport {
     channel.resetConnectBackoff();
     SubscribeRequest request =
         SubscribeRequest.newBuilder().setFromSequence(inbox.next()).setEpoch(epoch).setRank(rank).build();
-    return new Reading(
+    return new GrpcSession(
         ClientCalls.blockingV2ServerStreamingCall(channel, GrpcEvents.SUBSCRIBE, CallOptions.DEFAULT, request), inbox);
   }
 
-  private final class Reading implements Puller.Session {
+  private final class GrpcSession implements Puller.Session {
     private final BlockingClientCall<SubscribeRequest, Batch> call;
     private final Inbox inbox;
 
-    Reading(BlockingClientCall<SubscribeRequest, Batch> call, Inbox inbox) {
+    GrpcSession(BlockingClientCall<SubscribeRequest, Batch> call, Inbox inbox) {
       this.call = call;
       this.inbox = inbox;
     }
 
     @Override
-    public void turn() throws Exception {
-      for (int i = 0; i < TURN; i++) {
+    public void poll() throws Exception {
+      for (int i = 0; i < BATCHES_PER_POLL; i++) {
         Batch batch;
         try {
           batch = call.read(1, TimeUnit.SECONDS);
@@ -64,7 +64,7 @@ final class GrpcTransport implements Puller.Transport {
       }
       inbox.connected(true);
       if (epoch != 0 && batch.getEpoch() != epoch) {
-        inbox.beganAnew();
+        inbox.restarted();
       }
       epoch = batch.getEpoch();
       if (batch.getPayload().isEmpty()) {

@@ -6,17 +6,17 @@ import org.jspecify.annotations.Nullable;
  * One subscription's way from payloads to its queue, whatever transport brings them and keeps no replay of its own:
  * decodes, has what is numbered put in order, lets through what is not. One thread at a time.
  */
-final class Inbox implements Sequencer.Link {
+final class Inbox implements Sequencer.SequencerOutput {
   private final BatchQueue queue;
-  private final EventMetrics.OfSource metrics;
+  private final EventMetrics.SourceMetrics metrics;
   private final Sequencer sequencer;
   private final PayloadDecoder decoder = new PayloadDecoder();
   private boolean connected;
   private boolean everConnected;
-  private boolean whole = true;
+  private boolean complete = true;
 
   /** An inbox that has nothing yet; numbers may begin at 0 or 1. */
-  Inbox(BatchQueue queue, EventMetrics.OfSource metrics) {
+  Inbox(BatchQueue queue, EventMetrics.SourceMetrics metrics) {
     this(queue, metrics, null);
   }
 
@@ -25,16 +25,16 @@ final class Inbox implements Sequencer.Link {
    *
    * @param last what has been delivered elsewhere, null when nothing has
    */
-  Inbox(BatchQueue queue, EventMetrics.OfSource metrics, @Nullable StreamPosition last) {
+  Inbox(BatchQueue queue, EventMetrics.SourceMetrics metrics, @Nullable StreamPosition last) {
     this.queue = queue;
     this.metrics = metrics;
     this.sequencer = new Sequencer(this, false, true, metrics);
     if (last != null) {
-      sequencer.goOnAfter(last);
+      sequencer.resumeAfter(last);
     }
   }
 
-  EventMetrics.OfSource metrics() {
+  EventMetrics.SourceMetrics metrics() {
     return metrics;
   }
 
@@ -52,7 +52,7 @@ final class Inbox implements Sequencer.Link {
     if (everConnected) {
       metrics.reconnected();
     }
-    say(new KvEvent.Connected());
+    emit(new KvEvent.Connected());
     if (!everConnected || !resumed) {
       sequencer.connected();
     }
@@ -64,7 +64,7 @@ final class Inbox implements Sequencer.Link {
     if (connected) {
       connected = false;
       metrics.connections(-1);
-      say(new KvEvent.Disconnected());
+      emit(new KvEvent.Disconnected());
     }
   }
 
@@ -74,8 +74,8 @@ final class Inbox implements Sequencer.Link {
   }
 
   /** The engine, or the history kept of it, began anew. */
-  void beganAnew() {
-    sequencer.beganAnew();
+  void restarted() {
+    sequencer.restarted();
   }
 
   /** The number expected next. */
@@ -84,8 +84,8 @@ final class Inbox implements Sequencer.Link {
   }
 
   /** Whether nothing was lost since the engine began, or last told of everything anew. */
-  boolean whole() {
-    return whole;
+  boolean isComplete() {
+    return complete;
   }
 
   /**
@@ -95,13 +95,13 @@ final class Inbox implements Sequencer.Link {
    *     has that one
    */
   void message(long sequence, byte[] payload) {
-    Decoded decoded = decoder.decode(sequence, payload);
+    DecodedMessage decoded = decoder.decode(sequence, payload);
     metrics.read(decoded);
     message(decoded, payload.length);
   }
 
   /** A message that has been decoded and counted. */
-  void message(Decoded decoded, int bytes) {
+  void message(DecodedMessage decoded, int bytes) {
     if (decoded.batch().sequence() != KvBatch.UNSEQUENCED) {
       sequencer.live(decoded, bytes);
       return;
@@ -109,7 +109,7 @@ final class Inbox implements Sequencer.Link {
     deliver(decoded.batch(), bytes, true);
     if (!decoded.intact()) {
       // Without a number there is nothing to ask for again: the worker stays in doubt, as after any lost message.
-      say(new KvEvent.GapAbandoned(0, 0));
+      emit(new KvEvent.GapAbandoned(0, 0));
     }
     sequencer.caughtUp();
   }
@@ -122,7 +122,7 @@ final class Inbox implements Sequencer.Link {
     }
   }
 
-  private void say(KvEvent event) {
+  private void emit(KvEvent event) {
     deliver(KvBatch.ofStream(event), 0, false);
   }
 
@@ -130,8 +130,8 @@ final class Inbox implements Sequencer.Link {
   public void deliver(KvBatch batch, int bytes, boolean live) {
     for (KvEvent event : batch.events()) {
       switch (event) {
-        case KvEvent.GapAbandoned _ -> whole = false;
-        case KvEvent.Restarted _, KvEvent.Cleared _ -> whole = true;
+        case KvEvent.GapAbandoned _ -> complete = false;
+        case KvEvent.Restarted _, KvEvent.Cleared _ -> complete = true;
         default -> {}
       }
     }

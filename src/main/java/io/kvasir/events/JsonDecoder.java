@@ -24,22 +24,22 @@ import org.jspecify.annotations.Nullable;
  * {@code ts} then stand beside its own fields). A block hash is an integer of up to 64 bits, signed or unsigned, or
  * a string of hexadecimal digits, of which the last sixteen count. Faults name the field.
  *
- * <p>Any bytes give a {@link Decoded}, never an exception. One thread at a time.
+ * <p>Any bytes give a {@link DecodedMessage}, never an exception. One thread at a time.
  */
 final class JsonDecoder {
   private static final JsonMapper JSON =
       JsonMapper.builder().enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS).build();
 
-  private final Decoded.Faults faults = new Decoded.Faults();
+  private final DecodedMessage.FaultCollector faults = new DecodedMessage.FaultCollector();
   private final JsonEvent event = new JsonEvent(faults);
 
   /** Reads one batch; its own {@code seq} comes before {@code sequence}. Never throws. */
-  Decoded decode(long sequence, byte[] payload) {
+  DecodedMessage decode(long sequence, byte[] payload) {
     return decode(sequence, payload, 0, payload.length);
   }
 
   /** Reads the batch in a part of {@code payload}. Never throws. */
-  Decoded decode(long sequence, byte[] payload, int from, int length) {
+  DecodedMessage decode(long sequence, byte[] payload, int from, int length) {
     faults.clear();
     try {
       return batch(sequence, JSON.readTree(payload, from, length));
@@ -55,7 +55,7 @@ final class JsonDecoder {
     return faults.of(new KvBatch(sequence, 0, KvBatch.UNKNOWN_RANK, List.of()));
   }
 
-  private Decoded batch(long sequence, JsonNode tree) {
+  private DecodedMessage batch(long sequence, JsonNode tree) {
     if (tree.isArray()) {
       if (tree.size() < 2) {
         throw new WireException(DecodeFault.MALFORMED, "a batch of " + tree.size() + " fields, not [ts, events, rank]");
@@ -80,7 +80,7 @@ final class JsonDecoder {
     return batch(own, tree.get("ts"), tree.get("events"), tree.get("data_parallel_rank"));
   }
 
-  private Decoded batch(
+  private DecodedMessage batch(
       long sequence, @Nullable JsonNode ts, @Nullable JsonNode events, @Nullable JsonNode dataParallelRank) {
     if (events == null || !events.isArray()) {
       throw new WireException(DecodeFault.MALFORMED, "events: has to be a list of events");

@@ -17,10 +17,10 @@ final class JsonEvent {
   private static final int MAX_BLOCK_SIZE = 1 << 20;
   private static final int SHOWN = 60;
 
-  private final Decoded.Faults faults;
+  private final DecodedMessage.FaultCollector faults;
   private String path = "";
 
-  JsonEvent(Decoded.Faults faults) {
+  JsonEvent(DecodedMessage.FaultCollector faults) {
     this.faults = faults;
   }
 
@@ -44,7 +44,7 @@ final class JsonEvent {
       case STORED -> stored(tree);
       case REMOVED -> new KvEvent.Removed(keys(tree.get("block_hashes")), tier(tree), group(tree));
       case CLEARED -> new KvEvent.Cleared();
-      case UNKNOWN, UNTOLD -> {
+      case UNKNOWN, UNSET -> {
         faults.add(DecodeFault.UNKNOWN_EVENT, "unknown event");
         yield null;
       }
@@ -147,7 +147,7 @@ final class JsonEvent {
   private int group(JsonNode tree) {
     JsonNode group = member(tree, "group_idx");
     if (group == null) {
-      return KvEvent.UNSAID;
+      return KvEvent.UNSPECIFIED;
     }
     if (!group.isInt() || group.intValue() < 0) {
       throw wrong("group_idx", "has to be a whole number of at least 0", group);
@@ -159,7 +159,7 @@ final class JsonEvent {
   private Spec spec(JsonNode tree) {
     String kind = text(tree, "kv_cache_spec_kind");
     if (kind == null) {
-      return Spec.UNSAID;
+      return Spec.UNSPECIFIED;
     }
     Spec spec = named(EventDraft.SPECS, kind);
     return spec == null ? Spec.OTHER : spec;
@@ -204,9 +204,9 @@ final class JsonEvent {
     return node.textValue().isEmpty() ? null : node.textValue();
   }
 
-  private static <T> @Nullable T named(Names<T> names, String name) {
+  private static <T> @Nullable T named(NameTable<T> names, String name) {
     byte[] bytes = name.getBytes(UTF_8);
-    return bytes.length > Names.MAX ? null : names.find(bytes, bytes.length);
+    return bytes.length > NameTable.MAX ? null : names.find(bytes, bytes.length);
   }
 
   /** A member's value; null where there is none, or a null. */

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  */
 public sealed interface KvEvent {
   /** {@link Stored#group}, {@link Removed#group}: the engine did not say. */
-  int UNSAID = -1;
+  int UNSPECIFIED = -1;
 
   /**
    * Blocks that follow one another were stored.
@@ -27,7 +27,7 @@ public sealed interface KvEvent {
    * @param lora the adapter's name, {@code lora id N} where the engine sent only its number, null for the
    *     base model
    * @param cacheSalt the salt where the engine names it as such (SGLang); vLLM hides it in {@code extraKeys}
-   * @param group KV cache group of a hybrid model, {@link #UNSAID} where not told
+   * @param group KV cache group of a hybrid model, {@link #UNSPECIFIED} where not told
    * @param spec what kind of attention the group serves
    * @param extraKeys one list per block, or empty when no block has any
    */
@@ -88,6 +88,6 @@ public sealed interface KvEvent {
     /** A window, a state, another sequence: not enough for a prefix. */
     OTHER,
     /** Not told, as by engines with one group, or a kind we do not know. */
-    UNSAID
+    UNSPECIFIED
   }
 }

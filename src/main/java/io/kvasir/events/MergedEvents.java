@@ -35,8 +35,8 @@ public final class MergedEvents implements EventSource {
     }
     return all.statefulMapConcat(
         () -> {
-          Doubts doubts = new Doubts(sources.size());
-          return tagged -> doubts.shared(tagged.source(), tagged.batch());
+          SourceStates doubts = new SourceStates(sources.size());
+          return tagged -> doubts.merge(tagged.source(), tagged.batch());
         });
   }
 
@@ -45,19 +45,19 @@ public final class MergedEvents implements EventSource {
   }
 
   /** What each source is unsure of. One per stream. */
-  private static final class Doubts {
+  private static final class SourceStates {
     private final boolean[] gap;
     private final boolean[] lost;
     private final boolean[] connected;
 
-    Doubts(int sources) {
+    SourceStates(int sources) {
       gap = new boolean[sources];
       lost = new boolean[sources];
       connected = new boolean[sources];
     }
 
     /** What is to be said after a source has said this. */
-    Iterable<KvBatch> shared(int source, KvBatch batch) {
+    Iterable<KvBatch> merge(int source, KvBatch batch) {
       List<KvEvent> told = new ArrayList<>(batch.events().size());
       for (KvEvent event : batch.events()) {
         switch (event) {
@@ -65,13 +65,13 @@ public final class MergedEvents implements EventSource {
           case KvEvent.Cleared _ -> {
             lost[source] = false;
             told.add(event);
-            doubtAgain(told);
+            reapply(told);
           }
           case KvEvent.Restarted _ -> {
             lost[source] = false;
             gap[source] = false;
             told.add(event);
-            doubtAgain(told);
+            reapply(told);
           }
           case KvEvent.Gap _ -> {
             if (!any(gap)) {
@@ -89,7 +89,7 @@ public final class MergedEvents implements EventSource {
             gap[source] = false;
             lost[source] = true;
             told.add(event);
-            doubtAgain(told);
+            reapply(told);
           }
           case KvEvent.Connected _ -> {
             if (!any(connected)) {
@@ -111,7 +111,7 @@ public final class MergedEvents implements EventSource {
     }
 
     /** What was said made all doubts go; those of the other sources are still there. */
-    private void doubtAgain(List<KvEvent> told) {
+    private void reapply(List<KvEvent> told) {
       if (any(lost) && !(told.getLast() instanceof KvEvent.GapAbandoned)) {
         told.add(new KvEvent.GapAbandoned(0, 0));
       }

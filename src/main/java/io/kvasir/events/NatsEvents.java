@@ -22,7 +22,7 @@ public final class NatsEvents implements AutoCloseable {
   /** Header with the engine's own number of a message. */
   public static final String SEQUENCE = "Kvasir-Sequence";
 
-  private final Map<Server, Link> links = new ConcurrentHashMap<>();
+  private final Map<Server, SharedConnection> connections = new ConcurrentHashMap<>();
   private final Pullers pullers;
 
   private record Server(String addresses, @Nullable String credentials) {}
@@ -33,14 +33,14 @@ public final class NatsEvents implements AutoCloseable {
   }
 
   /** A worker's events. Nothing is connected before the source is run. */
-  public EventSource source(NatsPlace place) {
+  public EventSource source(NatsEndpoint place) {
     return pullers.source(
         place.subject() + " at " + withoutPasswords(place.servers()),
         () -> new NatsTransport(place, link(place)::connection));
   }
 
-  private Link link(NatsPlace place) {
-    return links.computeIfAbsent(new Server(place.servers(), place.credentials()), Link::new);
+  private SharedConnection link(NatsEndpoint place) {
+    return connections.computeIfAbsent(new Server(place.servers(), place.credentials()), SharedConnection::new);
   }
 
   private static String withoutPasswords(String servers) {
@@ -50,12 +50,12 @@ public final class NatsEvents implements AutoCloseable {
   @Override
   public void close() {
     pullers.end();
-    links.values().forEach(Link::close);
+    connections.values().forEach(SharedConnection::close);
   }
 
   /** The one connection to a group of servers. */
-  private static final class Link {
-    private static final long AGAIN_NANOS = Duration.ofMillis(250).toNanos();
+  private static final class SharedConnection {
+    private static final long RETRY_NANOS = Duration.ofMillis(250).toNanos();
 
     private final Server server;
     private @Nullable Connection connection;
@@ -63,7 +63,7 @@ public final class NatsEvents implements AutoCloseable {
     private long failedAt;
     private boolean closed;
 
-    Link(Server server) {
+    SharedConnection(Server server) {
       this.server = server;
     }
 
@@ -77,7 +77,7 @@ public final class NatsEvents implements AutoCloseable {
         throw new IOException("closed");
       }
       if (connection == null || connection.getStatus() == Connection.Status.CLOSED) {
-        if (failure != null && System.nanoTime() - failedAt < AGAIN_NANOS) {
+        if (failure != null && System.nanoTime() - failedAt < RETRY_NANOS) {
           throw failure;
         }
         try {

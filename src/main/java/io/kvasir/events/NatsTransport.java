@@ -30,18 +30,18 @@ import org.jspecify.annotations.Nullable;
 final class NatsTransport implements Puller.Transport {
   private static final FetchConsumeOptions FETCH =
       FetchConsumeOptions.builder().maxMessages(256).expiresIn(2000).build();
-  private static final Duration ORPHANED = Duration.ofMinutes(5);
+  private static final Duration INACTIVE_THRESHOLD = Duration.ofMinutes(5);
   private static final int UNACKNOWLEDGED = 4096;
 
-  private final NatsPlace place;
-  private final Connector connector;
+  private final NatsEndpoint endpoint;
+  private final ConnectionSupplier connector;
   private final String consumerName;
   /** Stream sequence of the last message taken, 0 before the first. */
   private long last;
 
   /** Gives the connection. */
   @FunctionalInterface
-  interface Connector {
+  interface ConnectionSupplier {
     /**
      * The connection to the place's servers.
      *
@@ -50,8 +50,8 @@ final class NatsTransport implements Puller.Transport {
     Connection connect() throws IOException, InterruptedException;
   }
 
-  NatsTransport(NatsPlace place, Connector connector) {
-    this.place = place;
+  NatsTransport(NatsEndpoint place, ConnectionSupplier connector) {
+    this.endpoint = place;
     this.connector = connector;
     this.consumerName =
         "kvasir-%s-%08x"
@@ -74,20 +74,20 @@ final class NatsTransport implements Puller.Transport {
     if (consumer.getConsumerInfo().getNumPending() == 0) {
       inbox.caughtUp();
     }
-    boolean alone = stream.getConfiguration().getSubjects().equals(List.of(place.subject()));
-    return new Reading(connection, management, stream, consumer, inbox, alone);
+    boolean alone = stream.getConfiguration().getSubjects().equals(List.of(endpoint.subject()));
+    return new NatsSession(connection, management, stream, consumer, inbox, alone);
   }
 
   private StreamInfo stream(JetStreamManagement management) throws IOException, JetStreamApiException {
-    if (!place.stream().isEmpty()) {
-      return management.getStreamInfo(place.stream());
+    if (!endpoint.stream().isEmpty()) {
+      return management.getStreamInfo(endpoint.stream());
     }
-    List<String> names = management.getStreamNames(place.subject());
+    List<String> names = management.getStreamNames(endpoint.subject());
     if (names.size() != 1) {
       throw new IOException(
           names.isEmpty()
-              ? "no stream has the subject " + place.subject()
-              : "several streams have the subject " + place.subject() + ": name one");
+              ? "no stream has the subject " + endpoint.subject()
+              : "several streams have the subject " + endpoint.subject() + ": name one");
     }
     return management.getStreamInfo(names.getFirst());
   }
@@ -96,16 +96,16 @@ final class NatsTransport implements Puller.Transport {
     ConsumerConfiguration.Builder consumer =
         ConsumerConfiguration.builder()
             .durable(consumerName)
-            .description("Kvasir reads the cache events of " + place.worker())
-            .filterSubject(place.subject())
+            .description("Kvasir reads the cache events of " + endpoint.worker())
+            .filterSubject(endpoint.subject())
             .ackPolicy(AckPolicy.All)
             .maxAckPending(UNACKNOWLEDGED)
-            .inactiveThreshold(ORPHANED);
+            .inactiveThreshold(INACTIVE_THRESHOLD);
     return last > 0
         ? consumer.deliverPolicy(DeliverPolicy.ByStartSequence).startSequence(last + 1).build()
         : consumer
             .deliverPolicy(DeliverPolicy.ByStartTime)
-            .startTime(ZonedDateTime.now(ZoneOffset.UTC).minus(place.history()))
+            .startTime(ZonedDateTime.now(ZoneOffset.UTC).minus(endpoint.history()))
             .build();
   }
 
@@ -117,16 +117,16 @@ final class NatsTransport implements Puller.Transport {
     }
   }
 
-  private final class Reading implements Puller.Session {
+  private final class NatsSession implements Puller.Session {
     private final Connection connection;
     private final JetStreamManagement management;
     private final StreamInfo stream;
     private final ConsumerContext consumer;
     private final Inbox inbox;
-    private final boolean alone;
+    private final boolean singleSubject;
     private long delivered;
 
-    Reading(
+    NatsSession(
         Connection connection,
         JetStreamManagement management,
         StreamInfo stream,
@@ -138,11 +138,11 @@ final class NatsTransport implements Puller.Transport {
       this.stream = stream;
       this.consumer = consumer;
       this.inbox = inbox;
-      this.alone = alone;
+      this.singleSubject = alone;
     }
 
     @Override
-    public void turn() throws Exception {
+    public void poll() throws Exception {
       boolean any = false;
       Message taken = null;
       FetchConsumer fetch = consumer.fetch(FETCH);
@@ -184,7 +184,7 @@ final class NatsTransport implements Puller.Transport {
       }
       last = told.streamSequence();
       long number = engineNumber(message.getHeaders());
-      if (number == KvBatch.UNSEQUENCED && alone) {
+      if (number == KvBatch.UNSEQUENCED && singleSubject) {
         number = last - 1;
       }
       inbox.message(number, message.getData());

@@ -24,7 +24,7 @@ final class PayloadDecoder {
    * @param sequence its number by the transport, {@link KvBatch#UNSEQUENCED} for none; one that the payload itself
    *     names ({@code seq}, JSON only) comes first
    */
-  Decoded decode(long sequence, byte[] payload) {
+  DecodedMessage decode(long sequence, byte[] payload) {
     return isJson(payload) ? json.decode(sequence, payload) : msgpack.decode(sequence, payload);
   }
 }

@@ -13,8 +13,8 @@ import org.slf4j.LoggerFactory;
  */
 final class Puller implements Runnable {
   private static final Logger LOG = LoggerFactory.getLogger(Puller.class);
-  private static final long LEAST_PAUSE_MILLIS = 50;
-  private static final long MOST_PAUSE_MILLIS = 2000;
+  private static final long MIN_PAUSE_MILLIS = 50;
+  private static final long MAX_PAUSE_MILLIS = 2000;
 
   /** A way to what keeps a worker's events. */
   @FunctionalInterface
@@ -34,7 +34,7 @@ final class Puller implements Runnable {
      *
      * @throws Exception when the connection is lost; the session is then closed and another one opened
      */
-    void turn() throws Exception;
+    void poll() throws Exception;
 
     @Override
     void close() throws IOException;
@@ -48,7 +48,7 @@ final class Puller implements Runnable {
   private final Thread thread;
   private volatile boolean closed;
 
-  private Puller(String what, Transport transport, BatchQueue queue, EventMetrics.OfSource metrics) {
+  private Puller(String what, Transport transport, BatchQueue queue, EventMetrics.SourceMetrics metrics) {
     this.what = what;
     this.transport = transport;
     this.queue = queue;
@@ -62,7 +62,7 @@ final class Puller implements Runnable {
    * @param what is read, for the log
    * @return ends it, without waiting for what is under way
    */
-  static Runnable start(String what, Transport transport, BatchQueue queue, EventMetrics.OfSource metrics) {
+  static Runnable start(String what, Transport transport, BatchQueue queue, EventMetrics.SourceMetrics metrics) {
     Puller puller = new Puller(what, transport, queue, metrics);
     queue.onSpace(puller.room::release);
     puller.thread.start();
@@ -77,10 +77,10 @@ final class Puller implements Runnable {
   @Override
   public void run() {
     try {
-      long pause = LEAST_PAUSE_MILLIS;
+      long pause = MIN_PAUSE_MILLIS;
       while (!closed) {
         try (Session session = transport.open(inbox)) {
-          pause = LEAST_PAUSE_MILLIS;
+          pause = MIN_PAUSE_MILLIS;
           read(session);
         } catch (InterruptedException e) {
           break;
@@ -88,13 +88,13 @@ final class Puller implements Runnable {
           if (closed) {
             break;
           }
-          if (pause == LEAST_PAUSE_MILLIS) {
+          if (pause == MIN_PAUSE_MILLIS) {
             LOG.warn("{}: not reached, tried again until it is: {}", what, e.toString());
           }
           inbox.disconnected();
           // Many workers that lose one server come back one by one.
           TimeUnit.MILLISECONDS.sleep(pause / 2 + ThreadLocalRandom.current().nextLong(pause));
-          pause = Math.min(MOST_PAUSE_MILLIS, 2 * pause);
+          pause = Math.min(MAX_PAUSE_MILLIS, 2 * pause);
         }
       }
     } catch (InterruptedException e) {
@@ -110,7 +110,7 @@ final class Puller implements Runnable {
       while (queue.full()) {
         room.acquire();
       }
-      session.turn();
+      session.poll();
     }
   }
 }

@@ -8,9 +8,9 @@ import org.apache.pekko.stream.javadsl.Source;
 /** Sources of which every run is read by a puller of its own, and all of which end together. Thread-safe. */
 final class Pullers {
   private final Set<Runnable> running = ConcurrentHashMap.newKeySet();
-  private final EventMetrics.OfSource metrics;
+  private final EventMetrics.SourceMetrics metrics;
 
-  Pullers(EventMetrics.OfSource metrics) {
+  Pullers(EventMetrics.SourceMetrics metrics) {
     this.metrics = metrics;
   }
 

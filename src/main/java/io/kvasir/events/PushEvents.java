@@ -16,8 +16,8 @@ import org.jspecify.annotations.Nullable;
  * and the engine's side keeps it until it does. Thread-safe.
  */
 public final class PushEvents {
-  private final Map<String, Link> links = new ConcurrentHashMap<>();
-  private final EventMetrics.OfSource metrics;
+  private final Map<String, PushSubscription> subscriptions = new ConcurrentHashMap<>();
+  private final EventMetrics.SourceMetrics metrics;
 
   /** Takes pushes for no worker yet. */
   public PushEvents(EventMetrics metrics) {
@@ -34,8 +34,8 @@ public final class PushEvents {
   }
 
   /** Whether a worker's pushed events are read here. */
-  public boolean takes(String worker) {
-    return links.containsKey(worker);
+  public boolean accepts(String worker) {
+    return subscriptions.containsKey(worker);
   }
 
   /**
@@ -45,66 +45,67 @@ public final class PushEvents {
    * @param sequence number of the first batch of a msgpack body, those after it following;
    *     {@link KvBatch#UNSEQUENCED} for none. JSON batches name their own
    */
-  public Pushed push(String worker, @Nullable String key, long sequence, byte[] body) {
-    Link link = links.get(worker);
+  public PushResult push(String worker, @Nullable String key, long sequence, byte[] body) {
+    PushSubscription link = subscriptions.get(worker);
     if (link == null) {
-      return new Pushed.NotHere();
+      return new PushResult.NotSubscribed();
     }
-    if (!link.opens(key)) {
-      return new Pushed.Forbidden();
+    if (!link.authorizes(key)) {
+      return new PushResult.Forbidden();
     }
     return link.push(sequence, body);
   }
 
   private Runnable subscribe(
       String worker, @Nullable String key, BatchQueue queue, @Nullable StreamPosition last) {
-    Link link = new Link(key, queue, last);
-    links.put(worker, link);
+    PushSubscription link = new PushSubscription(key, queue, last);
+    subscriptions.put(worker, link);
     return () -> {
-      links.remove(worker, link);
+      subscriptions.remove(worker, link);
       link.close();
     };
   }
 
-  private record Item(Decoded decoded, int bytes) {}
+  private record Item(DecodedMessage decoded, int bytes) {}
 
-  private final class Link {
+  private final class PushSubscription {
     private final byte @Nullable [] key;
     private final BatchQueue queue;
     private final Inbox inbox;
     private final JsonDecoder json = new JsonDecoder();
     private final EventDecoder msgpack = new EventDecoder();
 
-    Link(@Nullable String key, BatchQueue queue, @Nullable StreamPosition last) {
+    PushSubscription(@Nullable String key, BatchQueue queue, @Nullable StreamPosition last) {
       this.key = key == null ? null : key.getBytes(UTF_8);
       this.queue = queue;
       this.inbox = new Inbox(queue, metrics, last);
     }
 
-    boolean opens(@Nullable String offered) {
+    boolean authorizes(@Nullable String offered) {
       return key == null || (offered != null && MessageDigest.isEqual(key, offered.getBytes(UTF_8)));
     }
 
-    synchronized Pushed push(long sequence, byte[] body) {
+    synchronized PushResult push(long sequence, byte[] body) {
       if (queue.full()) {
         metrics.refused();
-        return new Pushed.Full();
+        return new PushResult.Full();
       }
       List<Item> items = new ArrayList<>();
-      Pushed.Malformed malformed = PayloadDecoder.isJson(body) ? lines(body, items) : batches(sequence, body, items);
+      PushResult.Malformed malformed =
+          PayloadDecoder.isJson(body) ? lines(body, items) : batches(sequence, body, items);
       if (malformed != null) {
         return malformed;
       }
       inbox.connected(true);
       items.forEach(item -> inbox.message(item.decoded(), item.bytes()));
-      return new Pushed.Taken(items.size(), inbox.next(), inbox.whole());
+      return new PushResult.Accepted(items.size(), inbox.next(), inbox.isComplete());
     }
 
     synchronized void close() {
       inbox.close();
     }
 
-    private Pushed.@Nullable Malformed lines(byte[] body, List<Item> items) {
+    private PushResult.@Nullable Malformed lines(byte[] body, List<Item> items) {
       int line = 0;
       for (int from = 0; from < body.length; ) {
         int end = from;
@@ -115,9 +116,9 @@ public final class PushEvents {
         }
         line++;
         if (!blank) {
-          Decoded decoded = json.decode(KvBatch.UNSEQUENCED, body, from, end - from);
+          DecodedMessage decoded = json.decode(KvBatch.UNSEQUENCED, body, from, end - from);
           if (!add(decoded, end - from, items)) {
-            return new Pushed.Malformed(line, String.valueOf(decoded.detail()));
+            return new PushResult.Malformed(line, String.valueOf(decoded.detail()));
           }
         }
         from = end + 1;
@@ -125,21 +126,21 @@ public final class PushEvents {
       return null;
     }
 
-    private Pushed.@Nullable Malformed batches(long sequence, byte[] body, List<Item> items) {
+    private PushResult.@Nullable Malformed batches(long sequence, byte[] body, List<Item> items) {
       int from = 0;
       while (from < body.length) {
         long number = sequence == KvBatch.UNSEQUENCED ? sequence : sequence + items.size();
-        Decoded decoded = msgpack.decode(number, body, from);
+        DecodedMessage decoded = msgpack.decode(number, body, from);
         int bytes = msgpack.end() - from;
         if (!add(decoded, bytes, items)) {
-          return new Pushed.Malformed(items.size() + 1, String.valueOf(decoded.detail()));
+          return new PushResult.Malformed(items.size() + 1, String.valueOf(decoded.detail()));
         }
         from += bytes;
       }
       return null;
     }
 
-    private boolean add(Decoded decoded, int bytes, List<Item> items) {
+    private boolean add(DecodedMessage decoded, int bytes, List<Item> items) {
       metrics.read(decoded);
       if (decoded.intact()) {
         items.add(new Item(decoded, bytes));

@@ -33,7 +33,7 @@ final class RedisTransport implements Puller.Transport {
   /** Id of the last entry taken. */
   private byte[] last = BEGINNING;
   /** Place in the stream of the entry after it. */
-  private long place;
+  private long position;
 
   RedisTransport(URI url, String key) {
     this.url = url;
@@ -48,7 +48,7 @@ final class RedisTransport implements Puller.Transport {
   public Puller.Session open(Inbox inbox) {
     Connection connection = new Connection(new HostAndPort(url.getHost(), port(url)), config());
     inbox.connected(true);
-    return new Reading(connection, inbox);
+    return new RedisSession(connection, inbox);
   }
 
   private DefaultJedisClientConfig config() {
@@ -77,18 +77,18 @@ final class RedisTransport implements Puller.Transport {
     return text.getBytes(UTF_8);
   }
 
-  private final class Reading implements Puller.Session {
+  private final class RedisSession implements Puller.Session {
     private final Connection connection;
     private final Inbox inbox;
     private boolean more = true;
 
-    Reading(Connection connection, Inbox inbox) {
+    RedisSession(Connection connection, Inbox inbox) {
       this.connection = connection;
       this.inbox = inbox;
     }
 
     @Override
-    public void turn() {
+    public void poll() {
       if (!more && !waited()) {
         return;
       }
@@ -138,23 +138,23 @@ final class RedisTransport implements Puller.Transport {
     private boolean placed(List<?> entries, List<?> info) {
       long added = count(info, "entries-added");
       long length = count(info, "length");
-      if (added < place) {
+      if (added < position) {
         // Another stream under the old name: Redis lost it, or somebody removed it.
-        inbox.beganAnew();
+        inbox.restarted();
         last = BEGINNING;
-        place = 0;
+        position = 0;
         more = true;
         return false;
       }
       if (!entries.isEmpty() && Arrays.equals(id(entries.getFirst()), id(field(info, "first-entry")))) {
-        place = added - length;
+        position = added - length;
       }
       return true;
     }
 
     private void take(List<?> entry) {
       last = id(entry);
-      long number = place++;
+      long number = position++;
       byte[] payload = null;
       List<?> fields = (List<?>) entry.get(1);
       for (int i = 0; i + 1 < fields.size(); i += 2) {

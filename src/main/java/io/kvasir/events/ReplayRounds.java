@@ -5,57 +5,57 @@ final class ReplayRounds {
   /** Rounds that bring nothing new before the engine is taken at its word. */
   static final int TRIES = 3;
 
-  private static final int MOST = 1000;
+  private static final int MAX_ROUNDS = 1000;
 
   private int rounds;
-  private int fruitless;
-  private int beyond;
-  private boolean heard;
-  private boolean fresh;
+  private int emptyRounds;
+  private int truncatedRounds;
+  private boolean hasReply;
+  private boolean progressed;
   private boolean skipped;
   private boolean atFirst;
 
   /** A replay begins. */
   void begin() {
     rounds = 0;
-    fruitless = 0;
-    beyond = 0;
-    heard = false;
+    emptyRounds = 0;
+    truncatedRounds = 0;
+    hasReply = false;
   }
 
   /** One of its rounds begins. */
   void next() {
     rounds++;
-    fresh = false;
+    progressed = false;
     skipped = false;
     atFirst = true;
   }
 
   /** The engine has answered. */
-  void hears() {
-    heard = true;
+  void replied() {
+    hasReply = true;
   }
 
   /** Whether it has answered in any round. */
-  boolean heard() {
-    return heard;
+  boolean hasReply() {
+    return hasReply;
   }
 
   /** The message that proves the history to be the same has come, the first of the round. */
   void verified() {
-    heard = true;
-    fresh = true;
+    hasReply = true;
+    progressed = true;
     atFirst = false;
   }
 
   /** It has brought something new. */
-  void brings() {
-    fresh = true;
-    fruitless = 0;
+  void progressed() {
+    progressed = true;
+    emptyRounds = 0;
   }
 
   /** It has brought something new for which there was no room. */
-  void skips() {
+  void skippedMessage() {
     skipped = true;
   }
 
@@ -67,22 +67,22 @@ final class ReplayRounds {
   }
 
   /** The engine's answer reaches back as far as it was asked to. */
-  void reachesBack() {
-    beyond = 0;
+  void reachedStart() {
+    truncatedRounds = 0;
   }
 
   /** The engine has answered from a later number on; returns whether it is not yet sure that it always will. */
-  boolean doubtsBeyond() {
-    if (++beyond < TRIES) {
+  boolean confirmTruncated() {
+    if (++truncatedRounds < TRIES) {
       return true;
     }
-    beyond = 0;
+    truncatedRounds = 0;
     return false;
   }
 
   /** Nothing came that could prove the history; returns whether to ask once more. */
-  boolean doubtsSilence() {
-    return ++fruitless < TRIES;
+  boolean retrySilence() {
+    return ++emptyRounds < TRIES;
   }
 
   /**
@@ -90,13 +90,13 @@ final class ReplayRounds {
    *
    * @param settled whether the engine has said that this is all, and nothing that follows is held
    */
-  boolean another(boolean settled) {
-    fruitless = fresh ? 0 : fruitless + 1;
-    return rounds < MOST && (fresh || (fruitless < TRIES && !settled));
+  boolean needsAnother(boolean settled) {
+    emptyRounds = progressed ? 0 : emptyRounds + 1;
+    return rounds < MAX_ROUNDS && (progressed || (emptyRounds < TRIES && !settled));
   }
 
   /** Whether what had no room may be asked for again. */
   boolean mayFetchSkipped() {
-    return skipped && rounds < MOST;
+    return skipped && rounds < MAX_ROUNDS;
   }
 }

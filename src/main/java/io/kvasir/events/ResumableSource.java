@@ -5,16 +5,16 @@ import org.apache.pekko.stream.javadsl.Source;
 import org.jspecify.annotations.Nullable;
 
 /** Events of a transport that can also go on after what has been applied elsewhere. */
-record ResumableSource(Subscribe subscribe, EventMetrics.OfSource metrics) implements EventSource {
+record ResumableSource(StreamOpener subscribe, EventMetrics.SourceMetrics metrics) implements EventSource {
   /** How a run begins. */
-  interface Subscribe {
+  interface StreamOpener {
     /**
      * Begins to fill a queue.
      *
      * @param last what has been applied, null for nothing: then it begins with everything
      * @return ends it
      */
-    Runnable begin(BatchQueue queue, @Nullable StreamPosition last);
+    Runnable open(BatchQueue queue, @Nullable StreamPosition last);
   }
 
   @Override
@@ -28,6 +28,6 @@ record ResumableSource(Subscribe subscribe, EventMetrics.OfSource metrics) imple
   }
 
   private Source<KvBatch, NotUsed> from(@Nullable StreamPosition last) {
-    return Source.fromGraph(new BatchStage(queue -> subscribe.begin(queue, last), metrics));
+    return Source.fromGraph(new BatchStage(queue -> subscribe.open(queue, last), metrics));
   }
 }

@@ -3,7 +3,7 @@ package io.kvasir.events;
 /**
  * Makes one stream, in order and without duplicates, of what a lossy publisher sends live and what its
  * lossy replay sends again; notices gaps and restarts. Knows no transport and no clock: it is told what
- * arrived and asks for replays through {@link Link}. One thread at a time.
+ * arrived and asks for replays through {@link SequencerOutput}. One thread at a time.
  *
  * <p>Messages carry numbers from 0 and the time of their publishing. A number that goes back is a
  * duplicate or a new process: what has been published later than anything seen comes from a new process.
@@ -20,7 +20,7 @@ package io.kvasir.events;
  */
 final class Sequencer {
   /** What the sequencer acts through. */
-  interface Link {
+  interface SequencerOutput {
     /** Hands a batch on; {@code live} unless it was replayed or is the stream's own. */
     void deliver(KvBatch batch, int bytes, boolean live);
 
@@ -37,16 +37,16 @@ final class Sequencer {
     /** Something may be missing and a replay is under way. */
     REPLAYING,
     /** Something may be missing and there is no replay to ask: the next live message decides. */
-    UNPROVEN
+    UNVERIFIED
   }
 
-  private final Link link;
-  private final EventMetrics.OfSource metrics;
+  private final SequencerOutput output;
+  private final EventMetrics.SourceMetrics metrics;
   private final boolean replayable;
   private final boolean fromOne;
 
   private Phase phase = Phase.LIVE;
-  private final HeldMessages ahead = new HeldMessages();
+  private final ReorderBuffer buffer = new ReorderBuffer();
 
   /** The number to deliver next, and when the one before it was published (0: unknown). */
   private long next;
@@ -54,13 +54,13 @@ final class Sequencer {
   private long lastPublished;
 
   /** Highest number seen, the latest publishing seen, and the highest live number on this connection. */
-  private long top = -1;
+  private long highest = -1;
 
-  private long topPublished;
-  private long topLive = -1;
+  private long highestPublished;
+  private long highestLive = -1;
 
   /** A gap was announced and not closed, and whether some of it was abandoned. */
-  private boolean open;
+  private boolean gapOpen;
 
   private boolean lossy;
 
@@ -78,24 +78,24 @@ final class Sequencer {
    * @param replayable whether the engine can be asked for a replay
    * @param fromOne whether its numbers may begin at 1 as well as at 0
    */
-  Sequencer(Link link, boolean replayable, boolean fromOne, EventMetrics.OfSource metrics) {
-    this.link = link;
+  Sequencer(SequencerOutput link, boolean replayable, boolean fromOne, EventMetrics.SourceMetrics metrics) {
+    this.output = link;
     this.replayable = replayable;
     this.fromOne = fromOne;
     this.metrics = metrics;
   }
 
   /** Before the first message: everything up to this one has been delivered by another. */
-  void goOnAfter(StreamPosition last) {
+  void resumeAfter(StreamPosition last) {
     next = last.sequence() + 1;
     lastPublished = last.publishedAt();
-    top = last.sequence();
-    topPublished = last.publishedAt();
+    highest = last.sequence();
+    highestPublished = last.publishedAt();
   }
 
   /** Whether no more live messages should be read for now. */
   boolean full() {
-    return ahead.full();
+    return buffer.full();
   }
 
   /** The transport was connected, or engines may now dial in: find out what was missed. */
@@ -103,15 +103,15 @@ final class Sequencer {
     if (interrupted) {
       restart();
     }
-    topLive = -1;
+    highestLive = -1;
     openGap();
     if (!replayable) {
-      phase = Phase.UNPROVEN;
+      phase = Phase.UNVERIFIED;
     } else if (next == 0) {
       // What was read of the connection before cannot be held against anything: it may be another process's.
-      ahead.clear();
-      top = -1;
-      topPublished = 0;
+      buffer.clear();
+      highest = -1;
+      highestPublished = 0;
       begin(0);
     } else {
       verifying = true;
@@ -125,13 +125,13 @@ final class Sequencer {
   }
 
   /** The transport knows that the engine, or the history it keeps of it, began anew. */
-  void beganAnew() {
+  void restarted() {
     restart();
   }
 
   /** The transport knows that everything it has of the engine was delivered: nothing is missing but what was lost. */
   void caughtUp() {
-    if (phase == Phase.UNPROVEN) {
+    if (phase == Phase.UNVERIFIED) {
       finish();
     }
   }
@@ -139,68 +139,68 @@ final class Sequencer {
   /** The transport was disconnected. */
   void disconnected() {
     if (phase == Phase.REPLAYING) {
-      link.endReplay();
+      output.endReplay();
       interrupted = true;
       verifying = false;
-      phase = Phase.UNPROVEN;
+      phase = Phase.UNVERIFIED;
     }
   }
 
   /** A live message. */
-  void live(Decoded decoded, int bytes) {
+  void live(DecodedMessage decoded, int bytes) {
     KvBatch batch = decoded.batch();
     long sequence = batch.sequence();
     if (interrupted) {
       // Left over from the connection that was lost. The replay on the next one brings it, if it still is true.
       return;
     }
-    if (isAnew(sequence, batch.publishedAt())) {
+    if (isRestart(sequence, batch.publishedAt())) {
       restart();
     }
-    topLive = Math.max(topLive, sequence);
-    see(decoded);
-    if (!isNews(sequence)) {
+    highestLive = Math.max(highestLive, sequence);
+    observe(decoded);
+    if (!isNewer(sequence)) {
       metrics.duplicate();
       return;
     }
     if (phase == Phase.REPLAYING) {
-      ahead.hold(decoded, bytes, true);
+      buffer.put(decoded, bytes, true);
       drain();
       finishIfComplete();
     } else if (follows(sequence) && decoded.intact()) {
       pass(decoded, bytes, true);
       finish();
     } else {
-      ahead.hold(decoded, bytes, true);
+      buffer.put(decoded, bytes, true);
       openGap();
       if (replayable) {
         begin(next);
       } else {
-        giveUpTo(ahead.last() + 1);
+        abandonBelow(buffer.last() + 1);
         finish();
       }
     }
   }
 
   /** Whether a replayed message is worth decoding. */
-  boolean wants(long sequence) {
-    return verifying || isNews(sequence);
+  boolean needs(long sequence) {
+    return verifying || isNewer(sequence);
   }
 
-  private boolean isNews(long sequence) {
-    return sequence >= next && ahead.lacks(sequence);
+  private boolean isNewer(long sequence) {
+    return sequence >= next && buffer.lacks(sequence);
   }
 
   /** A message of the replay under way that is not wanted: tells where the engine's buffer begins all the same. */
-  void replayedAgain(long sequence) {
+  void replayedDuplicate(long sequence) {
     if (phase == Phase.REPLAYING && !verifying) {
-      rounds.hears();
-      askedAgain(sequence);
+      rounds.replied();
+      requestedAgain(sequence);
     }
   }
 
   /** A wanted message of the replay under way. */
-  void replayed(Decoded decoded, int bytes) {
+  void replayed(DecodedMessage decoded, int bytes) {
     if (phase != Phase.REPLAYING) {
       return;
     }
@@ -218,25 +218,25 @@ final class Sequencer {
       }
       return;
     }
-    if (sequence <= top && topPublished != 0 && batch.publishedAt() > topPublished) {
+    if (sequence <= highest && highestPublished != 0 && batch.publishedAt() > highestPublished) {
       restart();
       replayFromStart();
       return;
     }
-    see(decoded);
-    rounds.hears();
-    if (askedAgain(sequence) || !isNews(sequence)) {
+    observe(decoded);
+    rounds.replied();
+    if (requestedAgain(sequence) || !isNewer(sequence)) {
       return;
     }
     if (!follows(sequence) && full()) {
-      rounds.skips();
+      rounds.skippedMessage();
       return;
     }
-    rounds.brings();
-    if (ahead.isEmpty() && follows(sequence) && decoded.intact()) {
+    rounds.progressed();
+    if (buffer.isEmpty() && follows(sequence) && decoded.intact()) {
       pass(decoded, bytes, false);
     } else {
-      ahead.hold(decoded, bytes, false);
+      buffer.put(decoded, bytes, false);
       drain();
     }
     finishIfComplete();
@@ -252,28 +252,28 @@ final class Sequencer {
         // The engine has published less than we have seen.
         restart();
         replayFromStart();
-      } else if (rounds.doubtsSilence()) {
+      } else if (rounds.retrySilence()) {
         round(next - 1);
       } else {
         verifying = false;
-        unproven();
+        stayUnverified();
       }
       return;
     }
-    if (rounds.another(marked && ahead.isEmpty())) {
+    if (rounds.needsAnother(marked && buffer.isEmpty())) {
       round(next);
-    } else if (!ahead.isEmpty()) {
+    } else if (!buffer.isEmpty()) {
       boolean more = rounds.mayFetchSkipped();
-      giveUpTo(ahead.last() + 1);
+      abandonBelow(buffer.last() + 1);
       if (more) {
         begin(next);
       } else {
         finish();
       }
-    } else if (marked || rounds.heard()) {
+    } else if (marked || rounds.hasReply()) {
       finish();
     } else {
-      unproven();
+      stayUnverified();
     }
   }
 
@@ -281,37 +281,37 @@ final class Sequencer {
    * An engine that keeps answering from a later number on does not have the earlier ones any more. Until that is
    * sure it is asked again, and what else this round would bring is left for the next. Returns whether it was.
    */
-  private boolean askedAgain(long sequence) {
+  private boolean requestedAgain(long sequence) {
     if (!rounds.takeFirst()) {
       return false;
     }
     if (sequence <= next || follows(sequence)) {
-      rounds.reachesBack();
+      rounds.reachedStart();
       return false;
     }
-    if (rounds.doubtsBeyond()) {
+    if (rounds.confirmTruncated()) {
       round(next);
       return true;
     }
-    giveUpTo(sequence);
+    abandonBelow(sequence);
     return false;
   }
 
-  private boolean isAnew(long sequence, long publishedAt) {
-    if (sequence > top) {
+  private boolean isRestart(long sequence, long publishedAt) {
+    if (sequence > highest) {
       return false;
     }
-    if (publishedAt != 0 && topPublished != 0) {
-      return publishedAt > topPublished;
+    if (publishedAt != 0 && highestPublished != 0) {
+      return publishedAt > highestPublished;
     }
-    return sequence < topLive;
+    return sequence < highestLive;
   }
 
   /** A damaged message proves nothing: its whole copy will look younger than it. */
-  private void see(Decoded decoded) {
+  private void observe(DecodedMessage decoded) {
     if (decoded.intact()) {
-      top = Math.max(top, decoded.batch().sequence());
-      topPublished = Math.max(topPublished, decoded.batch().publishedAt());
+      highest = Math.max(highest, decoded.batch().sequence());
+      highestPublished = Math.max(highestPublished, decoded.batch().publishedAt());
     }
   }
 
@@ -321,18 +321,18 @@ final class Sequencer {
 
   private void restart() {
     if (phase == Phase.REPLAYING) {
-      link.endReplay();
+      output.endReplay();
     }
-    if (top >= 0 || next > 0) {
-      say(new KvEvent.Restarted());
+    if (highest >= 0 || next > 0) {
+      emit(new KvEvent.Restarted());
     }
-    ahead.clear();
+    buffer.clear();
     next = 0;
     lastPublished = 0;
-    top = -1;
-    topPublished = 0;
-    topLive = -1;
-    open = false;
+    highest = -1;
+    highestPublished = 0;
+    highestLive = -1;
+    gapOpen = false;
     lossy = false;
     interrupted = false;
     verifying = false;
@@ -353,13 +353,13 @@ final class Sequencer {
   private void round(long from) {
     rounds.next();
     metrics.replay();
-    link.replay(from);
+    output.replay(from);
   }
 
   /** Delivers what is held and in order; a damaged live message waits for the replay's copy. */
   private void drain() {
-    while (!verifying && !ahead.isEmpty() && follows(ahead.first())) {
-      if (ahead.firstMayMend()) {
+    while (!verifying && !buffer.isEmpty() && follows(buffer.first())) {
+      if (buffer.firstIsRepairable()) {
         return;
       }
       passFirst();
@@ -367,7 +367,7 @@ final class Sequencer {
   }
 
   private void passFirst() {
-    HeldMessages.Held held = ahead.take();
+    ReorderBuffer.BufferedMessage held = buffer.take();
     pass(held.decoded(), held.bytes(), held.live());
     if (!held.decoded().intact()) {
       long sequence = held.decoded().batch().sequence();
@@ -375,17 +375,17 @@ final class Sequencer {
     }
   }
 
-  private void pass(Decoded decoded, int bytes, boolean live) {
+  private void pass(DecodedMessage decoded, int bytes, boolean live) {
     KvBatch batch = decoded.batch();
     next = batch.sequence() + 1;
     lastPublished = batch.publishedAt();
-    link.deliver(batch, bytes, live);
+    output.deliver(batch, bytes, live);
   }
 
   /** Delivers everything held below {@code limit} in order and says of what is not there that it is lost. */
-  private void giveUpTo(long limit) {
+  private void abandonBelow(long limit) {
     while (next < limit) {
-      long first = ahead.isEmpty() ? limit : Math.min(limit, ahead.first());
+      long first = buffer.isEmpty() ? limit : Math.min(limit, buffer.first());
       if (first > next && !(first < limit && follows(first))) {
         abandon(next, first - 1);
         next = first;
@@ -400,47 +400,47 @@ final class Sequencer {
 
   private void abandon(long from, long to) {
     lossy = true;
-    say(new KvEvent.GapAbandoned(from, to));
+    emit(new KvEvent.GapAbandoned(from, to));
   }
 
   private void openGap() {
-    if (!open) {
-      open = true;
+    if (!gapOpen) {
+      gapOpen = true;
       lossy = false;
-      say(new KvEvent.Gap(next));
+      emit(new KvEvent.Gap(next));
     }
   }
 
   private void finishIfComplete() {
-    if (phase == Phase.REPLAYING && !verifying && ahead.isEmpty() && topLive >= 0 && next > topLive) {
+    if (phase == Phase.REPLAYING && !verifying && buffer.isEmpty() && highestLive >= 0 && next > highestLive) {
       finish();
     }
   }
 
   private void finish() {
     if (phase == Phase.REPLAYING) {
-      link.endReplay();
+      output.endReplay();
     }
     phase = Phase.LIVE;
-    if (open) {
-      open = false;
+    if (gapOpen) {
+      gapOpen = false;
       if (!lossy) {
-        say(new KvEvent.GapClosed());
+        emit(new KvEvent.GapClosed());
       }
     }
   }
 
   /** Nothing answers: what is held is judged by itself, and then by the next live message. */
-  private void unproven() {
-    link.endReplay();
-    phase = Phase.UNPROVEN;
-    if (!ahead.isEmpty()) {
-      giveUpTo(ahead.last() + 1);
+  private void stayUnverified() {
+    output.endReplay();
+    phase = Phase.UNVERIFIED;
+    if (!buffer.isEmpty()) {
+      abandonBelow(buffer.last() + 1);
       finish();
     }
   }
 
-  private void say(KvEvent event) {
-    link.deliver(KvBatch.ofStream(event), 0, false);
+  private void emit(KvEvent event) {
+    output.deliver(KvBatch.ofStream(event), 0, false);
   }
 }

@@ -17,7 +17,7 @@ import java.util.Map;
  * stored is remembered: as many blocks as the server said it has. One thread at a time.
  */
 final class TensorRtDecoder {
-  private final Decoded.Faults faults = new Decoded.Faults();
+  private final DecodedMessage.FaultCollector faults = new DecodedMessage.FaultCollector();
   private final Map<Long, Block> blocks =
       new LinkedHashMap<>() {
         private static final long serialVersionUID = 1;
@@ -43,7 +43,7 @@ final class TensorRtDecoder {
    *
    * @param now when it was asked for, in microseconds since the epoch: events have no time of their own
    */
-  Decoded decode(JsonNode event, long now) {
+  DecodedMessage decode(JsonNode event, long now) {
     faults.clear();
     JsonNode number = event.path("event_id");
     long sequence = number.canConvertToLong() ? number.asLong(KvBatch.UNSEQUENCED) : KvBatch.UNSEQUENCED;
@@ -173,8 +173,8 @@ final class TensorRtDecoder {
         first.tier,
         null,
         null,
-        KvEvent.UNSAID,
-        KvEvent.Spec.UNSAID,
+        KvEvent.UNSPECIFIED,
+        KvEvent.Spec.UNSPECIFIED,
         extras ? run.stream().map(Block::extras).toList() : List.of());
   }
 
@@ -197,10 +197,10 @@ final class TensorRtDecoder {
     }
     List<KvEvent> events = new ArrayList<>(2);
     if (onDevice > 0) {
-      events.add(new KvEvent.Removed(Arrays.copyOf(device, onDevice), Tier.DEVICE, KvEvent.UNSAID));
+      events.add(new KvEvent.Removed(Arrays.copyOf(device, onDevice), Tier.DEVICE, KvEvent.UNSPECIFIED));
     }
     if (onHost > 0) {
-      events.add(new KvEvent.Removed(Arrays.copyOf(host, onHost), Tier.HOST, KvEvent.UNSAID));
+      events.add(new KvEvent.Removed(Arrays.copyOf(host, onHost), Tier.HOST, KvEvent.UNSPECIFIED));
     }
     return List.copyOf(events);
   }
@@ -213,7 +213,7 @@ final class TensorRtDecoder {
     long key = key(data.path("block_hash"), "block_hash");
     Tier from = tier(level.path("old_value").asInt());
     Tier to = tier(level.path("new_value").asInt());
-    KvEvent gone = new KvEvent.Removed(new long[] {key}, from, KvEvent.UNSAID);
+    KvEvent gone = new KvEvent.Removed(new long[] {key}, from, KvEvent.UNSPECIFIED);
     Block block = blocks.remove(key);
     if (block == null) {
       return List.of(gone);

@@ -18,7 +18,7 @@ public final class TensorRtEvents implements AutoCloseable {
   private final HttpClient http =
       HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(Duration.ofSeconds(2)).build();
   private final Map<URI, TensorRtPoller> pollers = new HashMap<>();
-  private final EventMetrics.OfSource metrics;
+  private final EventMetrics.SourceMetrics metrics;
   private boolean closed;
 
   /** Asks nobody yet. */
@@ -45,7 +45,7 @@ public final class TensorRtEvents implements AutoCloseable {
     }
     TensorRtPoller poller =
         pollers.computeIfAbsent(server, url -> new TensorRtPoller(http, url, ranks, interval, metrics));
-    Runnable leave = poller.join(rank, queue);
+    Runnable leave = poller.subscribe(rank, queue);
     return () -> {
       synchronized (this) {
         leave.run();

@@ -24,28 +24,28 @@ final class TensorRtPoller implements Runnable {
   private static final JsonMapper JSON = new JsonMapper();
   private static final Duration TIMEOUT = Duration.ofSeconds(10);
   private static final Duration ALL_RANKS = Duration.ofSeconds(5);
-  private static final long MOST_PAUSE_MILLIS = 2000;
+  private static final long MAX_PAUSE_MILLIS = 2000;
 
   private final HttpClient http;
-  private final HttpRequest question;
+  private final HttpRequest request;
   private final int ranks;
   private final Duration interval;
-  private final EventMetrics.OfSource metrics;
-  private final Map<Integer, Rank> listening = new ConcurrentHashMap<>();
+  private final EventMetrics.SourceMetrics metrics;
+  private final Map<Integer, RankSubscription> subscriptions = new ConcurrentHashMap<>();
   /** Released when a queue has room again, or another rank is listened to. */
   private final Semaphore change = new Semaphore(0);
   private final Thread thread;
   private long time;
   private volatile boolean closed;
 
-  private record Rank(BatchQueue queue, Inbox inbox, TensorRtDecoder decoder) {}
+  private record RankSubscription(BatchQueue queue, Inbox inbox, TensorRtDecoder decoder) {}
 
-  TensorRtPoller(HttpClient http, URI server, int ranks, Duration interval, EventMetrics.OfSource metrics) {
+  TensorRtPoller(HttpClient http, URI server, int ranks, Duration interval, EventMetrics.SourceMetrics metrics) {
     this.http = http;
     this.ranks = ranks;
     this.interval = interval;
     this.metrics = metrics;
-    this.question =
+    this.request =
         HttpRequest.newBuilder(server.resolve("/kv_cache_events"))
             .timeout(TIMEOUT)
             .POST(HttpRequest.BodyPublishers.noBody())
@@ -54,13 +54,13 @@ final class TensorRtPoller implements Runnable {
   }
 
   /** Listens to a rank; the answer ends that. */
-  Runnable join(int number, BatchQueue queue) {
-    Rank rank = new Rank(queue, new Inbox(queue, metrics), new TensorRtDecoder());
+  Runnable subscribe(int number, BatchQueue queue) {
+    RankSubscription rank = new RankSubscription(queue, new Inbox(queue, metrics), new TensorRtDecoder());
     queue.onSpace(change::release);
-    listening.put(number, rank);
+    subscriptions.put(number, rank);
     change.release();
     return () -> {
-      if (listening.remove(number, rank)) {
+      if (subscriptions.remove(number, rank)) {
         rank.inbox().close();
         change.release();
       }
@@ -68,7 +68,7 @@ final class TensorRtPoller implements Runnable {
   }
 
   boolean idle() {
-    return listening.isEmpty();
+    return subscriptions.isEmpty();
   }
 
   /** Ends every stream; does not wait for the answer that may be on its way. */
@@ -81,30 +81,30 @@ final class TensorRtPoller implements Runnable {
   public void run() {
     try {
       long asked = System.nanoTime() + ALL_RANKS.toNanos();
-      while (listening.size() < ranks && asked - System.nanoTime() > 0) {
+      while (subscriptions.size() < ranks && asked - System.nanoTime() > 0) {
         boolean _ = change.tryAcquire(100, TimeUnit.MILLISECONDS);
       }
       long pause = interval.toMillis();
       while (!closed) {
         awaitRoom();
         try {
-          if (ask() == 0) {
+          if (poll() == 0) {
             Thread.sleep(interval);
           }
           pause = interval.toMillis();
         } catch (IOException e) {
           if (pause == interval.toMillis()) {
-            LOG.warn("{}: no events, asked again until there are: {}", question.uri(), e.toString());
+            LOG.warn("{}: no events, asked again until there are: {}", request.uri(), e.toString());
           }
-          listening.values().forEach(rank -> rank.inbox().disconnected());
+          subscriptions.values().forEach(rank -> rank.inbox().disconnected());
           Thread.sleep(pause);
-          pause = Math.min(MOST_PAUSE_MILLIS, 2 * pause);
+          pause = Math.min(MAX_PAUSE_MILLIS, 2 * pause);
         }
       }
     } catch (InterruptedException e) {
       // Closed.
     } finally {
-      listening
+      subscriptions
           .values()
           .forEach(
               rank -> {
@@ -115,28 +115,28 @@ final class TensorRtPoller implements Runnable {
   }
 
   private void awaitRoom() throws InterruptedException {
-    while (listening.values().stream().anyMatch(rank -> rank.queue().full())) {
+    while (subscriptions.values().stream().anyMatch(rank -> rank.queue().full())) {
       change.acquire();
     }
   }
 
   /** How many events an answer had. */
-  private int ask() throws IOException, InterruptedException {
-    HttpResponse<byte[]> answer = http.send(question, HttpResponse.BodyHandlers.ofByteArray());
+  private int poll() throws IOException, InterruptedException {
+    HttpResponse<byte[]> answer = http.send(request, HttpResponse.BodyHandlers.ofByteArray());
     if (answer.statusCode() != 200) {
       throw new IOException(
           "status " + answer.statusCode() + "; is kv_cache_config.event_buffer_max_size set, and block reuse on?");
     }
     JsonNode events = JSON.readTree(answer.body());
     // What was lost with an answer that did not arrive is seen by the next event.
-    listening.values().forEach(rank -> rank.inbox().connected(false));
+    subscriptions.values().forEach(rank -> rank.inbox().connected(false));
     int size = answer.body().length / Math.max(1, events.size());
     for (JsonNode event : events) {
-      Rank rank = listening.get(event.path("attention_dp_rank").asInt(0));
+      RankSubscription rank = subscriptions.get(event.path("attention_dp_rank").asInt(0));
       if (rank != null) {
         // Later than any before: a number that comes again is another process's, for no answer repeats one.
         time = Math.max(time + 1, System.currentTimeMillis() * 1000);
-        Decoded decoded = rank.decoder().decode(event, time);
+        DecodedMessage decoded = rank.decoder().decode(event, time);
         metrics.read(decoded);
         rank.inbox().message(decoded, size);
         while (rank.queue().full()) {

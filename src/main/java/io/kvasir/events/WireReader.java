@@ -37,7 +37,7 @@ final class WireReader {
 
   private final ArrayBufferInput input = new ArrayBufferInput(new byte[0]);
   private final MessageUnpacker unpacker = MessagePack.newDefaultUnpacker(input);
-  private final byte[] scratch = new byte[Names.MAX];
+  private final byte[] scratch = new byte[NameTable.MAX];
   private byte[] payload = new byte[0];
   private int base;
 
@@ -187,13 +187,13 @@ final class WireReader {
   }
 
   /** What a string stands for, null for one that is not in {@code names}. */
-  <T> @Nullable T named(Names<T> names) throws IOException {
+  <T> @Nullable T named(NameTable<T> names) throws IOException {
     int length = name();
     return length > scratch.length ? null : names.find(scratch, length);
   }
 
   /** As {@link #named}, whatever the case of ASCII letters; {@code names} are in lower case. */
-  <T> @Nullable T namedAnyCase(Names<T> names) throws IOException {
+  <T> @Nullable T namedAnyCase(NameTable<T> names) throws IOException {
     int length = name();
     if (length > scratch.length) {
       return null;

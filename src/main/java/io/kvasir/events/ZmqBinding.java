@@ -14,63 +14,63 @@ import org.zeromq.SocketType;
  * gets those that begin with its own, the longest match counting. One of them that is not taken from fast
  * enough holds up the others: nothing is dropped here. Belongs to a loop's thread.
  */
-final class ZmqBinding implements ZmqPort.Handler {
+final class ZmqBinding implements ZmqChannel.FrameHandler {
   private static final int MAX_KNOWN = 4096;
 
   private final ZmqLoop loop;
   private final String endpoint;
-  private final ZmqPort port;
-  private final List<ZmqLink> links = new ArrayList<>();
-  private final Map<String, ZmqLink> byTopic = new HashMap<>();
+  private final ZmqChannel channel;
+  private final List<ZmqSubscription> subscriptions = new ArrayList<>();
+  private final Map<String, ZmqSubscription> byTopic = new HashMap<>();
 
   ZmqBinding(ZmqLoop loop, String endpoint) {
     this.loop = loop;
     this.endpoint = endpoint;
     var socket = loop.socket(SocketType.SUB);
     try {
-      socket.setRcvHWM(ZmqLink.RECEIVE_HWM);
+      socket.setRcvHWM(ZmqSubscription.RECEIVE_HWM);
       socket.bind(endpoint);
     } catch (RuntimeException e) {
       socket.close();
       throw e;
     }
-    this.port = loop.port(socket, this);
+    this.channel = loop.channel(socket, this);
   }
 
-  void add(ZmqLink link) {
-    for (ZmqLink other : links) {
+  void add(ZmqSubscription link) {
+    for (ZmqSubscription other : subscriptions) {
       if (other.topic().equals(link.topic())) {
         throw new IllegalStateException(
             "two workers at " + endpoint + " with the topic '" + link.topic() + "': give each its own");
       }
     }
-    links.add(link);
+    subscriptions.add(link);
     byTopic.clear();
-    port.socket().subscribe(link.topic());
-    loop.serveSoon(port);
+    channel.socket().subscribe(link.topic());
+    loop.serveSoon(channel);
   }
 
-  void remove(ZmqLink link) {
-    if (!links.remove(link)) {
+  void remove(ZmqSubscription link) {
+    if (!subscriptions.remove(link)) {
       return;
     }
     byTopic.clear();
-    port.socket().unsubscribe(link.topic());
-    if (links.isEmpty()) {
+    channel.socket().unsubscribe(link.topic());
+    if (subscriptions.isEmpty()) {
       loop.unbind(endpoint);
-      loop.close(port);
+      loop.close(channel);
     } else {
       resume();
     }
   }
 
   void resume() {
-    loop.resume(port);
+    loop.resume(channel);
   }
 
   @Override
   public boolean ready() {
-    for (ZmqLink link : links) {
+    for (ZmqSubscription link : subscriptions) {
       if (!link.ready()) {
         return false;
       }
@@ -80,7 +80,7 @@ final class ZmqBinding implements ZmqPort.Handler {
 
   @Override
   public void message(byte[][] frames, int count) {
-    ZmqLink link = find(new String(frames[0], UTF_8));
+    ZmqSubscription link = find(new String(frames[0], UTF_8));
     if (link != null) {
       link.message(frames, count);
     }
@@ -88,16 +88,16 @@ final class ZmqBinding implements ZmqPort.Handler {
 
   @Override
   public void failed(RuntimeException why) {
-    List.copyOf(links).forEach(link -> link.fail(why));
+    List.copyOf(subscriptions).forEach(link -> link.fail(why));
   }
 
-  private @Nullable ZmqLink find(String topic) {
-    ZmqLink known = byTopic.get(topic);
+  private @Nullable ZmqSubscription find(String topic) {
+    ZmqSubscription known = byTopic.get(topic);
     if (known != null) {
       return known;
     }
-    ZmqLink longest = null;
-    for (ZmqLink link : links) {
+    ZmqSubscription longest = null;
+    for (ZmqSubscription link : subscriptions) {
       if (topic.startsWith(link.topic())
           && (longest == null || link.topic().length() > longest.topic().length())) {
         longest = link;

@@ -17,7 +17,7 @@ public final class ZmqEvents implements AutoCloseable {
   private final List<Thread> threads = new ArrayList<>();
   private final AtomicInteger turn = new AtomicInteger();
   private final Duration replayIdle;
-  private final EventMetrics.OfSource metrics;
+  private final EventMetrics.SourceMetrics metrics;
 
   /**
    * Starts the threads.
@@ -48,7 +48,7 @@ public final class ZmqEvents implements AutoCloseable {
     // Workers that share a bound socket share its thread.
     int number = endpoints.bind() ? endpoints.endpoint().hashCode() : turn.getAndIncrement();
     ZmqLoop loop = loops.get(Math.floorMod(number, loops.size()));
-    ZmqLink link = new ZmqLink(loop, endpoints, queue, replayIdle.toNanos(), last);
+    ZmqSubscription link = new ZmqSubscription(loop, endpoints, queue, replayIdle.toNanos(), last);
     loop.execute(link::open);
     if (loop.closing()) {
       queue.end(null);

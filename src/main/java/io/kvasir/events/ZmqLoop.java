@@ -38,25 +38,25 @@ final class ZmqLoop implements Runnable {
   private static final int MAX_REPLAYS = 16;
 
   private final ZContext context;
-  private final EventMetrics.OfSource metrics;
+  private final EventMetrics.SourceMetrics metrics;
   private final Selector selector;
   private final Queue<Runnable> tasks = new ConcurrentLinkedQueue<>();
-  private final PriorityQueue<Later> later = new PriorityQueue<>();
-  private final ArrayDeque<ZmqPort> line = new ArrayDeque<>();
-  private final Set<ZmqLink> links = new HashSet<>();
+  private final PriorityQueue<ScheduledTask> scheduled = new PriorityQueue<>();
+  private final ArrayDeque<ZmqChannel> runQueue = new ArrayDeque<>();
+  private final Set<ZmqSubscription> subscriptions = new HashSet<>();
   private final Map<String, ZmqBinding> bindings = new HashMap<>();
   private final Set<ZmqReplay> replays = new HashSet<>();
-  private final ArrayDeque<ZmqReplay> waiting = new ArrayDeque<>();
+  private final ArrayDeque<ZmqReplay> waitingReplays = new ArrayDeque<>();
   private volatile boolean closing;
 
-  private record Later(long nanos, Runnable task) implements Comparable<Later> {
+  private record ScheduledTask(long dueNanos, Runnable task) implements Comparable<ScheduledTask> {
     @Override
-    public int compareTo(Later other) {
-      return Long.compare(nanos - other.nanos, 0);
+    public int compareTo(ScheduledTask other) {
+      return Long.compare(dueNanos - other.dueNanos, 0);
     }
   }
 
-  ZmqLoop(ZContext context, EventMetrics.OfSource metrics) {
+  ZmqLoop(ZContext context, EventMetrics.SourceMetrics metrics) {
     this.context = context;
     this.metrics = metrics;
     try {
@@ -74,7 +74,7 @@ final class ZmqLoop implements Runnable {
 
   /** Runs a task on the loop's thread after a while. */
   void executeAfter(long millis, Runnable task) {
-    later.add(new Later(System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis), task));
+    scheduled.add(new ScheduledTask(System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis), task));
   }
 
   /** Ends every subscription, then the loop. Any thread. */
@@ -96,8 +96,8 @@ final class ZmqLoop implements Runnable {
         }
         runDue();
         endOverdueReplays();
-        for (int turns = line.size(); turns > 0; turns--) {
-          serve(line.remove());
+        for (int turns = runQueue.size(); turns > 0; turns--) {
+          serve(runQueue.remove());
         }
         await();
       }
@@ -109,7 +109,7 @@ final class ZmqLoop implements Runnable {
       for (Runnable task = tasks.poll(); task != null; task = tasks.poll()) {
         guarded(task);
       }
-      List.copyOf(links).forEach(ZmqLink::end);
+      List.copyOf(subscriptions).forEach(ZmqSubscription::end);
       try {
         selector.close();
       } catch (IOException e) {
@@ -119,21 +119,21 @@ final class ZmqLoop implements Runnable {
   }
 
   private void await() throws IOException {
-    if (!line.isEmpty() || !tasks.isEmpty()) {
+    if (!runQueue.isEmpty() || !tasks.isEmpty()) {
       selector.selectNow();
     } else {
       selector.select(millisToDeadline());
     }
     for (SelectionKey key : selector.selectedKeys()) {
       if (key.isValid()) {
-        serveSoon((ZmqPort) key.attachment());
+        serveSoon((ZmqChannel) key.attachment());
       }
     }
     selector.selectedKeys().clear();
   }
 
-  private void serve(ZmqPort port) {
-    port.lined = false;
+  private void serve(ZmqChannel port) {
+    port.queued = false;
     try {
       if (port.serve(BUDGET)) {
         serveSoon(port);
@@ -153,19 +153,19 @@ final class ZmqLoop implements Runnable {
   }
 
   /** Asks a port for messages in the next turn, whatever its signal says. */
-  void serveSoon(ZmqPort port) {
-    if (!port.lined) {
-      port.lined = true;
-      line.add(port);
+  void serveSoon(ZmqChannel port) {
+    if (!port.queued) {
+      port.queued = true;
+      runQueue.add(port);
     }
   }
 
-  void resume(ZmqPort port) {
+  void resume(ZmqChannel port) {
     port.resume();
     serveSoon(port);
   }
 
-  EventMetrics.OfSource metrics() {
+  EventMetrics.SourceMetrics metrics() {
     return metrics;
   }
 
@@ -187,23 +187,23 @@ final class ZmqLoop implements Runnable {
     return socket;
   }
 
-  ZmqPort port(Socket socket, ZmqPort.Handler handler) {
-    ZmqPort port = new ZmqPort(socket, selector, handler);
+  ZmqChannel channel(Socket socket, ZmqChannel.FrameHandler handler) {
+    ZmqChannel port = new ZmqChannel(socket, selector, handler);
     serveSoon(port);
     return port;
   }
 
-  void close(ZmqPort port) {
+  void close(ZmqChannel port) {
     port.close();
     port.socket().close();
   }
 
-  void add(ZmqLink link) {
-    links.add(link);
+  void add(ZmqSubscription link) {
+    subscriptions.add(link);
   }
 
-  void remove(ZmqLink link) {
-    links.remove(link);
+  void remove(ZmqSubscription link) {
+    subscriptions.remove(link);
   }
 
   /** The socket bound to an endpoint, shared by all whose engines dial in there. */
@@ -221,17 +221,17 @@ final class ZmqLoop implements Runnable {
       replays.add(replay);
       replay.open();
     } else {
-      waiting.add(replay);
+      waitingReplays.add(replay);
     }
   }
 
   void end(ZmqReplay replay) {
     if (!replays.remove(replay)) {
-      waiting.remove(replay);
+      waitingReplays.remove(replay);
       return;
     }
     replay.close();
-    ZmqReplay next = waiting.poll();
+    ZmqReplay next = waitingReplays.poll();
     if (next != null) {
       begin(next);
     }
@@ -239,8 +239,8 @@ final class ZmqLoop implements Runnable {
 
   private void runDue() {
     long now = System.nanoTime();
-    for (Later first = later.peek(); first != null && first.nanos - now <= 0; first = later.peek()) {
-      guarded(later.remove().task);
+    for (ScheduledTask first = scheduled.peek(); first != null && first.dueNanos - now <= 0; first = scheduled.peek()) {
+      guarded(scheduled.remove().task);
     }
   }
 
@@ -256,8 +256,8 @@ final class ZmqLoop implements Runnable {
   /** Milliseconds to the next deadline, at least 1; 0 when there is none, which a selector takes for ever. */
   private long millisToDeadline() {
     long now = System.nanoTime();
-    Later first = later.peek();
-    long least = first == null ? Long.MAX_VALUE : first.nanos - now;
+    ScheduledTask first = scheduled.peek();
+    long least = first == null ? Long.MAX_VALUE : first.dueNanos - now;
     for (ZmqReplay replay : replays) {
       least = Math.min(least, replay.nanosLeft(now));
     }

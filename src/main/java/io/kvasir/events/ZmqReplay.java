@@ -17,29 +17,29 @@ import org.zeromq.ZMQ.Socket;
  * <p>Answers are read from their end, {@code …, number, payload}: newer engines put the topic before them.
  * Belongs to a loop's thread.
  */
-final class ZmqReplay implements ZmqPort.Handler {
+final class ZmqReplay implements ZmqChannel.FrameHandler {
   private static final VarHandle LONG = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.BIG_ENDIAN);
 
   private final ZmqLoop loop;
   private final String endpoint;
   private final long from;
   private final long idleNanos;
-  private final ZmqLink link;
-  private @Nullable ZmqPort port;
-  private boolean resting;
+  private final ZmqSubscription subscription;
+  private @Nullable ZmqChannel channel;
+  private boolean paused;
   private long deadline;
 
-  ZmqReplay(ZmqLoop loop, String endpoint, long from, long idleNanos, ZmqLink link) {
+  ZmqReplay(ZmqLoop loop, String endpoint, long from, long idleNanos, ZmqSubscription link) {
     this.loop = loop;
     this.endpoint = endpoint;
     this.from = from;
     this.idleNanos = idleNanos;
-    this.link = link;
+    this.subscription = link;
   }
 
   void open() {
     Socket dealer = loop.socket(SocketType.DEALER);
-    port = loop.port(dealer, this);
+    channel = loop.channel(dealer, this);
     dealer.setRcvHWM(0);
     dealer.connect(endpoint);
     byte[] start = new byte[Long.BYTES];
@@ -50,33 +50,33 @@ final class ZmqReplay implements ZmqPort.Handler {
   }
 
   void close() {
-    if (port != null) {
-      loop.close(port);
-      port = null;
+    if (channel != null) {
+      loop.close(channel);
+      channel = null;
     }
   }
 
   /** While nobody takes what comes, silence says nothing. */
   @Override
   public boolean ready() {
-    resting = !link.takesReplay();
-    return !resting;
+    paused = !subscription.acceptsReplay();
+    return !paused;
   }
 
   void resume() {
-    if (resting && port != null) {
-      resting = false;
+    if (paused && channel != null) {
+      paused = false;
       deadline = System.nanoTime() + idleNanos;
-      loop.resume(port);
+      loop.resume(channel);
     }
   }
 
   long nanosLeft(long now) {
-    return resting ? Long.MAX_VALUE : deadline - now;
+    return paused ? Long.MAX_VALUE : deadline - now;
   }
 
   void idle() {
-    link.replayEnded(this, false);
+    subscription.replayEnded(this, false);
   }
 
   @Override
@@ -88,14 +88,14 @@ final class ZmqReplay implements ZmqPort.Handler {
     }
     byte[] payload = frames[count - 1];
     if (payload.length == 0) {
-      link.replayEnded(this, true);
+      subscription.replayEnded(this, true);
     } else {
-      link.replayed(this, (long) LONG.get(frames[count - 2], 0), payload);
+      subscription.replayed(this, (long) LONG.get(frames[count - 2], 0), payload);
     }
   }
 
   @Override
   public void failed(RuntimeException why) {
-    link.fail(why);
+    subscription.fail(why);
   }
 }

@@ -1,26 +1,31 @@
 package io.kvasir.execution;
 
-import io.kvasir.http.ByteSink;
 import io.kvasir.cell.Outcome;
 import io.kvasir.execution.dialect.Translation;
+import io.kvasir.execution.stream.AnswerTap;
+import io.kvasir.execution.stream.BodyFilter;
+import io.kvasir.execution.stream.UsageFilter;
+import io.kvasir.http.ByteSink;
+import io.kvasir.http.client.PodException;
+import io.kvasir.http.client.PodResponse;
 import java.io.IOException;
 
 /** Hands a stream to the client as it comes, while an {@link AnswerTap} watches it. Runs once. */
-final class AnswerRelay implements Result.Relay {
+public final class AnswerRelay implements Result.Relay {
   private final Attempt attempt;
   private final Task task;
   private final PodResponse answer;
   private final AnswerTap tap;
-  private final Beginning beginning;
+  private final FirstBytes firstBytes;
   private final Deadlines deadlines;
 
   AnswerRelay(
-      Attempt attempt, Task task, PodResponse answer, AnswerTap tap, Beginning beginning, Deadlines deadlines) {
+      Attempt attempt, Task task, PodResponse answer, AnswerTap tap, FirstBytes beginning, Deadlines deadlines) {
     this.attempt = attempt;
     this.task = task;
     this.answer = answer;
     this.tap = tap;
-    this.beginning = beginning;
+    this.firstBytes = beginning;
     this.deadlines = deadlines;
   }
 
@@ -28,58 +33,58 @@ final class AnswerRelay implements Result.Relay {
   public void run(ByteSink client) throws IOException {
     Outcome outcome = new Outcome.Failed(false, "given up");
     try {
-      Passage sink = sink(client);
-      byte[] buffer = beginning.buffer();
-      int read = beginning.length();
+      BodyFilter sink = sink(client);
+      byte[] buffer = firstBytes.buffer();
+      int read = firstBytes.length();
       while (read >= 0) {
-        deadlines.notWaiting();
+        deadlines.awaitingClient();
         tap.accept(buffer, 0, read);
-        task.chosen().reservation().moved();
-        attempt.tell();
+        task.chosen().reservation().progressed();
+        attempt.notifyListener();
         sink.write(buffer, 0, read);
-        deadlines.waiting();
+        deadlines.awaitingPod();
         read = answer.read(buffer, 0, buffer.length);
       }
       tap.end();
       sink.end();
       outcome = streamed();
     } catch (PodException e) {
-      outcome = attempt.outcomeOfCut(e);
+      outcome = attempt.outcomeOfTruncation(e);
       throw e;
     } catch (IOException e) {
       // Not the pod's: the client's socket took no more.
       outcome = new Outcome.Cancelled();
       throw e;
     } finally {
-      attempt.ended(outcome);
+      attempt.streamEnded(outcome);
     }
   }
 
   /** Gives up an answer that nobody is going to hand on. */
-  void abandon() {
+  public void abandon() {
     attempt.abandon();
   }
 
-  private Passage sink(ByteSink client) {
+  private BodyFilter sink(ByteSink client) {
     Translation translation = task.translation();
     if (translation != null && tap.form() == AnswerTap.Form.EVENTS) {
-      return new TranslatedSink(translation.stream(client::write));
+      return new TranslatingFilter(translation.stream(client::write));
     }
-    return task.withoutUsage() ? new UsageFilter(client) : new PlainSink(client);
+    return task.stripUsage() ? new UsageFilter(client) : new PassThroughFilter(client);
   }
 
   private Outcome streamed() {
     if (tap.failed()) {
       return new Outcome.Failed(false, "an error inside the stream");
     }
-    if (task.terminated() && tap.form() == AnswerTap.Form.EVENTS && answer.status() < 300 && !tap.ended()) {
+    if (task.hasTerminator() && tap.form() == AnswerTap.Form.EVENTS && answer.status() < 300 && !tap.ended()) {
       boolean framed = answer.contentLength() >= 0 || answer.headers().hasToken("Transfer-Encoding", "chunked");
       return new Outcome.Failed(!framed, "a stream without its end");
     }
-    return attempt.completed();
+    return attempt.completedOutcome();
   }
 
-  private record PlainSink(ByteSink client) implements Passage {
+  private record PassThroughFilter(ByteSink client) implements BodyFilter {
     @Override
     public void write(byte[] bytes, int offset, int length) throws IOException {
       client.write(bytes, offset, length);
@@ -89,7 +94,7 @@ final class AnswerRelay implements Result.Relay {
     public void end() {}
   }
 
-  private record TranslatedSink(Translation.Stream stream) implements Passage {
+  private record TranslatingFilter(Translation.Stream stream) implements BodyFilter {
     @Override
     public void write(byte[] bytes, int offset, int length) throws IOException {
       stream.accept(bytes, offset, length);

@@ -4,6 +4,10 @@ import io.kvasir.cell.Decision;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.Reservation;
 import io.kvasir.execution.dialect.Translation;
+import io.kvasir.execution.stream.AnswerTap;
+import io.kvasir.http.client.PodCall;
+import io.kvasir.http.client.PodException;
+import io.kvasir.http.client.PodResponse;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -17,14 +21,14 @@ import org.jspecify.annotations.Nullable;
  * request can still be tried elsewhere, and that includes engines that send the head of a stream
  * before they have begun to work.
  *
- * <p>One thread runs it; {@link #stop} and the deadlines come from others and only abort the call,
- * so that the running thread's read fails and finds the reason in {@link #stopped}.
+ * <p>One thread runs it; {@link #abort} and the deadlines come from others and only abort the call,
+ * so that the running thread's read fails and finds the reason in {@link #abortReason}.
  */
-final class Attempt {
+public final class Attempt {
   /** What came of a try. */
-  sealed interface Try {
+  public sealed interface AttemptResult {
     /** There is an answer for the client. */
-    record Answered(Result result) implements Try {}
+    record Responded(Result result) implements AttemptResult {}
 
     /**
      * The worker failed, and nothing has reached the client.
@@ -32,34 +36,34 @@ final class Attempt {
      * @param why the kind of failure, for metrics
      * @param detail for the log, and for the client when nobody answers
      * @param transport whether the connection failed, and so the whole pod
-     * @param late whether it was only too slow
-     * @param repeatable whether another worker may be asked
-     * @param answer its error answer, null when there was none
+     * @param timedOut whether it was only too slow
+     * @param retryable whether another worker may be asked
+     * @param errorResponse its error answer, null when there was none
      */
     record Failed(
         String why,
         String detail,
         boolean transport,
-        boolean late,
-        boolean repeatable,
-        Result.@Nullable Whole answer)
-        implements Try {}
+        boolean timedOut,
+        boolean retryable,
+        Result.@Nullable Buffered errorResponse)
+        implements AttemptResult {}
 
     /** It was stopped, and nobody is to blame: the client left, or the answer is not needed any more. */
-    record Stopped() implements Try {}
+    record Aborted() implements AttemptResult {}
   }
 
   private final Task task;
   private final PodCall podCall;
-  private final Means means;
+  private final ExecutionServices services;
   private final CallListener listener;
   private final Deadlines deadlines;
-  private final Tally tally;
+  private final RetryCounts counts;
   private final long started = System.nanoTime();
   private final AtomicBoolean settled = new AtomicBoolean();
-  private final Beginning beginning;
+  private final FirstBytes firstBytes;
 
-  private volatile @Nullable Stop stopped;
+  private volatile @Nullable AbortReason abortReason;
 
   private @Nullable PodResponse response;
   private AnswerTap tap = new AnswerTap(AnswerTap.Form.OPAQUE);
@@ -75,13 +79,13 @@ final class Attempt {
    * @param tally what the request has taken so far
    * @throws IllegalArgumentException when the request cannot be sent; the reservation is closed then
    */
-  Attempt(Task task, Means means, CallListener listener, long deadline, Tally tally) {
+  Attempt(Task task, ExecutionServices means, CallListener listener, long deadline, RetryCounts tally) {
     this.task = task;
-    this.means = means;
+    this.services = means;
     this.listener = listener;
-    this.tally = tally;
-    this.deadlines = new Deadlines(means, deadline, this::stop);
-    this.beginning = new Beginning(deadlines);
+    this.counts = tally;
+    this.deadlines = new Deadlines(means, deadline, this::abort);
+    this.firstBytes = new FirstBytes(deadlines);
     try {
       // The deadlines are kept here; the client's own only back them up.
       podCall = means.pods().call(task.request(), means.settings().total(), means.settings().total());
@@ -89,22 +93,22 @@ final class Attempt {
       task.chosen().reservation().close(new Outcome.Failed(false, "could not be sent"));
       throw e;
     }
-    means.metrics().begun();
+    means.metrics().attemptStarted();
   }
 
   /** Sends the request and waits until there is something for the client. */
-  Try begin() {
+  AttemptResult start() {
     boolean keep = false;
     try {
-      deadlines.watch();
+      deadlines.check();
       PodResponse answer = podCall.send();
       response = answer;
       headNanos = System.nanoTime() - started;
-      Try result = switch (answer.status()) {
+      AttemptResult result = switch (answer.status()) {
         case 408, 429, 500, 502, 503, 504 -> refused(answer);
         default -> answer.status() > 504 ? refused(answer) : answered(answer);
       };
-      keep = result instanceof Try.Answered(Result.Streaming _);
+      keep = result instanceof AttemptResult.Responded(Result.Streaming _);
       return result;
     } catch (PodException e) {
       return failed(e);
@@ -116,71 +120,71 @@ final class Attempt {
   }
 
   /** Ends the call at once: the engine sees its client gone. The first reason counts. Any thread; does not block. */
-  void stop(Stop why) {
-    if (stopped == null) {
-      stopped = why;
+  void abort(AbortReason why) {
+    if (abortReason == null) {
+      abortReason = why;
     }
     podCall.abort();
   }
 
-  /** Gives up an answer that {@link #begin} has returned and nobody is going to relay. */
+  /** Gives up an answer that {@link #start} has returned and nobody is going to relay. */
   void abandon() {
-    stop(Stop.NOT_NEEDED);
+    abort(AbortReason.NOT_NEEDED);
     settle(new Outcome.Cancelled());
   }
 
-  private Try refused(PodResponse answer) throws PodException {
+  private AttemptResult refused(PodResponse answer) throws PodException {
     int status = answer.status();
-    byte[] body = answer.readAll(task.wholeBytes());
+    byte[] body = answer.readAll(task.maxBufferedBytes());
     boolean busy = status == 429 || status == 503;
     Outcome outcome = busy ? new Outcome.Refused(status) : new Outcome.Failed(false, "status " + status);
     settle(outcome);
-    return new Try.Failed(
-        busy ? "busy" : "error", "status " + status, false, false, busy || task.repeatable(),
+    return new AttemptResult.Failed(
+        busy ? "busy" : "error", "status " + status, false, false, busy || task.retryable(),
         whole(answer, body, outcome));
   }
 
-  private Try answered(PodResponse answer) throws PodException {
+  private AttemptResult answered(PodResponse answer) throws PodException {
     AnswerTap.Form form = AnswerTap.formOf(answer.headers());
     tap = new AnswerTap(form);
-    boolean streams = !task.readHere()
+    boolean streams = !task.forRouter()
         && (form == AnswerTap.Form.EVENTS || (form == AnswerTap.Form.OPAQUE && answer.contentLength() < 0));
-    boolean ended = streams ? !beginning.readFirst(answer) : beginning.gather(answer, task.wholeBytes());
+    boolean ended = streams ? !firstBytes.readFirst(answer) : firstBytes.readUpTo(answer, task.maxBufferedBytes());
     firstByteNanos = System.nanoTime() - started;
     if (!ended) {
-      Result.Relay relay = new AnswerRelay(this, task, answer, tap, beginning, deadlines);
-      return new Try.Answered(new Result.Streaming(task.route(), answer.status(), answer.headers(), relay));
+      Result.Relay relay = new AnswerRelay(this, task, answer, tap, firstBytes, deadlines);
+      return new AttemptResult.Responded(new Result.Streaming(task.route(), answer.status(), answer.headers(), relay));
     }
-    if (streams && task.terminated() && answer.status() < 300) {
+    if (streams && task.hasTerminator() && answer.status() < 300) {
       settle(new Outcome.Failed(false, "an empty stream"));
-      return new Try.Failed("truncated", "an empty stream", false, false, task.repeatable(), null);
+      return new AttemptResult.Failed("truncated", "an empty stream", false, false, task.retryable(), null);
     }
-    tap.accept(beginning.buffer(), 0, beginning.length());
+    tap.accept(firstBytes.buffer(), 0, firstBytes.length());
     tap.end();
     identify();
     Outcome outcome = answer.status() < 400 && tap.failed()
         ? new Outcome.Failed(false, "an error in the answer")
-        : completed();
+        : completedOutcome();
     settle(outcome);
-    if (task.readHere() && outcome instanceof Outcome.Failed(boolean _, String detail)) {
-      return new Try.Failed("error", detail, false, false, task.repeatable(), null);
+    if (task.forRouter() && outcome instanceof Outcome.Failed(boolean _, String detail)) {
+      return new AttemptResult.Failed("error", detail, false, false, task.retryable(), null);
     }
-    return new Try.Answered(whole(answer, beginning.bytes(), outcome));
+    return new AttemptResult.Responded(whole(answer, firstBytes.bytes(), outcome));
   }
 
-  private Result.Whole whole(PodResponse answer, byte[] body, Outcome outcome) {
+  private Result.Buffered whole(PodResponse answer, byte[] body, Outcome outcome) {
     Translation translation = task.translation();
-    byte[] own = translation == null || (task.readHere() && answer.status() < 300) ? body
+    byte[] own = translation == null || (task.forRouter() && answer.status() < 300) ? body
         : answer.status() < 300 ? translation.whole(body)
         : translation.error(answer.status(), body);
-    return new Result.Whole(task.route(), answer.status(), answer.headers(), own, report(outcome));
+    return new Result.Buffered(task.route(), answer.status(), answer.headers(), own, report(outcome));
   }
 
-  private Try failed(PodException e) {
-    Stop why = stopped;
-    if (why != null && !why.late()) {
+  private AttemptResult failed(PodException e) {
+    AbortReason why = abortReason;
+    if (why != null && !why.isTimeout()) {
       settle(new Outcome.Cancelled());
-      return new Try.Stopped();
+      return new AttemptResult.Aborted();
     }
     Outcome.Failed outcome = outcomeOf(e);
     settle(outcome);
@@ -188,19 +192,19 @@ final class Attempt {
         || e.kind() == PodException.Kind.HEAD_TIMEOUT
         || e.kind() == PodException.Kind.IDLE_TIMEOUT;
     boolean untouched = e.kind() == PodException.Kind.CONNECT;
-    return new Try.Failed(
+    return new AttemptResult.Failed(
         late ? "timeout" : e.kind().name().toLowerCase(Locale.ROOT),
         outcome.detail(),
         outcome.transport(),
         late,
-        why != Stop.TOTAL && (untouched || task.repeatable()),
+        why != AbortReason.TOTAL_TIMEOUT && (untouched || task.retryable()),
         null);
   }
 
   // For the relay.
 
   /** Tells of the answer's id and first token as they are found. */
-  void tell() {
+  void notifyListener() {
     identify();
     if (!firstToken && tap.firstToken()) {
       firstToken = true;
@@ -210,21 +214,21 @@ final class Attempt {
   }
 
   /** A stream is over, in whatever way. */
-  void ended(Outcome outcome) {
+  void streamEnded(Outcome outcome) {
     settle(outcome);
     listener.ended(report(outcome));
   }
 
   /** What a pod's failure in the middle of a stream means. */
-  Outcome outcomeOfCut(PodException e) {
-    Stop why = stopped;
-    return why != null && !why.late() ? new Outcome.Cancelled() : outcomeOf(e);
+  Outcome outcomeOfTruncation(PodException e) {
+    AbortReason why = abortReason;
+    return why != null && !why.isTimeout() ? new Outcome.Cancelled() : outcomeOf(e);
   }
 
   /** The answer came to its end. */
-  Outcome completed() {
+  Outcome completedOutcome() {
     // Where another worker has read the prompt, this one's figure says nothing about its cache.
-    int cached = task.read() == null ? tap.cachedTokens() : Outcome.UNKNOWN;
+    int cached = task.prefillReport() == null ? tap.cachedTokens() : Outcome.UNKNOWN;
     return new Outcome.Completed(
         tap.promptTokens(), cached, tap.outputTokens(), TimeUnit.NANOSECONDS.toMicros(firstByteNanos));
   }
@@ -239,7 +243,7 @@ final class Attempt {
   }
 
   private Outcome.Failed outcomeOf(PodException e) {
-    Stop why = stopped;
+    AbortReason why = abortReason;
     boolean transport = switch (e.kind()) {
       case CONNECT, RESET, TRUNCATED -> true;
       case HEAD_TIMEOUT, IDLE_TIMEOUT, PROTOCOL, ABORTED -> false;
@@ -252,7 +256,7 @@ final class Attempt {
     if (!settled.compareAndSet(false, true)) {
       return;
     }
-    deadlines.end();
+    deadlines.cancel();
     if (response != null) {
       response.close();
     } else {
@@ -260,22 +264,22 @@ final class Attempt {
     }
     Reservation reservation = task.chosen().reservation();
     reservation.close(outcome);
-    means.metrics().ended(outcome);
+    services.metrics().attemptEnded(outcome);
   }
 
   private Report report(Outcome outcome) {
     Decision.Chosen chosen = task.chosen();
-    Report read = task.read();
+    Report read = task.prefillReport();
     return new Report(
         chosen.worker(),
         outcome,
-        tally.tries(),
+        counts.tries(),
         read == null ? chosen.predictedCachedTokens() : read.predictedCachedTokens(),
         read == null ? chosen.confirmedCachedTokens() : read.confirmedCachedTokens(),
         tap.promptTokens(),
         read == null ? tap.cachedTokens() : read.cachedTokens(),
         tap.outputTokens(),
-        tally.decideNanos(),
+        counts.decideNanos(),
         headNanos);
   }
 }

@@ -1,6 +1,7 @@
 package io.kvasir.execution;
 
 import io.kvasir.cell.DecisionRequest;
+import io.kvasir.http.Headers;
 import io.kvasir.routing.RequestFacts;
 
 /**
@@ -13,12 +14,12 @@ import io.kvasir.routing.RequestFacts;
  * @param headers end-to-end headers for the pod, without {@code X-Request-Id} and
  *     {@code X-data-parallel-rank}, which depend on the try
  * @param body the client's own bytes; not to be changed
- * @param repeatable whether a worker that failed in the middle may have done no harm, so that another may be
+ * @param retryable whether a worker that failed in the middle may have done no harm, so that another may be
  *     asked: true for inference, false for what may have changed something
- * @param terminated whether a stream of this API ends with a terminator, so that one without it was cut
- * @param withoutUsage whether the event that {@code stream_options.include_usage} adds is kept from the
+ * @param hasTerminator whether a stream of this API ends with a terminator, so that one without it was cut
+ * @param stripUsage whether the event that {@code stream_options.include_usage} adds is kept from the
  *     client, who has not asked for it
- * @param resumes how often a stream that its worker cut may be continued by another; 0 for never
+ * @param maxResumes how often a stream that its worker cut may be continued by another; 0 for never
  */
 public record Call(
     DecisionRequest decision,
@@ -27,17 +28,17 @@ public record Call(
     String target,
     Headers headers,
     byte[] body,
-    boolean repeatable,
-    boolean terminated,
-    boolean withoutUsage,
-    int resumes) {
+    boolean retryable,
+    boolean hasTerminator,
+    boolean stripUsage,
+    int maxResumes) {
   /** The same with all of a stream's usage, for one who reads it on its way to the client. */
-  Call withUsage() {
-    return new Call(decision, facts, method, target, headers, body, repeatable, terminated, false, resumes);
+  public Call withUsage() {
+    return new Call(decision, facts, method, target, headers, body, retryable, hasTerminator, false, maxResumes);
   }
 
   /** What goes on where this one's stream was cut. */
-  Call continuedBy(DecisionRequest next, byte[] rest) {
-    return new Call(next, facts, method, target, headers, rest, repeatable, terminated, withoutUsage, resumes);
+  public Call continuation(DecisionRequest next, byte[] rest) {
+    return new Call(next, facts, method, target, headers, rest, retryable, hasTerminator, stripUsage, maxResumes);
   }
 }

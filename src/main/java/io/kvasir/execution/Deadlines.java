@@ -15,13 +15,13 @@ final class Deadlines {
   /** {@link #waitingSince} while this side is not waiting for the pod. */
   private static final long NOT_WAITING = 0;
 
-  private final Means means;
+  private final ExecutionServices services;
   private final long total;
-  private final Consumer<Stop> overdue;
+  private final Consumer<AbortReason> onTimeout;
   private final long started = System.nanoTime();
 
-  private volatile boolean over;
-  private volatile boolean begun;
+  private volatile boolean cancelled;
+  private volatile boolean firstByteReceived;
   private volatile long waitingSince = started;
   private volatile @Nullable Future<?> watch;
 
@@ -31,30 +31,30 @@ final class Deadlines {
    * @param total when the whole request must be over, in {@link System#nanoTime}
    * @param overdue hears of what is too late; must not block
    */
-  Deadlines(Means means, long total, Consumer<Stop> overdue) {
-    this.means = means;
+  Deadlines(ExecutionServices means, long total, Consumer<AbortReason> overdue) {
+    this.services = means;
     this.total = total;
-    this.overdue = overdue;
+    this.onTimeout = overdue;
   }
 
   /** The first byte of the body is here, or its end. */
-  void begun() {
-    begun = true;
+  void firstByteReceived() {
+    firstByteReceived = true;
   }
 
   /** The pod is waited for from now on. */
-  void waiting() {
+  void awaitingPod() {
     waitingSince = System.nanoTime();
   }
 
   /** The client is waited for, for as long as it takes. */
-  void notWaiting() {
+  void awaitingClient() {
     waitingSince = NOT_WAITING;
   }
 
   /** Nothing is watched any more. Idempotent. */
-  void end() {
-    over = true;
+  void cancel() {
+    cancelled = true;
     Future<?> running = watch;
     if (running != null) {
       running.cancel(false);
@@ -62,27 +62,27 @@ final class Deadlines {
   }
 
   /** Looks at the deadlines, and comes back when the next one is due. */
-  void watch() {
-    if (over) {
+  void check() {
+    if (cancelled) {
       return;
     }
-    ExecutionSettings settings = means.settings();
+    ExecutionSettings settings = services.settings();
     long now = System.nanoTime();
     long waiting = waitingSince;
     long untilTotal = total - now;
-    long patience = (begun ? settings.idle() : settings.firstByte()).toNanos();
-    long untilNext = begun
+    long patience = (firstByteReceived ? settings.idle() : settings.firstByte()).toNanos();
+    long untilNext = firstByteReceived
         ? (waiting == NOT_WAITING ? patience : patience - (now - waiting))
         : patience - (now - started);
     if (untilTotal <= 0) {
-      overdue.accept(Stop.TOTAL);
+      onTimeout.accept(AbortReason.TOTAL_TIMEOUT);
     } else if (untilNext <= 0) {
-      overdue.accept(begun ? Stop.IDLE : Stop.FIRST_BYTE);
+      onTimeout.accept(firstByteReceived ? AbortReason.IDLE_TIMEOUT : AbortReason.FIRST_BYTE_TIMEOUT);
     } else {
       // Never later than the shorter patience, which may begin to count meanwhile.
       long delay = Math.min(Math.min(untilTotal, untilNext), settings.idle().toNanos());
-      watch = means.timer().schedule(this::watch, delay, TimeUnit.NANOSECONDS);
-      if (over) {
+      watch = services.timer().schedule(this::check, delay, TimeUnit.NANOSECONDS);
+      if (cancelled) {
         // Ended in between, with the future of the round before.
         Objects.requireNonNull(watch).cancel(false);
       }

@@ -7,20 +7,20 @@ import io.prometheus.metrics.core.metrics.Gauge;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 
 /** What operators see of requests at workers. Thread-safe. */
-final class ExecutionMetrics {
+public final class ExecutionMetrics {
   private final Counter retries;
   private final Counter retriesRefused;
   private final Counter attempts;
   private final Gauge inFlight;
-  private final Counter legs;
-  private final Counter whole;
-  private final Counter without;
+  private final Counter stepRequests;
+  private final Counter splitsSkipped;
+  private final Counter stepsSkipped;
   private final Counter hedges;
   private final Counter resumes;
   private final Counter resumesRefused;
   private final Gauge workflows;
 
-  ExecutionMetrics(Metrics metrics) {
+  public ExecutionMetrics(Metrics metrics) {
     PrometheusRegistry registry = metrics.registry();
     retries = Counter.builder()
         .name("kvasir_retries_total")
@@ -41,17 +41,17 @@ final class ExecutionMetrics {
         .name("kvasir_attempts_in_flight")
         .help("Requests at workers now")
         .register(registry);
-    legs = Counter.builder()
+    stepRequests = Counter.builder()
         .name("kvasir_legs_total")
         .help("Steps of plans of several steps, by the dialect of their prefill, the step and how it went")
         .labelNames("dialect", "step", "outcome")
         .register(registry);
-    whole = Counter.builder()
+    splitsSkipped = Counter.builder()
         .name("kvasir_splits_skipped_total")
         .help("Requests planned for several workers that one had to serve, by why")
         .labelNames("why")
         .register(registry);
-    without = Counter.builder()
+    stepsSkipped = Counter.builder()
         .name("kvasir_steps_skipped_total")
         .help("Steps that failed and were gone on without, such as prefill on the decode worker, by step and why")
         .labelNames("step", "why")
@@ -78,11 +78,11 @@ final class ExecutionMetrics {
         .register(registry);
   }
 
-  void begun() {
+  void attemptStarted() {
     inFlight.inc();
   }
 
-  void ended(Outcome outcome) {
+  void attemptEnded(Outcome outcome) {
     inFlight.dec();
     attempts.labelValues(switch (outcome) {
       case Outcome.Completed _ -> "completed";
@@ -96,41 +96,41 @@ final class ExecutionMetrics {
     retries.labelValues(why).inc();
   }
 
-  void retryRefused(String by) {
+  public void retryRefused(String by) {
     retriesRefused.labelValues(by).inc();
   }
 
   /** A step of a plan of several is over. */
-  void leg(String dialect, String step, String outcome) {
-    legs.labelValues(dialect, step, outcome).inc();
+  public void stepRequestEnded(String dialect, String step, String outcome) {
+    stepRequests.labelValues(dialect, step, outcome).inc();
   }
 
-  void splitSkipped(String why) {
-    whole.labelValues(why).inc();
+  public void splitSkipped(String why) {
+    splitsSkipped.labelValues(why).inc();
   }
 
-  void stepSkipped(String step, String why) {
-    without.labelValues(step, why).inc();
+  public void stepSkipped(String step, String why) {
+    stepsSkipped.labelValues(step, why).inc();
   }
 
-  void hedged(boolean won) {
+  public void hedged(boolean won) {
     hedges.labelValues(Boolean.toString(won)).inc();
   }
 
   /** A stream that was cut went on, or was to. */
-  void resumed(String result) {
+  public void resumed(String result) {
     resumes.labelValues(result).inc();
   }
 
-  void resumeRefused(String why) {
+  public void resumeRefused(String why) {
     resumesRefused.labelValues(why).inc();
   }
 
-  void workflowBegun() {
+  public void workflowStarted() {
     workflows.inc();
   }
 
-  void workflowEnded() {
+  public void workflowEnded() {
     workflows.dec();
   }
 }

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  *     included
  * @param idle between two pieces of an answer's body
  * @param total from the first try to the end of the answer
- * @param wholeBytes an answer that is no stream is gathered up to this size before anything goes to the
+ * @param maxBufferedBytes an answer that is no stream is gathered up to this size before anything goes to the
  *     client, so that one cut short can still be tried elsewhere; longer ones are relayed as they come
  * @param hedgeAfter when a request that has no answer yet goes to a second worker, too; null for never
  * @param workflows requests at once that take several steps or a retry; beyond them the first failure is final
@@ -21,7 +21,7 @@ public record ExecutionSettings(
     Duration firstByte,
     Duration idle,
     Duration total,
-    int wholeBytes,
+    int maxBufferedBytes,
     @Nullable Duration hedgeAfter,
     int workflows) {
 
@@ -52,9 +52,9 @@ public record ExecutionSettings(
 
   /** Refuses limits that cannot work. */
   public ExecutionSettings {
-    if (wholeBytes < 1 || workflows < 1) {
+    if (maxBufferedBytes < 1 || workflows < 1) {
       throw new IllegalArgumentException(
-          "wholeBytes and workflows must be at least 1, not %d and %d".formatted(wholeBytes, workflows));
+          "wholeBytes and workflows must be at least 1, not %d and %d".formatted(maxBufferedBytes, workflows));
     }
   }
 

@@ -30,7 +30,7 @@ public record Report(
     long decideNanos,
     long headNanos) {
   /** The same with another outcome. */
-  Report with(Outcome other) {
+  public Report with(Outcome other) {
     return new Report(
         worker, other, tries, predictedCachedTokens, confirmedCachedTokens, promptTokens, cachedTokens, outputTokens,
         decideNanos, headNanos);

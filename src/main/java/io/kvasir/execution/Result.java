@@ -2,6 +2,7 @@ package io.kvasir.execution;
 
 import io.kvasir.cell.Decision;
 import io.kvasir.http.ByteSink;
+import io.kvasir.http.Headers;
 import java.io.IOException;
 
 /** What became of a {@link Call}. */
@@ -15,7 +16,7 @@ public sealed interface Result {
    * @param body its body
    * @param report how it went
    */
-  record Whole(Route route, int status, Headers headers, byte[] body, Report report)
+  record Buffered(UpstreamRoute route, int status, Headers headers, byte[] body, Report report)
       implements Result {}
 
   /**
@@ -27,7 +28,7 @@ public sealed interface Result {
    * @param headers its headers as they came, hop-by-hop ones included
    * @param relay gives the body
    */
-  record Streaming(Route route, int status, Headers headers, Relay relay) implements Result {}
+  record Streaming(UpstreamRoute route, int status, Headers headers, Relay relay) implements Result {}
 
   /** No worker could be chosen, and none has failed before. */
   record NoWorker(Decision.NoWorker decision, Report report) implements Result {}
@@ -35,15 +36,15 @@ public sealed interface Result {
   /**
    * Every worker that was tried failed without an answer.
    *
-   * @param late whether the last one was only too slow
+   * @param timedOut whether the last one was only too slow
    * @param why the kind of its failure: {@code connect}, {@code reset}, {@code timeout}, {@code truncated} or
    *     {@code protocol}; the log has the rest, which names addresses
    * @param report how it went
    */
-  record Unreachable(boolean late, String why, Report report) implements Result {}
+  record Unreachable(boolean timedOut, String why, Report report) implements Result {}
 
   /** The client left; there is nobody to answer. */
-  record ClientLeft(Report report) implements Result {}
+  record ClientCancelled(Report report) implements Result {}
 
   /** The body of an answer under way. */
   @FunctionalInterface

@@ -11,7 +11,7 @@ import java.util.concurrent.atomic.AtomicLong;
  * <p>A bucket in thousandths of a retry: requests and time fill it, retries empty it; it holds what ten seconds of
  * time alone would bring, but at least ten retries. Thread-safe; time comes in, in nanoseconds.
  */
-final class RetryBudget {
+public final class RetryBudget {
   private static final long RETRY = 1000;
   private static final int SECONDS = 10;
 
@@ -21,7 +21,7 @@ final class RetryBudget {
   private final AtomicLong tokens;
   private final AtomicLong filledAt;
 
-  RetryBudget(Retries settings, long now) {
+  public RetryBudget(Retries settings, long now) {
     perRequest = Math.round(settings.share() * RETRY);
     perSecond = settings.perSecond() * RETRY;
     most = perRequest + perSecond == 0 ? 0 : Math.max(perSecond, RETRY) * SECONDS;
@@ -30,12 +30,12 @@ final class RetryBudget {
   }
 
   /** A request begins. One read while the budget is full. */
-  void request() {
+  public void recordRequest() {
     fill(perRequest);
   }
 
   /** Whether there may be a retry; it is taken then. */
-  boolean take(long now) {
+  boolean tryAcquire(long now) {
     long since = filledAt.get();
     long millis = TimeUnit.NANOSECONDS.toMillis(now - since);
     if (millis > 0 && filledAt.compareAndSet(since, since + TimeUnit.MILLISECONDS.toNanos(millis))) {

@@ -2,6 +2,7 @@ package io.kvasir.execution;
 
 import io.kvasir.cell.Decision;
 import io.kvasir.execution.dialect.Translation;
+import io.kvasir.http.client.PodRequest;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -10,34 +11,34 @@ import org.jspecify.annotations.Nullable;
  * @param chosen the worker and the load booked on it
  * @param request what it is sent
  * @param route what the client is told of the way
- * @param repeatable whether another worker may be asked when this one fails in the middle
- * @param terminated whether a stream ends with a terminator, so that one without it was cut
- * @param withoutUsage whether the event that {@code stream_options.include_usage} adds is kept from the client
- * @param readHere whether the answer is for the router, so that a stream is gathered, too
- * @param wholeBytes what is gathered may have this size
+ * @param retryable whether another worker may be asked when this one fails in the middle
+ * @param hasTerminator whether a stream ends with a terminator, so that one without it was cut
+ * @param stripUsage whether the event that {@code stream_options.include_usage} adds is kept from the client
+ * @param forRouter whether the answer is for the router, so that a stream is gathered, too
+ * @param maxBufferedBytes what is gathered may have this size
  * @param translation how its answer becomes the client's, null where it is that as it comes
- * @param read how the prompt was read where another worker did that, null where this one does
+ * @param prefillReport how the prompt was read where another worker did that, null where this one does
  */
-record Task(
+public record Task(
     Decision.Chosen chosen,
     PodRequest request,
-    Route route,
-    boolean repeatable,
-    boolean terminated,
-    boolean withoutUsage,
-    boolean readHere,
-    int wholeBytes,
+    UpstreamRoute route,
+    boolean retryable,
+    boolean hasTerminator,
+    boolean stripUsage,
+    boolean forRouter,
+    int maxBufferedBytes,
     @Nullable Translation translation,
-    @Nullable Report read) {
+    @Nullable Report prefillReport) {
   /** The client's own request to the one worker of a plan. */
-  static Task whole(Call call, Decision.Chosen chosen, PodRequest request, String reason, int wholeBytes) {
+  public static Task single(Call call, Decision.Chosen chosen, PodRequest request, String reason, int wholeBytes) {
     return new Task(
         chosen,
         request,
-        new Route(chosen.worker(), null, reason),
-        call.repeatable(),
-        call.terminated(),
-        call.withoutUsage(),
+        new UpstreamRoute(chosen.worker(), null, reason),
+        call.retryable(),
+        call.hasTerminator(),
+        call.stripUsage(),
         false,
         wholeBytes,
         null,

@@ -12,5 +12,5 @@ public interface Warmup {
   Warmup NONE = (_, _) -> {};
 
   /** Has it made ready; on the request's own virtual thread, with its load booked. */
-  void before(Call call, Decision.Chosen reader);
+  void prepare(Call call, Decision.Chosen reader);
 }

@@ -29,19 +29,19 @@ enum ApiPath {
       .collect(Collectors.toUnmodifiableMap(api -> String.valueOf(api.path), Function.identity()));
 
   /** Inference that engines offer outside {@code /v1}; everything else there stays the engine's own. */
-  private static final Set<String> ELSEWHERE = Set.of(
+  private static final Set<String> OUTSIDE_V1 = Set.of(
       "/rerank", "/v2/rerank", "/score", "/classify", "/pooling", "/generate", "/inference/v1/generate");
 
   private final String label;
   private final @Nullable String path;
   private final @Nullable Api prompt;
-  private final boolean named;
+  private final boolean requiresModel;
 
   ApiPath(String label, @Nullable String path, @Nullable Api prompt, boolean named) {
     this.label = label;
     this.path = path;
     this.prompt = prompt;
-    this.named = named;
+    this.requiresModel = named;
   }
 
   /** The API at a path, null when there is none. */
@@ -51,7 +51,7 @@ enum ApiPath {
       return api;
     }
     return path.startsWith(STORED) && path.length() > STORED.length() ? STORED_RESPONSE
-        : path.startsWith("/v1/") || ELSEWHERE.contains(path) ? OTHER
+        : path.startsWith("/v1/") || OUTSIDE_V1.contains(path) ? OTHER
         : null;
   }
 
@@ -68,7 +68,7 @@ enum ApiPath {
 
   /** Whether its answers come token by token when a request asks for that. */
   boolean streams() {
-    return terminated();
+    return hasTerminator();
   }
 
   /** In metrics and logs. */
@@ -82,8 +82,8 @@ enum ApiPath {
   }
 
   /** Whether its requests must name their model. */
-  boolean named() {
-    return named;
+  boolean requiresModel() {
+    return requiresModel;
   }
 
   /** Whether only POST makes sense. */
@@ -92,12 +92,12 @@ enum ApiPath {
   }
 
   /** Whether its streams end with a terminator. */
-  boolean terminated() {
+  boolean hasTerminator() {
     return prompt != null && this != EMBEDDINGS;
   }
 
   /** Whether a request may be sent again elsewhere after a worker failed in the middle. */
-  boolean repeatable(String method) {
+  boolean isRetryable(String method) {
     return path != null || method.equals("GET") || method.equals("HEAD");
   }
 }

@@ -3,15 +3,15 @@ package io.kvasir.gateway;
 import io.kvasir.answers.AnswerCache;
 import io.kvasir.answers.AnswerRequest;
 import io.kvasir.answers.Bypass;
-import io.kvasir.answers.Flight;
-import io.kvasir.answers.Flights;
+import io.kvasir.answers.InFlightResponses;
 import io.kvasir.answers.Lookup;
+import io.kvasir.answers.SharedResponse;
 import io.kvasir.answers.StoredAnswer;
-import io.kvasir.execution.ClientLink;
-import io.kvasir.execution.Headers;
-import io.kvasir.gateway.http.Answer;
-import io.kvasir.gateway.http.Exchange;
-import io.kvasir.gateway.http.Relay;
+import io.kvasir.execution.CancellationSource;
+import io.kvasir.http.Headers;
+import io.kvasir.http.server.Exchange;
+import io.kvasir.http.server.Response;
+import io.kvasir.http.server.StreamingBody;
 import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -32,38 +32,39 @@ final class CachedAnswers {
   private static final int PIECE = 64 << 10;
 
   private final AnswerCache cache;
-  private final Flights<Answer> flights;
+  private final InFlightResponses<Response> inFlight;
 
   CachedAnswers(AnswerCache cache) {
     this.cache = cache;
-    this.flights = new Flights<>(cache);
+    this.inFlight = new InFlightResponses<>(cache);
   }
 
   /** Has a worker answer. */
   @FunctionalInterface
-  interface Live {
+  interface WorkerAnswer {
     /** The worker's answer, or the router's own in its place; {@code client} says when nobody wants it any more. */
-    Answer answer(ClientLink client) throws ApiException, InterruptedException;
+    Response answer(CancellationSource client) throws ApiException, InterruptedException;
   }
 
   /** One request and what belongs to it. */
-  private record Asked(Exchange exchange, RequestTrace trace, ErrorShape shape, Live live) {}
+  private record CacheableRequest(Exchange exchange, RequestTrace trace, ErrorFormat shape, WorkerAnswer worker) {}
 
-  Answer answer(
-      Exchange exchange, ApiRequest request, Arrival arrival, RequestTrace trace, ErrorShape shape, Live live)
+  Response answer(
+      Exchange exchange, ApiRequest request, RequestContext arrival, RequestTrace trace, ErrorFormat shape,
+      WorkerAnswer live)
       throws ApiException, InterruptedException {
-    Asked asked = new Asked(exchange, trace, shape, live);
-    return switch (cache.look(request(exchange, request, arrival))) {
-      case Lookup.Passed(Bypass why) -> past(asked, why);
+    CacheableRequest asked = new CacheableRequest(exchange, trace, shape, live);
+    return switch (cache.lookUp(request(exchange, request, arrival))) {
+      case Lookup.Bypassed(Bypass why) -> past(asked, why);
       case Lookup.Hit hit -> {
-        trace.served(200);
+        trace.servedFromCache(200);
         yield replay(hit);
       }
       case Lookup.Miss miss -> got(asked, miss, true);
     };
   }
 
-  private static AnswerRequest request(Exchange exchange, ApiRequest request, Arrival arrival) {
+  private static AnswerRequest request(Exchange exchange, ApiRequest request, RequestContext arrival) {
     String path = exchange.path();
     String target = exchange.target();
     return new AnswerRequest(
@@ -87,21 +88,21 @@ final class CachedAnswers {
     return joined;
   }
 
-  private static Answer past(Asked asked, Bypass why) throws ApiException, InterruptedException {
-    Answer answer = asked.live.answer(asked.exchange::onClientGone);
+  private static Response past(CacheableRequest asked, Bypass why) throws ApiException, InterruptedException {
+    Response answer = asked.worker.answer(asked.exchange::onCancelled);
     return answer.with(answer.headers().toBuilder().set(CACHE, BYPASS).set(REASON, why.label()).build());
   }
 
-  private static Answer replay(Lookup.Hit hit) {
+  private static Response replay(Lookup.Hit hit) {
     StoredAnswer kept = hit.answer();
     Headers headers =
         Headers.of("Content-Type", kept.contentType(), CACHE, HIT, "Age", Long.toString(hit.ageSeconds()));
     return kept.isEvents()
-        ? new Answer.Streamed(200, headers, body -> inPieces(kept.body(), body))
-        : new Answer.Whole(200, headers, kept.body());
+        ? new Response.Streaming(200, headers, body -> inPieces(kept.body(), body))
+        : new Response.Buffered(200, headers, kept.body());
   }
 
-  private static void inPieces(byte[] bytes, Relay.Body body) throws IOException {
+  private static void inPieces(byte[] bytes, StreamingBody.BodySink body) throws IOException {
     for (int from = 0; from < bytes.length; from += PIECE) {
       body.write(bytes, from, Math.min(PIECE, bytes.length - from));
     }
@@ -113,33 +114,34 @@ final class CachedAnswers {
    * @param again whether a shared answer that is an error of the moment is tried once more, so that one failure is not
    *     that of all who waited
    */
-  private Answer got(Asked asked, Lookup.Miss miss, boolean again) throws ApiException, InterruptedException {
-    Flight<Answer>.Seat seat = flights.board(miss);
+  private Response got(CacheableRequest asked, Lookup.Miss miss, boolean again)
+      throws ApiException, InterruptedException {
+    SharedResponse<Response>.Subscriber seat = inFlight.join(miss);
     if (seat == null) {
       return past(asked, Bypass.CROWDED);
     }
-    asked.exchange.onClientGone(seat::leave);
-    if (seat.leads()) {
-      Thread.ofVirtual().name("kvasir-answer").start(() -> fly(seat.flight(), asked));
+    asked.exchange.onCancelled(seat::cancel);
+    if (seat.isLeader()) {
+      Thread.ofVirtual().name("kvasir-answer").start(() -> fly(seat.response(), asked));
     }
-    Answer answer = seat.head();
+    Response answer = seat.awaitHead();
     if (answer == null) {
-      if (!seat.leads()) {
-        asked.trace.left(false);
+      if (!seat.isLeader()) {
+        asked.trace.cancelledFromCache(false);
       }
-      return new Answer.Whole(499, Headers.EMPTY, new byte[0]);
+      return new Response.Buffered(499, Headers.EMPTY, new byte[0]);
     }
-    if (!seat.leads() && again && isOfTheMoment(answer.status())) {
-      seat.leave();
+    if (!seat.isLeader() && again && isOfTheMoment(answer.status())) {
+      seat.cancel();
       return got(asked, miss, false);
     }
-    Answer marked = answer.with(marked(answer.headers(), miss, seat.leads(), answer.status()));
-    if (seat.streams()) {
-      return new Answer.Streamed(answer.status(), marked.headers(), body -> copy(seat, body, asked.trace));
+    Response marked = answer.with(marked(answer.headers(), miss, seat.isLeader(), answer.status()));
+    if (seat.isStreamed()) {
+      return new Response.Streaming(answer.status(), marked.headers(), body -> copy(seat, body, asked.trace));
     }
-    seat.leave();
-    if (!seat.leads()) {
-      asked.trace.served(answer.status());
+    seat.cancel();
+    if (!seat.isLeader()) {
+      asked.trace.servedFromCache(answer.status());
     }
     return marked;
   }
@@ -160,39 +162,40 @@ final class CachedAnswers {
     return leads || status != 200 ? marked.set(CACHE, MISS).build() : marked.set(CACHE, HIT).set("Age", "0").build();
   }
 
-  private static void copy(Flight<Answer>.Seat seat, Relay.Body body, RequestTrace trace) throws IOException {
+  private static void copy(SharedResponse<Response>.Subscriber seat, StreamingBody.BodySink body, RequestTrace trace)
+      throws IOException {
     try {
       seat.copyTo(body::write);
     } catch (IOException e) {
-      if (!seat.leads()) {
-        trace.left(true);
+      if (!seat.isLeader()) {
+        trace.cancelledFromCache(true);
       }
       throw e;
     }
-    if (!seat.leads()) {
-      trace.served(200);
+    if (!seat.isLeader()) {
+      trace.servedFromCache(200);
     }
   }
 
   /** Gets an answer for all who have a seat, on a thread that is none of theirs. */
-  private static void fly(Flight<Answer> flight, Asked asked) {
+  private static void fly(SharedResponse<Response> flight, CacheableRequest asked) {
     try {
-      Lookup.Hit hit = flight.again();
+      Lookup.Hit hit = flight.recheckCache();
       if (hit != null) {
-        asked.trace.served(200);
-        flight.landed(replay(hit));
+        asked.trace.servedFromCache(200);
+        flight.complete(replay(hit));
         return;
       }
       land(flight, live(flight, asked));
     } catch (Exception | LinkageError | StackOverflowError e) {
       LOG.error("an answer for {} {} failed inside the router", asked.exchange.method(), asked.exchange.path(), e);
-      flight.failed(e);
+      flight.fail(e);
     }
   }
 
-  private static Answer live(Flight<Answer> flight, Asked asked) {
+  private static Response live(SharedResponse<Response> flight, CacheableRequest asked) {
     try {
-      return asked.live.answer(flight::onAbandoned);
+      return asked.worker.answer(flight::onAbandoned);
     } catch (ApiException e) {
       asked.trace.refused(e.error());
       return asked.shape.answer(e.error());
@@ -203,37 +206,37 @@ final class CachedAnswers {
     }
   }
 
-  private static void land(Flight<Answer> flight, Answer answer) {
+  private static void land(SharedResponse<Response> flight, Response answer) {
     String type = keepable(answer);
     switch (answer) {
-      case Answer.Whole whole -> {
+      case Response.Buffered whole -> {
         if (type == null) {
-          flight.landed(whole);
+          flight.complete(whole);
         } else {
-          flight.landed(whole, type, whole.body());
+          flight.complete(whole, type, whole.body());
         }
       }
-      case Answer.Streamed streamed -> {
-        flight.departed(streamed, type != null);
+      case Response.Streaming streamed -> {
+        flight.start(streamed, type != null);
         try {
-          streamed.relay().run(flight::write);
+          streamed.streamingBody().run(flight::write);
         } catch (Exception e) {
           LOG.debug("an answer on its way was cut: {}", e.toString());
-          flight.failed(e);
+          flight.fail(e);
           return;
         }
-        flight.completed(String.valueOf(type));
+        flight.completeBody(String.valueOf(type));
       }
     }
   }
 
   /** The type of a body that may be kept as far as its head says, null when it may not. */
-  private static @Nullable String keepable(Answer answer) {
+  private static @Nullable String keepable(Response answer) {
     Headers headers = answer.headers();
     String type = headers.first("Content-Type");
     String encoding = headers.first("Content-Encoding");
     boolean plain = encoding == null || encoding.equalsIgnoreCase("identity");
-    return answer.status() == 200 && type != null && plain && AnswerCache.keeps(type)
+    return answer.status() == 200 && type != null && plain && AnswerCache.isCacheable(type)
             && !headers.hasToken("Cache-Control", "no-store")
         ? type
         : null;

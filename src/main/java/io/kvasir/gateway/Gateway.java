@@ -5,11 +5,11 @@ import io.kvasir.answers.AnswerCache;
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.WorkerStatus;
 import io.kvasir.cell.WorkerStatus.Health;
-import io.kvasir.execution.Dispatcher;
-import io.kvasir.execution.Headers;
-import io.kvasir.gateway.http.Answer;
-import io.kvasir.gateway.http.Exchange;
-import io.kvasir.gateway.http.Handler;
+import io.kvasir.execution.workflow.Dispatcher;
+import io.kvasir.http.Headers;
+import io.kvasir.http.server.Exchange;
+import io.kvasir.http.server.HttpHandler;
+import io.kvasir.http.server.Response;
 import io.kvasir.prompt.Prompts;
 import io.kvasir.routing.LiveProfiles;
 import io.kvasir.telemetry.Metrics;
@@ -23,7 +23,7 @@ import org.slf4j.LoggerFactory;
  * The front door's handler: finds what a path stands for, and sees to it that every answer, errors too,
  * carries the request's id and speaks the API's own language. Thread-safe.
  */
-public final class Gateway implements Handler, AutoCloseable {
+public final class Gateway implements HttpHandler, AutoCloseable {
   static final ApiError INTERNAL = ApiError.of(
       500, "internal_error", "The router failed on this request. Its log says why, under its id.");
 
@@ -49,23 +49,23 @@ public final class Gateway implements Handler, AutoCloseable {
     this.metrics = new GatewayMetrics(metrics);
     this.models = new ModelsHandler(cells);
     StoredResponses stored = new StoredResponses(settings.storedResponses());
-    Intake intake = new Intake(prompts, new Arrivals(profiles, this.metrics), cells, stored);
+    RequestPreparer intake = new RequestPreparer(prompts, new ProfileResolver(profiles, this.metrics), cells, stored);
     this.inference = new InferenceHandler(intake, cells, dispatcher, answers, stored, this.metrics, settings);
     this.dryRun = new RouteHandler(intake, cells);
   }
 
   @Override
-  public Answer handle(Exchange exchange) throws InterruptedException {
+  public Response handle(Exchange exchange) throws InterruptedException {
     String requestId = RequestIds.of(exchange.headers());
-    Answer answer;
+    Response answer;
     try {
       answer = route(exchange, requestId);
     } catch (ApiException e) {
-      metrics.refused(e.error().status());
-      answer = ErrorShape.at(exchange.path()).answer(e.error());
+      metrics.requestRefused(e.error().status());
+      answer = ErrorFormat.forPath(exchange.path()).answer(e.error());
     } catch (RuntimeException e) {
       LOG.error("request {} {} {} failed inside the router", requestId, exchange.method(), exchange.path(), e);
-      answer = ErrorShape.at(exchange.path()).answer(INTERNAL);
+      answer = ErrorFormat.forPath(exchange.path()).answer(INTERNAL);
     }
     return withId(answer, requestId);
   }
@@ -77,7 +77,7 @@ public final class Gateway implements Handler, AutoCloseable {
   }
 
   @Override
-  public Answer failure(String target, int status, String message) {
+  public Response failure(String target, int status, String message) {
     int query = target.indexOf('?');
     String path = query < 0 ? target : target.substring(0, query);
     String code = switch (status) {
@@ -88,21 +88,21 @@ public final class Gateway implements Handler, AutoCloseable {
       default -> "bad_request";
     };
     ApiError error = ApiError.of(status, code, message);
-    metrics.refused(status);
+    metrics.requestRefused(status);
     LOG.info("a request to {} refused with {}: {}", path, status, message);
-    return withId(ErrorShape.at(path).answer(status == 503 ? error.retryAfter(1) : error), RequestIds.minted());
+    return withId(ErrorFormat.forPath(path).answer(status == 503 ? error.retryAfter(1) : error), RequestIds.generate());
   }
 
-  private Answer route(Exchange exchange, String requestId) throws ApiException, InterruptedException {
+  private Response route(Exchange exchange, String requestId) throws ApiException, InterruptedException {
     String path = exchange.path();
     String method = exchange.method();
     if (path.equals("/health")) {
       return reading(method) ? health() : wrongMethod(path, method, "GET, HEAD");
     }
-    if (ModelsHandler.takes(path)) {
+    if (ModelsHandler.matches(path)) {
       return reading(method) ? models.answer(path) : wrongMethod(path, method, "GET, HEAD");
     }
-    if (RouteHandler.takes(path)) {
+    if (RouteHandler.matches(path)) {
       return method.equals("POST") ? dryRun.answer(exchange, requestId) : wrongMethod(path, method, "POST");
     }
     ApiPath api = ApiPath.at(path);
@@ -119,7 +119,7 @@ public final class Gateway implements Handler, AutoCloseable {
     return inference.answer(exchange, api, requestId);
   }
 
-  private Answer health() {
+  private Response health() {
     List<WorkerStatus> workers = cells.workers();
     long healthy = workers.stream().filter(worker -> worker.health() == Health.HEALTHY).count();
     String body = JsonNodeFactory.instance.objectNode()
@@ -127,21 +127,21 @@ public final class Gateway implements Handler, AutoCloseable {
         .put("workers", workers.size())
         .put("healthy", healthy)
         .toString();
-    return new Answer.Whole(200, JSON, body.getBytes(StandardCharsets.UTF_8));
+    return new Response.Buffered(200, JSON, body.getBytes(StandardCharsets.UTF_8));
   }
 
   private static boolean reading(String method) {
     return method.equals("GET") || method.equals("HEAD");
   }
 
-  private Answer wrongMethod(String path, String method, String allowed) {
-    metrics.refused(405);
-    Answer.Whole answer = ErrorShape.at(path).answer(
+  private Response wrongMethod(String path, String method, String allowed) {
+    metrics.requestRefused(405);
+    Response.Buffered answer = ErrorFormat.forPath(path).answer(
         ApiError.of(405, "method_not_allowed", "%s does not take %s, but %s.".formatted(path, method, allowed)));
-    return new Answer.Whole(405, answer.headers().toBuilder().add("Allow", allowed).build(), answer.body());
+    return new Response.Buffered(405, answer.headers().toBuilder().add("Allow", allowed).build(), answer.body());
   }
 
-  private static Answer withId(Answer answer, String requestId) {
+  private static Response withId(Response answer, String requestId) {
     return answer.with(answer.headers().toBuilder().set(RequestIds.HEADER, requestId).build());
   }
 }

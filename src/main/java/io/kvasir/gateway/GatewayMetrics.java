@@ -107,11 +107,11 @@ final class GatewayMetrics {
     return Histogram.builder().name(name).help(help).classicOnly();
   }
 
-  void arrived(ApiPath api) {
+  void requestStarted(ApiPath api) {
     inFlight.labelValues(api.label()).inc();
   }
 
-  void answered(ApiPath api, String model, String profile, int status, boolean stream, long nanos) {
+  void requestEnded(ApiPath api, String model, String profile, int status, boolean stream, long nanos) {
     inFlight.labelValues(api.label()).dec();
     String statusClass = status == 499 ? "499" : status / 100 + "xx";
     requests.labelValues(api.label(), model, profile, statusClass, Boolean.toString(stream)).inc();
@@ -124,7 +124,7 @@ final class GatewayMetrics {
   }
 
   /** A request was refused before it was anybody's: a path without an API, a body too long … */
-  void refused(int status) {
+  void requestRefused(int status) {
     requests.labelValues("none", UNKNOWN_MODEL, NO_PROFILE, status / 100 + "xx", "false").inc();
   }
 
@@ -137,16 +137,16 @@ final class GatewayMetrics {
   }
 
   /** A silent stream said something. */
-  void keptAlive(boolean waiting) {
+  void keepAliveSent(boolean waiting) {
     keepAlives.labelValues(waiting ? "waiting" : "streaming").inc();
   }
 
-  void aborted(boolean begun) {
+  void clientAborted(boolean begun) {
     aborts.labelValues(begun ? "streaming" : "waiting").inc();
   }
 
   /** The truth loop: what the index said against what the engine says. */
-  void truth(String model, String profile, Report report) {
+  void usage(String model, String profile, Report report) {
     boolean reported = report.cachedTokens() != Outcome.UNKNOWN;
     if (report.promptTokens() != Outcome.UNKNOWN) {
       promptTokens.labelValues(model, profile, Boolean.toString(reported)).inc(report.promptTokens());

@@ -4,13 +4,13 @@ import io.kvasir.answers.AnswerCache;
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.Decision;
 import io.kvasir.execution.Call;
-import io.kvasir.execution.ClientLink;
-import io.kvasir.execution.Dispatcher;
-import io.kvasir.execution.Headers;
+import io.kvasir.execution.CancellationSource;
 import io.kvasir.execution.Result;
-import io.kvasir.execution.Route;
-import io.kvasir.gateway.http.Answer;
-import io.kvasir.gateway.http.Exchange;
+import io.kvasir.execution.UpstreamRoute;
+import io.kvasir.execution.workflow.Dispatcher;
+import io.kvasir.http.Headers;
+import io.kvasir.http.server.Exchange;
+import io.kvasir.http.server.Response;
 import io.kvasir.routing.Worker;
 import java.nio.charset.StandardCharsets;
 import java.util.Objects;
@@ -29,7 +29,7 @@ final class InferenceHandler implements AutoCloseable {
   private static final Headers EARLY =
       Headers.of("Content-Type", "text/event-stream; charset=utf-8", "Cache-Control", "no-cache");
 
-  private final Intake intake;
+  private final RequestPreparer preparer;
   private final Cells cells;
   private final Dispatcher dispatcher;
   private final @Nullable CachedAnswers cached;
@@ -39,14 +39,14 @@ final class InferenceHandler implements AutoCloseable {
   private final KeepAlives keepAlives;
 
   InferenceHandler(
-      Intake intake,
+      RequestPreparer intake,
       Cells cells,
       Dispatcher dispatcher,
       @Nullable AnswerCache answers,
       StoredResponses stored,
       GatewayMetrics metrics,
       GatewaySettings settings) {
-    this.intake = intake;
+    this.preparer = intake;
     this.cells = cells;
     this.dispatcher = dispatcher;
     this.cached = answers == null ? null : new CachedAnswers(answers);
@@ -62,9 +62,9 @@ final class InferenceHandler implements AutoCloseable {
     keepAlives.close();
   }
 
-  Answer answer(Exchange exchange, ApiPath api, String requestId) throws InterruptedException {
+  Response answer(Exchange exchange, ApiPath api, String requestId) throws InterruptedException {
     RequestTrace trace = new RequestTrace(metrics, stored, api, requestId);
-    ErrorShape shape = ErrorShape.at(exchange.path());
+    ErrorFormat shape = ErrorFormat.forPath(exchange.path());
     try {
       return answer(exchange, api, requestId, trace, shape);
     } catch (ApiException e) {
@@ -76,86 +76,86 @@ final class InferenceHandler implements AutoCloseable {
     }
   }
 
-  private Answer answer(
-      Exchange exchange, ApiPath api, String requestId, RequestTrace trace, ErrorShape shape)
+  private Response answer(
+      Exchange exchange, ApiPath api, String requestId, RequestTrace trace, ErrorFormat shape)
       throws ApiException, InterruptedException {
-    Intake.Asked asked = intake.read(api, exchange.path(), exchange);
+    RequestPreparer.ParsedRequest asked = preparer.read(api, exchange.path(), exchange);
     String model = asked.model();
     boolean known = cells.models().contains(model);
-    trace.read(model, known, asked.arrival().profile().name(), asked.request().stream());
+    trace.parsed(model, known, asked.context().profile().name(), asked.request().stream());
     trace.stage("parse");
     KeepAlive keepAlive = asked.request().stream() && api.streams()
         ? keepAlives.watch(exchange, shape, EARLY.toBuilder().set(RequestIds.HEADER, requestId).build())
         : null;
-    CachedAnswers.Live live = client -> carriedOut(asked, exchange, requestId, client, trace, shape);
-    Given given = () -> cached == null || !known
-        ? live.answer(exchange::onClientGone)
-        : cached.answer(exchange, asked.request(), asked.arrival(), trace, shape, live);
+    CachedAnswers.WorkerAnswer live = client -> carriedOut(asked, exchange, requestId, client, trace, shape);
+    AnswerSource given = () -> cached == null || !known
+        ? live.answer(exchange::onCancelled)
+        : cached.answer(exchange, asked.request(), asked.context(), trace, shape, live);
     return keepAlive == null ? given.answer() : keptAlive(keepAlive, given, requestId, trace, shape);
   }
 
   /** What a worker answers now, or has answered before. */
   @FunctionalInterface
-  private interface Given {
-    Answer answer() throws ApiException, InterruptedException;
+  private interface AnswerSource {
+    Response answer() throws ApiException, InterruptedException;
   }
 
   /** From here on every answer, errors too, has to pass by what keeps the stream alive. */
-  private static Answer keptAlive(
-      KeepAlive keepAlive, Given given, String requestId, RequestTrace trace, ErrorShape shape)
+  private static Response keptAlive(
+      KeepAlive keepAlive, AnswerSource given, String requestId, RequestTrace trace, ErrorFormat shape)
       throws InterruptedException {
     try {
-      return keepAlive.conclude(given.answer());
+      return keepAlive.wrap(given.answer());
     } catch (ApiException e) {
       trace.refused(e.error());
-      return keepAlive.conclude(shape.answer(e.error()));
+      return keepAlive.wrap(shape.answer(e.error()));
     } catch (RuntimeException e) {
       LOG.error("request {} failed inside the router", requestId, e);
       trace.refused(Gateway.INTERNAL);
-      return keepAlive.conclude(shape.answer(Gateway.INTERNAL));
+      return keepAlive.wrap(shape.answer(Gateway.INTERNAL));
     } catch (InterruptedException e) {
       keepAlive.abandon();
       throw e;
     }
   }
 
-  private Answer carriedOut(
-      Intake.Asked asked,
+  private Response carriedOut(
+      RequestPreparer.ParsedRequest asked,
       Exchange exchange,
       String requestId,
-      ClientLink client,
+      CancellationSource client,
       RequestTrace trace,
-      ErrorShape shape)
+      ErrorFormat shape)
       throws ApiException, InterruptedException {
     Headers headers = exchange.headers();
     ApiPath api = asked.api();
     ApiRequest request = asked.request();
     String model = asked.model();
-    Intake.Ready ready = intake.prepare(asked, exchange, requestId);
+    RequestPreparer.PreparedRequest ready = preparer.prepare(asked, exchange, requestId);
     trace.stage("prepare");
 
     boolean injected = settings.usageInjection() && UsageInjection.applies(api, request);
     Call call = new Call(
         ready.decision(),
-        asked.arrival().facts(),
+        asked.context().facts(),
         exchange.method(),
         exchange.target(),
-        EndToEnd.request(headers, exchange.client(), settings.scheme()),
-        injected ? UsageInjection.into(exchange.body()) : exchange.body(),
-        api.repeatable(exchange.method()),
-        api.terminated(),
+        ForwardedHeaders.request(headers, exchange.client(), settings.scheme()),
+        injected ? UsageInjection.inject(exchange.body()) : exchange.body(),
+        api.isRetryable(exchange.method()),
+        api.hasTerminator(),
         injected,
-        asked.arrival().profile().resumes());
+        asked.context().profile().resumes());
     String profile = Objects.requireNonNull(call.decision().profile(), "the arrival chose none");
     return switch (dispatcher.execute(call, client, trace)) {
-      case Result.Whole whole -> {
+      case Result.Buffered whole -> {
         trace.finished(whole.status(), whole.report());
-        yield new Answer.Whole(
+        yield new Response.Buffered(
             whole.status(), named(whole.headers(), whole.route(), profile), whole.body());
       }
       case Result.Streaming streaming -> {
-        trace.streams(streaming.status());
-        yield new Answer.Streamed(
+        trace.streamStarted(streaming.status());
+        yield new Response.Streaming(
             streaming.status(),
             named(streaming.headers(), streaming.route(), profile),
             body -> streaming.relay().run(body::write));
@@ -166,9 +166,9 @@ final class InferenceHandler implements AutoCloseable {
         trace.finished(error.status(), unreachable.report());
         yield shape.answer(error);
       }
-      case Result.ClientLeft left -> {
-        trace.clientLeft(left.report());
-        yield new Answer.Whole(499, Headers.EMPTY, new byte[0]);
+      case Result.ClientCancelled left -> {
+        trace.clientCancelled(left.report());
+        yield new Response.Buffered(499, Headers.EMPTY, new byte[0]);
       }
     };
   }
@@ -182,10 +182,10 @@ final class InferenceHandler implements AutoCloseable {
         0);
   }
 
-  private static Headers named(Headers headers, Route route, String profile) {
-    Headers.Builder out = EndToEnd.answer(headers)
+  private static Headers named(Headers headers, UpstreamRoute route, String profile) {
+    Headers.Builder out = ForwardedHeaders.answer(headers)
         .set("X-Router-Backend", route.worker().id())
-        .set(Arrivals.PROFILE, profile)
+        .set(ProfileResolver.PROFILE, profile)
         .set("X-Router-Reason", visible(route.reason()));
     Worker prefill = route.prefill();
     if (prefill != null) {
@@ -205,7 +205,7 @@ final class InferenceHandler implements AutoCloseable {
   }
 
   private static ApiError noWorker(Decision.NoWorker none, String model) {
-    return switch (none.why()) {
+    return switch (none.reason()) {
       case UNKNOWN_MODEL -> unknownModel(model);
       case NONE_HEALTHY -> ApiError.of(503, "no_healthy_worker", none.detail()).retryAfter(2);
       case ALL_FULL -> ApiError.of(429, "all_workers_full", none.detail()).retryAfter(1);
@@ -217,7 +217,7 @@ final class InferenceHandler implements AutoCloseable {
     int tries = result.report().tries();
     String message = "No worker answered: %d %s tried, the last failed with: %s.".formatted(
         tries, tries == 1 ? "was" : "were", result.why());
-    return result.late()
+    return result.timedOut()
         ? ApiError.of(504, "worker_timeout", message)
         : ApiError.of(502, "worker_failed", message).retryAfter(1);
   }

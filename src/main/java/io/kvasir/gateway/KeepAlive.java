@@ -1,9 +1,9 @@
 package io.kvasir.gateway;
 
-import io.kvasir.execution.Headers;
-import io.kvasir.gateway.http.Answer;
-import io.kvasir.gateway.http.Exchange;
-import io.kvasir.gateway.http.Relay;
+import io.kvasir.http.Headers;
+import io.kvasir.http.server.Exchange;
+import io.kvasir.http.server.Response;
+import io.kvasir.http.server.StreamingBody;
 import java.io.IOException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
@@ -21,26 +21,26 @@ import org.slf4j.LoggerFactory;
  * what then fails is told in the stream, as an error event, and until something of an answer has come the request can
  * still be tried elsewhere.
  *
- * <p>The relay's thread writes, and {@link #look} may have another thread write in between; whoever writes has the
+ * <p>The relay's thread writes, and {@link #check} may have another thread write in between; whoever writes has the
  * lock.
  */
-final class KeepAlive implements Relay.Body {
+final class KeepAlive implements StreamingBody.BodySink {
   private static final Logger LOG = LoggerFactory.getLogger(KeepAlive.class);
 
   private static final String EVENT_STREAM = "text/event-stream";
 
   private final Exchange exchange;
-  private final ErrorShape shape;
+  private final ErrorFormat shape;
   private final Headers head;
-  private final int patience;
-  private final Consumer<KeepAlive> over;
+  private final int maxQuietChecks;
+  private final Consumer<KeepAlive> onEnd;
   private final GatewayMetrics metrics;
   private final ReentrantLock writing = new ReentrantLock();
-  private final AtomicBoolean speaking = new AtomicBoolean();
+  private final AtomicBoolean writingKeepAlive = new AtomicBoolean();
 
   // Guarded by the lock.
-  private Relay.@Nullable Body way;
-  private boolean begunEarly;
+  private StreamingBody.@Nullable BodySink sink;
+  private boolean headSentEarly;
   private boolean answered;
 
   /** The last four bytes that went out, the last one lowest; at first the end of an event that never was. */
@@ -50,8 +50,8 @@ final class KeepAlive implements Relay.Body {
   private final AtomicLong pieces = new AtomicLong();
 
   // The looking thread's.
-  private long piecesThen;
-  private int quietLooks;
+  private long lastPieces;
+  private int quietChecks;
 
   /**
    * A stream that has just been asked for.
@@ -61,7 +61,7 @@ final class KeepAlive implements Relay.Body {
    */
   KeepAlive(
       Exchange exchange,
-      ErrorShape shape,
+      ErrorFormat shape,
       Headers head,
       int patience,
       Consumer<KeepAlive> over,
@@ -69,18 +69,18 @@ final class KeepAlive implements Relay.Body {
     this.exchange = exchange;
     this.shape = shape;
     this.head = head;
-    this.patience = patience;
-    this.over = over;
+    this.maxQuietChecks = patience;
+    this.onEnd = over;
     this.metrics = metrics;
   }
 
   /** Looks whether the stream was silent for long. Called from one thread, at equal intervals; does not wait. */
-  void look() {
+  void check() {
     long now = pieces.getAcquire();
-    quietLooks = now == piecesThen ? quietLooks + 1 : 0;
-    piecesThen = now;
-    if (quietLooks >= patience && speaking.compareAndSet(false, true)) {
-      quietLooks = 0;
+    quietChecks = now == lastPieces ? quietChecks + 1 : 0;
+    lastPieces = now;
+    if (quietChecks >= maxQuietChecks && writingKeepAlive.compareAndSet(false, true)) {
+      quietChecks = 0;
       Thread.startVirtualThread(this::speak);
     }
   }
@@ -90,32 +90,32 @@ final class KeepAlive implements Relay.Body {
    *
    * @param answer as it would be given if nothing had gone out yet
    */
-  Answer conclude(Answer answer) {
+  Response wrap(Response answer) {
     boolean early;
     writing.lock();
     try {
       answered = true;
-      early = begunEarly;
+      early = headSentEarly;
     } finally {
       writing.unlock();
     }
     boolean events = isEventStream(answer.headers());
     if (early) {
-      return new Answer.Streamed(200, head, body -> watched(() -> continued(answer, events)));
+      return new Response.Streaming(200, head, body -> watched(() -> continued(answer, events)));
     }
-    if (events && answer instanceof Answer.Streamed(int status, Headers headers, Relay relay)) {
-      return new Answer.Streamed(status, headers, body -> {
+    if (events && answer instanceof Response.Streaming(int status, Headers headers, StreamingBody relay)) {
+      return new Response.Streaming(status, headers, body -> {
         open(body);
         watched(() -> relay.run(this));
       });
     }
-    over.accept(this);
+    onEnd.accept(this);
     return answer;
   }
 
   /** The request ended without an answer. */
   void abandon() {
-    over.accept(this);
+    onEnd.accept(this);
   }
 
   @Override
@@ -129,38 +129,38 @@ final class KeepAlive implements Relay.Body {
     }
   }
 
-  private interface Running {
+  private interface BodyAction {
     void run() throws Exception;
   }
 
-  private void watched(Running relay) throws Exception {
+  private void watched(BodyAction relay) throws Exception {
     try {
       relay.run();
     } finally {
-      over.accept(this);
+      onEnd.accept(this);
     }
   }
 
-  private void open(Relay.Body body) {
+  private void open(StreamingBody.BodySink body) {
     writing.lock();
     try {
-      way = body;
+      sink = body;
     } finally {
       writing.unlock();
     }
   }
 
   /** Goes on after a head that told of an event stream. */
-  private void continued(Answer answer, boolean events) throws Exception {
+  private void continued(Response answer, boolean events) throws Exception {
     switch (answer) {
-      case Answer.Streamed streamed when events && streamed.status() < 300 -> streamed.relay().run(this);
-      case Answer.Whole whole when events && whole.status() < 300 -> writeAll(whole.body());
-      case Answer.Whole whole when whole.status() >= 300 -> writeAll(shape.event(exchange.path(), whole));
-      case Answer.Whole _ -> writeAll(notPromised());
-      case Answer.Streamed streamed -> {
+      case Response.Streaming streamed when events && streamed.status() < 300 -> streamed.streamingBody().run(this);
+      case Response.Buffered whole when events && whole.status() < 300 -> writeAll(whole.body());
+      case Response.Buffered whole when whole.status() >= 300 -> writeAll(shape.event(exchange.path(), whole));
+      case Response.Buffered _ -> writeAll(notPromised());
+      case Response.Streaming streamed -> {
         try {
           // It holds a worker, and lets go of it only when it is run.
-          streamed.relay().run((_, _, _) -> {
+          streamed.streamingBody().run((_, _, _) -> {
             throw new IOException("not the event stream that was promised");
           });
         } catch (IOException refused) {
@@ -186,26 +186,26 @@ final class KeepAlive implements Relay.Body {
   private void speak() {
     writing.lock();
     try {
-      if (way == null && !answered) {
-        begunEarly = true;
-        way = exchange.begin(200, head);
+      if (sink == null && !answered) {
+        headSentEarly = true;
+        sink = exchange.sendHead(200, head);
       }
-      if (way != null && isBetweenEvents()) {
+      if (sink != null && isBetweenEvents()) {
         byte[] something = shape.keepAlive();
         pass(something, 0, something.length);
-        metrics.keptAlive(!answered);
+        metrics.keepAliveSent(!answered);
       }
     } catch (IOException gone) {
       // The relay finds that out by itself, or the exchange has told the dispatcher.
-      over.accept(this);
+      onEnd.accept(this);
     } finally {
       writing.unlock();
-      speaking.set(false);
+      writingKeepAlive.set(false);
     }
   }
 
   private void pass(byte[] bytes, int offset, int length) throws IOException {
-    Relay.Body to = way;
+    StreamingBody.BodySink to = sink;
     if (to == null) {
       throw new IOException("nothing can be written before the head");
     }

@@ -1,7 +1,7 @@
 package io.kvasir.gateway;
 
-import io.kvasir.execution.Headers;
-import io.kvasir.gateway.http.Exchange;
+import io.kvasir.http.Headers;
+import io.kvasir.http.server.Exchange;
 import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -14,11 +14,11 @@ import org.jspecify.annotations.Nullable;
  */
 final class KeepAlives implements AutoCloseable {
   /** So often within the allowed silence; it may last longer by one look. */
-  private static final int LOOKS = 5;
+  private static final int CHECKS = 5;
 
   private final Set<KeepAlive> watched = ConcurrentHashMap.newKeySet();
   private final GatewayMetrics metrics;
-  private final @Nullable Thread looking;
+  private final @Nullable Thread checker;
 
   /**
    * Watches streams from now on.
@@ -27,9 +27,9 @@ final class KeepAlives implements AutoCloseable {
    */
   KeepAlives(@Nullable Duration silence, GatewayMetrics metrics) {
     this.metrics = metrics;
-    this.looking = silence == null
+    this.checker = silence == null
         ? null
-        : Thread.ofVirtual().name("kvasir-keep-alives").start(() -> look(silence.dividedBy(LOOKS)));
+        : Thread.ofVirtual().name("kvasir-keep-alives").start(() -> look(silence.dividedBy(CHECKS)));
   }
 
   /**
@@ -37,11 +37,11 @@ final class KeepAlives implements AutoCloseable {
    *
    * @param head headers of an answer that begins before the worker's is here
    */
-  @Nullable KeepAlive watch(Exchange exchange, ErrorShape shape, Headers head) {
-    if (looking == null) {
+  @Nullable KeepAlive watch(Exchange exchange, ErrorFormat shape, Headers head) {
+    if (checker == null) {
       return null;
     }
-    KeepAlive begun = new KeepAlive(exchange, shape, head, LOOKS, watched::remove, metrics);
+    KeepAlive begun = new KeepAlive(exchange, shape, head, CHECKS, watched::remove, metrics);
     watched.add(begun);
     return begun;
   }
@@ -49,8 +49,8 @@ final class KeepAlives implements AutoCloseable {
   /** Looks no more. */
   @Override
   public void close() {
-    if (looking != null) {
-      looking.interrupt();
+    if (checker != null) {
+      checker.interrupt();
     }
   }
 
@@ -58,7 +58,7 @@ final class KeepAlives implements AutoCloseable {
     try {
       while (true) {
         Thread.sleep(pause);
-        watched.forEach(KeepAlive::look);
+        watched.forEach(KeepAlive::check);
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();

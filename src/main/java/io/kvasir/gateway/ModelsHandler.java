@@ -4,8 +4,8 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.cell.Cells;
-import io.kvasir.execution.Headers;
-import io.kvasir.gateway.http.Answer;
+import io.kvasir.http.Headers;
+import io.kvasir.http.server.Response;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
@@ -24,11 +24,11 @@ final class ModelsHandler {
     this.cells = cells;
   }
 
-  static boolean takes(String path) {
+  static boolean matches(String path) {
     return path.equals(PATH) || path.startsWith(PATH + "/");
   }
 
-  Answer answer(String path) throws ApiException {
+  Response answer(String path) throws ApiException {
     if (path.equals(PATH)) {
       ObjectNode list = JsonNodeFactory.instance.objectNode().put("object", "list");
       ArrayNode data = list.putArray("data");
@@ -58,7 +58,7 @@ final class ModelsHandler {
         .put("owned_by", "kvasir");
   }
 
-  private static Answer json(ObjectNode body) {
-    return new Answer.Whole(200, JSON, body.toString().getBytes(StandardCharsets.UTF_8));
+  private static Response json(ObjectNode body) {
+    return new Response.Buffered(200, JSON, body.toString().getBytes(StandardCharsets.UTF_8));
   }
 }

@@ -1,6 +1,6 @@
 package io.kvasir.gateway;
 
-import io.kvasir.execution.Headers;
+import io.kvasir.http.Headers;
 import java.util.HexFormat;
 import java.util.concurrent.ThreadLocalRandom;
 
@@ -15,11 +15,11 @@ final class RequestIds {
   /** The request's id: 1..128 visible ASCII characters. */
   static String of(Headers headers) {
     String id = headers.first(HEADER);
-    return id != null && usable(id) ? id : minted();
+    return id != null && usable(id) ? id : generate();
   }
 
   /** A new one. */
-  static String minted() {
+  static String generate() {
     ThreadLocalRandom random = ThreadLocalRandom.current();
     HexFormat hex = HexFormat.of();
     return hex.toHexDigits(random.nextLong()) + hex.toHexDigits(random.nextLong());

@@ -8,7 +8,7 @@ import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectReader;
 import com.fasterxml.jackson.databind.json.JsonMapper;
-import io.kvasir.execution.Headers;
+import io.kvasir.http.Headers;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Locale;
@@ -42,7 +42,7 @@ final class RequestReader {
 
   /** Looks at a request. */
   ApiRequest read(ApiPath api, Headers headers, byte[] body) throws ApiException {
-    if (api.named()) {
+    if (api.requiresModel()) {
       JsonNode tree = object(body);
       return request(api, tree, model(tree));
     }

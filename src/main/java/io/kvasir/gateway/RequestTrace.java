@@ -16,7 +16,7 @@ import org.slf4j.LoggerFactory;
  */
 final class RequestTrace implements CallListener {
   private static final Logger LOG = LoggerFactory.getLogger("io.kvasir.access");
-  private static final int CLIENT_LEFT = 499;
+  private static final int CLIENT_CANCELLED = 499;
 
   private final GatewayMetrics metrics;
   private final StoredResponses stored;
@@ -36,7 +36,7 @@ final class RequestTrace implements CallListener {
     this.stored = stored;
     this.api = api;
     this.requestId = requestId;
-    metrics.arrived(api);
+    metrics.requestStarted(api);
   }
 
   /** A stage of the gateway's own is over. */
@@ -47,7 +47,7 @@ final class RequestTrace implements CallListener {
   }
 
   /** The request has been read; {@code known} says whether the fleet knows the model by that name. */
-  void read(String name, boolean known, String chosenProfile, boolean streams) {
+  void parsed(String name, boolean known, String chosenProfile, boolean streams) {
     model = name;
     profile = chosenProfile;
     label = known ? name : GatewayMetrics.UNKNOWN_MODEL;
@@ -55,7 +55,7 @@ final class RequestTrace implements CallListener {
   }
 
   /** A stream begins with this status; {@link #ended} will end it. */
-  void streams(int answerStatus) {
+  void streamStarted(int answerStatus) {
     status = answerStatus;
   }
 
@@ -78,33 +78,33 @@ final class RequestTrace implements CallListener {
   public void ended(Report report) {
     boolean left = report.outcome() instanceof Outcome.Cancelled;
     if (left) {
-      metrics.aborted(true);
+      metrics.clientAborted(true);
     }
-    finished(left ? CLIENT_LEFT : status, report);
+    finished(left ? CLIENT_CANCELLED : status, report);
   }
 
   /** The client left before there was anything for it. */
-  void clientLeft(Report report) {
-    metrics.aborted(false);
-    finished(CLIENT_LEFT, report);
+  void clientCancelled(Report report) {
+    metrics.clientAborted(false);
+    finished(CLIENT_CANCELLED, report);
   }
 
   /** No worker had to do with it: the answer had been kept, or was got for an identical request. */
-  void served(int answerStatus) {
-    metrics.answered(api, label, profile, answerStatus, stream, System.nanoTime() - started);
+  void servedFromCache(int answerStatus) {
+    metrics.requestEnded(api, label, profile, answerStatus, stream, System.nanoTime() - started);
     LOG.debug("request {} {} model {} status {} stream {} from the response cache",
         requestId, api.label(), label, answerStatus, stream);
   }
 
   /** The client left while it was getting an answer that no worker gives it; {@code begun} says how far that was. */
-  void left(boolean begun) {
-    metrics.aborted(begun);
-    served(CLIENT_LEFT);
+  void cancelledFromCache(boolean begun) {
+    metrics.clientAborted(begun);
+    servedFromCache(CLIENT_CANCELLED);
   }
 
   /** The router answers by itself. */
   void refused(ApiError error) {
-    metrics.answered(api, label, profile, error.status(), stream, System.nanoTime() - started);
+    metrics.requestEnded(api, label, profile, error.status(), stream, System.nanoTime() - started);
     LOG.info("request {} {} model {} refused with {}: {}",
         requestId, api.label(), label, error.status(), error.code());
   }
@@ -112,13 +112,13 @@ final class RequestTrace implements CallListener {
   /** The request is over and workers had to do with it. */
   void finished(int answerStatus, Report report) {
     long total = System.nanoTime() - started;
-    metrics.answered(api, label, profile, answerStatus, stream, total);
+    metrics.requestEnded(api, label, profile, answerStatus, stream, total);
     metrics.stage("decide", report.decideNanos());
     if (report.headNanos() > 0) {
       metrics.stage("head", report.headNanos());
     }
     if (report.outcome() instanceof Outcome.Completed && api.prompt() != null && answerStatus < 300) {
-      metrics.truth(label, profile, report);
+      metrics.usage(label, profile, report);
     }
     if (report.outcome() instanceof Outcome.Failed(boolean _, String detail)) {
       LOG.warn("request {} {} model {} failed with {} after {} tries, last at {}: {}",

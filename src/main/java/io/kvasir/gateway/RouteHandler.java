@@ -3,11 +3,11 @@ package io.kvasir.gateway;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.cell.Cells;
-import io.kvasir.execution.Headers;
-import io.kvasir.gateway.http.Answer;
-import io.kvasir.gateway.http.Exchange;
+import io.kvasir.http.Headers;
+import io.kvasir.http.server.Exchange;
+import io.kvasir.http.server.Response;
 import io.kvasir.prompt.Prompt;
-import io.kvasir.prompt.Why;
+import io.kvasir.prompt.PromptReason;
 import io.kvasir.telemetry.DecisionJson;
 import io.kvasir.telemetry.DecisionRecord;
 import java.nio.charset.StandardCharsets;
@@ -23,43 +23,43 @@ final class RouteHandler {
 
   private static final Headers JSON = Headers.of("Content-Type", "application/json");
 
-  private final Intake intake;
+  private final RequestPreparer preparer;
   private final Cells cells;
 
-  RouteHandler(Intake intake, Cells cells) {
-    this.intake = intake;
+  RouteHandler(RequestPreparer intake, Cells cells) {
+    this.preparer = intake;
     this.cells = cells;
   }
 
-  static boolean takes(String path) {
+  static boolean matches(String path) {
     return path.equals(PATH) || path.startsWith(PATH + "/");
   }
 
   /** The path of the API that is asked about, whose language errors speak. */
-  static String asked(String path) {
+  static String targetPath(String path) {
     return path.substring(PATH.length());
   }
 
-  Answer answer(Exchange exchange, String requestId) throws ApiException {
-    Intake.Asked asked = read(exchange, asked(exchange.path()));
-    Intake.Ready ready = intake.prepare(asked, exchange, requestId);
+  Response answer(Exchange exchange, String requestId) throws ApiException {
+    RequestPreparer.ParsedRequest asked = read(exchange, targetPath(exchange.path()));
+    RequestPreparer.PreparedRequest ready = preparer.prepare(asked, exchange, requestId);
     DecisionRecord decision = cells.explain(ready.decision());
     if ("unknown_model".equals(decision.refused())) {
       throw new ApiException(InferenceHandler.unknownModel(asked.model()));
     }
     ObjectNode body = DecisionJson.of(decision);
     tokensFrom(body, ready.prompt());
-    return new Answer.Whole(200, JSON, body.toPrettyString().concat("\n").getBytes(StandardCharsets.UTF_8));
+    return new Response.Buffered(200, JSON, body.toPrettyString().concat("\n").getBytes(StandardCharsets.UTF_8));
   }
 
-  private Intake.Asked read(Exchange exchange, String path) throws ApiException {
+  private RequestPreparer.ParsedRequest read(Exchange exchange, String path) throws ApiException {
     if (path.isEmpty()) {
-      Intake.Asked asked = intake.read(ApiPath.RESPONSES, ApiPath.RESPONSES.label(), exchange);
+      RequestPreparer.ParsedRequest asked = preparer.read(ApiPath.RESPONSES, ApiPath.RESPONSES.label(), exchange);
       ApiPath api = api(asked.request().body(), exchange.headers());
-      return new Intake.Asked(api, asked.request(), asked.place(), asked.model(), asked.arrival());
+      return new RequestPreparer.ParsedRequest(api, asked.request(), asked.location(), asked.model(), asked.context());
     }
     ApiPath api = ApiPath.at(path);
-    if (api == null || takes(path)) {
+    if (api == null || matches(path)) {
       throw new ApiException(
           ApiError.of(
               404,
@@ -67,7 +67,7 @@ final class RouteHandler {
               "There is nothing at %s to be routed. Put %s before the path of a request, as in %s/v1/chat/completions."
                   .formatted(path, PATH, PATH)));
     }
-    return intake.read(api, path, exchange);
+    return preparer.read(api, path, exchange);
   }
 
   private static ApiPath api(@Nullable JsonNode body, Headers headers) throws ApiException {
@@ -90,8 +90,8 @@ final class RouteHandler {
 
   private static void tokensFrom(ObjectNode body, @Nullable Prompt prompt) {
     body.put("tokens_from", prompt == null ? "none" : prompt.mode().label());
-    if (prompt != null && prompt.why() != Why.AS_CONFIGURED) {
-      body.put("tokens_from_why", prompt.why().label());
+    if (prompt != null && prompt.reason() != PromptReason.AS_CONFIGURED) {
+      body.put("tokens_from_why", prompt.reason().label());
     }
   }
 }

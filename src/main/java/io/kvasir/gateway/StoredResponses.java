@@ -12,19 +12,19 @@ import org.jspecify.annotations.Nullable;
  */
 final class StoredResponses {
   /** Where a response is. */
-  record Place(String worker, String model) {}
+  record ResponseLocation(String worker, String model) {}
 
-  private final Cache<String, Place> places;
+  private final Cache<String, ResponseLocation> locations;
 
   StoredResponses(int limit) {
-    places = Caffeine.newBuilder().maximumSize(limit).build();
+    locations = Caffeine.newBuilder().maximumSize(limit).build();
   }
 
   void remember(String responseId, Worker worker, String model) {
-    places.put(responseId, new Place(worker.id(), model));
+    locations.put(responseId, new ResponseLocation(worker.id(), model));
   }
 
-  @Nullable Place placeOf(String responseId) {
-    return places.getIfPresent(responseId);
+  @Nullable ResponseLocation locationOf(String responseId) {
+    return locations.getIfPresent(responseId);
   }
 }

@@ -23,7 +23,7 @@ final class UsageInjection {
   }
 
   /** The body, a JSON object with at least one member, with the field put before its end. */
-  static byte[] into(byte[] body) {
+  static byte[] inject(byte[] body) {
     int end = body.length - 1;
     while (body[end] != '}') {
       end--;

@@ -1,7 +1,7 @@
 package io.kvasir.gateway;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.kvasir.routing.RequestFacts.Turn;
+import io.kvasir.routing.RequestFacts.UserTurn;
 import org.jspecify.annotations.Nullable;
 
 /** Finds in a request's body what its user says: in chats, messages and responses, and prompts of completions. */
@@ -9,7 +9,7 @@ final class UserText {
   private UserText() {}
 
   /** The text of the user's first or last message that has any, or of a prompt; null when there is none. */
-  static @Nullable String in(JsonNode body, Turn turn) {
+  static @Nullable String in(JsonNode body, UserTurn turn) {
     if (body.has("messages")) {
       return of(body.path("messages"), turn);
     }
@@ -21,9 +21,9 @@ final class UserText {
     return input.isTextual() ? text(input) : of(input, turn);
   }
 
-  private static @Nullable String of(JsonNode messages, Turn turn) {
+  private static @Nullable String of(JsonNode messages, UserTurn turn) {
     for (int i = 0; i < messages.size(); i++) {
-      JsonNode message = messages.path(turn == Turn.FIRST ? i : messages.size() - 1 - i);
+      JsonNode message = messages.path(turn == UserTurn.FIRST ? i : messages.size() - 1 - i);
       String text = message.path("role").asText().equals("user") ? content(message.path("content")) : null;
       if (text != null) {
         return text;

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class BlockIndex {
   /** Blocks that may be predicted of a worker at a time where nothing else is said: a burst of long prompts. */
-  private static final int MOST_PREDICTED = 1 << 16;
+  private static final int MAX_PREDICTED = 1 << 16;
 
   private final int slots;
   private final Budget budget;
@@ -28,7 +28,7 @@ public final class BlockIndex {
   private final Search search;
   private final long[] alive;
   private final AtomicReferenceArray<@Nullable WorkerBlocks> workers;
-  private final Object sweeping = new Object();
+  private final Object sweepLock = new Object();
   private final LongAdder refused = new LongAdder();
 
   /**
@@ -64,7 +64,7 @@ public final class BlockIndex {
    * @throws IllegalStateException when the slot is taken, or was retired and is not yet swept
    */
   public WorkerBlocks open(int slot) {
-    return open(slot, MOST_PREDICTED);
+    return open(slot, MAX_PREDICTED);
   }
 
   /**
@@ -115,7 +115,7 @@ public final class BlockIndex {
    * @throws IllegalStateException when a worker is not retired; then none is swept
    */
   public void sweep(int... slots) {
-    synchronized (sweeping) {
+    synchronized (sweepLock) {
       long[] bits = new long[alive.length];
       for (int slot : slots) {
         WorkerBlocks worker = workers.get(checked(slot));
@@ -130,7 +130,7 @@ public final class BlockIndex {
       for (int slot : slots) {
         WorkerBlocks worker = workers.get(slot);
         if (worker != null) {
-          worker.forget();
+          worker.freeMaps();
           workers.set(slot, null);
         }
       }
@@ -183,7 +183,7 @@ public final class BlockIndex {
 
   /** Bytes taken by rows, tables and workers' maps, exactly; never more than the budget. */
   public long bytes() {
-    return budget.taken();
+    return budget.used();
   }
 
   /** Blocks that were not registered because the budget was reached, since the index was made. */

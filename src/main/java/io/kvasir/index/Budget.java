@@ -10,7 +10,7 @@ final class Budget {
   private static final int HEADER = 16;
 
   private final long limit;
-  private final AtomicLong taken = new AtomicLong();
+  private final AtomicLong used = new AtomicLong();
 
   Budget(long limit) {
     this.limit = limit;
@@ -22,10 +22,10 @@ final class Budget {
   }
 
   /** Takes {@code bytes} if they are there. */
-  boolean take(long bytes) {
-    long before = taken.get();
+  boolean reserve(long bytes) {
+    long before = used.get();
     while (before + bytes <= limit) {
-      long seen = taken.compareAndExchange(before, before + bytes);
+      long seen = used.compareAndExchange(before, before + bytes);
       if (seen == before) {
         return true;
       }
@@ -34,11 +34,11 @@ final class Budget {
     return false;
   }
 
-  void give(long bytes) {
-    taken.addAndGet(-bytes);
+  void release(long bytes) {
+    used.addAndGet(-bytes);
   }
 
-  long taken() {
-    return taken.get();
+  long used() {
+    return used.get();
   }
 }

@@ -23,10 +23,10 @@ public final class HandOver implements Iterator<Holdings> {
 
   // Runs, by segment: where each begins in the order, and the one it goes on from.
   private final int[] names;
-  private final int[] begins;
+  private final int[] runStarts;
   private final int[] before;
-  private final int[] turns; // runs in the order in which they are told
-  private int told;
+  private final int[] runOrder; // runs in the order in which they are told
+  private int emitted;
 
   /**
    * Of rows.
@@ -50,13 +50,13 @@ public final class HandOver implements Iterator<Holdings> {
       }
     }
     starts[runs] = order.length;
-    this.begins = Arrays.copyOf(starts, runs + 1);
+    this.runStarts = Arrays.copyOf(starts, runs + 1);
     this.names = new int[runs];
     for (int run = 0; run < runs; run++) {
-      names[run] = segment(begins[run]);
+      names[run] = segment(runStarts[run]);
     }
     this.before = new int[runs];
-    this.turns = turns();
+    this.runOrder = orderRuns();
   }
 
   /** Of the blocks that keys name. */
@@ -122,29 +122,29 @@ public final class HandOver implements Iterator<Holdings> {
 
   @Override
   public boolean hasNext() {
-    return told < turns.length || after.hasNext();
+    return emitted < runOrder.length || after.hasNext();
   }
 
   @Override
   public Holdings next() {
-    return told < turns.length ? blocks() : after.next();
+    return emitted < runOrder.length ? blocks() : after.next();
   }
 
   private Holdings.Blocks blocks() {
-    int from = told;
+    int from = emitted;
     int count = 0;
-    while (told < turns.length && count < PART) {
-      count += length(turns[told++]);
+    while (emitted < runOrder.length && count < PART) {
+      count += length(runOrder[emitted++]);
     }
-    int runs = told - from;
+    int runs = emitted - from;
     int named = 0;
     long[] follows = new long[runs];
     int[] lengths = new int[runs];
     int[] held = new int[runs];
     long[] hashes = new long[count];
     for (int i = 0; i < runs; i++) {
-      int run = turns[from + i];
-      named += begins[run + 1] - begins[run];
+      int run = runOrder[from + i];
+      named += runStarts[run + 1] - runStarts[run];
       follows[i] = before[run] < 0 ? BlockHash.NONE : segments.hash(names[before[run]] << Segments.ROW_BITS);
       lengths[i] = length(run);
     }
@@ -157,12 +157,12 @@ public final class HandOver implements Iterator<Holdings> {
     int base = 0;
     int key = 0;
     for (int i = 0; i < runs; i++) {
-      int run = turns[from + i];
+      int run = runOrder[from + i];
       int first = names[run] << Segments.ROW_BITS;
       for (int place = 0; place < lengths[i]; place++) {
         hashes[base + place] = segments.hash(first + place);
       }
-      for (int at = begins[run]; at < begins[run + 1]; at++) {
+      for (int at = runStarts[run]; at < runStarts[run + 1]; at++) {
         int place = row(at) & Segments.PLACE;
         held[i] |= 1 << place;
         if (named != 0) {
@@ -186,11 +186,11 @@ public final class HandOver implements Iterator<Holdings> {
 
   /** Blocks of a run: as far as the last that is held; those before it are there too. */
   private int length(int run) {
-    return (row(begins[run + 1] - 1) & Segments.PLACE) + 1;
+    return (row(runStarts[run + 1] - 1) & Segments.PLACE) + 1;
   }
 
   /** Puts each run behind the one whose link leads to it. Links are hints: in the worst case one is not used. */
-  private int[] turns() {
+  private int[] orderRuns() {
     int runs = names.length;
     int[] next = new int[runs];
     Arrays.fill(before, -1);

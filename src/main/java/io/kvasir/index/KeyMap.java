@@ -28,11 +28,11 @@ final class KeyMap {
   private static final int REMOVED = 1; // tags begin at 1, so this is no entry's cell
   private static final int SMALLEST = 16;
   private static final long[] NO_ENTRIES = new long[0];
-  private static final int[] NO_CELLS = new int[1];
+  private static final int[] EMPTY_TABLE = new int[1];
 
   private final Budget budget;
   private long[] entries = NO_ENTRIES;
-  private int[] cells = NO_CELLS;
+  private int[] table = EMPTY_TABLE;
   private int capacity;
   private int used; // cells that are not empty
   private int end; // entries that were ever used
@@ -82,7 +82,7 @@ final class KeyMap {
     long mixed = key * PHI;
     int tag = tag(mixed);
     int at = home(mixed);
-    for (int cell = cells[at]; cell != 0; cell = cells[at]) {
+    for (int cell = table[at]; cell != 0; cell = table[at]) {
       if ((cell & ~ENTRY) == tag) {
         int entry = (cell & ENTRY) - 1;
         if (entries[2 * entry] == key) {
@@ -108,7 +108,7 @@ final class KeyMap {
 
   /** Enters a key that has no entry; {@link #reserve} made room for it. */
   void insert(long key, long value) {
-    if (used >= cells.length - cells.length / 4) {
+    if (used >= table.length - table.length / 4) {
       rewrite();
     }
     int entry = free;
@@ -127,18 +127,18 @@ final class KeyMap {
     long mixed = entries[2 * entry] * PHI;
     int cell = tag(mixed) | (entry + 1);
     int at = home(mixed);
-    while (cells[at] != cell) {
+    while (table[at] != cell) {
       at = after(at);
     }
-    if (cells[after(at)] != 0) {
-      cells[at] = REMOVED;
+    if (table[after(at)] != 0) {
+      table[at] = REMOVED;
     } else {
       // Nothing stands behind: the cell, and the marks before it, need not be passed any more.
       do {
-        cells[at] = 0;
+        table[at] = 0;
         used--;
-        at = at == 0 ? cells.length - 1 : at - 1;
-      } while (cells[at] == REMOVED);
+        at = at == 0 ? table.length - 1 : at - 1;
+      } while (table[at] == REMOVED);
     }
     entries[2 * entry + 1] = free & 0xFFFFFFFFL;
     free = entry;
@@ -149,7 +149,7 @@ final class KeyMap {
   long touch(long[] keys, int from, int count) {
     long seen = 0;
     for (int i = from; i < from + count; i++) {
-      seen += cells[home(keys[i] * PHI)];
+      seen += table[home(keys[i] * PHI)];
     }
     return seen;
   }
@@ -166,9 +166,9 @@ final class KeyMap {
 
   /** Forgets every key and gives the memory back. */
   void clear() {
-    budget.give(bytes(capacity));
+    budget.release(bytes(capacity));
     entries = NO_ENTRIES;
-    cells = NO_CELLS;
+    table = EMPTY_TABLE;
     capacity = 0;
     used = 0;
     end = 0;
@@ -179,22 +179,22 @@ final class KeyMap {
   private boolean grow(int keys) {
     long needed = (long) size + keys;
     long wanted = Math.max(needed, Math.max(SMALLEST, capacity + capacity / 4L));
-    if (wanted > MAX_ENTRIES || !budget.take(bytes(wanted) - bytes(capacity))) {
+    if (wanted > MAX_ENTRIES || !budget.reserve(bytes(wanted) - bytes(capacity))) {
       wanted = needed;
-      if (wanted > MAX_ENTRIES || !budget.take(bytes(wanted) - bytes(capacity))) {
+      if (wanted > MAX_ENTRIES || !budget.reserve(bytes(wanted) - bytes(capacity))) {
         return false;
       }
     }
     capacity = (int) wanted;
     entries = Arrays.copyOf(entries, 2 * capacity);
-    cells = new int[2 * capacity];
+    table = new int[2 * capacity];
     rewrite();
     return true;
   }
 
   /** Writes the table anew, without marks. */
   private void rewrite() {
-    Arrays.fill(cells, 0);
+    Arrays.fill(table, 0);
     used = 0;
     for (int entry = 0; entry < end; entry++) {
       if (isUsed(entry)) {
@@ -206,13 +206,13 @@ final class KeyMap {
   private void enter(long key, int entry) {
     long mixed = key * PHI;
     int at = home(mixed);
-    while (cells[at] > REMOVED || cells[at] < 0) {
+    while (table[at] > REMOVED || table[at] < 0) {
       at = after(at);
     }
-    if (cells[at] == 0) {
+    if (table[at] == 0) {
       used++;
     }
-    cells[at] = tag(mixed) | (entry + 1);
+    table[at] = tag(mixed) | (entry + 1);
   }
 
   private static long bytes(long capacity) {
@@ -225,10 +225,10 @@ final class KeyMap {
   }
 
   private int home(long mixed) {
-    return (int) Math.unsignedMultiplyHigh(mixed, cells.length);
+    return (int) Math.unsignedMultiplyHigh(mixed, table.length);
   }
 
   private int after(int at) {
-    return at + 1 == cells.length ? 0 : at + 1;
+    return at + 1 == table.length ? 0 : at + 1;
   }
 }

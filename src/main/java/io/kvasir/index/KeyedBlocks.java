@@ -20,8 +20,8 @@ final class KeyedBlocks {
   private final int[] placed = new int[SLICE];
   private final long[] renamed = new long[SLICE];
   private int renames;
-  private final int[] left = new int[SLICE];
-  private int leaves;
+  private final int[] released = new int[SLICE];
+  private int releasedCount;
 
   @SuppressWarnings("UnusedVariable")
   private long touched;
@@ -81,15 +81,15 @@ final class KeyedBlocks {
     int room = keys.reserve(count) ? count : roomFor(blockKeys, from, count);
     int done = rows.place(parent, hashes, from, room, word, bit, placed);
     int named = 0;
-    while (named < done && name(blockKeys[from + named], placed[named], tier, counted)) {
+    while (named < done && bind(blockKeys[from + named], placed[named], tier, counted)) {
       named++;
     }
     for (int i = named; i < done; i++) {
       if (placed[i] < 0) {
-        leave(placed[i] & ~Rows.FRESH);
+        release(placed[i] & ~Rows.FRESH);
       }
     }
-    settle();
+    endBatch();
     return named;
   }
 
@@ -105,7 +105,7 @@ final class KeyedBlocks {
   }
 
   /** Lets a key name a row, once more if it does already; false when the budget does not allow it. */
-  private boolean name(long key, int placedRow, int tier, boolean counted) {
+  private boolean bind(long key, int placedRow, int tier, boolean counted) {
     int row = placedRow & ~Rows.FRESH;
     int at = keys.find(key);
     if (at >= 0) {
@@ -141,31 +141,31 @@ final class KeyedBlocks {
   }
 
   /** Takes a key's share in its row away. */
-  private void leave(long value) {
+  private void release(long value) {
     for (int tier = 0; tier < TIERS; tier++) {
       if (KeyMap.copies(value, tier) != 0) {
-        leave(KeyMap.row(value), tier);
+        release(KeyMap.row(value), tier);
       }
     }
   }
 
-  private void leave(int row, int tier) {
+  private void release(int row, int tier) {
     if (tiers.isEmpty() || tiers.subtract(row, tier)) {
-      leave(row);
+      release(row);
     }
   }
 
   /** Lets the worker's bit be taken off a row with the next {@link #flush}. */
-  private void leave(int row) {
-    if (leaves == left.length) {
+  private void release(int row) {
+    if (releasedCount == released.length) {
       flush();
     }
-    left[leaves++] = row;
+    released[releasedCount++] = row;
   }
 
   private void flush() {
-    rows.release(left, leaves, word, bit);
-    leaves = 0;
+    rows.release(released, releasedCount, word, bit);
+    releasedCount = 0;
   }
 
   /** As {@link WorkerBlocks#remove(long, Tier, boolean)}. */
@@ -210,7 +210,7 @@ final class KeyedBlocks {
     if (KeyMap.copies(rest, tier) != 0) {
       return false;
     }
-    leave(KeyMap.row(value), tier);
+    release(KeyMap.row(value), tier);
     return true;
   }
 
@@ -219,7 +219,7 @@ final class KeyedBlocks {
     for (int at = 0; at < keys.end(); at++) {
       if (keys.isUsed(at) && KeyMap.copies(keys.value(at), tier.index()) != 0) {
         long rest = KeyMap.withCopies(keys.value(at), tier.index(), 0);
-        leave(KeyMap.row(rest), tier.index());
+        release(KeyMap.row(rest), tier.index());
         if (KeyMap.isHeld(rest)) {
           keys.setValue(at, rest);
         } else {
@@ -234,15 +234,15 @@ final class KeyedBlocks {
   void clear() {
     for (int at = 0; at < keys.end(); at++) {
       if (keys.isUsed(at)) {
-        leave(KeyMap.row(keys.value(at)));
+        release(KeyMap.row(keys.value(at)));
       }
     }
     flush();
-    forget();
+    free();
   }
 
   /** Lets a key name a placed row with copies in each tier, 8 bits each; false when the budget does not allow it. */
-  boolean name(long key, int placedRow, int copies) {
+  boolean bind(long key, int placedRow, int copies) {
     if (renames == renamed.length || (keys.find(key) < 0 && !keys.reserve(1))) {
       return false;
     }
@@ -250,7 +250,7 @@ final class KeyedBlocks {
     for (int tier = 0; tier < TIERS; tier++) {
       int these = (copies >>> (8 * tier)) & KeyMap.MAX_COPIES;
       if (these != 0) {
-        if (!name(key, row, tier, true)) {
+        if (!bind(key, row, tier, true)) {
           return row != placedRow;
         }
         int at = keys.find(key);
@@ -262,14 +262,14 @@ final class KeyedBlocks {
   }
 
   /** Takes the bit off a placed row that no key came to name. */
-  void unname(int row) {
-    leave(row);
+  void unbind(int row) {
+    release(row);
   }
 
-  /** Ends a batch of {@link #name}. */
-  void settle() {
+  /** Ends a batch of {@link #bind}. */
+  void endBatch() {
     while (renames > 0) {
-      leave(renamed[--renames]);
+      release(renamed[--renames]);
     }
     flush();
   }
@@ -290,7 +290,7 @@ final class KeyedBlocks {
   }
 
   /** Gives the memory back; the bits stay. */
-  void forget() {
+  void free() {
     keys.clear();
     tiers.clear();
   }

@@ -86,7 +86,7 @@ final class PredictedRows {
       return true;
     }
     int wanted = Math.max(SMALLEST, Integer.highestOneBit(needed - 1) << 1);
-    if (!budget.take(bytes(wanted) - bytes(capacity))) {
+    if (!budget.reserve(bytes(wanted) - bytes(capacity))) {
       return false;
     }
     long[] old = entries;
@@ -200,7 +200,7 @@ final class PredictedRows {
 
   /** Forgets every row and gives the memory back. */
   void clear() {
-    budget.give(bytes(entries.length / LONGS));
+    budget.release(bytes(entries.length / LONGS));
     entries = NO_ENTRIES;
     table = NO_TABLE;
     size = 0;

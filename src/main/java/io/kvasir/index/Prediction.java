@@ -49,7 +49,7 @@ public final class Prediction {
       retracted = true;
     }
     if (first) {
-      worker.work(this);
+      worker.submit(this);
     }
   }
 

@@ -14,10 +14,10 @@ final class Predictions {
   private final Rows rows;
   private final int word;
   private final long bit;
-  private final int most;
+  private final int maxRows;
   private final PredictedRows predicted;
   private int[] slice = new int[0];
-  private int leaves;
+  private int releasedCount;
   private long lastNumber;
 
   @SuppressWarnings("UnusedVariable")
@@ -27,7 +27,7 @@ final class Predictions {
     this.rows = rows;
     this.word = word;
     this.bit = bit;
-    this.most = most;
+    this.maxRows = most;
     this.predicted = new PredictedRows(budget);
   }
 
@@ -50,7 +50,7 @@ final class Predictions {
       slice = new int[SLICE];
     }
     long[] hashes = prediction.hashes();
-    int count = Math.min(hashes.length, most);
+    int count = Math.min(hashes.length, maxRows);
     long number = ++lastNumber;
     predicted.begin(number, prediction.expiry());
     int previous = Segments.NONE;
@@ -93,7 +93,7 @@ final class Predictions {
     }
     makeRoom();
     if (first != Segments.NONE) {
-      rows.show(first, word, bit);
+      rows.publish(first, word, bit);
     }
     prediction.placed(number, at, held, confirmed);
     return refused;
@@ -114,19 +114,19 @@ final class Predictions {
 
   /** Before more rows are placed: one that gives way may be among them. Never one of the prompt's own. */
   private void makeRoom() {
-    while (predicted.size() > most) {
-      leave(predicted.takeOldest());
+    while (predicted.size() > maxRows) {
+      release(predicted.takeOldest());
     }
     flush();
   }
 
   /** Takes a placed prediction back. */
-  void takeBack(Prediction prediction) {
+  void retract(Prediction prediction) {
     int row = Segments.NONE;
     for (int i = 0; i < prediction.length(); i++) {
       row = rows.after(row, prediction.hashes()[i]);
       if (row != Segments.NONE && rows.has(row, word, bit) && predicted.retract(row, prediction.number())) {
-        leave(row);
+        release(row);
       }
     }
     flush();
@@ -149,7 +149,7 @@ final class Predictions {
         if (predicted.reserve(1)) {
           predicted.restore(row, part.uses()[i], part.births()[i], part.expiries()[i]);
         } else {
-          leave(row);
+          release(row);
           refused++;
         }
       }
@@ -162,8 +162,8 @@ final class Predictions {
   void expire(long now) {
     boolean more = predicted.size() != 0 && predicted.earliest() <= now;
     while (more) {
-      leaves = predicted.takeExpired(now, slice);
-      more = leaves == slice.length;
+      releasedCount = predicted.takeExpired(now, slice);
+      more = releasedCount == slice.length;
       flush();
     }
   }
@@ -171,21 +171,21 @@ final class Predictions {
   /** Takes everything back, and gives the memory back. */
   void clear() {
     while (predicted.size() != 0) {
-      leave(predicted.takeOldest());
+      release(predicted.takeOldest());
     }
     flush();
     predicted.clear();
   }
 
-  private void leave(int row) {
-    if (leaves == slice.length) {
+  private void release(int row) {
+    if (releasedCount == slice.length) {
       flush();
     }
-    slice[leaves++] = row;
+    slice[releasedCount++] = row;
   }
 
   private void flush() {
-    rows.release(slice, leaves, word, bit);
-    leaves = 0;
+    rows.release(slice, releasedCount, word, bit);
+    releasedCount = 0;
   }
 }

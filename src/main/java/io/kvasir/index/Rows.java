@@ -59,7 +59,7 @@ final class Rows {
     for (int i = 0; i < length; i++, at += segments.rowLongs()) {
       long hash = hashes[from + i];
       long found = (long) Segments.LONGS.getAcquire(chunk, at);
-      if (found != hash && (found != 0 || !owns(row + i, hash))) {
+      if (found != hash && (found != 0 || !claims(row + i, hash))) {
         return i;
       }
       rows[to + i] = Segments.set(chunk, at + 1 + word, bit) ? (row + i) | FRESH : row + i;
@@ -86,7 +86,7 @@ final class Rows {
   }
 
   /** Sets the worker's bit on a row that it {@link #claim claimed}: the pin becomes the bit's. */
-  void show(int row, int word, long bit) {
+  void publish(int row, int word, long bit) {
     if (!Segments.set(segments.chunkOf(row), segments.at(row) + 1 + word, bit)) {
       shards.unpin(row, 1);
     }
@@ -159,7 +159,7 @@ final class Rows {
     // The worker's own bit on the previous row keeps that segment alive.
     if ((previous & Segments.PLACE) != Segments.PLACE) {
       int row = previous + 1;
-      if (owns(row, hash)) {
+      if (claims(row, hash)) {
         segments.pin(row, pins(row, wanted));
         return row;
       }
@@ -180,7 +180,7 @@ final class Rows {
   }
 
   /** Whether a row of a segment that the caller has pinned is a block's, claimed for it now if need be. */
-  boolean owns(int row, long hash) {
+  boolean claims(int row, long hash) {
     long found = segments.hash(row);
     if (found == 0 && shards.find(hash) == Segments.NONE) {
       found = segments.claim(row, hash);

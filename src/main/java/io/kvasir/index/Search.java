@@ -91,7 +91,7 @@ final class Search {
       long b1 = width > 1 ? (long) Segments.LONGS.getAcquire(chunk, at + 2) : 0;
       long b2 = width > 2 ? (long) Segments.LONGS.getAcquire(chunk, at + 3) : 0;
       long b3 = width > 2 ? (long) Segments.LONGS.getAcquire(chunk, at + 4) : 0;
-      same &= Segments.sameLife(life, (long) Segments.LONGS.getAcquire(chunk, state));
+      same &= Segments.sameGeneration(life, (long) Segments.LONGS.getAcquire(chunk, state));
       long lost = (c0 & ~b0) | (c1 & ~b1) | (c2 & ~b2) | (c3 & ~b3);
       if (!(same && lost == 0)) {
         if (probe != place) {
@@ -170,7 +170,7 @@ final class Search {
     long life = segments.state(row);
     return segments.hash(row) == hash
         && (segments.bits(row, slot >>> 6) >>> slot & 1) != 0
-        && Segments.sameLife(life, segments.state(row));
+        && Segments.sameGeneration(life, segments.state(row));
   }
 
   /** Whether a row has this hash and all of these bits. */
@@ -181,7 +181,7 @@ final class Search {
         && (c1 == 0 || (c1 & ~segments.bits(row, 1)) == 0)
         && (c2 == 0 || (c2 & ~segments.bits(row, 2)) == 0)
         && (c3 == 0 || (c3 & ~segments.bits(row, 3)) == 0)
-        && Segments.sameLife(life, segments.state(row));
+        && Segments.sameGeneration(life, segments.state(row));
   }
 
   private static long living(long[] candidates, long[] alive, int word, int[] depths) {

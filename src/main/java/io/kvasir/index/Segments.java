@@ -29,7 +29,7 @@ import java.util.Arrays;
  * reader could take a hash that is about to be wiped, and bits of the life after.)
  *
  * <p>Segments and rows are named by positive ints: a row is its segment's name × 16 + its place. 0 is
- * none. All methods are lock-free but {@link #take} and {@link #give}.
+ * none. All methods are lock-free but {@link #allocate} and {@link #free}.
  */
 final class Segments {
   static final int ROWS = 16;
@@ -78,7 +78,7 @@ final class Segments {
   }
 
   /** The first row of a segment that is not in use; {@link #NONE} when the budget is reached. */
-  synchronized int take() {
+  synchronized int allocate() {
     if (free != NONE) {
       int row = free << ROW_BITS;
       free = next(row);
@@ -91,7 +91,7 @@ final class Segments {
   }
 
   /** Takes a wiped segment back. */
-  synchronized void give(int row) {
+  synchronized void free(int row) {
     linkNext(row, free);
     free = row >>> ROW_BITS;
   }
@@ -103,7 +103,7 @@ final class Segments {
     int longs = CHUNK * segmentLongs;
     boolean full = number == chunks.length;
     long directory = full ? (long) number * Long.BYTES : 0;
-    if (!budget.take(Budget.arrayOf(longs) + directory)) {
+    if (!budget.reserve(Budget.arrayOf(longs) + directory)) {
       return false;
     }
     long[][] all = full ? Arrays.copyOf(chunks, number * 2) : chunks;
@@ -190,12 +190,12 @@ final class Segments {
     return ((long) LONGS.getAndBitwiseAnd(chunk, at, ~bit) & bit) != 0;
   }
 
-  /** The state of a row's segment: its life, for {@link #sameLife}. */
+  /** The state of a row's segment: its life, for {@link #sameGeneration}. */
   long state(int row) {
     return (long) LONGS.getAcquire(chunkOf(row), stateAt(row));
   }
 
-  static boolean sameLife(long state, long other) {
+  static boolean sameGeneration(long state, long other) {
     return ((state ^ other) >>> VERSION_SHIFT) == 0;
   }
 

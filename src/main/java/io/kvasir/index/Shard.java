@@ -4,11 +4,11 @@ package io.kvasir.index;
  * The writers' side of one shard: makes and frees the segments whose first hash falls to it, under its
  * own monitor. Both are short and concern new segments only; a row or a bit is set without it.
  */
-final class Shard extends Apart {
+final class Shard extends CacheLinePadding {
   private static final long REMOVED = 1L << 63; // an entry of no segment
 
   /** Segments out of use that are not shared with the other shards: few, for there are many shards. */
-  private static final int KEEP = 2;
+  private static final int MAX_KEPT = 2;
 
   private final int number;
   private final Shards shards;
@@ -43,7 +43,7 @@ final class Shard extends Apart {
           return segment;
         }
         // It has ended and waits for our monitor to be freed. Its successor takes its entry.
-        int row = take();
+        int row = allocate();
         if (row != Segments.NONE) {
           segments.start(row, hash, pins);
           Segments.LONGS.setRelease(table, i, Shards.entry(mixed, row >>> Segments.ROW_BITS));
@@ -54,7 +54,7 @@ final class Shard extends Apart {
     if (target < 0 && used + 1 == table.length) {
       return Segments.NONE; // a reader needs one empty entry to stop at
     }
-    int row = take();
+    int row = allocate();
     if (row == Segments.NONE) {
       return Segments.NONE;
     }
@@ -92,13 +92,13 @@ final class Shard extends Apart {
       }
     }
     segments.wipe(row);
-    give(row);
+    release(row);
   }
 
   /** The first row of a segment out of use; {@link Segments#NONE} when the budget is reached. */
-  private int take() {
+  private int allocate() {
     if (kept == 0) {
-      return segments.take();
+      return segments.allocate();
     }
     kept--;
     int row = free << Segments.ROW_BITS;
@@ -106,9 +106,9 @@ final class Shard extends Apart {
     return row;
   }
 
-  private void give(int row) {
-    if (kept == KEEP) {
-      segments.give(row);
+  private void release(int row) {
+    if (kept == MAX_KEPT) {
+      segments.free(row);
     } else {
       kept++;
       segments.linkNext(row, free);
@@ -122,7 +122,7 @@ final class Shard extends Apart {
     if (used < table.length / 4 * 3) {
       return table;
     }
-    boolean wider = live >= table.length / 2 && budget.take((long) table.length * Long.BYTES);
+    boolean wider = live >= table.length / 2 && budget.reserve((long) table.length * Long.BYTES);
     if (!wider && live > table.length / 4 * 3) {
       return table;
     }

@@ -30,7 +30,7 @@ final class Shards {
       tables[i] = new long[TABLE];
       shards[i] = new Shard(i, this, segments, budget);
     }
-    if (!budget.take(COUNT * Budget.arrayOf(TABLE))) {
+    if (!budget.reserve(COUNT * Budget.arrayOf(TABLE))) {
       throw new IllegalArgumentException(
           "budgetBytes: an empty index takes " + COUNT * Budget.arrayOf(TABLE) + " bytes, allow more");
     }

@@ -39,7 +39,7 @@ final class TakeOver {
       place(part.hashes(), base, length, held, part.follows()[run]);
       for (; key < part.keys().length && part.blocks()[key] < base + length; key++) {
         int block = part.blocks()[key] - base;
-        if (placed[block] != Segments.NONE && keyed.name(part.keys()[key], placed[block], part.copies()[key])) {
+        if (placed[block] != Segments.NONE && keyed.bind(part.keys()[key], placed[block], part.copies()[key])) {
           placed[block] &= ~Rows.FRESH;
         } else {
           refused++;
@@ -47,12 +47,12 @@ final class TakeOver {
       }
       for (int block = 0; block < length; block++) {
         if (named && placed[block] < 0) {
-          keyed.unname(placed[block] & ~Rows.FRESH);
+          keyed.unbind(placed[block] & ~Rows.FRESH);
         } else if (!named && placed[block] == Segments.NONE && (held >>> block & 1) != 0) {
           refused++;
         }
       }
-      keyed.settle();
+      keyed.endBatch();
       base += length;
     }
     return refused;
@@ -88,7 +88,7 @@ final class TakeOver {
           fresh++;
         }
         at++;
-      } while (at < stop && rows.owns(row + at - first, hashes[from + at]));
+      } while (at < stop && rows.claims(row + at - first, hashes[from + at]));
       shards.unpin(row, pins - fresh);
     }
     for (; at < length; at++) {

@@ -33,7 +33,7 @@ final class TierCounts {
 
   private final Budget budget;
   private long[] table = EMPTY;
-  private int unusual; // entries that say something
+  private int explicit; // entries that say something
   private int used;
 
   TierCounts(Budget budget) {
@@ -90,10 +90,10 @@ final class TierCounts {
 
   void clear() {
     if (table.length > EMPTY.length) {
-      budget.give(Budget.arrayOf(table.length));
+      budget.release(Budget.arrayOf(table.length));
     }
     used = 0;
-    unusual = 0;
+    explicit = 0;
     TABLE.setRelease(this, EMPTY);
   }
 
@@ -111,17 +111,17 @@ final class TierCounts {
       Segments.LONGS.setRelease(table, at + 1, USUAL);
       Segments.LONGS.setRelease(table, at, (long) row);
     }
-    unusual += (counts == USUAL ? 0 : 1) - (table[at + 1] == USUAL ? 0 : 1);
+    explicit += (counts == USUAL ? 0 : 1) - (table[at + 1] == USUAL ? 0 : 1);
     Segments.LONGS.setRelease(table, at + 1, counts);
     return true;
   }
 
   private boolean replace() {
-    int length = Math.max(2 * SMALLEST, Integer.highestOneBit(Math.max(1, unusual)) * 8);
+    int length = Math.max(2 * SMALLEST, Integer.highestOneBit(Math.max(1, explicit)) * 8);
     long before = table.length == EMPTY.length ? 0 : Budget.arrayOf(table.length);
-    if (!budget.take(Budget.arrayOf(length) - before)) {
+    if (!budget.reserve(Budget.arrayOf(length) - before)) {
       length = table.length;
-      if ((unusual + 1) * 2 > length / 4 * 3) {
+      if ((explicit + 1) * 2 > length / 4 * 3) {
         return false;
       }
     }
@@ -133,7 +133,7 @@ final class TierCounts {
         replacement[at + 1] = table[i + 1];
       }
     }
-    used = unusual;
+    used = explicit;
     TABLE.setRelease(this, replacement);
     return true;
   }

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * one does, the prediction is taken back, or its time is over. Of an engine that tells nothing predictions
  * are all there is; they stay then until newer ones need their room ({@link BlockIndex#open(int, int)}).
  *
- * <p>Who predicts never waits for the writer ({@link Turns}).
+ * <p>Who predicts never waits for the writer ({@link CombiningLock}).
  *
  * <p>When the index's memory budget is reached no new blocks are registered (they are counted, see
  * {@link BlockIndex#refused}); what is held stays exact and can be removed, which makes room again.
@@ -29,10 +29,10 @@ public final class WorkerBlocks {
   private final Rows rows;
   private final Predictions predictions;
   private final KeyedBlocks keyed;
-  private final Turns turns = new Turns(new PredictionWork());
+  private final CombiningLock lock = new CombiningLock(new PredictionApplier());
   private volatile int predicted;
   private boolean open = true;
-  private volatile @Nullable WorkerBlocks heir;
+  private volatile @Nullable WorkerBlocks successor;
 
   WorkerBlocks(
       int slot, BlockIndex index, Segments segments, Shards shards, Rows rows, Budget budget, int mostPredicted) {
@@ -48,21 +48,21 @@ public final class WorkerBlocks {
 
   /** The chain hash of the block the engine calls {@code key}, {@link BlockHash#NONE} if it is not held. */
   public long hashOf(long key) {
-    turns.take();
+    lock.lock();
     try {
       return keyed.hashOf(key);
     } finally {
-      turns.give();
+      lock.unlock();
     }
   }
 
   /** Whether the block the engine calls {@code key} is held in a tier. */
   public boolean holds(long key, Tier tier) {
-    turns.take();
+    lock.lock();
     try {
       return keyed.holds(key, tier);
     } finally {
-      turns.give();
+      lock.unlock();
     }
   }
 
@@ -81,21 +81,21 @@ public final class WorkerBlocks {
    */
   public int store(
       long parentKey, boolean root, long[] blockKeys, long[] hashes, int count, Tier tier, boolean counted) {
-    turns.take();
+    lock.lock();
     try {
       if (!open) {
         return 0;
       }
-      named(hashes, count);
+      checkHashes(hashes, count);
       int stored = keyed.store(parentKey, root, blockKeys, hashes, count, tier, counted);
       index.refuse(count - stored);
       return stored;
     } finally {
-      turns.give();
+      lock.unlock();
     }
   }
 
-  private static void named(long[] hashes, int count) {
+  private static void checkHashes(long[] hashes, int count) {
     for (int i = 0; i < count; i++) {
       if (hashes[i] == BlockHash.NONE) {
         throw new IllegalArgumentException("hashes[" + i + "] is 0, which names no block: use BlockHash.chained");
@@ -105,11 +105,11 @@ public final class WorkerBlocks {
 
   /** Takes away one copy of a block in a tier. Unknown keys are ignored. Returns whether it was the last there. */
   public boolean remove(long key, Tier tier, boolean counted) {
-    turns.take();
+    lock.lock();
     try {
       return open && keyed.remove(key, tier, counted);
     } finally {
-      turns.give();
+      lock.unlock();
     }
   }
 
@@ -118,17 +118,17 @@ public final class WorkerBlocks {
    * does, and faster. Returns how many were the last in the tier.
    */
   public int remove(long[] blockKeys, int count, Tier tier, boolean counted) {
-    turns.take();
+    lock.lock();
     try {
       return open ? keyed.remove(blockKeys, count, tier, counted) : 0;
     } finally {
-      turns.give();
+      lock.unlock();
     }
   }
 
   /** Takes away everything the worker holds in a tier; what is predicted counts as the device's. */
   public void clear(Tier tier) {
-    turns.take();
+    lock.lock();
     try {
       if (open) {
         keyed.clear(tier);
@@ -137,20 +137,20 @@ public final class WorkerBlocks {
         }
       }
     } finally {
-      turns.give();
+      lock.unlock();
     }
   }
 
   /** Takes away everything the worker holds, and what is predicted of it. */
   public void clear() {
-    turns.take();
+    lock.lock();
     try {
       if (open) {
         keyed.clear();
         predictions.clear();
       }
     } finally {
-      turns.give();
+      lock.unlock();
     }
   }
 
@@ -165,21 +165,21 @@ public final class WorkerBlocks {
    * @throws IllegalArgumentException when a hash is {@link BlockHash#NONE}
    */
   public Prediction predict(long[] hashes, long expiry) {
-    named(hashes, hashes.length);
+    checkHashes(hashes, hashes.length);
     Prediction prediction = new Prediction(this, hashes, expiry);
-    work(prediction);
+    submit(prediction);
     return prediction;
   }
 
   /** Takes predictions away whose time is over. */
   public void expire(long now) {
-    turns.take();
+    lock.lock();
     try {
       if (open) {
         predictions.expire(now);
       }
     } finally {
-      turns.give();
+      lock.unlock();
     }
   }
 
@@ -188,11 +188,11 @@ public final class WorkerBlocks {
    * stored or removed until the last part has been asked for.
    */
   public HandOver handOver() {
-    turns.take();
+    lock.lock();
     try {
       return keyed.handOver();
     } finally {
-      turns.give();
+      lock.unlock();
     }
   }
 
@@ -207,17 +207,17 @@ public final class WorkerBlocks {
    * @return how many blocks could not be registered because the memory budget is reached
    */
   public int take(Holdings part) {
-    turns.take();
+    lock.lock();
     try {
-      int refused = open ? taken(part) : 0;
+      int refused = open ? takeHere(part) : 0;
       index.refuse(refused);
       return refused;
     } finally {
-      turns.give();
+      lock.unlock();
     }
   }
 
-  private int taken(Holdings part) {
+  private int takeHere(Holdings part) {
     TakeOver from = new TakeOver(keyed, segments, shards, rows, word, bit);
     return switch (part) {
       case Holdings.Blocks blocks -> from.take(blocks);
@@ -231,15 +231,15 @@ public final class WorkerBlocks {
    * more. What was written here stays in its index, for those who still search it.
    */
   public void succeededBy(WorkerBlocks other) {
-    turns.take();
+    lock.lock();
     try {
       if (open) {
         predictions.handOver(segments).forEachRemaining(other::take);
         open = false;
-        heir = other;
+        successor = other;
       }
     } finally {
-      turns.give();
+      lock.unlock();
     }
   }
 
@@ -250,11 +250,11 @@ public final class WorkerBlocks {
 
   /** Engine keys that name a block, in whatever tier. Any thread. */
   public int size() {
-    turns.take();
+    lock.lock();
     try {
       return keyed.size();
     } finally {
-      turns.give();
+      lock.unlock();
     }
   }
 
@@ -264,24 +264,24 @@ public final class WorkerBlocks {
   }
 
   /** Places a prediction, or takes it back: now, or when the call that is writing is over. Never waits. */
-  void work(Prediction prediction) {
-    WorkerBlocks next = heir;
+  void submit(Prediction prediction) {
+    WorkerBlocks next = successor;
     if (next != null) {
-      next.work(prediction);
+      next.submit(prediction);
     } else {
-      turns.leave(prediction);
+      lock.submit(prediction);
     }
   }
 
-  private final class PredictionWork implements Turns.Work {
+  private final class PredictionApplier implements CombiningLock.PendingWork {
     @Override
-    public void does(Prediction prediction) {
-      WorkerBlocks next = heir;
+    public void apply(Prediction prediction) {
+      WorkerBlocks next = successor;
       if (next != null) {
-        next.work(prediction);
+        next.submit(prediction);
       } else if (prediction.isPlaced()) {
         if (open) {
-          predictions.takeBack(prediction);
+          predictions.retract(prediction);
         }
       } else if (open && !prediction.isRetracted()) {
         index.refuse(predictions.place(prediction));
@@ -291,7 +291,7 @@ public final class WorkerBlocks {
     }
 
     @Override
-    public void refuses(Prediction prediction) {
+    public void reject(Prediction prediction) {
       if (!prediction.isPlaced()) {
         index.refuse(prediction.hashes().length);
         prediction.placed(0, 0, 0, 0);
@@ -299,7 +299,7 @@ public final class WorkerBlocks {
     }
 
     @Override
-    public void ends() {
+    public void beforeUnlock() {
       if (predicted != predictions.size()) {
         predicted = predictions.size();
       }
@@ -313,32 +313,32 @@ public final class WorkerBlocks {
 
   /** Stops the writer: when this returns, no call changes anything any more. */
   void close() {
-    turns.take();
+    lock.lock();
     try {
       open = false;
     } finally {
-      turns.give();
+      lock.unlock();
     }
   }
 
   /** Whether it is stopped. Any thread. */
   boolean isClosed() {
-    turns.take();
+    lock.lock();
     try {
       return !open;
     } finally {
-      turns.give();
+      lock.unlock();
     }
   }
 
   /** Gives the memory of a stopped worker's maps back. */
-  void forget() {
-    turns.take();
+  void freeMaps() {
+    lock.lock();
     try {
-      keyed.forget();
+      keyed.free();
       predictions.clear();
     } finally {
-      turns.give();
+      lock.unlock();
     }
   }
 }

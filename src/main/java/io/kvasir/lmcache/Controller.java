@@ -14,12 +14,12 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 
 /** LMCache's controller over HTTP, on one pool of connections. Thread-safe. */
-final class Controller implements InstanceList, AutoCloseable {
+final class Controller implements InstanceSource, AutoCloseable {
   private static final Duration POLL = Duration.ofSeconds(5);
 
   private final URI workers;
   private final URI lookup;
-  private final Duration patience;
+  private final Duration timeout;
   private final URI address;
   private final JsonClient client;
 
@@ -33,7 +33,7 @@ final class Controller implements InstanceList, AutoCloseable {
     this.address = address;
     this.workers = address.resolve("/controller/workers");
     this.lookup = address.resolve("/lookup");
-    this.patience = patience;
+    this.timeout = patience;
     this.client = new JsonClient(executor);
   }
 
@@ -56,7 +56,7 @@ final class Controller implements InstanceList, AutoCloseable {
   CompletableFuture<List<Location>> lookup(int[] tokens) {
     HttpRequest request =
         HttpRequest.newBuilder(lookup)
-            .timeout(patience)
+            .timeout(timeout)
             .header("Content-Type", "application/json")
             .POST(BodyPublishers.ofByteArray(question(tokens)))
             .build();

@@ -16,7 +16,7 @@ import java.util.List;
 import java.util.concurrent.Executor;
 
 /** The coordinator of LMCache's multi-process mode over HTTP, on one pool of connections. Thread-safe. */
-final class Coordinator implements InstanceList, AutoCloseable {
+final class Coordinator implements InstanceSource, AutoCloseable {
   private static final JsonMapper JSON = new JsonMapper();
   private static final Duration POLL = Duration.ofSeconds(5);
   private static final String PREFETCHES = "/cache/prefetches";
@@ -33,7 +33,7 @@ final class Coordinator implements InstanceList, AutoCloseable {
    * @param tokens the prompt
    * @param salt keeps caches of tenants apart, empty without one
    */
-  record Order(String instance, String model, int ranks, int[] tokens, String salt) {}
+  record PrefetchRequest(String instance, String model, int ranks, int[] tokens, String salt) {}
 
   /** The coordinator at an address; {@code executor} runs what the client has to do and stays its owner's to close. */
   Coordinator(URI address, Executor executor) {
@@ -76,7 +76,7 @@ final class Coordinator implements InstanceList, AutoCloseable {
    * @param patience how long it gets
    * @throws IOException when it does not do so; the message says why
    */
-  String submit(Order order, Duration patience) throws IOException, InterruptedException {
+  String submit(PrefetchRequest order, Duration patience) throws IOException, InterruptedException {
     ObjectNode body =
         JSON.createObjectNode()
             .put("instance_id", order.instance())

@@ -22,11 +22,11 @@ final class Instances {
   private static final double REGISTERING = 1;
 
   private final long staleNanos;
-  private Map<Rank, Beat> beats = new HashMap<>();
+  private Map<InstanceRank, LastHeartbeat> beats = new HashMap<>();
 
-  private record Rank(String instance, long rank) {}
+  private record InstanceRank(String instance, long rank) {}
 
-  private record Beat(double last, long sinceNanos, boolean beating) {}
+  private record LastHeartbeat(double last, long sinceNanos, boolean alive) {}
 
   /**
    * One engine's LMCache.
@@ -35,12 +35,12 @@ final class Instances {
    * @param keys chunks that its ranks hold together, without those that have stopped beating
    * @param ranks how many ranks there are
    * @param stale how many of them have stopped beating
-   * @param beating whether any rank sends heartbeats
+   * @param alive whether any rank sends heartbeats
    * @param ageNanos how long ago the latest heartbeat of a rank came, 0 where none sends any
    * @param addresses where the ranks are
    */
   record Instance(
-      String id, long keys, int ranks, int stale, boolean beating, long ageNanos, List<String> addresses) {
+      String id, long keys, int ranks, int stale, boolean alive, long ageNanos, List<String> addresses) {
     /** Whether nothing of it counts. */
     boolean isStale() {
       return stale == ranks;
@@ -55,10 +55,10 @@ final class Instances {
   /** Sums up an answer that came at {@code now}. */
   SequencedMap<String, Instance> of(List<ControllerWorker> rows, long now) {
     double latest = rows.stream().mapToDouble(ControllerWorker::lastBeat).max().orElse(0);
-    Map<Rank, Beat> seen = new HashMap<>();
+    Map<InstanceRank, LastHeartbeat> seen = new HashMap<>();
     SequencedMap<String, List<ControllerWorker>> byInstance = new TreeMap<>();
     for (ControllerWorker row : rows) {
-      Rank rank = new Rank(row.instance(), row.rank());
+      InstanceRank rank = new InstanceRank(row.instance(), row.rank());
       seen.put(rank, beat(row, beats.get(rank), latest, now));
       byInstance.computeIfAbsent(row.instance(), _ -> new ArrayList<>()).add(row);
     }
@@ -68,14 +68,14 @@ final class Instances {
     return instances;
   }
 
-  private static Beat beat(ControllerWorker row, @Nullable Beat before, double latest, long now) {
+  private static LastHeartbeat beat(ControllerWorker row, @Nullable LastHeartbeat before, double latest, long now) {
     boolean beats = row.lastBeat() > row.registered() + REGISTERING;
     if (before == null) {
-      return new Beat(row.lastBeat(), now - (long) (1e9 * (latest - row.lastBeat())), beats);
+      return new LastHeartbeat(row.lastBeat(), now - (long) (1e9 * (latest - row.lastBeat())), beats);
     }
     return row.lastBeat() == before.last
-        ? new Beat(before.last, before.sinceNanos, before.beating || beats)
-        : new Beat(row.lastBeat(), now, true);
+        ? new LastHeartbeat(before.last, before.sinceNanos, before.alive || beats)
+        : new LastHeartbeat(row.lastBeat(), now, true);
   }
 
   private Instance sum(String id, List<ControllerWorker> ranks, long now) {
@@ -84,8 +84,8 @@ final class Instances {
     boolean beating = false;
     long age = Long.MAX_VALUE;
     for (ControllerWorker row : ranks) {
-      Beat beat = beats.get(new Rank(id, row.rank()));
-      boolean beats = beat != null && beat.beating;
+      LastHeartbeat beat = beats.get(new InstanceRank(id, row.rank()));
+      boolean beats = beat != null && beat.alive;
       long since = beat == null ? 0 : now - beat.sinceNanos;
       if (beats && since > staleNanos) {
         stale++;

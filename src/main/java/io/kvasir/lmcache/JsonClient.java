@@ -29,10 +29,10 @@ final class JsonClient implements AutoCloseable {
   private final HttpClient client;
 
   /** Whoever was asked answered with another status than 200. */
-  static final class RefusedException extends IOException {
+  static final class ErrorStatusException extends IOException {
     private static final long serialVersionUID = 1;
 
-    RefusedException(String message) {
+    ErrorStatusException(String message) {
       super(message);
     }
   }
@@ -81,7 +81,7 @@ final class JsonClient implements AutoCloseable {
 
   private static JsonNode content(HttpResponse<byte[]> answer) throws IOException {
     if (answer.statusCode() != 200) {
-      throw new RefusedException(answer.uri() + " answered " + answer.statusCode());
+      throw new ErrorStatusException(answer.uri() + " answered " + answer.statusCode());
     }
     JsonNode content;
     try {

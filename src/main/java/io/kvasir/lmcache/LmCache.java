@@ -27,14 +27,15 @@ import org.jspecify.annotations.Nullable;
 public final class LmCache implements CacheLayer, AutoCloseable {
   private final LmCacheSettings settings;
   private final WorkerMap map;
-  private volatile @Nullable Running running;
+  private volatile @Nullable Components running;
 
   /** What there is between start and close. */
-  private record Running(
-      Controller controller, Poller poller, Lookups lookups, @Nullable Fetching fetching, ExecutorService executor) {}
+  private record Components(
+      Controller controller, Poller poller, Lookups lookups, @Nullable PrefetchComponents fetching,
+      ExecutorService executor) {}
 
   /** What there is with a coordinator. */
-  private record Fetching(Coordinator coordinator, Poller poller, Prefetches prefetches, boolean enabled) {}
+  private record PrefetchComponents(Coordinator coordinator, Poller poller, Prefetcher prefetches, boolean enabled) {}
 
   /** LMCache as configured. */
   public LmCache(LmCacheSettings settings) {
@@ -57,75 +58,75 @@ public final class LmCache implements CacheLayer, AutoCloseable {
     }
     LmCacheMetrics counted = new LmCacheMetrics(metrics);
     ExecutorService executor = Executors.newVirtualThreadPerTaskExecutor();
-    Controller controller = new Controller(settings.controller(), settings.patience(), executor);
-    Poller poller = new Poller(controller, settings, map, fleet, chosen, counted::polled);
-    counted.watch(poller::state, map);
+    Controller controller = new Controller(settings.controller(), settings.timeout(), executor);
+    Poller poller = new Poller(controller, settings, map, fleet, chosen, counted::recordPoll);
+    counted.watch(poller::snapshot, map);
     Lookups lookups = new Lookups(controller, settings, map, executor, System::nanoTime, counted);
     PrefetchSettings prefetch = settings.prefetch();
-    Fetching fetching = null;
+    PrefetchComponents fetching = null;
     if (prefetch != null) {
       Coordinator coordinator = new Coordinator(prefetch.coordinator(), executor);
-      Poller known = new Poller(coordinator, settings, map, fleet, chosen, counted::coordinatorPolled);
-      counted.watchCoordinator(known::state);
-      Prefetches prefetches = new Prefetches(coordinator, prefetch, settings, map, known, poller, costs, counted);
-      fetching = new Fetching(coordinator, known, prefetches, prefetch.enabled());
+      Poller known = new Poller(coordinator, settings, map, fleet, chosen, counted::recordCoordinatorPoll);
+      counted.watchCoordinator(known::snapshot);
+      Prefetcher prefetches = new Prefetcher(coordinator, prefetch, settings, map, known, poller, costs, counted);
+      fetching = new PrefetchComponents(coordinator, known, prefetches, prefetch.enabled());
     }
-    running = new Running(controller, poller, lookups, fetching, executor);
+    running = new Components(controller, poller, lookups, fetching, executor);
   }
 
   /**
    * Has the coordinator fetch what a prompt's worker holds far from its host's memory, where that is configured and
    * pays. Waits for it within its budget, on a thread that may block; throws nothing.
    */
-  public void prefetch(Prompt prompt) {
-    Running now = running;
-    Fetching fetching = now == null ? null : now.fetching;
+  public void prefetch(PrefetchCandidate prompt) {
+    Components now = running;
+    PrefetchComponents fetching = now == null ? null : now.fetching;
     if (fetching != null && fetching.enabled) {
       fetching.prefetches.fetch(prompt);
     }
   }
 
   @Override
-  public Keys keys() {
-    Running now = running;
-    return now == null ? Keys.UNKNOWN : now.poller.keys();
+  public KeyCounts keys() {
+    Components now = running;
+    return now == null ? KeyCounts.UNKNOWN : now.poller.keys();
   }
 
   @Override
   public CompletionStage<String> find(RoutingContext context) {
-    Running now = running;
+    Components now = running;
     return now == null ? CompletableFuture.completedStage(CacheMatches.UNKNOWN) : now.lookups.find(context);
   }
 
   @Override
-  public Duration patience() {
-    return settings.patience();
+  public Duration timeout() {
+    return settings.timeout();
   }
 
   /** What is known as of now. */
   public LmCacheView view() {
-    Running now = running;
-    Poller.State state = now == null ? Poller.State.START : now.poller.state();
+    Components now = running;
+    Poller.PollSnapshot state = now == null ? Poller.PollSnapshot.START : now.poller.snapshot();
     List<InstanceView> instances = state.instances().values().stream()
         .map(
             instance ->
                 new InstanceView(
                     instance.id(),
-                    state.misfits().unmapped().contains(instance.id())
+                    state.mismatches().unmapped().contains(instance.id())
                         ? Optional.empty()
                         : Optional.of(map.workerOf(instance.id())),
                     instance.keys(),
                     instance.ranks(),
                     instance.stale(),
-                    instance.beating() ? Optional.of(Duration.ofNanos(instance.ageNanos())) : Optional.empty()))
+                    instance.alive() ? Optional.of(Duration.ofNanos(instance.ageNanos())) : Optional.empty()))
         .toList();
-    Poller.State coordinated = coordinated(now);
+    Poller.PollSnapshot coordinated = coordinated(now);
     return new LmCacheView(
         settings.controller().toString(),
         state.age(),
         Optional.ofNullable(state.failure()),
         instances,
-        Stream.of(state, coordinated).flatMap(one -> one.misfits().sentences().stream()).distinct().toList(),
+        Stream.of(state, coordinated).flatMap(one -> one.mismatches().messages().stream()).distinct().toList(),
         Optional.ofNullable(settings.prefetch())
             .map(
                 prefetch ->
@@ -136,8 +137,8 @@ public final class LmCache implements CacheLayer, AutoCloseable {
                         List.copyOf(coordinated.instances().keySet()))));
   }
 
-  private static Poller.State coordinated(@Nullable Running now) {
-    return now == null || now.fetching == null ? Poller.State.START : now.fetching.poller.state();
+  private static Poller.PollSnapshot coordinated(@Nullable Components now) {
+    return now == null || now.fetching == null ? Poller.PollSnapshot.START : now.fetching.poller.snapshot();
   }
 
   /** What is served with less than is configured, for readiness. */
@@ -159,7 +160,7 @@ public final class LmCache implements CacheLayer, AutoCloseable {
 
   @Override
   public synchronized void close() {
-    Running now = running;
+    Components now = running;
     running = null;
     if (now != null) {
       now.poller.close();

@@ -1,7 +1,7 @@
 package io.kvasir.lmcache;
 
 import io.kvasir.lmcache.Instances.Instance;
-import io.kvasir.lmcache.Prefetches.Prefetched;
+import io.kvasir.lmcache.Prefetcher.PrefetchOutcome;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.core.metrics.Counter;
 import io.prometheus.metrics.core.metrics.GaugeWithCallback;
@@ -22,7 +22,7 @@ final class LmCacheMetrics {
   private final Histogram lookupSeconds;
 
   /** What became of a request's question. */
-  enum Answer {
+  enum LookupOutcome {
     /** The controller answered it. */
     ANSWERED,
     /** It had answered the same a moment ago. */
@@ -84,29 +84,29 @@ final class LmCacheMetrics {
             .register(registry);
   }
 
-  void polled(boolean answered) {
+  void recordPoll(boolean answered) {
     polls.labelValues(answered ? "answered" : "failed").inc();
   }
 
-  void coordinatorPolled(boolean answered) {
+  void recordCoordinatorPoll(boolean answered) {
     coordinatorPolls.labelValues(answered ? "answered" : "failed").inc();
   }
 
-  void prefetched(Prefetched result) {
+  void recordPrefetch(PrefetchOutcome result) {
     prefetches.labelValues(result.name().toLowerCase(Locale.ROOT)).inc();
   }
 
-  void looked(Answer answer) {
+  void recordLookup(LookupOutcome answer) {
     lookups.labelValues(answer.name().toLowerCase(Locale.ROOT)).inc();
   }
 
-  void looked(Answer answer, long nanos) {
-    looked(answer);
+  void recordLookup(LookupOutcome answer, long nanos) {
+    recordLookup(answer);
     lookupSeconds.observe(nanos / 1e9);
   }
 
   /** Shows what is known of the instances. */
-  void watch(Supplier<Poller.State> state, WorkerMap map) {
+  void watch(Supplier<Poller.PollSnapshot> state, WorkerMap map) {
     gauge("kvasir_lmcache_instances", "LMCache instances that the controller knows", state, s -> s.instances().size());
     gauge(
         "kvasir_lmcache_stale_instances",
@@ -117,12 +117,12 @@ final class LmCacheMetrics {
         "kvasir_lmcache_unmapped_instances",
         "LMCache instances that belong to no worker",
         state,
-        s -> s.misfits().unmapped().size());
+        s -> s.mismatches().unmapped().size());
     gauge(
         "kvasir_lmcache_doubled_workers",
         "Workers that several LMCache instances are said to belong to, and instances that several engines report as",
         state,
-        s -> s.misfits().doubled().size() + s.misfits().shared().size());
+        s -> s.mismatches().duplicated().size() + s.mismatches().shared().size());
     GaugeWithCallback.builder()
         .name("kvasir_lmcache_keys")
         .help("Chunks that LMCache holds of a worker")
@@ -138,7 +138,7 @@ final class LmCacheMetrics {
         .help("How long ago the LMCache controller last said what it holds; missing before it has")
         .callback(
             gauge -> {
-              Poller.State now = state.get();
+              Poller.PollSnapshot now = state.get();
               if (now.answers() > 0) {
                 gauge.call((System.nanoTime() - now.answeredNanos()) / 1e9);
               }
@@ -147,7 +147,7 @@ final class LmCacheMetrics {
   }
 
   /** Shows what the coordinator knows. */
-  void watchCoordinator(Supplier<Poller.State> state) {
+  void watchCoordinator(Supplier<Poller.PollSnapshot> state) {
     gauge(
         "kvasir_lmcache_coordinator_instances",
         "LMCache instances that the coordinator knows",
@@ -155,7 +155,8 @@ final class LmCacheMetrics {
         s -> s.instances().size());
   }
 
-  private void gauge(String name, String help, Supplier<Poller.State> state, ToLongFunction<Poller.State> value) {
+  private void gauge(String name, String help, Supplier<Poller.PollSnapshot> state,
+      ToLongFunction<Poller.PollSnapshot> value) {
     GaugeWithCallback.builder()
         .name(name)
         .help(help)

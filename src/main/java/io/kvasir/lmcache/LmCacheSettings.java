@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * @param pollInterval how often it is asked for its workers, on average
  * @param staleAfter an instance that has stopped beating, and figures that could not be renewed, count no longer than
  *     this
- * @param patience how long a request waits for a lookup; also how long the controller gets for one
+ * @param timeout how long a request waits for a lookup; also how long the controller gets for one
  * @param chunkTokens tokens in one of its chunks
  * @param maxLookups lookups under way at once, and prefetches; requests beyond go without
  * @param remember how long the answer to a lookup is good for other requests
@@ -23,7 +23,7 @@ public record LmCacheSettings(
     URI controller,
     Duration pollInterval,
     Duration staleAfter,
-    Duration patience,
+    Duration timeout,
     int chunkTokens,
     int maxLookups,
     Duration remember,

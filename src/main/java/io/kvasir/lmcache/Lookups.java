@@ -5,7 +5,7 @@ import com.github.benmanes.caffeine.cache.Caffeine;
 import io.kvasir.index.Chain;
 import io.kvasir.index.Tier;
 import io.kvasir.lmcache.Controller.Location;
-import io.kvasir.lmcache.LmCacheMetrics.Answer;
+import io.kvasir.lmcache.LmCacheMetrics.LookupOutcome;
 import io.kvasir.routing.CacheMatches;
 import io.kvasir.routing.CacheMatches.Match;
 import io.kvasir.routing.RequestFacts;
@@ -44,10 +44,10 @@ final class Lookups {
   private final Executor executor;
   private final LongSupplier nanos;
   private final LmCacheMetrics metrics;
-  private final Semaphore places;
-  private final Cache<Long, String> remembered;
-  private final Map<Long, CompletableFuture<String>> underWay = new ConcurrentHashMap<>();
-  private final Forbearance forbearance;
+  private final Semaphore permits;
+  private final Cache<Long, String> answers;
+  private final Map<Long, CompletableFuture<String>> inFlight = new ConcurrentHashMap<>();
+  private final LmCacheCircuitBreaker breaker;
 
   /**
    * Lookups by a controller.
@@ -67,9 +67,9 @@ final class Lookups {
     this.executor = executor;
     this.nanos = nanos;
     this.metrics = metrics;
-    this.forbearance = new Forbearance(nanos);
-    this.places = new Semaphore(settings.maxLookups());
-    this.remembered =
+    this.breaker = new LmCacheCircuitBreaker(nanos);
+    this.permits = new Semaphore(settings.maxLookups());
+    this.answers =
         Caffeine.newBuilder()
             .maximumSize(MOST_REMEMBERED)
             .expireAfterWrite(settings.remember())
@@ -79,31 +79,31 @@ final class Lookups {
 
   /** Where the request's prompt is held, as {@link CacheMatches} text. The caller may cancel what it gets. */
   CompletableFuture<String> find(RoutingContext context) {
-    Chunks chunks = new Chunks(context.get(Slots.CHAIN), chunkTokens);
+    ChunkedPrompt chunks = new ChunkedPrompt(context.get(Slots.CHAIN), chunkTokens);
     if (chunks.count() == 0) {
-      return answered(chunks.chain().length() == 0 ? CacheMatches.UNKNOWN : nothing(), Answer.NOTHING_TO_ASK);
+      return answered(chunks.chain().length() == 0 ? CacheMatches.UNKNOWN : nothing(), LookupOutcome.NOTHING_TO_ASK);
     }
     String known = known(chunks);
     if (known != null) {
-      return answered(known, Answer.REMEMBERED);
+      return answered(known, LookupOutcome.REMEMBERED);
     }
     long key = chunks.hash(chunks.count());
-    CompletableFuture<String> asked = underWay.get(key);
+    CompletableFuture<String> asked = inFlight.get(key);
     if (asked != null) {
-      metrics.looked(Answer.SHARED);
+      metrics.recordLookup(LookupOutcome.SHARED);
       return asked.copy();
     }
-    if (!forbearance.mayAsk()) {
-      return answered(CacheMatches.UNKNOWN, Answer.LEFT_ALONE);
+    if (!breaker.tryAcquire()) {
+      return answered(CacheMatches.UNKNOWN, LookupOutcome.LEFT_ALONE);
     }
-    if (!places.tryAcquire()) {
-      return answered(CacheMatches.UNKNOWN, Answer.CROWDED);
+    if (!permits.tryAcquire()) {
+      return answered(CacheMatches.UNKNOWN, LookupOutcome.CROWDED);
     }
     CompletableFuture<String> mine = new CompletableFuture<>();
-    CompletableFuture<String> first = underWay.putIfAbsent(key, mine);
+    CompletableFuture<String> first = inFlight.putIfAbsent(key, mine);
     if (first != null) {
-      places.release();
-      metrics.looked(Answer.SHARED);
+      permits.release();
+      metrics.recordLookup(LookupOutcome.SHARED);
       return first.copy();
     }
     ask(context.facts(), chunks, key, mine);
@@ -114,14 +114,14 @@ final class Lookups {
     return new CacheMatches(List.of()).text();
   }
 
-  private CompletableFuture<String> answered(String text, Answer answer) {
-    metrics.looked(answer);
+  private CompletableFuture<String> answered(String text, LookupOutcome answer) {
+    metrics.recordLookup(answer);
     return CompletableFuture.completedFuture(text);
   }
 
-  private @Nullable String known(Chunks chunks) {
+  private @Nullable String known(ChunkedPrompt chunks) {
     for (int i = chunks.count(); i > 0; i--) {
-      String known = remembered.getIfPresent(chunks.hash(i) + (i == chunks.count() ? 0 : Chunks.THROUGH));
+      String known = answers.getIfPresent(chunks.hash(i) + (i == chunks.count() ? 0 : ChunkedPrompt.THROUGH));
       if (known != null) {
         return known;
       }
@@ -129,18 +129,18 @@ final class Lookups {
     return null;
   }
 
-  private void ask(RequestFacts facts, Chunks chunks, long key, CompletableFuture<String> mine) {
+  private void ask(RequestFacts facts, ChunkedPrompt chunks, long key, CompletableFuture<String> mine) {
     long began = nanos.getAsLong();
     var _ = CompletableFuture.supplyAsync(() -> tokens(facts), executor)
         .thenCompose(tokens -> tokens == null ? noTokens() : controller.lookup(tokens))
         .whenComplete((locations, failed) -> {
-          places.release();
-          underWay.remove(key);
+          permits.release();
+          inFlight.remove(key);
           if (locations != null) {
             String text = matches(locations).text();
             remember(chunks, key, locations, text);
-            forbearance.went(true);
-            metrics.looked(Answer.ANSWERED, nanos.getAsLong() - began);
+            breaker.record(true);
+            metrics.recordLookup(LookupOutcome.ANSWERED, nanos.getAsLong() - began);
             mine.complete(text);
           } else {
             failed(failed);
@@ -166,19 +166,19 @@ final class Lookups {
   private void failed(@Nullable Throwable failure) {
     Throwable why = failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
     if (why instanceof NoTokensException) {
-      metrics.looked(Answer.NO_TOKENS);
+      metrics.recordLookup(LookupOutcome.NO_TOKENS);
       return;
     }
-    forbearance.went(false);
-    metrics.looked(why instanceof HttpTimeoutException ? Answer.LATE : Answer.FAILED);
+    breaker.record(false);
+    metrics.recordLookup(why instanceof HttpTimeoutException ? LookupOutcome.LATE : LookupOutcome.FAILED);
   }
 
-  private void remember(Chunks chunks, long key, List<Location> locations, String text) {
-    remembered.put(key, text);
+  private void remember(ChunkedPrompt chunks, long key, List<Location> locations, String text) {
+    answers.put(key, text);
     int end = locations.stream().mapToInt(Location::end).max().orElse(0);
     int missed = end / chunkTokens + 1;
     if (missed <= chunks.count()) {
-      remembered.put(chunks.hash(missed) + Chunks.THROUGH, text);
+      answers.put(chunks.hash(missed) + ChunkedPrompt.THROUGH, text);
     }
   }
 
@@ -186,7 +186,7 @@ final class Lookups {
     Map<String, Match> matches = new HashMap<>();
     for (Location location : locations) {
       Tier tier = tier(location.backend());
-      String worker = tier == Tier.REMOTE ? CacheMatches.ANYBODY : map.workerOf(location.instance());
+      String worker = tier == Tier.REMOTE ? CacheMatches.ANY_WORKER : map.workerOf(location.instance());
       matches.merge(
           worker,
           new Match(worker, location.end(), tier),
@@ -209,7 +209,7 @@ final class Lookups {
    * @param chain its blocks
    * @param chunkTokens tokens in a chunk
    */
-  private record Chunks(Chain chain, int chunkTokens) {
+  private record ChunkedPrompt(Chain chain, int chunkTokens) {
     /** Added to the hash of a chunk that an answer ended at: it is good for prompts that go on otherwise. */
     static final long THROUGH = 0x9E3779B97F4A7C15L;
 

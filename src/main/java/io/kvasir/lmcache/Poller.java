@@ -1,8 +1,8 @@
 package io.kvasir.lmcache;
 
 import io.kvasir.lmcache.Instances.Instance;
-import io.kvasir.lmcache.WorkerMap.Misfits;
-import io.kvasir.routing.CacheLayer.Keys;
+import io.kvasir.lmcache.WorkerMap.Mismatches;
+import io.kvasir.routing.CacheLayer.KeyCounts;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.HashSet;
@@ -32,44 +32,44 @@ final class Poller implements AutoCloseable {
 
   private static final double JITTER = 0.2;
 
-  private final InstanceList list;
+  private final InstanceSource list;
   private final LmCacheSettings settings;
   private final WorkerMap map;
   private final Supplier<Set<String>> fleet;
   private final BooleanSupplier chosen;
-  private final Polled polled;
+  private final PollListener listener;
   private final Instances instances;
   private final long wantedNanos;
   private final long restNanos;
   private final Thread thread;
-  private Set<String> told = Set.of();
-  private volatile State state = State.START;
-  private volatile Keys keys = Keys.UNKNOWN;
-  private volatile long askedNanos;
+  private Set<String> reported = Set.of();
+  private volatile PollSnapshot snapshot = PollSnapshot.START;
+  private volatile KeyCounts keys = KeyCounts.UNKNOWN;
+  private volatile long requestedNanos;
   private volatile boolean asleep;
 
   /** Hears of every poll. */
   @FunctionalInterface
-  interface Polled {
-    void count(boolean answered);
+  interface PollListener {
+    void onPoll(boolean answered);
   }
 
   /**
    * What is known.
    *
    * @param instances by id, as of the last answer
-   * @param misfits what did not fit then
+   * @param mismatches what did not fit then
    * @param answeredNanos when the last answer came; meaningless before there was one
    * @param answers how many there were
    * @param failure why the last poll failed, null when it did not
    */
-  record State(
+  record PollSnapshot(
       SequencedMap<String, Instance> instances,
-      Misfits misfits,
+      Mismatches mismatches,
       long answeredNanos,
       long answers,
       @Nullable String failure) {
-    static final State START = new State(new TreeMap<>(), Misfits.NONE, 0, 0, null);
+    static final PollSnapshot START = new PollSnapshot(new TreeMap<>(), Mismatches.NONE, 0, 0, null);
 
     /** How long ago the last answer came; empty before there was one. */
     Optional<Duration> age() {
@@ -84,31 +84,31 @@ final class Poller implements AutoCloseable {
    * @param chosen whether requests that choose nothing themselves go by a profile that looks at the figures
    */
   Poller(
-      InstanceList list,
+      InstanceSource list,
       LmCacheSettings settings,
       WorkerMap map,
       Supplier<Set<String>> fleet,
       BooleanSupplier chosen,
-      Polled polled) {
+      PollListener polled) {
     this.list = list;
     this.settings = settings;
     this.map = map;
     this.fleet = fleet;
     this.chosen = chosen;
-    this.polled = polled;
+    this.listener = polled;
     this.instances = new Instances(settings.staleAfter().toNanos());
     this.wantedNanos = settings.pollInterval().multipliedBy(WANTED_INTERVALS).toNanos();
     this.restNanos = Math.min(Duration.ofSeconds(1).toNanos(), settings.pollInterval().toNanos());
-    this.askedNanos = System.nanoTime() - wantedNanos;
+    this.requestedNanos = System.nanoTime() - wantedNanos;
     this.thread = Thread.ofVirtual().name("kvasir-lmcache-" + list.name()).start(this::run);
   }
 
   /** Keys by worker, as last heard; asking keeps the poller at it. */
-  Keys keys() {
+  KeyCounts keys() {
     long now = System.nanoTime();
     // Not with every decision: all threads would write the same place in memory.
-    if (now - askedNanos > restNanos) {
-      askedNanos = now;
+    if (now - requestedNanos > restNanos) {
+      requestedNanos = now;
       if (asleep) {
         LockSupport.unpark(thread);
       }
@@ -116,8 +116,8 @@ final class Poller implements AutoCloseable {
     return keys;
   }
 
-  State state() {
-    return state;
+  PollSnapshot snapshot() {
+    return snapshot;
   }
 
   private void run() {
@@ -139,7 +139,7 @@ final class Poller implements AutoCloseable {
   }
 
   private boolean wanted() {
-    return System.nanoTime() - askedNanos < wantedNanos || chosen.getAsBoolean();
+    return System.nanoTime() - requestedNanos < wantedNanos || chosen.getAsBoolean();
   }
 
   private void rest() {
@@ -152,41 +152,41 @@ final class Poller implements AutoCloseable {
   }
 
   private void poll() {
-    State before = state;
+    PollSnapshot before = snapshot;
     try {
       SequencedMap<String, Instance> found = instances.of(list.workers(), System.nanoTime());
-      polled.count(true);
+      listener.onPoll(true);
       long now = System.nanoTime();
-      keys = new Keys(map.keys(found.values()), now + settings.staleAfter().toNanos(), keys.version() + 1);
+      keys = new KeyCounts(map.keys(found.values()), now + settings.staleAfter().toNanos(), keys.version() + 1);
       if (before.failure != null) {
         LOG.info("the LMCache {} {} answers again", list.name(), list.address());
       }
-      Misfits misfits = map.misfits(found.values(), fleet.get(), list.name());
-      state = new State(found, misfits, now, before.answers + 1, null);
-      tell(misfits.sentences());
+      Mismatches misfits = map.mismatches(found.values(), fleet.get(), list.name());
+      snapshot = new PollSnapshot(found, misfits, now, before.answers + 1, null);
+      tell(misfits.messages());
     } catch (InterruptedException closed) {
       Thread.currentThread().interrupt();
     } catch (IOException | RuntimeException failed) {
       if (Thread.currentThread().isInterrupted()) {
         return;
       }
-      polled.count(false);
+      listener.onPoll(false);
       String why = String.valueOf(failed.getMessage() == null ? failed : failed.getMessage());
       if (before.failure == null) {
         LOG.warn("the LMCache {} {} does not say whom it knows: {}", list.name(), list.address(), why);
       }
-      state = new State(before.instances, before.misfits, before.answeredNanos, before.answers, why);
+      snapshot = new PollSnapshot(before.instances, before.mismatches, before.answeredNanos, before.answers, why);
     }
   }
 
   /** Warns of what was not there at the last poll. */
   private void tell(List<String> sentences) {
     for (String sentence : sentences) {
-      if (!told.contains(sentence)) {
+      if (!reported.contains(sentence)) {
         LOG.warn("{}", sentence);
       }
     }
-    told = new HashSet<>(sentences);
+    reported = new HashSet<>(sentences);
   }
 
   @Override

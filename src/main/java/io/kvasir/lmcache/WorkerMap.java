@@ -44,30 +44,31 @@ record WorkerMap(Map<String, String> configured) {
    * What does not fit.
    *
    * @param unmapped instances that belong to no worker
-   * @param doubled workers with the instances that are all said to be theirs
+   * @param duplicated workers with the instances that are all said to be theirs
    * @param shared instances that several engines report as, with the engines' addresses
    * @param unknownWorkers workers of the configuration that the fleet does not have
    * @param unknownInstances instances of the configuration that the teller does not have
-   * @param teller who has told of the instances: the controller or the coordinator
+   * @param source who has told of the instances: the controller or the coordinator
    */
-  record Misfits(
+  record Mismatches(
       List<String> unmapped,
-      SequencedMap<String, List<String>> doubled,
+      SequencedMap<String, List<String>> duplicated,
       SequencedMap<String, List<String>> shared,
       List<String> unknownWorkers,
       List<String> unknownInstances,
-      String teller) {
-    static final Misfits NONE = new Misfits(List.of(), new TreeMap<>(), new TreeMap<>(), List.of(), List.of(), "");
+      String source) {
+    static final Mismatches NONE = new Mismatches(List.of(), new TreeMap<>(), new TreeMap<>(), List.of(), List.of(),
+        "");
 
     /** Each in a sentence that says what to do. */
-    List<String> sentences() {
+    List<String> messages() {
       List<String> sentences = new ArrayList<>();
       for (String instance : unmapped) {
         sentences.add(
             "LMCache instance '%s' belongs to no worker: name its worker in kvasir.lmcache.workers"
                 .formatted(instance));
       }
-      doubled.forEach(
+      duplicated.forEach(
           (worker, instances) ->
               sentences.add(
                   "worker '%s' has the LMCache instances %s: only the one that holds most counts"
@@ -84,7 +85,7 @@ record WorkerMap(Map<String, String> configured) {
       for (String instance : unknownInstances) {
         sentences.add(
             "kvasir.lmcache.workers names the LMCache instance '%s', which the %s does not know"
-                .formatted(instance, teller));
+                .formatted(instance, source));
       }
       return sentences;
     }
@@ -96,7 +97,7 @@ record WorkerMap(Map<String, String> configured) {
    * @param fleet ids of all workers; while it is empty nothing can be said of them
    * @param teller who has told of the instances
    */
-  Misfits misfits(Collection<Instance> instances, Set<String> fleet, String teller) {
+  Mismatches mismatches(Collection<Instance> instances, Set<String> fleet, String teller) {
     List<String> unmapped = new ArrayList<>();
     SequencedMap<String, SequencedSet<String>> byWorker = new TreeMap<>();
     configured.forEach((instance, worker) -> byWorker.computeIfAbsent(worker, _ -> new TreeSet<>()).add(instance));
@@ -128,6 +129,6 @@ record WorkerMap(Map<String, String> configured) {
         fleet.isEmpty()
             ? List.of()
             : configured.values().stream().filter(worker -> !fleet.contains(worker)).distinct().sorted().toList();
-    return new Misfits(unmapped, doubled, shared, unknown, unheard, teller);
+    return new Mismatches(unmapped, doubled, shared, unknown, unheard, teller);
   }
 }

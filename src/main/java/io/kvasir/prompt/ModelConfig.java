@@ -22,7 +22,7 @@ public record ModelConfig(
     String name,
     Set<String> adapters,
     int blockSize,
-    Mode mode,
+    PromptMode mode,
     @Nullable String directory,
     @Nullable String tokenizer,
     @Nullable String chatTemplate,
@@ -37,7 +37,7 @@ public record ModelConfig(
     if (blockSize < 1) {
       throw new IllegalArgumentException("model " + name + ": block size must be at least 1, is " + blockSize);
     }
-    if (mode == Mode.NONE) {
+    if (mode == PromptMode.NONE) {
       throw new IllegalArgumentException("model " + name + ": mode must be exact, engine or text");
     }
     if (!(paritySample >= 0 && paritySample <= 1)) {
@@ -49,11 +49,11 @@ public record ModelConfig(
 
   /** The model that Kvasir brings along, exact, under any name. */
   public static ModelConfig demo(String name, int blockSize) {
-    return new ModelConfig(name, Set.of(), blockSize, Mode.EXACT, "bundled:" + DEMO, null, null, Map.of(), 0);
+    return new ModelConfig(name, Set.of(), blockSize, PromptMode.EXACT, "bundled:" + DEMO, null, null, Map.of(), 0);
   }
 
   /** A model of which nothing is known but its name. */
   public static ModelConfig text(String name) {
-    return new ModelConfig(name, Set.of(), TextChunks.TOKENS, Mode.TEXT, null, null, null, Map.of(), 0);
+    return new ModelConfig(name, Set.of(), TextChunks.TOKENS, PromptMode.TEXT, null, null, null, Map.of(), 0);
   }
 }

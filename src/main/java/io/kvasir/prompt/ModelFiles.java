@@ -53,7 +53,7 @@ record ModelFiles(byte @Nullable [] tokenizer, @Nullable ChatTemplates templates
   }
 
   private static ModelFiles read(ModelConfig config, @Nullable Path directory) throws IOException {
-    return new ModelFiles(config.mode() == Mode.EXACT ? tokenizer(config, directory) : null,
+    return new ModelFiles(config.mode() == PromptMode.EXACT ? tokenizer(config, directory) : null,
         templates(config, directory));
   }
 

@@ -36,7 +36,7 @@ public record Parity(Verdict verdict, @Nullable String difference) {
   private static final int SHOWN = 12;
   private static final int CONTEXT = 4;
 
-  static Parity of(Tokenizer tokenizer, int[] ours, int[] theirs) {
+  static Parity compare(Tokenizer tokenizer, int[] ours, int[] theirs) {
     int at = Arrays.mismatch(ours, theirs);
     return at < 0 ? SAME : different("at token " + at + " of " + ours.length + " (ours) and " + theirs.length
         + " (the engine's): ours " + shown(tokenizer, ours, at) + ", the engine's " + shown(tokenizer, theirs, at));

@@ -19,7 +19,7 @@ final class PlainText {
       JsonNode content = message.path("content");
       text.append(content.asText());
       for (JsonNode part : content) {
-        if (Items.isItem(part)) {
+        if (PromptMedia.isItem(part)) {
           return text.toString();
         }
         text.append(part.path("text").asText());

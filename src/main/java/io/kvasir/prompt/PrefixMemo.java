@@ -7,7 +7,7 @@ import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import io.kvasir.index.BlockHash;
 import io.kvasir.index.Chain;
-import io.kvasir.prompt.tokens.Ids;
+import io.kvasir.prompt.tokens.TokenIdList;
 import io.kvasir.prompt.tokens.Tokenizer;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
@@ -36,7 +36,7 @@ final class PrefixMemo {
   /** A prompt's last piece is remembered from this length on: a shorter one is cheaper to make than to keep. */
   private static final int LAST_PIECE = 512;
 
-  private record Step(int tokens, long[] blocks, int[] rest) {
+  private record MemoStep(int tokens, long[] blocks, int[] rest) {
     int bytes() {
       return OVERHEAD + Long.BYTES * blocks.length + Integer.BYTES * rest.length;
     }
@@ -46,18 +46,18 @@ final class PrefixMemo {
    * The chain of a prompt.
    *
    * @param tokens its length
-   * @param remembered how many of the tokens did not have to be made
+   * @param reused how many of the tokens did not have to be made
    */
-  record Tokens(Chain chain, int tokens, int remembered) {}
+  record Tokens(Chain chain, int tokens, int reused) {}
 
   private final Hasher128 hasher;
-  private final Cache<HashValue128, Step> steps;
+  private final Cache<HashValue128, MemoStep> steps;
 
   PrefixMemo(long maxBytes) {
     hasher = Hashing.xxh3_128(RandomGenerator.of("SecureRandom").nextLong());
     steps = Caffeine.newBuilder()
         .maximumWeight(maxBytes)
-        .weigher((HashValue128 key, Step step) -> step.bytes())
+        .weigher((HashValue128 key, MemoStep step) -> step.bytes())
         .build();
   }
 
@@ -67,7 +67,7 @@ final class PrefixMemo {
   }
 
   /** Carries out evictions that are due. */
-  void settle() {
+  void cleanUp() {
     steps.cleanUp();
   }
 
@@ -77,22 +77,22 @@ final class PrefixMemo {
   }
 
   /** The tokens of {@code text}, with those that the tokenizer puts around a text when {@code special}. */
-  Tokens tokens(Tokenizer tokenizer, Namespace namespace, String text, boolean special) {
-    return new Walk(tokenizer, namespace).over(text.getBytes(StandardCharsets.UTF_8), special);
+  Tokens tokens(Tokenizer tokenizer, BlockNamespace namespace, String text, boolean special) {
+    return new Tokenization(tokenizer, namespace).over(text.getBytes(StandardCharsets.UTF_8), special);
   }
 
   /** The chain of {@code ids}, which nobody has to make. */
-  static Tokens given(Namespace namespace, int[] ids) {
+  static Tokens ofIds(BlockNamespace namespace, int[] ids) {
     long[] hashes = new long[ids.length / namespace.blockSize()];
     namespace.hash().chain(BlockHash.NONE, ids, 0, ids.length, namespace.blockSize(), hashes, 0);
     return new Tokens(new Chain(hashes, namespace.blockSize()), ids.length, 0);
   }
 
-  private final class Walk {
+  private final class Tokenization {
     private final Tokenizer tokenizer;
-    private final Namespace namespace;
+    private final BlockNamespace namespace;
     private final byte[] link = new byte[2 * HASH_BYTES];
-    private final Ids open;
+    private final TokenIdList open;
     private long[] chain = new long[16];
     private int blocks;
     private int tokens;
@@ -100,10 +100,10 @@ final class PrefixMemo {
 
     private static final int HASH_BYTES = 16;
 
-    Walk(Tokenizer tokenizer, Namespace namespace) {
+    Tokenization(Tokenizer tokenizer, BlockNamespace namespace) {
       this.tokenizer = tokenizer;
       this.namespace = namespace;
-      this.open = new Ids(namespace.blockSize());
+      this.open = new TokenIdList(namespace.blockSize());
     }
 
     Tokens over(byte[] text, boolean special) {
@@ -119,7 +119,7 @@ final class PrefixMemo {
           make(text, from, to);
         } else {
           key = after(key, text, from, to);
-          Step step = steps.getIfPresent(key);
+          MemoStep step = steps.getIfPresent(key);
           if (step != null) {
             take(step);
           } else {
@@ -134,7 +134,7 @@ final class PrefixMemo {
       return new Tokens(new Chain(Arrays.copyOf(chain, blocks), namespace.blockSize()), tokens, remembered);
     }
 
-    private void take(Step step) {
+    private void take(MemoStep step) {
       reserve(step.blocks.length);
       System.arraycopy(step.blocks, 0, chain, blocks, step.blocks.length);
       blocks += step.blocks.length;
@@ -144,14 +144,14 @@ final class PrefixMemo {
       remembered += step.tokens;
     }
 
-    private Step make(byte[] text, int from, int to) {
+    private MemoStep make(byte[] text, int from, int to) {
       int before = blocks;
       int held = open.size();
       tokenizer.encode(text, from, to, open);
       int made = open.size() - held;
       tokens += made;
       hashFull();
-      return new Step(made, Arrays.copyOfRange(chain, before, blocks), open.copyFrom(0));
+      return new MemoStep(made, Arrays.copyOfRange(chain, before, blocks), open.copyFrom(0));
     }
 
     private void add(int[] ids) {

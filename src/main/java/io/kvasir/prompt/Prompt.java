@@ -10,17 +10,17 @@ import org.jspecify.annotations.Nullable;
  * @param tokens its length in tokens: exact in exact and engine mode of a prompt without images and the like, else
  *     estimated
  * @param mode where the blocks come from
- * @param why why that is not the mode configured, or the chain ends early
+ * @param reason why that is not the mode configured, or the chain ends early
  * @param detail in words what {@code why} names, null when there is nothing to add; for
- *     {@link Why#TEMPLATE_REFUSED} the template's own message, meant for the client
+ *     {@link PromptReason#TEMPLATE_REFUSED} the template's own message, meant for the client
  */
-public record Prompt(Chain chain, int tokens, Mode mode, Why why, @Nullable String detail) {
-  static Prompt unknown(Why why) {
-    return new Prompt(Chain.EMPTY, 0, Mode.NONE, why, null);
+public record Prompt(Chain chain, int tokens, PromptMode mode, PromptReason reason, @Nullable String detail) {
+  static Prompt unknown(PromptReason why) {
+    return new Prompt(Chain.EMPTY, 0, PromptMode.NONE, why, null);
   }
 
   /** The same of a prompt that has at least so many tokens. */
   Prompt ofAtLeast(int least) {
-    return tokens >= least ? this : new Prompt(chain, least, mode, why, detail);
+    return tokens >= least ? this : new Prompt(chain, least, mode, reason, detail);
   }
 }

@@ -67,12 +67,12 @@ final class PromptMetrics {
   }
 
   void prepared(String model, Prompt prompt) {
-    prompts.labelValues(model, prompt.mode().label(), prompt.why().label()).inc();
+    prompts.labelValues(model, prompt.mode().label(), prompt.reason().label()).inc();
   }
 
-  void mode(String model, Mode now) {
-    for (Mode each : Mode.values()) {
-      if (each != Mode.NONE) {
+  void mode(String model, PromptMode now) {
+    for (PromptMode each : PromptMode.values()) {
+      if (each != PromptMode.NONE) {
         mode.labelValues(model, each.label()).set(each == now ? 1 : 0);
       }
     }
@@ -82,8 +82,8 @@ final class PromptMetrics {
     parity.labelValues(model, verdict.label()).inc();
   }
 
-  Stage stage(String name) {
-    return new Stage(seconds.labelValues(name));
+  StageTimer stage(String name) {
+    return new StageTimer(seconds.labelValues(name));
   }
 
   CounterDataPoint tokens(String model, String source) {
@@ -91,10 +91,10 @@ final class PromptMetrics {
   }
 
   /** One stage's times. */
-  record Stage(DistributionDataPoint seconds) {
+  record StageTimer(DistributionDataPoint seconds) {
     private static final double SECOND = TimeUnit.SECONDS.toNanos(1);
 
-    void took(long nanos) {
+    void record(long nanos) {
       seconds.observe(nanos / SECOND);
     }
   }

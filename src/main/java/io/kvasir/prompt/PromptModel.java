@@ -22,31 +22,31 @@ public final class PromptModel {
   private static final Logger log = LoggerFactory.getLogger(PromptModel.class);
 
   /** In which mode a model is and is configured to be, and how its tokens compare: for operators and readiness. */
-  public record State(String model, Mode configured, Mode mode, Parity parity) {}
+  public record ModelState(String model, PromptMode configured, PromptMode mode, Parity parity) {}
 
   private final ModelConfig config;
   private final @Nullable Tokenizer tokenizer;
-  private final @Nullable Rendering rendering;
-  private final @Nullable EngineTokens engine;
+  private final @Nullable ChatRenderer renderer;
+  private final @Nullable CachingEngineTokenizer engine;
   private final PrefixMemo memo;
-  private final PromptMetrics.Stage templateTime;
-  private final PromptMetrics.Stage tokensTime;
-  private final PromptMetrics.Stage engineTime;
-  private final PromptMetrics.Stage textTime;
+  private final PromptMetrics.StageTimer templateTime;
+  private final PromptMetrics.StageTimer tokensTime;
+  private final PromptMetrics.StageTimer engineTime;
+  private final PromptMetrics.StageTimer textTime;
   private final CounterDataPoint remembered;
   private final CounterDataPoint made;
-  private final Agreement agreement;
+  private final ParityTracker parityTracker;
 
   PromptModel(
       ModelConfig config,
       @Nullable Tokenizer tokenizer,
-      @Nullable Rendering rendering,
-      @Nullable EngineTokens engine,
+      @Nullable ChatRenderer rendering,
+      @Nullable CachingEngineTokenizer engine,
       PrefixMemo memo,
       PromptMetrics metrics) {
     this.config = config;
     this.tokenizer = tokenizer;
-    this.rendering = rendering;
+    this.renderer = rendering;
     this.engine = engine;
     this.memo = memo;
     templateTime = metrics.stage("template");
@@ -55,7 +55,7 @@ public final class PromptModel {
     textTime = metrics.stage("text");
     remembered = metrics.tokens(config.name(), "remembered");
     made = metrics.tokens(config.name(), "made");
-    agreement = new Agreement(config.name(), config.mode(), metrics);
+    parityTracker = new ParityTracker(config.name(), config.mode(), metrics);
   }
 
   /** The name under which it is configured. */
@@ -64,63 +64,66 @@ public final class PromptModel {
   }
 
   /** In which mode it is, and why. */
-  public State state() {
-    return new State(config.name(), config.mode(), agreement.mode(), agreement.parity());
+  public ModelState state() {
+    return new ModelState(config.name(), config.mode(), parityTracker.mode(), parityTracker.parity());
   }
 
   ModelConfig config() {
     return config;
   }
 
-  Prompt prepare(PromptSource source, String requested, Namespace namespace) {
-    Mode mode = agreement.mode();
+  Prompt prepare(PromptSource source, String requested, BlockNamespace namespace) {
+    PromptMode mode = parityTracker.mode();
     return switch (source) {
-      case PromptSource.Unknown unknown -> Prompt.unknown(unknown.why());
-      case PromptSource.Given given -> known(Mode.EXACT, PrefixMemo.given(namespace, given.ids()), whyNot(mode));
+      case PromptSource.Unknown unknown -> Prompt.unknown(unknown.reason());
+      case PromptSource.TokenIds given ->
+          known(PromptMode.EXACT, PrefixMemo.ofIds(namespace, given.ids()), whyNot(mode));
       case PromptSource.Text text -> switch (mode) {
-        case EXACT -> exact(namespace, text.text(), text.addSpecialTokens(), Why.AS_CONFIGURED);
+        case EXACT -> exact(namespace, text.text(), text.addSpecialTokens(), PromptReason.AS_CONFIGURED);
         case ENGINE -> {
-          Tokens tokens = ask(namespace, EngineTokens.question(requested, text));
+          Tokens tokens = ask(namespace, CachingEngineTokenizer.requestBody(requested, text));
           yield tokens == null
-              ? chunks(namespace, text.text(), Why.ENGINE_FAILED)
-              : known(Mode.ENGINE, tokens, whyNot(mode));
+              ? chunks(namespace, text.text(), PromptReason.ENGINE_FAILED)
+              : known(PromptMode.ENGINE, tokens, whyNot(mode));
         }
         case TEXT, NONE -> chunks(namespace, text.text(), whyNot(mode));
       };
       case PromptSource.Chat chat -> {
-        int item = Items.firstMessage(chat.body());
+        int item = PromptMedia.firstMessage(chat.body());
         Prompt prompt = conversation(chat, item, mode, requested, namespace);
-        yield item < 0 ? prompt : prompt.ofAtLeast(Items.estimatedTokens(chat.body()));
+        yield item < 0 ? prompt : prompt.ofAtLeast(PromptMedia.estimatedTokens(chat.body()));
       }
     };
   }
 
-  private Why whyNot(Mode mode) {
-    return mode == config.mode() ? Why.AS_CONFIGURED : Why.NO_PARITY;
+  private PromptReason whyNot(PromptMode mode) {
+    return mode == config.mode() ? PromptReason.AS_CONFIGURED : PromptReason.NO_PARITY;
   }
 
   private Prompt conversation(
-      PromptSource.Chat chat, int item, Mode mode, String requested, Namespace namespace) {
-    if (mode == Mode.ENGINE) {
+      PromptSource.Chat chat, int item, PromptMode mode, String requested, BlockNamespace namespace) {
+    if (mode == PromptMode.ENGINE) {
       Prompt prompt = asked(chat, item, requested, namespace);
       if (prompt != null) {
         return prompt;
       }
     }
-    Why why = mode == Mode.ENGINE ? Why.ENGINE_FAILED : item >= 0 ? Why.MULTIMODAL : whyNot(mode);
-    if (rendering == null) {
-      return chunks(namespace, PlainText.of(chat.body()), mode == Mode.EXACT ? Why.TEMPLATE_FAILED : why);
+    PromptReason why =
+        mode == PromptMode.ENGINE ? PromptReason.ENGINE_FAILED : item >= 0 ? PromptReason.MULTIMODAL : whyNot(mode);
+    if (renderer == null) {
+      return chunks(namespace, PlainText.of(chat.body()), mode == PromptMode.EXACT ? PromptReason.TEMPLATE_FAILED
+          : why);
     }
     String text;
     try {
-      text = render(rendering, chat.body(), item);
+      text = render(renderer, chat.body(), item);
     } catch (TemplateException.Raised | TemplateException.Request e) {
-      return new Prompt(Chain.EMPTY, 0, Mode.NONE, Why.TEMPLATE_REFUSED, e.reason());
+      return new Prompt(Chain.EMPTY, 0, PromptMode.NONE, PromptReason.TEMPLATE_REFUSED, e.reason());
     } catch (TemplateException e) {
       log.debug("model {}: the chat template failed", config.name(), e);
-      return chunks(namespace, PlainText.of(chat.body()), Why.TEMPLATE_FAILED);
+      return chunks(namespace, PlainText.of(chat.body()), PromptReason.TEMPLATE_FAILED);
     }
-    if (mode != Mode.EXACT) {
+    if (mode != PromptMode.EXACT) {
       return chunks(namespace, text, why);
     }
     Prompt prompt = exact(namespace, text, chat.addSpecialTokens(), why);
@@ -134,19 +137,19 @@ public final class PromptModel {
     return blocks >= chain.length()
         ? prompt
         : new Prompt(new Chain(Arrays.copyOf(chain.hashes(), blocks), chain.blockSize()),
-            prompt.tokens(), prompt.mode(), prompt.why(), prompt.detail());
+            prompt.tokens(), prompt.mode(), prompt.reason(), prompt.detail());
   }
 
-  private String render(Rendering by, ObjectNode body, int item) {
+  private String render(ChatRenderer by, ObjectNode body, int item) {
     long start = System.nanoTime();
     String text = item < 0 ? by.render(body) : by.renderUpToItem(body, item);
-    templateTime.took(System.nanoTime() - start);
+    templateTime.record(System.nanoTime() - start);
     return text;
   }
 
-  private Prompt exact(Namespace namespace, String text, boolean special, Why why) {
+  private Prompt exact(BlockNamespace namespace, String text, boolean special, PromptReason why) {
     if (tokenizer == null) {
-      return chunks(namespace, text, Why.TOKENIZER_FAILED);
+      return chunks(namespace, text, PromptReason.TOKENIZER_FAILED);
     }
     long start = System.nanoTime();
     Tokens tokens;
@@ -154,67 +157,67 @@ public final class PromptModel {
       tokens = memo.tokens(tokenizer, namespace, text, special);
     } catch (RuntimeException e) {
       log.warn("model {}: the tokenizer failed on a prompt of {} characters", config.name(), text.length(), e);
-      return chunks(namespace, text, Why.TOKENIZER_FAILED);
+      return chunks(namespace, text, PromptReason.TOKENIZER_FAILED);
     }
-    tokensTime.took(System.nanoTime() - start);
-    return known(Mode.EXACT, tokens, why);
+    tokensTime.record(System.nanoTime() - start);
+    return known(PromptMode.EXACT, tokens, why);
   }
 
-  private Prompt known(Mode mode, Tokens tokens, Why why) {
-    remembered.inc(tokens.remembered());
-    made.inc(tokens.tokens() - tokens.remembered());
+  private Prompt known(PromptMode mode, Tokens tokens, PromptReason why) {
+    remembered.inc(tokens.reused());
+    made.inc(tokens.tokens() - tokens.reused());
     return new Prompt(tokens.chain(), tokens.tokens(), mode, why, null);
   }
 
-  private Prompt chunks(Namespace namespace, String text, Why why) {
+  private Prompt chunks(BlockNamespace namespace, String text, PromptReason why) {
     long start = System.nanoTime();
     Chain chain = TextChunks.chain(namespace.hash(), text);
-    textTime.took(System.nanoTime() - start);
-    return new Prompt(chain, TextChunks.tokens(text), Mode.TEXT, why, null);
+    textTime.record(System.nanoTime() - start);
+    return new Prompt(chain, TextChunks.tokens(text), PromptMode.TEXT, why, null);
   }
 
   /** The engine's tokens of the conversation, or of what stands before its first item; null when it does not tell. */
-  private @Nullable Prompt asked(PromptSource.Chat chat, int item, String requested, Namespace namespace) {
+  private @Nullable Prompt asked(PromptSource.Chat chat, int item, String requested, BlockNamespace namespace) {
     if (item == 0) {
-      return new Prompt(Chain.EMPTY, 0, Mode.ENGINE, Why.MULTIMODAL, null);
+      return new Prompt(Chain.EMPTY, 0, PromptMode.ENGINE, PromptReason.MULTIMODAL, null);
     }
-    ObjectNode body = item > 0 ? Items.before(chat.body(), item) : chat.body();
-    Tokens tokens = ask(namespace, EngineTokens.question(requested, body, chat.addSpecialTokens()));
+    ObjectNode body = item > 0 ? PromptMedia.before(chat.body(), item) : chat.body();
+    Tokens tokens = ask(namespace, CachingEngineTokenizer.requestBody(requested, body, chat.addSpecialTokens()));
     if (tokens == null) {
       return null;
     }
     return item < 0
-        ? known(Mode.ENGINE, tokens, whyNot(Mode.ENGINE))
-        : withoutLastToken(known(Mode.ENGINE, tokens, Why.MULTIMODAL));
+        ? known(PromptMode.ENGINE, tokens, whyNot(PromptMode.ENGINE))
+        : withoutLastToken(known(PromptMode.ENGINE, tokens, PromptReason.MULTIMODAL));
   }
 
-  private @Nullable Tokens ask(Namespace namespace, String question) {
+  private @Nullable Tokens ask(BlockNamespace namespace, String question) {
     if (engine == null) {
       return null;
     }
     long start = System.nanoTime();
     Tokens tokens = engine.tokens(namespace, question);
-    engineTime.took(System.nanoTime() - start);
+    engineTime.record(System.nanoTime() - start);
     return tokens;
   }
 
   /** A prompt's tokens as its engine has them, those before its first item; null where they cannot be told. */
   int @Nullable [] engineTokens(PromptSource source, String requested) {
-    Mode mode = agreement.mode();
-    int item = source instanceof PromptSource.Chat chat ? Items.firstMessage(chat.body()) : -1;
-    if (mode == Mode.EXACT && item < 0) {
+    PromptMode mode = parityTracker.mode();
+    int item = source instanceof PromptSource.Chat chat ? PromptMedia.firstMessage(chat.body()) : -1;
+    if (mode == PromptMode.EXACT && item < 0) {
       return tokens(source);
     }
     try {
       return switch (source) {
-        case PromptSource.Given given -> given.ids();
-        case PromptSource.Chat chat when mode == Mode.EXACT && tokenizer != null && rendering != null ->
+        case PromptSource.TokenIds given -> given.ids();
+        case PromptSource.Chat chat when mode == PromptMode.EXACT && tokenizer != null && renderer != null ->
             allButLast(
-                tokenizer.encode(rendering.renderUpToItem(chat.body(), item), chat.addSpecialTokens()));
-        case PromptSource.Text text when mode == Mode.ENGINE && engine != null ->
-            engine.ask(EngineTokens.question(requested, text));
-        case PromptSource.Chat chat when mode == Mode.ENGINE && engine != null && item < 0 ->
-            engine.ask(EngineTokens.question(requested, chat.body(), chat.addSpecialTokens()));
+                tokenizer.encode(renderer.renderUpToItem(chat.body(), item), chat.addSpecialTokens()));
+        case PromptSource.Text text when mode == PromptMode.ENGINE && engine != null ->
+            engine.tokenize(CachingEngineTokenizer.requestBody(requested, text));
+        case PromptSource.Chat chat when mode == PromptMode.ENGINE && engine != null && item < 0 ->
+            engine.tokenize(CachingEngineTokenizer.requestBody(requested, chat.body(), chat.addSpecialTokens()));
         default -> null;
       };
     } catch (IOException silent) {
@@ -231,12 +234,12 @@ public final class PromptModel {
   /** Our own tokens of a prompt, made afresh; null where we make none. */
   int @Nullable [] tokens(PromptSource source) {
     return switch (source) {
-      case PromptSource.Given given -> given.ids();
+      case PromptSource.TokenIds given -> given.ids();
       case PromptSource.Text text ->
           tokenizer == null ? null : tokenizer.encode(text.text(), text.addSpecialTokens());
-      case PromptSource.Chat chat -> tokenizer == null || rendering == null
+      case PromptSource.Chat chat -> tokenizer == null || renderer == null
           ? null
-          : tokenizer.encode(rendering.render(chat.body()), chat.addSpecialTokens());
+          : tokenizer.encode(renderer.render(chat.body()), chat.addSpecialTokens());
       case PromptSource.Unknown unknown -> null;
     };
   }
@@ -246,19 +249,19 @@ public final class PromptModel {
    * made for it. Waits for the engine.
    */
   public Parity check() {
-    PromptSource suspect = agreement.suspect();
-    return compare(suspect == null ? Probe.source(rendering != null) : suspect, config.name(), null);
+    PromptSource suspect = parityTracker.suspect();
+    return compare(suspect == null ? ProbePrompt.source(renderer != null) : suspect, config.name(), null);
   }
 
   /** Compares our tokens of a request's prompt, and the chain it was routed by, with the engine's tokens. */
   Parity compare(PromptSource source, String requested, @Nullable Prompt routed) {
     Parity parity = comparison(source, requested, routed);
-    agreement.note(source, parity);
+    parityTracker.record(source, parity);
     return parity;
   }
 
   private Parity comparison(PromptSource source, String requested, @Nullable Prompt routed) {
-    if (engine == null || tokenizer == null || config.mode() != Mode.EXACT) {
+    if (engine == null || tokenizer == null || config.mode() != PromptMode.EXACT) {
       return new Parity(Parity.Verdict.UNANSWERED, null);
     }
     int[] ours;
@@ -272,17 +275,18 @@ public final class PromptModel {
     }
     int[] theirs;
     try {
-      theirs = engine.ask(switch (source) {
-        case PromptSource.Chat chat -> EngineTokens.question(requested, chat.body(), chat.addSpecialTokens());
-        case PromptSource.Text text -> EngineTokens.question(requested, text);
-        case PromptSource.Given given -> throw new IOException("ids need no tokenizer");
+      theirs = engine.tokenize(switch (source) {
+        case PromptSource.Chat chat ->
+            CachingEngineTokenizer.requestBody(requested, chat.body(), chat.addSpecialTokens());
+        case PromptSource.Text text -> CachingEngineTokenizer.requestBody(requested, text);
+        case PromptSource.TokenIds given -> throw new IOException("ids need no tokenizer");
         case PromptSource.Unknown unknown -> throw new IOException("there is no prompt");
       });
     } catch (IOException | RuntimeException e) {
       return new Parity(Parity.Verdict.UNANSWERED, null);
     }
-    Parity parity = Parity.of(tokenizer, ours, theirs);
-    if (parity.verdict() == Parity.Verdict.SAME && routed != null && routed.mode() == Mode.EXACT
+    Parity parity = Parity.compare(tokenizer, ours, theirs);
+    if (parity.verdict() == Parity.Verdict.SAME && routed != null && routed.mode() == PromptMode.EXACT
         && routed.tokens() != theirs.length) {
       return Parity.different("the prompt was routed as " + routed.tokens() + " tokens and has " + theirs.length);
     }

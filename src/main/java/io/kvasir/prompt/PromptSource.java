@@ -6,7 +6,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 /** Where in a request's body its prompt is, and what must be done with it to have tokens. */
 sealed interface PromptSource {
   /** The request says it in token ids. */
-  record Given(int[] ids) implements PromptSource {}
+  record TokenIds(int[] ids) implements PromptSource {}
 
   /** A text. */
   record Text(String text, boolean addSpecialTokens) implements PromptSource {}
@@ -15,16 +15,16 @@ sealed interface PromptSource {
   record Chat(ObjectNode body, boolean addSpecialTokens) implements PromptSource {}
 
   /** There is none, or none that can be known. */
-  record Unknown(Why why) implements PromptSource {}
+  record Unknown(PromptReason reason) implements PromptSource {}
 
   /** Finds the prompt in a body of any shape. */
   static PromptSource of(Api api, JsonNode body) {
     if (!(body instanceof ObjectNode object)) {
-      return new Unknown(Why.UNREADABLE);
+      return new Unknown(PromptReason.UNREADABLE);
     }
     for (String field : new String[] {"truncate_prompt_tokens", "prompt_embeds", "suffix"}) {
       if (given(object, field)) {
-        return new Unknown(Why.ALTERED);
+        return new Unknown(PromptReason.ALTERED);
       }
     }
     return switch (api) {
@@ -32,7 +32,7 @@ sealed interface PromptSource {
       case COMPLETIONS -> raw(object, "prompt");
       case EMBEDDINGS -> object.has("messages") ? embeddedChat(object) : raw(object, "input");
       case RESPONSES -> given(object, "previous_response_id") || given(object, "conversation")
-          ? new Unknown(Why.STORED_RESPONSE)
+          ? new Unknown(PromptReason.STORED_RESPONSE)
           : new Chat(ResponsesBody.chat(object), false);
       case MESSAGES -> new Chat(MessagesBody.chat(object), false);
     };
@@ -44,7 +44,7 @@ sealed interface PromptSource {
 
   private static PromptSource chat(ObjectNode body) {
     if (!body.path("messages").isArray() || body.path("messages").isEmpty()) {
-      return new Unknown(Why.UNREADABLE);
+      return new Unknown(PromptReason.UNREADABLE);
     }
     return new Chat(body, body.path("add_special_tokens").asBoolean(false));
   }
@@ -69,15 +69,15 @@ sealed interface PromptSource {
       return new Text(prompt.textValue(), body.path("add_special_tokens").asBoolean(true));
     }
     if (!prompt.isArray()) {
-      return new Unknown(Why.UNREADABLE);
+      return new Unknown(PromptReason.UNREADABLE);
     }
     int[] ids = new int[prompt.size()];
     for (int i = 0; i < ids.length; i++) {
       if (!prompt.get(i).canConvertToInt()) {
-        return new Unknown(Why.UNREADABLE);
+        return new Unknown(PromptReason.UNREADABLE);
       }
       ids[i] = prompt.get(i).intValue();
     }
-    return new Given(ids);
+    return new TokenIds(ids);
   }
 }

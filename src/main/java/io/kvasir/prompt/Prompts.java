@@ -70,28 +70,29 @@ public final class Prompts {
         counted, new PromptModel(ModelConfig.text("other"), null, null, null, memo, counted), background);
     for (ModelConfig config : configs) {
       EngineTokenizer engine = engines.apply(config.name());
-      EngineTokens tokens = engine == null ? null : new EngineTokens(engine, clock);
+      CachingEngineTokenizer tokens = engine == null ? null : new CachingEngineTokenizer(engine, clock);
       prompts.add(load(config, tokens, clock, memo, counted));
     }
     return prompts;
   }
 
   private static PromptModel load(
-      ModelConfig config, @Nullable EngineTokens engine, Clock clock, PrefixMemo memo, PromptMetrics metrics)
+      ModelConfig config, @Nullable CachingEngineTokenizer engine, Clock clock, PrefixMemo memo, PromptMetrics metrics)
       throws IOException {
-    if (config.mode() == Mode.ENGINE && engine == null) {
+    if (config.mode() == PromptMode.ENGINE && engine == null) {
       throw new IOException("model " + config.name() + ": mode engine needs an engine that answers /tokenize");
     }
     try {
       ModelFiles files = ModelFiles.read(config);
       byte[] json = files.tokenizer();
-      if (config.mode() == Mode.EXACT && json == null) {
+      if (config.mode() == PromptMode.EXACT && json == null) {
         throw new IOException("no tokenizer.json; give its directory or file, or set mode to engine or text");
       }
       Tokenizer tokenizer = json == null ? null : Tokenizer.of(json);
       ChatTemplates templates = files.templates();
-      Rendering rendering =
-          templates == null ? null : new Rendering(templates, config.templateKwargs(), () -> LocalDateTime.now(clock));
+      ChatRenderer rendering =
+          templates == null ? null
+              : new ChatRenderer(templates, config.templateKwargs(), () -> LocalDateTime.now(clock));
       return new PromptModel(config, tokenizer, rendering, engine, memo, metrics);
     } catch (IOException e) {
       throw new IOException("model " + config.name() + ": " + e.getMessage(), e);
@@ -124,15 +125,15 @@ public final class Prompts {
     Prompt prompt;
     try {
       PromptSource source = PromptSource.of(api, body);
-      Namespace namespace = namespace(model, requested, body);
+      BlockNamespace namespace = namespace(model, requested, body);
       prompt = model.prepare(source, requested, namespace);
-      if (model == other && prompt.why() == Why.AS_CONFIGURED) {
-        prompt = new Prompt(prompt.chain(), prompt.tokens(), prompt.mode(), Why.UNKNOWN_MODEL, null);
+      if (model == other && prompt.reason() == PromptReason.AS_CONFIGURED) {
+        prompt = new Prompt(prompt.chain(), prompt.tokens(), prompt.mode(), PromptReason.UNKNOWN_MODEL, null);
       }
       sample(model, source, requested, prompt);
     } catch (RuntimeException e) {
       log.debug("a prompt for {} could not be read", requested, e);
-      prompt = new Prompt(Chain.EMPTY, 0, Mode.NONE, Why.UNREADABLE, e.toString());
+      prompt = new Prompt(Chain.EMPTY, 0, PromptMode.NONE, PromptReason.UNREADABLE, e.toString());
     }
     metrics.prepared(model.name(), prompt);
     return prompt;
@@ -148,10 +149,10 @@ public final class Prompts {
     return models.getOrDefault(requested, other).engineTokens(PromptSource.of(api, body), requested);
   }
 
-  private Namespace namespace(PromptModel model, String requested, JsonNode body) {
+  private BlockNamespace namespace(PromptModel model, String requested, JsonNode body) {
     String salt = body.path("cache_salt").asText(null);
     String name = model == other ? requested : model.name();
-    return Namespace.of(name, model.config().blockSize(), adapters.get(requested), salt);
+    return BlockNamespace.of(name, model.config().blockSize(), adapters.get(requested), salt);
   }
 
   private void sample(PromptModel model, PromptSource source, String requested, Prompt prompt) {
@@ -176,8 +177,8 @@ public final class Prompts {
   private static boolean comparable(PromptSource source) {
     return switch (source) {
       case PromptSource.Text text -> true;
-      case PromptSource.Chat chat -> Items.firstMessage(chat.body()) < 0;
-      case PromptSource.Given given -> false;
+      case PromptSource.Chat chat -> PromptMedia.firstMessage(chat.body()) < 0;
+      case PromptSource.TokenIds given -> false;
       case PromptSource.Unknown unknown -> false;
     };
   }

@@ -28,7 +28,7 @@ public record Booking(int promptTokens, int uncachedTokens, long prefillMicros) 
   }
 
   /** The same prompt where its KV blocks are handed over: the last token is left to compute. */
-  public Booking taken() {
+  public Booking afterTransfer() {
     return new Booking(promptTokens, 1, 1);
   }
 }

@@ -13,8 +13,8 @@ public interface CacheLayer {
   /** There is none. */
   CacheLayer NONE = new CacheLayer() {
     @Override
-    public Keys keys() {
-      return Keys.UNKNOWN;
+    public KeyCounts keys() {
+      return KeyCounts.UNKNOWN;
     }
 
     @Override
@@ -23,13 +23,13 @@ public interface CacheLayer {
     }
 
     @Override
-    public Duration patience() {
+    public Duration timeout() {
       return Duration.ofMillis(50);
     }
   };
 
   /** How much it holds of each worker, as last heard. Never waits; whoever asks keeps it being heard of. */
-  Keys keys();
+  KeyCounts keys();
 
   /**
    * Asks where a prompt's beginning is held: {@link CacheMatches} as text, or {@link CacheMatches#UNKNOWN}. Looks at
@@ -38,27 +38,27 @@ public interface CacheLayer {
   CompletionStage<String> find(RoutingContext context);
 
   /** How long a request waits for {@link #find}. */
-  Duration patience();
+  Duration timeout();
 
   /**
    * How much is held of each worker.
    *
    * @param byWorker keys, which are chunks of KV blocks, by the worker's id
-   * @param goodUntil when it is too old, by the clock that decisions go by
+   * @param freshUntil when it is too old, by the clock that decisions go by
    * @param version another one than all before
    */
-  record Keys(Map<String, Long> byWorker, long goodUntil, long version) {
+  record KeyCounts(Map<String, Long> byWorker, long freshUntil, long version) {
     /** Nothing has been heard. */
-    public static final Keys UNKNOWN = new Keys(Map.of(), 0, 0);
+    public static final KeyCounts UNKNOWN = new KeyCounts(Map.of(), 0, 0);
 
     /** Copies what it is given. */
-    public Keys {
+    public KeyCounts {
       byWorker = Map.copyOf(byWorker);
     }
 
     /** Whether it can be believed. */
-    public boolean isGood(long nanos) {
-      return !byWorker.isEmpty() && nanos - goodUntil < 0;
+    public boolean isFresh(long nanos) {
+      return !byWorker.isEmpty() && nanos - freshUntil < 0;
     }
   }
 }

@@ -10,21 +10,21 @@ import org.jspecify.annotations.Nullable;
  * Where a {@link CacheLayer} holds the beginning of a prompt. It crosses to the request's cell as text, a line for each
  * match: {@code vllm-0=768@host}. Immutable.
  *
- * @param matches at most one for each worker and one for {@link #ANYBODY}
+ * @param matches at most one for each worker and one for {@link #ANY_WORKER}
  */
 public record CacheMatches(List<Match> matches) {
   /** The text of an answer that did not come. */
   public static final String UNKNOWN = "";
 
   /** Stands for every worker: what is held where all of them can load it from. */
-  public static final String ANYBODY = "*";
+  public static final String ANY_WORKER = "*";
 
   private static final String NONE = "none";
 
   /**
    * One worker's.
    *
-   * @param worker its id, or {@link #ANYBODY}
+   * @param worker its id, or {@link #ANY_WORKER}
    * @param tokens leading tokens of the prompt that it can load
    * @param tier where from
    */

@@ -38,13 +38,13 @@ public final class Candidates {
   public final double[] kvUse;
 
   /**
-   * Leading tokens of the prompt that the worker can load from a cache beside it, at {@link #nearbyTier}, counted from
-   * the first one; 0 where nothing is known. Scorers that hear of it fill it in, and load is booked without them.
+   * Leading tokens of the prompt that the worker can load from a cache beside it, at {@link #loadableTier}, counted
+   * from the first one; 0 where nothing is known. Scorers that hear of it fill it in, and load is booked without them.
    */
-  public final int[] nearby;
+  public final int[] loadable;
 
-  /** {@link io.kvasir.index.Tier#index} of where {@link #nearby} are. */
-  public final int[] nearbyTier;
+  /** {@link io.kvasir.index.Tier#index} of where {@link #loadable} are. */
+  public final int[] loadableTier;
 
   /** The immutable table of workers, null where a slot is empty. */
   public Worker[] workers = new Worker[0];
@@ -64,14 +64,14 @@ public final class Candidates {
     this.contextTokens = new long[slots];
     this.waiting = new int[slots];
     this.kvUse = new double[slots];
-    this.nearby = new int[slots];
-    this.nearbyTier = new int[slots];
+    this.loadable = new int[slots];
+    this.loadableTier = new int[slots];
     Arrays.fill(waiting, UNKNOWN);
     Arrays.fill(kvUse, UNKNOWN);
   }
 
   /** Whom {@link #tiers} asks, and of which prompt. */
-  void areOf(@Nullable Fleet theirs, Chain prompt) {
+  void bind(@Nullable Fleet theirs, Chain prompt) {
     fleet = theirs;
     chain = prompt;
   }
@@ -87,10 +87,10 @@ public final class Candidates {
 
   /**
    * How many leading blocks of the prompt a cache beside the worker's engine was once said to hold, by {@link
-   * Fleet#hinted}. Costs a look-up for every chunk that it may hold.
+   * Fleet#hintedBlocks}. Costs a look-up for every chunk that it may hold.
    */
-  public int hinted(int slot) {
-    return fleet == null ? 0 : fleet.hinted(chain, slot);
+  public int hintedBlocks(int slot) {
+    return fleet == null ? 0 : fleet.hintedBlocks(chain, slot);
   }
 
   /** Width of the columns. */

@@ -12,7 +12,7 @@ public enum FailurePolicy {
   FAIL;
 
   /** Whether the plan can be carried out without the step. */
-  public boolean goesOnWithout() {
+  public boolean canSkipStep() {
     return this == NEXT_CANDIDATE_THEN_WITHOUT || this == WITHOUT;
   }
 }

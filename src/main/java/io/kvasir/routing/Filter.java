@@ -14,13 +14,13 @@ public non-sealed interface Filter extends Plugin {
   }
 
   /** What the fleet lacks when this filter leaves no candidate. */
-  Want want();
+  UnmetNeed unmetNeed();
 
   /**
    * Asked when nobody can be chosen, whoever removed the last one: whether the pass is to be made once more without
    * this filter, because not heeding it is better than refusing the request.
    */
-  default boolean givesWay(RoutingContext context) {
+  default boolean relax(RoutingContext context) {
     return false;
   }
 }

@@ -29,7 +29,7 @@ public interface Fleet {
    * How many leading blocks of the chain a cache beside the worker's engine was once said to hold: a hint, for what it
    * has removed since nobody told. 0 when nothing is known of one.
    */
-  default int hinted(Chain chain, int slot) {
+  default int hintedBlocks(Chain chain, int slot) {
     return 0;
   }
 

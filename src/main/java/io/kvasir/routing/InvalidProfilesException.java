@@ -6,19 +6,19 @@ import java.util.List;
 public final class InvalidProfilesException extends RuntimeException {
   private static final long serialVersionUID = 1;
 
-  private final transient List<Fault> faults;
+  private final transient List<CompilationFault> faults;
 
-  InvalidProfilesException(List<Fault> faults) {
+  InvalidProfilesException(List<CompilationFault> faults) {
     super(report(faults));
     this.faults = List.copyOf(faults);
   }
 
   /** Every fault, by file and line. */
-  public List<Fault> faults() {
+  public List<CompilationFault> faults() {
     return faults;
   }
 
-  private static String report(List<Fault> faults) {
+  private static String report(List<CompilationFault> faults) {
     StringBuilder report = new StringBuilder(256);
     report.append(faults.size() == 1 ? "1 fault" : faults.size() + " faults").append(" in the routing profiles:\n");
     for (int i = 0; i < faults.size(); i++) {

@@ -23,7 +23,7 @@ public record KvTransfer(
     String engineId,
     int tensorParallel,
     int pipelineParallel,
-    Link link) {
+    TransferCost link) {
 
   /** How an engine family divides a request between two engines. */
   public enum Dialect {
@@ -39,15 +39,15 @@ public record KvTransfer(
     TENSORRT_LLM(false, true, false, 0);
 
     private final boolean concurrent;
-    private final boolean decodeReadsPrompts;
-    private final boolean keepsTaken;
-    private final int usualPort;
+    private final boolean decodeCanPrefill;
+    private final boolean keepsTransferredBlocks;
+    private final int defaultPort;
 
     Dialect(boolean concurrent, boolean decodeReadsPrompts, boolean keepsTaken, int usualPort) {
       this.concurrent = concurrent;
-      this.decodeReadsPrompts = decodeReadsPrompts;
-      this.keepsTaken = keepsTaken;
-      this.usualPort = usualPort;
+      this.decodeCanPrefill = decodeReadsPrompts;
+      this.keepsTransferredBlocks = keepsTaken;
+      this.defaultPort = usualPort;
     }
 
     /** Whether both legs are sent at once; otherwise decode begins with what prefill's answer says. */
@@ -56,18 +56,18 @@ public record KvTransfer(
     }
 
     /** Whether a decode worker can do without a prefill worker; SGLang's takes no request that names none. */
-    public boolean decodeReadsPrompts() {
-      return decodeReadsPrompts;
+    public boolean decodeCanPrefill() {
+      return decodeCanPrefill;
     }
 
     /** Whether a decode worker keeps what it took for later prompts, as its engine comes; its events say it better. */
-    public boolean keepsTaken() {
-      return keepsTaken;
+    public boolean keepsTransferredBlocks() {
+      return keepsTransferredBlocks;
     }
 
     /** The port that engines listen on if nothing else was said, 0 where there is none to know. */
-    public int usualPort() {
-      return usualPort;
+    public int defaultPort() {
+      return defaultPort;
     }
   }
 
@@ -77,7 +77,7 @@ public record KvTransfer(
    * @param microsPerToken 0 or more; with 400 Gb/s RDMA about 3 for an 8B model, 8 for a 70B model
    * @param setupMs 0 or more
    */
-  public record Link(double microsPerToken, double setupMs) {
+  public record TransferCost(double microsPerToken, double setupMs) {
     /** Milliseconds until so many tokens' blocks have arrived. */
     public double transferMs(int tokens) {
       return setupMs + tokens * microsPerToken / 1e3;
@@ -90,11 +90,11 @@ public record KvTransfer(
    * @param dialect their way of doing it
    * @param group their group
    */
-  public record Island(Dialect dialect, String group) {}
+  public record TransferDomain(Dialect dialect, String group) {}
 
   /** Whom a pod of this way can work with. */
-  public Island island() {
-    return new Island(dialect, group);
+  public TransferDomain domain() {
+    return new TransferDomain(dialect, group);
   }
 
   /** Whether pods of these two ways can work together. */

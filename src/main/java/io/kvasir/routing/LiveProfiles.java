@@ -34,7 +34,7 @@ public final class LiveProfiles {
     SequencedMap<String, Profile> kept = new TreeMap<>();
     next.byName().forEach((name, profile) -> {
       Profile old = before.byName().get(name);
-      kept.put(name, old != null && old.isWrittenAs(profile) ? old : profile);
+      kept.put(name, old != null && old.hasSameSource(profile) ? old : profile);
     });
     Change change = new Change(
         names(kept, before.byName()),

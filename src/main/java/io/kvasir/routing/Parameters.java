@@ -23,11 +23,11 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Parameters {
   private final ConfigObject given;
-  private final @Nullable Site site;
+  private final @Nullable FaultSite site;
   private final Set<String> known = new TreeSet<>();
 
   /** Where faults go: none are expected of parameters that have been proven before. */
-  Parameters(ConfigObject given, @Nullable Site site) {
+  Parameters(ConfigObject given, @Nullable FaultSite site) {
     this.given = given;
     this.site = site;
   }
@@ -160,7 +160,7 @@ public final class Parameters {
     if (site != null) {
       site.fault(
           value,
-          "parameter \"" + name + "\" is " + Site.shown(value),
+          "parameter \"" + name + "\" is " + FaultSite.shown(value),
           "give " + expected);
     }
   }

@@ -1,6 +1,6 @@
 package io.kvasir.routing;
 
-import io.kvasir.routing.KvTransfer.Island;
+import io.kvasir.routing.KvTransfer.TransferDomain;
 import io.kvasir.routing.cost.FleetCosts;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -19,10 +19,10 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Partner {
   /** Nobody: a prompt is read where it is continued. */
-  public static final Partner NONE = new Partner(null, 0, new Terms(When.NEVER, 0, 3, 0.3), Set.of());
+  public static final Partner NONE = new Partner(null, 0, new SplitTerms(SplitMode.NEVER, 0, 3, 0.3), Set.of());
 
   /** When a prompt is read by another worker than the one that generates. */
-  public enum When {
+  public enum SplitMode {
     /** When that costs less. */
     AUTO,
     /** Whenever there is such a worker. */
@@ -39,14 +39,14 @@ public final class Partner {
    * @param kappa price of computing, as in the expected cost
    * @param gamma how much of a prefill each request in flight there is held up
    */
-  public record Terms(When when, int leastTokens, double kappa, double gamma) {}
+  public record SplitTerms(SplitMode when, int leastTokens, double kappa, double gamma) {}
 
   private final @Nullable Worker worker;
   private final double readyMs;
-  private final Terms terms;
-  private final Set<Island> avoided;
+  private final SplitTerms terms;
+  private final Set<TransferDomain> avoided;
 
-  private Partner(@Nullable Worker worker, double readyMs, Terms terms, Set<Island> avoided) {
+  private Partner(@Nullable Worker worker, double readyMs, SplitTerms terms, Set<TransferDomain> avoided) {
     this.worker = worker;
     this.readyMs = readyMs;
     this.terms = terms;
@@ -54,12 +54,12 @@ public final class Partner {
   }
 
   /** Nobody yet, and whoever is chosen should not be of these islands. */
-  public static Partner avoiding(Set<Island> islands) {
+  public static Partner avoiding(Set<TransferDomain> islands) {
     return islands.isEmpty() ? NONE : new Partner(null, 0, NONE.terms, Set.copyOf(islands));
   }
 
   /** A decode worker, for whom a prefill worker is looked for. */
-  public static Partner taking(Worker decode) {
+  public static Partner ofDecode(Worker decode) {
     return new Partner(decode, 0, NONE.terms, Set.of());
   }
 
@@ -68,7 +68,7 @@ public final class Partner {
    *
    * @param readyMs what it needs until it has read the prompt, priced by the terms' kappa
    */
-  public static Partner offering(Worker prefill, double readyMs, Terms terms) {
+  public static Partner ofPrefill(Worker prefill, double readyMs, SplitTerms terms) {
     return new Partner(prefill, readyMs, terms, Set.of());
   }
 
@@ -78,43 +78,43 @@ public final class Partner {
   }
 
   /** Whose workers should not be chosen. */
-  public Set<Island> avoided() {
+  public Set<TransferDomain> avoided() {
     return avoided;
   }
 
   /** Whether a decode worker must take from it, however little it lacks. */
-  public boolean isNeeded() {
-    return worker != null && terms.when == When.ALWAYS;
+  public boolean isRequired() {
+    return worker != null && terms.when == SplitMode.ALWAYS;
   }
 
   /** Whether a decode worker takes the prompt from it rather than read its {@code uncached} tokens itself. */
-  public boolean isTakenBy(Candidates candidates, FleetCosts costs, int slot, int uncached, int prompt) {
+  public boolean shouldTransferTo(Candidates candidates, FleetCosts costs, int slot, int uncached, int prompt) {
     Worker taker = candidates.workers[slot];
-    if (worker == null || terms.when == When.NEVER || !worker.pairsWith(taker)) {
+    if (worker == null || terms.when == SplitMode.NEVER || !worker.pairsWith(taker)) {
       return false;
     }
-    if (terms.when == When.ALWAYS || !taker.readsPrompts()) {
+    if (terms.when == SplitMode.ALWAYS || !taker.canPrefill()) {
       return true;
     }
     return uncached >= terms.leastTokens
-        && takingMs(taker, uncached) < readingMs(candidates, costs, slot, uncached, prompt);
+        && transferMs(taker, uncached) < prefillMs(candidates, costs, slot, uncached, prompt);
   }
 
   /** What it costs until a decode worker has the prompt, the cheaper way or the only one. */
   public double promptMs(Candidates candidates, FleetCosts costs, int slot, int uncached, int prompt) {
-    return isTakenBy(candidates, costs, slot, uncached, prompt)
-        ? takingMs(candidates.workers[slot], uncached)
-        : readingMs(candidates, costs, slot, uncached, prompt);
+    return shouldTransferTo(candidates, costs, slot, uncached, prompt)
+        ? transferMs(candidates.workers[slot], uncached)
+        : prefillMs(candidates, costs, slot, uncached, prompt);
   }
 
   /** What it costs until a decode worker has the prompt from this one. */
-  public double takingMs(Worker taker, int uncached) {
+  public double transferMs(Worker taker, int uncached) {
     KvTransfer transfer = taker.kvTransfer();
     return readyMs + (transfer == null ? 0 : transfer.link().transferMs(uncached));
   }
 
   /** What it costs a worker to read the prompt itself. */
-  public double readingMs(Candidates candidates, FleetCosts costs, int slot, int uncached, int prompt) {
+  public double prefillMs(Candidates candidates, FleetCosts costs, int slot, int uncached, int prompt) {
     return candidates.queueMs[slot]
         + costs.prefillMs(slot, uncached, prompt) * (terms.kappa + terms.gamma * candidates.inFlight[slot]);
   }

@@ -17,5 +17,5 @@ public non-sealed interface Picker extends Plugin {
   boolean readsScores();
 
   /** Told when a worker was taken that it had not ranked first, those before being full. */
-  default void tookInstead(RoutingContext context, Candidates candidates, int slot) {}
+  default void onAlternativeChosen(RoutingContext context, Candidates candidates, int slot) {}
 }

@@ -9,10 +9,10 @@ package io.kvasir.routing;
 public non-sealed interface Preparer extends Plugin {
   /**
    * Fills every slot it {@link #writes}, whatever is known. It may wait for I/O, within a deadline of its own; when
-   * that is over it fills its slots with the answer it documents for "too late" ({@link LookUp} does so). The stages
-   * after it never wait.
+   * that is over it fills its slots with the answer it documents for "too late" ({@link AsyncPreparer} does so). The
+   * stages after it never wait.
    *
-   * @throws UnfitRequestException when what the client says for it makes no sense; the client is told
+   * @throws InvalidRoutingHintException when what the client says for it makes no sense; the client is told
    */
   void prepare(RoutingContext context);
 
@@ -20,7 +20,7 @@ public non-sealed interface Preparer extends Plugin {
    * Fills every slot it {@link #writes} without waiting, at the home of a cell to which a request came that had not
    * been prepared by this profile: there are no {@link RoutingContext#facts}.
    */
-  default void prepareUnasked(RoutingContext context) {
+  default void prepareWithoutWaiting(RoutingContext context) {
     prepare(context);
   }
 }

@@ -21,10 +21,10 @@ import org.jspecify.annotations.Nullable;
 public final class Profile {
   private final String name;
   private final String description;
-  private final ConfigObject written;
+  private final ConfigObject source;
   private final @Nullable Stages stages;
   private final @Nullable Composition composition;
-  private final Preparation preparation;
+  private final PreparerStage preparerStage;
 
   private Profile(
       String name,
@@ -32,13 +32,13 @@ public final class Profile {
       ConfigObject written,
       @Nullable Stages stages,
       @Nullable Composition composition,
-      Preparation preparation) {
+      PreparerStage preparation) {
     this.name = name;
     this.description = description;
-    this.written = written;
+    this.source = written;
     this.stages = stages;
     this.composition = composition;
-    this.preparation = preparation;
+    this.preparerStage = preparation;
   }
 
   static Profile of(String name, String description, ConfigObject written, Stages stages) {
@@ -51,11 +51,11 @@ public final class Profile {
 
   /** What a profile of stages is made of. */
   record Stages(
-      List<Use<Preparer>> preparers,
-      List<Use<Filter>> filters,
-      List<Use<Scorer>> scorers,
-      Use<Picker> picker,
-      Use<Executor> executor,
+      List<PluginUse<Preparer>> preparers,
+      List<PluginUse<Filter>> filters,
+      List<PluginUse<Scorer>> scorers,
+      PluginUse<Picker> picker,
+      PluginUse<Executor> executor,
       @Nullable Profile otherwise) {
     Stages {
       preparers = List.copyOf(preparers);
@@ -63,14 +63,14 @@ public final class Profile {
       scorers = List.copyOf(scorers);
     }
 
-    private Preparation preparation() {
+    private PreparerStage preparation() {
       Set<Slot<?>> read = new HashSet<>();
       uses().filter(use -> use.stage() != Stage.PREPARE).forEach(use -> read.addAll(use.proven().reads()));
-      Preparation own = new Preparation(preparers.stream().map(Use::make).toList(), read);
-      return otherwise == null ? own : Preparation.of(List.of(own, otherwise.preparation));
+      PreparerStage own = new PreparerStage(preparers.stream().map(PluginUse::make).toList(), read);
+      return otherwise == null ? own : PreparerStage.of(List.of(own, otherwise.preparerStage));
     }
 
-    private Stream<Use<?>> uses() {
+    private Stream<PluginUse<?>> uses() {
       return Stream.of(preparers, filters, scorers, List.of(picker), List.of(executor)).flatMap(List::stream);
     }
   }
@@ -85,8 +85,8 @@ public final class Profile {
       return part;
     }
 
-    private Preparation preparation() {
-      return Preparation.of(parts.values().stream().map(part -> part.preparation).toList());
+    private PreparerStage preparation() {
+      return PreparerStage.of(parts.values().stream().map(part -> part.preparerStage).toList());
     }
   }
 
@@ -123,10 +123,10 @@ public final class Profile {
   }
 
   /** This profile and all that may decide in its place or for one of its steps, this one first. */
-  public Stream<Profile> reach() {
+  public Stream<Profile> reachableProfiles() {
     Profile other = otherwise();
     Stream<Profile> others = other == null ? steps().values().stream() : Stream.of(other);
-    return Stream.concat(Stream.of(this), others.flatMap(Profile::reach));
+    return Stream.concat(Stream.of(this), others.flatMap(Profile::reachableProfiles));
   }
 
   /** How plans of one worker are carried out. */
@@ -142,8 +142,8 @@ public final class Profile {
   }
 
   /** Its plugins, in the order they run; none when it is made of profiles. */
-  public List<Part> parts() {
-    return stages == null ? List.of() : stages.uses().map(Use::part).toList();
+  public List<PluginInfo> parts() {
+    return stages == null ? List.of() : stages.uses().map(PluginUse::part).toList();
   }
 
   private Stages stages() {
@@ -155,7 +155,7 @@ public final class Profile {
 
   /** Whether {@link #prepare} finds out anything that somebody asks for: a request that it does not can skip it. */
   public boolean preparesOnArrival() {
-    return preparation.isOfUse();
+    return preparerStage.isUseful();
   }
 
   /**
@@ -163,21 +163,21 @@ public final class Profile {
    *
    * @param context with {@link Slots#FACTS}, tokens and chain
    * @return what crosses to the request's cell
-   * @throws UnfitRequestException when the client says something of its routing that makes no sense
+   * @throws InvalidRoutingHintException when the client says something of its routing that makes no sense
    */
-  public Prepared prepare(RoutingContext context) {
-    return preparation.prepare(context);
+  public PreparedSlots prepare(RoutingContext context) {
+    return preparerStage.prepare(context);
   }
 
   /** Fills what preparers should have filled and did not. Never waits. */
-  void complete(RoutingContext context) {
-    preparation.complete(context);
+  void fillMissing(RoutingContext context) {
+    preparerStage.fillMissing(context);
   }
 
   /** Whether the other is composed of the same plugins with the same parameters, and is named and described alike. */
-  boolean isWrittenAs(Profile other) {
+  boolean hasSameSource(Profile other) {
     return name.equals(other.name)
-        && written.equals(other.written)
+        && source.equals(other.source)
         && stepsAreWrittenAs(other)
         && otherwiseIsWrittenAs(other);
   }
@@ -185,22 +185,22 @@ public final class Profile {
   private boolean otherwiseIsWrittenAs(Profile other) {
     Profile mine = otherwise();
     Profile theirs = other.otherwise();
-    return mine == null ? theirs == null : theirs != null && mine.isWrittenAs(theirs);
+    return mine == null ? theirs == null : theirs != null && mine.hasSameSource(theirs);
   }
 
   private boolean stepsAreWrittenAs(Profile other) {
     List<Profile> mine = List.copyOf(steps().values());
     List<Profile> others = List.copyOf(other.steps().values());
     return mine.size() == others.size()
-        && IntStream.range(0, mine.size()).allMatch(i -> mine.get(i).isWrittenAs(others.get(i)));
+        && IntStream.range(0, mine.size()).allMatch(i -> mine.get(i).hasSameSource(others.get(i)));
   }
 
   Filter[] filters() {
-    return stages().filters.stream().map(Use::make).toArray(Filter[]::new);
+    return stages().filters.stream().map(PluginUse::make).toArray(Filter[]::new);
   }
 
   List<String> filterNames() {
-    return stages().filters.stream().map(Use::name).toList();
+    return stages().filters.stream().map(PluginUse::name).toList();
   }
 
   ScoreSum scores() {
@@ -231,7 +231,7 @@ public final class Profile {
    * @param reads names of the slots it reads
    * @param writes names of the slots it fills
    */
-  public record Part(
+  public record PluginInfo(
       Stage stage,
       String plugin,
       String where,
@@ -242,7 +242,7 @@ public final class Profile {
       List<String> writes) {}
 
   /** One mention of a plugin; weight and normalisation matter to scorers. */
-  record Use<P extends Plugin>(
+  record PluginUse<P extends Plugin>(
       String name,
       Stage stage,
       String where,
@@ -256,8 +256,8 @@ public final class Profile {
       return kind.cast(factory.apply(new Parameters(parameters, null)));
     }
 
-    Part part() {
-      return new Part(
+    PluginInfo part() {
+      return new PluginInfo(
           stage,
           name,
           where,

@@ -43,17 +43,17 @@ public final class ProfileCompiler {
         ConfigFactory.parseResources(
             ProfileCompiler.class.getClassLoader(), BUILT_IN, ConfigParseOptions.defaults().setAllowMissing(false));
     ConfigObject root = overlay(own.resolve().root(), builtIn.root());
-    Faults faults = new Faults();
+    CompilationFaults faults = new CompilationFaults();
     for (Map.Entry<String, ConfigValue> written : root.entrySet()) {
       String name = written.getKey();
-      ProfileReader.checkName(new Site(faults, name, null), written.getValue());
+      ProfileReader.checkName(new FaultSite(faults, name, null), written.getValue());
     }
     StageProfiles ofStages = new StageProfiles(plugins, faults, root);
     SequencedMap<String, Profile> profiles = ofStages.all();
     for (Map.Entry<String, ConfigValue> written : root.entrySet()) {
       if (written.getValue() instanceof ConfigObject profile && WorkflowReader.isMeant(profile)) {
         String name = written.getKey();
-        Profile made = new WorkflowReader(plugins, ofStages, new Site(faults, name, null)).read(profile);
+        Profile made = new WorkflowReader(plugins, ofStages, new FaultSite(faults, name, null)).read(profile);
         if (made != null) {
           profiles.put(name, made);
         }

@@ -5,7 +5,7 @@ import com.typesafe.config.ConfigList;
 import com.typesafe.config.ConfigObject;
 import com.typesafe.config.ConfigValue;
 import com.typesafe.config.ConfigValueType;
-import io.kvasir.routing.Profile.Use;
+import io.kvasir.routing.Profile.PluginUse;
 import io.kvasir.routing.ScoreSum.Normalisation;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -36,7 +36,7 @@ final class ProfileReader {
 
   private final PluginRegistry plugins;
   private final StageProfiles others;
-  private final Site site;
+  private final FaultSite site;
   private final List<SlotProof.Mention> mentions = new ArrayList<>();
 
   /** Keys and plugins that were probably meant by what was misspelt: their absence is no second fault. */
@@ -46,14 +46,14 @@ final class ProfileReader {
   private boolean unread;
 
   /** A reader for one profile, which may name {@code others}. */
-  ProfileReader(PluginRegistry plugins, StageProfiles others, Site site) {
+  ProfileReader(PluginRegistry plugins, StageProfiles others, FaultSite site) {
     this.plugins = plugins;
     this.others = others;
     this.site = site;
   }
 
   /** Reports a profile's name that cannot stand where names of profiles stand. */
-  static void checkName(Site site, ConfigValue written) {
+  static void checkName(FaultSite site, ConfigValue written) {
     if (!NAME.matcher(site.profile()).matches()) {
       site.fault(
           written,
@@ -65,7 +65,7 @@ final class ProfileReader {
   /** The profile; null when a fault leaves none. */
   @Nullable Profile read(ConfigValue written) {
     if (!(written instanceof ConfigObject profile)) {
-      site.fault(written, "is " + Site.shown(written), "give an object with " + String.join(", ", KEYS));
+      site.fault(written, "is " + FaultSite.shown(written), "give an object with " + String.join(", ", KEYS));
       return null;
     }
     for (Map.Entry<String, ConfigValue> entry : new TreeMap<>(profile).entrySet()) {
@@ -75,11 +75,11 @@ final class ProfileReader {
       }
     }
     String description = description(site, profile);
-    List<Use<Preparer>> preparers = stage(profile, Stage.PREPARE, Preparer.class);
-    List<Use<Filter>> filters = stage(profile, Stage.FILTER, Filter.class);
-    List<Use<Scorer>> scorers = stage(profile, Stage.SCORE, Scorer.class);
-    List<Use<Picker>> pickers = stage(profile, Stage.PICK, Picker.class);
-    List<Use<Executor>> executors = stage(profile, Stage.EXECUTE, Executor.class);
+    List<PluginUse<Preparer>> preparers = stage(profile, Stage.PREPARE, Preparer.class);
+    List<PluginUse<Filter>> filters = stage(profile, Stage.FILTER, Filter.class);
+    List<PluginUse<Scorer>> scorers = stage(profile, Stage.SCORE, Scorer.class);
+    List<PluginUse<Picker>> pickers = stage(profile, Stage.PICK, Picker.class);
+    List<PluginUse<Executor>> executors = stage(profile, Stage.EXECUTE, Executor.class);
     ConfigValue named = profile.get(OTHERWISE);
     Profile otherwise =
         named != null && named.valueType() != ConfigValueType.NULL ? others.given(named, OTHERWISE, site) : null;
@@ -99,13 +99,13 @@ final class ProfileReader {
         : null;
   }
 
-  static String description(Site site, ConfigObject profile) {
+  static String description(FaultSite site, ConfigObject profile) {
     ConfigValue value = profile.get(DESCRIPTION);
     if (value == null) {
       return "";
     }
     if (value.valueType() != ConfigValueType.STRING) {
-      site.fault(value, "\"" + DESCRIPTION + "\" is " + Site.shown(value), "give a text");
+      site.fault(value, "\"" + DESCRIPTION + "\" is " + FaultSite.shown(value), "give a text");
     }
     return String.valueOf(value.unwrapped());
   }
@@ -118,12 +118,12 @@ final class ProfileReader {
     return value instanceof ConfigList list ? list : List.of(value);
   }
 
-  private <P extends Plugin> List<Use<P>> stage(ConfigObject profile, Stage stage, Class<P> kind) {
+  private <P extends Plugin> List<PluginUse<P>> stage(ConfigObject profile, Stage stage, Class<P> kind) {
     List<? extends ConfigValue> mentioned = mentioned(profile, stage);
     Normalisation usual = mentioned.size() > 1 ? Normalisation.MIN_MAX : Normalisation.NONE;
-    List<Use<P>> uses = new ArrayList<>();
+    List<PluginUse<P>> uses = new ArrayList<>();
     for (ConfigValue mention : mentioned) {
-      Use<P> use = use(mention, stage, kind, usual);
+      PluginUse<P> use = use(mention, stage, kind, usual);
       if (use == null) {
         unread = true;
       } else {
@@ -134,18 +134,18 @@ final class ProfileReader {
   }
 
   /** A mention is a plugin's name, or an object with the name under {@code plugin} and its parameters. */
-  private <P extends Plugin> @Nullable Use<P> use(
+  private <P extends Plugin> @Nullable PluginUse<P> use(
       ConfigValue mention, Stage stage, Class<P> kind, Normalisation usual) {
     ConfigValue named = mention instanceof ConfigObject object ? object.get(PLUGIN) : mention;
     if (named == null || named.valueType() != ConfigValueType.STRING) {
       site.fault(
           mention,
-          "\"" + stage.key() + "\" has " + Site.shown(mention) + ", which names no plugin",
+          "\"" + stage.key() + "\" has " + FaultSite.shown(mention) + ", which names no plugin",
           "write a " + stage.noun() + "'s name, or { plugin = NAME, PARAMETER = VALUE }");
       return null;
     }
     String name = String.valueOf(named.unwrapped());
-    Site here = site.in(name);
+    FaultSite here = site.forPlugin(name);
     PluginType<?> type = plugins.find(stage, name);
     if (type == null) {
       here.fault(named, "there is no " + stage.noun() + " of this name", elsewhere(stage, name));
@@ -166,13 +166,14 @@ final class ProfileReader {
       return null;
     }
     mentions.add(new SlotProof.Mention(name, stage, mention, plugin));
-    return new Use<>(
-        name, stage, Faults.where(mention.origin()), plugin, type.make(), kind, given, weight, normalisation);
+    return new PluginUse<>(
+        name, stage, CompilationFaults.where(mention.origin()), plugin, type.make(), kind, given, weight,
+        normalisation);
   }
 
   /** Makes the plugin once to see whether it can be made, and reports its parameters' faults. */
   private static <P extends Plugin> @Nullable P prove(
-      PluginType<?> type, Class<P> kind, ConfigObject given, Site here, ConfigValue mention) {
+      PluginType<?> type, Class<P> kind, ConfigObject given, FaultSite here, ConfigValue mention) {
     Parameters parameters = new Parameters(given, here);
     try {
       P plugin = kind.cast(type.make().apply(parameters));
@@ -246,7 +247,7 @@ final class ProfileReader {
     boolean scored = mentions.stream().anyMatch(mention -> mention.stage() == Stage.SCORE);
     for (SlotProof.Mention mention : mentions) {
       if (mention.plugin() instanceof Picker picker && picker.readsScores() != scored) {
-        site.in(mention.name())
+        site.forPlugin(mention.name())
             .fault(
                 mention.at(),
                 scored ? "does not look at the scores this profile computes" : "ranks by score, and nothing scores",

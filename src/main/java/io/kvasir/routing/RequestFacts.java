@@ -22,7 +22,7 @@ public interface RequestFacts {
     }
 
     @Override
-    public @Nullable String userText(Turn turn) {
+    public @Nullable String userText(UserTurn turn) {
       return null;
     }
 
@@ -48,13 +48,13 @@ public interface RequestFacts {
   @Nullable String field(String path);
 
   /** Which of a user's messages is meant. */
-  enum Turn { FIRST, LAST }
+  enum UserTurn { FIRST, LAST }
 
   /**
    * What the user says: the text of his first or last message that has any, or the prompt of a completion; null when
    * there is no text, or the request asks for no answer to one (embeddings, rankings).
    */
-  @Nullable String userText(Turn turn);
+  @Nullable String userText(UserTurn turn);
 
   /**
    * Whose request it is: the value of a header the operator has named for it, else {@code key-} and the first 16

@@ -25,7 +25,7 @@ public final class RoutingContext {
   private @Nullable RandomGenerator random;
   private @Nullable LongSupplier clock;
   private boolean dryRun;
-  private int late;
+  private int missedLookups;
   private @Nullable SequencedMap<String, String> notes;
 
   /**
@@ -108,12 +108,12 @@ public final class RoutingContext {
   }
 
   /** How many answers came too late, or not at all, so that preparers had to do with what they say for that case. */
-  public int late() {
-    return late;
+  public int missedLookups() {
+    return missedLookups;
   }
 
-  void noteLate() {
-    late++;
+  void noteMissedLookup() {
+    missedLookups++;
   }
 
   /**
@@ -161,7 +161,7 @@ public final class RoutingContext {
   }
 
   /** The next pass is for another role. */
-  void ask(Role of) {
+  void setRole(Role of) {
     this.role = of;
   }
 
@@ -171,7 +171,7 @@ public final class RoutingContext {
     this.dryRun = dry;
   }
 
-  /** Fills a slot with a value that it {@link Slot#takes}. */
+  /** Fills a slot with a value that it {@link Slot#accepts}. */
   void fill(Slot<?> slot, Object value) {
     if (value instanceof Long number) {
       number(slot, number);

@@ -23,7 +23,7 @@ public final class RoutingMetrics {
   private final Counter unknown;
   private final Counter plans;
   private final Counter left;
-  private final Map<Part, DistributionDataPoint> parts = new EnumMap<>(Part.class);
+  private final Map<DecisionPhase, DistributionDataPoint> parts = new EnumMap<>(DecisionPhase.class);
 
   /** Registers routing's metrics; once per registry. */
   public RoutingMetrics(Metrics metrics) {
@@ -68,7 +68,7 @@ public final class RoutingMetrics {
             .classicOnly()
             .classicUpperBounds(2.5e-7, 5e-7, 1e-6, 2.5e-6, 5e-6, 1e-5, 2.5e-5, 1e-4, 1e-3, 1e-2)
             .register(metrics.registry());
-    for (Part part : Part.values()) {
+    for (DecisionPhase part : DecisionPhase.values()) {
       parts.put(part, seconds.labelValues(label(part)));
     }
   }
@@ -78,7 +78,7 @@ public final class RoutingMetrics {
     unknown.inc();
   }
 
-  void took(Part part, long nanos) {
+  void recordPhase(DecisionPhase part, long nanos) {
     DistributionDataPoint seconds = parts.get(part);
     if (seconds != null) {
       seconds.observe(nanos / 1e9);
@@ -86,8 +86,8 @@ public final class RoutingMetrics {
   }
 
   Counts counts(String profile) {
-    Map<Want, CounterDataPoint> none = new EnumMap<>(Want.class);
-    for (Want want : Want.values()) {
+    Map<UnmetNeed, CounterDataPoint> none = new EnumMap<>(UnmetNeed.class);
+    for (UnmetNeed want : UnmetNeed.values()) {
       none.put(want, decisions.labelValues(profile, "no_" + label(want)));
     }
     return new Counts(
@@ -137,7 +137,7 @@ public final class RoutingMetrics {
   }
 
   /** The parts of a decision that are timed. */
-  enum Part {
+  enum DecisionPhase {
     PREPARE,
     SNAPSHOT,
     FILTER,
@@ -148,12 +148,13 @@ public final class RoutingMetrics {
 
   /** One profile's counters, looked up once. */
   record Counts(
-      CounterDataPoint chosen, CounterDataPoint full, Map<Want, CounterDataPoint> none, Consumer<String> leaves) {
-    void left(String to) {
-      leaves.accept(to);
+      CounterDataPoint chosen, CounterDataPoint full, Map<UnmetNeed, CounterDataPoint> none,
+      Consumer<String> delegated) {
+    void countDelegated(String to) {
+      delegated.accept(to);
     }
 
-    void none(Want want) {
+    void none(UnmetNeed want) {
       CounterDataPoint counter = none.get(want);
       if (counter != null) {
         counter.inc();

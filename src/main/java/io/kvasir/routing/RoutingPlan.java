@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * @param order whether a step begins with what the one before it has answered
  * @param steps at least one, each with a name of its own, as their results are needed
  */
-public record RoutingPlan(String workflow, Order order, List<Step> steps) {
+public record RoutingPlan(String workflow, StepOrder order, List<Step> steps) {
   /** The name of the only step where one worker does everything. */
   public static final String WHOLE = "whole";
 
@@ -41,7 +41,7 @@ public record RoutingPlan(String workflow, Order order, List<Step> steps) {
   }
 
   /** When steps begin. */
-  public enum Order {
+  public enum StepOrder {
     /** One after the other: each needs the answer of the one before it. */
     SEQUENTIAL,
     /** Encoders first, then all at once: the engines find each other. */

@@ -21,7 +21,7 @@ final class ScoreSum {
   /** One scorer's part. */
   record Term(String name, Scorer scorer, double weight, Normalisation normalisation) {
     private double sign() {
-      return scorer.better() == Scorer.Better.HIGHER ? 1 : -1;
+      return scorer.direction() == Scorer.Direction.HIGHER ? 1 : -1;
     }
   }
 
@@ -36,7 +36,8 @@ final class ScoreSum {
 
   /** Writes the sum for every candidate still in to {@code total}; {@code column} is overwritten. */
   void score(
-      RoutingContext context, Candidates candidates, double[] total, double[] column, @Nullable Trace trace) {
+      RoutingContext context, Candidates candidates, double[] total, double[] column,
+      @Nullable ExplanationRecorder trace) {
     if (terms.length == 0) {
       Arrays.fill(total, 0);
       return;
@@ -51,9 +52,9 @@ final class ScoreSum {
   }
 
   /** Whether every scorer knows what it goes by. */
-  boolean knows(RoutingContext context, Candidates candidates) {
+  boolean hasInputs(RoutingContext context, Candidates candidates) {
     for (Term term : terms) {
-      if (!term.scorer.knows(context, candidates)) {
+      if (!term.scorer.hasInputs(context, candidates)) {
         return false;
       }
     }
@@ -61,21 +62,21 @@ final class ScoreSum {
   }
 
   /** Tells every scorer who got the request. */
-  void took(RoutingContext context, Candidates candidates, int slot) {
+  void onChosen(RoutingContext context, Candidates candidates, int slot) {
     for (Term term : terms) {
-      term.scorer.took(context, candidates, slot);
+      term.scorer.onChosen(context, candidates, slot);
     }
   }
 
   private static void score(
-      Term term, RoutingContext context, Candidates candidates, double[] column, @Nullable Trace trace) {
+      Term term, RoutingContext context, Candidates candidates, double[] column, @Nullable ExplanationRecorder trace) {
     term.scorer.score(context, candidates, column);
     if (trace != null) {
-      trace.spoken(term.name, column);
+      trace.recordRawScores(term.name, column);
     }
     turn(term, candidates, column);
     if (trace != null) {
-      trace.turned(column);
+      trace.recordContributions(column);
     }
   }
 

@@ -13,18 +13,18 @@ public non-sealed interface Scorer extends Plugin {
    * Whether it knows what it goes by. When one of a profile's scorers does not, the profile's {@code otherwise} decides
    * about the request, if it names one; else it scores all the same. Costs as little as a score.
    */
-  default boolean knows(RoutingContext context, Candidates candidates) {
+  default boolean hasInputs(RoutingContext context, Candidates candidates) {
     return true;
   }
 
   /** Whether more is better (a share of the prompt) or less is (a cost, a load). */
-  Better better();
+  Direction direction();
 
   /** Told which worker the request got, its load booked; for scorers whose next scores depend on it. */
-  default void took(RoutingContext context, Candidates candidates, int slot) {}
+  default void onChosen(RoutingContext context, Candidates candidates, int slot) {}
 
   /** Which way a score points. */
-  enum Better {
+  enum Direction {
     /** The highest score wins. */
     HIGHER,
     /** The lowest score wins. */

@@ -49,12 +49,12 @@ final class Scratch {
       this.idle = new AtomicReferenceArray<>(places * STRIDE);
     }
 
-    Scratch take(int slots) {
+    Scratch acquire(int slots) {
       Scratch scratch = idle.getAndSet(place(), null);
       return scratch != null && scratch.candidates.slots() == slots ? scratch : make(slots);
     }
 
-    void give(Scratch scratch) {
+    void release(Scratch scratch) {
       idle.lazySet(place(), scratch);
     }
 

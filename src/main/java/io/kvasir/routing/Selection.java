@@ -75,8 +75,8 @@ public sealed interface Selection {
   /**
    * No worker could be chosen and nothing is booked.
    *
-   * @param want what the fleet lacks
+   * @param unmetNeed what the fleet lacks
    * @param detail the same in plain words
    */
-  record None(Want want, String detail) implements Selection {}
+  record None(UnmetNeed unmetNeed, String detail) implements Selection {}
 }

@@ -27,7 +27,7 @@ public final class Selector {
   private final ScoreSum scores;
   private final Picker picker;
   private final FailurePolicy onFailure;
-  private final PerTable<FleetCosts> costs;
+  private final PerMembership<FleetCosts> costs;
   private final LongSupplier nanoClock;
   private final Scratch.Pool scratches;
   private final RoutingMetrics.Counts counts;
@@ -49,7 +49,7 @@ public final class Selector {
     this.scores = profile.scores();
     this.picker = profile.picker();
     this.onFailure = profile.executor().onFailure();
-    this.costs = PerTable.costs(costs);
+    this.costs = PerMembership.costs(costs);
     this.nanoClock = nanoClock;
     this.scratches = new Scratch.Pool(random, metrics, nanoClock);
     this.counts = metrics.counts(profile.name());
@@ -73,7 +73,7 @@ public final class Selector {
 
   /** The same, telling how the choice came about: for the sampled log, since it costs more than the choice. */
   public Selection select(Fleet fleet, RoutingContext context, Consumer<Explanation> log) {
-    Trace trace = new Trace(profile);
+    ExplanationRecorder trace = new ExplanationRecorder(profile);
     Selection selection = pass(fleet, context, trace, false);
     if (selection == null) {
       return left(context).select(fleet, context, log);
@@ -84,14 +84,14 @@ public final class Selector {
 
   /** A dry run: decides as {@link #select} would, books nothing, and no plugin remembers it. */
   public Explanation explain(Fleet fleet, RoutingContext context) {
-    Trace trace = new Trace(profile);
+    ExplanationRecorder trace = new ExplanationRecorder(profile);
     Selection selection = pass(fleet, context, trace, true);
     return selection == null ? other(context).explain(fleet, context) : trace.explanation(context, selection);
   }
 
   private Selector left(RoutingContext context) {
     Selector other = other(context);
-    counts.left(other.profile.name());
+    counts.countDelegated(other.profile.name());
     return other;
   }
 
@@ -111,29 +111,31 @@ public final class Selector {
           counts.full().inc(chosen.full());
         }
       }
-      case None(Want want, var _) -> counts.none(want);
+      case None(UnmetNeed want, var _) -> counts.none(want);
     }
     return selection;
   }
 
   /** Null when another profile has to decide. */
-  private @Nullable Selection pass(Fleet fleet, RoutingContext context, @Nullable Trace trace, boolean dryRun) {
-    Scratch scratch = scratches.take(fleet.slots());
+  private @Nullable Selection pass(Fleet fleet, RoutingContext context, @Nullable ExplanationRecorder trace,
+      boolean dryRun) {
+    Scratch scratch = scratches.acquire(fleet.slots());
     try {
       context.begin(scratch.random, nanoClock, dryRun);
       return pass(fleet, context, scratch, trace);
     } finally {
-      scratch.candidates.areOf(null, Chain.EMPTY);
-      scratches.give(scratch);
+      scratch.candidates.bind(null, Chain.EMPTY);
+      scratches.release(scratch);
     }
   }
 
-  private @Nullable Selection pass(Fleet fleet, RoutingContext context, Scratch scratch, @Nullable Trace trace) {
+  private @Nullable Selection pass(Fleet fleet, RoutingContext context, Scratch scratch,
+      @Nullable ExplanationRecorder trace) {
     Selection selection = pass(fleet, context, scratch, trace, null);
-    if (selection instanceof None(Want want, var _) && want != Want.LIVE) {
+    if (selection instanceof None(UnmetNeed want, var _) && want != UnmetNeed.LIVE) {
       BitSet aside = new BitSet(filters.length);
       for (int i = 0; i < filters.length; i++) {
-        aside.set(i, filters[i].givesWay(context));
+        aside.set(i, filters[i].relax(context));
       }
       return aside.isEmpty() ? selection : pass(fleet, context, scratch, trace, aside);
     }
@@ -142,49 +144,50 @@ public final class Selector {
 
   /** One pass without the filters that are {@code aside}. */
   private @Nullable Selection pass(
-      Fleet fleet, RoutingContext context, Scratch scratch, @Nullable Trace trace, @Nullable BitSet aside) {
+      Fleet fleet, RoutingContext context, Scratch scratch, @Nullable ExplanationRecorder trace,
+      @Nullable BitSet aside) {
     StageClock clock = scratch.clock;
     Candidates candidates = scratch.candidates;
     clock.start();
-    profile.complete(context);
-    clock.ended(RoutingMetrics.Part.PREPARE);
+    profile.fillMissing(context);
+    clock.endPhase(RoutingMetrics.DecisionPhase.PREPARE);
     fleet.snapshot(candidates);
-    clock.ended(RoutingMetrics.Part.SNAPSHOT);
+    clock.endPhase(RoutingMetrics.DecisionPhase.SNAPSHOT);
     int live = candidates.count();
     if (trace != null) {
-      trace.snapshot(candidates);
+      trace.recordSnapshot(candidates);
     }
     if (live == 0) {
-      return new None(Want.LIVE, "no worker " + Want.LIVE.words());
+      return new None(UnmetNeed.LIVE, "no worker " + UnmetNeed.LIVE.description());
     }
     None none = filter(context, candidates, trace, live, false, aside);
     if (none != null) {
       return none;
     }
-    clock.ended(RoutingMetrics.Part.FILTER);
+    clock.endPhase(RoutingMetrics.DecisionPhase.FILTER);
     Chain chain = context.get(Slots.CHAIN);
     if (chain.length() == 0) {
       Arrays.fill(candidates.depth, 0);
     } else {
       fleet.search(chain, candidates);
     }
-    candidates.areOf(fleet, chain);
-    Arrays.fill(candidates.nearby, 0);
-    clock.ended(RoutingMetrics.Part.SEARCH);
+    candidates.bind(fleet, chain);
+    Arrays.fill(candidates.loadable, 0);
+    clock.endPhase(RoutingMetrics.DecisionPhase.SEARCH);
     none = filter(context, candidates, trace, live, true, aside);
     if (none != null) {
       return none;
     }
-    if (otherwise != null && !scores.knows(context, candidates)) {
+    if (otherwise != null && !scores.hasInputs(context, candidates)) {
       return null;
     }
     scores.score(context, candidates, scratch.scores, scratch.column, trace);
-    clock.ended(RoutingMetrics.Part.SCORE);
+    clock.endPhase(RoutingMetrics.DecisionPhase.SCORE);
     if (trace != null) {
-      trace.scored(candidates, scratch.scores);
+      trace.recordTotals(candidates, scratch.scores);
     }
     Selection selection = pick(fleet, context, scratch, chain);
-    clock.ended(RoutingMetrics.Part.PICK);
+    clock.endPhase(RoutingMetrics.DecisionPhase.PICK);
     return selection;
   }
 
@@ -192,7 +195,7 @@ public final class Selector {
   private @Nullable None filter(
       RoutingContext context,
       Candidates candidates,
-      @Nullable Trace trace,
+      @Nullable ExplanationRecorder trace,
       int live,
       boolean searched,
       @Nullable BitSet aside) {
@@ -202,11 +205,12 @@ public final class Selector {
       }
       filters[i].filter(context, candidates);
       if (trace != null) {
-        trace.filtered(i, candidates);
+        trace.recordFiltered(i, candidates);
       }
       if (candidates.count() == 0) {
-        Want want = filters[i].want();
-        return new None(want, "none of " + live + (live == 1 ? " live worker " : " live workers ") + want.words());
+        UnmetNeed want = filters[i].unmetNeed();
+        return new None(want,
+            "none of " + live + (live == 1 ? " live worker " : " live workers ") + want.description());
       }
     }
     return null;
@@ -222,12 +226,12 @@ public final class Selector {
       for (int i = 0; i < picked; i++) {
         int slot = ranked[i];
         Booking reading = reading(context, candidates, slot, chain);
-        Booking booking = takes(context, candidates, slot, reading) ? reading.taken() : reading;
+        Booking booking = takes(context, candidates, slot, reading) ? reading.afterTransfer() : reading;
         if (context.dryRun() || fleet.reserve(slot, booking)) {
           if (!context.dryRun()) {
-            scores.took(context, candidates, slot);
+            scores.onChosen(context, candidates, slot);
             if (i > 0) {
-              picker.tookInstead(context, candidates, slot);
+              picker.onAlternativeChosen(context, candidates, slot);
             }
           }
           return new Chosen(
@@ -254,7 +258,8 @@ public final class Selector {
             "the picker of profile \"" + profile + "\" chose none of " + candidates.count() + " candidates");
       }
     }
-    return new None(Want.ROOM, "none of " + count + (count == 1 ? " worker " : " workers ") + Want.ROOM.words());
+    return new None(UnmetNeed.ROOM,
+        "none of " + count + (count == 1 ? " worker " : " workers ") + UnmetNeed.ROOM.description());
   }
 
   /** Whether a decode worker takes the prompt from the worker that another step has. */
@@ -263,12 +268,12 @@ public final class Selector {
         && context.has(Slots.PARTNER)
         && context
             .get(Slots.PARTNER)
-            .isTakenBy(candidates, costs.of(candidates), slot, reading.uncachedTokens(), reading.promptTokens());
+            .shouldTransferTo(candidates, costs.of(candidates), slot, reading.uncachedTokens(), reading.promptTokens());
   }
 
   private Booking reading(RoutingContext context, Candidates candidates, int slot, Chain chain) {
     PromptSize prompt = new PromptSize(Slots.promptTokens(context), chain.blockSize());
-    int uncached = prompt.uncached(candidates.depth[slot], candidates.nearby[slot]);
+    int uncached = prompt.uncached(candidates.depth[slot], candidates.loadable[slot]);
     double prefillMs = costs.of(candidates).prefillMs(slot, uncached, prompt.tokens());
     return new Booking(prompt.tokens(), uncached, Math.max(1, Math.round(prefillMs * 1e3)));
   }

@@ -16,8 +16,8 @@ public record SemanticCluster(String name, String workers) {
 
   private static final char SEPARATOR = '\n';
 
-  /** Reads what {@link #written} has made. */
-  public static SemanticCluster read(String written) {
+  /** Reads what {@link #encode} has made. */
+  public static SemanticCluster decode(String written) {
     int end = written.indexOf(SEPARATOR);
     return end < 0
         ? new SemanticCluster(written, "")
@@ -25,7 +25,7 @@ public record SemanticCluster(String name, String workers) {
   }
 
   /** As the slot holds it. */
-  public String written() {
+  public String encode() {
     return name + SEPARATOR + workers;
   }
 }

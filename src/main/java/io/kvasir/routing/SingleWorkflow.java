@@ -14,19 +14,19 @@ final class SingleWorkflow implements Workflow {
   }
 
   @Override
-  public Planning plan(Passes passes) {
+  public PlanResult plan(PlanningSession passes) {
     return switch (passes.select(selector, Role.BOTH)) {
       case Selection.Chosen chosen ->
-          new Planning.Made(
-              new RoutingPlan(NAME, RoutingPlan.Order.SEQUENTIAL, List.of(chosen.step(RoutingPlan.WHOLE))),
+          new PlanResult.PlanFound(
+              new RoutingPlan(NAME, RoutingPlan.StepOrder.SEQUENTIAL, List.of(chosen.step(RoutingPlan.WHOLE))),
               List.of(chosen),
               chosen.reason());
-      case Selection.None none -> Planning.None.of(none);
+      case Selection.None none -> PlanResult.NoPlan.of(none);
     };
   }
 
   @Override
-  public Planning again(Passes passes, String step, Map<String, Worker> placed) {
+  public PlanResult replan(PlanningSession passes, String step, Map<String, Worker> placed) {
     return plan(passes);
   }
 }

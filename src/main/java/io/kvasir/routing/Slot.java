@@ -16,13 +16,14 @@ import org.jspecify.annotations.Nullable;
  * primitive. (Not to be confused with a worker's slot, its bit position in a cell.)
  *
  * <p>Preparers run where a request arrives, the other stages at the home of its cell. What a preparer fills for them
- * {@link #crosses} if it is a text, a whole number or a chain; slots of other types are for preparers among themselves.
+ * {@link #isTransferable} if it is a text, a whole number or a chain; slots of other types are for preparers among
+ * themselves.
  *
  * @param <T> what it holds
  */
 public final class Slot<T> {
   private static final Map<String, Slot<?>> BY_NAME = new ConcurrentHashMap<>();
-  private static final Set<Class<?>> CROSSING = Set.of(String.class, Long.class, Chain.class);
+  private static final Set<Class<?>> TRANSFERABLE = Set.of(String.class, Long.class, Chain.class);
   private static final AtomicInteger COUNT = new AtomicInteger();
   private static final AtomicInteger NUMBERS = new AtomicInteger();
 
@@ -97,11 +98,11 @@ public final class Slot<T> {
   }
 
   /** Whether what it holds can go to another node: a text, a whole number or a chain. */
-  public boolean crosses() {
-    return CROSSING.contains(type);
+  public boolean isTransferable() {
+    return TRANSFERABLE.contains(type);
   }
 
-  boolean takes(Object value) {
+  boolean accepts(Object value) {
     return type.isInstance(value);
   }
 

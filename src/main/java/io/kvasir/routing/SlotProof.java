@@ -21,12 +21,12 @@ final class SlotProof {
   private static final List<Slot<?>> ALWAYS_READ = List.of(Slots.PROMPT_TOKENS, Slots.CHAIN);
 
   private final PluginRegistry plugins;
-  private final Site site;
+  private final FaultSite site;
   private final ConfigObject profile;
   private final List<Mention> mentions;
   private final Map<Slot<?>, Integer> writers = new LinkedHashMap<>();
 
-  SlotProof(PluginRegistry plugins, Site site, ConfigObject profile, List<Mention> mentions) {
+  SlotProof(PluginRegistry plugins, FaultSite site, ConfigObject profile, List<Mention> mentions) {
     this.plugins = plugins;
     this.site = site;
     this.profile = profile;
@@ -107,7 +107,7 @@ final class SlotProof {
     Integer writer = writers.get(slot);
     boolean filledOnArrival =
         slot.equals(Slots.FACTS) || (writer != null && mentions.get(writer).stage == Stage.PREPARE);
-    boolean crosses = slot.crosses() || slot.equals(Slots.PARTNER);
+    boolean crosses = slot.isTransferable() || slot.equals(Slots.PARTNER);
     if (filledOnArrival && reader.stage != Stage.PREPARE && !crosses) {
       reader.site(site).fault(
           reader.at,
@@ -152,8 +152,8 @@ final class SlotProof {
 
   /** A plugin, and where the profile mentions it. */
   record Mention(String name, Stage stage, ConfigValue at, Plugin plugin) {
-    Site site(Site profile) {
-      return profile.in(name);
+    FaultSite site(FaultSite profile) {
+      return profile.forPlugin(name);
     }
   }
 }

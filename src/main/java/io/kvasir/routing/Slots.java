@@ -23,19 +23,19 @@ public final class Slots {
   public static final long NO_KEY = 0;
 
   /** Labels the client asks for, as a selector such as {@code tier=gold,!spot}; empty when it does not. */
-  public static final Slot<String> WANTED_LABELS = Slot.of("wanted-labels", String.class);
+  public static final Slot<String> REQUIRED_LABELS = Slot.of("wanted-labels", String.class);
 
   /** Workers or pods the client allows, with commas between; empty when it allows all. */
   public static final Slot<String> ALLOWED_WORKERS = Slot.of("allowed-workers", String.class);
 
   /** Workers or pods the client does not want, with commas between; empty when it has nothing against any. */
-  public static final Slot<String> UNWANTED_WORKERS = Slot.of("unwanted-workers", String.class);
+  public static final Slot<String> EXCLUDED_WORKERS = Slot.of("unwanted-workers", String.class);
 
   /** Where the request comes from: region, zone and host, with a line feed between; each may be empty. */
   public static final Slot<String> LOCATION = Slot.of("location", String.class);
 
   /**
-   * The {@link SemanticCluster} of what the user says, {@linkplain SemanticCluster#written written}; a name and labels
+   * The {@link SemanticCluster} of what the user says, {@linkplain SemanticCluster#encode written}; a name and labels
    * from the configuration.
    */
   public static final Slot<String> SEMANTIC_CLUSTER = Slot.configured("semantic-cluster");
@@ -46,8 +46,8 @@ public final class Slots {
   /** The request itself, given to preparers where it arrived; nobody fills it and nobody else may read it. */
   public static final Slot<RequestFacts> FACTS = Slot.of("request-facts", RequestFacts.class);
 
-  /** What the request asks for; {@link Work#TEXT} where nobody has said. */
-  public static final Slot<Work> WORK = Slot.of("work", Work.class);
+  /** What the request asks for; {@link RequestShape#TEXT} where nobody has said. */
+  public static final Slot<RequestShape> REQUEST_SHAPE = Slot.of("work", RequestShape.class);
 
   /** The worker that another step of the plan has, {@link Partner#NONE} when there is none. Filled by workflows. */
   public static final Slot<Partner> PARTNER = Slot.of("partner", Partner.class);
@@ -55,8 +55,8 @@ public final class Slots {
   private Slots() {}
 
   /** What the request asks for. */
-  public static Work work(RoutingContext context) {
-    return context.has(WORK) ? context.get(WORK) : Work.TEXT;
+  public static RequestShape requestShape(RoutingContext context) {
+    return context.has(REQUEST_SHAPE) ? context.get(REQUEST_SHAPE) : RequestShape.TEXT;
   }
 
   /**

@@ -28,10 +28,10 @@ final class StageClock {
   }
 
   /** The part that began at the last call has ended. */
-  void ended(RoutingMetrics.Part part) {
+  void endPhase(RoutingMetrics.DecisionPhase part) {
     if (running) {
       long now = nanoClock.getAsLong();
-      metrics.took(part, now - last);
+      metrics.recordPhase(part, now - last);
       last = now;
     }
   }

@@ -12,13 +12,13 @@ import org.jspecify.annotations.Nullable;
 /** The profiles of stages of one compilation. Each is read once, when it is first asked for: profiles name others. */
 final class StageProfiles {
   private final PluginRegistry plugins;
-  private final Faults faults;
+  private final CompilationFaults faults;
   private final ConfigObject root;
   private final Map<String, @Nullable Profile> read = new TreeMap<>();
   private final SequencedSet<String> reading = new LinkedHashSet<>();
 
   /** Those among {@code root}, which are all profiles as written. */
-  StageProfiles(PluginRegistry plugins, Faults faults, ConfigObject root) {
+  StageProfiles(PluginRegistry plugins, CompilationFaults faults, ConfigObject root) {
     this.plugins = plugins;
     this.faults = faults;
     this.root = root;
@@ -41,9 +41,9 @@ final class StageProfiles {
    *
    * @param site the profile that gives it
    */
-  @Nullable Profile given(ConfigValue given, String key, Site site) {
+  @Nullable Profile given(ConfigValue given, String key, FaultSite site) {
     if (given instanceof ConfigObject inline) {
-      return new ProfileReader(plugins, this, new Site(faults, site.profile() + "." + key, null)).read(inline);
+      return new ProfileReader(plugins, this, new FaultSite(faults, site.profile() + "." + key, null)).read(inline);
     }
     String name = String.valueOf(given.unwrapped());
     ConfigValue written = root.get(name);
@@ -68,7 +68,7 @@ final class StageProfiles {
   private @Nullable Profile named(String name, ConfigValue written) {
     if (!read.containsKey(name)) {
       reading.add(name);
-      read.put(name, new ProfileReader(plugins, this, new Site(faults, name, null)).read(written));
+      read.put(name, new ProfileReader(plugins, this, new FaultSite(faults, name, null)).read(written));
       reading.remove(name);
     }
     return read.get(name);

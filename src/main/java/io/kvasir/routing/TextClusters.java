@@ -7,7 +7,7 @@ import java.util.concurrent.CompletionStage;
 /** Tells which semantic cluster a text belongs to. Thread-safe. */
 public interface TextClusters {
   /** Where there are no clusters. */
-  TextClusters NOWHERE = new TextClusters() {
+  TextClusters NONE = new TextClusters() {
     @Override
     public CompletionStage<SemanticCluster> of(String text) {
       return CompletableFuture.completedStage(SemanticCluster.NONE);
@@ -19,7 +19,7 @@ public interface TextClusters {
     }
 
     @Override
-    public void unserved(SemanticCluster cluster) {}
+    public void onUnserved(SemanticCluster cluster) {}
   };
 
   /** Finds the cluster of a text without waiting; fails when it cannot be told. */
@@ -29,5 +29,5 @@ public interface TextClusters {
   Duration budget();
 
   /** No worker of the cluster could serve a request of it, so all might. */
-  void unserved(SemanticCluster cluster);
+  void onUnserved(SemanticCluster cluster);
 }

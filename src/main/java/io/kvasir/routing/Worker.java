@@ -44,10 +44,10 @@ public record Worker(
   }
 
   /** Whether it can do without a prefill worker when it generates. */
-  public boolean readsPrompts() {
+  public boolean canPrefill() {
     return role == Role.BOTH
         || role == Role.PREFILL
-        || (role == Role.DECODE && kvTransfer != null && kvTransfer.dialect().decodeReadsPrompts());
+        || (role == Role.DECODE && kvTransfer != null && kvTransfer.dialect().decodeCanPrefill());
   }
 
   /** Whether it and the other can hand KV blocks to each other. */

@@ -10,7 +10,7 @@ import java.util.Map;
  */
 public interface Workflow {
   /** Decides who does what, and has their load booked; when it cannot, nothing stays booked. */
-  Planning plan(Passes passes);
+  PlanResult plan(PlanningSession passes);
 
   /**
    * Decides one step anew, its worker having failed.
@@ -18,5 +18,5 @@ public interface Workflow {
    * @param step its name; what is planned is this step alone
    * @param placed the workers of the plan's other steps, by name
    */
-  Planning again(Passes passes, String step, Map<String, Worker> placed);
+  PlanResult replan(PlanningSession passes, String step, Map<String, Worker> placed);
 }

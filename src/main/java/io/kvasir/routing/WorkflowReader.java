@@ -21,10 +21,10 @@ final class WorkflowReader {
 
   private final PluginRegistry plugins;
   private final StageProfiles others;
-  private final Site site;
+  private final FaultSite site;
 
   /** A reader for one profile, whose steps {@code others} decide. */
-  WorkflowReader(PluginRegistry plugins, StageProfiles others, Site site) {
+  WorkflowReader(PluginRegistry plugins, StageProfiles others, FaultSite site) {
     this.plugins = plugins;
     this.others = others;
     this.site = site;
@@ -48,7 +48,7 @@ final class WorkflowReader {
     String description = ProfileReader.description(site, profile);
     if (!(profile.get(WORKFLOW) instanceof ConfigObject workflow)) {
       ConfigValue given = profile.getOrDefault(WORKFLOW, profile);
-      site.fault(given, "\"" + WORKFLOW + "\" is " + Site.shown(given), "give an object with " + NAME);
+      site.fault(given, "\"" + WORKFLOW + "\" is " + FaultSite.shown(given), "give an object with " + NAME);
       return null;
     }
     WorkflowType type = type(workflow);
@@ -67,7 +67,7 @@ final class WorkflowReader {
     String name = String.valueOf(named.unwrapped());
     WorkflowType type = plugins.workflow(name);
     if (type == null) {
-      site.in(name)
+      site.forPlugin(name)
           .fault(
               named,
               "there is no workflow of this name",
@@ -78,10 +78,10 @@ final class WorkflowReader {
 
   private @Nullable Profile compose(
       WorkflowType type, ConfigObject profile, ConfigObject workflow, String description) {
-    Site here = site.in(type.name());
+    FaultSite here = site.forPlugin(type.name());
     SequencedMap<String, Profile> parts = new LinkedHashMap<>();
     ConfigObject given = workflow.withoutKey(NAME);
-    for (WorkflowType.Part part : type.parts()) {
+    for (WorkflowType.StepType part : type.parts()) {
       Profile decides = part(part, workflow, here);
       if (decides != null) {
         parts.put(part.step(), decides);
@@ -96,7 +96,7 @@ final class WorkflowReader {
         : null;
   }
 
-  private @Nullable Profile part(WorkflowType.Part part, ConfigObject workflow, Site here) {
+  private @Nullable Profile part(WorkflowType.StepType part, ConfigObject workflow, FaultSite here) {
     ConfigValue given = workflow.get(part.step());
     if (given == null) {
       here.fault(
@@ -107,7 +107,7 @@ final class WorkflowReader {
     }
     Profile profile = others.given(given, part.step(), here);
     if (profile != null && !part.filter().isEmpty()) {
-      profile.reach().filter(one -> !one.filterNames().contains(part.filter())).forEach(one -> here.fault(
+      profile.reachableProfiles().filter(one -> !one.filterNames().contains(part.filter())).forEach(one -> here.fault(
           given,
           "its \"" + part.step() + "\" does not filter by " + part.filter() + " (profile \"" + one + "\"), so "
               + part.otherwise(),

@@ -10,7 +10,7 @@ import java.util.function.Function;
  * @param parts the steps that are decided by profiles of their own, under the steps' names
  * @param make reads the parameters; called once, at start-up, and proves them
  */
-public record WorkflowType(String name, List<Part> parts, Function<Parameters, Composer> make) {
+public record WorkflowType(String name, List<StepType> parts, Function<Parameters, Composer> make) {
   /**
    * A step that a profile decides.
    *
@@ -18,7 +18,7 @@ public record WorkflowType(String name, List<Part> parts, Function<Parameters, C
    * @param filter what that profile has to filter by, empty for nothing in particular
    * @param otherwise what would happen without
    */
-  public record Part(String step, String filter, String otherwise) {}
+  public record StepType(String step, String filter, String otherwise) {}
 
   /** Makes workflows for fleets from the parameters that were read. */
   @FunctionalInterface

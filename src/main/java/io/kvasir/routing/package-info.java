@@ -6,7 +6,7 @@
  * io.kvasir.routing.LiveProfiles} are those in service, with the {@link io.kvasir.routing.ProfileChoice} among them,
  * and are replaced by a reload. Where a request arrives its profile's preparers look at its {@link
  * io.kvasir.routing.RequestFacts}; what they fill for later stages crosses to its cell as {@link
- * io.kvasir.routing.Prepared}. A cell makes a {@link io.kvasir.routing.Selector} of each profile; for a request it
+ * io.kvasir.routing.PreparedSlots}. A cell makes a {@link io.kvasir.routing.Selector} of each profile; for a request it
  * fills a {@link io.kvasir.routing.RoutingContext} with what crossed (tokens, chain, keys), and the selector looks at
  * the {@link io.kvasir.routing.Fleet}, chooses, books the load and returns a {@link io.kvasir.routing.Selection}:
  * worker, alternatives, booking, prediction and reason.

@@ -1,7 +1,7 @@
 package io.kvasir.semantic;
 
 import io.kvasir.routing.SemanticCluster;
-import io.kvasir.semantic.EmbeddingException.Why;
+import io.kvasir.semantic.EmbeddingException.Reason;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -12,7 +12,7 @@ import java.util.stream.Collectors;
 final class Centroids {
   private final List<Centroid> centroids;
 
-  private record Centroid(SemanticCluster cluster, double threshold, float[] middle) {}
+  private record Centroid(SemanticCluster cluster, double threshold, float[] mean) {}
 
   /**
    * What a text is near.
@@ -22,7 +22,7 @@ final class Centroids {
    * @param cluster the one it belongs to: the nearest of those whose threshold it reaches, or {@link
    *     SemanticCluster#NONE}
    */
-  record Match(String nearest, double cosine, SemanticCluster cluster) {}
+  record NearestCluster(String nearest, double cosine, SemanticCluster cluster) {}
 
   private Centroids(List<Centroid> centroids) {
     this.centroids = centroids;
@@ -58,7 +58,7 @@ final class Centroids {
     for (float[] vector : vectors) {
       if (vector.length != dimension) {
         throw new EmbeddingException(
-            Why.DIMENSION, "the examples' embeddings have " + dimension + " and " + vector.length + " numbers");
+            Reason.DIMENSION, "the examples' embeddings have " + dimension + " and " + vector.length + " numbers");
       }
       for (int i = 0; i < dimension; i++) {
         sum[i] += vector[i];
@@ -69,7 +69,7 @@ final class Centroids {
       square += value * value;
     }
     if (square < 1e-9) {
-      throw new EmbeddingException(Why.GARBAGE, "the examples of " + name + " have no middle: they are opposites");
+      throw new EmbeddingException(Reason.GARBAGE, "the examples of " + name + " have no middle: they are opposites");
     }
     double length = Math.sqrt(square);
     float[] middle = new float[dimension];
@@ -84,13 +84,13 @@ final class Centroids {
    *
    * @throws EmbeddingException when it has another dimension
    */
-  Match match(float[] vector) throws EmbeddingException {
+  NearestCluster match(float[] vector) throws EmbeddingException {
     String nearest = "";
     double most = Double.NEGATIVE_INFINITY;
     SemanticCluster reached = SemanticCluster.NONE;
     double mostReached = Double.NEGATIVE_INFINITY;
     for (Centroid centroid : centroids) {
-      double cosine = cosine(centroid.middle, vector);
+      double cosine = cosine(centroid.mean, vector);
       if (cosine > most) {
         most = cosine;
         nearest = centroid.cluster.name();
@@ -100,13 +100,13 @@ final class Centroids {
         reached = centroid.cluster;
       }
     }
-    return new Match(nearest, most, reached);
+    return new NearestCluster(nearest, most, reached);
   }
 
   private static double cosine(float[] middle, float[] vector) throws EmbeddingException {
     if (middle.length != vector.length) {
       throw new EmbeddingException(
-          Why.DIMENSION, "the embedding has " + vector.length + " numbers, the examples' have " + middle.length);
+          Reason.DIMENSION, "the embedding has " + vector.length + " numbers, the examples' have " + middle.length);
     }
     double product = 0;
     for (int i = 0; i < middle.length; i++) {

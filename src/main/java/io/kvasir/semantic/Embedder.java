@@ -2,7 +2,7 @@ package io.kvasir.semantic;
 
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
-import io.kvasir.semantic.EmbeddingException.Why;
+import io.kvasir.semantic.EmbeddingException.Reason;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
@@ -22,24 +22,24 @@ import java.util.function.LongSupplier;
  */
 final class Embedder {
   private final EmbeddingEndpoint endpoint;
-  private final SemanticSettings.Embeddings settings;
+  private final SemanticSettings.EmbeddingSettings settings;
   private final SemanticMetrics metrics;
   private final LongSupplier nanos;
-  private final EndpointHealth health;
-  private final AtomicInteger underWay = new AtomicInteger();
+  private final EmbeddingCircuitBreaker breaker;
+  private final AtomicInteger inFlightCalls = new AtomicInteger();
   private final Cache<TextHash, float[]> recent;
-  private final Map<TextHash, CompletableFuture<float[]>> flights = new ConcurrentHashMap<>();
+  private final Map<TextHash, CompletableFuture<float[]>> inFlight = new ConcurrentHashMap<>();
 
   Embedder(
       EmbeddingEndpoint endpoint,
-      SemanticSettings.Embeddings settings,
+      SemanticSettings.EmbeddingSettings settings,
       SemanticMetrics metrics,
       LongSupplier nanos) {
     this.endpoint = endpoint;
     this.settings = settings;
     this.metrics = metrics;
     this.nanos = nanos;
-    this.health = new EndpointHealth(settings.retry(), nanos);
+    this.breaker = new EmbeddingCircuitBreaker(settings.retry(), nanos);
     this.recent = Caffeine.newBuilder().maximumSize(settings.memory()).executor(Runnable::run).build();
   }
 
@@ -57,38 +57,38 @@ final class Embedder {
   }
 
   /** Why the endpoint is not asked at the moment; empty while it is. */
-  Optional<String> away() {
-    return health.away().map(why -> settings.url() + " is away: " + why);
+  Optional<String> openReason() {
+    return breaker.openReason().map(why -> settings.url() + " is away: " + why);
   }
 
   /** Vectors of length 1, or an {@link EmbeddingException}; for texts that no request waits for. */
-  CompletableFuture<List<float[]>> together(List<String> texts) {
+  CompletableFuture<List<float[]>> embedAll(List<String> texts) {
     return endpoint.embed(texts.stream().map(this::cut).toList());
   }
 
   /** The text's vector of length 1, or an {@link EmbeddingException}. What becomes of the future is the caller's. */
-  CompletableFuture<float[]> of(String text) {
+  CompletableFuture<float[]> embed(String text) {
     String embedded = cut(text);
     TextHash hash = TextHash.of(embedded);
     float[] known = recent.getIfPresent(hash);
     if (known != null) {
-      metrics.looked("memory");
+      metrics.recordLookup("memory");
       return CompletableFuture.completedFuture(known);
     }
     CompletableFuture<float[]> mine = new CompletableFuture<>();
-    CompletableFuture<float[]> others = flights.putIfAbsent(hash, mine);
+    CompletableFuture<float[]> others = inFlight.putIfAbsent(hash, mine);
     if (others != null) {
-      metrics.looked("flight");
+      metrics.recordLookup("flight");
       return others.copy();
     }
-    metrics.looked("endpoint");
+    metrics.recordLookup("endpoint");
     CompletableFuture<float[]> own = mine.copy();
     var _ = call(embedded)
         .whenComplete((vector, failure) -> {
           if (vector != null) {
             recent.put(hash, vector);
           }
-          flights.remove(hash);
+          inFlight.remove(hash);
           if (vector != null) {
             mine.complete(vector);
           } else {
@@ -103,28 +103,29 @@ final class Embedder {
   }
 
   private CompletableFuture<float[]> call(String text) {
-    if (!health.mayAsk()) {
-      return CompletableFuture.failedFuture(new EmbeddingException(Why.AWAY, health.away().orElse("it was away")));
-    }
-    if (underWay.incrementAndGet() > settings.concurrency()) {
-      underWay.decrementAndGet();
+    if (!breaker.tryAcquire()) {
       return CompletableFuture.failedFuture(
-          new EmbeddingException(Why.BUSY, settings.concurrency() + " calls are under way"));
+          new EmbeddingException(Reason.AWAY, breaker.openReason().orElse("it was away")));
+    }
+    if (inFlightCalls.incrementAndGet() > settings.concurrency()) {
+      inFlightCalls.decrementAndGet();
+      return CompletableFuture.failedFuture(
+          new EmbeddingException(Reason.BUSY, settings.concurrency() + " calls are under way"));
     }
     long started = nanos.getAsLong();
     CompletableFuture<float[]> call = endpoint.embed(List.of(text)).thenApply(List::getFirst);
     var _ = call.whenComplete(
         (_, _) -> {
-          underWay.decrementAndGet();
-          metrics.called(nanos.getAsLong() - started);
+          inFlightCalls.decrementAndGet();
+          metrics.recordCall(nanos.getAsLong() - started);
         });
     var _ = call.copy()
         .orTimeout(settings.budget().toNanos(), TimeUnit.NANOSECONDS)
         .whenComplete((_, failure) -> {
           if (failure == null) {
-            health.answered();
+            breaker.recordSuccess();
           } else {
-            health.missed(String.valueOf(EmbeddingException.of(failure).getMessage()));
+            breaker.recordFailure(String.valueOf(EmbeddingException.of(failure).getMessage()));
           }
         });
     return call;

@@ -4,7 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.kvasir.semantic.EmbeddingException.Why;
+import io.kvasir.semantic.EmbeddingException.Reason;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.http.HttpClient;
@@ -29,9 +29,9 @@ final class EmbeddingEndpoint {
   private static final long MOST_BYTES_A_TEXT = 1 << 20;
 
   private final HttpClient client;
-  private final SemanticSettings.Embeddings settings;
+  private final SemanticSettings.EmbeddingSettings settings;
 
-  EmbeddingEndpoint(HttpClient client, SemanticSettings.Embeddings settings) {
+  EmbeddingEndpoint(HttpClient client, SemanticSettings.EmbeddingSettings settings) {
     this.client = client;
     this.settings = settings;
   }
@@ -77,35 +77,35 @@ final class EmbeddingEndpoint {
   private EmbeddingException lost(CompletableFuture<?> call, @Nullable Throwable failure) {
     if (failure instanceof TimeoutException) {
       call.cancel(true);
-      return new EmbeddingException(Why.UNREACHABLE, "no answer within " + settings.timeout().toMillis() + " ms");
+      return new EmbeddingException(Reason.UNREACHABLE, "no answer within " + settings.timeout().toMillis() + " ms");
     }
     Throwable cause = failure == null || failure.getCause() == null ? failure : failure.getCause();
     String said = cause == null ? null : cause.getMessage();
     return new EmbeddingException(
-        Why.UNREACHABLE,
+        Reason.UNREACHABLE,
         said != null ? said : cause instanceof ConnectException ? "it takes no connection" : String.valueOf(cause));
   }
 
   private static List<float[]> read(HttpResponse<byte[]> answer, int texts) throws EmbeddingException {
     if (answer.statusCode() != 200) {
-      throw new EmbeddingException(Why.STATUS, "status " + answer.statusCode());
+      throw new EmbeddingException(Reason.STATUS, "status " + answer.statusCode());
     }
     JsonNode data;
     try {
       data = JSON.readTree(answer.body()).path("data");
     } catch (IOException none) {
-      throw new EmbeddingException(Why.GARBAGE, "the answer is not JSON");
+      throw new EmbeddingException(Reason.GARBAGE, "the answer is not JSON");
     }
     if (data.size() != texts) {
       throw new EmbeddingException(
-          Why.GARBAGE, "the answer has " + data.size() + " embeddings for " + texts + " text(s)");
+          Reason.GARBAGE, "the answer has " + data.size() + " embeddings for " + texts + " text(s)");
     }
     List<float @Nullable []> vectors = new ArrayList<>(Collections.nCopies(texts, null));
     for (int i = 0; i < texts; i++) {
       int index = data.get(i).path("index").asInt(i);
       float[] vector = vector(data.get(i).path("embedding"));
       if (vector == null || index < 0 || index >= texts || vectors.set(index, vector) != null) {
-        throw new EmbeddingException(Why.GARBAGE, "the answer's embedding " + i + " is none");
+        throw new EmbeddingException(Reason.GARBAGE, "the answer's embedding " + i + " is none");
       }
     }
     return List.copyOf(vectors);

@@ -9,15 +9,15 @@ import java.util.concurrent.TimeoutException;
 final class EmbeddingException extends Exception {
   @Serial private static final long serialVersionUID = 1;
 
-  private final Why why;
+  private final Reason reason;
 
-  EmbeddingException(Why why, String message) {
+  EmbeddingException(Reason why, String message) {
     super(message);
-    this.why = why;
+    this.reason = why;
   }
 
-  Why why() {
-    return why;
+  Reason reason() {
+    return reason;
   }
 
   /** What a call's failure was, whatever it is wrapped in. */
@@ -28,13 +28,13 @@ final class EmbeddingException extends Exception {
     }
     return switch (inner) {
       case EmbeddingException one -> one;
-      case TimeoutException late -> new EmbeddingException(Why.LATE, "no answer within the budget");
-      default -> new EmbeddingException(Why.UNREACHABLE, String.valueOf(inner.getMessage()));
+      case TimeoutException late -> new EmbeddingException(Reason.LATE, "no answer within the budget");
+      default -> new EmbeddingException(Reason.UNREACHABLE, String.valueOf(inner.getMessage()));
     };
   }
 
   /** What metrics count it as. */
-  enum Why {
+  enum Reason {
     /** There are no centroids yet. */
     STARTING,
     /** It took longer than the budget. */

@@ -2,7 +2,7 @@ package io.kvasir.semantic;
 
 import io.kvasir.routing.SemanticCluster;
 import io.kvasir.routing.TextClusters;
-import io.kvasir.semantic.EmbeddingException.Why;
+import io.kvasir.semantic.EmbeddingException.Reason;
 import io.kvasir.telemetry.Metrics;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -20,14 +20,14 @@ import org.jspecify.annotations.Nullable;
  * examples.
  */
 public final class SemanticClusters implements TextClusters, AutoCloseable {
-  private static final String UNDER_WAY = "the examples are being embedded";
+  private static final String IN_PROGRESS = "the examples are being embedded";
 
   private final SemanticMetrics metrics = new SemanticMetrics();
-  private volatile Service service;
-  private volatile @Nullable Upkeep upkeep;
-  private Order order;
+  private volatile ActiveClusters active;
+  private volatile @Nullable ExampleEmbedder exampleEmbedder;
+  private EmbeddingJob job;
   private long done;
-  private String hindrance = UNDER_WAY;
+  private String failureReason = IN_PROGRESS;
 
   /**
    * What requests are compared with.
@@ -35,15 +35,15 @@ public final class SemanticClusters implements TextClusters, AutoCloseable {
    * @param embedder null before there are centroids
    * @param centroids null before there are any
    */
-  record Service(SemanticSettings settings, @Nullable Embedder embedder, @Nullable Centroids centroids) {}
+  record ActiveClusters(SemanticSettings settings, @Nullable Embedder embedder, @Nullable Centroids centroids) {}
 
   /** Settings whose examples are to be embedded, and the how manieth time that is asked for. */
-  record Order(SemanticSettings settings, long number) {}
+  record EmbeddingJob(SemanticSettings settings, long number) {}
 
   /** Clusters that are not in service yet. */
   public SemanticClusters(SemanticSettings settings) {
-    this.service = new Service(settings, null, null);
-    this.order = new Order(settings, 1);
+    this.active = new ActiveClusters(settings, null, null);
+    this.job = new EmbeddingJob(settings, 1);
     this.done = settings.isOn() ? 0 : 1;
   }
 
@@ -51,49 +51,49 @@ public final class SemanticClusters implements TextClusters, AutoCloseable {
   public void start(Metrics shown) {
     metrics.register(shown);
     metrics.ready(!isBehind());
-    upkeep = new Upkeep(this, metrics);
+    exampleEmbedder = new ExampleEmbedder(this, metrics);
   }
 
   /** These settings are wanted from now on. Examples are embedded anew even if they are the same. */
   public synchronized void configure(SemanticSettings settings) {
-    if (settings.isOn() || order.settings.isOn()) {
-      order(settings, UNDER_WAY);
+    if (settings.isOn() || job.settings.isOn()) {
+      order(settings, IN_PROGRESS);
     }
   }
 
   @Override
   public CompletionStage<SemanticCluster> of(String text) {
-    Service now = service;
+    ActiveClusters now = active;
     if (!now.settings.isOn()) {
       return CompletableFuture.completedStage(SemanticCluster.NONE);
     }
     Centroids centroids = now.centroids;
     if (now.embedder == null || centroids == null) {
-      metrics.failed(Why.STARTING);
-      return CompletableFuture.failedStage(new EmbeddingException(Why.STARTING, "there are no centroids yet"));
+      metrics.recordFailure(Reason.STARTING);
+      return CompletableFuture.failedStage(new EmbeddingException(Reason.STARTING, "there are no centroids yet"));
     }
     return now.embedder
-        .of(text)
+        .embed(text)
         .orTimeout(now.settings.embeddings().budget().toNanos(), TimeUnit.NANOSECONDS)
         .handle((vector, failure) -> {
           try {
             return cluster(now, centroids, vector, failure);
           } catch (EmbeddingException none) {
-            metrics.failed(none.why());
+            metrics.recordFailure(none.reason());
             throw new CompletionException(none);
           }
         });
   }
 
   private SemanticCluster cluster(
-      Service now, Centroids centroids, float @Nullable [] vector, @Nullable Throwable failure)
+      ActiveClusters now, Centroids centroids, float @Nullable [] vector, @Nullable Throwable failure)
       throws EmbeddingException {
     if (vector == null) {
       throw EmbeddingException.of(failure == null ? new IllegalStateException("there is no vector") : failure);
     }
     try {
-      Centroids.Match match = centroids.match(vector);
-      metrics.found(match);
+      Centroids.NearestCluster match = centroids.match(vector);
+      metrics.recordMatch(match);
       return match.cluster();
     } catch (EmbeddingException anotherModel) {
       outdated(now, String.valueOf(anotherModel.getMessage()));
@@ -103,17 +103,17 @@ public final class SemanticClusters implements TextClusters, AutoCloseable {
 
   @Override
   public Duration budget() {
-    return service.settings.embeddings().budget();
+    return active.settings.embeddings().budget();
   }
 
   @Override
-  public void unserved(SemanticCluster cluster) {
+  public void onUnserved(SemanticCluster cluster) {
     metrics.unserved(cluster);
   }
 
   /** What is served with less than is configured, for readiness. */
   public List<String> degraded() {
-    Service now = service;
+    ActiveClusters now = active;
     List<String> degraded = new ArrayList<>();
     synchronized (this) {
       if (isBehind()) {
@@ -121,12 +121,12 @@ public final class SemanticClusters implements TextClusters, AutoCloseable {
             (now.centroids == null
                     ? "the semantic clusters of requests are not known yet: "
                     : "requests go by the semantic clusters from before: ")
-                + hindrance);
+                + failureReason);
       }
     }
     if (now.embedder != null) {
       now.embedder
-          .away()
+          .openReason()
           .ifPresent(why -> degraded.add("the semantic clusters of requests are not known: " + why));
     }
     return degraded;
@@ -134,7 +134,7 @@ public final class SemanticClusters implements TextClusters, AutoCloseable {
 
   @Override
   public void close() {
-    Upkeep running = upkeep;
+    ExampleEmbedder running = exampleEmbedder;
     if (running != null) {
       running.close();
     }
@@ -143,47 +143,47 @@ public final class SemanticClusters implements TextClusters, AutoCloseable {
   // For the upkeep.
 
   /** Waits until there are examples to be embedded. */
-  synchronized Order await() throws InterruptedException {
+  synchronized EmbeddingJob await() throws InterruptedException {
     while (!isBehind()) {
       wait();
     }
-    return order;
+    return job;
   }
 
   /** Waits, but not when something else has been ordered than that. */
-  synchronized void pause(Order since, Duration pause) throws InterruptedException {
+  synchronized void pause(EmbeddingJob since, Duration pause) throws InterruptedException {
     long end = System.nanoTime() + pause.toNanos();
-    for (long left = pause.toNanos(); left > 0 && order.equals(since); left = end - System.nanoTime()) {
+    for (long left = pause.toNanos(); left > 0 && job.equals(since); left = end - System.nanoTime()) {
       TimeUnit.NANOSECONDS.timedWait(this, left);
     }
   }
 
   /** From now on requests are compared with this. */
-  synchronized void serve(Order fulfilled, Service next) {
-    service = next;
+  synchronized void activate(EmbeddingJob fulfilled, ActiveClusters next) {
+    active = next;
     done = fulfilled.number;
     metrics.ready(!isBehind());
   }
 
   /** What is ordered cannot be in service yet. */
-  synchronized void hindered(String why) {
-    hindrance = why;
+  synchronized void onFailure(String why) {
+    failureReason = why;
   }
 
   private synchronized boolean isBehind() {
-    return done < order.number;
+    return done < job.number;
   }
 
   /** The endpoint's model is not the one that embedded the examples. */
-  private synchronized void outdated(Service found, String why) {
-    if (service.equals(found) && !isBehind()) {
-      order(order.settings, why);
+  private synchronized void outdated(ActiveClusters found, String why) {
+    if (active.equals(found) && !isBehind()) {
+      order(job.settings, why);
     }
   }
 
   private synchronized void order(SemanticSettings settings, String why) {
-    order = new Order(settings, order.number + 1);
-    hindrance = why;
+    job = new EmbeddingJob(settings, job.number + 1);
+    failureReason = why;
     metrics.ready(false);
     notifyAll();
   }

@@ -66,20 +66,20 @@ final class SemanticMetrics {
     metrics.registry().register(ready);
   }
 
-  void looked(String from) {
+  void recordLookup(String from) {
     lookUps.labelValues(from).inc();
   }
 
-  void called(long nanos) {
+  void recordCall(long nanos) {
     seconds.observe(nanos / 1e9);
   }
 
-  void found(Centroids.Match match) {
+  void recordMatch(Centroids.NearestCluster match) {
     requests.labelValues(match.cluster().name()).inc();
     similarity.labelValues(match.nearest()).observe(match.cosine());
   }
 
-  void failed(EmbeddingException.Why why) {
+  void recordFailure(EmbeddingException.Reason why) {
     requests.labelValues(SemanticCluster.UNKNOWN.name()).inc();
     failures.labelValues(why.label()).inc();
   }

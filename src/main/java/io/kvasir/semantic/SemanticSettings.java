@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param clusters none: there is nothing to tell, and the endpoint is not asked
  */
-public record SemanticSettings(Embeddings embeddings, List<Cluster> clusters) {
+public record SemanticSettings(EmbeddingSettings embeddings, List<Cluster> clusters) {
   /** Copies what it is given. */
   public SemanticSettings {
     clusters = List.copyOf(clusters);
@@ -35,7 +35,7 @@ public record SemanticSettings(Embeddings embeddings, List<Cluster> clusters) {
    * @param memory how many of the last embeddings are remembered
    * @param longestText characters of a text that are embedded, its first ones
    */
-  public record Embeddings(
+  public record EmbeddingSettings(
       URI url,
       String model,
       @Nullable String apiKey,

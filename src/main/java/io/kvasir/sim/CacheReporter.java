@@ -1,8 +1,8 @@
 package io.kvasir.sim;
 
-import io.kvasir.sim.engine.CacheListener;
-import io.kvasir.sim.engine.HostTier;
-import io.kvasir.sim.engine.Sequence;
+import io.kvasir.lab.engine.CacheListener;
+import io.kvasir.lab.engine.HostTier;
+import io.kvasir.lab.engine.Sequence;
 import io.kvasir.sim.lmcache.CacheWorker;
 import io.kvasir.sim.lmcache.ChunkNames;
 import io.kvasir.sim.lmcache.ControllerAddress;
@@ -64,7 +64,7 @@ final class CacheReporter implements CacheListener, HostTier.Listener, AutoClose
     if (publisher == null) {
       return;
     }
-    Generation generation = (Generation) sequence;
+    GeneratedSequence generation = (GeneratedSequence) sequence;
     int blockSize = settings.blockSize();
     events.add(
         new CacheEvent.Stored(
@@ -97,7 +97,7 @@ final class CacheReporter implements CacheListener, HostTier.Listener, AutoClose
     if (!tells && worker == null) {
       return;
     }
-    Generation generation = (Generation) sequence;
+    GeneratedSequence generation = (GeneratedSequence) sequence;
     int chunkTokens = HostTierSettings.CHUNK_TOKENS;
     int[] tokens = generation.tokens(chunk * chunkTokens, (chunk + 1) * chunkTokens);
     Long before = chunk == 0 ? null : generation.key(chunk * (chunkTokens / settings.blockSize()) - 1);

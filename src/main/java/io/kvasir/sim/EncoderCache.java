@@ -33,7 +33,7 @@ final class EncoderCache {
   private static final Set<String> KINDS = Set.of("image_url", "audio_url", "input_audio", "video_url");
 
   private final @Nullable Path directory;
-  private final Map<String, Boolean> known = new ConcurrentHashMap<>();
+  private final Map<String, Boolean> available = new ConcurrentHashMap<>();
   private final LongAdder loaded = new LongAdder();
   private final LongAdder encoded = new LongAdder();
 
@@ -47,9 +47,9 @@ final class EncoderCache {
    * @param body to be templated
    * @param missing names of the items that nobody has encoded yet
    */
-  record Seen(ObjectNode body, List<String> names, List<String> missing) {}
+  record ScannedItems(ObjectNode body, List<String> names, List<String> missing) {}
 
-  Seen see(ObjectNode body) {
+  ScannedItems scan(ObjectNode body) {
     ObjectNode copy = body.deepCopy();
     List<String> names = new ArrayList<>();
     for (JsonNode turn : copy.path("messages")) {
@@ -65,24 +65,24 @@ final class EncoderCache {
     }
     List<String> missing = new ArrayList<>();
     for (String name : names) {
-      if (known.containsKey(name)) {
+      if (available.containsKey(name)) {
         continue;
       }
       if (shared(name)) {
-        known.put(name, true);
+        available.put(name, true);
         loaded.increment();
       } else {
         missing.add(name);
       }
     }
-    return new Seen(copy, names, missing);
+    return new ScannedItems(copy, names, missing);
   }
 
   /** Items have been encoded here; an encoder leaves them for others. */
-  void encoded(List<String> names, boolean forOthers) {
+  void recordEncoded(List<String> names, boolean forOthers) {
     for (String name : names) {
       encoded.increment();
-      known.put(name, true);
+      available.put(name, true);
       if (forOthers && directory != null) {
         try {
           Path file = file(directory, name);

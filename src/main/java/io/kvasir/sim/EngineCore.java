@@ -1,11 +1,11 @@
 package io.kvasir.sim;
 
-import io.kvasir.sim.engine.HostLink;
-import io.kvasir.sim.engine.HostTier;
-import io.kvasir.sim.engine.PagedCache;
-import io.kvasir.sim.engine.Scheduler;
-import io.kvasir.sim.engine.Step;
-import io.kvasir.sim.engine.StepTime;
+import io.kvasir.lab.engine.EngineStep;
+import io.kvasir.lab.engine.HostLink;
+import io.kvasir.lab.engine.HostTier;
+import io.kvasir.lab.engine.PagedCache;
+import io.kvasir.lab.engine.Scheduler;
+import io.kvasir.lab.engine.StepTime;
 import io.kvasir.sim.publisher.EventFormat.Encoding;
 import io.kvasir.sim.publisher.EventPublisher;
 import java.util.List;
@@ -36,10 +36,10 @@ final class EngineCore implements AutoCloseable {
   private final StepTime stepTime;
   private final HostLink hostLink;
   private final PagedCache cache;
-  private final Scheduler<Generation> scheduler;
+  private final Scheduler<GeneratedSequence> scheduler;
   private final CacheReporter reporter;
   private final EngineMetrics metrics;
-  private final EngineMetrics.OfRank counters;
+  private final EngineMetrics.RankMetrics counters;
   private final Queue<Runnable> inbox = new ConcurrentLinkedQueue<>();
   private final Thread thread;
   private volatile boolean closed;
@@ -57,11 +57,11 @@ final class EngineCore implements AutoCloseable {
     this.rank = rank;
     this.settings = settings;
     this.metrics = metrics;
-    this.counters = metrics.ofRank(rank);
-    this.stepTime = settings.time();
+    this.counters = metrics.forRank(rank);
+    this.stepTime = settings.effectiveStepTime();
     this.hostLink = settings.hostTier().link(settings.engine());
     this.reporter = new CacheReporter(rank, settings, publisher);
-    this.cache = new PagedCache(settings.blocks(), settings.blockSize(), reporter);
+    this.cache = new PagedCache(settings.effectiveBlocks(), settings.blockSize(), reporter);
     this.scheduler = new Scheduler<>(cache, hostTier(), settings.maxBatchedTokens(), settings.maxSequences());
     this.thread = Thread.ofPlatform().daemon().name("sim-rank-" + rank).start(this::run);
   }
@@ -107,19 +107,19 @@ final class EngineCore implements AutoCloseable {
   }
 
   /** Leading blocks of {@code generation}, which is not submitted, in host memory; they count as used. */
-  CompletableFuture<Integer> hostBlocks(Generation generation) {
+  CompletableFuture<Integer> hostBlocks(GeneratedSequence generation) {
     CompletableFuture<Integer> done = new CompletableFuture<>();
-    tell(() -> done.complete(scheduler.hostBlocks(generation)));
+    enqueue(() -> done.complete(scheduler.hostBlocks(generation)));
     return done;
   }
 
   /** Takes sequences in; those that have been aborted already stay out. */
-  void submit(List<Generation> generations) {
-    tell(() -> generations.stream().filter(generation -> generation.finish() == null).forEach(scheduler::add));
+  void submit(List<GeneratedSequence> generations) {
+    enqueue(() -> generations.stream().filter(generation -> generation.finish() == null).forEach(scheduler::add));
   }
 
-  void abort(List<Generation> generations) {
-    tell(() ->
+  void abort(List<GeneratedSequence> generations) {
+    enqueue(() ->
         generations.forEach(generation -> {
           if (generation.finish() == null) {
             scheduler.abort(generation);
@@ -129,25 +129,25 @@ final class EngineCore implements AutoCloseable {
   }
 
   /** What another engine computed of {@code generation} is here. */
-  void loaded(Generation generation, Runnable arrived) {
-    tell(() -> {
+  void loaded(GeneratedSequence generation, Runnable arrived) {
+    enqueue(() -> {
       arrived.run();
       scheduler.loaded(generation);
-      generation.computesTheRest();
+      generation.clearRemoteTokens();
     });
   }
 
   /** What another engine computed of {@code generation} cannot be had: it is computed here. */
-  void notLoaded(Generation generation) {
-    tell(() -> {
-      generation.computesTheRest();
-      scheduler.notLoaded(generation);
+  void loadFailed(GeneratedSequence generation) {
+    enqueue(() -> {
+      generation.clearRemoteTokens();
+      scheduler.loadFailed(generation);
     });
   }
 
   /** Ends {@code generation} with an error, unless it has ended. */
-  void fail(Generation generation, String why) {
-    tell(() -> {
+  void fail(GeneratedSequence generation, String why) {
+    enqueue(() -> {
       scheduler.abort(generation);
       if (generation.finish() == null) {
         generation.fail(why);
@@ -156,25 +156,25 @@ final class EngineCore implements AutoCloseable {
   }
 
   /** Frees what {@code generation} holds after its end. */
-  void free(Generation generation) {
-    tell(() -> scheduler.abort(generation));
+  void free(GeneratedSequence generation) {
+    enqueue(() -> scheduler.abort(generation));
   }
 
   /** Whether it stands still: sequences are taken and nothing becomes of them. */
-  void wedge(boolean stands) {
+  void setWedged(boolean stands) {
     wedged = stands;
     LockSupport.unpark(thread);
   }
 
   /** Whether its steps take {@link #SLOWNESS} times as long, and ten milliseconds more. */
-  void slow(boolean drags) {
+  void setSlow(boolean drags) {
     slow = drags;
   }
 
   /** Forgets the cache unless it is in use; tells whether it did. */
   CompletableFuture<Boolean> clear() {
     CompletableFuture<Boolean> done = new CompletableFuture<>();
-    tell(() -> done.complete(cache.clear()));
+    enqueue(() -> done.complete(cache.clear()));
     return done;
   }
 
@@ -191,7 +191,7 @@ final class EngineCore implements AutoCloseable {
     reporter.close();
   }
 
-  private void tell(Runnable command) {
+  private void enqueue(Runnable command) {
     inbox.add(command);
     LockSupport.unpark(thread);
   }
@@ -203,7 +203,7 @@ final class EngineCore implements AutoCloseable {
       LOG.error("Rank {} died", rank, e);
     } finally {
       inbox.forEach(Runnable::run);
-      scheduler.abortAll().forEach(Generation::abort);
+      scheduler.abortAll().forEach(GeneratedSequence::abort);
     }
   }
 
@@ -214,35 +214,35 @@ final class EngineCore implements AutoCloseable {
         command.run();
       }
       if (wedged) {
-        show();
+        updateGauges();
         LockSupport.park(this);
         due = System.nanoTime();
         continue;
       }
-      Step<Generation> step = scheduler.plan();
+      EngineStep<GeneratedSequence> step = scheduler.plan();
       if (step.sequences().isEmpty()) {
         if (settings.events().format().encoding() == Encoding.SGLANG) {
           reporter.publish();
         }
-        show();
+        updateGauges();
         if (inbox.isEmpty() && !closed) {
           LockSupport.park(this);
         }
         due = System.nanoTime();
         continue;
       }
-      show();
+      updateGauges();
       due = await(step, due);
       scheduler.complete(step);
       reporter.publish();
       count(step);
-      show();
+      updateGauges();
       deliver(step);
     }
   }
 
   /** Lets the step's time pass; returns when it was due to end. */
-  private long await(Step<Generation> step, long due) {
+  private long await(EngineStep<GeneratedSequence> step, long due) {
     long now = System.nanoTime();
     boolean drags = slow;
     if (settings.speed() == 0 && !drags) {
@@ -258,21 +258,21 @@ final class EngineCore implements AutoCloseable {
     return end;
   }
 
-  private void deliver(Step<Generation> step) {
-    for (Generation generation : step.sequences()) {
+  private void deliver(EngineStep<GeneratedSequence> step) {
+    for (GeneratedSequence generation : step.sequences()) {
       if (generation.deliver()) {
-        counters.firstToken().observe((System.nanoTime() - generation.arrived) / 1e9);
+        counters.firstToken().observe((System.nanoTime() - generation.arrivalNanos) / 1e9);
         counters.prompt().inc(generation.promptLength());
       }
-      Generation.Finish finish = generation.finish();
-      if (finish != null && finish != Generation.Finish.ABORT) {
-        metrics.finished(rank, finish);
+      GeneratedSequence.FinishReason finish = generation.finish();
+      if (finish != null && finish != GeneratedSequence.FinishReason.ABORT) {
+        metrics.countFinished(rank, finish);
         counters.generated().inc(generation.delivered());
       }
     }
   }
 
-  private void count(Step<Generation> step) {
+  private void count(EngineStep<GeneratedSequence> step) {
     counters.queries().inc(scheduler.queriedTokens() - queriedTokens);
     counters.hits().inc(scheduler.hitTokens() - hitTokens);
     long missed = scheduler.queriedTokens() - queriedTokens - (scheduler.hitTokens() - hitTokens);
@@ -286,7 +286,7 @@ final class EngineCore implements AutoCloseable {
     counters.preemptions().inc(step.preempted());
   }
 
-  private void show() {
+  private void updateGauges() {
     running = scheduler.running();
     waiting = scheduler.waiting();
     usedBlocks = cache.capacity() - cache.free();

@@ -1,7 +1,7 @@
 package io.kvasir.sim;
 
-import io.kvasir.sim.transfer.Dialect;
 import io.kvasir.sim.transfer.TransferAgent;
+import io.kvasir.sim.transfer.TransferDialect;
 import io.prometheus.metrics.core.datapoints.CounterDataPoint;
 import io.prometheus.metrics.core.datapoints.DistributionDataPoint;
 import io.prometheus.metrics.core.metrics.Counter;
@@ -55,9 +55,9 @@ final class EngineMetrics {
     }
   }
 
-  EngineMetrics(String model, Dialect dialect) {
+  EngineMetrics(String model, TransferDialect dialect) {
     this.model = model;
-    this.names = dialect == Dialect.SGLANG ? Names.SGLANG : Names.VLLM;
+    this.names = dialect == TransferDialect.SGLANG ? Names.SGLANG : Names.VLLM;
     queries = counter("prefix_cache_queries", "Prefix cache queries, in terms of number of queried tokens.");
     hits =
         counter(
@@ -94,7 +94,7 @@ final class EngineMetrics {
   }
 
   /** One rank's counters; written by its thread. */
-  record OfRank(
+  record RankMetrics(
       CounterDataPoint queries,
       CounterDataPoint hits,
       CounterDataPoint externalQueries,
@@ -104,9 +104,9 @@ final class EngineMetrics {
       CounterDataPoint preemptions,
       DistributionDataPoint firstToken) {}
 
-  OfRank ofRank(int rank) {
+  RankMetrics forRank(int rank) {
     String engine = Integer.toString(rank);
-    return new OfRank(
+    return new RankMetrics(
         queries.labelValues(model, engine),
         hits.labelValues(model, engine),
         externalQueries.labelValues(model, engine),
@@ -117,28 +117,28 @@ final class EngineMetrics {
         firstToken.labelValues(model, engine));
   }
 
-  void finished(int rank, Generation.Finish reason) {
+  void countFinished(int rank, GeneratedSequence.FinishReason reason) {
     successes.labelValues(model, Integer.toString(rank), reason.name().toLowerCase(Locale.ROOT)).inc();
   }
 
   /** Shows what is now and what the engine was told to be; called once. */
-  void show(List<EngineCore> ranks, SimSettings settings, TransferAgent transfer) {
+  void registerGauges(List<EngineCore> ranks, SimSettings settings, TransferAgent transfer) {
     gauge(names.running, "Number of requests in model execution batches.", ranks, EngineCore::running);
     gauge(names.waiting, "Number of requests waiting to be processed.", ranks, EngineCore::waiting);
     gauge(
         names.usage,
         "KV-cache usage. 1 means 100 percent usage.",
         ranks,
-        rank -> rank.usedBlocks() / (double) settings.blocks());
+        rank -> rank.usedBlocks() / (double) settings.effectiveBlocks());
     if (names == Names.SGLANG) {
       int blockSize = settings.blockSize();
       gauge("num_used_tokens", "The number of used tokens.", ranks, rank -> (double) rank.usedBlocks() * blockSize);
-      double tokens = (double) settings.blocks() * blockSize;
+      double tokens = (double) settings.effectiveBlocks() * blockSize;
       gauge("max_total_num_tokens", "Tokens the KV cache holds.", ranks, rank -> tokens);
       gauge("page_size", "Tokens in a page.", ranks, rank -> blockSize);
       return;
     }
-    if (transfer.on()) {
+    if (transfer.isEnabled()) {
       CounterWithCallback.builder()
           .name("vllm:nixl_num_kv_expired_reqs")
           .help("Number of requests whose KV expired before anyone fetched it.")
@@ -164,8 +164,8 @@ final class EngineMetrics {
           "auto",
           "True",
           Integer.toString(rank.rank()),
-          Long.toString((long) settings.blocks() * settings.blockSize()),
-          Integer.toString(settings.blocks()),
+          Long.toString((long) settings.effectiveBlocks() * settings.blockSize()),
+          Integer.toString(settings.effectiveBlocks()),
           "sha256_cbor");
     }
   }

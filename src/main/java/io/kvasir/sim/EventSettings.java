@@ -41,12 +41,12 @@ public record EventSettings(
       new EventSettings(false, "*", 5557, null, false, 5657, "", true, 0, EventFormat.VLLM);
 
   /** These, on free ports of the loopback interface. */
-  public EventSettings onLoopback() {
-    return on("127.0.0.1");
+  public EventSettings withLoopback() {
+    return withAddress("127.0.0.1");
   }
 
   /** These, on free ports of an interface. */
-  public EventSettings on(String address) {
+  public EventSettings withAddress(String address) {
     return new EventSettings(
         enabled, address, 0, connect, replay, 0, topic, topicInReplay, bufferSteps, format);
   }
@@ -58,7 +58,7 @@ public record EventSettings(
   }
 
   /** These, on other ports. */
-  EventSettings onPorts(int events, int replayOf) {
+  EventSettings withPorts(int events, int replayOf) {
     return new EventSettings(
         enabled, host, events, connect, replay, replayOf, topic, topicInReplay, bufferSteps, format);
   }

@@ -7,24 +7,24 @@ import org.jspecify.annotations.Nullable;
 /** Decides per request what goes wrong with it. Thread-safe; the same seed, the same decisions in order. */
 final class FaultInjector {
   private final SplittableRandom random;
-  private List<Fault> faults = List.of();
+  private List<InjectedFault> faults = List.of();
   private int[] left = {};
 
-  FaultInjector(long seed, List<Fault> faults) {
+  FaultInjector(long seed, List<InjectedFault> faults) {
     this.random = new SplittableRandom(seed);
     set(faults);
   }
 
   /** From the next request on, these and no others. */
-  synchronized void set(List<Fault> next) {
+  synchronized void set(List<InjectedFault> next) {
     faults = List.copyOf(next);
-    left = next.stream().mapToInt(Fault::first).toArray();
+    left = next.stream().mapToInt(InjectedFault::first).toArray();
   }
 
   /** What befalls the next request: the first fault that applies, or null. */
-  synchronized Fault.@Nullable Kind next() {
+  synchronized InjectedFault.@Nullable Kind next() {
     for (int i = 0; i < left.length; i++) {
-      Fault fault = faults.get(i);
+      InjectedFault fault = faults.get(i);
       if (left[i] > 0) {
         left[i]--;
         return fault.kind();

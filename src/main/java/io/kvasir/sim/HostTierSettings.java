@@ -1,7 +1,7 @@
 package io.kvasir.sim;
 
-import io.kvasir.sim.engine.EngineModel;
-import io.kvasir.sim.engine.HostLink;
+import io.kvasir.lab.engine.EngineModel;
+import io.kvasir.lab.engine.HostLink;
 import io.kvasir.sim.lmcache.ControllerAddress;
 import java.net.URI;
 import java.time.Duration;
@@ -45,12 +45,12 @@ public record HostTierSettings(
   }
 
   /** These, told to a controller. */
-  public HostTierSettings toldTo(ControllerAddress address, String as, Duration beat) {
+  public HostTierSettings withController(ControllerAddress address, String as, Duration beat) {
     return new HostTierSettings(blocks, gbps, events, address, coordinator, as, beat);
   }
 
   /** These, as a member of a coordinator's fleet. */
-  public HostTierSettings joining(URI fleet, String as, Duration beat) {
+  public HostTierSettings withCoordinator(URI fleet, String as, Duration beat) {
     return new HostTierSettings(blocks, gbps, events, controller, fleet, as, beat);
   }
 

@@ -4,8 +4,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.prompt.Api;
-import io.kvasir.prompt.Mode;
 import io.kvasir.prompt.ModelConfig;
+import io.kvasir.prompt.PromptMode;
 import io.kvasir.prompt.Prompts;
 import io.kvasir.prompt.tokens.Tokenizer;
 import io.kvasir.telemetry.Metrics;
@@ -41,7 +41,7 @@ final class ModelText {
     tokenizer = Tokenizer.of(read(directory, "tokenizer.json"));
     eos = eos(new ObjectMapper().readTree(read(directory, "tokenizer_config.json")));
     String place = directory == null ? "bundled:" + ModelConfig.DEMO : directory.toString();
-    ModelConfig config = new ModelConfig(MODEL, Set.of(), 1, Mode.EXACT, place, null, null, Map.of(), 0);
+    ModelConfig config = new ModelConfig(MODEL, Set.of(), 1, PromptMode.EXACT, place, null, null, Map.of(), 0);
     prompts =
         Prompts.load(
             List.of(config), MEMO_BYTES, model -> null, Runnable::run, Clock.system(ZoneId.systemDefault()),
@@ -61,17 +61,18 @@ final class ModelText {
   /**
    * The prompt of a conversation.
    *
-   * @throws ApiError when there is no template or it refuses the conversation
+   * @throws EngineApiException when there is no template or it refuses the conversation
    */
-  int[] conversation(Api api, ObjectNode body) throws ApiError {
+  int[] conversation(Api api, ObjectNode body) throws EngineApiException {
     int[] tokens;
     try {
       tokens = prompts.tokens(api, MODEL, body);
     } catch (RuntimeException e) {
-      throw ApiError.badRequest(String.valueOf(e.getMessage()));
+      throw EngineApiException.badRequest(String.valueOf(e.getMessage()));
     }
     if (tokens == null || tokens.length == 0) {
-      throw ApiError.badRequest("The conversation has no prompt: the model has no chat template that can render it.");
+      throw EngineApiException.badRequest(
+          "The conversation has no prompt: the model has no chat template that can render it.");
     }
     return tokens;
   }

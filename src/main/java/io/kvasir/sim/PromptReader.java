@@ -5,7 +5,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.prompt.Api;
-import io.kvasir.sim.transfer.Dialect;
+import io.kvasir.sim.transfer.TransferDialect;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -20,91 +20,91 @@ final class PromptReader {
   }
 
   /** Of {@code /v1/chat/completions}. */
-  int[] chat(Body body) throws ApiError {
+  int[] chat(RequestBody body) throws EngineApiException {
     JsonNode messages = body.get("messages");
     if (messages == null) {
-      throw ApiError.missing("messages");
+      throw EngineApiException.missing("messages");
     }
     if (!messages.isArray()) {
-      throw Body.invalid("list_type", "messages", "Input should be a valid list");
+      throw RequestBody.invalid("list_type", "messages", "Input should be a valid list");
     }
     if (body.flag("continue_final_message")
         && (body.get("add_generation_prompt") == null || body.flag("add_generation_prompt"))) {
-      throw ApiError.badRequest(
+      throw EngineApiException.badRequest(
           "Cannot set both `continue_final_message` and `add_generation_prompt` to True.", "continue_final_message");
     }
     JsonNode tokens = body.get("prompt_token_ids");
-    if (settings.transfer().dialect() == Dialect.TENSORRT_LLM && tokens != null && tokens.isArray()) {
-      return Job.ids(tokens, "prompt_token_ids");
+    if (settings.transfer().dialect() == TransferDialect.TENSORRT_LLM && tokens != null && tokens.isArray()) {
+      return GenerationRequest.ids(tokens, "prompt_token_ids");
     }
     return text.conversation(Api.CHAT, body.json());
   }
 
   /** Of {@code /v1/responses}; nothing is kept that a request could go on from. */
-  int[] response(Body body) throws ApiError {
+  int[] response(RequestBody body) throws EngineApiException {
     if (body.get("input") == null) {
-      throw ApiError.missing("input");
+      throw EngineApiException.missing("input");
     }
     String previous = body.text("previous_response_id");
     if (previous != null) {
-      throw ApiError.notFound("Response with id '" + previous + "' not found.", "response_id");
+      throw EngineApiException.notFound("Response with id '" + previous + "' not found.", "response_id");
     }
     return text.conversation(Api.RESPONSES, body.json());
   }
 
   /** Of {@code /v1/messages}. */
-  int[] messages(Body body) throws ApiError {
+  int[] messages(RequestBody body) throws EngineApiException {
     if (body.get("messages") == null) {
-      throw ApiError.missing("messages");
+      throw EngineApiException.missing("messages");
     }
     return text.conversation(Api.MESSAGES, body.json());
   }
 
   /** The prompts in {@code field}: a text, several, token ids, or several lists of them. */
-  List<int[]> several(Body body, String field) throws ApiError {
+  List<int[]> prompts(RequestBody body, String field) throws EngineApiException {
     JsonNode given = body.get(field);
     if (given == null) {
-      throw ApiError.missing(field);
+      throw EngineApiException.missing(field);
     }
     boolean special = special(body);
     List<int[]> prompts = new ArrayList<>();
     if (given.isTextual()) {
       prompts.add(text.encode(given.textValue(), special));
     } else if (given.isArray() && !given.isEmpty() && given.get(0).isNumber()) {
-      prompts.add(Job.ids(given, field));
+      prompts.add(GenerationRequest.ids(given, field));
     } else if (given.isArray()) {
       for (JsonNode one : given) {
         if (one.isTextual()) {
           prompts.add(text.encode(one.textValue(), special));
         } else if (one.isArray()) {
-          prompts.add(Job.ids(one, field));
+          prompts.add(GenerationRequest.ids(one, field));
         } else {
-          throw Body.invalid("string_type", field, "Input should be a valid string");
+          throw RequestBody.invalid("string_type", field, "Input should be a valid string");
         }
       }
     } else {
-      throw Body.invalid("string_type", field, "Input should be a valid string");
+      throw RequestBody.invalid("string_type", field, "Input should be a valid string");
     }
     if (prompts.isEmpty() || prompts.stream().anyMatch(prompt -> prompt.length == 0)) {
-      throw ApiError.badRequest("Either prompt or prompt_embeds must be provided and non-empty.", field);
+      throw EngineApiException.badRequest("Either prompt or prompt_embeds must be provided and non-empty.", field);
     }
     return prompts;
   }
 
   /** What {@code /tokenize} answers. */
-  JsonNode tokenized(Body body) throws ApiError {
+  JsonNode tokenize(RequestBody body) throws EngineApiException {
     int[] tokens;
     if (body.get("messages") != null) {
       tokens = chat(body);
     } else {
       String prompt = body.text("prompt");
       if (prompt == null) {
-        throw ApiError.missing("prompt");
+        throw EngineApiException.missing("prompt");
       }
       tokens = text.encode(prompt, special(body));
     }
     ObjectNode answer = JsonNodeFactory.instance.objectNode();
-    answer.put("count", tokens.length).put("max_model_len", settings.modelLen());
+    answer.put("count", tokens.length).put("max_model_len", settings.effectiveModelLen());
     ArrayNode list = answer.putArray("tokens");
     for (int token : tokens) {
       list.add(Integer.toUnsignedLong(token));
@@ -121,15 +121,15 @@ final class PromptReader {
   }
 
   /** What {@code /detokenize} answers. */
-  JsonNode detokenized(Body body) throws ApiError {
+  JsonNode detokenize(RequestBody body) throws EngineApiException {
     JsonNode tokens = body.get("tokens");
     if (tokens == null || !tokens.isArray()) {
-      throw ApiError.missing("tokens");
+      throw EngineApiException.missing("tokens");
     }
-    return JsonNodeFactory.instance.objectNode().put("prompt", text.decode(Job.ids(tokens, "tokens")));
+    return JsonNodeFactory.instance.objectNode().put("prompt", text.decode(GenerationRequest.ids(tokens, "tokens")));
   }
 
-  private static boolean special(Body body) throws ApiError {
+  private static boolean special(RequestBody body) throws EngineApiException {
     return body.get("add_special_tokens") == null || body.flag("add_special_tokens");
   }
 }

@@ -23,20 +23,20 @@ public final class SimEngine implements AutoCloseable {
   private final SimSettings settings;
   private final ModelText text;
   private final FaultInjector faults;
-  private final Set<Condition> conditions = EnumSet.noneOf(Condition.class);
-  private final Controls controls = new Controls(this);
-  private SimSettings next;
-  private volatile Life life;
-  private boolean alive = true;
+  private final Set<EngineCondition> conditions = EnumSet.noneOf(EngineCondition.class);
+  private final ControlApi controls = new ControlApi(this);
+  private SimSettings restartSettings;
+  private volatile EngineProcess process;
+  private boolean started = true;
 
   private SimEngine(SimSettings settings) throws IOException {
     this.settings = settings;
     text = new ModelText(settings.modelDirectory());
     faults = new FaultInjector(settings.seed(), settings.faults());
-    life = new Life(settings, text, faults, controls);
-    next = life.again();
-    for (Condition condition : settings.conditions()) {
-      set(condition, true);
+    process = new EngineProcess(settings, text, faults, controls);
+    restartSettings = process.restartSettings();
+    for (EngineCondition condition : settings.conditions()) {
+      setCondition(condition, true);
     }
   }
 
@@ -59,7 +59,7 @@ public final class SimEngine implements AutoCloseable {
 
   /** Where it answers, such as {@code http://127.0.0.1:8000}. */
   public URI url() {
-    return URI.create("http://" + reachable(settings.host()) + ":" + life.port());
+    return URI.create("http://" + reachable(settings.host()) + ":" + process.port());
   }
 
   /** Rank 0's events, such as {@code tcp://127.0.0.1:5557}; null without events or when its sockets connect. */
@@ -69,7 +69,7 @@ public final class SimEngine implements AutoCloseable {
 
   /** A rank's events. */
   public @Nullable String eventsEndpoint(int rank) {
-    return endpoint(life.eventsPort(rank));
+    return endpoint(process.eventsPort(rank));
   }
 
   /** Where rank 0's last events can be asked for again; null without replay. */
@@ -79,7 +79,7 @@ public final class SimEngine implements AutoCloseable {
 
   /** Where a rank's last events can be asked for again. */
   public @Nullable String replayEndpoint(int rank) {
-    return endpoint(life.replayPort(rank));
+    return endpoint(process.replayPort(rank));
   }
 
   /** What it was told to be. */
@@ -94,7 +94,7 @@ public final class SimEngine implements AutoCloseable {
     long queried = 0;
     long hit = 0;
     long hostHit = 0;
-    for (EngineCore rank : life.ranks()) {
+    for (EngineCore rank : process.ranks()) {
       running += rank.running();
       waiting += rank.waiting();
       queried += rank.queriedTokens();
@@ -105,27 +105,27 @@ public final class SimEngine implements AutoCloseable {
   }
 
   /** What it has had to do with other engines since it started last. */
-  public TransferStats transfers() {
-    return life.transfer().stats();
+  public TransferStats transferStats() {
+    return process.transfer().stats();
   }
 
   /** Images and sounds it has met since it started last. */
-  public EncoderStats items() {
-    return life.encoders().stats();
+  public EncoderStats encoderStats() {
+    return process.encoders().stats();
   }
 
   /** Port of its side channel or bootstrap server; 0 without one. */
   public int transferPort() {
-    return life.transfer().port();
+    return process.transfer().port();
   }
 
   /** A rank's id towards other engines. */
   public String engineId(int rank) {
-    return life.transfer().engineId(rank);
+    return process.transfer().engineId(rank);
   }
 
   /** From the next request on, these things go wrong and no others. */
-  public void setFaults(List<Fault> next) {
+  public void setFaults(List<InjectedFault> next) {
     faults.set(next);
   }
 
@@ -134,9 +134,9 @@ public final class SimEngine implements AutoCloseable {
    *
    * @throws IOException when it is to listen again and its port is taken
    */
-  public synchronized void set(Condition condition, boolean on) throws IOException {
-    if (alive) {
-      life.set(condition, on);
+  public synchronized void setCondition(EngineCondition condition, boolean on) throws IOException {
+    if (started) {
+      process.setCondition(condition, on);
       if (on) {
         conditions.add(condition);
       } else {
@@ -146,16 +146,16 @@ public final class SimEngine implements AutoCloseable {
   }
 
   /** What is wrong with it now. */
-  public synchronized Set<Condition> conditions() {
+  public synchronized Set<EngineCondition> conditions() {
     return Collections.unmodifiableSet(EnumSet.copyOf(conditions));
   }
 
   /** Dies, as a process that is killed: every connection breaks, the cache is lost. Idempotent. */
   public synchronized void crash() {
-    if (alive) {
-      alive = false;
+    if (started) {
+      started = false;
       conditions.clear();
-      life.close();
+      process.close();
     }
   }
 
@@ -166,9 +166,9 @@ public final class SimEngine implements AutoCloseable {
    */
   public synchronized void restart() throws IOException {
     crash();
-    life = new Life(next, text, faults, controls);
-    next = life.again();
-    alive = true;
+    process = new EngineProcess(restartSettings, text, faults, controls);
+    restartSettings = process.restartSettings();
+    started = true;
   }
 
   @Override

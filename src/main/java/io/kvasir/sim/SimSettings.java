@@ -1,8 +1,8 @@
 package io.kvasir.sim;
 
+import io.kvasir.lab.engine.EngineModel;
+import io.kvasir.lab.engine.StepTime;
 import io.kvasir.routing.Role;
-import io.kvasir.sim.engine.EngineModel;
-import io.kvasir.sim.engine.StepTime;
 import io.kvasir.sim.transfer.TransferSettings;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -62,8 +62,8 @@ public record SimSettings(
     TransferSettings transfer,
     HostTierSettings hostTier,
     EventSettings events,
-    List<Fault> faults,
-    Set<Condition> conditions,
+    List<InjectedFault> faults,
+    Set<EngineCondition> conditions,
     Duration healthDelay,
     Duration keepAlive) {
 
@@ -82,7 +82,7 @@ public record SimSettings(
   }
 
   /** These, at other places. */
-  SimSettings at(int otherPort, EventSettings otherEvents, TransferSettings otherTransfer) {
+  SimSettings withPorts(int otherPort, EventSettings otherEvents, TransferSettings otherTransfer) {
     return new SimSettings(
         host, otherPort, model, modelDirectory, loras, maxModelLen, blockSize, capacityBlocks, engine, stepTime,
         maxBatchedTokens, maxSequences, speed, ranks, role, seed, reportCachedTokens, otherTransfer, hostTier,
@@ -106,10 +106,11 @@ public record SimSettings(
     atLeast(wrong, "max-sequences", maxSequences, 1);
     if (!EngineModel.names().contains(engine)) {
       wrong.add("engine: '" + engine + "' is not known; one of " + String.join(", ", EngineModel.names()));
-    } else if (blockSize >= 1 && (long) maxModelLen > (long) blocks() * blockSize) {
-      wrong.add("max-model-len: " + maxModelLen + " tokens do not fit into " + blocks() + " blocks of " + blockSize
+    } else if (blockSize >= 1 && (long) maxModelLen > (long) effectiveBlocks() * blockSize) {
+      wrong.add("max-model-len: " + maxModelLen + " tokens do not fit into " + effectiveBlocks() + " blocks of "
+          + blockSize
           + "; raise capacity or lower max-model-len");
-    } else if (blockSize >= 1 && blocks() < 1) {
+    } else if (blockSize >= 1 && effectiveBlocks() < 1) {
       wrong.add("block-size: " + blockSize + " is more than the engine's whole cache holds");
     }
     if (!(speed >= 0) || Double.isInfinite(speed)) {
@@ -134,17 +135,17 @@ public record SimSettings(
   }
 
   /** KV blocks per rank, from the settings or the engine's memory. */
-  int blocks() {
+  int effectiveBlocks() {
     return capacityBlocks > 0 ? capacityBlocks : EngineModel.named(engine).kvTokens() / blockSize;
   }
 
   /** Longest prompt and answer together, tokens. */
-  int modelLen() {
-    return maxModelLen > 0 ? maxModelLen : (int) Math.min(LONGEST_MODEL_LEN, (long) blocks() * blockSize);
+  int effectiveModelLen() {
+    return maxModelLen > 0 ? maxModelLen : (int) Math.min(LONGEST_MODEL_LEN, (long) effectiveBlocks() * blockSize);
   }
 
   /** What an iteration takes. */
-  StepTime time() {
+  StepTime effectiveStepTime() {
     return stepTime != null ? stepTime : EngineModel.named(engine).stepTime();
   }
 
@@ -183,8 +184,8 @@ public record SimSettings(
     private TransferSettings transfer = TransferSettings.NONE;
     private HostTierSettings hostTier = HostTierSettings.NONE;
     private EventSettings events = EventSettings.DEFAULT;
-    private List<Fault> faults = List.of();
-    private Set<Condition> conditions = Set.of();
+    private List<InjectedFault> faults = List.of();
+    private Set<EngineCondition> conditions = Set.of();
     private Duration healthDelay = Duration.ZERO;
     private Duration keepAlive = Duration.ofSeconds(5);
 
@@ -311,13 +312,13 @@ public record SimSettings(
     }
 
     /** What goes wrong on purpose. */
-    public Builder faults(List<Fault> value) {
+    public Builder faults(List<InjectedFault> value) {
       faults = value;
       return this;
     }
 
     /** What is wrong with all of it. */
-    public Builder conditions(Set<Condition> value) {
+    public Builder conditions(Set<EngineCondition> value) {
       conditions = value;
       return this;
     }

@@ -24,24 +24,24 @@ import org.slf4j.LoggerFactory;
 public final class DecisionLog implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(DecisionLog.class);
   private static final int QUEUE = 1024;
-  private static final long PATIENCE_SECONDS = 5;
+  private static final long CLOSE_TIMEOUT_SECONDS = 5;
 
   /** A decision and what has become of it so far. */
   public record Entry(DecisionRecord decision, List<DecisionOutcome> outcomes) {}
 
   /** A line to be written, or the end. */
-  private sealed interface Line {
-    record Decided(DecisionRecord decision) implements Line {}
+  private sealed interface LogLine {
+    record DecisionLine(DecisionRecord decision) implements LogLine {}
 
-    record Ended(DecisionOutcome outcome) implements Line {}
+    record OutcomeLine(DecisionOutcome outcome) implements LogLine {}
 
-    enum End implements Line { INSTANCE }
+    enum End implements LogLine { INSTANCE }
   }
 
   private final DecisionLogSettings settings;
   private final Counter lines;
   private final @Nullable Thread writer;
-  private final BlockingQueue<Line> queue = new ArrayBlockingQueue<>(QUEUE);
+  private final BlockingQueue<LogLine> queue = new ArrayBlockingQueue<>(QUEUE);
   private final Deque<Entry> recent = new ArrayDeque<>();
 
   /**
@@ -70,7 +70,7 @@ public final class DecisionLog implements AutoCloseable {
   }
 
   /** Whether a request's decisions are to be recorded: all of a request's or none. */
-  public boolean samples(String requestId) {
+  public boolean isSampled(String requestId) {
     double share = settings.sample();
     if (share <= 0 || share >= 1) {
       return share > 0;
@@ -81,18 +81,18 @@ public final class DecisionLog implements AutoCloseable {
   }
 
   /** Records a decision of a request that was sampled. */
-  public void decided(DecisionRecord decision) {
+  public void recordDecision(DecisionRecord decision) {
     synchronized (recent) {
       if (recent.size() >= settings.recent()) {
         recent.removeFirst();
       }
       recent.addLast(new Entry(decision, new ArrayList<>(1)));
     }
-    put(new Line.Decided(decision));
+    put(new LogLine.DecisionLine(decision));
   }
 
   /** Records what became of a decision that was recorded. */
-  public void ended(DecisionOutcome outcome) {
+  public void recordOutcome(DecisionOutcome outcome) {
     synchronized (recent) {
       for (Entry entry : recent) {
         if (entry.decision.requestId().equals(outcome.requestId())
@@ -101,7 +101,7 @@ public final class DecisionLog implements AutoCloseable {
         }
       }
     }
-    put(new Line.Ended(outcome));
+    put(new LogLine.OutcomeLine(outcome));
   }
 
   /** The last decisions that are wanted, newest first, at most {@code limit}. */
@@ -126,8 +126,8 @@ public final class DecisionLog implements AutoCloseable {
       return;
     }
     try {
-      if (!queue.offer(Line.End.INSTANCE, PATIENCE_SECONDS, TimeUnit.SECONDS)
-          || !running.join(Duration.ofSeconds(PATIENCE_SECONDS))) {
+      if (!queue.offer(LogLine.End.INSTANCE, CLOSE_TIMEOUT_SECONDS, TimeUnit.SECONDS)
+          || !running.join(Duration.ofSeconds(CLOSE_TIMEOUT_SECONDS))) {
         running.interrupt();
       }
     } catch (InterruptedException stopped) {
@@ -136,7 +136,7 @@ public final class DecisionLog implements AutoCloseable {
     }
   }
 
-  private void put(Line line) {
+  private void put(LogLine line) {
     if (writer != null && !queue.offer(line)) {
       count("dropped");
     }
@@ -146,11 +146,11 @@ public final class DecisionLog implements AutoCloseable {
     try (RotatingFile file = new RotatingFile(settings)) {
       while (true) {
         switch (queue.take()) {
-          case Line.End _ -> {
+          case LogLine.End _ -> {
             return;
           }
-          case Line.Decided(DecisionRecord decision) -> write(file, DecisionJson.of(decision).toString());
-          case Line.Ended(DecisionOutcome outcome) -> write(file, DecisionJson.of(outcome).toString());
+          case LogLine.DecisionLine(DecisionRecord decision) -> write(file, DecisionJson.of(decision).toString());
+          case LogLine.OutcomeLine(DecisionOutcome outcome) -> write(file, DecisionJson.of(outcome).toString());
         }
       }
     } catch (InterruptedException closed) {

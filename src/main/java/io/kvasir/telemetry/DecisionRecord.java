@@ -48,7 +48,7 @@ public record DecisionRecord(
     List<String> excluded,
     @Nullable String refused,
     String reason,
-    List<Step> plan,
+    List<StepRecord> plan,
     List<Pass> passes,
     @Nullable List<CellOption> cells) {
 
@@ -80,13 +80,13 @@ public record DecisionRecord(
   }
 
   /** Whether a slot held a text, given as it was or by its hash. */
-  public boolean held(String slot, String text) {
+  public boolean slotContained(String slot, String text) {
     String hash = slots.get(slot);
     return hash != null && (hash.equals(text) || hash.equals(hashed(text)));
   }
 
   /** The same, with the cells it was decided among. */
-  public DecisionRecord among(List<CellOption> options) {
+  public DecisionRecord withCellOptions(List<CellOption> options) {
     return new DecisionRecord(
         time, requestId, model, profile, cell, promptTokens, blocks, blockSize, chain, slots, expectedOutputTokens,
         excluded, refused, reason, plan, passes, List.copyOf(options));
@@ -114,7 +114,7 @@ public record DecisionRecord(
    * @param cachedTokens what the engine should report as cached
    * @param onFailure what happens when the worker fails
    */
-  public record Step(
+  public record StepRecord(
       String step,
       String role,
       String worker,
@@ -130,7 +130,7 @@ public record DecisionRecord(
    * @param chosen who was chosen, null when nobody could be
    * @param candidates every worker that was alive, by slot
    */
-  public record Pass(String role, @Nullable String chosen, List<Candidate> candidates) {
+  public record Pass(String role, @Nullable String chosen, List<CandidateRecord> candidates) {
     /** Whatever a pass was read from, its parts are there. */
     public Pass {
       Objects.requireNonNull(role, "role");
@@ -155,7 +155,7 @@ public record DecisionRecord(
    * @param state how sure the index is of it; null where that is not known
    * @param facts what it is
    */
-  public record Candidate(
+  public record CandidateRecord(
       String worker,
       int slot,
       @Nullable String removedBy,
@@ -165,12 +165,12 @@ public record DecisionRecord(
       long pendingTokens,
       double queueMs,
       long contextTokens,
-      List<Score> scores,
+      List<ScoreRecord> scores,
       double total,
-      @Nullable State state,
-      Facts facts) {
+      @Nullable IndexState state,
+      WorkerFacts facts) {
     /** Whatever a candidate was read from, its parts are there. */
-    public Candidate {
+    public CandidateRecord {
       Objects.requireNonNull(worker, "worker");
       Objects.requireNonNull(scores, "scores");
       Objects.requireNonNull(facts, "facts");
@@ -184,7 +184,7 @@ public record DecisionRecord(
    * @param raw the number it gave, in its own unit
    * @param contribution what that added to the total
    */
-  public record Score(String scorer, double raw, double contribution) {}
+  public record ScoreRecord(String scorer, double raw, double contribution) {}
 
   /**
    * How sure the index is of a worker.
@@ -193,7 +193,7 @@ public record DecisionRecord(
    * @param suspectMs for how long events have been known to be missing, null while none are
    * @param trust what the index's word on it was worth, 0 to 1
    */
-  public record State(long watermark, @Nullable Long suspectMs, double trust) {}
+  public record IndexState(long watermark, @Nullable Long suspectMs, double trust) {}
 
   /**
    * What a worker is.
@@ -209,7 +209,7 @@ public record DecisionRecord(
    * @param msPerToken ms per prompt token as reckoned with, learnt or by the table
    * @param msPerPair ms per token and earlier token attended to
    */
-  public record Facts(
+  public record WorkerFacts(
       String pod,
       int rank,
       int ranks,

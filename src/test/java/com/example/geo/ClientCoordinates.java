@@ -1,11 +1,11 @@
 package com.example.geo;
 
+import io.kvasir.routing.InvalidRoutingHintException;
 import io.kvasir.routing.Parameters;
 import io.kvasir.routing.Preparer;
 import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.Slot;
 import io.kvasir.routing.Slots;
-import io.kvasir.routing.UnfitRequestException;
 import java.util.Set;
 
 /**
@@ -26,7 +26,7 @@ final class ClientCoordinates implements Preparer {
   public void prepare(RoutingContext context) {
     String told = context.facts().header(header);
     if (told != null && Coordinates.of(told) == null) {
-      throw new UnfitRequestException(
+      throw new InvalidRoutingHintException(
           "Header %s is '%s'; give latitude and longitude in degrees, such as 59.33,18.07.".formatted(header, told));
     }
     context.put(COORDINATES, told == null ? "" : told);

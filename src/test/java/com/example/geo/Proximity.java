@@ -2,7 +2,7 @@ package com.example.geo;
 
 import io.kvasir.routing.Candidates;
 import io.kvasir.routing.Parameters;
-import io.kvasir.routing.PerTable;
+import io.kvasir.routing.PerMembership;
 import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.Scorer;
 import io.kvasir.routing.Slot;
@@ -18,11 +18,11 @@ final class Proximity implements Scorer {
   private final String label;
 
   /** Labels are read once per change of the fleet, not once per request. */
-  private final PerTable<@Nullable Coordinates[]> places;
+  private final PerMembership<@Nullable Coordinates[]> places;
 
   Proximity(Parameters parameters) {
     this.label = parameters.text("label", "coordinates");
-    this.places = new PerTable<>(this::places);
+    this.places = new PerMembership<>(this::places);
   }
 
   private @Nullable Coordinates[] places(Worker[] table) {
@@ -44,8 +44,8 @@ final class Proximity implements Scorer {
   }
 
   @Override
-  public Better better() {
-    return Better.LOWER;
+  public Direction direction() {
+    return Direction.LOWER;
   }
 
   @Override

@@ -44,7 +44,8 @@ final class AnswerCacheTest {
       })
   void sameMeaning_isTheSameRequest(String other) throws IOException {
     try (AnswerCache cache = cache(memory())) {
-      assertThat(miss(cache.look(request(CHAT, other))).key()).isEqualTo(miss(cache.look(request(CHAT, BODY))).key());
+      assertThat(miss(cache.lookUp(request(CHAT, other))).key())
+          .isEqualTo(miss(cache.lookUp(request(CHAT, BODY))).key());
     }
   }
 
@@ -73,8 +74,8 @@ final class AnswerCacheTest {
     String other = body.replace(part, instead);
     assertThat(other).isNotEqualTo(body);
     try (AnswerCache cache = cache(memory())) {
-      assertThat(miss(cache.look(request(CHAT, other))).key())
-          .isNotEqualTo(miss(cache.look(request(CHAT, body))).key());
+      assertThat(miss(cache.lookUp(request(CHAT, other))).key())
+          .isNotEqualTo(miss(cache.lookUp(request(CHAT, body))).key());
     }
   }
 
@@ -97,8 +98,9 @@ final class AnswerCacheTest {
         request(CHAT, BODY, "Anthropic-Version", "2023-06-01"),
         request(CHAT, BODY, "Anthropic-Version", ""));
     try (AnswerCache cache = cache(memory())) {
-      assertThat(others).extracting(other -> miss(cache.look(other)).key()).doesNotHaveDuplicates();
-      assertThat(miss(cache.look(request(CHAT, BODY, "User-Agent", "x"))).key()).isEqualTo(miss(cache.look(one)).key());
+      assertThat(others).extracting(other -> miss(cache.lookUp(other)).key()).doesNotHaveDuplicates();
+      assertThat(miss(cache.lookUp(request(CHAT, BODY, "User-Agent", "x"))).key())
+          .isEqualTo(miss(cache.lookUp(one)).key());
     }
   }
 
@@ -114,20 +116,20 @@ final class AnswerCacheTest {
             "{\"temperature\":0,\"messages\":[{\"content\":\"" + random.nextInt(200) + "\"}],"
                 + "\"cache_salt\":\"" + random.nextInt(2) + "\"}";
         String own = chat(tenant.replace('\u0000', '0') + " asked " + body.replace('"', '\''));
-        switch (cache.look(requestOf(tenant, CHAT, body))) {
+        switch (cache.lookUp(requestOf(tenant, CHAT, body))) {
           case Lookup.Hit hit -> {
             hits++;
             assertThat(hit.answer().body()).isEqualTo(bytes(own));
           }
-          case Lookup.Miss miss -> cache.keep(miss, JSON, bytes(own));
-          case Lookup.Passed passed -> throw new AssertionError(passed);
+          case Lookup.Miss miss -> cache.put(miss, JSON, bytes(own));
+          case Lookup.Bypassed passed -> throw new AssertionError(passed);
         }
         if (random.nextInt(500) == 0) {
           cache.flush(tenants.get(random.nextInt(tenants.size())), null);
         }
       }
       assertThat(hits).isGreaterThan(5_000);
-    } catch (StoreAwayException e) {
+    } catch (StoreUnavailableException e) {
       throw new AssertionError(e);
     }
   }
@@ -174,11 +176,11 @@ final class AnswerCacheTest {
       })
   void eligibility(String path, String body, String expected) throws IOException {
     try (AnswerCache cache = cache(memory())) {
-      Lookup lookup = cache.look(request(path, body.replace('\'', '"')));
+      Lookup lookup = cache.lookUp(request(path, body.replace('\'', '"')));
       if (expected.equals("-")) {
         miss(lookup);
       } else {
-        assertThat(lookup).isEqualTo(new Lookup.Passed(Bypass.valueOf(expected)));
+        assertThat(lookup).isEqualTo(new Lookup.Bypassed(Bypass.valueOf(expected)));
       }
     }
   }
@@ -187,8 +189,8 @@ final class AnswerCacheTest {
   void sampledProfiles_areAnsweredHoweverTheySample() throws IOException {
     AnswerRequest one = request(CHAT, "{\"temperature\":1}");
     try (AnswerCache cache = cache(memory())) {
-      assertThat(cache.look(one)).isEqualTo(new Lookup.Passed(Bypass.SAMPLED));
-      miss(cache.look(new AnswerRequest(CHAT, "", "t", "key t", "m", "batch", one.header(), one.body())));
+      assertThat(cache.lookUp(one)).isEqualTo(new Lookup.Bypassed(Bypass.SAMPLED));
+      miss(cache.lookUp(new AnswerRequest(CHAT, "", "t", "key t", "m", "batch", one.header(), one.body())));
     }
   }
 
@@ -197,21 +199,21 @@ final class AnswerCacheTest {
     TestAnswers.Clock clock = new TestAnswers.Clock();
     String body = "{\"temperature\":0}";
     try (AnswerCache cache = cache(memory(), clock)) {
-      cache.keep(miss(cache.look(request(CHAT, body))), JSON, bytes(chat("one")));
+      cache.put(miss(cache.lookUp(request(CHAT, body))), JSON, bytes(chat("one")));
       clock.pass(Duration.ofSeconds(90));
 
-      assertThat(cache.look(request(CHAT, body)))
+      assertThat(cache.lookUp(request(CHAT, body)))
           .isInstanceOfSatisfying(Lookup.Hit.class, hit -> assertThat(hit.ageSeconds()).isEqualTo(90));
-      assertThat(cache.look(request(CHAT, body, "Cache-Control", "max-age=90"))).isInstanceOf(Lookup.Hit.class);
-      assertThat(miss(cache.look(request(CHAT, body, "Cache-Control", "max-age=89"))).refresh()).isFalse();
-      assertThat(miss(cache.look(request(CHAT, body, "Cache-Control", "max-age=0"))).refresh()).isTrue();
-      assertThat(cache.look(request(CHAT, body, "Cache-Control", "foo, No-Store")))
-          .isEqualTo(new Lookup.Passed(Bypass.NO_STORE));
+      assertThat(cache.lookUp(request(CHAT, body, "Cache-Control", "max-age=90"))).isInstanceOf(Lookup.Hit.class);
+      assertThat(miss(cache.lookUp(request(CHAT, body, "Cache-Control", "max-age=89"))).refresh()).isFalse();
+      assertThat(miss(cache.lookUp(request(CHAT, body, "Cache-Control", "max-age=0"))).refresh()).isTrue();
+      assertThat(cache.lookUp(request(CHAT, body, "Cache-Control", "foo, No-Store")))
+          .isEqualTo(new Lookup.Bypassed(Bypass.NO_STORE));
 
-      Lookup.Miss refresh = miss(cache.look(request(CHAT, body, "Cache-Control", "no-cache")));
+      Lookup.Miss refresh = miss(cache.lookUp(request(CHAT, body, "Cache-Control", "no-cache")));
       assertThat(refresh.refresh()).isTrue();
-      cache.keep(refresh, JSON, bytes(chat("two")));
-      assertThat(cache.look(request(CHAT, body)))
+      cache.put(refresh, JSON, bytes(chat("two")));
+      assertThat(cache.lookUp(request(CHAT, body)))
           .isInstanceOfSatisfying(
               Lookup.Hit.class, hit -> assertThat(hit.answer().body()).isEqualTo(bytes(chat("two"))));
     }
@@ -222,11 +224,11 @@ final class AnswerCacheTest {
     TestAnswers.Clock clock = new TestAnswers.Clock();
     AnswerRequest request = request(CHAT, "{\"temperature\":0}");
     try (AnswerCache cache = cache(memory(), clock)) {
-      cache.keep(miss(cache.look(request)), JSON, bytes(chat("one")));
+      cache.put(miss(cache.lookUp(request)), JSON, bytes(chat("one")));
       clock.pass(Duration.ofMinutes(59));
-      assertThat(cache.look(request)).isInstanceOf(Lookup.Hit.class);
+      assertThat(cache.lookUp(request)).isInstanceOf(Lookup.Hit.class);
       clock.pass(Duration.ofMinutes(1));
-      miss(cache.look(request));
+      miss(cache.lookUp(request));
     }
   }
 
@@ -242,20 +244,20 @@ final class AnswerCacheTest {
         }
       }
       for (AnswerRequest request : requests) {
-        cache.keep(miss(cache.look(request)), JSON, bytes(chat("x")));
+        cache.put(miss(cache.lookUp(request)), JSON, bytes(chat("x")));
       }
-      Lookup.Miss onItsWay = miss(cache.look(requestOf("a", CHAT, "{\"seed\":2}")));
+      Lookup.Miss onItsWay = miss(cache.lookUp(requestOf("a", CHAT, "{\"seed\":2}")));
 
       assertThat(cache.flush("a", "m")).hasValue(1);
-      miss(cache.look(requests.get(0)));
-      assertThat(cache.look(requests.get(1))).isInstanceOf(Lookup.Hit.class);
-      cache.keep(onItsWay, JSON, bytes(chat("from before")));
-      miss(cache.look(requestOf("a", CHAT, "{\"seed\":2}")));
+      miss(cache.lookUp(requests.get(0)));
+      assertThat(cache.lookUp(requests.get(1))).isInstanceOf(Lookup.Hit.class);
+      cache.put(onItsWay, JSON, bytes(chat("from before")));
+      miss(cache.lookUp(requestOf("a", CHAT, "{\"seed\":2}")));
 
       assertThat(cache.flush(null, "n")).hasValue(2);
-      assertThat(cache.look(requests.get(2))).isInstanceOf(Lookup.Hit.class);
+      assertThat(cache.lookUp(requests.get(2))).isInstanceOf(Lookup.Hit.class);
       assertThat(cache.flush(null, null)).hasValue(1);
-      assertThat(cache.figures().entries()).hasValue(0);
+      assertThat(cache.stats().entries()).hasValue(0);
     }
   }
 
@@ -265,13 +267,13 @@ final class AnswerCacheTest {
     try (AnswerCache cache = cache(small)) {
       for (int i = 0; i < 100; i++) {
         String long50 = chat("x".repeat(50 << 10));
-        cache.keep(miss(cache.look(request(CHAT, "{\"seed\":" + i + "}"))), JSON, bytes(long50));
+        cache.put(miss(cache.lookUp(request(CHAT, "{\"seed\":" + i + "}"))), JSON, bytes(long50));
       }
-      assertThat(cache.figures().entries().orElse(0)).isBetween(10L, 20L);
-      assertThat(cache.figures().bytes().orElse(0)).isBetween(500_000L, 1L << 20);
+      assertThat(cache.stats().entries().orElse(0)).isBetween(10L, 20L);
+      assertThat(cache.stats().bytes().orElse(0)).isBetween(500_000L, 1L << 20);
 
-      cache.keep(miss(cache.look(request(CHAT, "{\"seed\":-1}"))), JSON, bytes(chat("x".repeat(65 << 10))));
-      miss(cache.look(request(CHAT, "{\"seed\":-1}")));
+      cache.put(miss(cache.lookUp(request(CHAT, "{\"seed\":-1}"))), JSON, bytes(chat("x".repeat(65 << 10))));
+      miss(cache.lookUp(request(CHAT, "{\"seed\":-1}")));
     }
   }
 }

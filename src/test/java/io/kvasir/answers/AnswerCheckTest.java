@@ -71,10 +71,10 @@ final class AnswerCheckTest {
   @ValueSource(strings = {CHAT_STREAM, MESSAGES_STREAM, RESPONSES_STREAM})
   void streams_areOverWithTheirLastEvent(String stream) {
     for (int from = 0; from < stream.length() / 2; from++) {
-      assertThat(check.isOver(bytes(stream.substring(from)))).isTrue();
-      assertThat(check.isOver(bytes(stream.substring(from, stream.lastIndexOf("data:"))))).isFalse();
+      assertThat(check.isComplete(bytes(stream.substring(from)))).isTrue();
+      assertThat(check.isComplete(bytes(stream.substring(from, stream.lastIndexOf("data:"))))).isFalse();
     }
-    assertThat(check.isOver(bytes(chat("data: [DONE]")))).isFalse();
+    assertThat(check.isComplete(bytes(chat("data: [DONE]")))).isFalse();
   }
 
   @Test

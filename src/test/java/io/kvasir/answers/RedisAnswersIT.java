@@ -15,7 +15,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.kvasir.answers.AnswerSettings.StoreSettings;
 import io.kvasir.events.TestServer;
-import io.kvasir.execution.TestTls;
+import io.kvasir.http.TestTls;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
@@ -61,8 +61,8 @@ final class RedisAnswersIT {
     try (AnswerCache one = open(null);
         AnswerCache other = open(null);
         Jedis server = client()) {
-      one.keep(miss(one.look(REQUEST)), "text/event-stream; charset=utf-8", bytes(STREAM));
-      assertThat(other.look(REQUEST))
+      one.put(miss(one.lookUp(REQUEST)), "text/event-stream; charset=utf-8", bytes(STREAM));
+      assertThat(other.lookUp(REQUEST))
           .isInstanceOfSatisfying(Lookup.Hit.class, hit -> {
             assertThat(hit.answer().body()).isEqualTo(bytes(STREAM));
             assertThat(hit.answer().contentType()).isEqualTo("text/event-stream; charset=utf-8");
@@ -79,24 +79,24 @@ final class RedisAnswersIT {
   @Test
   void aKilledServer_isPassedByAtOnce_andUsedAgainWhenItIsBack() throws Exception {
     try (AnswerCache cache = open(null)) {
-      cache.keep(miss(cache.look(REQUEST)), JSON, bytes(chat("one")));
-      assertThat(cache.look(REQUEST)).isInstanceOf(Lookup.Hit.class);
-      Lookup.Miss underWay = miss(cache.look(request(CHAT, "{\"seed\":2}")));
+      cache.put(miss(cache.lookUp(REQUEST)), JSON, bytes(chat("one")));
+      assertThat(cache.lookUp(REQUEST)).isInstanceOf(Lookup.Hit.class);
+      Lookup.Miss underWay = miss(cache.lookUp(request(CHAT, "{\"seed\":2}")));
       server.kill();
 
-      assertThat(cache.look(REQUEST)).isEqualTo(new Lookup.Passed(Bypass.STORE_AWAY));
+      assertThat(cache.lookUp(REQUEST)).isEqualTo(new Lookup.Bypassed(Bypass.STORE_AWAY));
       assertThat(cache.degraded()).singleElement().asString().contains("redis://127.0.0.1:" + server.port());
-      assertThat(cache.figures().away()).isPresent();
-      cache.keep(underWay, JSON, bytes(chat("two")));
+      assertThat(cache.stats().outage()).isPresent();
+      cache.put(underWay, JSON, bytes(chat("two")));
       for (int i = 0; i < 10_000; i++) {
-        assertThat(cache.look(REQUEST)).isEqualTo(new Lookup.Passed(Bypass.STORE_AWAY));
+        assertThat(cache.lookUp(REQUEST)).isEqualTo(new Lookup.Bypassed(Bypass.STORE_AWAY));
       }
-      assertThatThrownBy(() -> cache.flush(null, null)).isInstanceOf(StoreAwayException.class);
+      assertThatThrownBy(() -> cache.flush(null, null)).isInstanceOf(StoreUnavailableException.class);
 
       server.restart();
       await("the store to be back", () -> cache.degraded().isEmpty());
-      cache.keep(miss(cache.look(REQUEST)), JSON, bytes(chat("three")));
-      assertThat(cache.look(REQUEST))
+      cache.put(miss(cache.lookUp(REQUEST)), JSON, bytes(chat("three")));
+      assertThat(cache.lookUp(REQUEST))
           .isInstanceOfSatisfying(
               Lookup.Hit.class, hit -> assertThat(hit.answer().body()).isEqualTo(bytes(chat("three"))));
     }
@@ -105,9 +105,9 @@ final class RedisAnswersIT {
   @Test
   void aRestartBetweenTwoRequests_isNotNoticed() throws Exception {
     try (AnswerCache cache = open(null)) {
-      miss(cache.look(REQUEST));
+      miss(cache.lookUp(REQUEST));
       server.restart();
-      miss(cache.look(REQUEST));
+      miss(cache.lookUp(REQUEST));
       assertThat(cache.degraded()).isEmpty();
     }
   }
@@ -116,10 +116,10 @@ final class RedisAnswersIT {
   void aServerThatIsNotThereYet_isUsedOnceItIs() throws Exception {
     server.kill();
     try (AnswerCache cache = open(null)) {
-      assertThat(cache.look(REQUEST)).isEqualTo(new Lookup.Passed(Bypass.STORE_AWAY));
+      assertThat(cache.lookUp(REQUEST)).isEqualTo(new Lookup.Bypassed(Bypass.STORE_AWAY));
       server.restart();
       await("the store to be there", () -> cache.degraded().isEmpty());
-      miss(cache.look(REQUEST));
+      miss(cache.lookUp(REQUEST));
     }
   }
 
@@ -127,8 +127,8 @@ final class RedisAnswersIT {
   void tenMegabytes_areKept() throws Exception {
     String body = chat("x".repeat(10 << 20));
     try (AnswerCache cache = open(null)) {
-      cache.keep(miss(cache.look(REQUEST)), JSON, bytes(body));
-      assertThat(cache.look(REQUEST))
+      cache.put(miss(cache.lookUp(REQUEST)), JSON, bytes(body));
+      assertThat(cache.lookUp(REQUEST))
           .isInstanceOfSatisfying(Lookup.Hit.class, hit -> assertThat(hit.answer().body()).isEqualTo(bytes(body)));
     }
   }
@@ -143,13 +143,13 @@ final class RedisAnswersIT {
         String tenant = tenants.get(random.nextInt(tenants.size()));
         String body = "{\"seed\":" + random.nextInt(20) + "}";
         String own = chat(tenant + " asked " + body.replace("\"", ""));
-        switch (cache.look(requestOf(tenant, CHAT, body))) {
+        switch (cache.lookUp(requestOf(tenant, CHAT, body))) {
           case Lookup.Hit hit -> {
             hits++;
             assertThat(hit.answer().body()).isEqualTo(bytes(own));
           }
-          case Lookup.Miss miss -> cache.keep(miss, JSON, bytes(own));
-          case Lookup.Passed passed -> throw new AssertionError(passed);
+          case Lookup.Miss miss -> cache.put(miss, JSON, bytes(own));
+          case Lookup.Bypassed passed -> throw new AssertionError(passed);
         }
       }
       assertThat(hits).isGreaterThan(1000);
@@ -162,16 +162,16 @@ final class RedisAnswersIT {
         AnswerCache other = open(null)) {
       for (String tenant : List.of("*", "a", "b")) {
         for (int i = 0; i < 1500; i++) {
-          one.keep(miss(one.look(requestOf(tenant, CHAT, "{\"seed\":" + i + "}"))), JSON, bytes(chat("x")));
+          one.put(miss(one.lookUp(requestOf(tenant, CHAT, "{\"seed\":" + i + "}"))), JSON, bytes(chat("x")));
         }
       }
-      Lookup.Miss onItsWay = miss(other.look(requestOf("a", CHAT, "{\"seed\":-1}")));
+      Lookup.Miss onItsWay = miss(other.lookUp(requestOf("a", CHAT, "{\"seed\":-1}")));
       assertThat(one.flush("*", null)).hasValue(1500);
       assertThat(one.flush("a", "n")).hasValue(0);
       assertThat(one.flush("a", "m")).hasValue(1500);
-      assertThat(one.look(requestOf("b", CHAT, "{\"seed\":7}"))).isInstanceOf(Lookup.Hit.class);
-      other.keep(onItsWay, JSON, bytes(chat("from before")));
-      miss(one.look(requestOf("a", CHAT, "{\"seed\":-1}")));
+      assertThat(one.lookUp(requestOf("b", CHAT, "{\"seed\":7}"))).isInstanceOf(Lookup.Hit.class);
+      other.put(onItsWay, JSON, bytes(chat("from before")));
+      miss(one.lookUp(requestOf("a", CHAT, "{\"seed\":-1}")));
       assertThat(one.flush(null, null)).hasValue(1500);
     }
   }
@@ -180,13 +180,13 @@ final class RedisAnswersIT {
   void whatIsNotOurs_orOfAnotherRequest_isAMiss() throws Exception {
     try (AnswerCache cache = open(null);
         Jedis server = client()) {
-      cache.keep(miss(cache.look(REQUEST)), JSON, bytes(chat("one")));
+      cache.put(miss(cache.lookUp(REQUEST)), JSON, bytes(chat("one")));
       String key = List.copyOf(server.keys("test:answers:*:*:*")).get(0);
-      AnswerKey other = miss(cache.look(request(CHAT, "{\"seed\":2}"))).key();
+      AnswerKey other = miss(cache.lookUp(request(CHAT, "{\"seed\":2}"))).key();
       byte[] stranger = new StoredAnswer(JSON, bytes(chat("not yours")), Instant.now()).encoded(other);
       for (byte[] entry : List.of(stranger, new byte[0], new byte[] {1}, bytes("\u0001 something else entirely"))) {
         server.set(bytes(key), entry);
-        miss(cache.look(REQUEST));
+        miss(cache.lookUp(REQUEST));
       }
     }
   }
@@ -198,8 +198,8 @@ final class RedisAnswersIT {
     }
     try (AnswerCache without = open(null);
         AnswerCache with = open("secret")) {
-      assertThat(without.look(REQUEST)).isEqualTo(new Lookup.Passed(Bypass.STORE_AWAY));
-      miss(with.look(REQUEST));
+      assertThat(without.lookUp(REQUEST)).isEqualTo(new Lookup.Bypassed(Bypass.STORE_AWAY));
+      miss(with.lookUp(REQUEST));
     }
   }
 
@@ -215,10 +215,10 @@ final class RedisAnswersIT {
       try (AnswerCache trusting = secure(address, authorities);
           AnswerCache wary = secure(address, null);
           AnswerCache elsewhere = secure("rediss://127.0.0.1:" + front.getLocalPort(), authorities)) {
-        trusting.keep(miss(trusting.look(REQUEST)), JSON, bytes(chat("one")));
-        assertThat(trusting.look(REQUEST)).isInstanceOf(Lookup.Hit.class);
-        assertThat(wary.look(REQUEST)).isEqualTo(new Lookup.Passed(Bypass.STORE_AWAY));
-        assertThat(elsewhere.look(REQUEST)).isEqualTo(new Lookup.Passed(Bypass.STORE_AWAY));
+        trusting.put(miss(trusting.lookUp(REQUEST)), JSON, bytes(chat("one")));
+        assertThat(trusting.lookUp(REQUEST)).isInstanceOf(Lookup.Hit.class);
+        assertThat(wary.lookUp(REQUEST)).isEqualTo(new Lookup.Bypassed(Bypass.STORE_AWAY));
+        assertThat(elsewhere.lookUp(REQUEST)).isEqualTo(new Lookup.Bypassed(Bypass.STORE_AWAY));
       }
     }
   }

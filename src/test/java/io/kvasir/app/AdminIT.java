@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.sun.net.httpserver.HttpServer;
+import io.kvasir.app.config.KvasirConfig;
+import io.kvasir.app.node.Node;
 import io.kvasir.gateway.admin.AdminDocument;
 import io.kvasir.gateway.admin.AdminRoute;
 import java.io.IOException;

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.kvasir.app.command.DemoCommand;
+import io.kvasir.app.node.Node;
 import io.kvasir.events.TestServer;
 import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.kvasir.app.node.Node;
 import io.kvasir.cell.ClusterStatus.NodeStatus;
 import io.kvasir.load.Ports;
 import java.net.http.HttpResponse;

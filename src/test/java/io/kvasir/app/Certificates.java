@@ -32,7 +32,7 @@ public final class Certificates {
   }
 
   /** A certificate for nodes: they all have the same subject. */
-  Certificates node(String alias, String authority) throws Exception {
+  public Certificates node(String alias, String authority) throws Exception {
     return make(alias, "-dname", "CN=kvasir", "-ext", "san=dns:kvasir", "-signer", authority);
   }
 
@@ -41,7 +41,7 @@ public final class Certificates {
     return make(alias, "-dname", "CN=" + alias, "-ext", "san=ip:127.0.0.1", "-signer", authority);
   }
 
-  Certificates expired(String alias, String authority) throws Exception {
+  public Certificates expired(String alias, String authority) throws Exception {
     return make(alias, "-dname", "CN=kvasir", "-signer", authority, "-startdate", "-9d", "-validity", "2");
   }
 
@@ -50,7 +50,7 @@ public final class Certificates {
     return directory.resolve(alias + ".crt").toString();
   }
 
-  String key(String alias) {
+  public String key(String alias) {
     return directory.resolve(alias + ".key").toString();
   }
 

@@ -5,9 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.typesafe.config.ConfigFactory;
-import io.kvasir.cell.line.LineAddress;
-import io.kvasir.cell.line.LineSettings;
-import io.kvasir.cell.line.Lines;
+import io.kvasir.app.config.ClusterReaderTest;
+import io.kvasir.app.config.KvasirConfig;
+import io.kvasir.app.node.NodeTls;
+import io.kvasir.peer.PeerAddress;
+import io.kvasir.peer.PeerConnections;
+import io.kvasir.peer.PeerSettings;
 import java.io.InputStream;
 import java.net.SocketTimeoutException;
 import java.nio.file.Path;
@@ -76,12 +79,15 @@ final class ClusterTlsIT {
             .node("node", "ca")
             .authority("other-ca")
             .node("stranger", "other-ca");
-    try (Lines first = Lines.at(LineSettings.on("127.0.0.1"), NodeTls.of(system(made, "node", "ca")));
-        Lines second = Lines.at(LineSettings.on("127.0.0.1"), NodeTls.of(system(made, "node", "ca")));
-        Lines stranger = Lines.at(LineSettings.on("127.0.0.1"), NodeTls.of(system(made, "stranger", "other-ca")));
-        Lines open = Lines.at(LineSettings.on("127.0.0.1"), null)) {
-      first.answer("first", asked -> asked);
-      LineAddress there = new LineAddress("first", "127.0.0.1", first.port());
+    try (PeerConnections first =
+        PeerConnections.bind(PeerSettings.on("127.0.0.1"), NodeTls.of(system(made, "node", "ca")));
+        PeerConnections second =
+            PeerConnections.bind(PeerSettings.on("127.0.0.1"), NodeTls.of(system(made, "node", "ca")));
+        PeerConnections stranger =
+            PeerConnections.bind(PeerSettings.on("127.0.0.1"), NodeTls.of(system(made, "stranger", "other-ca")));
+        PeerConnections open = PeerConnections.bind(PeerSettings.on("127.0.0.1"), null)) {
+      first.serve("first", asked -> asked);
+      PeerAddress there = new PeerAddress("first", "127.0.0.1", first.port());
       await(() -> asks(second, there));
       assertThat(asks(stranger, there)).isFalse();
       assertThat(asks(open, there)).isFalse();
@@ -93,9 +99,9 @@ final class ClusterTlsIT {
     }
   }
 
-  private static boolean asks(Lines lines, LineAddress there) {
+  private static boolean asks(PeerConnections lines, PeerAddress there) {
     byte[] question = {1};
-    CompletableFuture<byte @Nullable []> answer = lines.ask(there, question, Duration.ofSeconds(60));
+    CompletableFuture<byte @Nullable []> answer = lines.request(there, question, Duration.ofSeconds(60));
     return answer != null
         && answer.handle((answered, broken) -> broken == null && Arrays.equals(question, answered)).join();
   }

@@ -3,6 +3,7 @@ package io.kvasir.app;
 import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.kvasir.app.node.Node;
 import io.kvasir.cell.ClusterStatus.CellStatus;
 import io.kvasir.cell.ClusterStatus.StandbyStatus;
 import io.kvasir.load.Ports;

@@ -15,6 +15,8 @@ import com.openai.models.chat.completions.ChatCompletion;
 import com.openai.models.chat.completions.ChatCompletionChunk;
 import com.openai.models.chat.completions.ChatCompletionCreateParams;
 import com.openai.models.embeddings.EmbeddingCreateParams;
+import io.kvasir.app.command.DemoCommand;
+import io.kvasir.app.node.Node;
 import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;
 import io.kvasir.sim.SimSettings;
@@ -266,7 +268,7 @@ final class EndToEndIT {
   }
 
   private static SimEngine engine(int port, int events, int replay, int number) throws IOException {
-    EventSettings loopback = EventSettings.DEFAULT.onLoopback();
+    EventSettings loopback = EventSettings.DEFAULT.withLoopback();
     return SimEngine.start(
         SimSettings.builder()
             .host("127.0.0.1")

@@ -7,11 +7,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
+import io.kvasir.app.command.DemoCommand;
+import io.kvasir.app.config.KvasirConfig;
+import io.kvasir.app.node.Node;
 import io.kvasir.lmcache.ScriptedController;
 import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;
 import io.kvasir.sim.SimSettings;
-import io.kvasir.sim.transfer.Dialect;
+import io.kvasir.sim.transfer.TransferDialect;
 import io.kvasir.sim.transfer.TransferSettings;
 import java.io.IOException;
 import java.net.http.HttpResponse;
@@ -52,7 +55,7 @@ final class LmCacheExamplesIT {
                   """
                       .formatted(
                           controller.address(), prefill0.url(), prefill1.url(), decode0.url(), decode1.url()))
-              .withFallback(KvasirConfig.parsed(Path.of("conf", "examples", file)));
+              .withFallback(KvasirConfig.parse(Path.of("conf", "examples", file)));
       try (Node node = TestNodes.start(own)) {
         await("the workers are healthy", () -> DemoCommand.healthy(node) == 4);
         await("LMCache has a say", () -> {
@@ -84,7 +87,7 @@ final class LmCacheExamplesIT {
             .model("Qwen/Qwen3-32B")
             .speed(0)
             .events(EventSettings.OFF)
-            .transfer(TransferSettings.of(Dialect.VLLM_NIXL))
+            .transfer(TransferSettings.of(TransferDialect.VLLM_NIXL))
             .build());
   }
 

@@ -9,6 +9,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.typesafe.config.ConfigFactory;
+import io.kvasir.app.command.DemoCommand;
+import io.kvasir.app.config.KvasirConfig;
+import io.kvasir.app.node.Node;
 import io.kvasir.gateway.admin.AdminDocument;
 import io.kvasir.lmcache.ScriptedController;
 import io.kvasir.sim.EventSettings;
@@ -148,7 +151,7 @@ final class LmCacheIT {
   private static SimEngine member(CacheCoordinator coordinator, String instance) throws IOException {
     return SimEngine.start(
         SimSettings.builder().host("127.0.0.1").port(0).model(MODEL).speed(0).events(EventSettings.OFF)
-            .hostTier(HostTierSettings.of(64).joining(coordinator.url(), instance, Duration.ofMillis(100)))
+            .hostTier(HostTierSettings.of(64).withCoordinator(coordinator.url(), instance, Duration.ofMillis(100)))
             .build());
   }
 

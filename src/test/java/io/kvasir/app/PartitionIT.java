@@ -5,6 +5,9 @@ import static io.kvasir.app.TestNodes.header;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.typesafe.config.ConfigFactory;
+import io.kvasir.app.config.KvasirConfig;
+import io.kvasir.app.node.Node;
+import io.kvasir.app.node.NodeSupervisor;
 import io.kvasir.cell.ClusterStatus;
 import io.kvasir.cell.ClusterStatus.NodeStatus;
 import io.kvasir.load.Ports;
@@ -23,7 +26,7 @@ import org.junit.jupiter.api.Test;
 final class PartitionIT {
   private static final int NODES = 3;
 
-  private final List<RunningNode> nodes = new ArrayList<>();
+  private final List<NodeSupervisor> nodes = new ArrayList<>();
 
   @SuppressWarnings("NullAway.Init") // the test begins with start()
   private RelayNetwork network;
@@ -34,7 +37,7 @@ final class PartitionIT {
   @AfterEach
   void stop() throws Exception {
     network.heal();
-    nodes.forEach(RunningNode::close);
+    nodes.forEach(NodeSupervisor::close);
     network.close();
     engine.close();
   }
@@ -63,7 +66,7 @@ final class PartitionIT {
     int other = (home() + 1) % NODES;
     await("a decision over a line", () -> answers(other) && overLines(other) > 0);
     double until = overLines(other);
-    network.cut(other);
+    network.partition(other);
     assertThat(header(ask(other), "X-Router-Reason")).startsWith("fallback");
     assertThat(overLines(other)).isEqualTo(until);
   }
@@ -80,10 +83,10 @@ final class PartitionIT {
   /** Cuts off the node where the cell is at home, and waits until the others have it. */
   private int cutOffTheHome() {
     int cut = home();
-    network.cut(cut);
+    network.partition(cut);
     int other = (cut + 1) % NODES;
     await(
-        "the others to go on", () -> node(cut).readiness().isAlone() && hasHome(other) && answers(other));
+        "the others to go on", () -> node(cut).readiness().isStandalone() && hasHome(other) && answers(other));
     return cut;
   }
 
@@ -118,7 +121,7 @@ final class PartitionIT {
                   Ports.free(), network.address(0), network.address(1), network.address(2), engine.url(),
                   network.settings(node));
       nodes.add(
-          new RunningNode(
+          new NodeSupervisor(
               () -> KvasirConfig.of(ConfigFactory.parseString(config)),
               KvasirConfig.of(ConfigFactory.parseString(config))));
     }

@@ -6,6 +6,8 @@ import static io.kvasir.app.TestNodes.header;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.kvasir.app.command.DemoCommand;
+import io.kvasir.app.node.Node;
 import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;
 import io.kvasir.sim.SimSettings;
@@ -45,7 +47,7 @@ final class PredictionsIT {
 
   @Test
   void modelWithoutTokenizer_samePrefix_sameWorker() throws Exception {
-    start(EventSettings.DEFAULT.onLoopback(), "[]");
+    start(EventSettings.DEFAULT.withLoopback(), "[]");
     followsItsPrefix();
   }
 
@@ -67,7 +69,7 @@ final class PredictionsIT {
 
   @Test
   void burst_ofIdenticalColdPrompts_landsOnOneWorker() throws Exception {
-    start(EventSettings.DEFAULT.onLoopback(), TOKENISED);
+    start(EventSettings.DEFAULT.withLoopback(), TOKENISED);
     // Answers are short here, which the router has to learn: else it would spread the decoding.
     for (int i = 0; i < 40; i++) {
       assertThat(chat("warm up", "question " + i).join().statusCode()).isEqualTo(200);

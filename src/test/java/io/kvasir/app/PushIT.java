@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.kvasir.app.node.Node;
 import io.kvasir.events.Recording;
 import io.kvasir.load.Ports;
 import java.io.ByteArrayOutputStream;

@@ -6,6 +6,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.kvasir.app.command.DemoCommand;
+import io.kvasir.app.config.KvasirConfig;
+import io.kvasir.app.node.Node;
 import io.kvasir.load.Ports;
 import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;

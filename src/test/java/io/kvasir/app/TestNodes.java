@@ -2,6 +2,8 @@ package io.kvasir.app;
 
 import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
+import io.kvasir.app.config.KvasirConfig;
+import io.kvasir.app.node.Node;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.net.http.HttpClient;

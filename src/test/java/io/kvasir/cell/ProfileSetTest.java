@@ -24,7 +24,7 @@ final class ProfileSetTest {
   private final ProfileCompiler compiler = new ProfileCompiler(BuiltInPlugins.registry(costs, outputs));
   private final PrometheusRegistry registry = new PrometheusRegistry();
   private final LiveProfiles live = new LiveProfiles(profiles("", "random"));
-  private final ProfileSet.Workflows workflows =
+  private final ProfileSet.CellWorkflows workflows =
       new ProfileSet(live, costs, outputs, new RoutingMetrics(new Metrics(registry))).workflows();
 
   @Test

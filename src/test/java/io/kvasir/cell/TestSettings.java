@@ -1,23 +1,23 @@
 package io.kvasir.cell;
 
+import io.kvasir.cell.CellSettings.AccuracySettings;
 import io.kvasir.cell.CellSettings.HealthSettings;
 import io.kvasir.cell.CellSettings.PredictionSettings;
 import io.kvasir.cell.CellSettings.ReportSettings;
-import io.kvasir.cell.CellSettings.TruthSettings;
-import io.kvasir.cell.CellSettings.WedgeSettings;
-import io.kvasir.cell.line.LineSettings;
-import io.kvasir.cell.line.Lines;
+import io.kvasir.cell.CellSettings.StallSettings;
+import io.kvasir.peer.PeerConnections;
+import io.kvasir.peer.PeerSettings;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.time.Duration;
 
 /** Settings of cells in tests. */
 public final class TestSettings {
-  public static final TruthSettings TRUTH =
-      new TruthSettings(32, 0.25, 0.1, Duration.ofSeconds(10), Duration.ofSeconds(60));
+  public static final AccuracySettings TRUTH =
+      new AccuracySettings(32, 0.25, 0.1, Duration.ofSeconds(10), Duration.ofSeconds(60));
 
-  public static final WedgeSettings WEDGE =
-      new WedgeSettings(Duration.ofSeconds(3), 2, Duration.ofSeconds(60), Duration.ofSeconds(30));
+  public static final StallSettings WEDGE =
+      new StallSettings(Duration.ofSeconds(3), 2, Duration.ofSeconds(60), Duration.ofSeconds(30));
 
   static final ReportSettings REPORTS = new ReportSettings(true, Duration.ofSeconds(1), Duration.ofSeconds(5));
 
@@ -38,9 +38,9 @@ public final class TestSettings {
   private TestSettings() {}
 
   /** A node's lines on loopback. */
-  public static Lines lines() {
+  public static PeerConnections lines() {
     try {
-      return Lines.at(LineSettings.on("127.0.0.1"), null);
+      return PeerConnections.bind(PeerSettings.on("127.0.0.1"), null);
     } catch (IOException noFreePort) {
       throw new UncheckedIOException(noFreePort);
     }

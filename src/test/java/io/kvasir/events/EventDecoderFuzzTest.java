@@ -62,8 +62,8 @@ final class EventDecoderFuzzTest {
         .forEach(bytes -> assertThat(check(bytes).intact()).isFalse());
   }
 
-  private Decoded check(byte[] bytes) {
-    Decoded decoded = decoder.decode(3, bytes);
+  private DecodedMessage check(byte[] bytes) {
+    DecodedMessage decoded = decoder.decode(3, bytes);
     int size = 0;
     for (KvEvent event : decoded.batch().events()) {
       size +=

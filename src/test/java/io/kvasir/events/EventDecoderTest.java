@@ -56,7 +56,7 @@ final class EventDecoderTest {
 
   @Test
   void decode_vllmMap_stored() {
-    Decoded decoded = decode(MAP_STORED);
+    DecodedMessage decoded = decode(MAP_STORED);
     assertThat(decoded.faults()).isEmpty();
     assertThat(decoded.intact()).isTrue();
     KvBatch batch = decoded.batch();
@@ -68,7 +68,7 @@ final class EventDecoderTest {
 
   @Test
   void decode_vllmArray_storedIsTheSame() {
-    Decoded decoded = decode(ARRAY_STORED);
+    DecodedMessage decoded = decode(ARRAY_STORED);
     assertThat(decoded.faults()).isEmpty();
     assertTwoBlocks(only(decoded.batch()));
   }
@@ -140,8 +140,8 @@ final class EventDecoderTest {
     Stored stored = (Stored) only(intact(SGLANG_STORED));
     assertThat(stored.keys()).containsExactly(-1234567890123456789L);
     assertThat(stored.root()).isTrue();
-    assertThat(stored.group()).isEqualTo(KvEvent.UNSAID);
-    assertThat(stored.spec()).isEqualTo(Spec.UNSAID);
+    assertThat(stored.group()).isEqualTo(KvEvent.UNSPECIFIED);
+    assertThat(stored.spec()).isEqualTo(Spec.UNSPECIFIED);
     assertThat(stored.cacheSalt()).isNull();
   }
 
@@ -159,7 +159,7 @@ final class EventDecoderTest {
     assertThat(batch.events()).hasSize(2);
     assertThat(batch.events().getFirst())
         .usingRecursiveComparison()
-        .isEqualTo(new Removed(new long[] {5, 6}, Tier.HOST, KvEvent.UNSAID));
+        .isEqualTo(new Removed(new long[] {5, 6}, Tier.HOST, KvEvent.UNSPECIFIED));
     assertThat(batch.events().getLast()).isEqualTo(new Cleared());
   }
 
@@ -262,7 +262,7 @@ final class EventDecoderTest {
 
   @Test
   void decode_unknownEventsAndFields_skippedAndCounted() throws IOException {
-    Decoded decoded =
+    DecodedMessage decoded =
         decode(
             message(
                 p -> p.packArrayHeader(2).packString("BlockMoved").packArrayHeader(1).packInt(1),
@@ -282,7 +282,7 @@ final class EventDecoderTest {
 
   @Test
   void decode_unknownMedium_isFar() throws IOException {
-    Decoded decoded =
+    DecodedMessage decoded =
         decode(
             message(
                 p -> p.packArrayHeader(3).packString("BlockRemoved").packArrayHeader(0).packString("TAPE"),
@@ -309,7 +309,7 @@ final class EventDecoderTest {
 
   @Test
   void decode_faultInOneEvent_keepsTheOthers() throws IOException {
-    Decoded decoded =
+    DecodedMessage decoded =
         decode(
             message(
                 p -> p.packArrayHeader(2).packString("BlockRemoved").packArrayHeader(1).packLong(1),
@@ -325,7 +325,7 @@ final class EventDecoderTest {
 
   @Test
   void decode_missingParent_isNotTakenForARoot() throws IOException {
-    Decoded decoded =
+    DecodedMessage decoded =
         decode(
             message(
                 p -> {
@@ -339,7 +339,7 @@ final class EventDecoderTest {
 
   @Test
   void decode_tooManyHashesOrTokens_refusesTheEventOnly() throws IOException {
-    Decoded decoded =
+    DecodedMessage decoded =
         decode(
             message(
                 p -> {
@@ -363,7 +363,7 @@ final class EventDecoderTest {
 
   @Test
   void decode_tokenOfMoreThan32Bits_isMalformed() throws IOException {
-    Decoded decoded =
+    DecodedMessage decoded =
         decode(
             message(
                 p -> {
@@ -387,19 +387,19 @@ final class EventDecoderTest {
   void decode_cutAnywhere_isAFaultAndKeepsWholeEvents() {
     byte[] whole = HexFormat.of().parseHex(SGLANG_REMOVED_CLEARED);
     for (int length = 0; length < whole.length; length++) {
-      Decoded decoded = decoder.decode(0, Arrays.copyOf(whole, length));
+      DecodedMessage decoded = decoder.decode(0, Arrays.copyOf(whole, length));
       assertThat(decoded.intact()).isFalse();
       // The removal ends at byte 39, the clear at 57, and only the rank follows.
       assertThat(decoded.batch().events()).hasSize(length < 39 ? 0 : length < 57 ? 1 : 2);
     }
   }
 
-  private Decoded decode(String hex) {
+  private DecodedMessage decode(String hex) {
     return decoder.decode(7, HexFormat.of().parseHex(hex));
   }
 
   private KvBatch intact(String hex) {
-    Decoded decoded = decode(hex);
+    DecodedMessage decoded = decode(hex);
     assertThat(decoded.faults()).isEmpty();
     return decoded.batch();
   }

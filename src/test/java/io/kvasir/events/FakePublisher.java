@@ -18,8 +18,8 @@ import org.msgpack.core.MessagePack;
 import org.zeromq.SocketType;
 import org.zeromq.ZContext;
 import org.zeromq.ZMQ;
-import org.zeromq.ZMQException;
 import org.zeromq.ZMQ.Socket;
+import org.zeromq.ZMQException;
 
 /**
  * Publishes as vLLM does: {@code topic, number, payload} on a PUB, and on a ROUTER the last {@code bufferSteps}

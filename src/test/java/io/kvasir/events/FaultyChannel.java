@@ -33,7 +33,7 @@ public final class FaultyChannel {
   private final Faults faults;
   private final Consumer<KvBatch> out;
   private final EventDecoder decoder = new EventDecoder();
-  private final EventMetrics.OfSource metrics =
+  private final EventMetrics.SourceMetrics metrics =
       new EventMetrics(new Metrics(new PrometheusRegistry())).of("test");
 
   // The engine.
@@ -48,7 +48,7 @@ public final class FaultyChannel {
   private boolean marked;
   private boolean quiet;
 
-  private Link link = new Link();
+  private FaultyOutput link = new FaultyOutput();
 
   /** A channel to an engine that has published nothing yet; not connected. */
   public FaultyChannel(SplittableRandom random, Faults faults, Consumer<KvBatch> out) {
@@ -136,7 +136,7 @@ public final class FaultyChannel {
     replaying = false;
     replies.clear();
     live.clear();
-    link = new Link();
+    link = new FaultyOutput();
     connect();
     calm();
   }
@@ -167,28 +167,28 @@ public final class FaultyChannel {
       return;
     }
     Message reply = replies.remove();
-    if (link.sequencer.wants(reply.batch.sequence())) {
+    if (link.sequencer.needs(reply.batch.sequence())) {
       link.sequencer.replayed(whole(reply), 1);
     } else {
-      link.sequencer.replayedAgain(reply.batch.sequence());
+      link.sequencer.replayedDuplicate(reply.batch.sequence());
     }
   }
 
-  private Decoded whole(Message message) {
+  private DecodedMessage whole(Message message) {
     return message.payload.length == 0
-        ? new Decoded(message.batch, Map.of(), null)
+        ? new DecodedMessage(message.batch, Map.of(), null)
         : decoder.decode(message.batch.sequence(), message.payload);
   }
 
   /** Some of its events may still be readable. */
-  private Decoded cut(Message message) {
+  private DecodedMessage cut(Message message) {
     long sequence = message.batch.sequence();
     if (message.payload.length != 0) {
       return decoder.decode(sequence, Arrays.copyOf(message.payload, random.nextInt(message.payload.length)));
     }
     List<KvEvent> events = message.batch.events();
     List<KvEvent> readable = events.isEmpty() ? events : events.subList(0, random.nextInt(events.size()));
-    return new Decoded(new KvBatch(sequence, 0, KvBatch.UNKNOWN_RANK, readable), Map.of(), "cut");
+    return new DecodedMessage(new KvBatch(sequence, 0, KvBatch.UNKNOWN_RANK, readable), Map.of(), "cut");
   }
 
   private void say(KvEvent event) {
@@ -196,7 +196,7 @@ public final class FaultyChannel {
   }
 
   /** One subscription. */
-  private final class Link implements Sequencer.Link {
+  private final class FaultyOutput implements Sequencer.SequencerOutput {
     private final Sequencer sequencer = new Sequencer(this, true, false, metrics);
     private boolean closed;
 

@@ -14,7 +14,7 @@ final class JsonDecoderTest {
 
   @Test
   void aBatch_hasWhatTheMsgpackOneHas() {
-    Decoded decoded =
+    DecodedMessage decoded =
         decode(
             """
             {"seq": 7, "ts": 1723000000.5, "data_parallel_rank": 3, "events": [
@@ -93,7 +93,7 @@ final class JsonDecoderTest {
 
   @Test
   void faults_nameTheField_andTheRestIsRead() {
-    Decoded decoded =
+    DecodedMessage decoded =
         decode(
             """
             {"events": [
@@ -128,7 +128,7 @@ final class JsonDecoderTest {
     }
   }
 
-  private Decoded decode(String text) {
+  private DecodedMessage decode(String text) {
     return decoder.decode(KvBatch.UNSEQUENCED, text.getBytes(UTF_8));
   }
 }

@@ -10,11 +10,11 @@ import java.util.concurrent.TimeUnit;
 import org.apache.pekko.NotUsed;
 import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
 import org.apache.pekko.japi.Pair;
+import org.apache.pekko.stream.OverflowStrategy;
 import org.apache.pekko.stream.javadsl.Sink;
 import org.apache.pekko.stream.javadsl.SinkQueueWithCancel;
 import org.apache.pekko.stream.javadsl.Source;
 import org.apache.pekko.stream.javadsl.SourceQueueWithComplete;
-import org.apache.pekko.stream.OverflowStrategy;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -38,7 +38,7 @@ final class MergedEventsTest {
 
   @Test
   void facts_loseTheirNumbers() {
-    KvEvent removed = new KvEvent.Removed(new long[] {1}, Tier.DEVICE, KvEvent.UNSAID);
+    KvEvent removed = new KvEvent.Removed(new long[] {1}, Tier.DEVICE, KvEvent.UNSPECIFIED);
     feeds.get(0).offer(new KvBatch(7, 5, 0, List.of(removed)));
     KvBatch batch = next();
     assertThat(batch.sequence()).isEqualTo(KvBatch.UNSEQUENCED);

@@ -47,7 +47,7 @@ final class NatsEventsIT extends SourceConformance {
   }
 
   private EventSource source(String stream, Duration history) {
-    return events.source(new NatsPlace(url(), stream, SUBJECT, history, null, "pod#0"));
+    return events.source(new NatsEndpoint(url(), stream, SUBJECT, history, null, "pod#0"));
   }
 
   @Override

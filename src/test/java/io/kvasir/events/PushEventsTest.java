@@ -23,24 +23,24 @@ final class PushEventsTest extends SourceConformance {
     if (PayloadDecoder.isJson(payload)) {
       body = ("{\"seq\":" + number + "," + new String(payload, UTF_8).substring(1) + "\n").getBytes(UTF_8);
     }
-    Pushed pushed = push(number, body);
-    while (pushed instanceof Pushed.Full) {
+    PushResult pushed = push(number, body);
+    while (pushed instanceof PushResult.Full) {
       LockSupport.parkNanos(100_000);
       pushed = push(number, body);
     }
-    assertThat(pushed).isInstanceOf(Pushed.Taken.class);
+    assertThat(pushed).isInstanceOf(PushResult.Accepted.class);
   }
 
   @Override
   void unreadable(long number) {
-    assertThat(push(number, new byte[] {(byte) 0x93, 1})).isInstanceOf(Pushed.Malformed.class);
+    assertThat(push(number, new byte[] {(byte) 0x93, 1})).isInstanceOf(PushResult.Malformed.class);
   }
 
   /** Nothing is known of an engine before its first push. */
   @Override
   void begun(TestStream stream) {
-    await(() -> events.takes("pod"));
-    assertThat(push("{\"events\": []}")).isEqualTo(new Pushed.Taken(1, 0, true));
+    await(() -> events.accepts("pod"));
+    assertThat(push("{\"events\": []}")).isEqualTo(new PushResult.Accepted(1, 0, true));
     stream.expect("up", "gap0", "ok");
   }
 
@@ -54,11 +54,12 @@ final class PushEventsTest extends SourceConformance {
     TestStream stream = subscribe();
     begun(stream);
     assertThat(push(line(0) + "\n\n" + line(1) + "\r\n{\"seq\": 2, \"events\": [{\"type\": \"BlockRemoved\"}]}"))
-        .isEqualTo(new Pushed.Malformed(4, "events[0].block_hashes: has to be a list of block hashes; it is missing"));
-    assertThat(push("{\"seq\": ")).isInstanceOf(Pushed.Malformed.class);
+        .isEqualTo(new PushResult.Malformed(4,
+            "events[0].block_hashes: has to be a list of block hashes; it is missing"));
+    assertThat(push("{\"seq\": ")).isInstanceOf(PushResult.Malformed.class);
     assertThat(push("{\"seq\": -1, \"events\": []}"))
-        .isEqualTo(new Pushed.Malformed(1, "seq: has to be a whole number of at least 0, not -1"));
-    assertThat(push(line(0) + "\n" + line(1) + "\n")).isEqualTo(new Pushed.Taken(2, 2, true));
+        .isEqualTo(new PushResult.Malformed(1, "seq: has to be a whole number of at least 0, not -1"));
+    assertThat(push(line(0) + "\n" + line(1) + "\n")).isEqualTo(new PushResult.Accepted(2, 2, true));
     stream.expect("0", "1");
   }
 
@@ -70,21 +71,21 @@ final class PushEventsTest extends SourceConformance {
     for (int i = 0; i < 3; i++) {
       body.writeBytes(TestBatches.msgpack(i, 0, 0));
     }
-    assertThat(push(0, body.toByteArray())).isEqualTo(new Pushed.Taken(3, 3, true));
+    assertThat(push(0, body.toByteArray())).isEqualTo(new PushResult.Accepted(3, 3, true));
     stream.expect("0", "1", "2");
     body.writeBytes(new byte[] {(byte) 0x93, 1});
     assertThat(push(3, body.toByteArray()))
-        .isInstanceOfSatisfying(Pushed.Malformed.class, malformed -> assertThat(malformed.line()).isEqualTo(4));
+        .isInstanceOfSatisfying(PushResult.Malformed.class, malformed -> assertThat(malformed.line()).isEqualTo(4));
   }
 
   @Test
   void whatIsMissing_isTold_untilTheEngineTellsEverythingAnew() {
     TestStream stream = subscribe();
     begun(stream);
-    assertThat(push(line(3))).isEqualTo(new Pushed.Taken(1, 4, false));
+    assertThat(push(line(3))).isEqualTo(new PushResult.Accepted(1, 4, false));
     stream.expect("gap0", "lost0-2", "3");
     assertThat(push("{\"seq\": 4, \"events\": [{\"type\": \"AllBlocksCleared\"}]}"))
-        .isEqualTo(new Pushed.Taken(1, 5, true));
+        .isEqualTo(new PushResult.Accepted(1, 5, true));
   }
 
   @Test
@@ -92,23 +93,23 @@ final class PushEventsTest extends SourceConformance {
     TestStream stream = subscribe();
     begun(stream);
     byte[] body = line(0).getBytes(UTF_8);
-    assertThat(events.push("pod", null, KvBatch.UNSEQUENCED, body)).isInstanceOf(Pushed.Forbidden.class);
-    assertThat(events.push("pod", "guess", KvBatch.UNSEQUENCED, body)).isInstanceOf(Pushed.Forbidden.class);
-    assertThat(events.push("other", "secret", KvBatch.UNSEQUENCED, body)).isInstanceOf(Pushed.NotHere.class);
+    assertThat(events.push("pod", null, KvBatch.UNSEQUENCED, body)).isInstanceOf(PushResult.Forbidden.class);
+    assertThat(events.push("pod", "guess", KvBatch.UNSEQUENCED, body)).isInstanceOf(PushResult.Forbidden.class);
+    assertThat(events.push("other", "secret", KvBatch.UNSEQUENCED, body)).isInstanceOf(PushResult.NotSubscribed.class);
     stream.close();
-    await(() -> !events.takes("pod"));
-    assertThat(push(line(0))).isInstanceOf(Pushed.NotHere.class);
+    await(() -> !events.accepts("pod"));
+    assertThat(push(line(0))).isInstanceOf(PushResult.NotSubscribed.class);
   }
 
   private static String line(long number) {
     return "{\"seq\":" + number + "," + new String(TestBatches.json(number, 0), UTF_8).substring(1);
   }
 
-  private Pushed push(String body) {
+  private PushResult push(String body) {
     return push(KvBatch.UNSEQUENCED, body.getBytes(UTF_8));
   }
 
-  private Pushed push(long sequence, byte[] body) {
+  private PushResult push(long sequence, byte[] body) {
     return events.push("pod", "secret", sequence, body);
   }
 }

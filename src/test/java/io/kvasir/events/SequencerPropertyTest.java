@@ -31,7 +31,7 @@ final class SequencerPropertyTest {
     assertThat(lost).isBetween(1, RUNS / 4);
   }
 
-  private static final class Run implements Sequencer.Link {
+  private static final class Run implements Sequencer.SequencerOutput {
     private final SplittableRandom random;
     private final int seed;
     private final Sequencer sequencer;
@@ -40,9 +40,9 @@ final class SequencerPropertyTest {
     private long clock = 1000;
 
     private int process = 1;
-    private final List<Decoded> history = new ArrayList<>();
-    private final ArrayDeque<Decoded> wire = new ArrayDeque<>();
-    private final ArrayDeque<Decoded> replies = new ArrayDeque<>();
+    private final List<DecodedMessage> history = new ArrayList<>();
+    private final ArrayDeque<DecodedMessage> wire = new ArrayDeque<>();
+    private final ArrayDeque<DecodedMessage> replies = new ArrayDeque<>();
     private boolean replaying;
     private boolean marked;
 
@@ -111,8 +111,8 @@ final class SequencerPropertyTest {
 
     private void publish(boolean arrives) {
       long sequence = history.size();
-      Decoded message =
-          new Decoded(new KvBatch(sequence, ++clock, process, List.of()), Map.of(), null);
+      DecodedMessage message =
+          new DecodedMessage(new KvBatch(sequence, ++clock, process, List.of()), Map.of(), null);
       history.add(message);
       if (arrives) {
         wire.add(message);
@@ -120,7 +120,7 @@ final class SequencerPropertyTest {
     }
 
     private void receive() {
-      Decoded message = wire.poll();
+      DecodedMessage message = wire.poll();
       if (message == null) {
         return;
       }
@@ -130,7 +130,7 @@ final class SequencerPropertyTest {
           sequencer.live(message, 1);
         }
         case 1 -> {
-          Decoded next = wire.poll();
+          DecodedMessage next = wire.poll();
           if (next != null) {
             sequencer.live(next, 1);
           }
@@ -138,7 +138,7 @@ final class SequencerPropertyTest {
         }
         case 2 ->
             sequencer.live(
-                new Decoded(new KvBatch(message.batch().sequence(), 0, -1, List.of()), Map.of(), "cut"), 1);
+                new DecodedMessage(new KvBatch(message.batch().sequence(), 0, -1, List.of()), Map.of(), "cut"), 1);
         default -> sequencer.live(message, 1);
       }
     }
@@ -166,11 +166,11 @@ final class SequencerPropertyTest {
         sequencer.replayEnded(marked);
         return;
       }
-      Decoded reply = replies.remove();
-      if (sequencer.wants(reply.batch().sequence())) {
+      DecodedMessage reply = replies.remove();
+      if (sequencer.needs(reply.batch().sequence())) {
         sequencer.replayed(reply, 1);
       } else {
-        sequencer.replayedAgain(reply.batch().sequence());
+        sequencer.replayedDuplicate(reply.batch().sequence());
       }
     }
 

@@ -21,8 +21,8 @@ final class SequencerTest {
   private long replayFrom = -1;
   private int rounds;
 
-  private final Sequencer.Link link =
-      new Sequencer.Link() {
+  private final Sequencer.SequencerOutput link =
+      new Sequencer.SequencerOutput() {
         @Override
         public void deliver(KvBatch batch, int bytes, boolean live) {
           out.add(word(batch));
@@ -91,7 +91,7 @@ final class SequencerTest {
   /** Another subscription delivered everything up to 4. */
   @Test
   void goOn_replayProvesTheLast_andWhatCameLaterIsTold() {
-    sequencer.goOnAfter(new StreamPosition(4, time(4)));
+    sequencer.resumeAfter(new StreamPosition(4, time(4)));
     sequencer.connected();
     assertThat(replayFrom).isEqualTo(4);
     replay(4, 5, 6);
@@ -101,7 +101,7 @@ final class SequencerTest {
 
   @Test
   void goOn_engineBeganAnew_isToldFromTheStart() {
-    sequencer.goOnAfter(new StreamPosition(4, time(4) - 1));
+    sequencer.resumeAfter(new StreamPosition(4, time(4) - 1));
     sequencer.connected();
     replay(4);
     assertThat(replayFrom).isZero();
@@ -113,7 +113,7 @@ final class SequencerTest {
   @Test
   void goOn_withoutReplay_theNextMessageDecides() {
     sequencer = sequencer(false, false);
-    sequencer.goOnAfter(new StreamPosition(4, time(4)));
+    sequencer.resumeAfter(new StreamPosition(4, time(4)));
     sequencer.connected();
     live(5, 8);
     assertThat(out).containsExactly("gap5", "5", "ok", "gap6", "lost6-7", "8");
@@ -407,12 +407,12 @@ final class SequencerTest {
   @Test
   void replay_farAhead_isHeldWithinBounds() {
     started(1);
-    live(HeldMessages.MOST * 3L);
+    live(ReorderBuffer.MAX_MESSAGES * 3L);
     // The first one is gone and another further on; of the rest there is more than is held at a time.
-    answer(true, LongStream.range(2, HeldMessages.MOST * 3L).filter(n -> n != 9).toArray());
+    answer(true, LongStream.range(2, ReorderBuffer.MAX_MESSAGES * 3L).filter(n -> n != 9).toArray());
     assertThat(out.subList(0, 3)).containsExactly("gap1", "lost1-1", "2");
     assertThat(out.subList(9, 11)).containsExactly("lost9-9", "10");
-    assertThat(out).hasSize(HeldMessages.MOST * 3 + 1);
+    assertThat(out).hasSize(ReorderBuffer.MAX_MESSAGES * 3 + 1);
   }
 
   /** Brings the sequencer to where {@code next} is due and nothing is missing, and forgets what came out. */
@@ -449,10 +449,10 @@ final class SequencerTest {
       if (replayFrom < 0 || rounds != round) {
         return;
       }
-      if (sequencer.wants(sequence)) {
+      if (sequencer.needs(sequence)) {
         sequencer.replayed(message(sequence, time(sequence), true), 1);
       } else {
-        sequencer.replayedAgain(sequence);
+        sequencer.replayedDuplicate(sequence);
       }
     }
   }
@@ -469,9 +469,9 @@ final class SequencerTest {
     }
   }
 
-  private static Decoded message(long sequence, long publishedAt, boolean intact) {
+  private static DecodedMessage message(long sequence, long publishedAt, boolean intact) {
     KvBatch batch = new KvBatch(sequence, publishedAt, intact ? 0 : 1, List.of());
-    return new Decoded(batch, Map.copyOf(new HashMap<>()), intact ? null : "damaged");
+    return new DecodedMessage(batch, Map.copyOf(new HashMap<>()), intact ? null : "damaged");
   }
 
   private static String word(KvBatch batch) {

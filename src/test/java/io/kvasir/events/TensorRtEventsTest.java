@@ -241,7 +241,7 @@ final class TensorRtEventsTest extends SourceConformance {
   }
 
   private static List<KvEvent> decode(TensorRtDecoder decoder, String event) throws IOException {
-    Decoded decoded = decoder.decode(new ObjectMapper().readTree(event), 1);
+    DecodedMessage decoded = decoder.decode(new ObjectMapper().readTree(event), 1);
     assertThat(decoded.faults()).isEmpty();
     return new ArrayList<>(decoded.batch().events());
   }

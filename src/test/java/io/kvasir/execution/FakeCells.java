@@ -52,7 +52,7 @@ public final class FakeCells implements Cells {
   public final AtomicInteger closedTwice = new AtomicInteger();
   public final AtomicInteger firstTokens = new AtomicInteger();
   /** What is said when nobody is left. */
-  public volatile Decision.Why otherwise = Decision.Why.NONE_HEALTHY;
+  public volatile Decision.NoWorkerReason otherwise = Decision.NoWorkerReason.NONE_HEALTHY;
   /** Whether nobody is chosen, whoever is there. */
   public volatile boolean refuse;
   /** What is predicted for every request. */
@@ -75,7 +75,8 @@ public final class FakeCells implements Cells {
   public Worker splitter(
       String id, URI url, Role role, KvTransfer.Dialect dialect, int bootstrapPort, String... models) {
     KvTransfer transfer =
-        new KvTransfer(dialect, "", "127.0.0.1", bootstrapPort, "engine-" + id, 1, 1, new KvTransfer.Link(1, 1));
+        new KvTransfer(dialect, "", "127.0.0.1", bootstrapPort, "engine-" + id, 1, 1,
+            new KvTransfer.TransferCost(1, 1));
     Worker worker = new Worker(
         id, id, url, 0, 1, workers.size(), role, new TreeSet<>(List.of(models)), Map.of(), 100, "e", transfer);
     workers.add(worker);
@@ -116,15 +117,15 @@ public final class FakeCells implements Cells {
   public Decision decide(DecisionRequest request) {
     requests.add(request);
     asked.add(request.requestId());
-    DecisionRequest.Again again = request.again();
+    DecisionRequest.StepReplacement again = request.replacement();
     if (again != null) {
       boolean prefill = again.step().equals(RoutingPlan.PREFILL);
       Worker worker = first(request, prefill ? Role.PREFILL : Role.DECODE);
-      return worker == null ? nobody(request) : planned(RoutingPlan.Order.SEQUENTIAL, step(again.step(), worker));
+      return worker == null ? nobody(request) : planned(RoutingPlan.StepOrder.SEQUENTIAL, step(again.step(), worker));
     }
     Worker prefill = first(request, Role.PREFILL);
     Worker decode = first(request, Role.DECODE);
-    if (prefill != null && decode != null && request.work().divisible()) {
+    if (prefill != null && decode != null && request.shape().divisible()) {
       List<Decision.Chosen> steps = new ArrayList<>();
       Worker before = first(request, Role.ENCODE);
       if (before != null) {
@@ -132,14 +133,14 @@ public final class FakeCells implements Cells {
       }
       steps.add(step(RoutingPlan.PREFILL, prefill));
       steps.add(step(RoutingPlan.DECODE, decode));
-      return planned(RoutingPlan.Order.CONCURRENT, steps.toArray(Decision.Chosen[]::new));
+      return planned(RoutingPlan.StepOrder.CONCURRENT, steps.toArray(Decision.Chosen[]::new));
     }
     Worker both = first(request, Role.BOTH);
-    boolean alone = decode != null && decode.readsPrompts() && request.excluded().isEmpty();
+    boolean alone = decode != null && decode.canPrefill() && request.excluded().isEmpty();
     Worker whole = both == null && alone ? decode : both;
     return whole == null
         ? nobody(request)
-        : planned(RoutingPlan.Order.SEQUENTIAL, step(RoutingPlan.WHOLE, whole));
+        : planned(RoutingPlan.StepOrder.SEQUENTIAL, step(RoutingPlan.WHOLE, whole));
   }
 
   private @Nullable Worker first(DecisionRequest request, Role role) {
@@ -152,11 +153,11 @@ public final class FakeCells implements Cells {
 
   private Decision nobody(DecisionRequest request) {
     return new Decision.NoWorker(
-        models().contains(request.model()) ? otherwise : Decision.Why.UNKNOWN_MODEL,
+        models().contains(request.model()) ? otherwise : Decision.NoWorkerReason.UNKNOWN_MODEL,
         "nobody is left for " + request.model());
   }
 
-  private Decision planned(RoutingPlan.Order order, Decision.Chosen... steps) {
+  private Decision planned(RoutingPlan.StepOrder order, Decision.Chosen... steps) {
     return new Decision.Planned("scripted", order, List.of(steps), "first in order");
   }
 
@@ -217,11 +218,11 @@ public final class FakeCells implements Cells {
   }
 
   @Override
-  public Undrained undrain(String pod) {
+  public UndrainResult undrain(String pod) {
     drained.remove(pod);
-    return withheld.contains(pod) ? Undrained.WITHHELD
-        : workers.stream().anyMatch(worker -> worker.pod().equals(pod)) ? Undrained.DONE
-        : Undrained.UNKNOWN;
+    return withheld.contains(pod) ? UndrainResult.WITHHELD
+        : workers.stream().anyMatch(worker -> worker.pod().equals(pod)) ? UndrainResult.DONE
+        : UndrainResult.UNKNOWN;
   }
 
   @Override
@@ -242,12 +243,12 @@ public final class FakeCells implements Cells {
     }
 
     @Override
-    public void readsPrompt() {
+    public void prefillLocally() {
       readPrompts.incrementAndGet();
     }
 
     @Override
-    public void moved() {}
+    public void progressed() {}
 
     @Override
     public void close(Outcome outcome) {

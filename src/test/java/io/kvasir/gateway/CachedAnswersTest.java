@@ -8,7 +8,7 @@ import io.kvasir.answers.AnswerSettings;
 import io.kvasir.answers.TestAnswers;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.Outcome;
-import io.kvasir.execution.ScriptedPod;
+import io.kvasir.http.client.ScriptedPod;
 import io.kvasir.routing.ProfileChoice;
 import java.io.IOException;
 import java.io.InputStream;
@@ -273,7 +273,7 @@ final class CachedAnswersTest {
     CountDownLatch gone = new CountDownLatch(1);
     pod.script((request, out) -> {
       out.events().chunk(EVENTS.get(0));
-      out.awaitGone();
+      out.awaitClosed();
       gone.countDown();
     });
     try (Socket one = router().connect();
@@ -320,7 +320,7 @@ final class CachedAnswersTest {
   void noWorker_isToldAsWithoutACache() throws Exception {
     start(TestAnswers.shared());
     router().cells.refuse = true;
-    router().cells.otherwise = Decision.Why.NONE_HEALTHY;
+    router().cells.otherwise = Decision.NoWorkerReason.NONE_HEALTHY;
     assertThat(router().post(CHAT, BODY).statusCode()).isEqualTo(503);
     assertThat(router().metric("kvasir_requests_in_flight")).isZero();
     router().cells.refuse = false;

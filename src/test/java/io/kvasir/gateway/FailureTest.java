@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.kvasir.cell.Outcome;
 import io.kvasir.execution.ExecutionSettings;
-import io.kvasir.execution.ScriptedPod;
+import io.kvasir.http.client.ScriptedPod;
 import io.kvasir.load.Ports;
 import java.io.IOException;
 import java.net.Socket;
@@ -239,7 +239,7 @@ final class FailureTest {
     start(deadlines(Duration.ofMillis(200), Duration.ofSeconds(30), Duration.ofSeconds(60)));
     CountDownLatch gone = new CountDownLatch(1);
     bad.script((request, out) -> {
-      out.events().awaitGone();
+      out.events().awaitClosed();
       gone.countDown();
     });
 
@@ -253,7 +253,7 @@ final class FailureTest {
   void standingStill_endsTheStream() throws Exception {
     stop();
     start(deadlines(Duration.ofSeconds(30), Duration.ofMillis(200), Duration.ofSeconds(60)));
-    bad.script((request, out) -> out.events().chunk(TOKEN).awaitGone());
+    bad.script((request, out) -> out.events().chunk(TOKEN).awaitClosed());
 
     assertThatThrownBy(() -> router.post("/v1/chat/completions", BODY)).isInstanceOf(IOException.class);
 
@@ -265,7 +265,7 @@ final class FailureTest {
   void totalTime_over_is504() throws Exception {
     stop();
     start(deadlines(Duration.ofSeconds(30), Duration.ofSeconds(30), Duration.ofMillis(200)));
-    bad.script((request, out) -> out.awaitGone());
+    bad.script((request, out) -> out.awaitClosed());
 
     assertThat(router.post("/v1/chat/completions", BODY).statusCode()).isEqualTo(504);
 
@@ -276,7 +276,7 @@ final class FailureTest {
   void clientLeaves_beforeTheFirstByte_engineHearsAtOnce() throws Exception {
     CountDownLatch gone = new CountDownLatch(1);
     bad.script((request, out) -> {
-      out.awaitGone();
+      out.awaitClosed();
       gone.countDown();
     });
 
@@ -295,7 +295,7 @@ final class FailureTest {
   void clientLeaves_insideTheStream_engineHearsAtOnce() throws Exception {
     CountDownLatch gone = new CountDownLatch(1);
     bad.script((request, out) -> {
-      out.events().chunk(TOKEN).awaitGone();
+      out.events().chunk(TOKEN).awaitClosed();
       gone.countDown();
     });
 

@@ -2,8 +2,8 @@ package io.kvasir.gateway;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.kvasir.execution.Headers;
-import io.kvasir.execution.ScriptedPod;
+import io.kvasir.http.Headers;
+import io.kvasir.http.client.ScriptedPod;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;

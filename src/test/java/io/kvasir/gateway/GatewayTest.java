@@ -6,7 +6,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.Outcome;
-import io.kvasir.execution.ScriptedPod;
+import io.kvasir.http.client.ScriptedPod;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
@@ -51,7 +51,7 @@ final class GatewayTest {
   void chat_body_reachesTheWorkerByteForByte() throws Exception {
     router.post("/v1/chat/completions?trace=1", CHAT, "Content-Type", "application/json");
 
-    ScriptedPod.Seen seen = pod.next();
+    ScriptedPod.ReceivedRequest seen = pod.next();
     assertThat(seen.method()).isEqualTo("POST");
     assertThat(seen.target()).isEqualTo("/v1/chat/completions?trace=1");
     assertThat(seen.text()).isEqualTo(CHAT);
@@ -137,11 +137,11 @@ final class GatewayTest {
     router.send("DELETE", "/v1/files/abc?force=1", "");
     router.send("PATCH", "/v1/things", "[1,2]");
 
-    ScriptedPod.Seen transcription = pod.next();
+    ScriptedPod.ReceivedRequest transcription = pod.next();
     assertThat(transcription.text()).isEqualTo(form);
     assertThat(transcription.headers().first("Content-Type")).isEqualTo("multipart/form-data; boundary=b");
     assertThat(router.cells.requests.take().model()).isEqualTo("m2");
-    ScriptedPod.Seen deletion = pod.next();
+    ScriptedPod.ReceivedRequest deletion = pod.next();
     assertThat(deletion.method() + " " + deletion.target()).isEqualTo("DELETE /v1/files/abc?force=1");
     assertThat(pod.next().text()).isEqualTo("[1,2]");
   }
@@ -216,8 +216,9 @@ final class GatewayTest {
   @Test
   void workers_allFullOrGone_saysWhenToComeBack() throws Exception {
     router.cells.refuse = true;
-    for (Map.Entry<Decision.Why, Integer> want : Map.of(
-        Decision.Why.ALL_FULL, 429, Decision.Why.NONE_HEALTHY, 503, Decision.Why.NO_HOME, 503).entrySet()) {
+    for (Map.Entry<Decision.NoWorkerReason, Integer> want : Map.of(
+        Decision.NoWorkerReason.ALL_FULL, 429, Decision.NoWorkerReason.NONE_HEALTHY, 503,
+        Decision.NoWorkerReason.NO_HOME, 503).entrySet()) {
       router.cells.otherwise = want.getKey();
 
       HttpResponse<String> response = router.post("/v1/chat/completions", CHAT);

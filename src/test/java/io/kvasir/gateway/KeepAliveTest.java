@@ -3,7 +3,7 @@ package io.kvasir.gateway;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.cell.Decision;
-import io.kvasir.execution.ScriptedPod;
+import io.kvasir.http.client.ScriptedPod;
 import java.io.IOException;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
@@ -168,7 +168,7 @@ final class KeepAliveTest {
   void errorAfterTheEarlyHead_inTheWordsOfMessages() throws Exception {
     pod.script((request, out) -> {
       released.await();
-      router.cells.otherwise = Decision.Why.ALL_FULL;
+      router.cells.otherwise = Decision.NoWorkerReason.ALL_FULL;
       out.reset();
     });
     try (Socket client = ask("/v1/messages", BODY)) {
@@ -208,7 +208,7 @@ final class KeepAliveTest {
   void clientLeavesAfterTheEarlyHead_theWorkerIsCalledOff() throws Exception {
     CountDownLatch gone = new CountDownLatch(1);
     pod.script((request, out) -> {
-      out.awaitGone();
+      out.awaitClosed();
       gone.countDown();
     });
     try (Socket client = ask("/v1/chat/completions", BODY)) {

@@ -19,7 +19,7 @@ import com.openai.models.models.Model;
 import com.openai.models.responses.Response;
 import com.openai.models.responses.ResponseCreateParams;
 import io.kvasir.cell.Decision;
-import io.kvasir.execution.ScriptedPod;
+import io.kvasir.http.client.ScriptedPod;
 import java.io.IOException;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
@@ -99,10 +99,10 @@ final class OpenAiClientTest {
             assertThat(error.code()).hasValue("model_not_found"));
 
     router.cells.refuse = true;
-    router.cells.otherwise = Decision.Why.ALL_FULL;
+    router.cells.otherwise = Decision.NoWorkerReason.ALL_FULL;
     assertThatThrownBy(() -> client.chat().completions().create(chatParams()))
         .isInstanceOf(RateLimitException.class);
-    router.cells.otherwise = Decision.Why.NONE_HEALTHY;
+    router.cells.otherwise = Decision.NoWorkerReason.NONE_HEALTHY;
     assertThatThrownBy(() -> client.chat().completions().create(chatParams()))
         .isInstanceOfSatisfying(OpenAIServiceException.class, error ->
             assertThat(error.statusCode()).isEqualTo(503));

@@ -2,7 +2,7 @@ package io.kvasir.gateway;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.kvasir.execution.ScriptedPod;
+import io.kvasir.http.client.ScriptedPod;
 import java.io.IOException;
 import java.net.Socket;
 import java.net.SocketException;
@@ -70,15 +70,15 @@ final class RandomEndsTest {
   }
 
   /** Each request gets what its id says, so that it does not depend on the order of arrival. */
-  private static void answer(ScriptedPod.Seen request, ScriptedPod.Out out) throws Exception {
+  private static void answer(ScriptedPod.ReceivedRequest request, ScriptedPod.ScriptedResponse out) throws Exception {
     switch (Math.floorMod(String.valueOf(request.headers().first("X-Request-Id")).hashCode(), 7)) {
       case 0 -> out.stream(List.of(TOKEN, TOKEN, "data: [DONE]\n\n"));
       case 1 -> out.json(503, "{}");
       case 2 -> out.reset();
       case 3 -> out.events().chunk(TOKEN).reset();
       case 4 -> out.json(200, "{\"id\":\"x\"}");
-      case 5 -> out.events().chunk(TOKEN).awaitGone();
-      default -> out.awaitGone();
+      case 5 -> out.events().chunk(TOKEN).awaitClosed();
+      default -> out.awaitClosed();
     }
   }
 

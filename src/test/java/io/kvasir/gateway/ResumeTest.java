@@ -7,15 +7,15 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import io.kvasir.cell.Outcome;
 import io.kvasir.execution.ExecutionSettings;
-import io.kvasir.execution.ScriptedPod;
+import io.kvasir.http.client.ScriptedPod;
 import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.ProfileChoice;
 import io.kvasir.routing.Role;
 import io.kvasir.sim.EventSettings;
-import io.kvasir.sim.Fault;
+import io.kvasir.sim.InjectedFault;
 import io.kvasir.sim.SimEngine;
 import io.kvasir.sim.SimSettings;
-import io.kvasir.sim.transfer.Dialect;
+import io.kvasir.sim.transfer.TransferDialect;
 import io.kvasir.sim.transfer.TransferSettings;
 import java.io.IOException;
 import java.net.Socket;
@@ -178,7 +178,7 @@ final class ResumeTest {
     String told = router.post(CHAT, HELLO, "X-Request-Id", "r").body();
 
     assertThat(told).isEqualTo(FIRST + said("one", "Hel") + said("one", "lo") + "data: [DONE]\n\n");
-    ScriptedPod.Seen asked = second.next();
+    ScriptedPod.ReceivedRequest asked = second.next();
     assertThat(asked.headers().first("X-Request-Id")).isEqualTo("r-2");
     assertThat(asked.text()).startsWith(
         "{\"model\":\"m\",\"stream\":true,\"messages\":[{\"role\":\"user\",\"content\":\"Hi\"},"
@@ -215,7 +215,7 @@ final class ResumeTest {
     CountDownLatch gone = new CountDownLatch(1);
     pod("a", (request, out) -> out.events().chunk(FIRST + said("one", "Hel")).reset());
     ScriptedPod second = pod("b", (request, out) -> {
-      out.awaitGone();
+      out.awaitClosed();
       gone.countDown();
     });
 
@@ -265,7 +265,8 @@ final class ResumeTest {
   private void splitter(String id, Role role, String... faults) throws IOException {
     double speed = faults.length == 0 ? 0 : SLOW;
     SimEngine engine = started(
-        settings(speed, faults).role(role).transfer(TransferSettings.of(Dialect.VLLM_NIXL).at(0, "engine-" + id)));
+        settings(speed, faults).role(role)
+            .transfer(TransferSettings.of(TransferDialect.VLLM_NIXL).withAddress(0, "engine-" + id)));
     router.cells.splitter(
         id, engine.url(), role, KvTransfer.Dialect.VLLM_NIXL, engine.transferPort(), "m");
   }
@@ -278,7 +279,7 @@ final class ResumeTest {
 
   private static SimSettings.Builder settings(double speed, String... faults) {
     return SimSettings.builder().model("m").speed(speed).port(0).capacityBlocks(512).events(EventSettings.OFF)
-        .faults(Stream.of(faults).map(Fault::parse).toList());
+        .faults(Stream.of(faults).map(InjectedFault::parse).toList());
   }
 
   private static String body(String path) {

@@ -12,7 +12,7 @@ import io.kvasir.routing.RoutingPlan;
 import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;
 import io.kvasir.sim.SimSettings;
-import io.kvasir.sim.transfer.Dialect;
+import io.kvasir.sim.transfer.TransferDialect;
 import io.kvasir.sim.transfer.TransferSettings;
 import java.io.IOException;
 import java.net.http.HttpRequest;
@@ -58,9 +58,9 @@ final class SplitEnginesTest {
     return engine;
   }
 
-  private SimEngine splitter(String id, Role role, Dialect dialect, long seed) throws IOException {
-    SimEngine engine = engine(role, TransferSettings.of(dialect).at(0, "engine-" + id), seed);
-    KvTransfer.Dialect spoken = dialect == Dialect.VLLM_NIXL_OLD
+  private SimEngine splitter(String id, Role role, TransferDialect dialect, long seed) throws IOException {
+    SimEngine engine = engine(role, TransferSettings.of(dialect).withAddress(0, "engine-" + id), seed);
+    KvTransfer.Dialect spoken = dialect == TransferDialect.VLLM_NIXL_OLD
         ? KvTransfer.Dialect.VLLM_NIXL
         : KvTransfer.Dialect.valueOf(dialect.name());
     router.cells.splitter(id, engine.url(), role, spoken, engine.transferPort(), "m");
@@ -68,8 +68,8 @@ final class SplitEnginesTest {
   }
 
   @ParameterizedTest
-  @EnumSource(value = Dialect.class, mode = EnumSource.Mode.EXCLUDE, names = "NONE")
-  void splitAnswers_areThoseOfOneEngine(Dialect dialect) throws Exception {
+  @EnumSource(value = TransferDialect.class, mode = EnumSource.Mode.EXCLUDE, names = "NONE")
+  void splitAnswers_areThoseOfOneEngine(TransferDialect dialect) throws Exception {
     router.cells.policies.put(RoutingPlan.PREFILL, FailurePolicy.FAIL);
     SimEngine alone = engine(Role.BOTH, TransferSettings.NONE, 9);
     SimEngine prefill = splitter("p", Role.PREFILL, dialect, 1);
@@ -89,15 +89,16 @@ final class SplitEnginesTest {
       assertThat(response.headers().firstValue("X-Router-Backend")).hasValue("d");
       assertThat(response.headers().firstValue("X-Router-Prefill-Backend")).hasValue("p");
     }
-    assertThat(decode.transfers().received()).isPositive();
-    assertThat(decode.transfers().ignored()).isZero();
-    assertThat(decode.transfers().failed()).isZero();
-    await(() -> prefill.transfers().held() == 0);
+    assertThat(decode.transferStats().received()).isPositive();
+    assertThat(decode.transferStats().ignored()).isZero();
+    assertThat(decode.transferStats().failed()).isZero();
+    await(() -> prefill.transferStats().held() == 0);
   }
 
   @ParameterizedTest
-  @EnumSource(value = Dialect.class, names = {"VLLM_NIXL", "VLLM_NIXL_OLD", "VLLM_PUSH", "VLLM_MOONCAKE", "SGLANG"})
-  void responsesAndMessages_areSplitToo(Dialect dialect) throws Exception {
+  @EnumSource(value = TransferDialect.class, names =
+      {"VLLM_NIXL", "VLLM_NIXL_OLD", "VLLM_PUSH", "VLLM_MOONCAKE", "SGLANG"})
+  void responsesAndMessages_areSplitToo(TransferDialect dialect) throws Exception {
     router.cells.policies.put(RoutingPlan.PREFILL, FailurePolicy.FAIL);
     splitter("p", Role.PREFILL, dialect, 1);
     SimEngine decode = splitter("d", Role.DECODE, dialect, 2);
@@ -121,12 +122,12 @@ final class SplitEnginesTest {
     assertThat(responseStream).contains("event: response.created", "event: response.output_text.delta");
     assertThat(responseStream).containsPattern("event: response\\.(completed|incomplete)");
     assertThat(messageStream).contains("event: message_start", "\"text_delta\"").contains("event: message_stop");
-    assertThat(decode.transfers().received()).isPositive();
+    assertThat(decode.transferStats().received()).isPositive();
   }
 
   @ParameterizedTest
-  @EnumSource(value = Dialect.class, mode = EnumSource.Mode.EXCLUDE, names = "NONE")
-  void prefillEngineDies_anotherReadsThePrompt(Dialect dialect) throws Exception {
+  @EnumSource(value = TransferDialect.class, mode = EnumSource.Mode.EXCLUDE, names = "NONE")
+  void prefillEngineDies_anotherReadsThePrompt(TransferDialect dialect) throws Exception {
     router.cells.policies.put(RoutingPlan.PREFILL, FailurePolicy.NEXT_CANDIDATE_THEN_WITHOUT);
     SimEngine dead = splitter("p1", Role.PREFILL, dialect, 1);
     splitter("p2", Role.PREFILL, dialect, 3);
@@ -137,14 +138,14 @@ final class SplitEnginesTest {
 
     assertThat(response.statusCode()).isEqualTo(200);
     assertThat(response.headers().firstValue("X-Router-Prefill-Backend")).hasValue("p2");
-    assertThat(decode.transfers().received()).isEqualTo(1);
+    assertThat(decode.transferStats().received()).isEqualTo(1);
   }
 
   @ParameterizedTest
   @EnumSource(
-      value = Dialect.class,
+      value = TransferDialect.class,
       names = {"VLLM_NIXL", "VLLM_NIXL_OLD", "VLLM_PUSH", "VLLM_MOONCAKE", "TENSORRT_LLM"})
-  void noPrefillEngineLives_decodeAnswersAlone(Dialect dialect) throws Exception {
+  void noPrefillEngineLives_decodeAnswersAlone(TransferDialect dialect) throws Exception {
     router.cells.policies.put(RoutingPlan.PREFILL, FailurePolicy.NEXT_CANDIDATE_THEN_WITHOUT);
     splitter("p", Role.PREFILL, dialect, 1).close();
     splitter("d", Role.DECODE, dialect, 2);

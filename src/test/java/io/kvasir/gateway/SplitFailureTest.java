@@ -3,7 +3,7 @@ package io.kvasir.gateway;
 import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.kvasir.execution.ScriptedPod;
+import io.kvasir.http.client.ScriptedPod;
 import io.kvasir.routing.FailurePolicy;
 import io.kvasir.routing.KvTransfer.Dialect;
 import io.kvasir.routing.Role;
@@ -65,7 +65,7 @@ final class SplitFailureTest {
           case CUT_IN_THE_ANSWER -> out
               .raw("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{\"id\":")
               .reset();
-          case HANGS -> out.awaitGone();
+          case HANGS -> out.awaitClosed();
         }
       };
     }
@@ -117,8 +117,8 @@ final class SplitFailureTest {
     assertThat(response.headers().firstValue("X-Router-Prefill-Backend")).hasValue("p1");
     String name = dialect.name().toLowerCase(Locale.ROOT).replace('_', '-');
     assertThat(response.headers().firstValue("X-Router-Reason").orElse("")).endsWith("; split=" + name);
-    ScriptedPod.Seen prefill = next(p1);
-    ScriptedPod.Seen decode = d1.next();
+    ScriptedPod.ReceivedRequest prefill = next(p1);
+    ScriptedPod.ReceivedRequest decode = d1.next();
     assertThat(prefill.headers().first("X-Request-Id")).isEqualTo("r");
     assertThat(decode.headers().first("X-Request-Id")).isEqualTo("r");
     settled();
@@ -206,7 +206,7 @@ final class SplitFailureTest {
     fleet(dialect, FailurePolicy.NEXT_CANDIDATE_THEN_WITHOUT);
     p1.script(bootstrapsOr((request, out) -> out.json(400, "{\"error\":{\"message\":\"yours\"}}")));
     if (dialect.concurrent()) {
-      d1.script((request, out) -> out.awaitGone());
+      d1.script((request, out) -> out.awaitClosed());
     }
 
     HttpResponse<String> response = router.post("/v1/completions", BODY);
@@ -249,7 +249,7 @@ final class SplitFailureTest {
     assertThat(router.metric("kvasir_retries", trouble.why)).isEqualTo(1);
     settled();
     List<String> ids = new ArrayList<>();
-    for (ScriptedPod.Seen seen : p1.seen) {
+    for (ScriptedPod.ReceivedRequest seen : p1.seen) {
       if (seen.method().equals("POST")) {
         ids.add(seen.headers().first("X-Request-Id"));
       }
@@ -302,7 +302,7 @@ final class SplitFailureTest {
     router.cells.policies.put(RoutingPlan.DECODE, FailurePolicy.FAIL);
     CountDownLatch gone = new CountDownLatch(1);
     p1.script(bootstrapsOr((request, out) -> {
-      out.awaitGone();
+      out.awaitClosed();
       gone.countDown();
     }));
     d1.script((request, out) -> {
@@ -324,7 +324,7 @@ final class SplitFailureTest {
     CountDownLatch there = new CountDownLatch(1);
     d1.script((request, out) -> {
       there.countDown();
-      out.awaitGone();
+      out.awaitClosed();
       gone.countDown();
     });
     p1.script(bootstrapsOr((request, out) -> {
@@ -348,7 +348,7 @@ final class SplitFailureTest {
     CountDownLatch there = new CountDownLatch(dialect.concurrent() ? 2 : 1);
     ScriptedPod.Script waits = (request, out) -> {
       there.countDown();
-      out.awaitGone();
+      out.awaitClosed();
       gone.countDown();
     };
     p1.script(bootstrapsOr(waits));
@@ -371,7 +371,7 @@ final class SplitFailureTest {
     fleet(dialect, FailurePolicy.NEXT_CANDIDATE_THEN_WITHOUT);
     CountDownLatch gone = new CountDownLatch(1);
     d1.script((request, out) -> {
-      out.events().chunk(TOKEN).awaitGone();
+      out.events().chunk(TOKEN).awaitClosed();
       gone.countDown();
     });
 
@@ -457,7 +457,8 @@ final class SplitFailureTest {
       private boolean failed;
 
       @Override
-      public synchronized void answer(ScriptedPod.Seen request, ScriptedPod.Out out) throws Exception {
+      public synchronized void answer(ScriptedPod.ReceivedRequest request, ScriptedPod.ScriptedResponse out)
+          throws Exception {
         if (failed) {
           out.stream(STREAM);
         } else {
@@ -495,7 +496,7 @@ final class SplitFailureTest {
 
   // Prefill workers that answer as each dialect has it; their bootstrap servers are theirs, too.
 
-  private static void prefills(ScriptedPod.Seen request, ScriptedPod.Out out) throws Exception {
+  private static void prefills(ScriptedPod.ReceivedRequest request, ScriptedPod.ScriptedResponse out) throws Exception {
     if (request.target().equals("/query")) {
       out.json(200, "{\"0\":{\"engine_id\":\"e\"}}");
     } else {
@@ -518,7 +519,7 @@ final class SplitFailureTest {
     return (request, out) -> {
       for (ScriptedPod pod : prefill) {
         if (request.text().contains(":" + pod.url().getPort())) {
-          out.awaitGone();
+          out.awaitClosed();
           return;
         }
       }
@@ -530,8 +531,8 @@ final class SplitFailureTest {
     await("p1 is asked", () -> p1.seen.stream().anyMatch(seen -> seen.method().equals("POST")));
   }
 
-  private static ScriptedPod.Seen next(ScriptedPod pod) throws InterruptedException {
-    ScriptedPod.Seen seen = pod.next();
+  private static ScriptedPod.ReceivedRequest next(ScriptedPod pod) throws InterruptedException {
+    ScriptedPod.ReceivedRequest seen = pod.next();
     return seen.method().equals("POST") ? seen : pod.next();
   }
 

@@ -3,14 +3,14 @@ package io.kvasir.gateway;
 import com.typesafe.config.ConfigFactory;
 import io.kvasir.answers.AnswerCache;
 import io.kvasir.answers.AnswerSettings;
-import io.kvasir.execution.Dispatcher;
 import io.kvasir.execution.ExecutionSettings;
 import io.kvasir.execution.FakeCells;
-import io.kvasir.execution.PodClient;
 import io.kvasir.execution.Warmup;
-import io.kvasir.execution.dialect.Preparation;
-import io.kvasir.gateway.http.HttpServer;
-import io.kvasir.gateway.http.HttpSettings;
+import io.kvasir.execution.dialect.PreprocessingStep;
+import io.kvasir.execution.workflow.Dispatcher;
+import io.kvasir.http.client.PodClient;
+import io.kvasir.http.server.HttpServer;
+import io.kvasir.http.server.HttpSettings;
 import io.kvasir.prompt.Prompts;
 import io.kvasir.routing.LiveProfiles;
 import io.kvasir.routing.PluginRegistry;
@@ -67,33 +67,33 @@ final class TestRouter implements AutoCloseable {
   }
 
   TestRouter(ExecutionSettings execution, GatewaySettings settings) throws IOException {
-    this(execution, settings, Preparation.builtIn());
+    this(execution, settings, PreprocessingStep.builtIn());
   }
 
-  TestRouter(ExecutionSettings execution, GatewaySettings settings, Map<String, Preparation> preparations)
+  TestRouter(ExecutionSettings execution, GatewaySettings settings, Map<String, PreprocessingStep> preparations)
       throws IOException {
     this(execution, settings, preparations, "", ProfileChoice.always("random", false), null);
   }
 
   /** A gateway with profiles of its own beside the built-in ones. */
   TestRouter(String own, ProfileChoice choice) throws IOException {
-    this(EXECUTION, GatewaySettings.defaults(), Preparation.builtIn(), own, choice, null);
+    this(EXECUTION, GatewaySettings.defaults(), PreprocessingStep.builtIn(), own, choice, null);
   }
 
   /** The same with limits of its own. */
   TestRouter(ExecutionSettings execution, String own, ProfileChoice choice) throws IOException {
-    this(execution, GatewaySettings.defaults(), Preparation.builtIn(), own, choice, null);
+    this(execution, GatewaySettings.defaults(), PreprocessingStep.builtIn(), own, choice, null);
   }
 
   /** A gateway that keeps answers. */
   TestRouter(AnswerSettings answers, ProfileChoice choice) throws IOException {
-    this(EXECUTION, GatewaySettings.defaults(), Preparation.builtIn(), "", choice, answers);
+    this(EXECUTION, GatewaySettings.defaults(), PreprocessingStep.builtIn(), "", choice, answers);
   }
 
   private TestRouter(
       ExecutionSettings execution,
       GatewaySettings settings,
-      Map<String, Preparation> preparations,
+      Map<String, PreprocessingStep> preparations,
       String own,
       ProfileChoice choice,
       @Nullable AnswerSettings answerSettings)

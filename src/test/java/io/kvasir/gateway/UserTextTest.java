@@ -3,9 +3,9 @@ package io.kvasir.gateway;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.kvasir.execution.Headers;
+import io.kvasir.http.Headers;
 import io.kvasir.prompt.Api;
-import io.kvasir.routing.RequestFacts.Turn;
+import io.kvasir.routing.RequestFacts.UserTurn;
 import java.net.InetAddress;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -42,8 +42,8 @@ final class UserTextTest {
         "{'prompt':['a','b']} | a | a",
       })
   void texts(String body, String first, String last) throws Exception {
-    assertThat(text(body, Turn.FIRST)).isEqualTo(first.replace(",", "\n"));
-    assertThat(text(body, Turn.LAST)).isEqualTo(last.replace(",", "\n"));
+    assertThat(text(body, UserTurn.FIRST)).isEqualTo(first.replace(",", "\n"));
+    assertThat(text(body, UserTurn.LAST)).isEqualTo(last.replace(",", "\n"));
   }
 
   @ParameterizedTest
@@ -55,24 +55,24 @@ final class UserTextTest {
         "{'messages':[{'role':'assistant','content':'a'}]}", "{'messages':[{'role':'user','content':{'text':'a'}}]}"
       })
   void noTexts(String body) throws Exception {
-    assertThat(text(body, Turn.FIRST)).isNull();
-    assertThat(text(body, Turn.LAST)).isNull();
+    assertThat(text(body, UserTurn.FIRST)).isNull();
+    assertThat(text(body, UserTurn.LAST)).isNull();
   }
 
   /** Else a router that asks itself for embeddings would ask itself what it is about to embed. */
   @Test
   void embeddings_haveNoText() throws Exception {
-    assertThat(facts(Api.RESPONSES).userText(Turn.LAST)).isEqualTo("a");
-    assertThat(facts(Api.EMBEDDINGS).userText(Turn.LAST)).isNull();
-    assertThat(facts(null).userText(Turn.LAST)).isNull();
+    assertThat(facts(Api.RESPONSES).userText(UserTurn.LAST)).isEqualTo("a");
+    assertThat(facts(Api.EMBEDDINGS).userText(UserTurn.LAST)).isNull();
+    assertThat(facts(null).userText(UserTurn.LAST)).isNull();
   }
 
-  private static ArrivalFacts facts(@Nullable Api api) throws Exception {
-    return new ArrivalFacts(
+  private static HttpRequestFacts facts(@Nullable Api api) throws Exception {
+    return new HttpRequestFacts(
         Headers.EMPTY, api, JSON.readTree("{\"input\":\"a\"}"), InetAddress.getLoopbackAddress(), List.of());
   }
 
-  private static @Nullable String text(String body, Turn turn) throws Exception {
+  private static @Nullable String text(String body, UserTurn turn) throws Exception {
     return UserText.in(JSON.readTree(body.replace('\'', '"')), turn);
   }
 }

@@ -4,11 +4,11 @@ import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.execution.ExecutionSettings;
-import io.kvasir.execution.ScriptedPod;
 import io.kvasir.execution.dialect.ClientRequest;
+import io.kvasir.execution.dialect.EngineRequest;
 import io.kvasir.execution.dialect.JsonMembers;
-import io.kvasir.execution.dialect.Message;
-import io.kvasir.execution.dialect.Preparation;
+import io.kvasir.execution.dialect.PreprocessingStep;
+import io.kvasir.http.client.ScriptedPod;
 import io.kvasir.routing.FailurePolicy;
 import io.kvasir.routing.KvTransfer.Dialect;
 import io.kvasir.routing.Role;
@@ -51,19 +51,19 @@ final class WorkflowsTest {
   // Three steps.
 
   /** Rewrites the prompt by asking a worker; all that a new kind of step takes on this side. */
-  private static final class Rewrite implements Preparation {
+  private static final class Rewrite implements PreprocessingStep {
     @Override
-    public List<Message> messages(ClientRequest request, String id) {
-      return List.of(new Message("/rewrite", request.members().bytes(), Map.of("X-Request-Id", id + ":rewrite")));
+    public List<EngineRequest> requests(ClientRequest request, String id) {
+      return List.of(new EngineRequest("/rewrite", request.members().bytes(), Map.of("X-Request-Id", id + ":rewrite")));
     }
 
     @Override
-    public ClientRequest marked(ClientRequest request) {
+    public ClientRequest annotated(ClientRequest request) {
       return request;
     }
 
     @Override
-    public ClientRequest prepared(ClientRequest request, List<byte[]> answers) {
+    public ClientRequest apply(ClientRequest request, List<byte[]> answers) {
       return request.with(request.members().withCopy("prompt", JsonMembers.of(answers.getFirst()), "prompt"));
     }
   }
@@ -89,7 +89,7 @@ final class WorkflowsTest {
     HttpResponse<String> response = router.post("/v1/completions", BODY, "X-Request-Id", "r");
 
     assertThat(response.statusCode()).isEqualTo(200);
-    ScriptedPod.Seen asked = steps[0].next();
+    ScriptedPod.ReceivedRequest asked = steps[0].next();
     assertThat(asked.target()).isEqualTo("/rewrite");
     assertThat(asked.headers().first("X-Request-Id")).isEqualTo("r:rewrite");
     assertThat(steps[1].next().text()).contains("\"prompt\":\"Twice\"", "\"do_remote_decode\":true");
@@ -145,7 +145,7 @@ final class WorkflowsTest {
       if (String.valueOf(request.headers().first("X-Request-Id")).contains(":0:")) {
         out.json(500, "{}");
       } else {
-        out.awaitGone();
+        out.awaitClosed();
       }
     });
     router.cells.policies.put(RoutingPlan.ENCODE, FailurePolicy.WITHOUT);
@@ -189,7 +189,7 @@ final class WorkflowsTest {
     ExecutionSettings usual = TestRouter.EXECUTION;
     router = new TestRouter(
         new ExecutionSettings(
-            usual.retries(), usual.firstByte(), usual.idle(), usual.total(), usual.wholeBytes(), after, 100),
+            usual.retries(), usual.firstByte(), usual.idle(), usual.total(), usual.maxBufferedBytes(), after, 100),
         GatewaySettings.defaults());
     ScriptedPod first = pod((request, out) -> out.json(200, "{\"id\":\"first\"}"));
     ScriptedPod second = pod((request, out) -> out.json(200, "{\"id\":\"second\"}"));
@@ -203,7 +203,7 @@ final class WorkflowsTest {
     ScriptedPod[] workers = hedged(Duration.ofMillis(20));
     CountDownLatch gone = new CountDownLatch(1);
     workers[0].script((request, out) -> {
-      out.awaitGone();
+      out.awaitClosed();
       gone.countDown();
     });
 
@@ -295,7 +295,7 @@ final class WorkflowsTest {
     ScriptedPod bad = pod((request, out) -> out.json(500, "{}"));
     CountDownLatch gone = new CountDownLatch(1);
     ScriptedPod slow = pod((request, out) -> {
-      out.awaitGone();
+      out.awaitClosed();
       gone.countDown();
     });
     router.cells.worker("bad", bad.url(), "m");
@@ -318,7 +318,7 @@ final class WorkflowsTest {
   private static ExecutionSettings settings(ExecutionSettings.Retries retries, int workflows) {
     ExecutionSettings usual = TestRouter.EXECUTION;
     return new ExecutionSettings(
-        retries, usual.firstByte(), usual.idle(), usual.total(), usual.wholeBytes(), null, workflows);
+        retries, usual.firstByte(), usual.idle(), usual.total(), usual.maxBufferedBytes(), null, workflows);
   }
 
   private ScriptedPod pod(ScriptedPod.Script script) {

@@ -51,7 +51,7 @@ final class InstancesTest {
 
     Instance later = only(rows, 86_400 * SECOND);
     assertThat(later.keys()).isEqualTo(10);
-    assertThat(later.beating()).isFalse();
+    assertThat(later.alive()).isFalse();
   }
 
   @Test
@@ -86,7 +86,7 @@ final class InstancesTest {
         new ControllerWorker("lmcache_default_instance", 0, "10.0.0.5", 0, 0, 1),
         new ControllerWorker("lmcache_default_instance", 1, "10.0.0.6", 0, 0, 1));
 
-    assertThat(map.misfits(instances.of(rows, 0).values(), Set.of("vllm-0", "vllm-1"), "controller").sentences())
+    assertThat(map.mismatches(instances.of(rows, 0).values(), Set.of("vllm-0", "vllm-1"), "controller").messages())
         .containsExactly(
             "LMCache instance 'lmcache_default_instance' belongs to no worker: name its worker in"
                 + " kvasir.lmcache.workers",

@@ -66,7 +66,7 @@ final class LmCacheTest {
         row("stranger", 0, "10.0.0.2", 1000, 1000, 5));
     LmCache cache = start(Duration.ofMillis(100), PATIENCE);
 
-    await("figures", () -> cache.keys().isGood(System.nanoTime()));
+    await("figures", () -> cache.keys().isFresh(System.nanoTime()));
     assertThat(cache.keys().byWorker()).isEqualTo(Map.of("w0", 21L, "stranger", 5L));
     await("misfits", () -> cache.view().problems().size() == 1);
     assertThat(cache.view().problems().getFirst()).contains("'stranger' belongs to no worker");
@@ -77,7 +77,7 @@ final class LmCacheTest {
   void controllerThatFailsInEveryWay_keepsTheLastFigures_andIsHeardAgain() throws IOException {
     controller.knows(row("w1", 0, "10.0.0.1", 1000, 1000, 7));
     LmCache cache = start(Duration.ofMillis(100), PATIENCE);
-    await("figures", () -> cache.keys().isGood(System.nanoTime()));
+    await("figures", () -> cache.keys().isFresh(System.nanoTime()));
 
     for (int status : List.of(404, 500, 503)) {
       controller.status = status;
@@ -90,7 +90,7 @@ final class LmCacheTest {
     int polls = controller.polls.get();
     await("silence is seen", () -> cache.degraded().size() == 1 && controller.polls.get() == polls);
     assertThat(cache.keys().byWorker()).isEqualTo(Map.of("w1", 7L));
-    assertThat(cache.keys().isGood(System.nanoTime())).isTrue();
+    assertThat(cache.keys().isFresh(System.nanoTime())).isTrue();
 
     controller.knows(row("w1", 0, "10.0.0.1", 2000, 2000, 9));
     controller.restart();
@@ -98,7 +98,7 @@ final class LmCacheTest {
     await("nothing is missing any more", () -> cache.degraded().isEmpty());
 
     controller.workers = ScriptedController.NOBODY;
-    await("a controller that restarted empty is believed", () -> !cache.keys().isGood(System.nanoTime()));
+    await("a controller that restarted empty is believed", () -> !cache.keys().isFresh(System.nanoTime()));
   }
 
   @Test

@@ -40,7 +40,7 @@ final class FailoverIT {
                   .port(0)
                   .model("kvasir-demo")
                   .speed(20)
-                  .events(EventSettings.DEFAULT.onLoopback())
+                  .events(EventSettings.DEFAULT.withLoopback())
                   .build()));
     }
     try (RouterNodes nodes =

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** Conversations, from body to chain. */
 final class ChatPromptsTest {
   private static final String LONG = new Texts(2).prose(900);
-  private static final Namespace PLAIN = Namespace.of("demo", 16, null, null);
+  private static final BlockNamespace PLAIN = BlockNamespace.of("demo", 16, null, null);
   private static final Tokenizer DEMO = Samples.demo();
 
   private static Prompts prompts(ModelConfig config) throws IOException {
@@ -32,13 +32,13 @@ final class ChatPromptsTest {
         new Metrics(new PrometheusRegistry()));
   }
 
-  private static ModelConfig template(Path dir, Mode mode, String template) throws IOException {
+  private static ModelConfig template(Path dir, PromptMode mode, String template) throws IOException {
     Path file = Files.writeString(dir.resolve("t.jinja"), template);
     return new ModelConfig("demo", Set.of(), 16, mode, "bundled:kvasir-demo", null, file.toString(), Map.of(), 0);
   }
 
   private static Chain chain(String text) {
-    return PrefixMemo.given(PLAIN, DEMO.encode(text, false)).chain();
+    return PrefixMemo.ofIds(PLAIN, DEMO.encode(text, false)).chain();
   }
 
   private static ObjectNode said(String... rolesAndContents) {
@@ -56,7 +56,7 @@ final class ChatPromptsTest {
     String text = "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\n" + LONG
         + "<|im_end|>\n<|im_start|>assistant\n";
     assertThat(prompt).isEqualTo(
-        new Prompt(chain(text), DEMO.encode(text, false).length, Mode.EXACT, Why.AS_CONFIGURED, null));
+        new Prompt(chain(text), DEMO.encode(text, false).length, PromptMode.EXACT, PromptReason.AS_CONFIGURED, null));
     assertThat(prompts.tokens(Api.CHAT, "demo", said("system", "Be brief.", "user", LONG)))
         .containsExactly(DEMO.encode(text, false));
   }
@@ -79,7 +79,7 @@ final class ChatPromptsTest {
     Prompt prompt = prompts.prepare(Api.CHAT, "demo", body);
     assertThat(DEMO.decode(Objects.requireNonNull(prompts.tokens(Api.CHAT, "demo", body)))).contains(
         "{\"type\": \"function\", \"function\": {\"name\": \"weather\", \"description\": null, \"parameters\": {}}}");
-    assertThat(prompt.mode()).isEqualTo(Mode.EXACT);
+    assertThat(prompt.mode()).isEqualTo(PromptMode.EXACT);
   }
 
   @Test
@@ -89,8 +89,8 @@ final class ChatPromptsTest {
     ((ObjectNode) body.at("/messages/1")).set("content",
         json("[{'type': 'text', 'text': 'What is this?'}, {'type': 'image_url', 'image_url': {'url': 'u'}}]"));
     Prompt prompt = prompts.prepare(Api.CHAT, "demo", body);
-    assertThat(prompt.why()).isEqualTo(Why.MULTIMODAL);
-    assertThat(prompt.mode()).isEqualTo(Mode.EXACT);
+    assertThat(prompt.reason()).isEqualTo(PromptReason.MULTIMODAL);
+    assertThat(prompt.mode()).isEqualTo(PromptMode.EXACT);
     String before = "<|im_start|>system\n" + LONG + "<|im_end|>\n<|im_start|>user\n";
     int blocks = (DEMO.encode(before, false).length - 1) / 16;
     assertThat(prompt.chain().length()).isEqualTo(blocks).isPositive();
@@ -100,7 +100,7 @@ final class ChatPromptsTest {
 
   @Test
   void prepare_imageAmongParts_keepsTheTextBeforeIt(@TempDir Path dir) throws IOException {
-    Prompts prompts = prompts(template(dir, Mode.EXACT, "{% for m in messages %}{% for p in m['content'] %}"
+    Prompts prompts = prompts(template(dir, PromptMode.EXACT, "{% for m in messages %}{% for p in m['content'] %}"
         + "{% if p.type == 'image' %}<|im_start|>{% else %}{{ p.text }}{% endif %}{% endfor %}{% endfor %}"));
     ObjectNode body = said("user", "");
     ((ObjectNode) body.at("/messages/0")).putArray("content")
@@ -114,27 +114,27 @@ final class ChatPromptsTest {
 
   @Test
   void prepare_templateRefuses_passesItsWordsOn(@TempDir Path dir) throws IOException {
-    Prompts prompts = prompts(template(dir, Mode.EXACT, "{{ raise_exception('Roles must alternate') }}"));
+    Prompts prompts = prompts(template(dir, PromptMode.EXACT, "{{ raise_exception('Roles must alternate') }}"));
     assertThat(prompts.prepare(Api.CHAT, "demo", said("user", LONG)))
-        .isEqualTo(new Prompt(Chain.EMPTY, 0, Mode.NONE, Why.TEMPLATE_REFUSED, "Roles must alternate"));
+        .isEqualTo(new Prompt(Chain.EMPTY, 0, PromptMode.NONE, PromptReason.TEMPLATE_REFUSED, "Roles must alternate"));
   }
 
   @Test
   void prepare_templateFails_chainsTheWordsThemselves(@TempDir Path dir) throws IOException {
-    Prompts prompts = prompts(template(dir, Mode.EXACT, "{{ messages + 1 }}"));
+    Prompts prompts = prompts(template(dir, PromptMode.EXACT, "{{ messages + 1 }}"));
     Prompt prompt = prompts.prepare(Api.CHAT, "demo", said("user", LONG));
-    assertThat(prompt.why()).isEqualTo(Why.TEMPLATE_FAILED);
-    assertThat(prompt.mode()).isEqualTo(Mode.TEXT);
+    assertThat(prompt.reason()).isEqualTo(PromptReason.TEMPLATE_FAILED);
+    assertThat(prompt.mode()).isEqualTo(PromptMode.TEXT);
     Prompt next = prompts.prepare(Api.CHAT, "demo", said("user", LONG, "assistant", "Yes.", "user", "Why?"));
     assertThat(next.chain().hashes()).startsWith(prompt.chain().hashes());
   }
 
   @Test
   void prepare_textMode_chunksTheRenderedText(@TempDir Path dir) throws IOException {
-    Prompts prompts = prompts(template(dir, Mode.TEXT, "{% for m in messages %}[{{ m.content }}]{% endfor %}"));
+    Prompts prompts = prompts(template(dir, PromptMode.TEXT, "{% for m in messages %}[{{ m.content }}]{% endfor %}"));
     Prompt prompt = prompts.prepare(Api.CHAT, "demo", said("user", LONG));
-    assertThat(prompt.mode()).isEqualTo(Mode.TEXT);
-    assertThat(prompt.why()).isEqualTo(Why.AS_CONFIGURED);
+    assertThat(prompt.mode()).isEqualTo(PromptMode.TEXT);
+    assertThat(prompt.reason()).isEqualTo(PromptReason.AS_CONFIGURED);
     assertThat(prompt.chain()).isEqualTo(TextChunks.chain(PLAIN.hash(), "[" + LONG + "]"));
   }
 

@@ -14,11 +14,11 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 final class PrefixMemoTest {
-  private static final Namespace PLAIN = Namespace.of("m", 16, null, null);
+  private static final BlockNamespace PLAIN = BlockNamespace.of("m", 16, null, null);
   private final PrefixMemo memo = new PrefixMemo(8 << 20);
 
-  private static Chain afresh(Tokenizer tokenizer, Namespace namespace, String text, boolean special) {
-    return PrefixMemo.given(namespace, tokenizer.encode(text, special)).chain();
+  private static Chain afresh(Tokenizer tokenizer, BlockNamespace namespace, String text, boolean special) {
+    return PrefixMemo.ofIds(namespace, tokenizer.encode(text, special)).chain();
   }
 
   @ParameterizedTest
@@ -52,7 +52,7 @@ final class PrefixMemoTest {
       text.append(added);
       Tokens tokens = memo.tokens(demo, PLAIN, text.toString(), false);
       int own = demo.encode(added, false).length;
-      assertThat(tokens.tokens() - tokens.remembered()).isBetween(1, own + 16);
+      assertThat(tokens.tokens() - tokens.reused()).isBetween(1, own + 16);
       text.append("Well.<|im_end|>\n");
     }
   }
@@ -64,7 +64,7 @@ final class PrefixMemoTest {
     memo.tokens(demo, PLAIN, document + "What is it about?", true);
     Tokens tokens = memo.tokens(demo, PLAIN, document + "Who wrote it?", true);
     assertThat(tokens.chain()).isEqualTo(afresh(demo, PLAIN, document + "Who wrote it?", true));
-    assertThat(tokens.tokens() - tokens.remembered()).isLessThan(1500);
+    assertThat(tokens.tokens() - tokens.reused()).isLessThan(1500);
   }
 
   @Test
@@ -72,13 +72,14 @@ final class PrefixMemoTest {
     Tokenizer demo = Samples.demo();
     String text = "<|im_start|>user\n" + new Texts(7).prose(3000) + "<|im_end|>\n";
     Tokens plain = memo.tokens(demo, PLAIN, text, false);
-    for (Namespace other : List.of(Namespace.of("m", 16, "adapter", null), Namespace.of("m", 16, null, "tenant"),
-        Namespace.of("n", 16, null, null), Namespace.of("m", 32, null, null))) {
+    for (BlockNamespace other
+        : List.of(BlockNamespace.of("m", 16, "adapter", null), BlockNamespace.of("m", 16, null, "tenant"),
+        BlockNamespace.of("n", 16, null, null), BlockNamespace.of("m", 32, null, null))) {
       Tokens tokens = memo.tokens(demo, other, text, false);
-      assertThat(tokens.remembered()).isZero();
+      assertThat(tokens.reused()).isZero();
       assertThat(tokens.chain()).isEqualTo(afresh(demo, other, text, false));
     }
-    assertThat(memo.tokens(demo, Namespace.of("m", 16, "adapter", null), text, false).chain().hashes())
+    assertThat(memo.tokens(demo, BlockNamespace.of("m", 16, "adapter", null), text, false).chain().hashes())
         .doesNotContain(plain.chain().hashes()[0]);
   }
 
@@ -91,7 +92,7 @@ final class PrefixMemoTest {
       String text = "<|im_start|>" + texts.prose(3000) + "<|im_end|>";
       assertThat(small.tokens(demo, PLAIN, text, false).chain()).isEqualTo(afresh(demo, PLAIN, text, false));
     }
-    small.settle();
+    small.cleanUp();
     assertThat(small.bytes()).isBetween(1L, 20_000L);
   }
 }

@@ -27,7 +27,7 @@ final class PromptsTest {
   private static final String LONG = new Texts(1).prose(600);
 
   private final Prompts prompts = load(
-      new ModelConfig("demo", Set.of("my-lora"), 16, Mode.EXACT, "bundled:kvasir-demo", null, null, Map.of(), 0),
+      new ModelConfig("demo", Set.of("my-lora"), 16, PromptMode.EXACT, "bundled:kvasir-demo", null, null, Map.of(), 0),
       ModelConfig.text("text"));
 
   private static Prompts load(ModelConfig... configs) {
@@ -57,8 +57,8 @@ final class PromptsTest {
       Prompt prompt = prompts.prepare(Api.COMPLETIONS, "demo", json(body));
       assertThat(LongStream.of(prompt.chain().hashes()).mapToObj(Long::toUnsignedString))
 .containsExactly("16863443419780771464", "12466389667045779788");
-      assertThat(prompt).extracting(Prompt::tokens, Prompt::mode, Prompt::why)
-          .containsExactly(40, Mode.EXACT, Why.AS_CONFIGURED);
+      assertThat(prompt).extracting(Prompt::tokens, Prompt::mode, Prompt::reason)
+          .containsExactly(40, PromptMode.EXACT, PromptReason.AS_CONFIGURED);
     }
     assertThat(prompts.prepare(Api.COMPLETIONS, "my-lora", json("{'prompt': [" + ids + "]}")).chain().hashes()[0])
         .isEqualTo(4148081000444450790L);
@@ -76,7 +76,7 @@ final class PromptsTest {
   void prepare_text_isTheTokenizersTokens(Api api, String body) {
     Prompt prompt = prompts.prepare(api, "demo", json(body));
     int[] ids = Samples.demo().encode(LONG, true);
-    assertThat(prompt.mode()).isEqualTo(Mode.EXACT);
+    assertThat(prompt.mode()).isEqualTo(PromptMode.EXACT);
     assertThat(prompt.tokens()).isEqualTo(ids.length);
     long[] expected = new long[ids.length / 16];
     BlockHash.in(null, null).chain(BlockHash.NONE, ids, 0, ids.length, 16, expected, 0);
@@ -99,10 +99,10 @@ final class PromptsTest {
       CHAT        | null                                                      | UNREADABLE
       RESPONSES   | {'input': 'x', 'previous_response_id': 'resp_1'}          | STORED_RESPONSE
       """)
-  void prepare_promptThatCannotBeKnown_saysWhy(Api api, String body, Why why) {
+  void prepare_promptThatCannotBeKnown_saysWhy(Api api, String body, PromptReason why) {
     Prompt prompt = prompts.prepare(api, "demo", json(body));
-    assertThat(prompt.mode()).isEqualTo(Mode.NONE);
-    assertThat(prompt.why()).isEqualTo(why);
+    assertThat(prompt.mode()).isEqualTo(PromptMode.NONE);
+    assertThat(prompt.reason()).isEqualTo(why);
     assertThat(prompt.chain().length()).isZero();
   }
 
@@ -110,7 +110,7 @@ final class PromptsTest {
   @ValueSource(strings = {"text", "nobody-knows-me"})
   void prepare_withoutTokenizer_chainsChunksOf32Bytes(String model) {
     Prompt shorter = prompts.prepare(Api.COMPLETIONS, model, json("{'prompt': LONG}"));
-    assertThat(shorter.mode()).isEqualTo(Mode.TEXT);
+    assertThat(shorter.mode()).isEqualTo(PromptMode.TEXT);
     assertThat(shorter.chain().blockSize()).isEqualTo(8);
     assertThat(shorter.chain().length()).isEqualTo(LONG.length() / 32);
     assertThat(shorter.tokens()).isEqualTo(LONG.length() / 4);
@@ -122,12 +122,12 @@ final class PromptsTest {
 
   @Test
   void load_whatCannotBe_namesTheModelAndTheRemedy() {
-    ModelConfig missing = new ModelConfig("m", Set.of(), 16, Mode.EXACT, "/nowhere", null, null, Map.of(), 0);
-    ModelConfig engine = new ModelConfig("e", Set.of(), 16, Mode.ENGINE, null, null, null, Map.of(), 0);
+    ModelConfig missing = new ModelConfig("m", Set.of(), 16, PromptMode.EXACT, "/nowhere", null, null, Map.of(), 0);
+    ModelConfig engine = new ModelConfig("e", Set.of(), 16, PromptMode.ENGINE, null, null, null, Map.of(), 0);
     assertThatThrownBy(() -> load(missing)).hasMessageContaining("model m: no tokenizer.json");
     assertThatThrownBy(() -> load(engine)).hasMessageContaining("model e: mode engine needs");
     assertThatThrownBy(() -> load(ModelConfig.text("a"), ModelConfig.text("a"))).hasMessageContaining("named a");
-    assertThatThrownBy(() -> new ModelConfig("b", Set.of(), 0, Mode.TEXT, null, null, null, Map.of(), 0))
+    assertThatThrownBy(() -> new ModelConfig("b", Set.of(), 0, PromptMode.TEXT, null, null, null, Map.of(), 0))
         .hasMessageContaining("block size");
   }
 }

@@ -57,7 +57,7 @@ final class FilterTest {
     String filter = "{ plugin = labels, match = gpu, from-client = true }";
 
     assertThat(left(filter, request())).isEqualTo(slots("0 1 2"));
-    assertThat(left(filter, request().put(Slots.WANTED_LABELS, "tier!=gold"))).isEqualTo(slots("2"));
+    assertThat(left(filter, request().put(Slots.REQUIRED_LABELS, "tier!=gold"))).isEqualTo(slots("2"));
   }
 
   @Test
@@ -68,7 +68,7 @@ final class FilterTest {
         .isInstanceOfSatisfying(
             None.class,
             none -> {
-              assertThat(none.want()).isEqualTo(Want.ASKED_FOR);
+              assertThat(none.unmetNeed()).isEqualTo(UnmetNeed.ASKED_FOR);
               assertThat(none.detail())
                   .isEqualTo("none of 4 live workers is among those that profile and client ask for");
             });
@@ -97,7 +97,7 @@ final class FilterTest {
 
     assertThat(left(allow, request())).isEqualTo(slots("0 1 2 3"));
     assertThat(left(allow, request().put(Slots.ALLOWED_WORKERS, "w3, pod0"))).isEqualTo(slots("0 1 3"));
-    assertThat(left(exclude, request().put(Slots.UNWANTED_WORKERS, "w3"))).isEqualTo(slots("0 2"));
+    assertThat(left(exclude, request().put(Slots.EXCLUDED_WORKERS, "w3"))).isEqualTo(slots("0 2"));
   }
 
   @ParameterizedTest
@@ -113,11 +113,11 @@ final class FilterTest {
     Preparer preparer = (Preparer) plugin("client-wishes", "");
 
     assertThatThrownBy(() -> preparer.prepare(arrived(Map.of("X-Router-Labels", "a b"))))
-        .isInstanceOf(UnfitRequestException.class)
+        .isInstanceOf(InvalidRoutingHintException.class)
         .hasMessageContaining("X-Router-Labels")
         .hasMessageContaining("'a b'");
     assertThatThrownBy(() -> preparer.prepare(arrived(Map.of("X-Router-Allow", "a".repeat(1025)))))
-        .isInstanceOf(UnfitRequestException.class)
+        .isInstanceOf(InvalidRoutingHintException.class)
         .hasMessageContaining("1025");
   }
 
@@ -127,9 +127,9 @@ final class FilterTest {
 
     ((Preparer) plugin("client-wishes", "exclude-header = X-Not")).prepare(context);
 
-    assertThat(context.get(Slots.WANTED_LABELS)).isEqualTo("tier=gold");
+    assertThat(context.get(Slots.REQUIRED_LABELS)).isEqualTo("tier=gold");
     assertThat(context.get(Slots.ALLOWED_WORKERS)).isEmpty();
-    assertThat(context.get(Slots.UNWANTED_WORKERS)).isEqualTo("w1");
+    assertThat(context.get(Slots.EXCLUDED_WORKERS)).isEqualTo("w1");
   }
 
   /** Slots of the workers a filter leaves: those a random choice ever falls on. */

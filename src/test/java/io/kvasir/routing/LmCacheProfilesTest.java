@@ -23,11 +23,11 @@ final class LmCacheProfilesTest {
 
   /** A cache layer that says what the test says. */
   private static final class Said implements CacheLayer {
-    private Keys keys = Keys.UNKNOWN;
+    private KeyCounts keys = KeyCounts.UNKNOWN;
     private String matches = CacheMatches.UNKNOWN;
 
     @Override
-    public Keys keys() {
+    public KeyCounts keys() {
       return keys;
     }
 
@@ -37,12 +37,12 @@ final class LmCacheProfilesTest {
     }
 
     @Override
-    public Duration patience() {
+    public Duration timeout() {
       return Duration.ofSeconds(60);
     }
 
     void keys(Map<String, Long> byWorker) {
-      keys = new Keys(byWorker, System.nanoTime() + Duration.ofHours(1).toNanos(), keys.version() + 1);
+      keys = new KeyCounts(byWorker, System.nanoTime() + Duration.ofHours(1).toNanos(), keys.version() + 1);
     }
 
     void matches(Match... found) {
@@ -73,9 +73,9 @@ final class LmCacheProfilesTest {
   /** As it arrives at the request's cell. */
   private RoutingContext prepared(String profile) {
     RoutingContext arrived = Routing.request(TOKENS / 16, 16, TOKENS).put(Slots.FACTS, RequestFacts.NONE);
-    Prepared crossed = compiled(profile).prepare(arrived);
+    PreparedSlots crossed = compiled(profile).prepare(arrived);
     RoutingContext there = Routing.request(TOKENS / 16, 16, TOKENS);
-    crossed.into(there);
+    crossed.restoreInto(there);
     return there;
   }
 
@@ -117,7 +117,7 @@ final class LmCacheProfilesTest {
     said.keys(Map.of("w0", 0L, "elsewhere", 7L));
     assertThat(choose("lmcache-occupancy", fleet).profile()).isEqualTo("power-of-two");
 
-    said.keys = new CacheLayer.Keys(Map.of("w0", 7L), System.nanoTime() - 1, 9);
+    said.keys = new CacheLayer.KeyCounts(Map.of("w0", 7L), System.nanoTime() - 1, 9);
     assertThat(choose("lmcache-occupancy", fleet).profile()).isEqualTo("power-of-two");
   }
 
@@ -129,7 +129,7 @@ final class LmCacheProfilesTest {
         new Match("w0", 3000, Tier.HOST),
         new Match("w1", 4000, Tier.DISK),
         new Match("nobody", 4000, Tier.HOST),
-        new Match(CacheMatches.ANYBODY, 1000, Tier.REMOTE));
+        new Match(CacheMatches.ANY_WORKER, 1000, Tier.REMOTE));
 
     Explanation explanation = explain("lmcache-lookup", fleet);
 

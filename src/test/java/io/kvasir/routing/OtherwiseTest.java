@@ -49,13 +49,13 @@ final class OtherwiseTest {
     }
 
     @Override
-    public boolean knows(RoutingContext context, Candidates candidates) {
+    public boolean hasInputs(RoutingContext context, Candidates candidates) {
       return knows;
     }
 
     @Override
-    public Better better() {
-      return Better.HIGHER;
+    public Direction direction() {
+      return Direction.HIGHER;
     }
   }
 
@@ -138,7 +138,8 @@ final class OtherwiseTest {
             + " execute = forward, filter = [ role, model, excluded ] }"))
         .hasEntrySatisfying(
             "oracle",
-            profile -> assertThat(profile.reach().map(Profile::name)).containsExactly("oracle", "oracle.otherwise"));
+            profile -> assertThat(profile.reachableProfiles().map(Profile::name))
+                .containsExactly("oracle", "oracle.otherwise"));
     assertThatThrownBy(() -> compile(PROFILES + "second.otherwise = oracle"))
         .hasMessageContaining("leaves its decisions in the end to itself, by way of oracle, second");
     assertThatThrownBy(() -> compile(PROFILES + "second.otherwise = powr-of-two"))

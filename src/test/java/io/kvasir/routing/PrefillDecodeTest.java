@@ -3,8 +3,8 @@ package io.kvasir.routing;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.routing.KvTransfer.Dialect;
-import io.kvasir.routing.RoutingPlan.Order;
 import io.kvasir.routing.RoutingPlan.Step;
+import io.kvasir.routing.RoutingPlan.StepOrder;
 import io.kvasir.telemetry.TestMetrics;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -38,21 +38,21 @@ final class PrefillDecodeTest {
     return Routing.request(BLOCKS, BLOCK, TOKENS);
   }
 
-  private Planning plan(String settings) {
-    return Passes.plan(routing.workflow("prefill-decode", settings), fleet, request(), null);
+  private PlanResult plan(String settings) {
+    return PlanningSession.plan(routing.workflow("prefill-decode", settings), fleet, request(), null);
   }
 
-  private Planning.Made made(String settings) {
-    Planning planning = plan(settings);
-    assertThat(planning).isInstanceOf(Planning.Made.class);
-    return (Planning.Made) planning;
+  private PlanResult.PlanFound made(String settings) {
+    PlanResult planning = plan(settings);
+    assertThat(planning).isInstanceOf(PlanResult.PlanFound.class);
+    return (PlanResult.PlanFound) planning;
   }
 
-  private Planning.Made made() {
+  private PlanResult.PlanFound made() {
     return made("");
   }
 
-  private static List<String> steps(Planning.Made made) {
+  private static List<String> steps(PlanResult.PlanFound made) {
     return made.plan().steps().stream().map(Step::name).toList();
   }
 
@@ -69,11 +69,11 @@ final class PrefillDecodeTest {
     fleet.inFlight[2] = 5;
     fleet.inFlight[3] = 9;
     fleet.contextTokens[3] = 50_000;
-    Planning.Made made = made();
+    PlanResult.PlanFound made = made();
 
     assertThat(steps(made)).containsExactly("prefill", "decode");
     assertThat(made.plan().workflow()).isEqualTo("prefill-decode");
-    assertThat(made.plan().order()).isEqualTo(Order.SEQUENTIAL);
+    assertThat(made.plan().order()).isEqualTo(StepOrder.SEQUENTIAL);
     Step prefill = made.plan().steps().get(0);
     Step decode = made.plan().steps().get(1);
     assertThat(prefill.role()).isEqualTo(Role.PREFILL);
@@ -91,7 +91,7 @@ final class PrefillDecodeTest {
   void plan_booksThePromptWhereItIsRead() {
     fleet.inFlight[2] = 8;
     fleet.inFlight[3] = 8;
-    Planning.Made made = made();
+    PlanResult.PlanFound made = made();
 
     assertThat(fleet.pendingTokens[made.chosen().get(0).slot()]).isEqualTo(TOKENS);
     int decode = made.chosen().get(1).slot();
@@ -104,12 +104,12 @@ final class PrefillDecodeTest {
   @EnumSource
   void plan_ordersLegsAsTheDialectDoes(Dialect dialect) {
     fleet = fleet(dialect);
-    Planning.Made made = made("prefill-decode.workflow.remote-prefill = always");
+    PlanResult.PlanFound made = made("prefill-decode.workflow.remote-prefill = always");
 
-    assertThat(made.plan().order()).isEqualTo(dialect.concurrent() ? Order.CONCURRENT : Order.SEQUENTIAL);
+    assertThat(made.plan().order()).isEqualTo(dialect.concurrent() ? StepOrder.CONCURRENT : StepOrder.SEQUENTIAL);
     assertThat(made.plan().steps().getFirst().onFailure())
         .isEqualTo(
-            dialect.decodeReadsPrompts()
+            dialect.decodeCanPrefill()
                 ? FailurePolicy.NEXT_CANDIDATE_THEN_WITHOUT
                 : FailurePolicy.NEXT_CANDIDATE);
   }
@@ -117,7 +117,7 @@ final class PrefillDecodeTest {
   @Test
   void plan_decodeWorkerHoldsEnough_readsTheRestItself() {
     fleet.depth[3] = BLOCKS - 10;
-    Planning.Made made = made();
+    PlanResult.PlanFound made = made();
 
     assertThat(steps(made)).containsExactly("decode");
     assertThat(made.chosen().getFirst().slot()).isEqualTo(3);
@@ -152,7 +152,7 @@ final class PrefillDecodeTest {
     for (int slot = 2; slot < 4; slot++) {
       fleet.inFlight[slot] = 3;
       KvTransfer slow =
-          new KvTransfer(Dialect.VLLM_NIXL, "", "h", 0, "", 1, 1, new KvTransfer.Link(500, 5));
+          new KvTransfer(Dialect.VLLM_NIXL, "", "h", 0, "", 1, 1, new KvTransfer.TransferCost(500, 5));
       fleet.workers[slot] =
           new Worker(
               "w" + slot, "w" + slot, workers[slot].url(), 0, 1, slot, Role.DECODE, Set.of("m"), Map.of(), 100,
@@ -166,7 +166,7 @@ final class PrefillDecodeTest {
     fleet.queueMs[0] = 30_000;
     fleet.queueMs[1] = 40_000;
     fleet.depth[3] = BLOCKS - 10;
-    Planning.Made made = made("prefill-decode.workflow.remote-prefill = always");
+    PlanResult.PlanFound made = made("prefill-decode.workflow.remote-prefill = always");
 
     assertThat(steps(made)).containsExactly("prefill", "decode");
     assertThat(made.chosen().getFirst().slot()).isZero();
@@ -174,7 +174,7 @@ final class PrefillDecodeTest {
 
   @Test
   void plan_never_leavesPrefillWorkersAlone() {
-    Planning.Made made = made("prefill-decode.workflow.remote-prefill = never");
+    PlanResult.PlanFound made = made("prefill-decode.workflow.remote-prefill = never");
     assertThat(steps(made)).containsExactly("decode");
     assertThat(made.reason()).contains("prefill=local:never");
     assertThat(plans("never")).isEqualTo(1);
@@ -182,9 +182,9 @@ final class PrefillDecodeTest {
 
   @Test
   void plan_requestThatCannotBeDivided_isServedByOne() {
-    RoutingContext request = request().put(Slots.WORK, Work.WHOLE);
-    Planning planning = Passes.plan(routing.workflow("prefill-decode", ""), fleet, request, null);
-    assertThat(steps((Planning.Made) planning)).containsExactly("decode");
+    RoutingContext request = request().put(Slots.REQUEST_SHAPE, RequestShape.INDIVISIBLE);
+    PlanResult planning = PlanningSession.plan(routing.workflow("prefill-decode", ""), fleet, request, null);
+    assertThat(steps((PlanResult.PlanFound) planning)).containsExactly("decode");
     assertThat(plans("indivisible")).isEqualTo(1);
   }
 
@@ -199,7 +199,7 @@ final class PrefillDecodeTest {
     fleet.alive[1] = false;
     assertThat(plan(""))
         .isInstanceOfSatisfying(
-            Planning.None.class,
+            PlanResult.NoPlan.class,
             none ->
                 assertThat(none.detail())
                     .contains("prefill and decode: none of 2 live workers has the role asked for")
@@ -213,7 +213,7 @@ final class PrefillDecodeTest {
         new TestFleet(
             TestFleet.worker(0, Role.PREFILL, Dialect.SGLANG, "", 100),
             TestFleet.worker(1, Role.BOTH, Set.of("m"), 100, "h100-Qwen2.5-7B-tp1"));
-    Planning.Made made = made();
+    PlanResult.PlanFound made = made();
     assertThat(steps(made)).containsExactly("decode");
     assertThat(made.chosen().getFirst().slot()).isEqualTo(1);
     assertThat(made.reason()).contains("prefill=local:unpaired");
@@ -231,7 +231,7 @@ final class PrefillDecodeTest {
               TestFleet.worker(3, Role.DECODE, Dialect.SGLANG, "a", 100),
               TestFleet.worker(4, Role.DECODE, Dialect.VLLM_PUSH, "a", 100));
       fleet.queueMs[i % 3] = 500;
-      Planning.Made made = made("prefill-decode.workflow.remote-prefill = always");
+      PlanResult.PlanFound made = made("prefill-decode.workflow.remote-prefill = always");
       assertThat(made.plan().steps().get(0).worker().pairsWith(made.plan().steps().get(1).worker())).isTrue();
     }
   }
@@ -246,13 +246,13 @@ final class PrefillDecodeTest {
             TestFleet.worker(3, Role.DECODE, Dialect.SGLANG, "b", 1));
     fleet.queueMs[2] = 500;
     fleet.inFlight[1] = 1;
-    Planning.Made made = made();
+    PlanResult.PlanFound made = made();
     assertThat(made.chosen()).extracting(Selection.Chosen::slot).containsExactly(2, 3);
     assertThat(fleet.inFlight[0]).isZero();
 
     assertThat(plan(""))
         .isInstanceOfSatisfying(
-            Planning.None.class, none -> assertThat(none.want()).isEqualTo(Want.ROOM));
+            PlanResult.NoPlan.class, none -> assertThat(none.unmetNeed()).isEqualTo(UnmetNeed.ROOM));
     assertThat(fleet.inFlight).startsWith(0, 1, 1, 1);
   }
 
@@ -263,10 +263,10 @@ final class PrefillDecodeTest {
         Routing.request("m", Role.BOTH, Set.of("w0"))
             .put(Slots.PROMPT_TOKENS, TOKENS)
             .put(Slots.CHAIN, request().get(Slots.CHAIN));
-    Planning planning =
-        Passes.plan(
-            workflow, fleet, request, new Passes.Again("prefill", Map.of("decode", fleet.workers[3])));
-    assertThat(((Planning.Made) planning).plan().steps())
+    PlanResult planning =
+        PlanningSession.plan(
+            workflow, fleet, request, new PlanningSession.StepReplan("prefill", Map.of("decode", fleet.workers[3])));
+    assertThat(((PlanResult.PlanFound) planning).plan().steps())
         .singleElement()
         .satisfies(
             step -> {
@@ -279,13 +279,13 @@ final class PrefillDecodeTest {
 
   @Test
   void again_decode_takesFromThePrefillWorkerThatIsThere() {
-    Planning planning =
-        Passes.plan(
+    PlanResult planning =
+        PlanningSession.plan(
             routing.workflow("prefill-decode", ""),
             fleet,
             request(),
-            new Passes.Again("decode", Map.of("prefill", fleet.workers[0])));
-    assertThat(((Planning.Made) planning).plan().steps())
+            new PlanningSession.StepReplan("decode", Map.of("prefill", fleet.workers[0])));
+    assertThat(((PlanResult.PlanFound) planning).plan().steps())
         .singleElement()
         .satisfies(
             step -> {
@@ -299,9 +299,9 @@ final class PrefillDecodeTest {
     List<Explanation> told = new ArrayList<>();
     fleet.inFlight[2] = 8;
     fleet.inFlight[3] = 8;
-    Planning planning =
-        Passes.explain(routing.workflow("prefill-decode", ""), fleet, request(), null, told::add);
-    assertThat(steps((Planning.Made) planning)).containsExactly("prefill", "decode");
+    PlanResult planning =
+        PlanningSession.explain(routing.workflow("prefill-decode", ""), fleet, request(), null, told::add);
+    assertThat(steps((PlanResult.PlanFound) planning)).containsExactly("prefill", "decode");
     assertThat(told)
         .extracting(Explanation::profile)
         .containsExactly("prefill-decode.prefill", "prefill-decode.decode");
@@ -312,7 +312,7 @@ final class PrefillDecodeTest {
   @ValueSource(ints = {0, 1})
   void nearPrefill_prefersTheSameZone(int prefill) {
     fleet.queueMs[1 - prefill] = 10_000;
-    Planning.Made made =
+    PlanResult.PlanFound made =
         made(
             """
             prefill-decode.workflow {
@@ -346,8 +346,9 @@ final class PrefillDecodeTest {
   }
 
   private List<String> media(Workflow workflow, int items) {
-    RoutingContext request = request().put(Slots.WORK, new Work(true, items));
-    return Passes.plan(workflow, fleet, request, null) instanceof Planning.Made made ? steps(made) : List.of();
+    RoutingContext request = request().put(Slots.REQUEST_SHAPE, new RequestShape(true, items));
+    return PlanningSession.plan(workflow, fleet, request, null) instanceof PlanResult.PlanFound made ? steps(made)
+        : List.of();
   }
 
   /** A pattern of one's own is one class, and a line in the registry. */
@@ -359,9 +360,9 @@ final class PrefillDecodeTest {
                 new WorkflowType(
                     "preprocess-prefill-decode",
                     List.of(
-                        new WorkflowType.Part("preprocess", "", ""),
-                        new WorkflowType.Part("prefill", "pair", "it could not hand over"),
-                        new WorkflowType.Part("decode", "pair", "it could not take over")),
+                        new WorkflowType.StepType("preprocess", "", ""),
+                        new WorkflowType.StepType("prefill", "pair", "it could not hand over"),
+                        new WorkflowType.StepType("decode", "pair", "it could not take over")),
                     parameters -> {
                       int leastTokens = parameters.whole("preprocess-from", 1000, 1, 1_000_000);
                       return (profile, selectors, metrics) ->
@@ -389,11 +390,11 @@ final class PrefillDecodeTest {
             TestFleet.worker(2, Role.DECODE, Dialect.VLLM_NIXL, "", 100));
     Workflow workflow = routing.workflow(compiled, "mine");
 
-    Planning planning = Passes.plan(workflow, fleet, request(), null);
-    assertThat(steps((Planning.Made) planning)).containsExactly("preprocess", "prefill", "decode");
+    PlanResult planning = PlanningSession.plan(workflow, fleet, request(), null);
+    assertThat(steps((PlanResult.PlanFound) planning)).containsExactly("preprocess", "prefill", "decode");
     assertThat(fleet.inFlight).startsWith(1, 1, 1);
     fleet.alive[2] = false;
-    assertThat(Passes.plan(workflow, fleet, request(), null)).isInstanceOf(Planning.None.class);
+    assertThat(PlanningSession.plan(workflow, fleet, request(), null)).isInstanceOf(PlanResult.NoPlan.class);
     assertThat(fleet.inFlight).startsWith(1, 1, 1);
   }
 
@@ -408,24 +409,25 @@ final class PrefillDecodeTest {
     }
 
     @Override
-    public Planning plan(Passes passes) {
+    public PlanResult plan(PlanningSession passes) {
       List<Step> steps = new ArrayList<>();
       List<Selection.Chosen> chosen = new ArrayList<>();
       boolean all = Slots.promptTokens(passes.context()) < leastTokens
           || add(passes, "preprocess", Role.ENCODE, steps, chosen) != null;
       Worker reader = all ? add(passes, "prefill", Role.PREFILL, steps, chosen) : null;
       if (reader == null) {
-        return new Planning.None(Want.ROLE, "nobody preprocesses or reads");
+        return new PlanResult.NoPlan(UnmetNeed.ROLE, "nobody preprocesses or reads");
       }
       passes.context()
-          .put(Slots.PARTNER, Partner.offering(reader, 0, new Partner.Terms(Partner.When.ALWAYS, 0, 1, 0)));
+          .put(Slots.PARTNER, Partner.ofPrefill(reader, 0, new Partner.SplitTerms(Partner.SplitMode.ALWAYS, 0, 1, 0)));
       return add(passes, "decode", Role.DECODE, steps, chosen) == null
-          ? new Planning.None(Want.ROLE, "nobody generates")
-          : new Planning.Made(new RoutingPlan("preprocess-prefill-decode", Order.SEQUENTIAL, steps), chosen, "mine");
+          ? new PlanResult.NoPlan(UnmetNeed.ROLE, "nobody generates")
+          : new PlanResult.PlanFound(new RoutingPlan("preprocess-prefill-decode", StepOrder.SEQUENTIAL, steps),
+              chosen, "mine");
     }
 
     private @Nullable Worker add(
-        Passes passes, String name, Role role, List<Step> steps, List<Selection.Chosen> chosen) {
+        PlanningSession passes, String name, Role role, List<Step> steps, List<Selection.Chosen> chosen) {
       Selector selector = selectors.get(name);
       if (selector != null && passes.select(selector, role) instanceof Selection.Chosen found) {
         steps.add(found.step(name));
@@ -436,7 +438,7 @@ final class PrefillDecodeTest {
     }
 
     @Override
-    public Planning again(Passes passes, String step, Map<String, Worker> placed) {
+    public PlanResult replan(PlanningSession passes, String step, Map<String, Worker> placed) {
       return plan(passes);
     }
   }

@@ -71,7 +71,7 @@ final class PreparerTest {
     RequestFacts facts = TestFacts.of(Map.of("X-Session-ID", "s"));
     assertThat(byKey.prepare(arrived(facts)).numbers()).containsOnlyKeys("hash-key");
     assertThat(byKey.prepare(arrived(facts)).texts()).isEmpty();
-    assertThat(bySession.prepare(arrived(facts))).isEqualTo(new Prepared(Map.of("session-key", "s"), null, null));
+    assertThat(bySession.prepare(arrived(facts))).isEqualTo(new PreparedSlots(Map.of("session-key", "s"), null, null));
     assertThat(byKey.preparesOnArrival()).isTrue();
     assertThat(byNothing.preparesOnArrival()).isFalse();
   }
@@ -89,9 +89,9 @@ final class PreparerTest {
         }
         """;
     Profile profile = Objects.requireNonNull(routing.compile(mine).get("mine"));
-    Prepared prepared = profile.prepare(arrived(TestFacts.of(Map.of("X-Router-Allow", "w2"))));
+    PreparedSlots prepared = profile.prepare(arrived(TestFacts.of(Map.of("X-Router-Allow", "w2"))));
     RoutingContext atHome = Routing.request(3, 16, 50);
-    prepared.into(atHome);
+    prepared.restoreInto(atHome);
 
     Selection selection = routing.selector("mine", mine).select(TestFleet.of(4), atHome);
 
@@ -102,8 +102,8 @@ final class PreparerTest {
   void into_restoresWhatCrossed_andLeavesOutWhatNobodyKnows() {
     RoutingContext context = Routing.request("m", Role.BOTH, Set.of());
 
-    new Prepared(Map.of("session-key", "s", "of-a-later-version", "x"), Map.of("hash-key", 7L, "chain", 3L), null)
-        .into(context);
+    new PreparedSlots(Map.of("session-key", "s", "of-a-later-version", "x"), Map.of("hash-key", 7L, "chain", 3L), null)
+        .restoreInto(context);
 
     assertThat(context.get(Slots.SESSION_KEY)).isEqualTo("s");
     assertThat(context.number(Slots.HASH_KEY)).isEqualTo(7);
@@ -115,7 +115,7 @@ final class PreparerTest {
     RoutingContext context = prepared(lookUp(_ -> CompletableFuture.completedFuture("yes")));
 
     assertThat(context.get(ANSWER)).isEqualTo("yes");
-    assertThat(context.late()).isZero();
+    assertThat(context.missedLookups()).isZero();
   }
 
   @Test
@@ -125,7 +125,7 @@ final class PreparerTest {
     RoutingContext context = prepared(lookUp(_ -> never));
 
     assertThat(context.get(ANSWER)).isEqualTo("too late");
-    assertThat(context.late()).isEqualTo(1);
+    assertThat(context.missedLookups()).isEqualTo(1);
     assertThat(never).isCancelled();
   }
 
@@ -147,13 +147,13 @@ final class PreparerTest {
 
     lookUp(_ -> {
       throw new AssertionError("asked");
-    }).prepareUnasked(context);
+    }).prepareWithoutWaiting(context);
 
     assertThat(context.get(ANSWER)).isEqualTo("too late");
   }
 
-  private static LookUp<String> lookUp(Function<RoutingContext, CompletableFuture<String>> question) {
-    return new LookUp<>(ANSWER, Set.of(), Duration.ofMillis(20), "too late", question);
+  private static AsyncPreparer<String> lookUp(Function<RoutingContext, CompletableFuture<String>> question) {
+    return new AsyncPreparer<>(ANSWER, Set.of(), Duration.ofMillis(20), "too late", question);
   }
 
   private static RoutingContext prepared(Preparer preparer) {

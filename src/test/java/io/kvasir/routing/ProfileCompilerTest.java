@@ -313,8 +313,8 @@ final class ProfileCompilerTest {
       public void score(RoutingContext context, Candidates candidates, double[] out) {}
 
       @Override
-      public Better better() {
-        return Better.LOWER;
+      public Direction direction() {
+        return Direction.LOWER;
       }
 
       @Override

@@ -19,7 +19,7 @@ import java.util.stream.LongStream;
 final class Routing {
   final CostModel costs = CostModel.bundled();
   final OutputLengths outputs = new OutputLengths();
-  final ExternalFigures figures = new ExternalFigures();
+  final ExternalMetrics figures = new ExternalMetrics();
   final PrometheusRegistry registry = new PrometheusRegistry();
   private final RoutingMetrics metrics = new RoutingMetrics(new Metrics(registry));
   private final ProfileCompiler compiler = new ProfileCompiler(registry(CacheLayer.NONE));
@@ -30,7 +30,7 @@ final class Routing {
   }
 
   private PluginRegistry registry(CacheLayer layer, PluginType<?>... more) {
-    return BuiltInPlugins.registry(costs, outputs, figures, TextClusters.NOWHERE, layer, more);
+    return BuiltInPlugins.registry(costs, outputs, figures, TextClusters.NONE, layer, more);
   }
 
   /** A compiler that knows one more workflow. */

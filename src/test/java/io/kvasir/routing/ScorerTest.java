@@ -157,13 +157,13 @@ final class ScorerTest {
             "score { plugin = external-metric, metric = price, most-age = 10 s, better = higher }, pick = max-score",
             nanos::get);
     TestFleet fleet = TestFleet.of(3);
-    routing.figures.say("price", "w0", 7, nanos.get());
-    routing.figures.say("price", "w1", 9, nanos.get() - 20_000_000_000L);
-    routing.figures.say("speed", "w2", 9, nanos.get());
+    routing.figures.report("price", "w0", 7, nanos.get());
+    routing.figures.report("price", "w1", 9, nanos.get() - 20_000_000_000L);
+    routing.figures.report("speed", "w2", 9, nanos.get());
 
     assertThat(scores(selector, fleet, Routing.request(1, 16, 20))).containsExactly(7.0, Double.NaN, Double.NaN);
     assertThat(chosen(selector, fleet).slot()).isZero();
-    routing.figures.say("price", "w2", 8, nanos.get());
+    routing.figures.report("price", "w2", 8, nanos.get());
     assertThat(chosen(selector, fleet).slot()).isEqualTo(2);
     nanos.addAndGet(11_000_000_000L);
     assertThat(scores(selector, fleet, Routing.request(1, 16, 20))).containsOnly(Double.NaN);

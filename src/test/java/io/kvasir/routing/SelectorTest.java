@@ -77,7 +77,7 @@ final class SelectorTest {
     Arrays.fill(fleet.inFlight, 100);
 
     assertThat(routing.selector(profile).select(stale, Routing.request(1, 16, 20)))
-        .isEqualTo(new None(Want.ROOM, "none of 6 workers has room for another request"));
+        .isEqualTo(new None(UnmetNeed.ROOM, "none of 6 workers has room for another request"));
     assertThat(fleet.booked).isEmpty();
   }
 
@@ -86,7 +86,7 @@ final class SelectorTest {
     TestFleet fleet = TestFleet.of(1);
     fleet.alive[0] = false;
 
-    assertThat(none(fleet, Routing.request(1, 16, 20))).isEqualTo(Want.LIVE);
+    assertThat(none(fleet, Routing.request(1, 16, 20))).isEqualTo(UnmetNeed.LIVE);
   }
 
   @Test
@@ -94,12 +94,12 @@ final class SelectorTest {
     Worker prefill = TestFleet.worker(0, Role.PREFILL, Set.of("m", "m:lora"), 1, "");
     TestFleet fleet = new TestFleet(prefill);
 
-    assertThat(none(fleet, Routing.request("m", Role.BOTH, Set.of()))).isEqualTo(Want.ROLE);
-    assertThat(none(fleet, Routing.request("other", Role.PREFILL, Set.of()))).isEqualTo(Want.MODEL);
-    assertThat(none(fleet, Routing.request("m", Role.PREFILL, Set.of("w0")))).isEqualTo(Want.UNTRIED);
+    assertThat(none(fleet, Routing.request("m", Role.BOTH, Set.of()))).isEqualTo(UnmetNeed.ROLE);
+    assertThat(none(fleet, Routing.request("other", Role.PREFILL, Set.of()))).isEqualTo(UnmetNeed.MODEL);
+    assertThat(none(fleet, Routing.request("m", Role.PREFILL, Set.of("w0")))).isEqualTo(UnmetNeed.UNTRIED);
     assertThat(routing.selector("random").select(fleet, Routing.request("m:lora", Role.PREFILL, Set.of())))
         .isInstanceOf(Chosen.class);
-    assertThat(none(fleet, Routing.request("m", Role.PREFILL, Set.of()))).isEqualTo(Want.ROOM);
+    assertThat(none(fleet, Routing.request("m", Role.PREFILL, Set.of()))).isEqualTo(UnmetNeed.ROOM);
   }
 
   @Test
@@ -136,7 +136,7 @@ final class SelectorTest {
     RandomGenerator random = new SplittableRandom(7);
     Selector selector = routing.selector("expected-cost");
     for (int i = 0; i < 300; i++) {
-      routing.outputs.answered("m", random.nextInt(1, 2000));
+      routing.outputs.observe("m", random.nextInt(1, 2000));
       int workers = random.nextInt(1, 200);
       Worker[] table = new Worker[workers];
       Arrays.setAll(
@@ -268,8 +268,8 @@ final class SelectorTest {
     return slots;
   }
 
-  private Want none(TestFleet fleet, RoutingContext request) {
-    return ((None) routing.selector("random").select(fleet, request)).want();
+  private UnmetNeed none(TestFleet fleet, RoutingContext request) {
+    return ((None) routing.selector("random").select(fleet, request)).unmetNeed();
   }
 
   private static Chosen chosen(Selector selector, Fleet fleet, RoutingContext request) {

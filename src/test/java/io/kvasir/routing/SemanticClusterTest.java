@@ -44,7 +44,7 @@ final class SemanticClusterTest {
         }
 
         @Override
-        public void unserved(SemanticCluster cluster) {
+        public void onUnserved(SemanticCluster cluster) {
           unserved.add(cluster.name());
         }
       };
@@ -70,9 +70,9 @@ final class SemanticClusterTest {
     RoutingContext context = arrived(Map.of());
     profile("").prepare(context);
 
-    assertThat(context.get(Slots.SEMANTIC_CLUSTER)).isEqualTo(SemanticCluster.NONE.written());
+    assertThat(context.get(Slots.SEMANTIC_CLUSTER)).isEqualTo(SemanticCluster.NONE.encode());
     assertThat(asked).isEmpty();
-    assertThat(context.late()).isZero();
+    assertThat(context.missedLookups()).isZero();
   }
 
   @Test
@@ -95,10 +95,10 @@ final class SemanticClusterTest {
     answer = new CompletableFuture<>();
     RoutingContext context = arrived(Map.of("last text", "slow"));
 
-    Prepared prepared = profile("").prepare(context);
+    PreparedSlots prepared = profile("").prepare(context);
 
     assertThat(prepared.texts()).containsEntry("semantic-cluster", "unknown\n");
-    assertThat(context.late()).isEqualTo(1);
+    assertThat(context.missedLookups()).isEqualTo(1);
   }
 
   @Test
@@ -107,8 +107,9 @@ final class SemanticClusterTest {
 
     assertThat(plan(profile(""), Set.of("w0")).reason()).contains("candidates=2").endsWith("; cluster=code:unserved");
     assertThat(unserved).containsExactly("code");
-    Planning.Made dry =
-        (Planning.Made) Passes.explain(workflow(profile("")), fleet, atHome(profile(""), Set.of("w0")), null, _ -> {});
+    PlanResult.PlanFound dry =
+        (PlanResult.PlanFound) PlanningSession.explain(workflow(profile("")), fleet,
+            atHome(profile(""), Set.of("w0")), null, _ -> {});
     assertThat(dry.reason()).endsWith("; cluster=code:unserved");
     assertThat(unserved).hasSize(1);
   }
@@ -124,11 +125,11 @@ final class SemanticClusterTest {
   void nobodyAtAll_withoutACluster_isRefused() {
     answer = CompletableFuture.completedStage(SemanticCluster.NONE);
 
-    Planning none =
-        Passes.plan(
+    PlanResult none =
+        PlanningSession.plan(
             workflow(profile("")), fleet, atHome(profile(""), Set.of("w0", "w1", "w2", "w3")), null);
 
-    assertThat(none).isInstanceOf(Planning.None.class);
+    assertThat(none).isInstanceOf(PlanResult.NoPlan.class);
     assertThat(unserved).isEmpty();
   }
 
@@ -139,16 +140,16 @@ final class SemanticClusterTest {
     assertThat(Slot.isConfidential("of-another-version")).isTrue();
   }
 
-  private Planning.Made plan(Profile profile, Set<String> excluded) {
-    return (Planning.Made) Passes.plan(workflow(profile), fleet, atHome(profile, excluded), null);
+  private PlanResult.PlanFound plan(Profile profile, Set<String> excluded) {
+    return (PlanResult.PlanFound) PlanningSession.plan(workflow(profile), fleet, atHome(profile, excluded), null);
   }
 
   /** A request that was prepared where it arrived, as another node has it. */
   private static RoutingContext atHome(Profile profile, Set<String> excluded) {
-    Prepared prepared =
+    PreparedSlots prepared =
         profile.prepare(arrived(Map.of("first text", "at first", "last text", "and at last")));
     RoutingContext context = Routing.request("m", Role.BOTH, excluded);
-    prepared.into(context);
+    prepared.restoreInto(context);
     return context;
   }
 
@@ -165,7 +166,7 @@ final class SemanticClusterTest {
   private Profile profile(String turn) {
     PluginRegistry plugins =
         BuiltInPlugins.registry(
-            CostModel.bundled(), new OutputLengths(), new ExternalFigures(), clusters, CacheLayer.NONE);
+            CostModel.bundled(), new OutputLengths(), new ExternalMetrics(), clusters, CacheLayer.NONE);
     String mine =
         """
         mine {

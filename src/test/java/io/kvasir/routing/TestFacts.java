@@ -28,8 +28,8 @@ public record TestFacts(Map<String, String> known, Supplier<int @Nullable []> id
   }
 
   @Override
-  public @Nullable String userText(Turn turn) {
-    return known.get(turn == Turn.FIRST ? "first text" : "last text");
+  public @Nullable String userText(UserTurn turn) {
+    return known.get(turn == UserTurn.FIRST ? "first text" : "last text");
   }
 
   @Override

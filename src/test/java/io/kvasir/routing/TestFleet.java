@@ -74,7 +74,7 @@ final class TestFleet implements Fleet {
   static Worker worker(int slot, Role role, KvTransfer.Dialect dialect, String group, int maxInFlight) {
     URI url = URI.create("http://h" + slot + ".test:8000");
     KvTransfer transfer =
-        new KvTransfer(dialect, group, "h" + slot, 8998, "", 1, 1, new KvTransfer.Link(6, 5));
+        new KvTransfer(dialect, group, "h" + slot, 8998, "", 1, 1, new KvTransfer.TransferCost(6, 5));
     return new Worker(
         "w" + slot, "w" + slot, url, 0, 1, slot, role, Set.of("m"), Map.of("zone", slot % 2 == 0 ? "even" : "odd"),
         maxInFlight, "h100-Qwen2.5-7B-tp1", transfer);
@@ -113,7 +113,7 @@ final class TestFleet implements Fleet {
   final Map<Integer, Integer> hinted = new HashMap<>();
 
   @Override
-  public int hinted(Chain chain, int slot) {
+  public int hintedBlocks(Chain chain, int slot) {
     return Math.min(hinted.getOrDefault(slot, 0), chain.length());
   }
 

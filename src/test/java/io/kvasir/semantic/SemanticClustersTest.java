@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.kvasir.load.Ports;
 import io.kvasir.routing.SemanticCluster;
-import io.kvasir.semantic.EmbeddingException.Why;
+import io.kvasir.semantic.EmbeddingException.Reason;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.telemetry.TestMetrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
@@ -128,7 +128,7 @@ final class SemanticClustersTest {
     int port = Ports.free();
     start(settings(URI.create("http://127.0.0.1:" + port + "/v1/embeddings"), CODE));
 
-    assertThatFails("code", Why.STARTING);
+    assertThatFails("code", Reason.STARTING);
     await("the hindrance to be told", () -> clusters().degraded().toString().contains("127.0.0.1:" + port));
     assertThat(counted("kvasir_semantic_ready")).isZero();
 
@@ -150,10 +150,10 @@ final class SemanticClustersTest {
     await("the clusters to be in service", () -> clusters().degraded().isEmpty());
     CountDownLatch again = hold();
 
-    assertThatFails("code 1", Why.LATE);
-    assertThatFails("code 2", Why.LATE);
-    assertThatFails("code 3", Why.LATE);
-    await("the endpoint to be away", () -> failure("code " + Math.random()) == Why.AWAY);
+    assertThatFails("code 1", Reason.LATE);
+    assertThatFails("code 2", Reason.LATE);
+    assertThatFails("code 3", Reason.LATE);
+    await("the endpoint to be away", () -> failure("code " + Math.random()) == Reason.AWAY);
     assertThat(clusters().degraded()).singleElement().asString().contains("is away", endpoint().url().toString());
 
     again.countDown();
@@ -174,7 +174,7 @@ final class SemanticClustersTest {
     start(CODE);
     endpoint().script = (_, exchange) -> FakeEmbeddings.text(200, garbage, exchange);
 
-    assertThatFails("code", Why.GARBAGE);
+    assertThatFails("code", Reason.GARBAGE);
 
     endpoint().script = FakeEmbeddings::vectors;
     assertThat(of("code")).isEqualTo(CODE_FOUND);
@@ -185,7 +185,7 @@ final class SemanticClustersTest {
     start(CODE);
     endpoint().script = (_, exchange) -> FakeEmbeddings.text(500, "{\"error\":{}}", exchange);
 
-    assertThatFails("code", Why.STATUS);
+    assertThatFails("code", Reason.STATUS);
 
     endpoint().script = FakeEmbeddings::vectors;
     assertThat(of("code")).isEqualTo(CODE_FOUND);
@@ -196,7 +196,7 @@ final class SemanticClustersTest {
     start(CODE);
     endpoint().close();
 
-    assertThatFails("code", Why.UNREACHABLE);
+    assertThatFails("code", Reason.UNREACHABLE);
   }
 
   @Test
@@ -211,7 +211,7 @@ final class SemanticClustersTest {
       awaitRelease(released);
     };
 
-    assertThatFails("code", Why.UNREACHABLE);
+    assertThatFails("code", Reason.UNREACHABLE);
 
     endpoint().script = FakeEmbeddings::vectors;
     assertThat(of("code")).isEqualTo(CODE_FOUND);
@@ -224,7 +224,7 @@ final class SemanticClustersTest {
     hold();
     CompletableFuture<SemanticCluster> first = ask("code 1");
 
-    assertThatFails("code 2", Why.BUSY);
+    assertThatFails("code 2", Reason.BUSY);
 
     released.countDown();
     assertThat(first.join()).isEqualTo(CODE_FOUND);
@@ -236,7 +236,7 @@ final class SemanticClustersTest {
     start(CODE);
     endpoint().script = (texts, exchange) -> FakeEmbeddings.vectors(texts, exchange, 5);
 
-    assertThatFails("code", Why.DIMENSION);
+    assertThatFails("code", Reason.DIMENSION);
 
     await("the examples to be embedded anew", () -> clusters().degraded().isEmpty());
     assertThat(of("code")).isEqualTo(CODE_FOUND);
@@ -318,7 +318,7 @@ final class SemanticClustersTest {
 
   private SemanticSettings settings(URI url, SemanticSettings.Cluster... described) {
     return new SemanticSettings(
-        new SemanticSettings.Embeddings(
+        new SemanticSettings.EmbeddingSettings(
             url, "embedder", "secret", budget, timeout, Duration.ofMillis(20), concurrency, 100, 100),
         List.of(described));
   }
@@ -353,22 +353,22 @@ final class SemanticClustersTest {
     return ask(text).join();
   }
 
-  private void assertThatFails(String text, Why why) {
+  private void assertThatFails(String text, Reason why) {
     double before = counted("kvasir_semantic_failures", why.label());
     CompletableFuture<SemanticCluster> asked = ask(text);
     assertThatThrownBy(asked::join)
         .isInstanceOf(CompletionException.class)
         .cause()
-        .isInstanceOfSatisfying(EmbeddingException.class, none -> assertThat(none.why()).isEqualTo(why));
+        .isInstanceOfSatisfying(EmbeddingException.class, none -> assertThat(none.reason()).isEqualTo(why));
     assertThat(counted("kvasir_semantic_failures", why.label())).isEqualTo(before + 1);
   }
 
-  private @Nullable Why failure(String text) {
+  private @Nullable Reason failure(String text) {
     try {
       of(text);
       return null;
     } catch (CompletionException failed) {
-      return EmbeddingException.of(failed).why();
+      return EmbeddingException.of(failed).reason();
     }
   }
 

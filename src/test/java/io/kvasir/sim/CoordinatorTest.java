@@ -125,7 +125,7 @@ final class CoordinatorTest extends EngineTest {
   }
 
   private SimEngine member(String instance) throws IOException {
-    return start(settings().hostTier(HostTierSettings.of(64).joining(coordinator.url(), instance, BEAT)));
+    return start(settings().hostTier(HostTierSettings.of(64).withCoordinator(coordinator.url(), instance, BEAT)));
   }
 
   private JsonNode awaitMember() throws Exception {

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.routing.Role;
-import io.kvasir.sim.transfer.Dialect;
+import io.kvasir.sim.transfer.TransferDialect;
 import io.kvasir.sim.transfer.TransferSettings;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
@@ -21,25 +21,25 @@ final class EncoderTest extends EngineTest {
 
   @Test
   void encoder_leavesItsWorkForWhoHasTheSameUuid() throws Exception {
-    SimEngine encoder = start(settings().role(Role.ENCODE).transfer(transfer(Dialect.NONE)));
-    SimEngine prefill = start(settings().role(Role.PREFILL).transfer(transfer(Dialect.VLLM_NIXL)));
+    SimEngine encoder = start(settings().role(Role.ENCODE).transfer(transfer(TransferDialect.NONE)));
+    SimEngine prefill = start(settings().role(Role.PREFILL).transfer(transfer(TransferDialect.VLLM_NIXL)));
 
     JsonNode encoded = ask(encoder, CHAT, chat("item-1").toString());
     ask(prefill, CHAT, chat("item-1").toString());
 
     assertThat(encoded.at("/ec_transfer_params/ec_items/0/mm_hash").asText()).isEqualTo("item-1");
-    assertThat(encoder.items()).isEqualTo(new EncoderStats(0, 1));
-    assertThat(prefill.items()).isEqualTo(new EncoderStats(1, 0));
+    assertThat(encoder.encoderStats()).isEqualTo(new EncoderStats(0, 1));
+    assertThat(prefill.encoderStats()).isEqualTo(new EncoderStats(1, 0));
   }
 
   @Test
   void engine_withoutTheEncodersWork_encodesItself() throws Exception {
-    SimEngine prefill = start(settings().role(Role.PREFILL).transfer(transfer(Dialect.VLLM_NIXL)));
+    SimEngine prefill = start(settings().role(Role.PREFILL).transfer(transfer(TransferDialect.VLLM_NIXL)));
 
     ask(prefill, CHAT, chat("item-1").toString());
     ask(prefill, CHAT, chat("item-1").toString());
 
-    assertThat(prefill.items()).as("the second time it knows it").isEqualTo(new EncoderStats(0, 1));
+    assertThat(prefill.encoderStats()).as("the second time it knows it").isEqualTo(new EncoderStats(0, 1));
   }
 
   @Test
@@ -54,15 +54,15 @@ final class EncoderTest extends EngineTest {
 
   @Test
   void encoder_withoutAnItem_refuses() throws Exception {
-    SimEngine encoder = start(settings().role(Role.ENCODE).transfer(transfer(Dialect.NONE)));
+    SimEngine encoder = start(settings().role(Role.ENCODE).transfer(transfer(TransferDialect.NONE)));
     ObjectNode nothing = JSON.createObjectNode();
     nothing.putArray("messages").addObject().put("role", "user").put("content", "Hello");
 
     assertThat(post(encoder, CHAT, nothing.toString()).statusCode()).isEqualTo(400);
   }
 
-  private TransferSettings transfer(Dialect dialect) {
-    return TransferSettings.of(dialect).encodersAt(shared);
+  private TransferSettings transfer(TransferDialect dialect) {
+    return TransferSettings.of(dialect).withEncoderDirectory(shared);
   }
 
   private static String said(JsonNode answer) {

@@ -148,7 +148,7 @@ final class EngineEventsTest extends EngineTest {
 
   @Test
   void replay_fromTheMiddle_tellsTheRestInBothFramings() throws Exception {
-    EventSettings events = EventSettings.DEFAULT.onLoopback();
+    EventSettings events = EventSettings.DEFAULT.withLoopback();
     SimEngine with = start(settings());
     SimEngine without =
         start(settings().events(
@@ -240,7 +240,7 @@ final class EngineEventsTest extends EngineTest {
   @Test
   void sglang_tellsAnEmptyCacheFirst() throws Exception {
     EventSettings events =
-        EventSettings.DEFAULT.onLoopback().withFormat(new EventFormat(Encoding.SGLANG, false, false));
+        EventSettings.DEFAULT.withLoopback().withFormat(new EventFormat(Encoding.SGLANG, false, false));
     SimEngine engine = start(settings().events(events));
     ask(engine, "/v1/completions", text().put("max_tokens", 1).put("cache_salt", "tenant-a").toString());
 
@@ -254,7 +254,7 @@ final class EngineEventsTest extends EngineTest {
   @Test
   void byteKeys_areTheSameInStoreAndParent() throws Exception {
     EventSettings events =
-        EventSettings.DEFAULT.onLoopback().withFormat(new EventFormat(Encoding.VLLM_MAP, true, false));
+        EventSettings.DEFAULT.withLoopback().withFormat(new EventFormat(Encoding.VLLM_MAP, true, false));
     SimEngine engine = start(settings().events(events));
     ask(engine, "/v1/completions", text().put("max_tokens", 40).put("ignore_eos", true).toString());
 

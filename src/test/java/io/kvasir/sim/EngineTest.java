@@ -26,7 +26,7 @@ abstract class EngineTest {
 
   /** Settings for tests: free ports of the loopback interface, as fast as the machine can. */
   static SimSettings.Builder settings() {
-    return SimSettings.builder().port(0).speed(0).events(EventSettings.DEFAULT.onLoopback()).capacityBlocks(512);
+    return SimSettings.builder().port(0).speed(0).events(EventSettings.DEFAULT.withLoopback()).capacityBlocks(512);
   }
 
   SimEngine start(SimSettings.Builder settings) throws IOException {

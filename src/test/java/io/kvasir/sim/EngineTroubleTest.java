@@ -6,9 +6,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.lab.engine.StepTime;
 import io.kvasir.routing.Role;
-import io.kvasir.sim.engine.StepTime;
-import io.kvasir.sim.transfer.Dialect;
+import io.kvasir.sim.transfer.TransferDialect;
 import io.kvasir.sim.transfer.TransferSettings;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -94,13 +94,13 @@ final class EngineTroubleTest extends EngineTest {
 
   @Test
   void faults_byCount_hitTheFirstRequests() throws Exception {
-    SimEngine engine = start(settings().faults(List.of(Fault.parse("500=1x"), Fault.parse("503=1x"))));
+    SimEngine engine = start(settings().faults(List.of(InjectedFault.parse("500=1x"), InjectedFault.parse("503=1x"))));
     engine.stats();
 
     assertThat(post(engine, "/v1/completions", text().toString()).statusCode()).isEqualTo(500);
     assertThat(post(engine, "/v1/completions", text().toString()).statusCode()).isEqualTo(503);
     assertThat(post(engine, "/v1/completions", text().toString()).statusCode()).isEqualTo(200);
-    engine.setFaults(List.of(Fault.parse("429=1.0")));
+    engine.setFaults(List.of(InjectedFault.parse("429=1.0")));
     HttpResponse<String> limited = post(engine, "/v1/completions", text().toString());
     assertThat(limited.statusCode()).isEqualTo(429);
     assertThat(JSON.readTree(limited.body()).at("/error/code").asInt()).isEqualTo(429);
@@ -109,7 +109,7 @@ final class EngineTroubleTest extends EngineTest {
 
   @Test
   void faults_byShare_hitAboutThatMany() throws Exception {
-    SimEngine engine = start(settings().seed(3).faults(List.of(Fault.parse("500=0.3"))));
+    SimEngine engine = start(settings().seed(3).faults(List.of(InjectedFault.parse("500=0.3"))));
 
     long failed = 0;
     for (int i = 0; i < 100; i++) {
@@ -121,7 +121,7 @@ final class EngineTroubleTest extends EngineTest {
 
   @Test
   void fault_hang_answersNothing() throws Exception {
-    SimEngine engine = start(settings().faults(List.of(Fault.parse("hang=1.0"))));
+    SimEngine engine = start(settings().faults(List.of(InjectedFault.parse("hang=1.0"))));
 
     assertThatThrownBy(() -> CLIENT.send(
             HttpRequest.newBuilder(engine.url().resolve("/v1/completions"))
@@ -134,7 +134,7 @@ final class EngineTroubleTest extends EngineTest {
 
   @Test
   void fault_cut_endsTheStreamWithoutItsEnd() throws Exception {
-    SimEngine engine = start(settings().speed(1).stepTime(SLOW).faults(List.of(Fault.parse("cut=1.0"))));
+    SimEngine engine = start(settings().speed(1).stepTime(SLOW).faults(List.of(InjectedFault.parse("cut=1.0"))));
     ObjectNode request = text().put("max_tokens", 50).put("ignore_eos", true);
 
     assertThatThrownBy(() -> post(engine, "/v1/completions", request.put("stream", true).toString()))
@@ -146,7 +146,7 @@ final class EngineTroubleTest extends EngineTest {
 
   @Test
   void fault_streamError_arrivesWithStatus200() throws Exception {
-    SimEngine engine = start(settings().faults(List.of(Fault.parse("stream-error=1.0"))));
+    SimEngine engine = start(settings().faults(List.of(InjectedFault.parse("stream-error=1.0"))));
     ObjectNode request = text().put("max_tokens", 50).put("ignore_eos", true);
 
     HttpResponse<String> streamed = post(engine, "/v1/completions", request.put("stream", true).toString());
@@ -160,14 +160,14 @@ final class EngineTroubleTest extends EngineTest {
 
   @Test
   void fault_reset_breaksBeforeAnyAnswer() throws Exception {
-    SimEngine engine = start(settings().faults(List.of(Fault.parse("reset=1.0"))));
+    SimEngine engine = start(settings().faults(List.of(InjectedFault.parse("reset=1.0"))));
 
     assertThatThrownBy(() -> post(engine, "/v1/completions", text().toString())).isInstanceOf(IOException.class);
   }
 
   @Test
   void fault_hangAfterHead_saysNothingMore() throws Exception {
-    SimEngine engine = start(settings().faults(List.of(Fault.parse("hang-after-head=1.0"))));
+    SimEngine engine = start(settings().faults(List.of(InjectedFault.parse("hang-after-head=1.0"))));
     try (Socket client = connect(engine)) {
       client.setSoTimeout(300);
       send(client, "/v1/completions", text().put("stream", true).toString(), "");
@@ -180,7 +180,7 @@ final class EngineTroubleTest extends EngineTest {
 
   @Test
   void fault_hangMidway_fallsSilent() throws Exception {
-    SimEngine engine = start(settings().faults(List.of(Fault.parse("hang-midway=1.0"))));
+    SimEngine engine = start(settings().faults(List.of(InjectedFault.parse("hang-midway=1.0"))));
     try (Socket client = connect(engine)) {
       client.setSoTimeout(300);
       send(
@@ -195,7 +195,7 @@ final class EngineTroubleTest extends EngineTest {
 
   @Test
   void fault_noEnd_leavesOutTheTerminator() throws Exception {
-    SimEngine engine = start(settings().faults(List.of(Fault.parse("no-end=1.0"))));
+    SimEngine engine = start(settings().faults(List.of(InjectedFault.parse("no-end=1.0"))));
 
     HttpResponse<String> streamed =
         post(engine, "/v1/completions", text().put("max_tokens", 5).put("stream", true).toString());
@@ -206,7 +206,7 @@ final class EngineTroubleTest extends EngineTest {
 
   @Test
   void fault_slow_comesLateAndWhole() throws Exception {
-    SimEngine engine = start(settings().faults(List.of(Fault.parse("slow=1x"))));
+    SimEngine engine = start(settings().faults(List.of(InjectedFault.parse("slow=1x"))));
 
     HttpResponse<String> answer = post(engine, "/v1/completions", text().put("max_tokens", 5).toString());
 
@@ -216,7 +216,7 @@ final class EngineTroubleTest extends EngineTest {
   @Test
   void condition_wedge_takesAndStandsStill() throws Exception {
     SimEngine engine = start(settings());
-    engine.set(Condition.WEDGE, true);
+    engine.setCondition(EngineCondition.WEDGE, true);
     CompletableFuture<HttpResponse<String>> answer =
         CLIENT.sendAsync(
             request(engine, "/v1/completions", text().toString()), HttpResponse.BodyHandlers.ofString());
@@ -225,7 +225,7 @@ final class EngineTroubleTest extends EngineTest {
     assertThat(get(engine, "/metrics").body())
         .contains("vllm:num_requests_waiting{engine=\"0\",model_name=\"kvasir-demo\"} 1.0");
 
-    engine.set(Condition.WEDGE, false);
+    engine.setCondition(EngineCondition.WEDGE, false);
 
     assertThat(answer.get().statusCode()).isEqualTo(200);
   }
@@ -238,7 +238,7 @@ final class EngineTroubleTest extends EngineTest {
             request(engine, "/v1/completions", text().put("max_tokens", 20).put("ignore_eos", true).toString()),
             HttpResponse.BodyHandlers.ofString());
     await("it runs", () -> engine.stats().running() == 1);
-    engine.set(Condition.DRAIN, true);
+    engine.setCondition(EngineCondition.DRAIN, true);
 
     assertThat(post(engine, "/v1/completions", text().toString()).statusCode()).isEqualTo(503);
     assertThat(get(engine, "/health").statusCode()).isEqualTo(503);
@@ -248,10 +248,10 @@ final class EngineTroubleTest extends EngineTest {
   @Test
   void condition_refuse_isTakenBack() throws Exception {
     SimEngine engine = start(settings());
-    engine.set(Condition.REFUSE, true);
+    engine.setCondition(EngineCondition.REFUSE, true);
     assertThatThrownBy(() -> connect(engine).close()).isInstanceOf(ConnectException.class);
 
-    engine.set(Condition.REFUSE, false);
+    engine.setCondition(EngineCondition.REFUSE, false);
 
     connect(engine).close();
     assertThat(engine.conditions()).isEmpty();
@@ -260,9 +260,9 @@ final class EngineTroubleTest extends EngineTest {
   @Test
   void restart_comesBackWellAndEmptyOnTheSamePorts() throws Exception {
     SimEngine engine =
-        start(settings().role(Role.PREFILL).transfer(TransferSettings.of(Dialect.VLLM_NIXL)));
+        start(settings().role(Role.PREFILL).transfer(TransferSettings.of(TransferDialect.VLLM_NIXL)));
     post(engine, "/v1/completions", text().toString());
-    engine.set(Condition.SLOW, true);
+    engine.setCondition(EngineCondition.SLOW, true);
     String before = engine.url() + " " + engine.eventsEndpoint() + " " + engine.transferPort();
     String id = engine.engineId(0);
 

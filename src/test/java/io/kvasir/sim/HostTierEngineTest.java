@@ -53,7 +53,8 @@ final class HostTierEngineTest extends EngineTest {
       SimEngine engine =
           start(
               settings()
-                  .hostTier(HostTierSettings.of(64).toldTo(controller.workersAt(), "e1", Duration.ofMillis(50))));
+                  .hostTier(HostTierSettings.of(64)
+                      .withController(controller.workerAddress(), "e1", Duration.ofMillis(50))));
 
       cached(engine, 0, 1200);
       untilHeld(controller, 0, 1200, "{\"e1\":[\"LocalCPUBackend\",1024]}");
@@ -71,7 +72,7 @@ final class HostTierEngineTest extends EngineTest {
           start(
               settings()
                   .ranks(2)
-                  .hostTier(HostTierSettings.of(64).toldTo(controller.workersAt(), "e1", Duration.ZERO)));
+                  .hostTier(HostTierSettings.of(64).withController(controller.workerAddress(), "e1", Duration.ZERO)));
 
       post(engine, "/v1/completions", completion(0, 600).toString(), "x-data-parallel-rank", "1");
 

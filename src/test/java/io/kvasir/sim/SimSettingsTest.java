@@ -19,8 +19,8 @@ final class SimSettingsTest {
     SimSettings settings = SimSettings.builder().build();
 
     assertThat(settings.validate()).isEmpty();
-    assertThat(settings.blocks()).isEqualTo(434_527 / 16);
-    assertThat(settings.modelLen()).isEqualTo(131_072);
+    assertThat(settings.effectiveBlocks()).isEqualTo(434_527 / 16);
+    assertThat(settings.effectiveModelLen()).isEqualTo(131_072);
   }
 
   @Test
@@ -102,10 +102,10 @@ final class SimSettingsTest {
 
   @Test
   void fault_parsed_isShareOrCount() {
-    assertThat(Fault.parse("503=0.05")).isEqualTo(new Fault(Fault.Kind.STATUS_503, 0.05, 0));
-    assertThat(Fault.parse("hang=2x")).isEqualTo(new Fault(Fault.Kind.HANG, 0, 2));
+    assertThat(InjectedFault.parse("503=0.05")).isEqualTo(new InjectedFault(InjectedFault.Kind.STATUS_503, 0.05, 0));
+    assertThat(InjectedFault.parse("hang=2x")).isEqualTo(new InjectedFault(InjectedFault.Kind.HANG, 0, 2));
     for (String wrong : List.of("502=1x", "hang", "hang=", "hang=2", "hang=-1x", "hang=many")) {
-      assertThatThrownBy(() -> Fault.parse(wrong))
+      assertThatThrownBy(() -> InjectedFault.parse(wrong))
           .as(wrong)
           .isInstanceOf(IllegalArgumentException.class)
           .hasMessageContaining("'" + wrong + "'");

@@ -5,9 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.lab.engine.StepTime;
 import io.kvasir.routing.Role;
-import io.kvasir.sim.engine.StepTime;
-import io.kvasir.sim.transfer.Dialect;
+import io.kvasir.sim.transfer.TransferDialect;
 import io.kvasir.sim.transfer.TransferSettings;
 import java.io.IOException;
 import java.net.URI;
@@ -35,11 +35,11 @@ final class TransferTest extends EngineTest {
   @SuppressWarnings("NullAway.Init")
   private SimEngine decode;
 
-  private void pair(Dialect dialect) throws IOException {
+  private void pair(TransferDialect dialect) throws IOException {
     pair(dialect, settings -> settings);
   }
 
-  private void pair(Dialect dialect, UnaryOperator<TransferSettings> with) throws IOException {
+  private void pair(TransferDialect dialect, UnaryOperator<TransferSettings> with) throws IOException {
     TransferSettings transfer = with.apply(TransferSettings.of(dialect));
     prefill = start(settings().seed(1).role(Role.PREFILL).transfer(transfer));
     decode = start(settings().seed(2).role(Role.DECODE).transfer(transfer));
@@ -49,7 +49,7 @@ final class TransferTest extends EngineTest {
 
   @ParameterizedTest
   @EnumSource(names = {"VLLM_NIXL", "VLLM_NIXL_OLD", "VLLM_PUSH"})
-  void nixl_bothLegs_answerAsOneEngineWould(Dialect dialect) throws Exception {
+  void nixl_bothLegs_answerAsOneEngineWould(TransferDialect dialect) throws Exception {
     pair(dialect);
     for (String path : List.of(COMPLETIONS, CHAT, "/v1/responses", "/v1/messages")) {
       String alone = answer(path, ask(start(settings()), path, body(path).toString()));
@@ -60,15 +60,16 @@ final class TransferTest extends EngineTest {
 
       assertThat(answer(path, disaggregated)).as(path).isEqualTo(alone).isNotEmpty();
     }
-    assertThat(decode.transfers().received()).isEqualTo(4);
-    assertThat(decode.transfers().ignored()).isZero();
-    await("prefill's blocks are free", () -> prefill.transfers().held() == 0 && prefill.transfers().sent() == 4);
+    assertThat(decode.transferStats().received()).isEqualTo(4);
+    assertThat(decode.transferStats().ignored()).isZero();
+    await("prefill's blocks are free", () -> prefill.transferStats().held() == 0
+        && prefill.transferStats().sent() == 4);
     await("and its cache is idle", () -> kvUse(prefill) == 0);
   }
 
   @Test
   void nixl_streamedDecode_saysTheSame() throws Exception {
-    pair(Dialect.VLLM_NIXL);
+    pair(TransferDialect.VLLM_NIXL);
     JsonNode params = prefilled(COMPLETIONS, "s");
     ObjectNode second = body(COMPLETIONS).put("stream", true).set("kv_transfer_params", params);
 
@@ -82,7 +83,7 @@ final class TransferTest extends EngineTest {
 
   @Test
   void nixl_decodeEngine_holdsAndTellsTheBlocks() throws Exception {
-    pair(Dialect.VLLM_NIXL);
+    pair(TransferDialect.VLLM_NIXL);
     JsonNode params = prefilled(COMPLETIONS, "a");
     JsonNode first =
         ask(decode, COMPLETIONS, body(COMPLETIONS).set("kv_transfer_params", params).toString(), "X-Request-Id", "a");
@@ -96,11 +97,11 @@ final class TransferTest extends EngineTest {
 
   @Test
   void nixl_paramsWorkOnce() throws Exception {
-    pair(Dialect.VLLM_NIXL);
+    pair(TransferDialect.VLLM_NIXL);
     String second = body(COMPLETIONS).set("kv_transfer_params", prefilled(COMPLETIONS, "a")).toString();
 
     assertThat(post(decode, COMPLETIONS, second, "X-Request-Id", "a").statusCode()).isEqualTo(200);
-    assertThat(post(start(settings().role(Role.DECODE).transfer(TransferSettings.of(Dialect.VLLM_NIXL))),
+    assertThat(post(start(settings().role(Role.DECODE).transfer(TransferSettings.of(TransferDialect.VLLM_NIXL))),
             COMPLETIONS, second, "X-Request-Id", "a").statusCode()).isEqualTo(500);
   }
 
@@ -108,7 +109,7 @@ final class TransferTest extends EngineTest {
   @ValueSource(
       strings = {"remote_engine_id", "remote_request_id", "remote_host", "remote_port"})
   void nixl_withoutAField_prefillsHere(String field) throws Exception {
-    pair(Dialect.VLLM_NIXL);
+    pair(TransferDialect.VLLM_NIXL);
     ObjectNode params = (ObjectNode) prefilled(COMPLETIONS, "a");
     params.remove(field);
 
@@ -117,13 +118,13 @@ final class TransferTest extends EngineTest {
 
     assertThat(answer(COMPLETIONS, answer)).isEqualTo(alone(COMPLETIONS));
     assertThat(answer.at("/usage/prompt_tokens_details/cached_tokens").asInt()).isZero();
-    assertThat(decode.transfers().ignored()).isEqualTo(1);
-    assertThat(decode.transfers().received()).isZero();
+    assertThat(decode.transferStats().ignored()).isEqualTo(1);
+    assertThat(decode.transferStats().received()).isZero();
   }
 
   @Test
   void nixl_roundedUnknownField_fails() throws Exception {
-    pair(Dialect.VLLM_NIXL);
+    pair(TransferDialect.VLLM_NIXL);
     ObjectNode params = (ObjectNode) prefilled(COMPLETIONS, "a");
     ((ObjectNode) params.get("kv_layout")).put("fingerprint", params.at("/kv_layout/fingerprint").asDouble());
 
@@ -133,7 +134,7 @@ final class TransferTest extends EngineTest {
 
   @Test
   void nixl_otherPromptsBlocks_makeAnotherAnswer() throws Exception {
-    pair(Dialect.VLLM_NIXL);
+    pair(TransferDialect.VLLM_NIXL);
     ObjectNode other = body(COMPLETIONS).put("prompt", "A queen. " + TEXT).put("max_tokens", 1);
     other.set("kv_transfer_params", JSON.createObjectNode().put("do_remote_decode", true));
     JsonNode params = ask(prefill, COMPLETIONS, other.toString()).path("kv_transfer_params");
@@ -145,9 +146,9 @@ final class TransferTest extends EngineTest {
 
   @Test
   void nixl_leaseThatNobodyExtends_ends() throws Exception {
-    pair(Dialect.VLLM_NIXL, transfer -> transfer.withTimes(Duration.ofMillis(50), Duration.ofMillis(50)));
+    pair(TransferDialect.VLLM_NIXL, transfer -> transfer.withTimes(Duration.ofMillis(50), Duration.ofMillis(50)));
     JsonNode params = prefilled(COMPLETIONS, "a");
-    await("the lease has ended", () -> prefill.transfers().expired() == 1);
+    await("the lease has ended", () -> prefill.transferStats().expired() == 1);
     await("the blocks are free", () -> kvUse(prefill) == 0);
 
     HttpResponse<String> late =
@@ -155,12 +156,12 @@ final class TransferTest extends EngineTest {
 
     assertThat(late.statusCode()).isEqualTo(500);
     assertThat(JSON.readTree(late.body()).at("/error/type").asText()).isEqualTo("InternalServerError");
-    assertThat(decode.transfers().failed()).isEqualTo(1);
+    assertThat(decode.transferStats().failed()).isEqualTo(1);
   }
 
   @Test
   void nixl_streamedLoadFailure_isAnErrorInTheStream() throws Exception {
-    pair(Dialect.VLLM_NIXL);
+    pair(TransferDialect.VLLM_NIXL);
     JsonNode params = prefilled(COMPLETIONS, "a");
     prefill.close();
 
@@ -175,20 +176,20 @@ final class TransferTest extends EngineTest {
 
   @Test
   void nixl_recomputePolicy_makesGood() throws Exception {
-    pair(Dialect.VLLM_NIXL, TransferSettings::recomputing);
+    pair(TransferDialect.VLLM_NIXL, TransferSettings::withRecompute);
     JsonNode params = prefilled(COMPLETIONS, "a");
     prefill.close();
 
     JsonNode answer = ask(decode, COMPLETIONS, body(COMPLETIONS).set("kv_transfer_params", params).toString());
 
     assertThat(answer(COMPLETIONS, answer)).isEqualTo(alone(COMPLETIONS));
-    assertThat(decode.transfers().recomputed()).isEqualTo(1);
+    assertThat(decode.transferStats().recomputed()).isEqualTo(1);
   }
 
   @Test
   void nixl_heartbeats_keepTheLeaseWhileTheCopyWaits() throws Exception {
     TransferSettings transfer =
-        TransferSettings.of(Dialect.VLLM_NIXL).withTimes(Duration.ofMillis(2500), Duration.ofSeconds(5));
+        TransferSettings.of(TransferDialect.VLLM_NIXL).withTimes(Duration.ofMillis(2500), Duration.ofSeconds(5));
     prefill = start(settings().role(Role.PREFILL).transfer(transfer));
     // The second sequence does not fit beside the first.
     decode = start(settings().seed(2).role(Role.DECODE).transfer(transfer).capacityBlocks(80)
@@ -210,25 +211,25 @@ final class TransferTest extends EngineTest {
 
     assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
     assertThat(busy.get().statusCode()).isEqualTo(200);
-    assertThat(prefill.transfers().beats()).isPositive();
-    assertThat(prefill.transfers().expired()).isZero();
+    assertThat(prefill.transferStats().beats()).isPositive();
+    assertThat(prefill.transferStats().expired()).isZero();
   }
 
   @Test
   void nixl_rejectedDecode_freesAtOnce() throws Exception {
-    pair(Dialect.VLLM_NIXL);
+    pair(TransferDialect.VLLM_NIXL);
     JsonNode params = prefilled(COMPLETIONS, "a");
 
     ObjectNode wrong = body(COMPLETIONS).put("max_tokens", 1_000_000).set("kv_transfer_params", params);
 
     assertThat(post(decode, COMPLETIONS, wrong.toString()).statusCode()).isEqualTo(400);
-    await("the blocks are free", () -> prefill.transfers().held() == 0);
-    assertThat(prefill.transfers().expired()).isZero();
+    await("the blocks are free", () -> prefill.transferStats().held() == 0);
+    assertThat(prefill.transferStats().expired()).isZero();
   }
 
   @Test
   void nixl_endAtTheFirstToken_stillHandsOver() throws Exception {
-    pair(Dialect.VLLM_NIXL);
+    pair(TransferDialect.VLLM_NIXL);
     String prompt = endsAtOnce();
     ObjectNode first = JSON.createObjectNode().put("prompt", prompt).put("max_tokens", 1);
     first.set("kv_transfer_params", JSON.createObjectNode().put("do_remote_decode", true));
@@ -239,15 +240,15 @@ final class TransferTest extends EngineTest {
     JsonNode answer =
         ask(decode, COMPLETIONS, second.set("kv_transfer_params", said.path("kv_transfer_params")).toString());
     assertThat(answer.at("/choices/0/finish_reason").asText()).isEqualTo("stop");
-    assertThat(decode.transfers().received()).isEqualTo(1);
+    assertThat(decode.transferStats().received()).isEqualTo(1);
   }
 
   @Test
   void nixl_restartedPrefill_hasAnotherId() throws Exception {
-    pair(Dialect.VLLM_NIXL);
+    pair(TransferDialect.VLLM_NIXL);
     JsonNode before = prefilled(COMPLETIONS, "a");
     prefill.close();
-    prefill = start(settings().role(Role.PREFILL).transfer(TransferSettings.of(Dialect.VLLM_NIXL)));
+    prefill = start(settings().role(Role.PREFILL).transfer(TransferSettings.of(TransferDialect.VLLM_NIXL)));
     JsonNode after = prefilled(COMPLETIONS, "b");
 
     assertThat(after.path("remote_engine_id").asText()).isNotEqualTo(before.path("remote_engine_id").asText());
@@ -257,7 +258,7 @@ final class TransferTest extends EngineTest {
 
   @Test
   void push_decodeFirst_waitsForPrefill() throws Exception {
-    pair(Dialect.VLLM_PUSH);
+    pair(TransferDialect.VLLM_PUSH);
     ObjectNode second = body(COMPLETIONS);
     second.putObject("kv_transfer_params").put("do_remote_prefill", true).put("do_remote_decode", false)
         .put("remote_engine_id", prefill.engineId(0)).put("remote_host", "127.0.0.1")
@@ -275,7 +276,7 @@ final class TransferTest extends EngineTest {
 
   @Test
   void push_otherRequestId_meetsNobody() throws Exception {
-    pair(Dialect.VLLM_PUSH, transfer -> transfer.withTimes(Duration.ofMillis(200), Duration.ofMillis(200)));
+    pair(TransferDialect.VLLM_PUSH, transfer -> transfer.withTimes(Duration.ofMillis(200), Duration.ofMillis(200)));
     JsonNode params = prefilled(COMPLETIONS, "one");
 
     HttpResponse<String> answer =
@@ -284,12 +285,12 @@ final class TransferTest extends EngineTest {
             "another");
 
     assertThat(answer.statusCode()).isEqualTo(500);
-    await("the blocks are given up", () -> prefill.transfers().expired() == 1);
+    await("the blocks are given up", () -> prefill.transferStats().expired() == 1);
   }
 
   @Test
   void mooncake_legsAtOnce_meetByTransferId() throws Exception {
-    pair(Dialect.VLLM_MOONCAKE);
+    pair(TransferDialect.VLLM_MOONCAKE);
     JsonNode ranks = JSON.readTree(CLIENT.send(
         HttpRequest.newBuilder(
             URI.create("http://127.0.0.1:" + prefill.transferPort() + "/query")).build(),
@@ -302,12 +303,12 @@ final class TransferTest extends EngineTest {
 
     assertThat(said.path("kv_transfer_params").isNull()).isTrue();
     assertThat(answer(COMPLETIONS, JSON.readTree(decoding.get().body()))).isEqualTo(alone(COMPLETIONS));
-    await("the blocks are free", () -> prefill.transfers().held() == 0 && kvUse(prefill) == 0);
+    await("the blocks are free", () -> prefill.transferStats().held() == 0 && kvUse(prefill) == 0);
   }
 
   @Test
   void mooncake_endAtTheFirstToken_dropsTheBlocks() throws Exception {
-    pair(Dialect.VLLM_MOONCAKE, transfer -> transfer.withTimes(Duration.ofSeconds(1), Duration.ofMillis(300)));
+    pair(TransferDialect.VLLM_MOONCAKE, transfer -> transfer.withTimes(Duration.ofSeconds(1), Duration.ofMillis(300)));
     String prompt = endsAtOnce();
     mooncakePrefill(JSON.createObjectNode().put("prompt", prompt), "xfer-1");
     assertThat(mooncakeDecode(JSON.createObjectNode().put("prompt", prompt), "xfer-1").get().statusCode())
@@ -335,7 +336,7 @@ final class TransferTest extends EngineTest {
 
   @Test
   void sglang_legsAtOnce_meetInTheirRoom() throws Exception {
-    pair(Dialect.SGLANG);
+    pair(TransferDialect.SGLANG);
     String body = inRoom("4611686018427387904").toString();
     CompletableFuture<HttpResponse<String>> prefilling =
         CLIENT.sendAsync(request(prefill, COMPLETIONS, body), HttpResponse.BodyHandlers.ofString());
@@ -345,12 +346,12 @@ final class TransferTest extends EngineTest {
     assertThat(answer(COMPLETIONS, answer)).isEqualTo(alone(COMPLETIONS));
     JsonNode first = JSON.readTree(prefilling.get().body());
     assertThat(first.at("/usage/completion_tokens").asInt()).isEqualTo(1);
-    await("the blocks are free", () -> prefill.transfers().held() == 0 && kvUse(prefill) == 0);
+    await("the blocks are free", () -> prefill.transferStats().held() == 0 && kvUse(prefill) == 0);
   }
 
   @Test
   void sglang_withoutRoom_isRefusedInItsWords() throws Exception {
-    pair(Dialect.SGLANG);
+    pair(TransferDialect.SGLANG);
     for (SimEngine engine : List.of(prefill, decode)) {
       HttpResponse<String> refused = post(engine, COMPLETIONS, body(COMPLETIONS).toString());
       assertThat(refused.statusCode()).isEqualTo(400);
@@ -367,7 +368,7 @@ final class TransferTest extends EngineTest {
 
   @Test
   void sglang_roomOutOfRange_isRefused() throws Exception {
-    pair(Dialect.SGLANG);
+    pair(TransferDialect.SGLANG);
     for (String room : List.of("9223372036854775808", "-1", "1.5", "\"7\"")) {
       assertThat(post(prefill, COMPLETIONS, inRoom(room).toString()).statusCode()).as(room).isEqualTo(400);
     }
@@ -375,7 +376,7 @@ final class TransferTest extends EngineTest {
 
   @Test
   void sglang_roomInUse_isRefused() throws Exception {
-    pair(Dialect.SGLANG);
+    pair(TransferDialect.SGLANG);
     String body = inRoom("7").toString();
     List<CompletableFuture<HttpResponse<String>>> both =
         List.of(
@@ -392,7 +393,7 @@ final class TransferTest extends EngineTest {
 
   @Test
   void sglang_legAlone_timesOut() throws Exception {
-    pair(Dialect.SGLANG, transfer -> transfer.withTimes(Duration.ofMillis(300), Duration.ofMillis(300)));
+    pair(TransferDialect.SGLANG, transfer -> transfer.withTimes(Duration.ofMillis(300), Duration.ofMillis(300)));
 
     assertThat(post(prefill, COMPLETIONS, inRoom("7").toString()).statusCode()).isEqualTo(500);
     assertThat(post(decode, COMPLETIONS, inRoom("8").toString()).statusCode()).isEqualTo(500);
@@ -402,7 +403,7 @@ final class TransferTest extends EngineTest {
 
   @Test
   void sglang_room_choosesTheRank() throws Exception {
-    TransferSettings transfer = TransferSettings.of(Dialect.SGLANG);
+    TransferSettings transfer = TransferSettings.of(TransferDialect.SGLANG);
     prefill = start(settings().ranks(2).role(Role.PREFILL).transfer(transfer));
     decode = start(settings().seed(2).role(Role.DECODE).transfer(transfer));
     for (int room : List.of(4, 6, 8)) {
@@ -436,7 +437,7 @@ final class TransferTest extends EngineTest {
 
   @Test
   void tensorRt_contextThenGeneration_answersAsOneEngine() throws Exception {
-    pair(Dialect.TENSORRT_LLM);
+    pair(TransferDialect.TENSORRT_LLM);
     for (String path : List.of(COMPLETIONS, CHAT)) {
       String alone = alone(path);
       JsonNode context = context(path, body(path));
@@ -447,12 +448,12 @@ final class TransferTest extends EngineTest {
 
       assertThat(answer(path, answer)).isEqualTo(alone);
     }
-    assertThat(decode.transfers().received()).isEqualTo(2);
+    assertThat(decode.transferStats().received()).isEqualTo(2);
   }
 
   @Test
   void tensorRt_changedState_isNoticed() throws Exception {
-    pair(Dialect.TENSORRT_LLM);
+    pair(TransferDialect.TENSORRT_LLM);
     ObjectNode generation = generation(COMPLETIONS, context(COMPLETIONS, body(COMPLETIONS)));
     ObjectNode params = (ObjectNode) generation.get("disaggregated_params");
     byte[] state = Base64.getDecoder().decode(params.path("encoded_opaque_state").asText());
@@ -465,13 +466,13 @@ final class TransferTest extends EngineTest {
 
   @Test
   void tensorRt_answerThatEndsAtOnce_isTheContexts() throws Exception {
-    pair(Dialect.TENSORRT_LLM);
+    pair(TransferDialect.TENSORRT_LLM);
 
     JsonNode context = context(COMPLETIONS, JSON.createObjectNode().put("prompt", endsAtOnce()));
 
     assertThat(context.at("/choices/0/finish_reason").asText()).isEqualTo("stop");
     assertThat(context.at("/choices/0/disaggregated_params/encoded_opaque_state").isNull()).isTrue();
-    assertThat(prefill.transfers().held()).isZero();
+    assertThat(prefill.transferStats().held()).isZero();
   }
 
   private JsonNode context(String path, ObjectNode body) throws Exception {

@@ -27,8 +27,8 @@ final class DecisionLogTest {
     DecisionLog log = log(file, 1, 1 << 20, 1, 10);
     DecisionRecord decision = decision("r1", "w0");
 
-    log.decided(decision);
-    log.ended(outcome("r1", "w0"));
+    log.recordDecision(decision);
+    log.recordOutcome(outcome("r1", "w0"));
     log.close();
 
     List<String> lines = Files.readAllLines(file);
@@ -46,7 +46,7 @@ final class DecisionLogTest {
     DecisionLog log = log(file, 1, 3L * line, 2, 10);
 
     for (int i = 100; i < 110; i++) {
-      log.decided(decision("r" + i, "w0"));
+      log.recordDecision(decision("r" + i, "w0"));
     }
     log.close();
 
@@ -61,7 +61,7 @@ final class DecisionLogTest {
     Path notADirectory = Files.writeString(directory.resolve("file"), "");
     DecisionLog log = log(notADirectory.resolve("d.jsonl"), 1, 1 << 20, 1, 10);
 
-    log.decided(decision("r", "w0"));
+    log.recordDecision(decision("r", "w0"));
     log.close();
 
     assertThat(lines("failed")).isEqualTo(1);
@@ -72,22 +72,22 @@ final class DecisionLogTest {
   void samples_aShareOfTheRequests_theSameEveryTime() {
     DecisionLog log = log(null, 0.1, 1, 1, 1);
 
-    long sampled = IntStream.range(0, 20_000).filter(i -> log.samples("request-" + i)).count();
+    long sampled = IntStream.range(0, 20_000).filter(i -> log.isSampled("request-" + i)).count();
 
     assertThat((double) sampled / 20_000).isCloseTo(0.1, within(0.02));
-    assertThat(log.samples("request-7")).isEqualTo(log.samples("request-7"));
-    assertThat(log(null, 0, 1, 1, 1, new PrometheusRegistry()).samples("r")).isFalse();
-    assertThat(log(null, 1, 1, 1, 1, new PrometheusRegistry()).samples("r")).isTrue();
+    assertThat(log.isSampled("request-7")).isEqualTo(log.isSampled("request-7"));
+    assertThat(log(null, 0, 1, 1, 1, new PrometheusRegistry()).isSampled("r")).isFalse();
+    assertThat(log(null, 1, 1, 1, 1, new PrometheusRegistry()).isSampled("r")).isTrue();
   }
 
   @Test
   void recent_keepsTheLastWithWhatBecameOfThem_newestFirst() {
     DecisionLog log = log(null, 1, 1, 1, 3);
     for (int i = 0; i < 5; i++) {
-      log.decided(decision("r" + i, "w" + i % 2));
+      log.recordDecision(decision("r" + i, "w" + i % 2));
     }
-    log.ended(outcome("r4", "w0"));
-    log.ended(outcome("r0", "w0"));
+    log.recordOutcome(outcome("r4", "w0"));
+    log.recordOutcome(outcome("r0", "w0"));
 
     List<DecisionLog.Entry> all = log.recent(_ -> true, 10);
     assertThat(all).extracting(entry -> entry.decision().requestId()).containsExactly("r4", "r3", "r2");
@@ -101,10 +101,10 @@ final class DecisionLogTest {
   void held_aHashedText_isFoundByTextAndByHash() {
     DecisionRecord decision = decision("r", "w0");
 
-    assertThat(decision.held("session-key", "alice")).isTrue();
-    assertThat(decision.held("session-key", DecisionRecord.hashed("alice"))).isTrue();
-    assertThat(decision.held("session-key", "bob")).isFalse();
-    assertThat(decision.held("hash-key", "alice")).isFalse();
+    assertThat(decision.slotContained("session-key", "alice")).isTrue();
+    assertThat(decision.slotContained("session-key", DecisionRecord.hashed("alice"))).isTrue();
+    assertThat(decision.slotContained("session-key", "bob")).isFalse();
+    assertThat(decision.slotContained("hash-key", "alice")).isFalse();
   }
 
   private DecisionLog log(@Nullable Path file, double sample, long maxBytes, int keep, int recent) {
@@ -124,7 +124,7 @@ final class DecisionLogTest {
     return new DecisionRecord(
         "2026-01-01T00:00:00Z", request, "m", "p", "m", 389, 24, 16, List.of("00ff"),
         Map.of("session-key", DecisionRecord.hashed("alice")), 256, List.of(), null, "why",
-        List.of(new DecisionRecord.Step("whole", "both", worker, List.of(), 3, 48, "next_candidate")),
+        List.of(new DecisionRecord.StepRecord("whole", "both", worker, List.of(), 3, 48, "next_candidate")),
         List.of(), null);
   }
 

@@ -20,12 +20,12 @@ import org.jspecify.annotations.Nullable;
 
 /** Asks one router node's admin API. One thread at a time. */
 final class AdminClient implements AutoCloseable {
-  private static final Duration PATIENCE = Duration.ofSeconds(30);
+  private static final Duration TIMEOUT = Duration.ofSeconds(30);
   private static final JsonMapper JSON = new JsonMapper();
 
   private final URI management;
   private final @Nullable String key;
-  private final HttpClient http = HttpClient.newBuilder().connectTimeout(PATIENCE).build();
+  private final HttpClient http = HttpClient.newBuilder().connectTimeout(TIMEOUT).build();
 
   AdminClient(URI management, @Nullable String key) {
     this.management = management;
@@ -71,7 +71,7 @@ final class AdminClient implements AutoCloseable {
   private JsonNode ask(String method, String target, @Nullable ObjectNode body)
       throws AdminFailedException, InterruptedException {
     URI uri = management.resolve(target);
-    HttpRequest.Builder request = HttpRequest.newBuilder(uri).timeout(PATIENCE);
+    HttpRequest.Builder request = HttpRequest.newBuilder(uri).timeout(TIMEOUT);
     if (key != null) {
       request.header("Authorization", "Bearer " + key);
     }

@@ -59,7 +59,7 @@ final class AdminOptions {
       return key.isBlank() ? null : key.strip();
     }
     try {
-      List<String> keys = AdminKeys.in(file);
+      List<String> keys = AdminKeys.readFile(file);
       if (keys.isEmpty()) {
         throw new AdminFailedException("there is no key in " + file + "; it has to stand on a line of its own");
       }

@@ -22,14 +22,14 @@ final class CachesCommand extends GroupCommand {
       name = "show",
       description = "Prints the node's figures of its response cache.",
       mixinStandardHelpOptions = true)
-  static final class Show extends AskCommand {
+  static final class Show extends AdminRequestCommand {
     @Override
-    JsonNode ask(AdminClient client) throws AdminFailedException, InterruptedException {
+    JsonNode request(AdminClient client) throws AdminFailedException, InterruptedException {
       return client.get(PATH);
     }
 
     @Override
-    String shown(JsonNode answer) {
+    String format(JsonNode answer) {
       Table table = new Table("FIGURE", "VALUE");
       answer.properties().forEach(figure -> {
         if (figure.getValue().isValueNode()) {
@@ -50,29 +50,29 @@ final class CachesCommand extends GroupCommand {
       name = "flush",
       description = "Forgets kept answers. A node that keeps them in its memory forgets its own.",
       mixinStandardHelpOptions = true)
-  static final class Flush extends AskCommand {
+  static final class Flush extends AdminRequestCommand {
     @ArgGroup(multiplicity = "1")
-    private Which which = new Which();
+    private FlushTarget which = new FlushTarget();
 
     @Override
-    JsonNode ask(AdminClient client) throws AdminFailedException, InterruptedException {
+    JsonNode request(AdminClient client) throws AdminFailedException, InterruptedException {
       return client.post(PATH + "/flush", which.body());
     }
 
     @Override
-    String shown(JsonNode answer) {
+    String format(JsonNode answer) {
       return answer.has("forgotten") ? answer.path("forgotten").asText() + " answers are forgotten\n"
           : "they are forgotten\n";
     }
   }
 
   /** Which answers. */
-  static final class Which {
+  static final class FlushTarget {
     @Option(names = "--all", required = true, description = "All of them.")
     private boolean all;
 
     @ArgGroup(exclusive = false, multiplicity = "1")
-    private @Nullable Limits limits;
+    private @Nullable FlushSelection limits;
 
     ObjectNode body() {
       ObjectNode body = JsonNodeFactory.instance.objectNode();
@@ -90,7 +90,7 @@ final class CachesCommand extends GroupCommand {
   }
 
   /** Those of one tenant, of one model, or of one tenant's requests for one model. */
-  static final class Limits {
+  static final class FlushSelection {
     @Option(names = "--tenant", paramLabel = "NAME", description = "A tenant's, such as key-2bb80d537b1da3e3.")
     private @Nullable String tenant;
 

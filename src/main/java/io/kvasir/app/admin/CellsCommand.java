@@ -8,14 +8,14 @@ import picocli.CommandLine.Command;
     name = "cells",
     description = "Prints cells, where they are at home, and their load. Any node answers for all.",
     mixinStandardHelpOptions = true)
-final class CellsCommand extends AskCommand {
+final class CellsCommand extends AdminRequestCommand {
   @Override
-  JsonNode ask(AdminClient client) throws AdminFailedException, InterruptedException {
+  JsonNode request(AdminClient client) throws AdminFailedException, InterruptedException {
     return client.get("/admin/cells");
   }
 
   @Override
-  String shown(JsonNode answer) {
+  String format(JsonNode answer) {
     return FleetTables.cells(answer.path("cells")).toString();
   }
 }

@@ -12,14 +12,14 @@ public final class ClusterCommand extends GroupCommand {
       name = "status",
       description = "Prints nodes, cells and workers. Any node answers for all.",
       mixinStandardHelpOptions = true)
-  static final class Status extends AskCommand {
+  static final class Status extends AdminRequestCommand {
     @Override
-    JsonNode ask(AdminClient client) throws AdminFailedException, InterruptedException {
+    JsonNode request(AdminClient client) throws AdminFailedException, InterruptedException {
       return client.get(FleetHandler.CLUSTER);
     }
 
     @Override
-    String shown(JsonNode status) {
+    String format(JsonNode status) {
       return "%s%n%s%n%s".formatted(
           FleetTables.nodes(status.path("nodes")),
           FleetTables.homes(status.path("cells")),

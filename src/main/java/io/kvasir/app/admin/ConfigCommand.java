@@ -14,7 +14,7 @@ import picocli.CommandLine.Parameters;
     name = "config",
     description = "Prints the settings in effect on the node and where each is from; what is secret as ***.",
     mixinStandardHelpOptions = true)
-final class ConfigCommand extends AskCommand {
+final class ConfigCommand extends AdminRequestCommand {
   @Parameters(arity = "0..1", paramLabel = "PATH", description = "Only those below it, such as cell.health.")
   private @Nullable String path;
 
@@ -22,7 +22,7 @@ final class ConfigCommand extends AskCommand {
   private boolean set;
 
   @Override
-  JsonNode ask(AdminClient client) throws AdminFailedException, InterruptedException {
+  JsonNode request(AdminClient client) throws AdminFailedException, InterruptedException {
     Map<String, @Nullable Object> query = new HashMap<>();
     query.put("path", path);
     query.put("set", set ? true : null);
@@ -30,7 +30,7 @@ final class ConfigCommand extends AskCommand {
   }
 
   @Override
-  String shown(JsonNode answer) {
+  String format(JsonNode answer) {
     Table table = new Table("SETTING", "VALUE", "FROM");
     for (JsonNode setting : answer.path("settings")) {
       JsonNode value = setting.path("value");

@@ -15,7 +15,7 @@ import picocli.CommandLine.Option;
     name = "decisions",
     description = "Prints the last decisions that the node's cells recorded, newest first (decisions.sample of all).",
     mixinStandardHelpOptions = true)
-final class DecisionsCommand extends AskCommand {
+final class DecisionsCommand extends AdminRequestCommand {
   @Option(names = "--model", paramLabel = "NAME", description = "Only of this model.")
   private @Nullable String model;
 
@@ -39,7 +39,7 @@ final class DecisionsCommand extends AskCommand {
   private int limit;
 
   @Override
-  JsonNode ask(AdminClient client) throws AdminFailedException, InterruptedException {
+  JsonNode request(AdminClient client) throws AdminFailedException, InterruptedException {
     Map<String, @Nullable Object> query = new HashMap<>();
     query.put("model", model);
     query.put("worker", worker);
@@ -50,7 +50,7 @@ final class DecisionsCommand extends AskCommand {
   }
 
   @Override
-  String shown(JsonNode answer) {
+  String format(JsonNode answer) {
     Table table = new Table("TIME", "REQUEST", "MODEL", "PROFILE", "WORKERS", "CACHED", "OUTCOME", "TTFT MS");
     for (JsonNode decision : answer.path("decisions")) {
       List<String> workers = new ArrayList<>();

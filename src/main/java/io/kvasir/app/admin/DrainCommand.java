@@ -13,7 +13,7 @@ import picocli.CommandLine.Parameters;
     name = "drain",
     description = "Lets a pod finish what it has and gives it nothing new.",
     mixinStandardHelpOptions = true)
-final class DrainCommand extends AskCommand {
+final class DrainCommand extends AdminRequestCommand {
   private static final Duration BETWEEN = Duration.ofMillis(300);
 
   @Parameters(paramLabel = "POD", description = "Its name.")
@@ -30,13 +30,13 @@ final class DrainCommand extends AskCommand {
   private long timeout;
 
   @Override
-  JsonNode ask(AdminClient client) throws AdminFailedException, InterruptedException {
+  JsonNode request(AdminClient client) throws AdminFailedException, InterruptedException {
     JsonNode state = client.post(WorkersCommand.path(pod) + "/drain", null);
     return wait ? drained(client) : state;
   }
 
   @Override
-  String shown(JsonNode answer) {
+  String format(JsonNode answer) {
     return WorkersCommand.state(answer);
   }
 

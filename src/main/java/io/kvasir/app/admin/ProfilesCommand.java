@@ -22,12 +22,12 @@ final class ProfilesCommand extends GroupCommand {
       name = "show",
       description = "Prints the profiles and who goes by which; of one its stages, weights and slots.",
       mixinStandardHelpOptions = true)
-  static final class Show extends AskCommand {
+  static final class Show extends AdminRequestCommand {
     @Parameters(arity = "0..1", paramLabel = "PROFILE", description = "Its name; without it all are listed.")
     private @Nullable String name;
 
     @Override
-    JsonNode ask(AdminClient client) throws AdminFailedException, InterruptedException {
+    JsonNode request(AdminClient client) throws AdminFailedException, InterruptedException {
       JsonNode all = client.get(PATH);
       if (name == null) {
         return all;
@@ -44,7 +44,7 @@ final class ProfilesCommand extends GroupCommand {
     }
 
     @Override
-    String shown(JsonNode answer) {
+    String format(JsonNode answer) {
       return name == null ? listed(answer) : detailed(answer, "");
     }
 
@@ -109,14 +109,14 @@ final class ProfilesCommand extends GroupCommand {
       name = "reload",
       description = "Reads the node's profiles anew; with a fault nothing changes, and every fault is told.",
       mixinStandardHelpOptions = true)
-  static final class Reload extends AskCommand {
+  static final class Reload extends AdminRequestCommand {
     @Override
-    JsonNode ask(AdminClient client) throws AdminFailedException, InterruptedException {
+    JsonNode request(AdminClient client) throws AdminFailedException, InterruptedException {
       return client.post(PATH + "/reload", null);
     }
 
     @Override
-    String shown(JsonNode answer) {
+    String format(JsonNode answer) {
       if (answer.path("result").asText().equals("unchanged")) {
         return "nothing has changed\n";
       }

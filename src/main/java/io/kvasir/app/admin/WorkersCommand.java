@@ -41,14 +41,14 @@ final class WorkersCommand extends GroupCommand {
       name = "list",
       description = "Prints every worker with its state. Any node answers for all.",
       mixinStandardHelpOptions = true)
-  static final class All extends AskCommand {
+  static final class All extends AdminRequestCommand {
     @Override
-    JsonNode ask(AdminClient client) throws AdminFailedException, InterruptedException {
+    JsonNode request(AdminClient client) throws AdminFailedException, InterruptedException {
       return client.get(PATH);
     }
 
     @Override
-    String shown(JsonNode answer) {
+    String format(JsonNode answer) {
       return FleetTables.workers(answer.path("workers")).toString();
     }
   }
@@ -58,7 +58,7 @@ final class WorkersCommand extends GroupCommand {
       name = "add",
       description = "Adds a pod's workers. What is left out is as kvasir.pod-defaults says.",
       mixinStandardHelpOptions = true)
-  static final class Add extends AskCommand {
+  static final class Add extends AdminRequestCommand {
     @Parameters(index = "0", paramLabel = "POD", description = "Its name.")
     private String pod = "";
 
@@ -95,12 +95,12 @@ final class WorkersCommand extends GroupCommand {
     private @Nullable String replay;
 
     @Override
-    JsonNode ask(AdminClient client) throws AdminFailedException, InterruptedException {
+    JsonNode request(AdminClient client) throws AdminFailedException, InterruptedException {
       return client.post(PATH, described());
     }
 
     @Override
-    String shown(JsonNode answer) {
+    String format(JsonNode answer) {
       int workers = answer.path("workers").asInt();
       return "%s: added, %d %s%n".formatted(
           answer.path("pod").asText(), workers, workers == 1 ? "worker" : "workers");
@@ -139,17 +139,17 @@ final class WorkersCommand extends GroupCommand {
       name = "undrain",
       description = "Gives a drained pod requests again.",
       mixinStandardHelpOptions = true)
-  static final class Undrain extends AskCommand {
+  static final class Undrain extends AdminRequestCommand {
     @Parameters(paramLabel = "POD", description = "Its name.")
     private String pod = "";
 
     @Override
-    JsonNode ask(AdminClient client) throws AdminFailedException, InterruptedException {
+    JsonNode request(AdminClient client) throws AdminFailedException, InterruptedException {
       return client.post(path(pod) + "/undrain", null);
     }
 
     @Override
-    String shown(JsonNode answer) {
+    String format(JsonNode answer) {
       return state(answer);
     }
   }
@@ -159,17 +159,17 @@ final class WorkersCommand extends GroupCommand {
       name = "remove",
       description = "Removes a pod's workers at once; drain it first to let its requests end.",
       mixinStandardHelpOptions = true)
-  static final class Remove extends AskCommand {
+  static final class Remove extends AdminRequestCommand {
     @Parameters(paramLabel = "POD", description = "Its name.")
     private String pod = "";
 
     @Override
-    JsonNode ask(AdminClient client) throws AdminFailedException, InterruptedException {
+    JsonNode request(AdminClient client) throws AdminFailedException, InterruptedException {
       return client.delete(path(pod));
     }
 
     @Override
-    String shown(JsonNode answer) {
+    String format(JsonNode answer) {
       return state(answer);
     }
   }

@@ -18,14 +18,14 @@ public final class Membership {
 
   /** Hears of changes, on the watching actor. */
   interface Listener {
-    void cutOff();
+    void onCutOff();
 
-    void rejoinable();
+    void onRejoinable();
   }
 
   /** Watches the place of an actor system, as long as that lives. */
   public Membership(ActorSystem<?> system, Metrics metrics) {
-    system.systemActorOf(MembershipWatch.create(new Place()), "kvasir-membership", Props.empty());
+    system.systemActorOf(MembershipWatch.create(new StateListener()), "kvasir-membership", Props.empty());
     GaugeWithCallback.builder()
         .name("kvasir_cluster_cut_off")
         .help("1 while the other nodes go on without this one, because they could not reach it.")
@@ -43,14 +43,14 @@ public final class Membership {
     return rejoinable;
   }
 
-  private final class Place implements Listener {
+  private final class StateListener implements Listener {
     @Override
-    public void cutOff() {
+    public void onCutOff() {
       cutOff = true;
     }
 
     @Override
-    public void rejoinable() {
+    public void onRejoinable() {
       rejoinable.complete(Done.getInstance());
     }
   }

@@ -36,22 +36,22 @@ import org.apache.pekko.cluster.typed.Subscribe;
  * each other would begin a cluster of their own.
  */
 final class MembershipWatch extends AbstractBehavior<MembershipWatch.Message> {
-  private static final Duration PATIENCE = Duration.ofMillis(500);
-  private static final Duration LOOK_INTERVAL = Duration.ofMillis(500);
+  private static final Duration CONNECT_TIMEOUT = Duration.ofMillis(500);
+  private static final Duration PROBE_INTERVAL = Duration.ofMillis(500);
   private static final Set<MemberStatus> VOTERS = Set.of(MemberStatus.up(), MemberStatus.leaving());
   private static final Set<MemberStatus> LEFT = Set.of(MemberStatus.down(), MemberStatus.exiting());
 
   sealed interface Message {}
 
-  private record Changed(ClusterEvent.ClusterDomainEvent event) implements Message {}
+  private record MembershipChanged(ClusterEvent.ClusterDomainEvent event) implements Message {}
 
   /** What asking these nodes, all that were unreachable, came to. */
-  private record Asked(Set<UniqueAddress> unreachable, boolean gone) implements Message {}
+  private record Probed(Set<UniqueAddress> unreachable, boolean crashed) implements Message {}
 
   private enum Tick implements Message { INSTANCE }
 
   /** So many of the others let this node in. */
-  private record Found(long nodes) implements Message {}
+  private record ReachableCounted(long nodes) implements Message {}
 
   private final Cluster cluster;
   private final UniqueAddress self;
@@ -66,7 +66,7 @@ final class MembershipWatch extends AbstractBehavior<MembershipWatch.Message> {
   private boolean cutOff;
 
   /** Whether an answer is awaited, or has been the last that was needed. */
-  private boolean looking;
+  private boolean probing;
 
   private MembershipWatch(
       ActorContext<Message> context, TimerScheduler<Message> timers, Membership.Listener listener) {
@@ -83,9 +83,9 @@ final class MembershipWatch extends AbstractBehavior<MembershipWatch.Message> {
         .subscriptions()
         .tell(
             Subscribe.create(
-                context.messageAdapter(ClusterEvent.ClusterDomainEvent.class, Changed::new),
+                context.messageAdapter(ClusterEvent.ClusterDomainEvent.class, MembershipChanged::new),
                 ClusterEvent.ClusterDomainEvent.class));
-    timers.startTimerWithFixedDelay(Tick.INSTANCE, LOOK_INTERVAL);
+    timers.startTimerWithFixedDelay(Tick.INSTANCE, PROBE_INTERVAL);
   }
 
   static Behavior<Message> create(Membership.Listener listener) {
@@ -100,18 +100,18 @@ final class MembershipWatch extends AbstractBehavior<MembershipWatch.Message> {
 
   private Behavior<Message> on(Message message) {
     switch (message) {
-      case Changed changed -> changed(changed.event());
-      case Asked asked -> {
-        if (asked.gone() && asked.unreachable().equals(unreachable)) {
+      case MembershipChanged changed -> changed(changed.event());
+      case Probed asked -> {
+        if (asked.crashed() && asked.unreachable().equals(unreachable)) {
           asked.unreachable().forEach(this::down);
         }
       }
       case Tick _ -> tick();
-      case Found found -> {
-        looking = isMajority(found.nodes() + 1, others.size() + 1);
-        if (looking) {
+      case ReachableCounted found -> {
+        probing = isMajority(found.nodes() + 1, others.size() + 1);
+        if (probing) {
           getContext().getLog().info("{} of {} other nodes answer again", found.nodes(), others.size());
-          listener.rejoinable();
+          listener.onRejoinable();
         }
       }
     }
@@ -147,8 +147,8 @@ final class MembershipWatch extends AbstractBehavior<MembershipWatch.Message> {
     if (isMinority(asked.size(), voters)) {
       getContext()
           .pipeToSelf(
-              count(asked, Contact.REFUSES),
-              (gone, failed) -> new Asked(asked, failed == null && gone == asked.size()));
+              count(asked, ConnectResult.REFUSED),
+              (gone, failed) -> new Probed(asked, failed == null && gone == asked.size()));
     }
   }
 
@@ -163,10 +163,10 @@ final class MembershipWatch extends AbstractBehavior<MembershipWatch.Message> {
       if (!cutOff) {
         cutOff = true;
         sayCutOff();
-        listener.cutOff();
+        listener.onCutOff();
       }
-      if (!looking) {
-        looking = true;
+      if (!probing) {
+        probing = true;
         look();
       }
     }
@@ -184,17 +184,18 @@ final class MembershipWatch extends AbstractBehavior<MembershipWatch.Message> {
   private void look() {
     getContext()
         .pipeToSelf(
-            count(others.keySet(), Contact.ANSWERS), (found, failed) -> new Found(failed == null ? found : 0));
+            count(others.keySet(), ConnectResult.ACCEPTED),
+            (found, failed) -> new ReachableCounted(failed == null ? found : 0));
   }
 
   /** How many of the nodes are found so. */
-  private CompletableFuture<Long> count(Collection<UniqueAddress> nodes, Contact wanted) {
-    List<CompletableFuture<Contact>> answers = new ArrayList<>();
+  private CompletableFuture<Long> count(Collection<UniqueAddress> nodes, ConnectResult wanted) {
+    List<CompletableFuture<ConnectResult>> answers = new ArrayList<>();
     for (UniqueAddress node : nodes) {
       Address address = node.address();
       answers.add(
           CompletableFuture.supplyAsync(
-              () -> Contact.with(address, from, PATIENCE), task -> Thread.ofVirtual().start(task)));
+              () -> ConnectResult.probe(address, from, CONNECT_TIMEOUT), task -> Thread.ofVirtual().start(task)));
     }
     return CompletableFuture.allOf(answers.toArray(CompletableFuture[]::new))
         .thenApply(_ -> answers.stream().filter(answer -> answer.join() == wanted).count());

@@ -20,15 +20,15 @@ import org.slf4j.LoggerFactory;
  */
 final class NodeFailureDetector implements FailureDetector, FailureDetectorWithAddress {
   private static final Logger LOG = LoggerFactory.getLogger(NodeFailureDetector.class);
-  private static final Duration PATIENCE = Duration.ofSeconds(1);
+  private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(1);
   private static final double LATE = 1.5;
 
-  private final PhiAccrualFailureDetector silence;
+  private final PhiAccrualFailureDetector phiAccrual;
   private final long lateNanos;
-  private final AtomicBoolean asking = new AtomicBoolean();
+  private final AtomicBoolean probing = new AtomicBoolean();
   private volatile @Nullable Address node;
-  private volatile long heardNanos;
-  private volatile boolean gone;
+  private volatile long lastHeartbeatNanos;
+  private volatile boolean crashed;
 
   /**
    * As the platform makes it.
@@ -36,46 +36,46 @@ final class NodeFailureDetector implements FailureDetector, FailureDetectorWithA
    * @param config {@code pekko.cluster.failure-detector}
    */
   NodeFailureDetector(Config config, EventStream events) {
-    this.silence = new PhiAccrualFailureDetector(config, events);
+    this.phiAccrual = new PhiAccrualFailureDetector(config, events);
     this.lateNanos = (long) (LATE * config.getDuration("heartbeat-interval").toNanos());
   }
 
   @Override
   public void setAddress(String address) {
-    silence.setAddress(address);
+    phiAccrual.setAddress(address);
     node = AddressFromURIString.parse(address);
   }
 
   @Override
   public boolean isAvailable() {
     Address asked = node;
-    if (asked != null && !gone && isMonitoring() && System.nanoTime() - heardNanos > lateNanos) {
+    if (asked != null && !crashed && isMonitoring() && System.nanoTime() - lastHeartbeatNanos > lateNanos) {
       ask(asked);
     }
-    return !gone && silence.isAvailable();
+    return !crashed && phiAccrual.isAvailable();
   }
 
   @Override
   public boolean isMonitoring() {
-    return silence.isMonitoring();
+    return phiAccrual.isMonitoring();
   }
 
   @Override
   public void heartbeat() {
-    heardNanos = System.nanoTime();
-    gone = false;
-    silence.heartbeat();
+    lastHeartbeatNanos = System.nanoTime();
+    crashed = false;
+    phiAccrual.heartbeat();
   }
 
   private void ask(Address asked) {
-    if (asking.compareAndSet(false, true)) {
-      long heard = heardNanos;
+    if (probing.compareAndSet(false, true)) {
+      long heard = lastHeartbeatNanos;
       Thread.ofVirtual().name("kvasir-late-heartbeat").start(() -> {
-        if (Contact.with(asked, "", PATIENCE) == Contact.REFUSES && heard == heardNanos) {
+        if (ConnectResult.probe(asked, "", CONNECT_TIMEOUT) == ConnectResult.REFUSED && heard == lastHeartbeatNanos) {
           LOG.warn("nobody listens at {} any more: that node's process is gone", asked.hostPort());
-          gone = true;
+          crashed = true;
         }
-        asking.set(false);
+        probing.set(false);
       });
     }
   }

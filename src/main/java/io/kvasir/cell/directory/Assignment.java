@@ -1,7 +1,7 @@
 package io.kvasir.cell.directory;
 
 import io.kvasir.cell.PodSpec;
-import io.kvasir.routing.KvTransfer.Island;
+import io.kvasir.routing.KvTransfer.TransferDomain;
 import io.kvasir.routing.Role;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -23,22 +23,22 @@ import org.jspecify.annotations.Nullable;
  * <p>Doing it again with what came of it changes nothing.
  */
 final class Assignment {
-  private static final Comparator<Pod> EARLIEST =
-      Comparator.comparingLong((Pod pod) -> pod.turn()).thenComparing(Pod::name);
+  private static final Comparator<GroupedPod> EARLIEST =
+      Comparator.comparingLong((GroupedPod pod) -> pod.order()).thenComparing(GroupedPod::name);
 
   private final String group;
-  private final int most;
-  private final List<Pod> pods = new ArrayList<>();
-  private final long turn;
-  private final Map<Kind, Tally> kinds = new HashMap<>();
-  private final Map<Team, Tally> teams = new HashMap<>();
-  private final Map<String, Cell> cells = new TreeMap<>();
+  private final int maxSlots;
+  private final List<GroupedPod> pods = new ArrayList<>();
+  private final long order;
+  private final Map<TransferGroup, SlotCount> transferGroups = new HashMap<>();
+  private final Map<RoleGroup, SlotCount> roleGroups = new HashMap<>();
+  private final Map<String, CellDraft> cells = new TreeMap<>();
 
   /** Pods that belong together: that can hand over to each other, in one zone. */
-  private record Kind(@Nullable Island island, String zone) {
-    static Kind of(PodSpec pod) {
-      return new Kind(
-          pod.kvTransfer() == null ? null : pod.kvTransfer().island(), pod.labels().getOrDefault("zone", ""));
+  private record TransferGroup(@Nullable TransferDomain island, String zone) {
+    static TransferGroup of(PodSpec pod) {
+      return new TransferGroup(
+          pod.kvTransfer() == null ? null : pod.kvTransfer().domain(), pod.labels().getOrDefault("zone", ""));
     }
 
     String order() {
@@ -47,20 +47,20 @@ final class Assignment {
   }
 
   /** Those of a kind that do the same work. */
-  private record Team(Kind kind, Role role) {}
+  private record RoleGroup(TransferGroup group, Role role) {}
 
   /** Slots of a kind or a team, and where cells count theirs. */
-  private static final class Tally {
+  private static final class SlotCount {
     final int number;
     int slots;
 
-    Tally(int number) {
+    SlotCount(int number) {
       this.number = number;
     }
   }
 
   /** A pod with whom it belongs to. */
-  private record Pod(PodEntry entry, Team team, Tally ofTeam, Tally ofKind) {
+  private record GroupedPod(PodEntry entry, RoleGroup roleGroup, SlotCount ofRoleGroup, SlotCount ofGroup) {
     String name() {
       return entry.spec().name();
     }
@@ -69,86 +69,86 @@ final class Assignment {
       return entry.spec().ranks();
     }
 
-    long turn() {
-      return entry.placement() == null ? 0 : entry.placement().turn();
+    long order() {
+      return entry.placement() == null ? 0 : entry.placement().order();
     }
 
-    Pod in(Placement placement) {
-      return new Pod(entry.in(placement), team, ofTeam, ofKind);
+    GroupedPod placedIn(Placement placement) {
+      return new GroupedPod(entry.placedIn(placement), roleGroup, ofRoleGroup, ofGroup);
     }
   }
 
   /** A cell and who is in it. */
-  private final class Cell {
+  private final class CellDraft {
     final String name;
     final int number;
-    final List<Pod> pods = new ArrayList<>();
-    final int[] ofTeam = new int[teams.size()];
-    final int[] ofKind = new int[kinds.size()];
-    final Map<Role, Integer> ofRole = new EnumMap<>(Role.class);
+    final List<GroupedPod> pods = new ArrayList<>();
+    final int[] slotsByRoleGroup = new int[roleGroups.size()];
+    final int[] slotsByGroup = new int[transferGroups.size()];
+    final Map<Role, Integer> slotsByRole = new EnumMap<>(Role.class);
     int taken;
 
-    Cell(String name, int number) {
+    CellDraft(String name, int number) {
       this.name = name;
       this.number = number;
     }
 
-    void take(Pod pod) {
+    void add(GroupedPod pod) {
       pods.add(pod);
       count(pod, pod.slots());
     }
 
-    void lose(Pod pod) {
+    void remove(GroupedPod pod) {
       pods.remove(pod);
       count(pod, -pod.slots());
     }
 
-    private void count(Pod pod, int slots) {
+    private void count(GroupedPod pod, int slots) {
       taken += slots;
-      ofTeam[pod.ofTeam().number] += slots;
-      ofKind[pod.ofKind().number] += slots;
-      ofRole.merge(pod.team().role(), slots, Integer::sum);
+      slotsByRoleGroup[pod.ofRoleGroup().number] += slots;
+      slotsByGroup[pod.ofGroup().number] += slots;
+      slotsByRole.merge(pod.roleGroup().role(), slots, Integer::sum);
     }
 
-    boolean hasRoomFor(Pod pod) {
-      return taken == 0 || taken + pod.slots() <= most;
+    boolean hasRoomFor(GroupedPod pod) {
+      return taken == 0 || taken + pod.slots() <= maxSlots;
     }
 
     /** Leaves room for those that a prefill or decode worker needs beside it, whoever comes first. */
-    boolean keepsRoomBeside(Pod pod) {
-      Role role = pod.team().role();
-      int has = ofRole.getOrDefault(role, 0);
-      return role == Role.BOTH || has == 0 || has + pod.slots() <= most * 3 / 4;
+    boolean keepsRoomForPartner(GroupedPod pod) {
+      Role role = pod.roleGroup().role();
+      int has = slotsByRole.getOrDefault(role, 0);
+      return role == Role.BOTH || has == 0 || has + pod.slots() <= maxSlots * 3 / 4;
     }
 
-    boolean has(Team team) {
-      Tally tally = teams.get(team);
-      return tally != null && ofTeam[tally.number] > 0;
+    boolean has(RoleGroup team) {
+      SlotCount tally = roleGroups.get(team);
+      return tally != null && slotsByRoleGroup[tally.number] > 0;
     }
 
-    List<Pod> pods(@Nullable Island island, Role role) {
+    List<GroupedPod> pods(@Nullable TransferDomain island, Role role) {
       return pods.stream()
-          .filter(pod -> pod.team().role() == role && Objects.equals(pod.team().kind().island(), island))
+          .filter(pod -> pod.roleGroup().role() == role && Objects.equals(pod.roleGroup().group().island(), island))
           .toList();
     }
   }
 
   private Assignment(String group, List<PodEntry> entries, int most) {
     this.group = group;
-    this.most = most;
+    this.maxSlots = most;
     long latest = 0;
     for (PodEntry entry : entries) {
-      Kind kind = Kind.of(entry.spec());
-      Team team = new Team(kind, entry.spec().role());
-      Tally ofKind = kinds.computeIfAbsent(kind, _ -> new Tally(kinds.size()));
-      Tally ofTeam = teams.computeIfAbsent(team, _ -> new Tally(teams.size()));
-      Pod pod = new Pod(entry, team, ofTeam, ofKind);
+      TransferGroup kind = TransferGroup.of(entry.spec());
+      RoleGroup team = new RoleGroup(kind, entry.spec().role());
+      SlotCount ofKind = transferGroups.computeIfAbsent(kind, _ -> new SlotCount(transferGroups.size()));
+      SlotCount ofTeam = roleGroups.computeIfAbsent(team, _ -> new SlotCount(roleGroups.size()));
+      GroupedPod pod = new GroupedPod(entry, team, ofTeam, ofKind);
       ofKind.slots += pod.slots();
       ofTeam.slots += pod.slots();
       pods.add(pod);
-      latest = Math.max(latest, pod.turn());
+      latest = Math.max(latest, pod.order());
     }
-    this.turn = latest + 1;
+    this.order = latest + 1;
   }
 
   /**
@@ -160,44 +160,44 @@ final class Assignment {
     Map<String, List<PodEntry>> groups = new TreeMap<>();
     pods.values().forEach(pod -> groups.computeIfAbsent(pod.group(), _ -> new ArrayList<>()).add(pod));
     Map<String, PodEntry> placed = new HashMap<>();
-    groups.forEach((group, members) -> new Assignment(group, members, most).into(placed));
+    groups.forEach((group, members) -> new Assignment(group, members, most).assign(placed));
     return placed;
   }
 
-  private void into(Map<String, PodEntry> placed) {
-    List<Pod> homeless = settle();
+  private void assign(Map<String, PodEntry> placed) {
+    List<GroupedPod> homeless = keepPlaced();
     if (!homeless.isEmpty()) {
-      int slots = pods.stream().mapToInt(Pod::slots).sum();
-      while (cells.size() < Math.ceilDiv(slots, most)) {
+      int slots = pods.stream().mapToInt(GroupedPod::slots).sum();
+      while (cells.size() < Math.ceilDiv(slots, maxSlots)) {
         open();
       }
       homeless.sort(
-          Comparator.comparing((Pod pod) -> pod.team().kind().order())
-              .thenComparing(pod -> pod.team().role())
-              .thenComparing(Pod::name));
+          Comparator.comparing((GroupedPod pod) -> pod.roleGroup().group().order())
+              .thenComparing(pod -> pod.roleGroup().role())
+              .thenComparing(GroupedPod::name));
       homeless.forEach(this::place);
     }
-    while (mend()) {
+    while (pairPartners()) {
       // One pod at a time.
     }
-    for (Cell cell : cells.values()) {
+    for (CellDraft cell : cells.values()) {
       cell.pods.forEach(pod -> placed.put(pod.name(), pod.entry()));
     }
   }
 
   /** Leaves everybody where he is, as far as there is room; returns the others. */
-  private List<Pod> settle() {
-    List<Pod> homeless = new ArrayList<>();
+  private List<GroupedPod> keepPlaced() {
+    List<GroupedPod> homeless = new ArrayList<>();
     pods.sort(EARLIEST);
-    for (Pod pod : pods) {
+    for (GroupedPod pod : pods) {
       Placement placement = pod.entry().placement();
       if (placement == null || !placement.isOf(group)) {
         homeless.add(pod);
         continue;
       }
-      Cell cell = cells.computeIfAbsent(placement.cell(), name -> new Cell(name, number(name)));
+      CellDraft cell = cells.computeIfAbsent(placement.cell(), name -> new CellDraft(name, number(name)));
       if (cell.hasRoomFor(pod)) {
-        cell.take(pod);
+        cell.add(pod);
       } else {
         homeless.add(pod);
       }
@@ -210,61 +210,62 @@ final class Assignment {
   }
 
   /** Where its team has less than its share; then where most of its kind are; then where there is most room. */
-  private void place(Pod pod) {
+  private void place(GroupedPod pod) {
     int share = share(pod);
-    int team = pod.ofTeam().number;
-    int kind = pod.ofKind().number;
-    Cell best =
+    int team = pod.ofRoleGroup().number;
+    int kind = pod.ofGroup().number;
+    CellDraft best =
         cells.values().stream()
-            .filter(cell -> cell.hasRoomFor(pod) && cell.keepsRoomBeside(pod))
+            .filter(cell -> cell.hasRoomFor(pod) && cell.keepsRoomForPartner(pod))
             .min(
-                Comparator.comparingInt((Cell cell) -> cell.ofTeam[team] < share ? 0 : 1 + cell.ofTeam[team])
-                    .thenComparingInt(cell -> -cell.ofKind[kind])
+                Comparator.comparingInt((CellDraft cell) -> cell.slotsByRoleGroup[team] < share ? 0
+                    : 1 + cell.slotsByRoleGroup[team])
+                    .thenComparingInt(cell -> -cell.slotsByGroup[kind])
                     .thenComparingInt(cell -> cell.taken)
                     .thenComparingInt(cell -> cell.number))
             .orElseGet(this::open);
-    best.take(pod.in(new Placement(best.name, turn)));
+    best.add(pod.placedIn(new Placement(best.name, order)));
   }
 
   /** Slots each of the cells that a pod's kind needs, or already has, should have of its team at least. */
-  private int share(Pod pod) {
-    int kind = pod.ofKind().number;
+  private int share(GroupedPod pod) {
+    int kind = pod.ofGroup().number;
     int has = 0;
-    for (Cell cell : cells.values()) {
-      has += cell.ofKind[kind] > 0 ? 1 : 0;
+    for (CellDraft cell : cells.values()) {
+      has += cell.slotsByGroup[kind] > 0 ? 1 : 0;
     }
-    return pod.ofTeam().slots / Math.max(has, Math.ceilDiv(pod.ofKind().slots, most));
+    return pod.ofRoleGroup().slots / Math.max(has, Math.ceilDiv(pod.ofGroup().slots, maxSlots));
   }
 
-  private Cell open() {
+  private CellDraft open() {
     int number = 1;
     while (cells.containsKey(Placement.cell(group, number))) {
       number++;
     }
-    Cell opened = new Cell(Placement.cell(group, number), number);
+    CellDraft opened = new CellDraft(Placement.cell(group, number), number);
     cells.put(opened.name, opened);
     return opened;
   }
 
   /** Brings prefill or decode workers that have no partner in their cell one from a cell that has several. */
-  private boolean mend() {
-    List<Team> inOrder =
-        teams.keySet().stream()
-            .sorted(Comparator.comparing((Team team) -> team.kind().order()).thenComparing(Team::role))
+  private boolean pairPartners() {
+    List<RoleGroup> inOrder =
+        roleGroups.keySet().stream()
+            .sorted(Comparator.comparing((RoleGroup team) -> team.group().order()).thenComparing(RoleGroup::role))
             .toList();
-    for (Cell cell : cells.values()) {
-      for (Team team : inOrder) {
+    for (CellDraft cell : cells.values()) {
+      for (RoleGroup team : inOrder) {
         Role partner =
             switch (team.role()) {
               case PREFILL -> Role.DECODE;
               case DECODE -> Role.PREFILL;
               case ENCODE, BOTH -> null;
             };
-        Island island = team.kind().island();
+        TransferDomain island = team.group().island();
         if (partner != null
             && cell.has(team)
             && cell.pods(island, partner).isEmpty()
-            && bring(cell, island, partner)) {
+            && move(cell, island, partner)) {
           return true;
         }
       }
@@ -272,22 +273,22 @@ final class Assignment {
     return false;
   }
 
-  private boolean bring(Cell cell, @Nullable Island island, Role role) {
-    List<Pod> several = List.of();
-    Cell giver = cell;
-    for (Cell other : cells.values()) {
-      List<Pod> there = other.pods(island, role);
+  private boolean move(CellDraft cell, @Nullable TransferDomain island, Role role) {
+    List<GroupedPod> several = List.of();
+    CellDraft giver = cell;
+    for (CellDraft other : cells.values()) {
+      List<GroupedPod> there = other.pods(island, role);
       if (there.size() > Math.max(1, several.size())) {
         several = there;
         giver = other;
       }
     }
-    Pod latest = several.stream().max(EARLIEST).orElse(null);
+    GroupedPod latest = several.stream().max(EARLIEST).orElse(null);
     if (latest == null || !cell.hasRoomFor(latest)) {
       return false;
     }
-    giver.lose(latest);
-    cell.take(latest.in(new Placement(cell.name, turn)));
+    giver.remove(latest);
+    cell.add(latest.placedIn(new Placement(cell.name, order)));
     return true;
   }
 }

@@ -41,7 +41,7 @@ public final class Directory extends AbstractBehavior<Directory.Message> {
   private static final LWWRegister.Clock<PodEntry> OLDEST = (before, entry) -> 1;
   private static final LWWRegister.Clock<PodEntry> NEWEST = LWWRegister.defaultClock();
   private static final Duration WRITE_TIMEOUT = Duration.ofSeconds(1);
-  private static final Duration WAKE_INTERVAL = Duration.ofSeconds(2);
+  private static final Duration START_INTERVAL = Duration.ofSeconds(2);
 
   /** What the directory is told. */
   public sealed interface Message {}
@@ -53,16 +53,17 @@ public final class Directory extends AbstractBehavior<Directory.Message> {
   public record Add(PodSpec pod, ActorRef<String> replyTo) implements Message {}
 
   /** Makes the pods of a source exactly these; answers what was refused. */
-  public record Declare(PodSource source, List<DiscoveredPod> pods, ActorRef<Refused> replyTo) implements Message {}
+  public record Declare(PodSource source, List<DiscoveredPod> pods, ActorRef<DeclareReply> replyTo)
+      implements Message {}
 
   /** What was refused, in plain words. */
-  public record Refused(List<String> problems) {}
+  public record DeclareReply(List<String> problems) {}
 
   /** Stops giving new requests to a pod; answers whether there is one of that name. */
   public record Drain(String pod, ActorRef<Boolean> replyTo) implements Message {}
 
   /** Gives a drained pod requests again; answers what became of it. */
-  public record Undrain(String pod, ActorRef<Cells.Undrained> replyTo) implements Message {}
+  public record Undrain(String pod, ActorRef<Cells.UndrainResult> replyTo) implements Message {}
 
   /** Removes a pod; answers whether there was one of that name. */
   public record Remove(String pod, ActorRef<Boolean> replyTo) implements Message {}
@@ -80,13 +81,13 @@ public final class Directory extends AbstractBehavior<Directory.Message> {
 
   private record Read(Map<String, PodEntry> pods, Runnable reply) implements Message {}
 
-  private enum WakeCells implements Message { INSTANCE }
+  private enum StartCells implements Message { INSTANCE }
 
   private final ReplicatorMessageAdapter<Message, LWWMap<String, PodEntry>> replicator;
   private final SelfUniqueAddress self;
   private final CurrentRoster published;
-  private final Consumer<String> wake;
-  private final int mostWorkers;
+  private final Consumer<String> startCell;
+  private final int maxWorkers;
   private final Set<ActorRef<Roster>> subscribers = new HashSet<>();
 
   private final Set<String> adding = new HashSet<>();
@@ -103,10 +104,10 @@ public final class Directory extends AbstractBehavior<Directory.Message> {
     this.replicator = replicator;
     this.self = DistributedData.get(context.getSystem()).selfUniqueAddress();
     this.published = published;
-    this.wake = wake;
-    this.mostWorkers = mostWorkers;
+    this.startCell = wake;
+    this.maxWorkers = mostWorkers;
     replicator.subscribe(PODS, Directory::changed);
-    timers.startTimerWithFixedDelay(WakeCells.INSTANCE, WAKE_INTERVAL);
+    timers.startTimerWithFixedDelay(StartCells.INSTANCE, START_INTERVAL);
   }
 
   /**
@@ -158,7 +159,7 @@ public final class Directory extends AbstractBehavior<Directory.Message> {
         publish(read.pods());
         read.reply().run();
       }
-      case WakeCells ignored -> published.get().cells().forEach(wake);
+      case StartCells ignored -> published.get().cells().forEach(startCell);
     }
     return this;
   }
@@ -196,8 +197,8 @@ public final class Directory extends AbstractBehavior<Directory.Message> {
   }
 
   private void declare(Declare declare, Map<String, PodEntry> now) {
-    Declared declared = Declared.of(declare.source(), declare.pods(), now);
-    Refused refused = new Refused(declared.refused());
+    DeclarationDiff declared = DeclarationDiff.of(declare.source(), declare.pods(), now);
+    DeclareReply refused = new DeclareReply(declared.refused());
     if (declared.changesNothing()) {
       declare.replyTo().tell(refused);
     } else {
@@ -218,17 +219,17 @@ public final class Directory extends AbstractBehavior<Directory.Message> {
     if (entry == null) {
       drain.replyTo().tell(false);
     } else {
-      put(entry.drain(), () -> drain.replyTo().tell(true));
+      put(entry.asDrained(), () -> drain.replyTo().tell(true));
     }
   }
 
   private void undrain(Undrain undrain) {
     PodEntry entry = pods.get(undrain.pod());
     if (entry == null) {
-      undrain.replyTo().tell(Cells.Undrained.UNKNOWN);
+      undrain.replyTo().tell(Cells.UndrainResult.UNKNOWN);
     } else {
-      Cells.Undrained done = entry.withheld() ? Cells.Undrained.WITHHELD : Cells.Undrained.DONE;
-      put(entry.undrain(), () -> undrain.replyTo().tell(done));
+      Cells.UndrainResult done = entry.withheld() ? Cells.UndrainResult.WITHHELD : Cells.UndrainResult.DONE;
+      put(entry.asUndrained(), () -> undrain.replyTo().tell(done));
     }
   }
 
@@ -249,7 +250,7 @@ public final class Directory extends AbstractBehavior<Directory.Message> {
       LWWMap<String, PodEntry> map, List<PodEntry> entries, LWWRegister.Clock<PodEntry> clock) {
     Map<String, PodEntry> all = new HashMap<>(map.getEntries());
     entries.forEach(entry -> all.put(entry.spec().name(), entry));
-    Map<String, PodEntry> placed = Assignment.of(all, mostWorkers);
+    Map<String, PodEntry> placed = Assignment.of(all, maxWorkers);
     LWWMap<String, PodEntry> changed = map;
     for (PodEntry entry : entries) {
       String name = entry.spec().name();
@@ -294,11 +295,11 @@ public final class Directory extends AbstractBehavior<Directory.Message> {
       return;
     }
     pods = Map.copyOf(changed);
-    Map<String, PodEntry> placed = Assignment.of(pods, mostWorkers);
+    Map<String, PodEntry> placed = Assignment.of(pods, maxWorkers);
     Roster roster = new Roster(placed);
     published.set(roster);
     subscribers.forEach(subscriber -> subscriber.tell(roster));
-    roster.cells().forEach(wake);
+    roster.cells().forEach(startCell);
     keepMoved(placed);
   }
 

@@ -7,9 +7,9 @@ import java.util.regex.Pattern;
  * {@code qwen}, {@code qwen~2}, {@code qwen~3}.
  *
  * @param cell the cell's name
- * @param turn grows with every change of the group: of those that are too many for a cell, the latest leave it
+ * @param order grows with every change of the group: of those that are too many for a cell, the latest leave it
  */
-public record Placement(String cell, long turn) {
+public record Placement(String cell, long order) {
   private static final Pattern NUMBERED = Pattern.compile("(.*)~\\d{1,9}", Pattern.DOTALL);
 
   /** The name of a group's cell of a number, from 1 on. No two groups have a name in common. */

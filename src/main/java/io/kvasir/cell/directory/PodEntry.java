@@ -42,17 +42,17 @@ public record PodEntry(
   }
 
   /** The same pod, drained. */
-  PodEntry drain() {
+  PodEntry asDrained() {
     return new PodEntry(spec, true, source, withheld, placement);
   }
 
   /** The same pod, drained by nobody. */
-  PodEntry undrain() {
+  PodEntry asUndrained() {
     return new PodEntry(spec, false, source, withheld, placement);
   }
 
   /** The same pod in a cell. */
-  PodEntry in(Placement given) {
+  PodEntry placedIn(Placement given) {
     return new PodEntry(spec, drained, source, withheld, given);
   }
 }

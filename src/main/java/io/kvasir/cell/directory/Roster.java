@@ -27,7 +27,7 @@ public final class Roster {
     for (PodEntry pod : this.pods.values()) {
       byCell.computeIfAbsent(pod.cell(), _ -> new TreeMap<>()).put(pod.spec().name(), pod);
       for (String model : pod.spec().models()) {
-        cellsByModel.computeIfAbsent(model, _ -> new TreeMap<>()).merge(pod.cell(), takers(pod), Integer::sum);
+        cellsByModel.computeIfAbsent(model, _ -> new TreeMap<>()).merge(pod.cell(), generatingSlots(pod), Integer::sum);
       }
       for (int rank = 0; rank < pod.spec().ranks(); rank++) {
         cellByWorker.put(pod.spec().workerId(rank), pod.cell());
@@ -35,7 +35,7 @@ public final class Roster {
     }
   }
 
-  private static int takers(PodEntry pod) {
+  private static int generatingSlots(PodEntry pod) {
     return pod.draining() || !pod.spec().role().takes(Role.DECODE) ? 0 : pod.spec().ranks();
   }
 

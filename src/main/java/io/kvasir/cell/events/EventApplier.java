@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class EventApplier {
   private WorkerBlocks blocks;
-  private final BlockChanges changes;
+  private final BlockChangeListener changes;
   private final EventSalts salts;
   private final EventOrphans orphans = new EventOrphans();
   private final ArrayDeque<Orphan> ready = new ArrayDeque<>();
@@ -46,7 +46,7 @@ public final class EventApplier {
 
   private boolean blockSizeSeen;
   /** The hybrid model's group that makes the prefix, once one has shown itself. */
-  private int prefixGroup = KvEvent.UNSAID;
+  private int prefixGroup = KvEvent.UNSPECIFIED;
 
   /** Messages may be missing and may still come. */
   private boolean gap;
@@ -75,7 +75,7 @@ public final class EventApplier {
    * @param blockSize tokens in a block as the worker is configured
    */
   public EventApplier(WorkerBlocks blocks, int blockSize) {
-    this(blocks, blockSize, BlockChanges.UNTOLD);
+    this(blocks, blockSize, BlockChangeListener.NONE);
   }
 
   /**
@@ -83,7 +83,7 @@ public final class EventApplier {
    *
    * @param changes told what becomes of them
    */
-  public EventApplier(WorkerBlocks blocks, int blockSize, BlockChanges changes) {
+  public EventApplier(WorkerBlocks blocks, int blockSize, BlockChangeListener changes) {
     this.blocks = blocks;
     this.changes = changes;
     this.salts = new EventSalts();
@@ -91,7 +91,7 @@ public final class EventApplier {
   }
 
   /** Goes on with blocks to which another has applied events. */
-  public EventApplier(WorkerBlocks blocks, int blockSize, BlockChanges changes, EventSeed seed) {
+  public EventApplier(WorkerBlocks blocks, int blockSize, BlockChangeListener changes, EventSeed seed) {
     this.blocks = blocks;
     this.changes = changes;
     this.salts = seed.salts();
@@ -166,7 +166,7 @@ public final class EventApplier {
   }
 
   /** Forgets everything, as if nothing had been applied yet; what has been counted stays. */
-  public void forget() {
+  public void reset() {
     restart();
     connected = false;
     settle(0);
@@ -200,7 +200,7 @@ public final class EventApplier {
     lastSequence = KvBatch.UNSEQUENCED;
     lastPublished = 0;
     blockSizeSeen = false;
-    prefixGroup = KvEvent.UNSAID;
+    prefixGroup = KvEvent.UNSPECIFIED;
   }
 
   /** An engine that cleared its cache may have kept other tiers; it does not say, so nothing is assumed. */
@@ -287,7 +287,8 @@ public final class EventApplier {
   }
 
   private void remove(Removed removed, boolean counted) {
-    if (removed.group() != KvEvent.UNSAID && prefixGroup != KvEvent.UNSAID && removed.group() != prefixGroup) {
+    if (removed.group() != KvEvent.UNSPECIFIED && prefixGroup != KvEvent.UNSPECIFIED
+        && removed.group() != prefixGroup) {
       otherGroup++;
       return;
     }
@@ -315,8 +316,8 @@ public final class EventApplier {
   private boolean isPrefix(Stored stored) {
     int group = stored.group();
     boolean prefix = stored.spec() != Spec.OTHER;
-    if (prefix && group != KvEvent.UNSAID) {
-      if (prefixGroup == KvEvent.UNSAID && (stored.spec() == Spec.FULL || group == 0)) {
+    if (prefix && group != KvEvent.UNSPECIFIED) {
+      if (prefixGroup == KvEvent.UNSPECIFIED && (stored.spec() == Spec.FULL || group == 0)) {
         prefixGroup = group;
       }
       prefix = group == prefixGroup;

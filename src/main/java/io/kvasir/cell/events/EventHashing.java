@@ -21,17 +21,17 @@ final class EventHashing {
   private static final BlockHash BASE = BlockHash.in(null, null);
   private static final int NAMESPACES = 256;
 
-  private final Map<Namespace, BlockHash> namespaces =
+  private final Map<HashNamespace, BlockHash> namespaces =
       new LinkedHashMap<>(16, 0.75f, true) {
         private static final long serialVersionUID = 1;
 
         @Override
-        protected boolean removeEldestEntry(Map.Entry<Namespace, BlockHash> eldest) {
+        protected boolean removeEldestEntry(Map.Entry<HashNamespace, BlockHash> eldest) {
           return size() > NAMESPACES;
         }
       };
 
-  private record Namespace(@Nullable String lora, @Nullable String salt) {}
+  private record HashNamespace(@Nullable String lora, @Nullable String salt) {}
 
   /**
    * Writes the hashes of the event's first {@code count} blocks.
@@ -154,6 +154,6 @@ final class EventHashing {
   private BlockHash in(@Nullable String lora, @Nullable String salt) {
     return lora == null && salt == null
         ? BASE
-        : namespaces.computeIfAbsent(new Namespace(lora, salt), n -> BlockHash.in(n.lora(), n.salt()));
+        : namespaces.computeIfAbsent(new HashNamespace(lora, salt), n -> BlockHash.in(n.lora(), n.salt()));
   }
 }

@@ -28,13 +28,13 @@ final class EventOrphans {
     final boolean counted;
 
     private final boolean[] removed;
-    private int left;
+    private int remaining;
 
     private Orphan(Stored stored, boolean counted) {
       this.stored = stored;
       this.counted = counted;
       this.removed = new boolean[stored.keys().length];
-      this.left = removed.length;
+      this.remaining = removed.length;
     }
 
     /** Whether it stored a block in a tier that was not removed there while it waited. */
@@ -49,7 +49,7 @@ final class EventOrphans {
 
     /** Keys of the blocks that were removed while they waited: they lead to those after them all the same. */
     long[] removedKeys() {
-      long[] keys = new long[removed.length - left];
+      long[] keys = new long[removed.length - remaining];
       int count = 0;
       for (int i = 0; i < removed.length; i++) {
         if (removed[i]) {
@@ -76,7 +76,7 @@ final class EventOrphans {
     int dropped = 0;
     while (tokens + stored.tokens().length > MAX_TOKENS) {
       Orphan oldest = byAge.firstEntry().getKey();
-      forget(oldest);
+      unpark(oldest);
       dropped++;
     }
     Orphan orphan = new Orphan(stored, counted);
@@ -95,7 +95,7 @@ final class EventOrphans {
       List<Orphan> waiting = byParent.get(keys[i]);
       if (waiting != null) {
         for (Orphan orphan : List.copyOf(waiting)) {
-          forget(orphan);
+          unpark(orphan);
           ready.add(orphan);
         }
       }
@@ -126,8 +126,8 @@ final class EventOrphans {
     }
     drop(byKey, key, orphan);
     orphan.removed[at] = true;
-    if (--orphan.left == 0) {
-      forget(orphan);
+    if (--orphan.remaining == 0) {
+      unpark(orphan);
     }
   }
 
@@ -138,7 +138,7 @@ final class EventOrphans {
     tokens = 0;
   }
 
-  private void forget(Orphan orphan) {
+  private void unpark(Orphan orphan) {
     byAge.remove(orphan);
     tokens -= orphan.stored.tokens().length;
     drop(byParent, orphan.stored.parentKey(), orphan);

@@ -10,10 +10,11 @@ import io.kvasir.events.StreamPosition;
  *
  * @param stream the last numbered message
  * @param blockSize tokens in a block as the events say, 0 until one said so
- * @param prefixGroup the hybrid model's group that makes the prefix, {@link KvEvent#UNSAID} until one has shown itself
+ * @param prefixGroup the hybrid model's group that makes the prefix, {@link KvEvent#UNSPECIFIED} until one has shown
+ *     itself
  * @param lost whether messages are missing for good
  */
 public record EventPosition(StreamPosition stream, int blockSize, int prefixGroup, boolean lost) {
   public static final EventPosition START =
-      new EventPosition(new StreamPosition(KvBatch.UNSEQUENCED, 0), 0, KvEvent.UNSAID, false);
+      new EventPosition(new StreamPosition(KvBatch.UNSEQUENCED, 0), 0, KvEvent.UNSPECIFIED, false);
 }

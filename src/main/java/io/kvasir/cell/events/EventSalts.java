@@ -99,7 +99,7 @@ public final class EventSalts {
         size++;
         keys[at] = of[i];
       } else {
-        unuse(numbers[at]);
+        release(numbers[at]);
       }
       numbers[at] = number;
     }
@@ -110,7 +110,7 @@ public final class EventSalts {
     if (numbers[at] == FREE) {
       return;
     }
-    unuse(numbers[at]);
+    release(numbers[at]);
     size--;
     // Close the hole: whatever could not stand here before may now.
     int mask = keys.length - 1;
@@ -156,7 +156,7 @@ public final class EventSalts {
     return number;
   }
 
-  private void unuse(int number) {
+  private void release(int number) {
     if (--uses[number] == 0) {
       byText.remove(texts.set(number, null));
       freeNumbers.add(number);

@@ -43,7 +43,7 @@ public record EventState(
    * Whether blocks that were held at an earlier moment may have gone since in the way events tell: at least as many
    * were removed, and they were not stored again over what the index still had.
    */
-  public boolean gaveUp(int blocks, EventState earlier) {
+  public boolean evictedSince(int blocks, EventState earlier) {
     return evicted - earlier.evicted >= blocks && restored - earlier.restored < blocks;
   }
 

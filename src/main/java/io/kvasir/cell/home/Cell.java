@@ -4,18 +4,18 @@ import io.kvasir.cell.ClusterMessage;
 import io.kvasir.cell.ClusterStatus;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.WorkerStatus;
+import io.kvasir.cell.directory.CellNodes;
 import io.kvasir.cell.directory.Directory;
+import io.kvasir.cell.directory.NodeNames;
 import io.kvasir.cell.directory.PodEntry;
 import io.kvasir.cell.directory.Roster;
-import io.kvasir.cell.ledger.HeldReservations;
-import io.kvasir.cell.ledger.Notice;
-import io.kvasir.cell.ledger.OpenLoad;
-import io.kvasir.cell.standby.CellCopy;
-import io.kvasir.cell.standby.CellNodes;
-import io.kvasir.cell.standby.NodeNames;
+import io.kvasir.cell.ledger.InFlightLoad;
+import io.kvasir.cell.ledger.LeasedReservations;
+import io.kvasir.cell.ledger.ReservationEvent;
+import io.kvasir.cell.standby.CellReplica;
 import io.kvasir.cell.standby.Standby;
 import io.kvasir.cell.view.CellView;
-import io.kvasir.cell.view.Decided;
+import io.kvasir.cell.view.DecisionReply;
 import io.kvasir.cell.worker.Member;
 import io.kvasir.telemetry.DecisionRecord;
 import java.time.Duration;
@@ -52,19 +52,19 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
   public sealed interface Message {}
 
   /** Starts the entity where it is not running; otherwise nothing. */
-  public record Wake() implements Message, ClusterMessage {}
+  public record Start() implements Message, ClusterMessage {}
 
   /**
    * Another node wants a decision.
    *
    * @param node the node that will hold the reservation: its address and incarnation
-   * @param ticket the node's own number of the question
+   * @param correlationId the node's own number of the question
    */
-  public record Decide(DecisionRequest request, String node, long ticket, ActorRef<Decided> replyTo)
+  public record Decide(DecisionRequest request, String node, long correlationId, ActorRef<DecisionReply> replyTo)
       implements Message, ClusterMessage {}
 
   /** A node does not wait for the answer to its question any more: what was booked for it is given back. */
-  public record Abandon(String node, long ticket) implements Message, ClusterMessage {}
+  public record Abandon(String node, long correlationId) implements Message, ClusterMessage {}
 
   /** Another node wants to know how a decision would come about. */
   public record Explain(DecisionRequest request, ActorRef<Explained> replyTo) implements Message, ClusterMessage {}
@@ -73,7 +73,7 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
   public record Explained(DecisionRecord record) implements ClusterMessage {}
 
   /** What has become of reservations that are held for another node, in order. */
-  public record Notices(String node, List<Notice> notices) implements Message, ClusterMessage {}
+  public record ReservationEvents(String node, List<ReservationEvent> events) implements Message, ClusterMessage {}
 
   /**
    * What another node has in flight on the cell's workers, as far as this home cannot know of it.
@@ -81,19 +81,19 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
    * @param home the incarnation that is told; another one will be told itself, and must not take for open what the one
    *     that was told has heard the end of
    */
-  public record Declare(String node, long home, List<OpenLoad> loads) implements Message, ClusterMessage {}
+  public record Declare(String node, long home, List<InFlightLoad> loads) implements Message, ClusterMessage {}
 
   /** A node that is to hold a copy of the cell wants to be told. */
-  public record CopyWanted(String node, ActorRef<Standby.Message> standby) implements Message, ClusterMessage {}
+  public record ReplicaRequested(String node, ActorRef<Standby.Message> standby) implements Message, ClusterMessage {}
 
   /** The cell is wanted on another node, for balance: it becomes ready to move there. */
   public record MoveTo(String node) implements Message, ClusterMessage {}
 
   /** A node is about to leave; answered when the cell may go, if it is at home there. */
-  public record Leave(String node, ActorRef<MayLeave> replyTo) implements Message, ClusterMessage {}
+  public record Leave(String node, ActorRef<LeaveReady> replyTo) implements Message, ClusterMessage {}
 
   /** The answer. */
-  public record MayLeave() implements ClusterMessage {}
+  public record LeaveReady() implements ClusterMessage {}
 
   /** Another node wants to know the cell's workers. */
   public record Describe(ActorRef<Description> replyTo) implements Message, ClusterMessage {}
@@ -113,10 +113,10 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
   private record NodeRemoved(String node) implements Message {}
 
   /** A worker that another node streams from moves. */
-  public record Moved(int slot, String worker) implements Message, ClusterMessage {}
+  public record WorkerProgressed(int slot, String worker) implements Message, ClusterMessage {}
 
   /** A part of the cell goes on, on a turn of the cell's actor. */
-  private record Turn(Runnable work) implements Message {}
+  private record RunTask(Runnable task) implements Message {}
 
   private enum Tick implements Message { INSTANCE }
 
@@ -124,33 +124,33 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
   private final CellServices services;
   private final CellView view;
   private final Members members;
-  private final HeldReservations held;
-  private final HealthWatch health;
+  private final LeasedReservations leased;
+  private final HealthMonitor health;
   private final EventActors events;
-  private final Widener widener;
-  private final Sweeps sweeps;
+  private final IndexResizer resizer;
+  private final SlotReclaimer reclaimer;
   private final Standbys standbys;
   private Roster roster = Roster.EMPTY;
 
   private Cell(ActorContext<Message> context, TimerScheduler<Message> timers, String name, CellServices services) {
     super(context);
     ActorRef<Message> self = context.getSelf();
-    Executor turns = work -> self.tell(new Turn(work));
+    Executor turns = work -> self.tell(new RunTask(work));
     this.name = name;
     this.services = services;
-    CellCopy.Taken copy = services.replication().copies().takeOver(name);
+    CellReplica.WarmState copy = services.replication().replicas().takeOver(name);
     this.members = copy == null ? new Members(name, services) : new Members(name, services, copy);
     this.view = members.view();
-    this.held = view.forOthers().held();
-    this.health = new HealthWatch(members, services, turns, context.getLog());
+    this.leased = view.remoteDecisions().leased();
+    this.health = new HealthMonitor(members, services, turns, context.getLog());
     this.events =
         new EventActors(
             services,
             actor -> context.spawnAnonymous(actor, WorkerEvents.DISPATCHER),
-            member -> turns.execute(() -> health.streamLost(member)));
+            member -> turns.execute(() -> health.onStreamLost(member)));
     Runnable again = () -> apply(roster);
-    this.widener = new Widener(name, members, events, services, turns, again, context.getLog());
-    this.sweeps = new Sweeps(members, services.background(), turns, again);
+    this.resizer = new IndexResizer(name, members, events, services, turns, again, context.getLog());
+    this.reclaimer = new SlotReclaimer(members, services.background(), turns, again);
     Scheduler scheduler = context.getSystem().scheduler();
     ExecutionContext threads = context.getExecutionContext();
     this.standbys =
@@ -174,8 +174,8 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
     timers.startTimerWithFixedDelay(Tick.INSTANCE, TICK);
     apply(services.roster().get());
     services.views().publish(name, view);
-    standbys.look(services.nanos().getAsLong());
-    begun(copy);
+    standbys.check(services.nanos().getAsLong());
+    started(copy);
   }
 
   /** A cell that is at home here until it is stopped. */
@@ -188,7 +188,7 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
     return NodeNames.hostAndPort(Cluster.get(getContext().getSystem()).selfMember().address());
   }
 
-  private void begun(CellCopy.@Nullable Taken copy) {
+  private void started(CellReplica.@Nullable WarmState copy) {
     CellNodes before = services.replication().nodesByCell().of(name);
     String self = services.replication().node();
     String kind =
@@ -196,7 +196,7 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
             : copy == null ? "cold"
             : self.equals(before.movingTo()) ? "planned"
             : "standby";
-    services.metrics().cameHome(kind);
+    services.metrics().homeStarted(kind);
     getContext()
         .getLog()
         .info(
@@ -209,31 +209,31 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
   public Receive<Message> createReceive() {
     return newReceiveBuilder()
         .onMessage(Message.class, this::on)
-        .onSignal(PostStop.class, stopped -> left())
+        .onSignal(PostStop.class, stopped -> stopped())
         .build();
   }
 
   private Behavior<Message> on(Message message) {
     switch (message) {
-      case Wake ignored -> {}
+      case Start ignored -> {}
       case Decide decide ->
-          decide.replyTo().tell(view.forOthers().decide(decide.request(), decide.node(), decide.ticket()));
-      case Abandon abandon -> held.abandon(abandon.node(), abandon.ticket());
+          decide.replyTo().tell(view.remoteDecisions().decide(decide.request(), decide.node(), decide.correlationId()));
+      case Abandon abandon -> leased.abandon(abandon.node(), abandon.correlationId());
       case Explain explain -> explain.replyTo().tell(new Explained(view.explain(explain.request())));
-      case Notices notices -> notices.notices().forEach(notice -> held.hear(notices.node(), notice));
+      case ReservationEvents notices -> notices.events().forEach(notice -> leased.apply(notices.node(), notice));
       case Declare declare -> {
         if (declare.home() == view.incarnation()) {
-          declare.loads().forEach(load -> held.adopt(declare.node(), load, members::adopt));
+          declare.loads().forEach(load -> leased.adopt(declare.node(), load, members::adopt));
         }
       }
       case Describe describe -> describe.replyTo().tell(new Description(view.workers(), address(), view.standbys()));
-      case CopyWanted wanted -> standbys.wanted(wanted.node(), wanted.standby());
+      case ReplicaRequested wanted -> standbys.replicaRequested(wanted.node(), wanted.standby());
       case MoveTo move -> standbys.moveTo(move.node());
-      case Leave leave -> standbys.leave(leave.node(), () -> leave.replyTo().tell(new MayLeave()));
+      case Leave leave -> standbys.prepareLeave(leave.node(), () -> leave.replyTo().tell(new LeaveReady()));
       case RosterChanged changed -> apply(changed.roster());
-      case NodeRemoved removed -> held.closeAllOf(removed.node());
-      case Moved moved -> members.at(moved.slot(), moved.worker()).ifPresent(Member::moved);
-      case Turn turn -> turn.work().run();
+      case NodeRemoved removed -> leased.closeAllOf(removed.node());
+      case WorkerProgressed moved -> members.at(moved.slot(), moved.worker()).ifPresent(Member::progressed);
+      case RunTask turn -> turn.task().run();
       case Tick ignored -> tick();
     }
     return this;
@@ -250,13 +250,13 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
         member.drain(entry.draining());
       }
     }
-    if (!widener.active()) {
+    if (!resizer.isActive()) {
       wanted.values().forEach(this::add);
       if (!wanted.isEmpty()) {
-        members.disinherit().forEach(sweeps::add);
+        members.retireUnclaimed().forEach(reclaimer::add);
       }
-      held.adoptEarly(members::adopt);
-      widener.make(roster.slotsTaken(name));
+      leased.adoptEarly(members::adopt);
+      resizer.makeRoom(roster.slotsTaken(name));
     }
   }
 
@@ -271,25 +271,25 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
 
   private void remove(Member member) {
     Members.Retired retired = members.retire(member);
-    health.left(member);
+    health.memberRemoved(member);
     getContext().getLog().info("worker {} leaves cell {}", member.worker().id(), name);
     ActorRef<Message> self = getContext().getSelf();
-    events.stop(member, () -> self.tell(new Turn(() -> sweeps.add(retired))));
-    widener.left();
+    events.stop(member, () -> self.tell(new RunTask(() -> reclaimer.add(retired))));
+    resizer.memberRemoved();
   }
 
   private void tick() {
     long now = services.nanos().getAsLong();
-    held.expire();
-    widener.giveUpLate(now);
+    leased.expire();
+    resizer.abandonOverdue(now);
     for (Member member : members.all()) {
       member.expire(now);
-      if (!widener.active() && member.truth().takeDue(now)) {
+      if (!resizer.isActive() && member.accuracy().takeDue(now)) {
         resynchronise(member);
       }
     }
-    health.look(now);
-    standbys.look(now);
+    health.check(now);
+    standbys.check(now);
   }
 
   /** Drops what is known of a worker, and reads anew what its engine still tells. */
@@ -304,10 +304,10 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
             again ? " and read anew" : "");
   }
 
-  private Behavior<Message> left() {
+  private Behavior<Message> stopped() {
     services.views().withdraw(name, view);
-    view.leave();
-    services.metrics().forget(name);
+    view.handOver();
+    services.metrics().unwatch(name);
     members.close();
     return this;
   }

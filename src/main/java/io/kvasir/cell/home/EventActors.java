@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
 final class EventActors {
   private final CellServices services;
   private final Function<Behavior<WorkerEvents.Message>, ActorRef<WorkerEvents.Message>> spawn;
-  private final Consumer<Member> lost;
+  private final Consumer<Member> onStreamLost;
   private final Map<Member, ActorRef<WorkerEvents.Message>> actors = new HashMap<>();
 
   /**
@@ -31,7 +31,7 @@ final class EventActors {
       Consumer<Member> lost) {
     this.services = services;
     this.spawn = spawn;
-    this.lost = lost;
+    this.onStreamLost = lost;
   }
 
   /**
@@ -41,7 +41,7 @@ final class EventActors {
    */
   void start(Member member, @Nullable EventSeed seed) {
     if (!member.pod().events().isEmpty()) {
-      actors.put(member, spawn.apply(WorkerEvents.create(member, services, seed, () -> lost.accept(member))));
+      actors.put(member, spawn.apply(WorkerEvents.create(member, services, seed, () -> onStreamLost.accept(member))));
     }
   }
 
@@ -51,7 +51,7 @@ final class EventActors {
   }
 
   /** Tells a member's actor something of copies; nothing where there is none. */
-  void tell(Member member, WorkerEvents.Message message) {
+  void send(Member member, WorkerEvents.Message message) {
     ActorRef<WorkerEvents.Message> actor = actors.get(member);
     if (actor != null) {
       actor.tell(message);
@@ -59,7 +59,7 @@ final class EventActors {
   }
 
   /** Tells everybody's actor. */
-  void tellAll(WorkerEvents.Message message) {
+  void broadcast(WorkerEvents.Message message) {
     actors.values().forEach(actor -> actor.tell(message));
   }
 
@@ -86,7 +86,7 @@ final class EventActors {
   }
 
   /**
-   * Has a member's actor hand over, and then wait until it may {@link #goOn}.
+   * Has a member's actor hand over, and then wait until it may {@link #resume}.
    *
    * @param done runs when all is there; by whichever thread
    * @return whether the member has an actor
@@ -101,7 +101,7 @@ final class EventActors {
   }
 
   /** Everybody goes on with what the members hold now. */
-  void goOn() {
-    tellAll(WorkerEvents.GoOn.INSTANCE);
+  void resume() {
+    broadcast(WorkerEvents.Resume.INSTANCE);
   }
 }

@@ -6,17 +6,17 @@ import io.kvasir.cell.Reservation;
 import io.kvasir.cell.directory.PodEntry;
 import io.kvasir.cell.events.EventSeed;
 import io.kvasir.cell.ledger.AdoptedReservation;
-import io.kvasir.cell.ledger.OpenLoad;
-import io.kvasir.cell.standby.CellCopy;
-import io.kvasir.cell.standby.CopiedWorker;
+import io.kvasir.cell.ledger.InFlightLoad;
+import io.kvasir.cell.standby.CellReplica;
+import io.kvasir.cell.standby.ReplicatedWorker;
 import io.kvasir.cell.view.CellView;
 import io.kvasir.cell.worker.Member;
-import io.kvasir.cell.worker.PodContact;
+import io.kvasir.cell.worker.Reachability;
 import io.kvasir.cell.worker.WorkerHealth;
 import io.kvasir.index.BlockIndex;
 import io.kvasir.index.WorkerBlocks;
 import io.kvasir.routing.Booking;
-import io.kvasir.routing.cost.Prefill;
+import io.kvasir.routing.cost.PrefillSample;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -32,31 +32,31 @@ import org.jspecify.annotations.Nullable;
 /**
  * A cell's workers in their slots, and the index they share. Changed by the cell's actor alone; the
  * {@link CellView} reads it from any thread. A slot is free again only after the sweep of the worker
- * that had it. When there are more workers than slots the index is rebuilt into a {@link Widening wider} one.
+ * that had it. When there are more workers than slots the index is rebuilt into a {@link IndexResize wider} one.
  */
 final class Members {
   private final CellServices services;
-  private final boolean[] taken = new boolean[CellSettings.MOST_SLOTS];
+  private final boolean[] slotTaken = new boolean[CellSettings.MAX_SLOTS];
   private final CellView view;
   private BlockIndex index;
-  private @Nullable Widening widening;
-  private final Map<String, CopiedWorker> heritage = new HashMap<>();
+  private @Nullable IndexResize resize;
+  private final Map<String, ReplicatedWorker> inherited = new HashMap<>();
   private final Map<Member, EventSeed> seeds = new HashMap<>();
-  private final Set<String> well;
-  private final Member.OnEnd onEnd = new Ends();
-  private volatile Runnable onLost = () -> {};
+  private final Set<String> reachable;
+  private final Member.RequestListener listener = new RequestEndListener();
+  private volatile Runnable onConnectionLost = () -> {};
 
   /** Nobody yet. */
   Members(String cell, CellServices services) {
     this(
         cell,
         services,
-        new CellCopy.Taken(
+        new CellReplica.WarmState(
             new BlockIndex(services.settings().slots(), services.settings().indexBudgetBytes()), Map.of(), Set.of()));
   }
 
   /** Nobody yet; those that are admitted have what a copy has of them. */
-  Members(String cell, CellServices services, CellCopy.Taken copy) {
+  Members(String cell, CellServices services, CellReplica.WarmState copy) {
     this.services = services;
     this.index = copy.index();
     this.view =
@@ -68,10 +68,10 @@ final class Members {
             services.decisions(),
             services.nanos(),
             services.settings().reservationLease(),
-            () -> services.replication().ways().apply(cell));
-    this.well = copy.well();
-    heritage.putAll(copy.workers());
-    heritage.values().forEach(worker -> taken[worker.slot()] = true);
+            () -> services.replication().nextHomes().apply(cell));
+    this.reachable = copy.reachable();
+    inherited.putAll(copy.workers());
+    inherited.values().forEach(worker -> slotTaken[worker.slot()] = true);
   }
 
   CellView view() {
@@ -79,8 +79,8 @@ final class Members {
   }
 
   /** Has {@code action} run whenever a request finds that a pod cannot be reached, on the thread of that request. */
-  void onLost(Runnable action) {
-    onLost = action;
+  void onConnectionLost(Runnable action) {
+    onConnectionLost = action;
   }
 
   List<Member> all() {
@@ -99,49 +99,49 @@ final class Members {
     List<Member> admitted = new ArrayList<>();
     for (int rank = 0; rank < pod.spec().ranks(); rank++) {
       String id = pod.spec().workerId(rank);
-      CopiedWorker copied = heritage.get(id);
+      ReplicatedWorker copied = inherited.get(id);
       int slot = copied == null ? freeSlot() : copied.slot();
       if (slot < 0 || all().stream().anyMatch(member -> member.worker().id().equals(id))) {
         continue;
       }
-      taken[slot] = true;
+      slotTaken[slot] = true;
       WorkerBlocks blocks = copied == null ? index.open(slot, pod.spec().capacityBlocks()) : copied.blocks();
       Member member =
           new Member(
               pod.spec().worker(rank, slot),
               pod.spec(),
               new WorkerHealth(
-                  services.settings().health(), contact(pod), services.nanos().getAsLong(), view.revision()),
+                  services.settings().health(), reachability(pod), services.nanos().getAsLong(), view.changes()),
               blocks,
               services.settings(),
               services.nanos(),
-              view.revision(),
-              onEnd);
+              view.changes(),
+              listener);
       if (copied != null) {
-        heritage.remove(id);
+        inherited.remove(id);
         seeds.put(member, copied.seed());
       }
       member.drain(pod.draining());
-      view.seat(slot, member);
+      view.setMember(slot, member);
       admitted.add(member);
     }
     return admitted;
   }
 
   /** Ranks of a pod share its server, and so whether it can be reached. */
-  private PodContact contact(PodEntry pod) {
+  private Reachability reachability(PodEntry pod) {
     return all().stream()
         .filter(member -> member.pod().name().equals(pod.spec().name()))
         .findFirst()
-        .map(member -> member.health().contact())
-        .orElseGet(() -> unheardOf(pod));
+        .map(member -> member.health().reachability())
+        .orElseGet(() -> initialReachability(pod));
   }
 
   /** Which could be reached from the home before can be reached until something says otherwise. */
-  private PodContact unheardOf(PodEntry pod) {
-    PodContact contact = new PodContact(services.settings().health().streamDoubt(), view.revision());
-    if (well.contains(pod.spec().name())) {
-      contact.answered();
+  private Reachability initialReachability(PodEntry pod) {
+    Reachability contact = new Reachability(services.settings().health().streamDoubt(), view.changes());
+    if (reachable.contains(pod.spec().name())) {
+      contact.onSuccess();
     }
     return contact;
   }
@@ -152,22 +152,22 @@ final class Members {
   }
 
   /** Lets go of those that were copied and are no members. */
-  List<Retired> disinherit() {
+  List<Retired> retireUnclaimed() {
     List<Retired> gone = new ArrayList<>();
-    for (CopiedWorker worker : heritage.values()) {
+    for (ReplicatedWorker worker : inherited.values()) {
       index.retire(worker.slot());
       gone.add(new Retired(worker.slot(), index, index));
     }
-    heritage.clear();
+    inherited.clear();
     return gone;
   }
 
   /** Books what another node has in flight on a worker; null while that is no member. */
-  @Nullable Reservation adopt(OpenLoad load) {
+  @Nullable Reservation adopt(InFlightLoad load) {
     for (Member member : view.members()) {
       if (member != null && member.worker().id().equals(load.worker())) {
         Booking reading = booking(member, load.promptTokens(), load.uncachedTokens());
-        Booking now = load.readsPrompt() ? reading : booking(member, load.promptTokens(), 1);
+        Booking now = load.localPrefill() ? reading : booking(member, load.promptTokens(), 1);
         Reservation adopted = new AdoptedReservation(member, load.model(), now, reading);
         if (load.firstToken()) {
           adopted.firstToken();
@@ -186,17 +186,17 @@ final class Members {
   }
 
   /** A slot whose worker has left, in the index where it is and in the wide one, which may be the same. */
-  record Retired(int slot, BlockIndex index, BlockIndex wide) {}
+  record Retired(int slot, BlockIndex index, BlockIndex resizedIndex) {}
 
   /** Takes a worker out of every decision and search at once; its slot stays taken until the sweep. */
   Retired retire(Member member) {
     int slot = member.worker().slot();
     BlockIndex narrow = index;
-    BlockIndex wide = widening == null ? narrow : widening.index();
-    view.seat(slot, null);
+    BlockIndex wide = resize == null ? narrow : resize.index();
+    view.setMember(slot, null);
     narrow.retire(slot);
-    if (widening != null) {
-      widening.left(member);
+    if (resize != null) {
+      resize.memberRemoved(member);
     }
     return new Retired(slot, narrow, wide);
   }
@@ -206,7 +206,7 @@ final class Members {
    * over does not meet in one what is gone from the other. Takes time; called off the actor.
    */
   static void sweep(List<Retired> workers) {
-    sweep(workers, Retired::wide);
+    sweep(workers, Retired::resizedIndex);
     sweep(workers, Retired::index);
   }
 
@@ -217,70 +217,70 @@ final class Members {
   }
 
   /** Whether so many workers need a wider index, and there can be one. */
-  boolean mustWiden(int workers) {
-    return workers > index.slots() && index.slots() < CellSettings.MOST_SLOTS;
+  boolean needsResize(int workers) {
+    return workers > index.slots() && index.slots() < CellSettings.MAX_SLOTS;
   }
 
   /** Begins to rebuild the index into one that has room for so many workers, as far as there can be. */
-  Widening widen(int workers) {
+  IndexResize beginResize(int workers) {
     int slots = index.slots();
-    while (slots < Math.min(workers, CellSettings.MOST_SLOTS)) {
+    while (slots < Math.min(workers, CellSettings.MAX_SLOTS)) {
       slots *= 2;
     }
-    Widening begun =
-        new Widening(
+    IndexResize begun =
+        new IndexResize(
             new BlockIndex(slots, services.settings().indexBudgetBytes()), services.nanos().getAsLong());
     all().forEach(begun::open);
-    widening = begun;
+    resize = begun;
     return begun;
   }
 
   /** Has every decision from now on, and every event, meet the wide index; the narrow one is dropped. */
-  void moveTo(Widening done) {
-    done.heirs().forEach(Member::moveTo);
+  void finishResize(IndexResize done) {
+    done.successors().forEach(Member::moveTo);
     index = done.index();
     view.moveTo(index);
-    widening = null;
+    resize = null;
   }
 
   /** Drops the wide index. */
-  void stay() {
-    widening = null;
+  void cancelResize() {
+    resize = null;
   }
 
   void free(int slot) {
-    taken[slot] = false;
+    slotTaken[slot] = false;
   }
 
   /** Ends the cell on this node: nothing more is decided here. */
   void close() {
-    all().forEach(member -> view.seat(member.worker().slot(), null));
+    all().forEach(member -> view.setMember(member.worker().slot(), null));
   }
 
-  private final class Ends implements Member.OnEnd {
+  private final class RequestEndListener implements Member.RequestListener {
     @Override
-    public void ended(Member member, String model, Outcome outcome) {
-      services.metrics().ended(member, outcome);
-      services.profiles().ended(model, outcome);
+    public void requestEnded(Member member, String model, Outcome outcome) {
+      services.metrics().requestEnded(member, outcome);
+      services.profiles().requestEnded(model, outcome);
       if (outcome instanceof Outcome.Failed failed && failed.transport()) {
-        onLost.run();
+        onConnectionLost.run();
       }
     }
 
     @Override
-    public void begun(Member member, Prefill prefill) {
+    public void prefillCompleted(Member member, PrefillSample prefill) {
       services.profiles().costs().observe(member.worker().deployment(), prefill);
     }
 
     @Override
-    public void answered(Member member, int promised, int found, Member.Promise promise) {
-      services.metrics().answered(member, promised, found, promise);
+    public void cacheHitsReported(Member member, int promised, int found, Member.HitOutcome promise) {
+      services.metrics().cacheHitsReported(member, promised, found, promise);
     }
   }
 
   private int freeSlot() {
     for (int slot = 0; slot < index.slots(); slot++) {
-      if (!taken[slot]) {
+      if (!slotTaken[slot]) {
         return slot;
       }
     }

@@ -1,10 +1,10 @@
 package io.kvasir.cell.home;
 
 import io.kvasir.cell.ClusterStatus.StandbyStatus;
-import io.kvasir.cell.standby.CellNodes;
-import io.kvasir.cell.standby.CellNodesKeeper;
-import io.kvasir.cell.standby.CopyProgress;
-import io.kvasir.cell.standby.NodeNames;
+import io.kvasir.cell.directory.CellNodes;
+import io.kvasir.cell.directory.CellNodesKeeper;
+import io.kvasir.cell.directory.NodeNames;
+import io.kvasir.cell.standby.ReplicaProgress;
 import io.kvasir.cell.standby.Standby;
 import io.kvasir.cell.standby.StandbyChoice;
 import io.kvasir.cell.worker.Member;
@@ -31,13 +31,13 @@ import org.slf4j.Logger;
  */
 final class Standbys {
   /** Workers that a copy is told as a whole at a time: each may have some ten megabytes. */
-  private static final int AT_ONCE = 4;
+  private static final int MAX_SNAPSHOTS = 4;
 
   /** A move that has not come about after this long is forgotten. */
-  private static final Duration LONGEST_MOVE = Duration.ofSeconds(60);
+  private static final Duration MOVE_TIMEOUT = Duration.ofSeconds(60);
 
   /** Between the replicator's answer and the moment at which every node's threads read it. */
-  private static final Duration NEWS = Duration.ofMillis(250);
+  private static final Duration PROPAGATION = Duration.ofMillis(250);
 
   private static final long CHECK_NANOS = Duration.ofSeconds(1).toNanos();
 
@@ -46,25 +46,25 @@ final class Standbys {
   private final EventActors events;
   private final CellServices services;
   private final Replication replication;
-  private final BiConsumer<Duration, Runnable> later;
+  private final BiConsumer<Duration, Runnable> scheduler;
   private final Logger log;
-  private final Map<String, Copy> copies = new HashMap<>();
+  private final Map<String, NodeReplica> replicas = new HashMap<>();
   private final List<Runnable> whenReady = new ArrayList<>();
   private boolean leaving;
   private List<String> planned;
   private @Nullable String target;
   private long targetNanos;
   private @Nullable CellNodes published;
-  private boolean moveKnown;
+  private boolean movePublished;
   private long checkedNanos;
 
   /** What a node's copy has been told. */
-  private static final class Copy {
+  private static final class NodeReplica {
     private final ActorRef<Standby.Message> standby;
-    private final Map<Member, CopyProgress> told = new HashMap<>();
-    private Set<String> well = Set.of();
+    private final Map<Member, ReplicaProgress> progress = new HashMap<>();
+    private Set<String> reachable = Set.of();
 
-    Copy(ActorRef<Standby.Message> standby) {
+    NodeReplica(ActorRef<Standby.Message> standby) {
       this.standby = standby;
     }
   }
@@ -86,18 +86,18 @@ final class Standbys {
     this.events = events;
     this.services = services;
     this.replication = services.replication();
-    this.later = later;
+    this.scheduler = later;
     this.log = log;
     CellNodes before = replication.nodesByCell().of(cell);
     this.planned = before == null ? List.of() : before.standbys();
   }
 
   /** A node wants to be told; it asks again and again. */
-  void wanted(String node, ActorRef<Standby.Message> standby) {
-    Copy copy = copies.get(node);
+  void replicaRequested(String node, ActorRef<Standby.Message> standby) {
+    NodeReplica copy = replicas.get(node);
     if (planned.contains(node) && (copy == null || !copy.standby.equals(standby))) {
       log.info("cell {} is copied to {}", cell, node);
-      copies.put(node, new Copy(standby));
+      replicas.put(node, new NodeReplica(standby));
     }
   }
 
@@ -107,43 +107,43 @@ final class Standbys {
       log.info("cell {} is to move to {}", cell, node);
       target = node;
       targetNanos = services.nanos().getAsLong();
-      look(targetNanos);
+      check(targetNanos);
     }
   }
 
   /** A node is about to leave: {@code ready} runs when the cell may go, at once if it is at home elsewhere. */
-  void leave(String node, Runnable ready) {
+  void prepareLeave(String node, Runnable ready) {
     if (node.equals(replication.node())) {
       leaving = true;
       whenReady.add(ready);
-      look(services.nanos().getAsLong());
+      check(services.nanos().getAsLong());
     } else {
       ready.run();
     }
   }
 
   /** Looks after everything; asked every moment. */
-  void look(long now) {
+  void check(long now) {
     SortedMap<String, String> nodes = replication.nodesByCell().nodes();
     if (target != null
-        && (!nodes.containsKey(target) || (!leaving && now - targetNanos > LONGEST_MOVE.toNanos()))) {
+        && (!nodes.containsKey(target) || (!leaving && now - targetNanos > MOVE_TIMEOUT.toNanos()))) {
       target = null;
     }
     plan(nodes);
-    tell();
+    updateReplicas();
     if (now - checkedNanos > CHECK_NANOS) {
       checkedNanos = now;
-      events.tellAll(WorkerEvents.CheckCopies.INSTANCE);
+      events.broadcast(WorkerEvents.CheckReplicas.INSTANCE);
     }
     publish();
-    if (!whenReady.isEmpty() && (planned.isEmpty() || moveKnown)) {
+    if (!whenReady.isEmpty() && (planned.isEmpty() || movePublished)) {
       List<Runnable> ready = List.copyOf(whenReady);
       whenReady.clear();
       ready.forEach(Runnable::run);
     }
     members
         .view()
-        .standbys(copies.entrySet().stream().map(copy -> status(copy.getKey(), copy.getValue(), now)).toList());
+        .standbys(replicas.entrySet().stream().map(copy -> status(copy.getKey(), copy.getValue(), now)).toList());
   }
 
   private void plan(SortedMap<String, String> nodes) {
@@ -160,47 +160,47 @@ final class Standbys {
     if (target != null && !chosen.contains(target)) {
       chosen.add(target);
     }
-    for (String node : List.copyOf(copies.keySet())) {
+    for (String node : List.copyOf(replicas.keySet())) {
       if (!chosen.contains(node)) {
-        copies.remove(node);
-        events.tellAll(new WorkerEvents.CopyNoMore(node));
+        replicas.remove(node);
+        events.broadcast(new WorkerEvents.RemoveReplica(node));
       }
     }
     planned = List.copyOf(chosen);
   }
 
   /** Has copies told of workers they have not been told of, a few at a time, and of how pods are. */
-  private void tell() {
+  private void updateReplicas() {
     Set<Member> all = events.members();
     Set<String> well = new HashSet<>();
     for (Member member : members.all()) {
-      if (member.health().contact().well()) {
+      if (member.health().reachability().isReachable()) {
         well.add(member.pod().name());
       }
     }
-    copies.forEach((node, copy) -> {
-      copy.told.keySet().retainAll(all);
-      long cold = copy.told.values().stream().filter(progress -> !progress.warm()).count();
+    replicas.forEach((node, copy) -> {
+      copy.progress.keySet().retainAll(all);
+      long cold = copy.progress.values().stream().filter(progress -> !progress.warm()).count();
       for (Member member : all) {
-        if (cold < AT_ONCE && !copy.told.containsKey(member)) {
-          CopyProgress progress = new CopyProgress();
-          copy.told.put(member, progress);
-          events.tell(member, new WorkerEvents.CopyTo(node, members.view().incarnation(), copy.standby, progress));
+        if (cold < MAX_SNAPSHOTS && !copy.progress.containsKey(member)) {
+          ReplicaProgress progress = new ReplicaProgress();
+          copy.progress.put(member, progress);
+          events.send(member, new WorkerEvents.AddReplica(node, members.view().incarnation(), copy.standby, progress));
           cold++;
         }
       }
-      if (!well.equals(copy.well)) {
-        copy.well = Set.copyOf(well);
-        copy.standby.tell(new Standby.Well(copy.well));
+      if (!well.equals(copy.reachable)) {
+        copy.reachable = Set.copyOf(well);
+        copy.standby.tell(new Standby.ReachablePods(copy.reachable));
       }
     });
   }
 
   private boolean warm(String node) {
-    Copy copy = copies.get(node);
+    NodeReplica copy = replicas.get(node);
     return copy != null
-        && copy.told.keySet().containsAll(events.members())
-        && copy.told.values().stream().allMatch(CopyProgress::warm);
+        && copy.progress.keySet().containsAll(events.members())
+        && copy.progress.values().stream().allMatch(ReplicaProgress::warm);
   }
 
   private void publish() {
@@ -215,26 +215,26 @@ final class Standbys {
       goal = planned.stream().filter(warm::contains).findFirst().orElse(null);
     }
     String movingTo = goal != null && warm.contains(goal) ? goal : null;
-    CellNodes now = new CellNodes(replication.node(), planned, Set.copyOf(warm), movingTo, replication.linePort());
+    CellNodes now = new CellNodes(replication.node(), planned, Set.copyOf(warm), movingTo, replication.peerPort());
     if (!now.equals(published)) {
       published = now;
-      moveKnown = false;
-      Runnable known = movingTo == null ? () -> {} : () -> known(now);
-      replication.keeper().tell(new CellNodesKeeper.Put(cell, now, () -> later.accept(NEWS, known)));
+      movePublished = false;
+      Runnable known = movingTo == null ? () -> {} : () -> onPublished(now);
+      replication.keeper().tell(new CellNodesKeeper.Put(cell, now, () -> scheduler.accept(PROPAGATION, known)));
     }
   }
 
-  private void known(CellNodes cellNodes) {
+  private void onPublished(CellNodes cellNodes) {
     if (cellNodes.equals(published)) {
-      moveKnown = true;
-      look(services.nanos().getAsLong());
+      movePublished = true;
+      check(services.nanos().getAsLong());
     }
   }
 
-  private StandbyStatus status(String node, Copy copy, long now) {
+  private StandbyStatus status(String node, NodeReplica copy, long now) {
     long behind = 0;
     long lag = 0;
-    for (CopyProgress progress : copy.told.values()) {
+    for (ReplicaProgress progress : copy.progress.values()) {
       long events = progress.behind();
       behind += events;
       if (events > 0) {

@@ -5,10 +5,10 @@ import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.events.EventApplier;
 import io.kvasir.cell.events.EventSeed;
 import io.kvasir.cell.events.EventState;
-import io.kvasir.cell.standby.CopyFeed;
-import io.kvasir.cell.standby.CopyFrame;
-import io.kvasir.cell.standby.CopyLink;
-import io.kvasir.cell.standby.CopyProgress;
+import io.kvasir.cell.standby.ReplicaFeed;
+import io.kvasir.cell.standby.ReplicaFrame;
+import io.kvasir.cell.standby.ReplicaLink;
+import io.kvasir.cell.standby.ReplicaProgress;
 import io.kvasir.cell.standby.Standby;
 import io.kvasir.cell.worker.Member;
 import io.kvasir.events.KvBatch;
@@ -52,9 +52,9 @@ public final class WorkerEvents {
 
   /**
    * Hands over what the worker holds to {@code heir}, part by part, and applies nothing until it is told to
-   * {@link GoOn}; {@code done} runs when the last part is there.
+   * {@link Resume}; {@code done} runs when the last part is there.
    */
-  record HandOverTo(WorkerBlocks heir, Runnable done) implements Message {}
+  record HandOverTo(WorkerBlocks successor, Runnable done) implements Message {}
 
   /**
    * Tells a copy everything and then every change.
@@ -62,53 +62,54 @@ public final class WorkerEvents {
    * @param node where the copy is; one that was told before there is not told any more
    * @param home the incarnation of the cell's home
    */
-  record CopyTo(String node, long home, ActorRef<Standby.Message> copy, CopyProgress progress) implements Message {}
+  record AddReplica(String node, long home, ActorRef<Standby.Message> standby, ReplicaProgress progress)
+      implements Message {}
 
   /** Tells a node's copy nothing any more. */
-  record CopyNoMore(String node) implements Message {}
+  record RemoveReplica(String node) implements Message {}
 
   /** A copy says how far it has come. */
-  private record Confirmed(Standby.Confirmed copy) implements Message {}
+  private record ReplicaAcknowledged(Standby.Acknowledged acknowledged) implements Message {}
 
   /** Looks whether copies answer. */
-  enum CheckCopies implements Message { INSTANCE }
+  enum CheckReplicas implements Message { INSTANCE }
 
   /** The next part is to be handed over. */
   private enum NextPart implements Message { INSTANCE }
 
   /** Goes on with what the member holds now. */
-  enum GoOn implements Message { INSTANCE }
+  enum Resume implements Message { INSTANCE }
 
   // What a stream says; of one that has been given up for another nothing counts any more.
 
-  private record Started(ActorRef<Ready> stream) implements Message {}
+  private record StreamStarted(ActorRef<Ready> stream) implements Message {}
 
   private record Batch(int number, KvBatch batch, ActorRef<Ready> stream) implements Message {}
 
-  private record Ended(int number) implements Message {}
+  private record StreamEnded(int number) implements Message {}
 
-  private record Broken(int number, Throwable why) implements Message {}
+  private record StreamFailed(int number, Throwable cause) implements Message {}
 
   private enum Ready { READY }
 
   private final ActorContext<Message> context;
   private final Member member;
   private final EventApplier applier;
-  private final Runnable lost;
+  private final Runnable onStreamLost;
   private final EventSources sources;
   private final CellServices services;
-  private final CopyFeed copies = new CopyFeed();
-  private final ActorRef<Standby.Confirmed> confirmed;
-  private final Map<String, ActorRef<Standby.Message>> told = new HashMap<>();
+  private final ReplicaFeed replicas = new ReplicaFeed();
+  private final ActorRef<Standby.Acknowledged> acknowledgements;
+  private final Map<String, ActorRef<Standby.Message>> standbys = new HashMap<>();
   private int number;
   private UniqueKillSwitch stream;
 
   // While what the worker holds is told part by part: nothing may change meanwhile.
-  private @Nullable Telling telling;
-  private final List<Message> heldBack = new ArrayList<>();
+  private @Nullable HoldingsTransfer transfer;
+  private final List<Message> deferred = new ArrayList<>();
 
   /** To whom everything is told, and what is left of it. */
-  private record Telling(HandOver parts, Consumer<Holdings> taker, Runnable done) {}
+  private record HoldingsTransfer(HandOver parts, Consumer<Holdings> receiver, Runnable done) {}
 
   private WorkerEvents(
       ActorContext<Message> context,
@@ -118,22 +119,22 @@ public final class WorkerEvents {
       Runnable lost) {
     this.context = context;
     this.member = member;
-    this.lost = lost;
+    this.onStreamLost = lost;
     this.services = services;
     this.sources = services.eventSources();
-    this.confirmed = context.messageAdapter(Standby.Confirmed.class, Confirmed::new);
+    this.acknowledgements = context.messageAdapter(Standby.Acknowledged.class, ReplicaAcknowledged::new);
     PodSpec pod = member.pod();
     Source<KvBatch, NotUsed> rest =
         seed == null ? null : sources.resume(member.worker(), pod, seed.position().stream());
     if (seed != null && rest != null) {
-      this.applier = new EventApplier(member.blocks(), pod.blockSize(), copies, seed);
+      this.applier = new EventApplier(member.blocks(), pod.blockSize(), replicas, seed);
       member.events(applier.state());
       this.stream = run(rest);
     } else {
       if (seed != null) {
         member.blocks().clear();
       }
-      this.applier = new EventApplier(member.blocks(), pod.blockSize(), copies);
+      this.applier = new EventApplier(member.blocks(), pod.blockSize(), replicas);
       this.stream = open();
     }
   }
@@ -150,10 +151,10 @@ public final class WorkerEvents {
             ActorSink.actorRefWithBackpressure(
                 context.getSelf(),
                 (ack, batch) -> new Batch(opened, batch, ack),
-                Started::new,
+                StreamStarted::new,
                 Ready.READY,
-                new Ended(opened),
-                why -> new Broken(opened, why)))
+                new StreamEnded(opened),
+                why -> new StreamFailed(opened, why)))
         .run(context.getSystem());
   }
 
@@ -173,66 +174,66 @@ public final class WorkerEvents {
   }
 
   private Behavior<Message> on(Message message) {
-    if (telling != null && waits(message)) {
-      heldBack.add(message);
+    if (transfer != null && isDeferred(message)) {
+      deferred.add(message);
       return Behaviors.same();
     }
     switch (message) {
-      case Started started -> started.stream().tell(Ready.READY);
+      case StreamStarted started -> started.stream().tell(Ready.READY);
       case Batch batch -> {
         if (batch.number() == number) {
           apply(batch.batch());
         }
         batch.stream().tell(Ready.READY);
       }
-      case Ended ended -> {
+      case StreamEnded ended -> {
         if (ended.number() == number) {
           context.getLog().info("the event stream of {} ended", member.worker().id());
         }
       }
-      case Broken broken -> {
+      case StreamFailed broken -> {
         if (broken.number() == number) {
-          context.getLog().error("the event stream of {} broke", member.worker().id(), broken.why());
+          context.getLog().error("the event stream of {} broke", member.worker().id(), broken.cause());
         }
       }
       case Resynchronise _ -> {
         stream.shutdown();
-        applier.forget();
-        copies.finish(applier.position(), 1);
+        applier.reset();
+        replicas.batchApplied(applier.position(), 1);
         member.events(applier.state());
         member.hints(applier.hints());
         stream = open();
       }
-      case HandOverTo begun -> tell(begun.heir()::take, begun.done());
+      case HandOverTo begun -> transfer(begun.successor()::take, begun.done());
       case NextPart _ -> nextPart();
-      case GoOn _ -> {
+      case Resume _ -> {
         applier.moveTo(member.blocks());
-        heldBack.removeIf(HandOverTo.class::isInstance);
-        copies.again();
-        goOn();
+        deferred.removeIf(HandOverTo.class::isInstance);
+        replicas.restart();
+        resume();
       }
-      case CopyTo copy -> {
-        told.put(copy.node(), copy.copy());
-        copies.add(copy.node(), new CopyLink(way(copy), copy.progress(), services.nanos()));
-        tellCopies();
+      case AddReplica copy -> {
+        standbys.put(copy.node(), copy.standby());
+        replicas.add(copy.node(), new ReplicaLink(sender(copy), copy.progress(), services.nanos()));
+        sendSnapshots();
       }
-      case CopyNoMore copy -> {
-        told.remove(copy.node());
-        copies.remove(copy.node());
+      case RemoveReplica copy -> {
+        standbys.remove(copy.node());
+        replicas.remove(copy.node());
       }
-      case Confirmed(Standby.Confirmed copy) -> {
-        CopyLink link = copies.of(copy.node());
+      case ReplicaAcknowledged(Standby.Acknowledged copy) -> {
+        ReplicaLink link = replicas.link(copy.node());
         if (link != null) {
-          repaired(link.confirmed(copy.stream(), copy.next(), copy.missing()));
-          tellCopies();
+          framesResent(link.acknowledged(copy.stream(), copy.next(), copy.missing()));
+          sendSnapshots();
         }
       }
-      case CheckCopies _ -> copies.links().forEach(link -> repaired(link.check()));
+      case CheckReplicas _ -> replicas.links().forEach(link -> framesResent(link.resendOverdue()));
       case Stop stop -> {
-        told.forEach((node, copy) -> {
-          CopyLink link = copies.of(node);
+        standbys.forEach((node, copy) -> {
+          ReplicaLink link = replicas.link(node);
           if (link != null) {
-            copy.tell(new Standby.Left(member.worker().id(), link.stream()));
+            copy.tell(new Standby.WorkerRemoved(member.worker().id(), link.stream()));
           }
         });
         stream.shutdown();
@@ -244,26 +245,27 @@ public final class WorkerEvents {
   }
 
   /** A stream sends one batch and waits, so there is little to hold back. */
-  private static boolean waits(Message message) {
+  private static boolean isDeferred(Message message) {
     return switch (message) {
-      case Batch _, Resynchronise _, HandOverTo _, CopyTo _ -> true;
-      case Started _, Ended _, Broken _, NextPart _, GoOn _, CopyNoMore _, Confirmed _, CheckCopies _, Stop _ -> false;
+      case Batch _, Resynchronise _, HandOverTo _, AddReplica _ -> true;
+      case StreamStarted _, StreamEnded _, StreamFailed _, NextPart _, Resume _, RemoveReplica _,
+          ReplicaAcknowledged _, CheckReplicas _, Stop _ -> false;
     };
   }
 
-  private void tell(Consumer<Holdings> taker, Runnable done) {
-    telling = new Telling(member.blocks().handOver(), taker, done);
+  private void transfer(Consumer<Holdings> taker, Runnable done) {
+    transfer = new HoldingsTransfer(member.blocks().handOver(), taker, done);
     context.getSelf().tell(NextPart.INSTANCE);
   }
 
   /** One part a turn: other workers' events are applied on the same threads. */
   private void nextPart() {
-    Telling now = telling;
+    HoldingsTransfer now = transfer;
     if (now == null) {
       return;
     }
     if (now.parts().hasNext()) {
-      now.taker().accept(now.parts().next());
+      now.receiver().accept(now.parts().next());
       context.getSelf().tell(NextPart.INSTANCE);
     } else {
       now.done().run();
@@ -271,25 +273,25 @@ public final class WorkerEvents {
   }
 
   /** Tells a copy everything that is to be told that. */
-  private void tellCopies() {
-    CopyLink link = telling == null ? copies.wanting() : null;
+  private void sendSnapshots() {
+    ReplicaLink link = transfer == null ? replicas.awaitingSnapshot() : null;
     if (link != null) {
-      services.metrics().toldCopy();
-      copies.begin(link);
-      tell(
-          part -> copies.part(link, part),
+      services.metrics().snapshotSent();
+      replicas.beginSnapshot(link);
+      transfer(
+          part -> replicas.snapshotPart(link, part),
           () -> {
-            copies.whole(link, applier.salts(), applier.position());
-            goOn();
+            replicas.endSnapshot(link, applier.salts(), applier.position());
+            resume();
           });
     }
   }
 
-  private CopyLink.Way way(CopyTo to) {
+  private ReplicaLink.FrameSender sender(AddReplica to) {
     return (stream, frame, finishes, payload) ->
-        to.copy()
+        to.standby()
             .tell(
-                new CopyFrame(
+                new ReplicaFrame(
                     to.home(),
                     member.blocks().slots(),
                     member.worker().id(),
@@ -299,35 +301,35 @@ public final class WorkerEvents {
                     frame,
                     finishes,
                     payload,
-                    confirmed));
+                    acknowledgements));
   }
 
-  private void repaired(int frames) {
+  private void framesResent(int frames) {
     if (frames > 0) {
-      services.metrics().repairedCopy();
+      services.metrics().framesResent();
     }
   }
 
-  private void goOn() {
-    telling = null;
-    List<Message> waiting = List.copyOf(heldBack);
-    heldBack.clear();
+  private void resume() {
+    transfer = null;
+    List<Message> waiting = List.copyOf(deferred);
+    deferred.clear();
     waiting.forEach(this::on);
-    tellCopies();
+    sendSnapshots();
   }
 
   private void apply(KvBatch batch) {
     EventState before = applier.state();
     applier.apply(batch, System.currentTimeMillis());
-    copies.finish(applier.position(), batch.events().size());
+    replicas.batchApplied(applier.position(), batch.events().size());
     EventState after = applier.state();
     member.events(after);
     member.hints(applier.hints());
     if (after.connected()) {
-      member.eventsCame();
+      member.onEvents();
     }
     if (before.connected() && !after.connected()) {
-      lost.run();
+      onStreamLost.run();
     }
     int configured = member.pod().blockSize();
     if (before.blockSize() == 0 && after.blockSize() != 0 && after.blockSize() != configured) {

@@ -2,8 +2,8 @@ package io.kvasir.cell.ledger;
 
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.Reservation;
-import io.kvasir.cell.ledger.ReservationSteps.State;
-import io.kvasir.cell.worker.Forecast;
+import io.kvasir.cell.ledger.ReservationLifecycle.State;
+import io.kvasir.cell.worker.HitPrediction;
 import io.kvasir.cell.worker.Member;
 import io.kvasir.index.Chain;
 import io.kvasir.routing.Booking;
@@ -16,8 +16,8 @@ public final class AdoptedReservation implements Reservation {
   private final Member member;
   private final String model;
   private final Booking booking;
-  private final Booking reading;
-  private final ReservationSteps steps = new ReservationSteps();
+  private final Booking localPrefill;
+  private final ReservationLifecycle lifecycle = new ReservationLifecycle();
 
   /**
    * Books the load, whether there is room for it or not: it is there already.
@@ -29,50 +29,50 @@ public final class AdoptedReservation implements Reservation {
     this.member = member;
     this.model = model;
     this.booking = booking;
-    this.reading = reading;
+    this.localPrefill = reading;
     member.load().add(booking);
   }
 
   @Override
   public void firstToken() {
-    State was = steps.settle();
+    State was = lifecycle.settle();
     if (was == null) {
       return;
     }
     member.load().settle(pending(was));
-    member.health().progress().streamBegun();
-    member.moved();
+    member.health().stallDetector().streamStarted();
+    member.progressed();
   }
 
   @Override
-  public void moved() {
-    member.moved();
+  public void progressed() {
+    member.progressed();
   }
 
   @Override
-  public void readsPrompt() {
-    if (!booking.equals(reading) && steps.read()) {
-      member.load().rebook(booking, reading);
+  public void prefillLocally() {
+    if (!booking.equals(localPrefill) && lifecycle.prefillLocally()) {
+      member.load().rebook(booking, localPrefill);
     }
   }
 
   @Override
   public void close(Outcome outcome) {
-    State was = steps.close();
+    State was = lifecycle.close();
     if (was == null) {
       return;
     }
     if (was == State.SETTLED) {
-      member.health().progress().streamEnded();
+      member.health().stallDetector().streamEnded();
     } else {
       member.load().settle(pending(was));
     }
     member.load().release(booking);
-    member.ended(model, outcome, booking.promptTokens(), Forecast.none(Chain.EMPTY));
+    member.requestEnded(model, outcome, booking.promptTokens(), HitPrediction.none(Chain.EMPTY));
   }
 
   /** What is pending of it before its first token. */
   private Booking pending(State before) {
-    return before == State.READING ? reading : booking;
+    return before == State.PREFILLING_LOCALLY ? localPrefill : booking;
   }
 }

@@ -3,8 +3,8 @@ package io.kvasir.cell.ledger;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.Reservation;
-import io.kvasir.cell.ledger.ReservationSteps.State;
-import io.kvasir.cell.worker.Forecast;
+import io.kvasir.cell.ledger.ReservationLifecycle.State;
+import io.kvasir.cell.worker.HitPrediction;
 import io.kvasir.cell.worker.Member;
 import io.kvasir.index.Chain;
 import io.kvasir.routing.Booking;
@@ -26,86 +26,86 @@ public final class BookedReservation implements Reservation {
   private final String model;
 
   /** Whether the worker's silence says something before the first token, too: it reads the prompt and streams. */
-  private final boolean awaited;
+  private final boolean stallWatched;
 
-  private final ReservationSteps steps = new ReservationSteps();
-  private volatile Forecast forecast;
-  private final HeldHere held;
-  private volatile @Nullable Reservation heir;
+  private final ReservationLifecycle lifecycle = new ReservationLifecycle();
+  private volatile HitPrediction hitPrediction;
+  private final LocalReservations local;
+  private volatile @Nullable Reservation successor;
 
   /**
    * Takes over a booking that has been made on the member's load, and predicts what it leads to.
    *
    * @param held where it is kept while it is open
    */
-  public BookedReservation(Member member, Selection.Chosen chosen, DecisionRequest request, HeldHere held) {
-    this.held = held;
+  public BookedReservation(Member member, Selection.Chosen chosen, DecisionRequest request, LocalReservations held) {
+    this.local = held;
     this.member = member;
     this.chosen = chosen;
     this.chain = request.chain();
     this.model = request.model();
-    this.forecast = chosen.readsPrompt() ? member.predict(chain, chosen.depth()) : Forecast.none(chain);
-    this.awaited = request.stream() && chosen.readsPrompt() && answers();
-    if (awaited) {
-      member.health().progress().streamBegun();
+    this.hitPrediction = chosen.readsPrompt() ? member.predict(chain, chosen.depth()) : HitPrediction.none(chain);
+    this.stallWatched = request.stream() && chosen.readsPrompt() && answers();
+    if (stallWatched) {
+      member.health().stallDetector().streamStarted();
     }
   }
 
   /** What is expected of the worker so far. */
-  public Forecast forecast() {
-    return forecast;
+  public HitPrediction hitPrediction() {
+    return hitPrediction;
   }
 
   @Override
   public void firstToken() {
-    State was = steps.settle();
+    State was = lifecycle.settle();
     if (was == null) {
       return;
     }
     member.load().settle(pending(was));
     if (was == State.PENDING) {
-      taken();
+      predictTransferred();
     }
-    if (!awaited) {
-      member.health().progress().streamBegun();
+    if (!stallWatched) {
+      member.health().stallDetector().streamStarted();
     }
-    member.moved();
-    Reservation next = heir;
+    member.progressed();
+    Reservation next = successor;
     if (next != null) {
       next.firstToken();
     }
   }
 
   @Override
-  public void moved() {
-    member.moved();
-    Reservation next = heir;
+  public void progressed() {
+    member.progressed();
+    Reservation next = successor;
     if (next != null) {
-      next.moved();
+      next.progressed();
     }
   }
 
   @Override
-  public void readsPrompt() {
+  public void prefillLocally() {
     Booking reading = chosen.reading();
-    if (!chosen.readsPrompt() && steps.read()) {
+    if (!chosen.readsPrompt() && lifecycle.prefillLocally()) {
       member.load().rebook(chosen.booking(), reading);
-      forecast = member.predict(chain, chosen.depth());
-      Reservation next = heir;
+      hitPrediction = member.predict(chain, chosen.depth());
+      Reservation next = successor;
       if (next != null) {
-        next.readsPrompt();
+        next.prefillLocally();
       }
     }
   }
 
   /** The cell has left this node: its next home hears of this load as of those that other nodes have. */
   void moveTo(NextHome home) {
-    Reservation next = home.goOn(member.worker(), model, chosen.booking(), chosen.readsPrompt());
+    Reservation next = home.takeOver(member.worker(), model, chosen.booking(), chosen.readsPrompt());
     // Before the state is read: what changes it from now on finds whom to tell.
-    heir = next;
-    switch (steps.state()) {
+    successor = next;
+    switch (lifecycle.state()) {
       case PENDING -> {}
-      case READING -> next.readsPrompt();
+      case PREFILLING_LOCALLY -> next.prefillLocally();
       case SETTLED -> next.firstToken();
       case CLOSED -> next.close(new Outcome.Cancelled());
     }
@@ -113,43 +113,43 @@ public final class BookedReservation implements Reservation {
 
   @Override
   public void close(Outcome outcome) {
-    State was = steps.close();
+    State was = lifecycle.close();
     if (was == null) {
       return;
     }
-    held.remove(this);
-    Reservation next = heir;
+    local.remove(this);
+    Reservation next = successor;
     if (next != null) {
       next.close(outcome);
     }
     if (was != State.SETTLED) {
       member.load().settle(pending(was));
       if (!(outcome instanceof Outcome.Completed)) {
-        forecast.retract();
+        hitPrediction.retract();
       } else if (was == State.PENDING) {
-        taken();
+        predictTransferred();
       }
     } else if (outcome instanceof Outcome.Completed completed && chosen.readsPrompt()) {
       // Of an answer that came whole its first byte says nothing of its first token, nor does that of a prompt read
       // elsewhere say what reading it costs.
-      member.begun(chosen.booking(), chosen.queueMs(), completed);
+      member.prefillCompleted(chosen.booking(), chosen.queueMs(), completed);
     }
     member.load().release(chosen.booking());
-    if (awaited || was == State.SETTLED) {
-      member.health().progress().streamEnded();
+    if (stallWatched || was == State.SETTLED) {
+      member.health().stallDetector().streamEnded();
     }
-    member.ended(model, told(outcome), chosen.booking().promptTokens(), forecast);
+    member.requestEnded(model, reported(outcome), chosen.booking().promptTokens(), hitPrediction);
   }
 
   /** What is pending of it before its first token. */
   private Booking pending(State before) {
-    return before == State.READING ? chosen.reading() : chosen.booking();
+    return before == State.PREFILLING_LOCALLY ? chosen.reading() : chosen.booking();
   }
 
   /** Predicts what has been handed over. */
-  private void taken() {
+  private void predictTransferred() {
     if (answers() && !chosen.readsPrompt()) {
-      member.predictTaken(chain, chosen.depth());
+      member.predictTransferred(chain, chosen.depth());
     }
   }
 
@@ -158,7 +158,7 @@ public final class BookedReservation implements Reservation {
   }
 
   /** What a step that does not answer the client generates says nothing of how long answers are. */
-  private Outcome told(Outcome outcome) {
+  private Outcome reported(Outcome outcome) {
     return outcome instanceof Outcome.Completed completed && !answers()
         ? new Outcome.Completed(
             completed.promptTokens(), completed.cachedTokens(), Outcome.UNKNOWN, completed.ttftMicros())

@@ -13,5 +13,5 @@ public interface NextHome {
    * @param model as the request named it
    * @param readsPrompt whether the worker reads the prompt; otherwise it takes it from another one
    */
-  Reservation goOn(Worker worker, String model, Booking booking, boolean readsPrompt);
+  Reservation takeOver(Worker worker, String model, Booking booking, boolean readsPrompt);
 }

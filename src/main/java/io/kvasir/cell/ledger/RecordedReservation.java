@@ -44,20 +44,20 @@ public final class RecordedReservation implements Reservation {
   }
 
   @Override
-  public void readsPrompt() {
-    reservation.readsPrompt();
+  public void prefillLocally() {
+    reservation.prefillLocally();
   }
 
   @Override
-  public void moved() {
-    reservation.moved();
+  public void progressed() {
+    reservation.progressed();
   }
 
   @Override
   public void close(Outcome outcome) {
     reservation.close(outcome);
     if (closed.compareAndSet(false, true)) {
-      log.ended(record(outcome));
+      log.recordOutcome(record(outcome));
     }
   }
 

@@ -14,21 +14,21 @@ import org.apache.pekko.actor.typed.javadsl.Behaviors;
  * tells, and confirms it. A home that is new to it tells everything.
  */
 public final class Standby {
-  private static final Duration ASK_INTERVAL = Duration.ofMillis(500);
+  private static final Duration REQUEST_INTERVAL = Duration.ofMillis(500);
 
   /** What the copy is told. */
-  public sealed interface Message permits CopyFrame, Left, Well, Ask {}
+  public sealed interface Message permits ReplicaFrame, WorkerRemoved, ReachablePods, RequestReplica {}
 
   /** A worker has left the cell. */
-  public record Left(String worker, long stream) implements Message, ClusterMessage {}
+  public record WorkerRemoved(String worker, long stream) implements Message, ClusterMessage {}
 
   /** The pods of the cell that can be reached. */
-  public record Well(Set<String> pods) implements Message, ClusterMessage {}
+  public record ReachablePods(Set<String> pods) implements Message, ClusterMessage {}
 
   /** What the home is answered: how far a worker's copy on a node has come. */
-  public record Confirmed(String node, long stream, long next, boolean missing) implements ClusterMessage {}
+  public record Acknowledged(String node, long stream, long next, boolean missing) implements ClusterMessage {}
 
-  private enum Ask implements Message { INSTANCE }
+  private enum RequestReplica implements Message { INSTANCE }
 
   private Standby() {}
 
@@ -39,30 +39,30 @@ public final class Standby {
    * @param wanted has the cell's home, wherever it is, tell a copy
    */
   public static Behavior<Message> create(
-      String cell, CellCopy copy, CellCopies copies, String node, Consumer<ActorRef<Message>> wanted) {
+      String cell, CellReplica copy, CellReplicas copies, String node, Consumer<ActorRef<Message>> wanted) {
     return Behaviors.setup(
         context ->
             Behaviors.withTimers(
                 timers -> {
                   copies.put(cell, copy);
-                  timers.startTimerWithFixedDelay(Ask.INSTANCE, Duration.ZERO, ASK_INTERVAL);
+                  timers.startTimerWithFixedDelay(RequestReplica.INSTANCE, Duration.ZERO, REQUEST_INTERVAL);
                   ActorRef<Message> self = context.getSelf();
                   return Behaviors.receive(Message.class)
-                      .onMessage(CopyFrame.class, frame -> take(frame, copy, node))
+                      .onMessage(ReplicaFrame.class, frame -> receive(frame, copy, node))
                       .onMessage(
-                          Left.class,
+                          WorkerRemoved.class,
                           left -> {
-                            copy.left(left.worker(), left.stream());
+                            copy.removeWorker(left.worker(), left.stream());
                             return Behaviors.same();
                           })
                       .onMessage(
-                          Well.class,
+                          ReachablePods.class,
                           well -> {
-                            copy.well(well.pods());
+                            copy.setReachable(well.pods());
                             return Behaviors.same();
                           })
                       .onMessage(
-                          Ask.class,
+                          RequestReplica.class,
                           _ -> {
                             wanted.accept(self);
                             return Behaviors.same();
@@ -77,10 +77,10 @@ public final class Standby {
                 }));
   }
 
-  private static Behavior<Message> take(CopyFrame frame, CellCopy copy, String node) {
-    CellCopy.Come come = copy.take(frame);
+  private static Behavior<Message> receive(ReplicaFrame frame, CellReplica copy, String node) {
+    CellReplica.ReceivedUpTo come = copy.receive(frame);
     if (come != null) {
-      frame.replyTo().tell(new Confirmed(node, come.stream(), come.next(), come.missing()));
+      frame.replyTo().tell(new Acknowledged(node, come.stream(), come.next(), come.missing()));
     }
     return Behaviors.same();
   }

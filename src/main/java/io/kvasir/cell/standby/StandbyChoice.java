@@ -1,6 +1,7 @@
 package io.kvasir.cell.standby;
 
-import io.kvasir.routing.plugins.Hashes;
+import io.kvasir.cell.directory.CellNodes;
+import io.kvasir.routing.Hashing;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -42,11 +43,11 @@ public final class StandbyChoice {
       }
     });
     String zone = nodes.getOrDefault(home, "");
-    long hash = Hashes.of(cell);
+    long hash = Hashing.of(cell);
     others.sort(
         Comparator.<String, Boolean>comparing(node -> !zone.isEmpty() && zone.equals(nodes.get(node)))
             .thenComparingInt(node -> copies.getOrDefault(node, 0))
-            .thenComparingLong(node -> Hashes.mix(hash ^ Hashes.of(node))));
+            .thenComparingLong(node -> Hashing.mix(hash ^ Hashing.of(node))));
     chosen.addAll(others);
     return List.copyOf(chosen.subList(0, Math.min(count, chosen.size())));
   }

@@ -1,5 +1,8 @@
 package io.kvasir.cell.standby;
 
+import io.kvasir.cell.directory.CellNodes;
+import io.kvasir.cell.directory.NodeNames;
+import io.kvasir.cell.directory.NodesByCell;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -29,13 +32,13 @@ import scala.jdk.javaapi.CollectionConverters;
  */
 public final class WarmAllocation implements ActorSystemDependentAllocationStrategy {
   /** A cell that could not be copied in this time moves all the same. */
-  private static final long LONGEST_WARMING_NANOS = Duration.ofSeconds(60).toNanos();
+  private static final long WARMUP_TIMEOUT_NANOS = Duration.ofSeconds(60).toNanos();
 
-  private final ShardAllocationStrategy beneath;
+  private final ShardAllocationStrategy delegate;
   private final NodesByCell nodesByCell;
   private final BiConsumer<String, String> prepare;
   private final LongSupplier nanos;
-  private final Map<String, Long> askedNanos = new HashMap<>();
+  private final Map<String, Long> requestedNanos = new HashMap<>();
   private @Nullable Address self;
 
   /**
@@ -48,7 +51,7 @@ public final class WarmAllocation implements ActorSystemDependentAllocationStrat
       NodesByCell nodesByCell,
       BiConsumer<String, String> prepare,
       LongSupplier nanos) {
-    this.beneath = beneath;
+    this.delegate = beneath;
     this.nodesByCell = nodesByCell;
     this.prepare = prepare;
     this.nanos = nanos;
@@ -57,7 +60,7 @@ public final class WarmAllocation implements ActorSystemDependentAllocationStrat
   @Override
   public void start(ActorSystem system) {
     self = org.apache.pekko.cluster.Cluster.get(system).selfAddress();
-    if (beneath instanceof ActorSystemDependentAllocationStrategy dependent) {
+    if (delegate instanceof ActorSystemDependentAllocationStrategy dependent) {
       dependent.start(system);
     }
   }
@@ -66,7 +69,7 @@ public final class WarmAllocation implements ActorSystemDependentAllocationStrat
   public Future<ActorRef> allocateShard(
       ActorRef requester, String cell, scala.collection.immutable.Map<ActorRef, IndexedSeq<String>> current) {
     ActorRef standby = standby(cell, CollectionConverters.asJava(current).keySet());
-    return standby == null ? beneath.allocateShard(requester, cell, current) : Future.successful(standby);
+    return standby == null ? delegate.allocateShard(requester, cell, current) : Future.successful(standby);
   }
 
   private @Nullable ActorRef standby(String cell, Set<ActorRef> regions) {
@@ -94,7 +97,7 @@ public final class WarmAllocation implements ActorSystemDependentAllocationStrat
       scala.collection.immutable.Map<ActorRef, IndexedSeq<String>> current,
       scala.collection.immutable.Set<String> inProgress) {
     Map<ActorRef, IndexedSeq<String>> regions = CollectionConverters.asJava(current);
-    return beneath
+    return delegate
         .rebalance(current, inProgress)
         .map(moves -> ready(CollectionConverters.asJava(moves), regions), ExecutionContext.parasitic$.MODULE$);
   }
@@ -103,15 +106,15 @@ public final class WarmAllocation implements ActorSystemDependentAllocationStrat
   private scala.collection.immutable.Set<String> ready(
       Set<String> moves, Map<ActorRef, IndexedSeq<String>> regions) {
     long now = nanos.getAsLong();
-    askedNanos.keySet().retainAll(moves);
+    requestedNanos.keySet().retainAll(moves);
     Set<String> ready = new HashSet<>();
     Map<ActorRef, Integer> load = new HashMap<>();
     regions.forEach((region, cells) -> load.put(region, cells.size()));
     for (String cell : moves.stream().sorted().toList()) {
       CellNodes cellNodes = nodesByCell.of(cell);
-      long asked = askedNanos.computeIfAbsent(cell, _ -> now);
-      if (cellNodes == null || now - asked > LONGEST_WARMING_NANOS || isReady(cellNodes, regions.keySet())) {
-        askedNanos.remove(cell);
+      long asked = requestedNanos.computeIfAbsent(cell, _ -> now);
+      if (cellNodes == null || now - asked > WARMUP_TIMEOUT_NANOS || isReady(cellNodes, regions.keySet())) {
+        requestedNanos.remove(cell);
         ready.add(cell);
         continue;
       }

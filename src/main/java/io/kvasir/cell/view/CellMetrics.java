@@ -24,8 +24,8 @@ public final class CellMetrics {
   private final Counter outcomes;
   private final Counter fallbacks;
   private final Histogram remoteSeconds;
-  private final Counter promises;
-  private final Counter promisedTokens;
+  private final Counter hitPredictions;
+  private final Counter expectedTokens;
   private final Counter resyncs;
   private final Counter healthChanges;
   private final Counter reports;
@@ -33,9 +33,9 @@ public final class CellMetrics {
   private final Counter handOvers;
   private final Counter snapshots;
   private final Counter repairs;
-  private final Map<String, Watched> watched = new ConcurrentHashMap<>();
+  private final Map<String, WatchedCell> watched = new ConcurrentHashMap<>();
 
-  private record Watched(BlockIndex index, CellView view) {}
+  private record WatchedCell(BlockIndex index, CellView view) {}
 
   /** Registers the room's metrics. */
   public CellMetrics(Metrics metrics) {
@@ -69,14 +69,14 @@ public final class CellMetrics {
             .classicOnly()
             .classicUpperBounds(1e-4, 2e-4, 3e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 0.1, 0.2, 0.5)
             .register(registry);
-    promises =
+    hitPredictions =
         Counter.builder()
             .name("kvasir_worker_promises_total")
             .help("Answers that reported what was cached of a prompt the index had promised to be cached: kept, broken"
                 + " when too much of it was not, or overtaken when the engine evicted it while the prompt waited.")
             .labelNames("worker", "result")
             .register(registry);
-    promisedTokens =
+    expectedTokens =
         Counter.builder()
             .name("kvasir_worker_promised_tokens_total")
             .help("Tokens the index had promised to be cached, in those answers: found there, or missing.")
@@ -206,27 +206,27 @@ public final class CellMetrics {
   }
 
   /** A cell came to this node. */
-  public void cameHome(String kind) {
+  public void homeStarted(String kind) {
     handOvers.labelValues(kind).inc();
   }
 
   /** A copy is told a worker as a whole. */
-  public void toldCopy() {
+  public void snapshotSent() {
     snapshots.inc();
   }
 
   /** Something that was told to a copy got lost and was sent again. */
-  public void repairedCopy() {
+  public void framesResent() {
     repairs.inc();
   }
 
-  /** Shows a cell's figures until it is {@link #forget forgotten}. */
+  /** Shows a cell's figures until it is {@link #unwatch forgotten}. */
   void watch(String cell, BlockIndex index, CellView view) {
-    watched.put(cell, new Watched(index, view));
+    watched.put(cell, new WatchedCell(index, view));
   }
 
   /** Shows a cell's figures no more. */
-  public void forget(String cell) {
+  public void unwatch(String cell) {
     watched.remove(cell);
   }
 
@@ -242,7 +242,7 @@ public final class CellMetrics {
    *
    * @param way {@code line} or {@code cluster}
    */
-  public void decidedAway(String way, long nanos) {
+  public void decidedRemotely(String way, long nanos) {
     remoteSeconds.labelValues(way).observe(nanos / 1e9);
   }
 
@@ -256,7 +256,7 @@ public final class CellMetrics {
    *
    * @param why {@code preferred}, {@code pressed} or {@code refused}
    */
-  public void chose(String cell, String why) {
+  public void cellChosen(String cell, String why) {
     choices.labelValues(cell, why).inc();
   }
 
@@ -268,7 +268,7 @@ public final class CellMetrics {
     return switch (decision) {
       case Decision.Planned ignored -> "chosen";
       case Decision.NoWorker none ->
-          switch (none.why()) {
+          switch (none.reason()) {
             case UNKNOWN_MODEL -> "unknown_model";
             case NONE_HEALTHY -> "none_healthy";
             case ALL_FULL -> "all_full";
@@ -278,7 +278,7 @@ public final class CellMetrics {
   }
 
   /** A request on a worker is over. */
-  public void ended(Member member, Outcome outcome) {
+  public void requestEnded(Member member, Outcome outcome) {
     String kind =
         switch (outcome) {
           case Outcome.Completed ignored -> "completed";
@@ -290,15 +290,15 @@ public final class CellMetrics {
   }
 
   /** An answer said how many tokens of its prompt were cached, where {@code promised} were to be. */
-  public void answered(Member member, int promised, int found, Member.Promise promise) {
+  public void cacheHitsReported(Member member, int promised, int found, Member.HitOutcome promise) {
     String worker = member.worker().id();
-    promises.labelValues(worker, promise.name().toLowerCase(Locale.ROOT)).inc();
-    promisedTokens.labelValues(worker, "found").inc(Math.min(promised, found));
-    promisedTokens.labelValues(worker, "missing").inc(Math.max(0, promised - found));
+    hitPredictions.labelValues(worker, promise.name().toLowerCase(Locale.ROOT)).inc();
+    expectedTokens.labelValues(worker, "found").inc(Math.min(promised, found));
+    expectedTokens.labelValues(worker, "missing").inc(Math.max(0, promised - found));
   }
 
   /** A worker's health has changed. */
-  public void became(Member member, WorkerStatus.Health health) {
+  public void healthChanged(Member member, WorkerStatus.Health health) {
     healthChanges.labelValues(member.worker().id(), health.name().toLowerCase(Locale.ROOT)).inc();
   }
 

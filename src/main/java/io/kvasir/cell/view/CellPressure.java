@@ -8,9 +8,9 @@ import org.jspecify.annotations.Nullable;
  * How pressed a cell is.
  *
  * @param share of what it can do that is in use, 0 to 1; 1 when it cannot take anything
- * @param room requests its workers may have in flight, 0 while none of them can be given any
+ * @param capacity requests its workers may have in flight, 0 while none of them can be given any
  */
-public record CellPressure(double share, int room) {
+public record CellPressure(double share, int capacity) {
   /** Prompts that wait this long, estimated, before they are read count as half of what a cell can do. */
   private static final double HALF_QUEUE_MS = 1000;
 
@@ -19,7 +19,7 @@ public record CellPressure(double share, int room) {
     Workers readers = new Workers();
     Workers writers = new Workers();
     for (Member member : members) {
-      if (member != null && member.routable()) {
+      if (member != null && member.isRoutable()) {
         Role role = member.worker().role();
         if (role.takes(Role.PREFILL)) {
           readers.add(member);
@@ -31,25 +31,25 @@ public record CellPressure(double share, int room) {
     }
     double queueMs = readers.count == 0 ? 0 : readers.queueMs / readers.count;
     double used = Math.max(queueMs / (queueMs + HALF_QUEUE_MS), readers.used());
-    return new CellPressure(writers.room == 0 ? 1 : Math.min(1, Math.max(used, writers.used())), writers.room);
+    return new CellPressure(writers.capacity == 0 ? 1 : Math.min(1, Math.max(used, writers.used())), writers.capacity);
   }
 
   /** What the workers that do one kind of work have to do. */
   private static final class Workers {
     int count;
     int inFlight;
-    int room;
+    int capacity;
     double queueMs;
 
     void add(Member member) {
       count++;
       inFlight += member.load().inFlight();
-      room += member.worker().maxInFlight();
+      capacity += member.worker().maxInFlight();
       queueMs += member.load().queueMs();
     }
 
     double used() {
-      return room == 0 ? 0 : (double) inFlight / room;
+      return capacity == 0 ? 0 : (double) inFlight / capacity;
     }
   }
 }

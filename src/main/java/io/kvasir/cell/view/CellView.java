@@ -6,16 +6,16 @@ import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.ProfileSet;
 import io.kvasir.cell.WorkerStatus;
 import io.kvasir.cell.ledger.BookedReservation;
-import io.kvasir.cell.ledger.HeldHere;
-import io.kvasir.cell.ledger.HeldReservations;
+import io.kvasir.cell.ledger.LeasedReservations;
+import io.kvasir.cell.ledger.LocalReservations;
 import io.kvasir.cell.ledger.NextHome;
 import io.kvasir.cell.ledger.RecordedReservation;
-import io.kvasir.cell.worker.Forecast;
+import io.kvasir.cell.worker.ChangeCounter;
+import io.kvasir.cell.worker.HitPrediction;
 import io.kvasir.cell.worker.Member;
-import io.kvasir.cell.worker.Revision;
 import io.kvasir.index.BlockIndex;
-import io.kvasir.routing.Passes;
-import io.kvasir.routing.Planning;
+import io.kvasir.routing.PlanResult;
+import io.kvasir.routing.PlanningSession;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.Selection;
@@ -33,28 +33,28 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A cell as the threads of its home node see it: they decide against it inline, each on its own, and
- * nothing here waits but for the end of a decision on the same new prompt ({@link Siblings}). The members
+ * nothing here waits but for the end of a decision on the same new prompt ({@link PrefixStripes}). The members
  * stand in an array that is replaced at each change, so a decision sees one set of them from beginning to
  * end.
  */
 public final class CellView {
   /** How often a decision starts over because a worker that had the prompt was filled while it looked. */
-  private static final int FULL_UNDER_WAY = 4;
+  private static final int MAX_RETRIES = 4;
 
   private final String cell;
   private final ProfileSet profiles;
   private final CellMetrics metrics;
   private final DecisionLog decisions;
   private final LongSupplier nanos;
-  private final ProfileSet.Workflows workflows;
-  private final Siblings siblings = new Siblings();
+  private final ProfileSet.CellWorkflows workflows;
+  private final PrefixStripes stripes = new PrefixStripes();
   private final long incarnation = ThreadLocalRandom.current().nextLong() | 1;
-  private final Revision revision = new Revision();
-  private final HeldHere held;
-  private final DecisionsForOthers forOthers;
-  private volatile Seating seating;
+  private final ChangeCounter changes = new ChangeCounter();
+  private final LocalReservations localReservations;
+  private final RemoteDecisions remoteDecisions;
+  private volatile MemberTable table;
   private volatile List<ClusterStatus.StandbyStatus> standbys = List.of();
-  private volatile Conditions conditions;
+  private volatile HealthSnapshot health;
 
   /**
    * A cell without members.
@@ -79,10 +79,10 @@ public final class CellView {
     this.decisions = decisions;
     this.nanos = nanos;
     this.workflows = profiles.workflows();
-    this.held = new HeldHere(nextHome);
-    this.forOthers = new DecisionsForOthers(this, new HeldReservations(reservationLease, nanos));
-    this.seating = Seating.in(index);
-    this.conditions = new Conditions(seating, revision.number());
+    this.localReservations = new LocalReservations(nextHome);
+    this.remoteDecisions = new RemoteDecisions(this, new LeasedReservations(reservationLease, nanos));
+    this.table = MemberTable.in(index);
+    this.health = new HealthSnapshot(table, changes.count());
     metrics.watch(cell, index, this);
   }
 
@@ -91,37 +91,37 @@ public final class CellView {
     return incarnation;
   }
 
-  /** Whom members tell of changes of their {@link Conditions conditions}. */
-  public Revision revision() {
-    return revision;
+  /** Whom members tell of changes of their {@link HealthSnapshot conditions}. */
+  public ChangeCounter changes() {
+    return changes;
   }
 
   /** By slot. */
   public @Nullable Member[] members() {
-    return seating.members();
+    return table.members();
   }
 
   /** Puts a member into a slot, or nobody. Called by the cell's actor alone. */
-  public void seat(int slot, @Nullable Member member) {
-    seating = seating.with(slot, member);
+  public void setMember(int slot, @Nullable Member member) {
+    table = table.with(slot, member);
   }
 
   /** Seats everybody in the same slots of a wider index. Called by the cell's actor alone. */
   public void moveTo(BlockIndex wider) {
-    seating = seating.movedTo(wider);
+    table = table.withIndex(wider);
     metrics.watch(cell, wider, this);
   }
 
   /** The cell as a decision that begins now sees it. */
   public CellFleet fleet() {
-    Seating seated = seating;
-    long now = revision.number();
-    Conditions known = conditions;
-    if (!known.areOf(seated, now)) {
-      known = new Conditions(seated, now);
-      conditions = known;
+    MemberTable seated = table;
+    long now = changes.count();
+    HealthSnapshot known = health;
+    if (!known.isCurrent(seated, now)) {
+      known = new HealthSnapshot(seated, now);
+      health = known;
     }
-    return new CellFleet(seated, known, siblings, nanos);
+    return new CellFleet(seated, known, stripes, nanos);
   }
 
   /** Decides for a request of this node. */
@@ -130,18 +130,18 @@ public final class CellView {
   }
 
   /** Decides for a request of another node, which declares to the cell's next home what it has in flight. */
-  Decision decideForOther(DecisionRequest request) {
+  Decision decideForPeer(DecisionRequest request) {
     return decide(request, false);
   }
 
   /** Decides for other nodes, and holds what is booked for them. */
-  public DecisionsForOthers forOthers() {
-    return forOthers;
+  public RemoteDecisions remoteDecisions() {
+    return remoteDecisions;
   }
 
   /** The cell has left this node, which lives on: what this node has in flight is the next home's. */
-  public void leave() {
-    held.leave();
+  public void handOver() {
+    localReservations.handOver();
   }
 
   /** Chooses workers, books their load and predicts what they will hold, in one step. */
@@ -149,10 +149,10 @@ public final class CellView {
     Workflow workflow = workflows.of(request.profile());
     RoutingContext context = context(request);
     CellFleet fleet = fleet();
-    Recorder recorder = decisions.samples(request.requestId()) ? recorder(fleet) : null;
+    DecisionRecorder recorder = decisions.isSampled(request.requestId()) ? recorder(fleet) : null;
     try {
-      Planning planning = plan(workflow, fleet, context, request, recorder);
-      for (int again = 0; again < FULL_UNDER_WAY && fleet.crowdedOut(planning); again++) {
+      PlanResult planning = plan(workflow, fleet, context, request, recorder);
+      for (int again = 0; again < MAX_RETRIES && fleet.lostRace(planning); again++) {
         fleet = fleet();
         recorder = recorder == null ? null : recorder(fleet);
         planning = plan(workflow, fleet, context, request, recorder);
@@ -160,23 +160,23 @@ public final class CellView {
       Decision decision = decision(planning, fleet, request, here);
       return recorder == null ? decision : recorded(decision, recorder, request);
     } finally {
-      fleet.leave();
+      fleet.release();
     }
   }
 
-  private static Planning plan(
+  private static PlanResult plan(
       Workflow workflow,
       CellFleet fleet,
       RoutingContext context,
       DecisionRequest request,
-      @Nullable Recorder recorder) {
+      @Nullable DecisionRecorder recorder) {
     return recorder == null
-        ? Passes.plan(workflow, fleet, context, fleet.again(request))
-        : Passes.plan(workflow, fleet, context, fleet.again(request), recorder::pass);
+        ? PlanningSession.plan(workflow, fleet, context, fleet.replacement(request))
+        : PlanningSession.plan(workflow, fleet, context, fleet.replacement(request), recorder::pass);
   }
 
-  private Recorder recorder(CellFleet fleet) {
-    return new Recorder(cell, profiles, fleet.seated().index(), fleet.seated().members());
+  private DecisionRecorder recorder(CellFleet fleet) {
+    return new DecisionRecorder(cell, profiles, fleet.table().index(), fleet.table().members());
   }
 
   private static RoutingContext context(DecisionRequest request) {
@@ -184,45 +184,45 @@ public final class CellView {
         new RoutingContext(request.requestId(), request.model(), Role.BOTH, request.excluded())
             .put(Slots.CHAIN, request.chain())
             .put(Slots.PROMPT_TOKENS, (long) request.promptTokens())
-            .put(Slots.WORK, request.work());
-    request.prepared().into(context);
+            .put(Slots.REQUEST_SHAPE, request.shape());
+    request.prepared().restoreInto(context);
     return context;
   }
 
   /** Tells how a decision would come about: nothing is booked, and no plugin remembers it. */
   public DecisionRecord explain(DecisionRequest request) {
     CellFleet fleet = fleet();
-    Recorder recorder = recorder(fleet);
+    DecisionRecorder recorder = recorder(fleet);
     try {
-      Planning planning =
-          Passes.explain(
-              workflows.of(request.profile()), fleet, context(request), fleet.again(request), recorder::pass);
+      PlanResult planning =
+          PlanningSession.explain(
+              workflows.of(request.profile()), fleet, context(request), fleet.replacement(request), recorder::pass);
       return switch (planning) {
-        case Planning.Made made -> recorder.planned(request, made.reason(), made.plan().steps());
-        case Planning.None none -> recorder.refused(request, noWorker(none));
+        case PlanResult.PlanFound made -> recorder.planned(request, made.reason(), made.plan().steps());
+        case PlanResult.NoPlan none -> recorder.refused(request, noWorker(none));
       };
     } finally {
-      fleet.leave();
+      fleet.release();
     }
   }
 
-  private Decision decision(Planning planning, CellFleet fleet, DecisionRequest request, boolean here) {
+  private Decision decision(PlanResult planning, CellFleet fleet, DecisionRequest request, boolean here) {
     return switch (planning) {
-      case Planning.Made made -> planned(made, fleet, request, here);
-      case Planning.None none -> noWorker(none);
+      case PlanResult.PlanFound made -> planned(made, fleet, request, here);
+      case PlanResult.NoPlan none -> noWorker(none);
     };
   }
 
   /** Records a decision that has been made. */
-  private Decision recorded(Decision decision, Recorder recorder, DecisionRequest request) {
+  private Decision recorded(Decision decision, DecisionRecorder recorder, DecisionRequest request) {
     DecisionLog log = decisions;
     return switch (decision) {
       case Decision.NoWorker none -> {
-        log.decided(recorder.refused(request, none));
+        log.recordDecision(recorder.refused(request, none));
         yield none;
       }
       case Decision.Planned planned -> {
-        log.decided(
+        log.recordDecision(
             recorder.planned(
                 request, planned.reason(), planned.steps().stream().map(Decision.Chosen::step).toList()));
         yield new Decision.Planned(
@@ -236,17 +236,17 @@ public final class CellView {
     };
   }
 
-  private Decision planned(Planning.Made made, CellFleet fleet, DecisionRequest request, boolean here) {
+  private Decision planned(PlanResult.PlanFound made, CellFleet fleet, DecisionRequest request, boolean here) {
     List<Decision.Chosen> steps = new ArrayList<>(made.chosen().size());
     int guessed = 0;
     for (int i = 0; i < made.chosen().size(); i++) {
       Selection.Chosen chosen = made.chosen().get(i);
-      Member booked = fleet.booked(chosen.slot());
-      BookedReservation reservation = new BookedReservation(booked, chosen, request, held);
+      Member booked = fleet.member(chosen.slot());
+      BookedReservation reservation = new BookedReservation(booked, chosen, request, localReservations);
       if (here) {
-        held.add(reservation);
+        localReservations.add(reservation);
       }
-      Forecast forecast = reservation.forecast();
+      HitPrediction forecast = reservation.hitPrediction();
       fleet.predicted(forecast, request.chain(), chosen.slot());
       guessed += chosen.readsPrompt() ? chosen.depth() - forecast.confirmed() : 0;
       steps.add(
@@ -266,19 +266,20 @@ public final class CellView {
         guessed == 0 ? made.reason() : made.reason() + "; predicted=" + guessed);
   }
 
-  private Decision.NoWorker noWorker(Planning.None none) {
-    return !knowsItsWorkers()
+  private Decision.NoWorker noWorker(PlanResult.NoPlan none) {
+    return !isWorkerHealthKnown()
         ? new Decision.NoWorker(
-            Decision.Why.NO_HOME, "the cell has just come to its home and has not heard of all its workers yet")
-        : new Decision.NoWorker(why(none), none.detail());
+            Decision.NoWorkerReason.NO_HOME,
+            "the cell has just come to its home and has not heard of all its workers yet")
+        : new Decision.NoWorker(noWorkerReason(none), none.detail());
   }
 
   /** Whether it has heard of each of its workers how it is, since the cell came here. */
-  public boolean knowsItsWorkers() {
+  public boolean isWorkerHealthKnown() {
     boolean any = false;
     for (Member member : members()) {
       if (member != null) {
-        if (member.health().contact().state() == WorkerStatus.Health.UNKNOWN) {
+        if (member.health().reachability().state() == WorkerStatus.Health.UNKNOWN) {
           return false;
         }
         any = true;
@@ -287,11 +288,11 @@ public final class CellView {
     return any;
   }
 
-  private static Decision.Why why(Planning.None none) {
-    return switch (none.want()) {
+  private static Decision.NoWorkerReason noWorkerReason(PlanResult.NoPlan none) {
+    return switch (none.unmetNeed()) {
       // The roster knows the model, so what is missing of it is a worker that lives.
-      case LIVE, ROLE, MODEL, ASKED_FOR, PAIR, UNTRIED -> Decision.Why.NONE_HEALTHY;
-      case ROOM -> Decision.Why.ALL_FULL;
+      case LIVE, ROLE, MODEL, ASKED_FOR, PAIR, UNTRIED -> Decision.NoWorkerReason.NONE_HEALTHY;
+      case ROOM -> Decision.NoWorkerReason.ALL_FULL;
     };
   }
 

@@ -14,7 +14,7 @@ import io.kvasir.routing.Booking;
 import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.Worker;
-import io.kvasir.routing.cost.Prefill;
+import io.kvasir.routing.cost.PrefillSample;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -24,17 +24,17 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Member {
   private static final long NEVER = Long.MAX_VALUE;
-  private static final int TOO_MANY = 429;
+  private static final int TOO_MANY_REQUESTS = 429;
 
   private final Worker worker;
   private final PodSpec pod;
   private final WorkerLoad load;
   private final WorkerHealth health;
-  private final Truth truth;
+  private final CacheHitAccuracy accuracy;
   private final PredictionSettings prediction;
-  private final Revision revision;
+  private final ChangeCounter changes;
   private final LongSupplier nanos;
-  private final OnEnd onEnd;
+  private final RequestListener listener;
   private volatile WorkerBlocks blocks;
   private volatile boolean draining;
   private volatile EngineReport report = EngineReport.NONE;
@@ -42,7 +42,7 @@ public final class Member {
   private volatile @Nullable ChunkHints hints;
 
   /** What became of the index's word that blocks of a prompt are cached. */
-  public enum Promise {
+  public enum HitOutcome {
     KEPT,
     BROKEN,
     /** The engine evicted them while the prompt waited, and said so. */
@@ -50,12 +50,12 @@ public final class Member {
   }
 
   /** Told when a request on a member is over. */
-  public interface OnEnd {
+  public interface RequestListener {
     /** A request is over. */
-    void ended(Member member, String model, Outcome outcome);
+    void requestEnded(Member member, String model, Outcome outcome);
 
     /** A prompt's first token came. */
-    void begun(Member member, Prefill prefill);
+    void prefillCompleted(Member member, PrefillSample prefill);
 
     /**
      * An answer said how many tokens of its prompt were cached.
@@ -63,7 +63,7 @@ public final class Member {
      * @param promised as the index had it, at least 1
      * @param promise what became of it
      */
-    void answered(Member member, int promised, int found, Promise promise);
+    void cacheHitsReported(Member member, int promised, int found, HitOutcome promise);
   }
 
   /** A worker that has just got its slot. */
@@ -74,18 +74,18 @@ public final class Member {
       WorkerBlocks blocks,
       CellSettings settings,
       LongSupplier nanos,
-      Revision revision,
-      OnEnd onEnd) {
+      ChangeCounter revision,
+      RequestListener onEnd) {
     this.worker = worker;
     this.pod = pod;
     this.load = new WorkerLoad(worker.maxInFlight());
     this.health = health;
     this.blocks = blocks;
-    this.truth = new Truth(settings.truth(), revision);
+    this.accuracy = new CacheHitAccuracy(settings.accuracy(), revision);
     this.prediction = settings.prediction();
     this.nanos = nanos;
-    this.revision = revision;
-    this.onEnd = onEnd;
+    this.changes = revision;
+    this.listener = onEnd;
   }
 
   /** The worker it is, in its slot. */
@@ -119,8 +119,8 @@ public final class Member {
   }
 
   /** Whether the index is right about it. */
-  public Truth truth() {
-    return truth;
+  public CacheHitAccuracy accuracy() {
+    return accuracy;
   }
 
   /** What its engine said of its load last. */
@@ -132,7 +132,7 @@ public final class Member {
   public void report(EngineReport now) {
     if (!report.equals(now)) {
       report = now;
-      revision.changed();
+      changes.increment();
     }
   }
 
@@ -159,18 +159,18 @@ public final class Member {
   /** Has it get nothing new, or again something. */
   public void drain(boolean drain) {
     draining = drain;
-    revision.changed();
+    changes.increment();
   }
 
   /** Whether requests may go there as far as its circuit passes them. */
-  public boolean well() {
-    return !draining && health.well();
+  public boolean isHealthy() {
+    return !draining && health.isHealthy();
   }
 
   /** Whether requests may go there now. */
-  public boolean routable() {
-    Circuit circuit = health.circuit();
-    return well() && (!circuit.isBroken() || circuit.passes(nanos.getAsLong()));
+  public boolean isRoutable() {
+    CircuitBreaker circuit = health.breaker();
+    return isHealthy() && (!circuit.isTripped() || circuit.permits(nanos.getAsLong()));
   }
 
   /** Whether it could do what another pod's worker does. */
@@ -182,14 +182,14 @@ public final class Member {
   }
 
   /** Something of an answer came. Cheap: called for every piece of it. */
-  public void moved() {
-    health.progress().moved(nanos.getAsLong());
+  public void progressed() {
+    health.stallDetector().progressed(nanos.getAsLong());
   }
 
   /** Its event stream spoke. */
-  public void eventsCame() {
-    moved();
-    health.contact().eventsCame();
+  public void onEvents() {
+    progressed();
+    health.reachability().onEvents();
   }
 
   /**
@@ -197,10 +197,10 @@ public final class Member {
    *
    * @param depth leading blocks of it the worker was found to hold
    */
-  public Forecast predict(Chain chain, int depth) {
-    boolean told = tellsOf(chain);
+  public HitPrediction predict(Chain chain, int depth) {
+    boolean told = reports(chain);
     boolean nothing = chain.length() == 0 || (told && depth == chain.length() && blocks.predicted() == 0);
-    return new Forecast(
+    return new HitPrediction(
         chain.blockSize(),
         depth,
         told,
@@ -209,15 +209,15 @@ public final class Member {
   }
 
   /** Predicts the same of a prompt that another worker has handed over to it, if it keeps such. */
-  public void predictTaken(Chain chain, int depth) {
+  public void predictTransferred(Chain chain, int depth) {
     KvTransfer transfer = worker.kvTransfer();
-    if (tellsOf(chain) || (transfer != null && transfer.dialect().keepsTaken())) {
+    if (reports(chain) || (transfer != null && transfer.dialect().keepsTransferredBlocks())) {
       predict(chain, depth);
     }
   }
 
   /** Whether its engine tells of such blocks: of others there is nothing but what is predicted. */
-  private boolean tellsOf(Chain chain) {
+  private boolean reports(Chain chain) {
     int size = events.blockSize() == 0 ? pod.blockSize() : events.blockSize();
     return !pod.events().isEmpty() && chain.blockSize() == size;
   }
@@ -225,7 +225,7 @@ public final class Member {
   private long expiry() {
     long nanosUntil = (long) (load.queueMs() * 1e6 * prediction.factor());
     return nanos.getAsLong()
-        + Math.clamp(nanosUntil, prediction.least().toNanos(), prediction.most().toNanos());
+        + Math.clamp(nanosUntil, prediction.min().toNanos(), prediction.max().toNanos());
   }
 
   /** Forgets predictions whose time is over. */
@@ -239,28 +239,28 @@ public final class Member {
    * @param model as the request named it
    * @param promptTokens as they were booked
    */
-  public void ended(String model, Outcome outcome, int promptTokens, Forecast forecast) {
+  public void requestEnded(String model, Outcome outcome, int promptTokens, HitPrediction forecast) {
     switch (outcome) {
       case Outcome.Completed completed -> {
-        health.answered(nanos.getAsLong());
+        health.onSuccess(nanos.getAsLong());
         compare(completed, promptTokens, forecast);
       }
       case Outcome.Cancelled ignored -> {}
       case Outcome.Refused refused -> {
         // Too many requests is an answer; unavailable may be what stands before an engine that died.
-        if (refused.status() == TOO_MANY) {
-          health.contact().answered();
+        if (refused.status() == TOO_MANY_REQUESTS) {
+          health.reachability().onSuccess();
         }
       }
       case Outcome.Failed failed -> {
         if (failed.transport()) {
-          health.contact().lost(nanos.getAsLong(), "a connection to it was refused or cut");
+          health.reachability().onConnectionLost(nanos.getAsLong(), "a connection to it was refused or cut");
         } else {
-          health.failed(nanos.getAsLong());
+          health.onFailure(nanos.getAsLong());
         }
       }
     }
-    onEnd.ended(this, model, outcome);
+    listener.requestEnded(this, model, outcome);
   }
 
   /**
@@ -268,32 +268,34 @@ public final class Member {
    *
    * @param queueMs what had been booked before it, estimated milliseconds
    */
-  public void begun(Booking booking, double queueMs, Outcome.Completed answer) {
+  public void prefillCompleted(Booking booking, double queueMs, Outcome.Completed answer) {
     int uncached = booking.uncachedTokens();
     if (answer.cachedTokens() >= 0 && answer.promptTokens() > 0) {
       // The engine counts its own tokens, the booking those that decisions reckon with.
       double share = 1 - Math.min(1, (double) answer.cachedTokens() / answer.promptTokens());
       uncached = Math.max(1, (int) (share * booking.promptTokens()));
     }
-    onEnd.begun(this, new Prefill(booking.promptTokens(), uncached, queueMs, answer.ttftMicros() / 1e3));
+    listener.prefillCompleted(this,
+        new PrefillSample(booking.promptTokens(), uncached, queueMs, answer.ttftMicros() / 1e3));
   }
 
   /** Text that a worker with events was sent says nothing of its event stream. */
-  private void compare(Outcome.Completed answer, int bookedTokens, Forecast forecast) {
-    if (answer.cachedTokens() == Outcome.UNKNOWN || (!forecast.told() && !pod.events().isEmpty())) {
+  private void compare(Outcome.Completed answer, int bookedTokens, HitPrediction forecast) {
+    if (answer.cachedTokens() == Outcome.UNKNOWN || (!forecast.reported() && !pod.events().isEmpty())) {
       return;
     }
-    int promised = forecast.promisedTokens(answer.promptTokens() > 0 ? answer.promptTokens() : bookedTokens);
+    int promised = forecast.expectedTokens(answer.promptTokens() > 0 ? answer.promptTokens() : bookedTokens);
     if (promised > 0) {
-      onEnd.answered(this, promised, answer.cachedTokens(), kept(promised, answer.cachedTokens(), forecast));
+      listener.cacheHitsReported(this, promised, answer.cachedTokens(),
+          hitOutcome(promised, answer.cachedTokens(), forecast));
     }
   }
 
-  private Promise kept(int promised, int found, Forecast forecast) {
-    if (found < promised && forecast.overtaken(promised - found, events)) {
-      return Promise.OVERTAKEN;
+  private HitOutcome hitOutcome(int promised, int found, HitPrediction forecast) {
+    if (found < promised && forecast.explainedByEviction(promised - found, events)) {
+      return HitOutcome.OVERTAKEN;
     }
-    return truth.answered(promised, found, forecast.blockSize()) ? Promise.BROKEN : Promise.KEPT;
+    return accuracy.record(promised, found, forecast.blockSize()) ? HitOutcome.BROKEN : HitOutcome.KEPT;
   }
 
   /** What people are told of it, as a worker of that cell. */
@@ -303,7 +305,7 @@ public final class Member {
         worker,
         cell,
         state.health(),
-        state.why(),
+        state.reason(),
         draining,
         events.suspect(),
         load.inFlight(),
@@ -311,8 +313,8 @@ public final class Member {
         report,
         blocks.size(),
         blocks.predicted(),
-        truth.trust(),
-        truth.resyncs(),
+        accuracy.trust(),
+        accuracy.resyncs(),
         events.lastSequence());
   }
 }

@@ -29,7 +29,7 @@ public final class WorkerLoad {
     }
   }
 
-  private final int most;
+  private final int maxInFlight;
   private volatile int inFlight;
   private volatile long pendingTokens;
   private volatile long pendingMicros;
@@ -37,7 +37,7 @@ public final class WorkerLoad {
 
   /** Nothing is booked of at most so many requests. */
   public WorkerLoad(int most) {
-    this.most = most;
+    this.maxInFlight = most;
   }
 
   /** Books a request if fewer than the most are in flight. */
@@ -45,7 +45,7 @@ public final class WorkerLoad {
     int now;
     do {
       now = inFlight;
-      if (now >= most) {
+      if (now >= maxInFlight) {
         return false;
       }
     } while (!IN_FLIGHT.compareAndSet(this, now, now + 1));
@@ -84,8 +84,8 @@ public final class WorkerLoad {
   }
 
   /** How many requests it takes at a time. */
-  public int most() {
-    return most;
+  public int maxInFlight() {
+    return maxInFlight;
   }
 
   /** Requests in flight. */

@@ -10,12 +10,12 @@ import java.util.Arrays;
 abstract class ChatStream implements Translation.Stream {
   private static final byte[] DONE = "[DONE]".getBytes(StandardCharsets.US_ASCII);
 
-  private final Translation.Out client;
+  private final Translation.Output client;
   private final EventData events = new EventData(this::event);
-  private boolean begun;
-  private boolean over;
+  private boolean started;
+  private boolean ended;
 
-  ChatStream(Translation.Out client) {
+  ChatStream(Translation.Output client) {
     this.client = client;
   }
 
@@ -59,12 +59,12 @@ abstract class ChatStream implements Translation.Stream {
   }
 
   private void event(byte[] data) throws IOException {
-    if (over) {
+    if (ended) {
       return;
     }
     if (Arrays.equals(data, DONE)) {
-      over = true;
-      if (begun) {
+      ended = true;
+      if (started) {
         done();
       }
       return;
@@ -72,12 +72,12 @@ abstract class ChatStream implements Translation.Stream {
     JsonNode chunk = ChatAnswer.read(data);
     String error = ChatAnswer.error(chunk);
     if (error != null) {
-      over = true;
+      ended = true;
       failed(error);
       return;
     }
-    if (!begun) {
-      begun = true;
+    if (!started) {
+      started = true;
       begin(chunk);
     }
     if (chunk.path("usage").isObject()) {

@@ -47,7 +47,7 @@ public record ClientRequest(String path, JsonMembers members) {
    * @param paths where the dialect's engines take its parameters
    * @param own the dialect's parameters: a client that sends them himself is left to himself
    */
-  @Nullable String unfit(Set<String> paths, String... own) {
+  @Nullable String unsupportedReason(Set<String> paths, String... own) {
     if (!paths.contains(path)) {
       return "not on this path";
     }
@@ -63,7 +63,7 @@ public record ClientRequest(String path, JsonMembers members) {
     if (members.value("use_beam_search").asBoolean(false)) {
       return "beam search";
     }
-    if (batch(members.value("prompt")) || batch(members.value("text")) || batch(members.value("input_ids"))) {
+    if (isBatch(members.value("prompt")) || isBatch(members.value("text")) || isBatch(members.value("input_ids"))) {
       return "several prompts";
     }
     boolean echoed = members.value("echo").asBoolean(false) && members.hasValue("logprobs");
@@ -91,7 +91,7 @@ public record ClientRequest(String path, JsonMembers members) {
   }
 
   /** Several texts or lists of ids, as opposed to one text, or one list of ids, or a list of one. */
-  public static boolean batch(JsonNode prompt) {
+  public static boolean isBatch(JsonNode prompt) {
     return prompt.isArray() && prompt.size() > 1 && !prompt.get(0).isNumber();
   }
 }

@@ -41,10 +41,10 @@ public final class JsonMembers {
   }
 
   /** A part of a document. */
-  private record Slice(byte[] source, int from, int to) {
-    static Slice of(String json) {
+  private record ByteRange(byte[] source, int from, int to) {
+    static ByteRange of(String json) {
       byte[] bytes = json.getBytes(StandardCharsets.UTF_8);
-      return new Slice(bytes, 0, bytes.length);
+      return new ByteRange(bytes, 0, bytes.length);
     }
 
     void writeTo(ByteArrayOutputStream out) {
@@ -57,7 +57,7 @@ public final class JsonMembers {
   }
 
   /** A name, quoted, and its value. */
-  private record Member(Slice name, Slice value) {}
+  private record Member(ByteRange name, ByteRange value) {}
 
   /**
    * Reads an object.
@@ -88,8 +88,8 @@ public final class JsonMembers {
         parser.skipChildren();
         token = parser.nextToken();
         int valueTo = endBefore(json, offset(parser));
-        Slice quoted = new Slice(json, nameFrom, endOfName(json, valueFrom));
-        members.put(name, new Member(quoted, new Slice(json, valueFrom, valueTo)));
+        ByteRange quoted = new ByteRange(json, nameFrom, endOfName(json, valueFrom));
+        members.put(name, new Member(quoted, new ByteRange(json, valueFrom, valueTo)));
       }
       return token == JsonToken.END_OBJECT ? new JsonMembers(members) : null;
     } catch (IOException e) {
@@ -119,7 +119,7 @@ public final class JsonMembers {
     if (member == null) {
       return MissingNode.getInstance();
     }
-    Slice value = member.value();
+    ByteRange value = member.value();
     try {
       return JSON.readTree(value.source(), value.from(), value.to() - value.from());
     } catch (IOException e) {
@@ -143,7 +143,7 @@ public final class JsonMembers {
   public JsonMembers with(String name, String json) {
     Map<String, Member> changed = new LinkedHashMap<>(members);
     Member before = members.get(name);
-    changed.put(name, new Member(before == null ? Slice.of(quoted(name)) : before.name(), Slice.of(json)));
+    changed.put(name, new Member(before == null ? ByteRange.of(quoted(name)) : before.name(), ByteRange.of(json)));
     return new JsonMembers(changed);
   }
 

@@ -185,7 +185,7 @@ final class MessagesTranslation implements Translation {
   }
 
   @Override
-  public Stream stream(Out client) {
+  public Stream stream(Output client) {
     return new MessagesStream(client);
   }
 
@@ -196,7 +196,7 @@ final class MessagesTranslation implements Translation {
     private ObjectNode end = JSON.objectNode().put("stop_reason", "end_turn").putNull("stop_sequence");
     private ObjectNode usage = usage(JSON.objectNode());
 
-    MessagesStream(Out client) {
+    MessagesStream(Output client) {
       super(client);
     }
 

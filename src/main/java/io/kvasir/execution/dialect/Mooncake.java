@@ -13,52 +13,52 @@ import org.jspecify.annotations.Nullable;
  * <p>The prefill worker keeps blocks only of a request that ended by its length, so it must not end by its first
  * token.
  */
-final class Mooncake implements Legs {
-  static final Legs LEGS = new Mooncake();
+final class Mooncake implements KvTransferProtocol {
+  static final KvTransferProtocol INSTANCE = new Mooncake();
 
   private static final String RANK = "X-data-parallel-rank";
 
   @Override
-  public @Nullable String unfit(ClientRequest request) {
-    return request.unfit(NixlPull.PATHS, NixlPull.PARAMETERS);
+  public @Nullable String unsupportedReason(ClientRequest request) {
+    return request.unsupportedReason(NixlPull.PATHS, NixlPull.PARAMETERS);
   }
 
   @Override
   public URI bootstrap(Worker prefill) {
-    return Split.bootstrapServer(prefill, "/query");
+    return SplitRequest.bootstrapServer(prefill, "/query");
   }
 
   @Override
-  public Message prefill(Split split) {
+  public EngineRequest prefill(SplitRequest split) {
     ClientRequest request = split.request();
     JsonMembers parameters = JsonMembers.empty()
         .with("do_remote_decode", "true")
         .with("do_remote_prefill", "false")
         .withText("transfer_id", transfer(split));
-    JsonMembers body = OneToken.of(request);
+    JsonMembers body = SingleTokenRequest.of(request);
     JsonMembers sampling = body.object("sampling_params");
     JsonMembers endless = request.path().equals(ClientRequest.TOKENS) && sampling != null
         ? body.with("sampling_params", sampling.with("ignore_eos", "true").toString())
         : body.with("ignore_eos", "true");
-    return new Message(
+    return new EngineRequest(
         request.path(),
         endless.with(NixlPull.PARAMETERS, parameters.toString()).bytes(),
         Map.of(RANK, Integer.toString(split.prefill().rank())));
   }
 
   @Override
-  public Message decode(Split split, Handed.Blocks blocks) {
+  public EngineRequest decode(SplitRequest split, PrefillResult.KvBlocks blocks) {
     JsonMembers parameters = JsonMembers.empty()
         .with("do_remote_decode", "false")
         .with("do_remote_prefill", "true")
-        .withText("remote_bootstrap_addr", Split.bootstrapServer(split.prefill(), "").toString())
+        .withText("remote_bootstrap_addr", SplitRequest.bootstrapServer(split.prefill(), "").toString())
         .withText("remote_engine_id", engine(split))
         .withText("transfer_id", transfer(split));
-    return Message.of(
+    return EngineRequest.of(
         split.request(), split.request().members().with(NixlPull.PARAMETERS, parameters.toString()));
   }
 
-  private static String transfer(Split split) {
+  private static String transfer(SplitRequest split) {
     return "xfer-" + split.id();
   }
 
@@ -67,7 +67,7 @@ final class Mooncake implements Legs {
    *
    * @throws IllegalArgumentException when the bootstrap's answer does not have it
    */
-  private static String engine(Split split) {
+  private static String engine(SplitRequest split) {
     Worker prefill = split.prefill();
     JsonMembers ranks = split.bootstrap();
     JsonNode id = ranks == null ? null : ranks.value(Integer.toString(prefill.rank())).get("engine_id");

@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
  * <p>The lease is 30 s from the end of prefill (v0.22 and later; before that 480 s), so nothing may wait between
  * the legs.
  */
-final class NixlPull implements Legs {
-  static final Legs LEGS = new NixlPull();
+final class NixlPull implements KvTransferProtocol {
+  static final KvTransferProtocol INSTANCE = new NixlPull();
 
   static final String PARAMETERS = "kv_transfer_params";
   static final Set<String> PATHS = Set.of(
@@ -20,31 +20,32 @@ final class NixlPull implements Legs {
       ClientRequest.TOKENS);
 
   /** What the prefill worker is told: keep the blocks. */
-  static final String ASK =
+  static final String PREFILL_PARAMETERS =
       "{\"do_remote_decode\":true,\"do_remote_prefill\":false,\"remote_engine_id\":null,"
           + "\"remote_block_ids\":null,\"remote_host\":null,\"remote_port\":null}";
 
   @Override
-  public @Nullable String unfit(ClientRequest request) {
-    return request.unfit(PATHS, PARAMETERS);
+  public @Nullable String unsupportedReason(ClientRequest request) {
+    return request.unsupportedReason(PATHS, PARAMETERS);
   }
 
   @Override
-  public Message prefill(Split split) {
-    return Message.of(split.request(), OneToken.of(split.request()).with(PARAMETERS, ASK));
+  public EngineRequest prefill(SplitRequest split) {
+    return EngineRequest.of(split.request(),
+        SingleTokenRequest.of(split.request()).with(PARAMETERS, PREFILL_PARAMETERS));
   }
 
   @Override
-  public Handed handed(Split split, byte[] answer) {
+  public PrefillResult prefillResult(SplitRequest split, byte[] answer) {
     JsonMembers members = JsonMembers.tryOf(answer);
     return members != null && members.object(PARAMETERS) != null
-        ? new Handed.Blocks(members)
-        : new Handed.Nothing("prefill kept nothing");
+        ? new PrefillResult.KvBlocks(members)
+        : new PrefillResult.NoBlocks("prefill kept nothing");
   }
 
   @Override
-  public Message decode(Split split, Handed.Blocks blocks) {
-    return Message.of(
+  public EngineRequest decode(SplitRequest split, PrefillResult.KvBlocks blocks) {
+    return EngineRequest.of(
         split.request(), split.request().members().withCopy(PARAMETERS, blocks.answer(), PARAMETERS));
   }
 }

@@ -8,23 +8,23 @@ import org.jspecify.annotations.Nullable;
  * by the request id, which therefore has to be the same on both, and the decode worker is told where the prefill
  * worker's side channel is: nobody can be asked for that, so the operator says it.
  */
-final class NixlPush implements Legs {
-  static final Legs LEGS = new NixlPush();
+final class NixlPush implements KvTransferProtocol {
+  static final KvTransferProtocol INSTANCE = new NixlPush();
 
 
   @Override
-  public @Nullable String unfit(ClientRequest request) {
-    return request.unfit(NixlPull.PATHS, NixlPull.PARAMETERS);
+  public @Nullable String unsupportedReason(ClientRequest request) {
+    return request.unsupportedReason(NixlPull.PATHS, NixlPull.PARAMETERS);
   }
 
   @Override
-  public Message prefill(Split split) {
-    JsonMembers body = OneToken.of(split.request()).with(NixlPull.PARAMETERS, NixlPull.ASK);
-    return Message.of(split.request(), body);
+  public EngineRequest prefill(SplitRequest split) {
+    JsonMembers body = SingleTokenRequest.of(split.request()).with(NixlPull.PARAMETERS, NixlPull.PREFILL_PARAMETERS);
+    return EngineRequest.of(split.request(), body);
   }
 
   @Override
-  public Message decode(Split split, Handed.Blocks blocks) {
+  public EngineRequest decode(SplitRequest split, PrefillResult.KvBlocks blocks) {
     KvTransfer transfer = split.transfer();
     JsonMembers parameters = JsonMembers.empty()
         .with("do_remote_decode", "false")
@@ -37,6 +37,6 @@ final class NixlPush implements Legs {
         .with("pp_size", Integer.toString(transfer.pipelineParallel()))
         .withText("remote_request_id", split.id());
     JsonMembers body = split.request().members().with(NixlPull.PARAMETERS, parameters.toString());
-    return Message.of(split.request(), body);
+    return EngineRequest.of(split.request(), body);
   }
 }

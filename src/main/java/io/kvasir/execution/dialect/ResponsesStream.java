@@ -21,7 +21,7 @@ final class ResponsesStream extends ChatStream {
   private String finish = "stop";
   private int sequence;
 
-  ResponsesStream(JsonMembers client, Translation.Out out) {
+  ResponsesStream(JsonMembers client, Translation.Output out) {
     super(out);
     this.client = client;
     this.response = new ResponseObject(client, JSON.objectNode());

@@ -175,7 +175,7 @@ final class ResponsesTranslation implements Translation {
   }
 
   @Override
-  public Stream stream(Out out) {
+  public Stream stream(Output out) {
     return new ResponsesStream(client, out);
   }
 }

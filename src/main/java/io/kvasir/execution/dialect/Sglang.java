@@ -12,25 +12,25 @@ import org.jspecify.annotations.Nullable;
  * <p>Which rank of the prefill side takes a room follows from the room: {@code room mod ranks}. The APIs whose
  * requests have no room are served as chats.
  */
-final class Sglang implements Legs {
-  static final Legs LEGS = new Sglang();
+final class Sglang implements KvTransferProtocol {
+  static final KvTransferProtocol INSTANCE = new Sglang();
 
   private static final Set<String> PATHS = Set.of(
       ClientRequest.CHAT, ClientRequest.COMPLETIONS, ClientRequest.GENERATE, ClientRequest.RESPONSES,
       ClientRequest.MESSAGES);
 
   @Override
-  public @Nullable String unfit(ClientRequest request) {
-    return request.unfit(PATHS, "bootstrap_room");
+  public @Nullable String unsupportedReason(ClientRequest request) {
+    return request.unsupportedReason(PATHS, "bootstrap_room");
   }
 
   @Override
-  public Message prefill(Split split) {
+  public EngineRequest prefill(SplitRequest split) {
     return both(split);
   }
 
   @Override
-  public Message decode(Split split, Handed.Blocks blocks) {
+  public EngineRequest decode(SplitRequest split, PrefillResult.KvBlocks blocks) {
     return both(split);
   }
 
@@ -43,7 +43,7 @@ final class Sglang implements Legs {
     };
   }
 
-  private Message both(Split split) {
+  private EngineRequest both(SplitRequest split) {
     Translation translation = translation(split.request());
     ClientRequest request = translation == null
         ? split.request()
@@ -51,8 +51,8 @@ final class Sglang implements Legs {
     JsonMembers body = request.members()
         .withText("bootstrap_host", split.bareHost())
         .with("bootstrap_port", Integer.toString(split.transfer().bootstrapPort()))
-        .with("bootstrap_room", Long.toString(room(split.room(), split.prefill())));
-    return Message.of(request, body);
+        .with("bootstrap_room", Long.toString(room(split.rendezvousId(), split.prefill())));
+    return EngineRequest.of(request, body);
   }
 
   /** A room near a random one that leads to the prefill worker's rank. */

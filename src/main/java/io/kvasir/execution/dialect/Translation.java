@@ -17,7 +17,7 @@ public interface Translation {
   byte[] error(int status, byte[] answer);
 
   /** Takes the chat's event stream and gives the client's to {@code client}. */
-  Stream stream(Out client);
+  Stream stream(Output client);
 
   /** A translated event stream. */
   interface Stream {
@@ -30,7 +30,7 @@ public interface Translation {
 
   /** Where translated bytes go. */
   @FunctionalInterface
-  interface Out {
+  interface Output {
     /** Writes bytes; the array is free again on return. */
     void write(byte[] bytes, int offset, int length) throws IOException;
   }

@@ -3,8 +3,8 @@
  * earlier legs answered to the request of the next leg. No I/O, no clock, no state; the room around this package
  * sends, waits and retries.
  *
- * <p>{@link io.kvasir.execution.dialect.Legs} are the way from prefill to decode, a {@link
- * io.kvasir.execution.dialect.Preparation} what is done to a request before its prompt is read. What they do not
+ * <p>{@link io.kvasir.execution.dialect.KvTransferProtocol} are the way from prefill to decode, a {@link
+ * io.kvasir.execution.dialect.PreprocessingStep} what is done to a request before its prompt is read. What they do not
  * understand passes as the bytes it came in: {@link io.kvasir.execution.dialect.JsonMembers} edits members, not
  * documents.
  */

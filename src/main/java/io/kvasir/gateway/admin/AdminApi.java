@@ -1,9 +1,9 @@
 package io.kvasir.gateway.admin;
 
-import io.kvasir.execution.Headers;
-import io.kvasir.gateway.http.Answer;
-import io.kvasir.gateway.http.Exchange;
-import io.kvasir.gateway.http.Handler;
+import io.kvasir.http.Headers;
+import io.kvasir.http.server.Exchange;
+import io.kvasir.http.server.HttpHandler;
+import io.kvasir.http.server.Response;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.core.metrics.Counter;
 import java.nio.charset.StandardCharsets;
@@ -16,7 +16,7 @@ import org.slf4j.LoggerFactory;
  * {@code /admin}: lets in who may administer, finds the route that was called, and answers in JSON whatever happens.
  * Thread-safe.
  */
-public final class AdminApi implements Handler {
+public final class AdminApi implements HttpHandler {
   private static final Logger LOG = LoggerFactory.getLogger(AdminApi.class);
   private static final Headers JSON = Headers.of("Content-Type", "application/json", "Cache-Control", "no-store");
 
@@ -29,7 +29,7 @@ public final class AdminApi implements Handler {
    *
    * @param metrics where it counts what it was asked; once per registry
    */
-  public AdminApi(AdminKeys keys, List<AdminPart> parts, Metrics metrics) {
+  public AdminApi(AdminKeys keys, List<AdminResource> parts, Metrics metrics) {
     this.keys = keys;
     this.routes = parts.stream().flatMap(part -> part.routes().stream()).toList();
     this.requests =
@@ -41,9 +41,9 @@ public final class AdminApi implements Handler {
   }
 
   @Override
-  public Answer handle(Exchange exchange) {
+  public Response handle(Exchange exchange) {
     AdminRoute route = null;
-    Answer answer;
+    Response answer;
     try {
       keys.check(exchange.headers(), exchange.client());
       List<AdminRoute> here = routes.stream().filter(each -> each.matches(exchange.path())).toList();
@@ -51,8 +51,8 @@ public final class AdminApi implements Handler {
       if (route == null) {
         answer = nothing(exchange, here);
       } else {
-        AdminAnswer done = route.action().answer(AdminRequest.of(route, exchange));
-        answer = new Answer.Whole(done.status(), JSON, bytes(done.body().toString()));
+        AdminResponse done = route.action().answer(AdminRequest.of(route, exchange));
+        answer = new Response.Buffered(done.status(), JSON, bytes(done.body().toString()));
       }
     } catch (AdminException refused) {
       answer = refused(refused);
@@ -70,7 +70,7 @@ public final class AdminApi implements Handler {
   }
 
   @Override
-  public Answer failure(String target, int status, String message) {
+  public Response failure(String target, int status, String message) {
     return refused(AdminException.of(status, message));
   }
 
@@ -83,24 +83,24 @@ public final class AdminApi implements Handler {
     return here.stream().filter(route -> route.method().equals(method)).findFirst().orElse(null);
   }
 
-  private Answer nothing(Exchange exchange, List<AdminRoute> here) {
+  private Response nothing(Exchange exchange, List<AdminRoute> here) {
     if (here.isEmpty()) {
       List<String> paths = routes.stream().map(AdminRoute::path).distinct().sorted().toList();
       return refused(AdminException.of(
           404, "there is nothing at %s; there are %s".formatted(exchange.path(), String.join(", ", paths))));
     }
     String allowed = String.join(", ", here.stream().map(AdminRoute::method).sorted().toList());
-    Answer answer = refused(AdminException.of(
+    Response answer = refused(AdminException.of(
         405, "%s does not take %s, but %s".formatted(exchange.path(), exchange.method(), allowed)));
     return answer.with(answer.headers().toBuilder().add("Allow", allowed).build());
   }
 
-  private static Answer refused(AdminException why) {
+  private static Response refused(AdminException why) {
     Headers headers =
         why.status() == 401
             ? JSON.toBuilder().add("WWW-Authenticate", "Bearer realm=\"kvasir admin\"").build()
             : JSON;
-    return new Answer.Whole(why.status(), headers, bytes(why.body().toString()));
+    return new Response.Buffered(why.status(), headers, bytes(why.body().toString()));
   }
 
   private static byte[] bytes(String text) {

@@ -41,7 +41,7 @@ public final class AdminException extends Exception {
 
   /** One of several things that are wrong, to which more may be added. */
   static ObjectNode fault(String field, String message) {
-    return AdminAnswer.object().put("field", field).put("message", message);
+    return AdminResponse.object().put("field", field).put("message", message);
   }
 
   int status() {

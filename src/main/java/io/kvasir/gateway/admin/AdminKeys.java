@@ -1,6 +1,6 @@
 package io.kvasir.gateway.admin;
 
-import io.kvasir.execution.Headers;
+import io.kvasir.http.Headers;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.NetworkInterface;
@@ -50,7 +50,7 @@ public final class AdminKeys {
    *
    * @throws IOException when it cannot be read
    */
-  public static List<String> in(Path file) throws IOException {
+  public static List<String> readFile(Path file) throws IOException {
     return Files.readAllLines(file).stream()
         .map(String::strip)
         .filter(line -> !line.isEmpty() && !line.startsWith("#"))
@@ -58,7 +58,7 @@ public final class AdminKeys {
   }
 
   /** Whether a key has to be shown. */
-  public boolean needed() {
+  public boolean isRequired() {
     return file != null || !keys.isEmpty();
   }
 
@@ -69,7 +69,7 @@ public final class AdminKeys {
    * @throws AdminException when it may not pass
    */
   void check(Headers headers, InetAddress client) throws AdminException {
-    if (!needed()) {
+    if (!isRequired()) {
       if (!isHere(client)) {
         throw AdminException.of(
             403,
@@ -105,7 +105,7 @@ public final class AdminKeys {
     }
     List<String> valid = new ArrayList<>(keys);
     try {
-      valid.addAll(in(file));
+      valid.addAll(readFile(file));
     } catch (IOException unreadable) {
       LOG.error("the file of admin keys {} cannot be read: {}", file, unreadable.toString());
       if (keys.isEmpty()) {

@@ -23,7 +23,7 @@ public record AdminRoute(String method, String path, Set<String> parameters, Act
      *
      * @throws AdminException when it cannot be done; what it says is the answer
      */
-    AdminAnswer answer(AdminRequest request) throws AdminException;
+    AdminResponse answer(AdminRequest request) throws AdminException;
   }
 
   /** A route that shows something. */

@@ -1,12 +1,12 @@
 package io.kvasir.gateway.admin;
 
-import static io.kvasir.gateway.admin.AdminAnswer.object;
+import static io.kvasir.gateway.admin.AdminResponse.object;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.answers.AnswerCache;
-import io.kvasir.answers.AnswerFigures;
-import io.kvasir.answers.StoreAwayException;
+import io.kvasir.answers.AnswerCacheStats;
+import io.kvasir.answers.StoreUnavailableException;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.Set;
@@ -18,7 +18,7 @@ import org.slf4j.LoggerFactory;
  * {@code /admin/cache}: the response cache's figures, and forgetting answers: {@code {"tenant": …}},
  * {@code {"model": …}}, both, or {@code {"all": true}}. Thread-safe.
  */
-public final class CacheHandler implements AdminPart {
+public final class CacheHandler implements AdminResource {
   private static final Logger LOG = LoggerFactory.getLogger(CacheHandler.class);
   private static final Set<String> LIMITS = Set.of("tenant", "model", "all");
   private static final String WANTED = "send {\"tenant\": …}, {\"model\": …}, both, or {\"all\": true}";
@@ -33,7 +33,7 @@ public final class CacheHandler implements AdminPart {
   @Override
   public List<AdminRoute> routes() {
     return List.of(
-        AdminRoute.get("/admin/cache", _ -> AdminAnswer.ok(figures())),
+        AdminRoute.get("/admin/cache", _ -> AdminResponse.ok(figures())),
         AdminRoute.post("/admin/cache/flush", this::flush));
   }
 
@@ -42,9 +42,9 @@ public final class CacheHandler implements AdminPart {
     if (cache == null) {
       return body.put("store", "off");
     }
-    AnswerFigures figures = cache.figures();
-    body.put("store", figures.store()).put("available", figures.away().isEmpty());
-    figures.away().ifPresent(away -> body.put("away", away));
+    AnswerCacheStats figures = cache.stats();
+    body.put("store", figures.store()).put("available", figures.outage().isEmpty());
+    figures.outage().ifPresent(away -> body.put("away", away));
     figures.entries().ifPresent(entries -> body.put("entries", entries));
     figures.bytes().ifPresent(bytes -> body.put("bytes", bytes));
     body.put("hits", figures.hits())
@@ -58,7 +58,7 @@ public final class CacheHandler implements AdminPart {
     return body;
   }
 
-  private AdminAnswer flush(AdminRequest request) throws AdminException {
+  private AdminResponse flush(AdminRequest request) throws AdminException {
     if (cache == null) {
       throw AdminException.of(409, "no answers are kept: kvasir.answers.store is off");
     }
@@ -79,8 +79,8 @@ public final class CacheHandler implements AdminPart {
           forgotten.orElse(-1), tenant == null ? "any" : "'" + tenant + "'", model == null ? "any" : "'" + model + "'");
       ObjectNode done = object();
       forgotten.ifPresent(count -> done.put("forgotten", count));
-      return AdminAnswer.ok(done);
-    } catch (StoreAwayException away) {
+      return AdminResponse.ok(done);
+    } catch (StoreUnavailableException away) {
       throw AdminException.of(503, "nothing, or not all, was forgotten: %s".formatted(away.getMessage()));
     }
   }

@@ -1,6 +1,6 @@
 package io.kvasir.gateway.admin;
 
-import static io.kvasir.gateway.admin.AdminAnswer.object;
+import static io.kvasir.gateway.admin.AdminResponse.object;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
@@ -14,7 +14,7 @@ import java.util.function.Supplier;
  * what is secret; {@code path} narrows it down to those below one, {@code set} to those that somebody has set.
  * Thread-safe.
  */
-public final class ConfigHandler implements AdminPart {
+public final class ConfigHandler implements AdminResource {
   /** Where a setting was said. */
   public enum Source {
     /** Kvasir's own defaults. */
@@ -53,7 +53,7 @@ public final class ConfigHandler implements AdminPart {
     return List.of(AdminRoute.get("/admin/config", this::shown).with("path", "set"));
   }
 
-  private AdminAnswer shown(AdminRequest request) throws AdminException {
+  private AdminResponse shown(AdminRequest request) throws AdminException {
     String path = request.parameter("path");
     boolean set = flag(request, "set");
     ObjectNode body = object();
@@ -61,14 +61,14 @@ public final class ConfigHandler implements AdminPart {
     for (Setting setting : settings.get()) {
       if ((path == null || isBelow(setting.path(), path)) && (!set || setting.source() != Source.DEFAULT)) {
         ObjectNode entry = list.addObject().put("path", setting.path());
-        entry.set("value", Secrets.masked(setting.path(), setting.value()));
+        entry.set("value", SecretMask.masked(setting.path(), setting.value()));
         entry.put("source", setting.source().name().toLowerCase(Locale.ROOT)).put("from", setting.from());
       }
     }
     if (path != null && !set && list.isEmpty()) {
       throw AdminException.of(404, "there is no setting '" + path + "'; without ?path all of them are shown");
     }
-    return AdminAnswer.ok(body);
+    return AdminResponse.ok(body);
   }
 
   private static boolean flag(AdminRequest request, String name) throws AdminException {

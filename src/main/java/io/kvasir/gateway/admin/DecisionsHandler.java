@@ -1,6 +1,6 @@
 package io.kvasir.gateway.admin;
 
-import static io.kvasir.gateway.admin.AdminAnswer.object;
+import static io.kvasir.gateway.admin.AdminResponse.object;
 
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * worker}, {@code session} (the key, or its hash as records have it), {@code request} and {@code limit} (20) narrow it
  * down. Thread-safe.
  */
-public final class DecisionsHandler implements AdminPart {
+public final class DecisionsHandler implements AdminResource {
   private static final int LIMIT = 20;
   private static final int MOST = 1000;
 
@@ -33,7 +33,7 @@ public final class DecisionsHandler implements AdminPart {
         AdminRoute.get("/admin/decisions", this::recent).with("model", "worker", "session", "request", "limit"));
   }
 
-  private AdminAnswer recent(AdminRequest request) throws AdminException {
+  private AdminResponse recent(AdminRequest request) throws AdminException {
     ObjectNode body = object();
     ArrayNode decisions = body.putArray("decisions");
     for (DecisionLog.Entry entry : log.recent(decision -> fits(decision, request), limit(request))) {
@@ -42,7 +42,7 @@ public final class DecisionsHandler implements AdminPart {
       entry.outcomes().forEach(outcome -> outcomes.add(DecisionJson.of(outcome)));
       decisions.add(decision);
     }
-    return AdminAnswer.ok(body);
+    return AdminResponse.ok(body);
   }
 
   private static boolean fits(DecisionRecord decision, AdminRequest wanted) {
@@ -51,7 +51,7 @@ public final class DecisionsHandler implements AdminPart {
     return fits(decision.model(), wanted.parameter("model"))
         && fits(decision.requestId(), wanted.parameter("request"))
         && (worker == null || decision.plan().stream().anyMatch(step -> step.worker().equals(worker)))
-        && (session == null || decision.held(Slots.SESSION_KEY.name(), session));
+        && (session == null || decision.slotContained(Slots.SESSION_KEY.name(), session));
   }
 
   private static boolean fits(String value, @Nullable String wanted) {

@@ -1,6 +1,6 @@
 package io.kvasir.gateway.admin;
 
-import static io.kvasir.gateway.admin.AdminAnswer.object;
+import static io.kvasir.gateway.admin.AdminResponse.object;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.cell.Cells;
@@ -14,7 +14,7 @@ import org.slf4j.LoggerFactory;
  * {@code /admin/workers} lists workers, adds a pod, drains or removes one; {@code /admin/cells} and
  * {@code /admin/cluster} show what they are part of. Any node answers for all. Thread-safe.
  */
-public final class FleetHandler implements AdminPart {
+public final class FleetHandler implements AdminResource {
   /** The path of the workers. */
   public static final String WORKERS = "/admin/workers";
 
@@ -37,17 +37,17 @@ public final class FleetHandler implements AdminPart {
   @Override
   public List<AdminRoute> routes() {
     return List.of(
-        AdminRoute.get(WORKERS, _ -> AdminAnswer.ok(FleetJson.workers(cells.workers()))),
+        AdminRoute.get(WORKERS, _ -> AdminResponse.ok(FleetJson.workers(cells.workers()))),
         AdminRoute.post(WORKERS, this::add),
         AdminRoute.get(POD, this::pod),
         AdminRoute.delete(POD, this::remove),
         AdminRoute.post(POD + "/drain", this::drain),
         AdminRoute.post(POD + "/undrain", this::undrain),
-        AdminRoute.get("/admin/cells", _ -> AdminAnswer.ok(FleetJson.cells(cells.status()))),
-        AdminRoute.get(CLUSTER, _ -> AdminAnswer.ok(FleetJson.cluster(cells.status()))));
+        AdminRoute.get("/admin/cells", _ -> AdminResponse.ok(FleetJson.cells(cells.status()))),
+        AdminRoute.get(CLUSTER, _ -> AdminResponse.ok(FleetJson.cluster(cells.status()))));
   }
 
-  private AdminAnswer add(AdminRequest request) throws AdminException {
+  private AdminResponse add(AdminRequest request) throws AdminException {
     PodReader reader = new PodReader(defaults);
     PodSpec pod = reader.pod(request.body(WANTED));
     List<ObjectNode> faults = reader.faults();
@@ -61,19 +61,19 @@ public final class FleetHandler implements AdminPart {
       throw AdminException.of(409, String.valueOf(e.getMessage()));
     }
     LOG.info("pod {} at {} added by the admin API", pod.name(), pod.url());
-    return new AdminAnswer(201, object().put("pod", pod.name()).put("workers", pod.ranks()));
+    return new AdminResponse(201, object().put("pod", pod.name()).put("workers", pod.ranks()));
   }
 
-  private AdminAnswer pod(AdminRequest request) throws AdminException {
+  private AdminResponse pod(AdminRequest request) throws AdminException {
     String pod = request.variable("pod");
     List<WorkerStatus> workers = workers(pod);
     if (workers.isEmpty()) {
       throw unknown(pod);
     }
-    return AdminAnswer.ok(FleetJson.pod(pod, workers));
+    return AdminResponse.ok(FleetJson.pod(pod, workers));
   }
 
-  private AdminAnswer drain(AdminRequest request) throws AdminException {
+  private AdminResponse drain(AdminRequest request) throws AdminException {
     String pod = request.variable("pod");
     if (!cells.drain(pod)) {
       throw unknown(pod);
@@ -81,7 +81,7 @@ public final class FleetHandler implements AdminPart {
     return changed(pod, "draining");
   }
 
-  private AdminAnswer undrain(AdminRequest request) throws AdminException {
+  private AdminResponse undrain(AdminRequest request) throws AdminException {
     String pod = request.variable("pod");
     return switch (cells.undrain(pod)) {
       case DONE -> changed(pod, "serving");
@@ -92,19 +92,19 @@ public final class FleetHandler implements AdminPart {
     };
   }
 
-  private AdminAnswer remove(AdminRequest request) throws AdminException {
+  private AdminResponse remove(AdminRequest request) throws AdminException {
     String pod = request.variable("pod");
     int left = inFlight(pod);
     if (!cells.remove(pod)) {
       throw unknown(pod);
     }
     LOG.info("pod {} removed by the admin API with {} requests in flight", pod, left);
-    return AdminAnswer.ok(object().put("pod", pod).put("state", "removed").put("in_flight", left));
+    return AdminResponse.ok(object().put("pod", pod).put("state", "removed").put("in_flight", left));
   }
 
-  private AdminAnswer changed(String pod, String state) {
+  private AdminResponse changed(String pod, String state) {
     LOG.info("pod {} {} by the admin API", pod, state);
-    return AdminAnswer.ok(object().put("pod", pod).put("state", state).put("in_flight", inFlight(pod)));
+    return AdminResponse.ok(object().put("pod", pod).put("state", state).put("in_flight", inFlight(pod)));
   }
 
   private int inFlight(String pod) {

@@ -121,7 +121,7 @@ final class FleetJson {
         .put("cell", status.cell())
         .put("slot", worker.slot())
         .put("health", lower(status.health()))
-        .put("why", status.why())
+        .put("why", status.reason())
         .put("draining", status.draining())
         .put("drained", status.draining() && status.inFlight() == 0)
         .put("suspect", status.suspect())

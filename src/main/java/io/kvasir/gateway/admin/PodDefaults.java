@@ -1,7 +1,7 @@
 package io.kvasir.gateway.admin;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.kvasir.cell.EventFeed;
+import io.kvasir.events.EventFeed;
 import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.Role;
 import java.net.URI;
@@ -34,14 +34,14 @@ public record PodDefaults(
     String engine,
     int capacityBlocks,
     Map<String, String> labels,
-    EventsReader events,
-    KvTransferReader kvTransfer) {
+    EventsParser events,
+    KvTransferParser kvTransfer) {
   /** The most capacity a worker can be given: what the index can name. */
   public static final int MOST_CAPACITY = 1 << 24;
 
   /** Reads a pod's {@code events} as the configuration does. */
   @FunctionalInterface
-  public interface EventsReader {
+  public interface EventsParser {
     /**
      * The feeds that a section, or a list of them, describes.
      *
@@ -53,7 +53,7 @@ public record PodDefaults(
 
   /** Reads a pod's {@code kv-transfer} as the configuration does. */
   @FunctionalInterface
-  public interface KvTransferReader {
+  public interface KvTransferParser {
     /**
      * What a section describes, laid over the defaults; null when the pod hands nothing over.
      *

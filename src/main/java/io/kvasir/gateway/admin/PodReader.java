@@ -2,8 +2,8 @@ package io.kvasir.gateway.admin;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.kvasir.cell.EventFeed;
 import io.kvasir.cell.PodSpec;
+import io.kvasir.events.EventFeed;
 import io.kvasir.routing.Role;
 import java.net.URI;
 import java.net.URISyntaxException;

@@ -10,18 +10,18 @@ public interface ProfilesAdmin {
   LiveProfiles profiles();
 
   /** Reads the operator's files and puts what they say into service, or refuses it whole. Waits for the disk. */
-  Reload reload();
+  ReloadResult reload();
 
   /** What a reload came to. */
-  sealed interface Reload {
+  sealed interface ReloadResult {
     /** The files are in service. */
-    record Done(LiveProfiles.Change change) implements Reload {}
+    record Applied(LiveProfiles.Change change) implements ReloadResult {}
 
     /** The files have faults; everything stays as it was. */
-    record Refused(List<ProfileFault> faults) implements Reload {}
+    record Rejected(List<ProfileFault> faults) implements ReloadResult {}
 
     /** There are no files: the node was not started from one. */
-    record Impossible(String why) implements Reload {}
+    record NotSupported(String why) implements ReloadResult {}
   }
 
   /**

@@ -1,12 +1,12 @@
 package io.kvasir.gateway.admin;
 
-import static io.kvasir.gateway.admin.AdminAnswer.object;
+import static io.kvasir.gateway.admin.AdminResponse.object;
 
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.gateway.admin.ProfilesAdmin.ProfileFault;
-import io.kvasir.gateway.admin.ProfilesAdmin.Reload;
+import io.kvasir.gateway.admin.ProfilesAdmin.ReloadResult;
 import io.kvasir.routing.LiveProfiles;
 import io.kvasir.routing.Profile;
 import io.kvasir.routing.ProfileChoice;
@@ -22,7 +22,7 @@ import java.util.TreeSet;
  * {@code /admin/profiles}: shows the profiles as they were compiled (GET), and reads them anew (POST {@code
  * /admin/profiles/reload}). Thread-safe.
  */
-public final class ProfilesHandler implements AdminPart {
+public final class ProfilesHandler implements AdminResource {
   /** The path of the profiles. */
   public static final String PATH = "/admin/profiles";
 
@@ -37,15 +37,15 @@ public final class ProfilesHandler implements AdminPart {
   @Override
   public List<AdminRoute> routes() {
     return List.of(
-        AdminRoute.get(PATH, _ -> AdminAnswer.ok(shown())),
+        AdminRoute.get(PATH, _ -> AdminResponse.ok(shown())),
         AdminRoute.post(PATH + "/reload", _ -> reload()));
   }
 
-  private AdminAnswer reload() throws AdminException {
+  private AdminResponse reload() throws AdminException {
     return switch (admin.reload()) {
-      case Reload.Done(LiveProfiles.Change change) -> AdminAnswer.ok(changed(change));
-      case Reload.Refused(List<ProfileFault> faults) -> throw refused(faults);
-      case Reload.Impossible(String why) -> throw AdminException.of(409, why);
+      case ReloadResult.Applied(LiveProfiles.Change change) -> AdminResponse.ok(changed(change));
+      case ReloadResult.Rejected(List<ProfileFault> faults) -> throw refused(faults);
+      case ReloadResult.NotSupported(String why) -> throw AdminException.of(409, why);
     };
   }
 
@@ -101,14 +101,14 @@ public final class ProfilesHandler implements AdminPart {
       return shown;
     }
     ObjectNode stages = shown.putObject("stages");
-    Map<String, Flow> flows = new TreeMap<>();
+    Map<String, SlotUse> flows = new TreeMap<>();
     for (Stage stage : Stage.values()) {
       ArrayNode plugins = stages.putArray(stage.key());
-      for (Profile.Part part : profile.parts()) {
+      for (Profile.PluginInfo part : profile.parts()) {
         if (part.stage() == stage) {
           plugins.add(shown(part));
-          part.writes().forEach(slot -> flows.computeIfAbsent(slot, Flow::new).writers.add(part.plugin()));
-          part.reads().forEach(slot -> flows.computeIfAbsent(slot, Flow::new).readers.add(part.plugin()));
+          part.writes().forEach(slot -> flows.computeIfAbsent(slot, SlotUse::new).writers.add(part.plugin()));
+          part.reads().forEach(slot -> flows.computeIfAbsent(slot, SlotUse::new).readers.add(part.plugin()));
         }
       }
     }
@@ -121,9 +121,9 @@ public final class ProfilesHandler implements AdminPart {
     return shown;
   }
 
-  private ObjectNode shown(Profile.Part part) {
+  private ObjectNode shown(Profile.PluginInfo part) {
     ObjectNode shown = object().put("plugin", part.plugin());
-    shown.set("parameters", Secrets.masked("", mapper.valueToTree(part.parameters())));
+    shown.set("parameters", SecretMask.masked("", mapper.valueToTree(part.parameters())));
     if (part.stage() == Stage.SCORE) {
       shown.put("weight", part.weight()).put("normalise", part.normalise());
     }
@@ -134,8 +134,8 @@ public final class ProfilesHandler implements AdminPart {
   }
 
   /** Who fills a slot and who looks at it. */
-  private record Flow(String slot, Collection<String> writers, Collection<String> readers) {
-    Flow(String slot) {
+  private record SlotUse(String slot, Collection<String> writers, Collection<String> readers) {
+    SlotUse(String slot) {
       this(slot, new TreeSet<>(), new TreeSet<>());
     }
 

@@ -63,7 +63,7 @@ final class Attributes {
   }
 
   /** {@code value.name(…)}. */
-  static @Nullable Object call(Render render, @Nullable Object value, String name, Arguments arguments) {
+  static @Nullable Object call(RenderContext render, @Nullable Object value, String name, Arguments arguments) {
     if (value instanceof String s && StringMethods.NAMES.contains(name)) {
       return StringMethods.call(render, s, name, arguments);
     }
@@ -74,7 +74,7 @@ final class Attributes {
   /** A method bound to its value. */
   record Method(Object self, String name) implements Callable {
     @Override
-    public @Nullable Object call(Render render, Arguments arguments) {
+    public @Nullable Object call(RenderContext render, Arguments arguments) {
       return switch (self) {
         case String s -> StringMethods.call(render, s, name, arguments);
         case Markup m -> StringMethods.callMarkup(render, m, name, arguments);
@@ -87,7 +87,7 @@ final class Attributes {
       };
     }
 
-    private @Nullable Object dict(Render render, Map<?, ?> map, Arguments arguments) {
+    private @Nullable Object dict(RenderContext render, Map<?, ?> map, Arguments arguments) {
       return switch (name) {
         case "get" -> {
           Arguments bound = arguments.bind("get", List.of("key", "default"));
@@ -102,8 +102,8 @@ final class Attributes {
       };
     }
 
-    private Object list(Render render, List<?> list, Arguments arguments) {
-      render.work(list.size());
+    private Object list(RenderContext render, List<?> list, Arguments arguments) {
+      render.countRead(list.size());
       if (name.equals("copy")) {
         return Values.list(render, list);
       }

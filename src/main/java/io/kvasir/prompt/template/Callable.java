@@ -5,5 +5,5 @@ import org.jspecify.annotations.Nullable;
 /** Something a template can call. */
 @FunctionalInterface
 interface Callable {
-  @Nullable Object call(Render render, Arguments arguments);
+  @Nullable Object call(RenderContext render, Arguments arguments);
 }

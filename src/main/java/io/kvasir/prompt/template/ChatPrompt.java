@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ChatPrompt {
   /** Who prepares the messages. */
-  public enum Preparation {
+  public enum MessageConvention {
     /** Nobody: as {@code apply_chat_template} of transformers gets them. */
     TRANSFORMERS,
     /** vLLM's API server: see {@link VllmMessages}. */
@@ -36,25 +36,26 @@ public final class ChatPrompt {
   private static final String CONTINUE_TAG = "CONTINUE_FINAL_MESSAGE_TAG ";
 
   private final ChatTemplates templates;
-  private final Preparation preparation;
+  private final MessageConvention preparation;
   private final Map<String, @Nullable Object> defaults;
-  private final Limits limits;
+  private final RenderLimits limits;
 
   /**
    * A model's prompts.
    *
    * @param defaults kwargs of every request that does not set them: vLLM's {@code --default-chat-template-kwargs}
    */
-  public ChatPrompt(ChatTemplates templates, Preparation preparation, Map<String, ?> defaults, Limits limits) {
+  public ChatPrompt(ChatTemplates templates, MessageConvention preparation, Map<String, ?> defaults,
+      RenderLimits limits) {
     this.templates = templates;
     this.preparation = preparation;
     this.defaults = new LinkedHashMap<>(defaults);
     this.limits = limits;
   }
 
-  /** As vLLM prepares it, without defaults and within {@link Limits#DEFAULT}. */
+  /** As vLLM prepares it, without defaults and within {@link RenderLimits#DEFAULT}. */
   public ChatPrompt(ChatTemplates templates) {
-    this(templates, Preparation.VLLM, Map.of(), Limits.DEFAULT);
+    this(templates, MessageConvention.VLLM, Map.of(), RenderLimits.DEFAULT);
   }
 
   /**
@@ -72,7 +73,7 @@ public final class ChatPrompt {
     List<@Nullable Object> tools = tools(body.path("tools"));
     ChatTemplate template = template(body.path("chat_template"), tools != null);
     boolean media = VllmMessages.hasMedia(requestMessages);
-    List<Map<String, @Nullable Object>> messages = preparation == Preparation.VLLM
+    List<Map<String, @Nullable Object>> messages = preparation == MessageConvention.VLLM
         ? VllmMessages.prepare(requestMessages, template.contentFormat())
         : VllmMessages.asGiven(requestMessages);
     Map<String, @Nullable Object> variables = variables(body, messages, tools);
@@ -104,7 +105,7 @@ public final class ChatPrompt {
     if (!tools.isArray()) {
       throw new TemplateException.Request("tools must be a list");
     }
-    return preparation == Preparation.VLLM ? VllmMessages.tools(tools) : VllmMessages.list(tools);
+    return preparation == MessageConvention.VLLM ? VllmMessages.tools(tools) : VllmMessages.list(tools);
   }
 
   /** The model's template, one of them by name, or one that the request brings. */
@@ -130,7 +131,7 @@ public final class ChatPrompt {
     Object effort = JsonValues.of(body.get("reasoning_effort"));
     if (effort != null) {
       variables.put("reasoning_effort", effort);
-      if (preparation == Preparation.VLLM && !body.path("chat_template_kwargs").has("enable_thinking")) {
+      if (preparation == MessageConvention.VLLM && !body.path("chat_template_kwargs").has("enable_thinking")) {
         variables.put("enable_thinking", !effort.equals("none"));
       }
     }

@@ -51,8 +51,8 @@ public final class ChatTemplate {
    * @param now the local time that {@code strftime_now} prints; asked only by templates that call it
    * @throws TemplateException if the template refuses, fails or exceeds the limits
    */
-  public void render(Map<String, ?> variables, Supplier<LocalDateTime> now, Limits limits, StringBuilder out) {
-    Render render = new Render(variables, now, limits, out);
+  public void render(Map<String, ?> variables, Supplier<LocalDateTime> now, RenderLimits limits, StringBuilder out) {
+    RenderContext render = new RenderContext(variables, now, limits, out);
     try {
       root.run(new Frame(render));
     } catch (StackOverflowError e) {
@@ -61,10 +61,10 @@ public final class ChatTemplate {
     }
   }
 
-  /** Renders with {@link Limits#DEFAULT}. */
+  /** Renders with {@link RenderLimits#DEFAULT}. */
   public String render(Map<String, ?> variables, Supplier<LocalDateTime> now) {
     StringBuilder out = new StringBuilder();
-    render(variables, now, Limits.DEFAULT, out);
+    render(variables, now, RenderLimits.DEFAULT, out);
     return out.toString();
   }
 }

@@ -108,7 +108,7 @@ sealed interface Expr {
         texts[i] = Values.str(frame.render(), parts.get(i).eval(frame));
         length += texts[i].length();
       }
-      frame.render().produce(length);
+      frame.render().reserve(length);
       return String.join("", texts);
     }
   }
@@ -184,7 +184,7 @@ sealed interface Expr {
   }
 
   /** Calls a value. */
-  static @Nullable Object call(Render render, @Nullable Object function, Arguments arguments) {
+  static @Nullable Object call(RenderContext render, @Nullable Object function, Arguments arguments) {
     return switch (function) {
       case Callable callable -> callable.call(render, arguments);
       case Undefined undefined -> throw undefined.refused();

@@ -10,7 +10,7 @@ final class Filters {
   /** One filter. */
   @FunctionalInterface
   interface Filter {
-    @Nullable Object apply(Render render, @Nullable Object value, Arguments arguments);
+    @Nullable Object apply(RenderContext render, @Nullable Object value, Arguments arguments);
   }
 
   private static final Map<String, Filter> FILTERS = new HashMap<>();
@@ -20,7 +20,7 @@ final class Filters {
         v instanceof Undefined || (a.flag(1, false) && !Values.truth(v)) ? a.get(0, "") : v);
     alias("d", "default");
     define("tojson", "ensure_ascii indent separators sort_keys", (r, v, a) ->
-        r.produced(Json.dumps(r, v, a.flag(0, false), a.get(1, null), a.get(2, null), a.flag(3, false))));
+        r.checkProduced(Json.dumps(r, v, a.flag(0, false), a.get(1, null), a.get(2, null), a.flag(3, false))));
     define("length", "", (r, v, a) -> (long) Values.size(v));
     alias("count", "length");
     define("attr", "name", (r, v, a) -> v instanceof Map ? Attributes.own(v, a.text(0)) : Attributes.get(v, a.text(0)));
@@ -90,7 +90,7 @@ final class Filters {
     return parsed == null ? otherwise : parsed;
   }
 
-  private static @Nullable Object round(Render render, @Nullable Object value, Arguments a) {
+  private static @Nullable Object round(RenderContext render, @Nullable Object value, Arguments a) {
     int precision = Math.clamp(a.integer(0, 0), -400, 400);
     String method = a.text(1, "common");
     Object number = number(value);

@@ -6,25 +6,25 @@ import org.jspecify.annotations.Nullable;
 
 /** Python's two ways to fill in a text: {@code text % values} and {@code text.format(values)}. */
 final class Formats {
-  private final Render render;
+  private final RenderContext render;
   private final String format;
   private final boolean markup;
   private final StringBuilder out = new StringBuilder();
   private int at;
 
-  private Formats(Render render, String format, boolean markup) {
+  private Formats(RenderContext render, String format, boolean markup) {
     this.render = render;
     this.format = format;
     this.markup = markup;
   }
 
   /** {@code format % values}; in safe HTML ({@code markup}) what is filled in is escaped. */
-  static String percent(Render render, String format, @Nullable Object values, boolean markup) {
+  static String percent(RenderContext render, String format, @Nullable Object values, boolean markup) {
     return new Formats(render, format, markup).percent(values);
   }
 
   /** {@code format.format(arguments)}. */
-  static String braces(Render render, String format, Arguments arguments, boolean markup) {
+  static String braces(RenderContext render, String format, Arguments arguments, boolean markup) {
     return new Formats(render, format, markup).braces(arguments);
   }
 
@@ -319,11 +319,11 @@ final class Formats {
       return out.toString();
     }
 
-    String pad(Render render, String text, boolean isText) {
+    String pad(RenderContext render, String text, boolean isText) {
       if (width < 0) {
         return text;
       }
-      render.produce(width);
+      render.reserve(width);
       char how = align != 0 ? align : isText ? '<' : '>';
       String filler = String.valueOf(fill);
       if (how != '=') {

@@ -11,13 +11,13 @@ final class Frame {
   private static final String[] NO_NAMES = {};
   private static final Object[] NO_VALUES = {};
 
-  private final Render render;
+  private final RenderContext render;
   private final @Nullable Frame outer;
   private String[] names = NO_NAMES;
   private @Nullable Object[] values = NO_VALUES;
   private int size;
 
-  Frame(Render render) {
+  Frame(RenderContext render) {
     this.render = render;
     this.outer = null;
   }
@@ -27,7 +27,7 @@ final class Frame {
     this.outer = outer;
   }
 
-  Render render() {
+  RenderContext render() {
     return render;
   }
 

@@ -17,7 +17,7 @@ final class Globals {
         throw new TemplateException.Raised(
             Values.str(render, arguments.bind("raise_exception", List.of("message")).get(0)));
       },
-      "strftime_now", (render, arguments) -> render.produced(
+      "strftime_now", (render, arguments) -> render.checkProduced(
           Strftime.format(render.now(), arguments.bind("strftime_now", List.of("format")).text(0))));
 
   private Globals() {}
@@ -26,7 +26,7 @@ final class Globals {
     return FUNCTIONS.get(name);
   }
 
-  private static Object range(Render render, Arguments arguments) {
+  private static Object range(RenderContext render, Arguments arguments) {
     return switch (arguments.bind("range", List.of("start", "stop", "step")).has(1) ? arguments.size() : 1) {
       case 1 -> Range.of(0, arguments.integer(0, 0), 1);
       case 2 -> Range.of(arguments.integer(0, 0), arguments.integer(1, 0), 1);
@@ -35,11 +35,11 @@ final class Globals {
   }
 
   /** {@code dict(map_or_pairs, **more)}. */
-  static Map<@Nullable Object, @Nullable Object> dict(Render render, Arguments arguments) {
+  static Map<@Nullable Object, @Nullable Object> dict(RenderContext render, Arguments arguments) {
     Map<@Nullable Object, @Nullable Object> dict = new LinkedHashMap<>();
     if (arguments.has(0)) {
       if (arguments.get(0) instanceof Map<?, ?> map) {
-        render.produce(8L * map.size());
+        render.reserve(8L * map.size());
         dict.putAll(map);
       } else {
         for (Object pair : Values.list(render, arguments.get(0))) {
@@ -55,7 +55,7 @@ final class Globals {
     return dict;
   }
 
-  private static Object namespace(Render render, Arguments arguments) {
+  private static Object namespace(RenderContext render, Arguments arguments) {
     Namespace namespace = new Namespace();
     for (Map.Entry<?, ?> entry : dict(render, arguments).entrySet()) {
       namespace.set(Values.str(render, entry.getKey()), entry.getValue());
@@ -102,7 +102,7 @@ final class Globals {
     }
 
     @Override
-    public Object call(Render render, Arguments arguments) {
+    public Object call(RenderContext render, Arguments arguments) {
       boolean first = !used;
       used = true;
       return first ? "" : separator;

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Python's {@code json.dumps}: its separators, escapes, floats and order of keys. */
 final class Json {
-  private final Render render;
+  private final RenderContext render;
   private final StringBuilder out = new StringBuilder();
   private final boolean ascii;
   private final @Nullable String indent;
@@ -17,7 +17,8 @@ final class Json {
   private final String keySeparator;
   private final boolean sortKeys;
 
-  private Json(Render render, boolean ascii, @Nullable String indent, @Nullable Object separators, boolean sortKeys) {
+  private Json(RenderContext render, boolean ascii, @Nullable String indent, @Nullable Object separators,
+      boolean sortKeys) {
     this.render = render;
     this.ascii = ascii;
     this.indent = indent;
@@ -35,7 +36,7 @@ final class Json {
     }
   }
 
-  static String dumps(Render render, @Nullable Object value, boolean ascii, @Nullable Object indent,
+  static String dumps(RenderContext render, @Nullable Object value, boolean ascii, @Nullable Object indent,
       @Nullable Object separators, boolean sortKeys) {
     String unit = null;
     if (indent != null) {

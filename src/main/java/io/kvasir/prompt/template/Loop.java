@@ -21,7 +21,7 @@ final class Loop implements Callable {
     this.statement = statement;
     this.outer = outer;
     this.depth = depth;
-    this.elements = new Ahead(elements);
+    this.elements = new LookAhead(elements);
     this.length = length;
   }
 
@@ -40,7 +40,7 @@ final class Loop implements Callable {
     if (length < 0) {
       List<@Nullable Object> rest = Values.list(outer.render(), new Generator(elements));
       length = index0 + 1 + rest.size();
-      elements = new Ahead(rest.iterator());
+      elements = new LookAhead(rest.iterator());
     }
     return length;
   }
@@ -57,7 +57,8 @@ final class Loop implements Callable {
       case "depth" -> depth + 1L;
       case "depth0" -> (long) depth;
       case "previtem" -> index0 == 0 ? Undefined.because("there is no previous item") : previous;
-      case "nextitem" -> elements.hasNext() ? ((Ahead) elements).peek() : Undefined.because("there is no next item");
+      case "nextitem" -> elements.hasNext() ? ((LookAhead) elements).peek()
+          : Undefined.because("there is no next item");
       case "cycle" -> (Callable) (render, arguments) -> {
         if (arguments.size() == 0) {
           throw new TemplateException.Evaluation("no items for cycling given");
@@ -76,14 +77,14 @@ final class Loop implements Callable {
 
   /** {@code loop(children)}: the same statement again, one level down. */
   @Override
-  public Object call(Render render, Arguments arguments) {
+  public Object call(RenderContext render, Arguments arguments) {
     if (!statement.recursive()) {
       throw new TemplateException.Evaluation("the loop must have the 'recursive' marker to be called recursively");
     }
     Object children = arguments.bind("loop", List.of("iterable")).get(0);
     render.enter();
     try {
-      return render.produced(render.capture(() -> statement.loop(outer, children, depth + 1)));
+      return render.checkProduced(render.capture(() -> statement.loop(outer, children, depth + 1)));
     } finally {
       render.leave();
     }
@@ -95,12 +96,12 @@ final class Loop implements Callable {
   }
 
   /** One element of look-ahead. */
-  private static final class Ahead implements Iterator<@Nullable Object> {
+  private static final class LookAhead implements Iterator<@Nullable Object> {
     private final Iterator<@Nullable Object> source;
     private @Nullable Object next;
     private boolean peeked;
 
-    Ahead(Iterator<@Nullable Object> source) {
+    LookAhead(Iterator<@Nullable Object> source) {
       this.source = source;
     }
 

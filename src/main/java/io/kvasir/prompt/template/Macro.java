@@ -25,12 +25,12 @@ final class Macro implements Callable {
   }
 
   @Override
-  public Object call(Render render, Arguments arguments) {
+  public Object call(RenderContext render, Arguments arguments) {
     render.enter();
     try {
       Frame frame = new Frame(outer);
       bind(frame, arguments);
-      return render.produced(render.capture(() -> definition.body().run(frame)));
+      return render.checkProduced(render.capture(() -> definition.body().run(frame)));
     } finally {
       render.leave();
     }

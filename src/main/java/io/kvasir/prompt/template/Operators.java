@@ -8,9 +8,9 @@ import org.jspecify.annotations.Nullable;
 final class Operators {
   private Operators() {}
 
-  static Object apply(Render render, String operator, @Nullable Object left, @Nullable Object right) {
+  static Object apply(RenderContext render, String operator, @Nullable Object left, @Nullable Object right) {
     if (left instanceof String a && right instanceof String b && operator.equals("+")) {
-      render.produce((long) a.length() + b.length());
+      render.reserve((long) a.length() + b.length());
       return a.concat(b);
     }
     Object number = Numbers.arithmetic(operator, left, right);
@@ -38,13 +38,13 @@ final class Operators {
     return value;
   }
 
-  private static @Nullable Object add(Render render, @Nullable Object left, @Nullable Object right) {
+  private static @Nullable Object add(RenderContext render, @Nullable Object left, @Nullable Object right) {
     String a = Values.text(left);
     String b = Values.text(right);
     if (a != null && b != null) {
       String safeA = left instanceof Markup ? a : Markup.escape(a);
       String safeB = right instanceof Markup ? b : Markup.escape(b);
-      return new Markup(render.produced(safeA.concat(safeB)));
+      return new Markup(render.checkProduced(safeA.concat(safeB)));
     }
     if (left instanceof Tuple x && right instanceof Tuple y) {
       return Tuple.copyOf(join(render, x, y));
@@ -59,27 +59,27 @@ final class Operators {
     return !(list instanceof Tuple) && !(list instanceof Range);
   }
 
-  private static List<@Nullable Object> join(Render render, List<?> a, List<?> b) {
-    render.produce(8L * (a.size() + b.size()));
+  private static List<@Nullable Object> join(RenderContext render, List<?> a, List<?> b) {
+    render.reserve(8L * (a.size() + b.size()));
     List<@Nullable Object> all = new ArrayList<>(a.size() + b.size());
     all.addAll(Values.view(a));
     all.addAll(Values.view(b));
     return all;
   }
 
-  private static @Nullable Object repeat(Render render, @Nullable Object value, @Nullable Object times) {
+  private static @Nullable Object repeat(RenderContext render, @Nullable Object value, @Nullable Object times) {
     if (!Numbers.isInteger(times)) {
       return null;
     }
     long count = Math.max(0, Numbers.integer(times));
     String text = Values.text(value);
     if (text != null) {
-      render.produce(multiply(text.length(), count));
+      render.reserve(multiply(text.length(), count));
       String repeated = text.isEmpty() ? "" : text.repeat((int) count);
       return value instanceof Markup ? new Markup(repeated) : repeated;
     }
     if (value instanceof List<?> list && !(list instanceof Range)) {
-      render.produce(multiply(8L * list.size(), count));
+      render.reserve(multiply(8L * list.size(), count));
       List<@Nullable Object> all = new ArrayList<>();
       for (long i = 0; i < count && !list.isEmpty(); i++) {
         all.addAll(Values.view(list));
@@ -93,17 +93,17 @@ final class Operators {
     return size == 0 ? 0 : count > Long.MAX_VALUE / size ? Long.MAX_VALUE >> 1 : size * count;
   }
 
-  private static @Nullable Object format(Render render, @Nullable Object left, @Nullable Object right) {
+  private static @Nullable Object format(RenderContext render, @Nullable Object left, @Nullable Object right) {
     String text = Values.text(left);
     if (text == null) {
       return null;
     }
     boolean markup = left instanceof Markup;
-    String formatted = render.produced(Formats.percent(render, text, right, markup));
+    String formatted = render.checkProduced(Formats.percent(render, text, right, markup));
     return markup ? new Markup(formatted) : formatted;
   }
 
-  static boolean compare(Render render, String operator, @Nullable Object left, @Nullable Object right) {
+  static boolean compare(RenderContext render, String operator, @Nullable Object left, @Nullable Object right) {
     return switch (operator) {
       case "==" -> Values.equal(render, left, right);
       case "!=" -> !Values.equal(render, left, right);
@@ -122,7 +122,7 @@ final class Operators {
   }
 
   /** {@code value[start:stop:step]}. */
-  static Object slice(Render render, @Nullable Object value, @Nullable Long start, @Nullable Long stop,
+  static Object slice(RenderContext render, @Nullable Object value, @Nullable Long start, @Nullable Long stop,
       @Nullable Long step) {
     // No text or list is longer; a larger step would overflow.
     long by = step == null ? 1 : Math.clamp(step, -1L << 40, 1L << 40);
@@ -131,7 +131,7 @@ final class Operators {
     }
     String text = Values.text(value);
     if (text != null) {
-      String sliced = render.produced(sliceText(text, start, stop, by));
+      String sliced = render.checkProduced(sliceText(text, start, stop, by));
       return value instanceof Markup ? new Markup(sliced) : sliced;
     }
     if (value instanceof List<?> list) {
@@ -157,7 +157,7 @@ final class Operators {
     return out.toString();
   }
 
-  private static List<@Nullable Object> sliceList(Render render, List<?> list, @Nullable Long start,
+  private static List<@Nullable Object> sliceList(RenderContext render, List<?> list, @Nullable Long start,
       @Nullable Long stop, long step) {
     long to = last(stop, step, list.size());
     List<@Nullable Object> out = new ArrayList<>();

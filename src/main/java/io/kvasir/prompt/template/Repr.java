@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 final class Repr {
   private Repr() {}
 
-  static void append(Render render, StringBuilder out, @Nullable Object value) {
+  static void append(RenderContext render, StringBuilder out, @Nullable Object value) {
     render.step();
     render.check(out.length());
     switch (value) {
@@ -39,7 +39,7 @@ final class Repr {
     }
   }
 
-  private static void elements(Render render, StringBuilder out, List<?> list, String open, String close) {
+  private static void elements(RenderContext render, StringBuilder out, List<?> list, String open, String close) {
     out.append(open);
     for (int i = 0; i < list.size(); i++) {
       if (i > 0) {
@@ -50,7 +50,7 @@ final class Repr {
     out.append(close);
   }
 
-  private static void entries(Render render, StringBuilder out, Map<?, ?> map) {
+  private static void entries(RenderContext render, StringBuilder out, Map<?, ?> map) {
     out.append('{');
     String separator = "";
     for (Map.Entry<?, ?> entry : map.entrySet()) {

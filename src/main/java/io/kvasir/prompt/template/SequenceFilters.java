@@ -34,7 +34,7 @@ final class SequenceFilters {
     Filters.define("reverse", "", (r, v, a) -> {
       String text = Values.text(v);
       return text == null ? new Generator(reversed(r, v).iterator())
-          : v instanceof Markup ? new Markup(Text.reverse(text)) : r.produced(Text.reverse(text));
+          : v instanceof Markup ? new Markup(Text.reverse(text)) : r.checkProduced(Text.reverse(text));
     });
     Filters.define("join", "d attribute", SequenceFilters::join);
     Filters.define("sort", "reverse case_sensitive attribute", (r, v, a) ->
@@ -69,7 +69,7 @@ final class SequenceFilters {
     return value instanceof Map<?, ?> map ? new DictView(DictView.Kind.ITEMS, map) : value;
   }
 
-  private static List<@Nullable Object> reversed(Render render, @Nullable Object value) {
+  private static List<@Nullable Object> reversed(RenderContext render, @Nullable Object value) {
     if (value instanceof Generator) {
       throw new TemplateException.Evaluation("'generator' object is not reversible");
     }
@@ -138,7 +138,7 @@ final class SequenceFilters {
 
   private record Keyed(@Nullable Object key, @Nullable Object element) {}
 
-  private static List<@Nullable Object> sorted(Render render, List<@Nullable Object> elements, Key key,
+  private static List<@Nullable Object> sorted(RenderContext render, List<@Nullable Object> elements, Key key,
       boolean caseSensitive, boolean reverse) {
     Key folded = folded(key, caseSensitive);
     List<Keyed> keyed = new ArrayList<>();
@@ -162,7 +162,7 @@ final class SequenceFilters {
     return sorted;
   }
 
-  private static @Nullable Object extreme(Render render, @Nullable Object value, Arguments a, boolean max) {
+  private static @Nullable Object extreme(RenderContext render, @Nullable Object value, Arguments a, boolean max) {
     Key key = folded(attributes(a, 1), a.flag(0, false));
     Iterator<@Nullable Object> elements = Values.iterate(value);
     if (!elements.hasNext()) {
@@ -180,7 +180,7 @@ final class SequenceFilters {
     return best;
   }
 
-  private static Object join(Render render, @Nullable Object value, Arguments a) {
+  private static Object join(RenderContext render, @Nullable Object value, Arguments a) {
     Key key = attributes(a, 1);
     Iterator<@Nullable Object> elements = Values.iterate(value);
     Iterator<@Nullable Object> texts = new Iterator<>() {
@@ -197,7 +197,7 @@ final class SequenceFilters {
     return StringMethods.join(render, Values.str(render, a.get(0, "")), texts);
   }
 
-  private static @Nullable Object sum(Render render, @Nullable Object value, Arguments a) {
+  private static @Nullable Object sum(RenderContext render, @Nullable Object value, Arguments a) {
     Key key = attributes(a, 0);
     Object sum = a.get(1, 0L);
     Iterator<@Nullable Object> elements = Values.iterate(value);
@@ -208,7 +208,7 @@ final class SequenceFilters {
     return sum;
   }
 
-  private static Object unique(Render render, @Nullable Object value, Arguments a) {
+  private static Object unique(RenderContext render, @Nullable Object value, Arguments a) {
     Key key = folded(attributes(a, 1), a.flag(0, false));
     Set<@Nullable Object> seen = new HashSet<>();
     return Values.generate(Values.iterate(value), element -> {
@@ -217,7 +217,7 @@ final class SequenceFilters {
     });
   }
 
-  private static Object group(Render render, @Nullable Object value, Arguments a) {
+  private static Object group(RenderContext render, @Nullable Object value, Arguments a) {
     Key key = attribute(a.get(0), a.has(1), a.get(1, null));
     boolean caseSensitive = a.flag(2, false);
     Key folded = folded(key, caseSensitive);
@@ -236,7 +236,7 @@ final class SequenceFilters {
     return groups;
   }
 
-  private static Object batch(Render render, @Nullable Object value, Arguments a) {
+  private static Object batch(RenderContext render, @Nullable Object value, Arguments a) {
     long count = Numbers.integer(a.get(0));
     List<@Nullable Object> batches = new ArrayList<>();
     List<@Nullable Object> batch = new ArrayList<>();
@@ -259,7 +259,7 @@ final class SequenceFilters {
     return new Generator(batches.iterator());
   }
 
-  private static Object slice(Render render, @Nullable Object value, Arguments a) {
+  private static Object slice(RenderContext render, @Nullable Object value, Arguments a) {
     List<@Nullable Object> all = Values.list(render, value);
     long slices = Numbers.integer(a.get(0));
     if (slices < 1) {
@@ -282,7 +282,7 @@ final class SequenceFilters {
     return new Generator(result.iterator());
   }
 
-  private static Object dictSort(Render render, @Nullable Object value, Arguments a) {
+  private static Object dictSort(RenderContext render, @Nullable Object value, Arguments a) {
     if (!(value instanceof Map<?, ?> map)) {
       throw value instanceof Undefined u ? u.refused() : new TemplateException.Evaluation(
           "'" + Values.typeName(value) + "' object has no attribute 'items'");
@@ -296,7 +296,7 @@ final class SequenceFilters {
     return sorted(render, items, attribute((long) part, false, null), a.flag(0, false), a.flag(2, false));
   }
 
-  private static Object map(Render render, @Nullable Object value, Arguments a) {
+  private static Object map(RenderContext render, @Nullable Object value, Arguments a) {
     UnaryOperator<@Nullable Object> change;
     if (a.size() == 0 && a.keywords().containsKey("attribute")) {
       boolean hasDefault = a.keywords().containsKey("default");
@@ -320,7 +320,8 @@ final class SequenceFilters {
   }
 
   /** Elements of which {@code key} passes the test that {@code testing} begins with, or is true without one. */
-  private static Object select(Render render, @Nullable Object value, Key key, Arguments testing, boolean wanted) {
+  private static Object select(RenderContext render, @Nullable Object value, Key key, Arguments testing,
+      boolean wanted) {
     Tests.Test test;
     if (testing.size() == 0) {
       test = (r, v, a) -> Values.truth(v);

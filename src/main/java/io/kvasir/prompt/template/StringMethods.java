@@ -14,13 +14,13 @@ import org.jspecify.annotations.Nullable;
 final class StringMethods {
   @FunctionalInterface
   private interface Body {
-    Object call(Render render, String self, Arguments arguments);
+    Object call(RenderContext render, String self, Arguments arguments);
   }
 
   /** A method and its parameters; without a list of them it reads the arguments as they are. */
   private record Method(String name, @Nullable List<String> parameters, Body body) {
-    Object call(Render render, String self, Arguments arguments) {
-      render.work(self.length());
+    Object call(RenderContext render, String self, Arguments arguments) {
+      render.countRead(self.length());
       return body.call(render, self, parameters == null ? arguments : arguments.bind(name, parameters));
     }
   }
@@ -29,15 +29,15 @@ final class StringMethods {
   static final Set<String> NAMES;
 
   static {
-    method("strip", "chars", (r, s, a) -> r.produced(Text.strip(s, chars(a))));
-    method("lstrip", "chars", (r, s, a) -> r.produced(Text.lstrip(s, chars(a))));
-    method("rstrip", "chars", (r, s, a) -> r.produced(Text.rstrip(s, chars(a))));
-    method("lower", "", (r, s, a) -> r.produced(Text.lower(s)));
-    method("casefold", "", (r, s, a) -> r.produced(Text.lower(Text.upper(s))));
-    method("upper", "", (r, s, a) -> r.produced(Text.upper(s)));
-    method("title", "", (r, s, a) -> r.produced(Text.title(s)));
-    method("capitalize", "", (r, s, a) -> r.produced(Text.capitalize(s)));
-    method("swapcase", "", (r, s, a) -> r.produced(swapCase(s)));
+    method("strip", "chars", (r, s, a) -> r.checkProduced(Text.strip(s, chars(a))));
+    method("lstrip", "chars", (r, s, a) -> r.checkProduced(Text.lstrip(s, chars(a))));
+    method("rstrip", "chars", (r, s, a) -> r.checkProduced(Text.rstrip(s, chars(a))));
+    method("lower", "", (r, s, a) -> r.checkProduced(Text.lower(s)));
+    method("casefold", "", (r, s, a) -> r.checkProduced(Text.lower(Text.upper(s))));
+    method("upper", "", (r, s, a) -> r.checkProduced(Text.upper(s)));
+    method("title", "", (r, s, a) -> r.checkProduced(Text.title(s)));
+    method("capitalize", "", (r, s, a) -> r.checkProduced(Text.capitalize(s)));
+    method("swapcase", "", (r, s, a) -> r.checkProduced(swapCase(s)));
     method("split", "sep maxsplit", (r, s, a) -> pieces(r, a.given(0)
         ? Text.split(s, separator(a), a.integer(1, -1)) : Text.splitSpace(s, a.integer(1, -1))));
     method("rsplit", "sep maxsplit", (r, s, a) -> pieces(r, a.given(0)
@@ -62,7 +62,7 @@ final class StringMethods {
     method("rjust", "width fillchar", (r, s, a) -> Text.pad(s, width(r, a), fill(a), '>'));
     method("zfill", "width", StringMethods::zfill);
     method("expandtabs", "tabsize", (r, s, a) -> expandTabs(r, s, a.integer(0, 8)));
-    raw("format", (r, s, a) -> r.produced(Formats.braces(r, s, a, false)));
+    raw("format", (r, s, a) -> r.checkProduced(Formats.braces(r, s, a, false)));
     method("isalpha", "", (r, s, a) -> all(s, Character::isLetter));
     method("isdigit", "", (r, s, a) -> all(s, StringMethods::isDigit));
     method("isdecimal", "", (r, s, a) -> all(s, Character::isDigit));
@@ -89,7 +89,7 @@ final class StringMethods {
     METHODS.put(name, new Method(name, null, body));
   }
 
-  static Object call(Render render, String self, String name, Arguments arguments) {
+  static Object call(RenderContext render, String self, String name, Arguments arguments) {
     Method method = METHODS.get(name);
     if (method == null) {
       throw Undefined.member(self, name).refused();
@@ -98,9 +98,9 @@ final class StringMethods {
   }
 
   /** On safe HTML: texts that come out are safe, so those that go in are escaped. */
-  static Object callMarkup(Render render, Markup self, String name, Arguments arguments) {
+  static Object callMarkup(RenderContext render, Markup self, String name, Arguments arguments) {
     Object result = switch (name) {
-      case "format" -> render.produced(Formats.braces(render, self.text(), arguments, true));
+      case "format" -> render.checkProduced(Formats.braces(render, self.text(), arguments, true));
       case "join" -> {
         List<@Nullable Object> parts = new ArrayList<>();
         for (Object part : Values.list(render, arguments.get(0))) {
@@ -145,17 +145,17 @@ final class StringMethods {
     return separator;
   }
 
-  private static Object pieces(Render render, List<String> pieces) {
+  private static Object pieces(RenderContext render, List<String> pieces) {
     long length = 0;
     for (String piece : pieces) {
       length += 8 + piece.length();
     }
-    render.produce(length);
+    render.reserve(length);
     return pieces;
   }
 
-  private static Object partition(Render render, String s, String separator, boolean last) {
-    render.produce(s.length());
+  private static Object partition(RenderContext render, String s, String separator, boolean last) {
+    render.reserve(s.length());
     int i = last ? s.lastIndexOf(separator) : s.indexOf(separator);
     if (i < 0) {
       return last ? Tuple.of("", "", s) : Tuple.of(s, "", "");
@@ -208,7 +208,7 @@ final class StringMethods {
     return i;
   }
 
-  private static Object count(Render render, String s, Arguments a) {
+  private static Object count(RenderContext render, String s, Arguments a) {
     int[] span = span(s, a);
     if (span[0] > span[1] || span[2] < 0) {
       return 0L;
@@ -227,17 +227,17 @@ final class StringMethods {
     return count;
   }
 
-  static String replace(Render render, String s, String old, String with, long count) {
+  static String replace(RenderContext render, String s, String old, String with, long count) {
     long most = with.length() <= old.length() ? 0 : Text.length(s) / Math.max(1L, old.length()) + 1;
     if (most * with.length() > 1 << 16) {
       // Worth counting before memory is taken.
       most = occurrences(s, old);
       render.check(s.length() + (count < 0 ? most : Math.min(most, count)) * (with.length() - old.length()));
     }
-    return render.produced(Text.replace(s, old, with, count));
+    return render.checkProduced(Text.replace(s, old, with, count));
   }
 
-  static String join(Render render, String separator, Iterator<@Nullable Object> parts) {
+  static String join(RenderContext render, String separator, Iterator<@Nullable Object> parts) {
     StringBuilder out = new StringBuilder();
     boolean first = true;
     while (parts.hasNext()) {
@@ -255,12 +255,12 @@ final class StringMethods {
       out.append(text);
       render.check(out.length());
     }
-    return render.produced(out.toString());
+    return render.checkProduced(out.toString());
   }
 
-  private static long width(Render render, Arguments a) {
+  private static long width(RenderContext render, Arguments a) {
     long width = a.integer(0, 0);
-    render.produce(Math.max(0, width));
+    render.reserve(Math.max(0, width));
     return width;
   }
 
@@ -272,12 +272,12 @@ final class StringMethods {
     return fill;
   }
 
-  private static Object zfill(Render render, String s, Arguments a) {
+  private static Object zfill(RenderContext render, String s, Arguments a) {
     String sign = s.startsWith("-") || s.startsWith("+") ? s.substring(0, 1) : "";
     return sign + Text.pad(s.substring(sign.length()), width(render, a) - sign.length(), "0", '>');
   }
 
-  private static String expandTabs(Render render, String s, long size) {
+  private static String expandTabs(RenderContext render, String s, long size) {
     StringBuilder out = new StringBuilder();
     int column = 0;
     int tab = Math.clamp(size, 0, 1000);
@@ -293,7 +293,7 @@ final class StringMethods {
         column = c == '\n' || c == '\r' ? 0 : column + 1;
       }
     }
-    return render.produced(out.toString());
+    return render.checkProduced(out.toString());
   }
 
   private static String swapCase(String s) {

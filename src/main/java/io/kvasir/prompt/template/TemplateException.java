@@ -71,7 +71,7 @@ public abstract sealed class TemplateException extends RuntimeException {
     }
   }
 
-  /** The rendering would exceed its {@link Limits}. */
+  /** The rendering would exceed its {@link RenderLimits}. */
   public static final class Limit extends TemplateException {
     private static final long serialVersionUID = 1L;
 

@@ -10,7 +10,7 @@ final class Tests {
   /** One test. */
   @FunctionalInterface
   interface Test {
-    boolean apply(Render render, @Nullable Object value, Arguments arguments);
+    boolean apply(RenderContext render, @Nullable Object value, Arguments arguments);
   }
 
   @FunctionalInterface
@@ -40,8 +40,8 @@ final class Tests {
     TESTS.put("even", (r, v, a) -> isDivisible(r, v, 2L, 0));
     plain("filter", v -> v instanceof String name && Filters.find(name) != null);
     plain("test", v -> v instanceof String name && find(name) != null);
-    TESTS.put("lower", (r, v, a) -> Text.isCase(r.produced(Values.str(r, v)), false));
-    TESTS.put("upper", (r, v, a) -> Text.isCase(r.produced(Values.str(r, v)), true));
+    TESTS.put("lower", (r, v, a) -> Text.isCase(r.checkProduced(Values.str(r, v)), false));
+    TESTS.put("upper", (r, v, a) -> Text.isCase(r.checkProduced(Values.str(r, v)), true));
     TESTS.put("divisibleby", (r, v, a) -> isDivisible(r, v, a.bind("divisibleby", List.of("num")).get(0), 0));
     TESTS.put("sameas", (r, v, a) -> isSame(v, a.bind("sameas", List.of("other")).get(0)));
     TESTS.put("in", (r, v, a) -> Values.contains(r, a.bind("in", List.of("seq")).get(0), v));
@@ -71,7 +71,7 @@ final class Tests {
     }
   }
 
-  private static boolean isDivisible(Render render, @Nullable Object value, @Nullable Object by, long rest) {
+  private static boolean isDivisible(RenderContext render, @Nullable Object value, @Nullable Object by, long rest) {
     return Values.equal(render, Operators.apply(render, "%", value, by), rest);
   }
 

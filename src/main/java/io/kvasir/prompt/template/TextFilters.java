@@ -17,18 +17,18 @@ final class TextFilters {
 
   @FunctionalInterface
   private interface Body {
-    String apply(Render render, String text, Arguments arguments);
+    String apply(RenderContext render, String text, Arguments arguments);
   }
 
   private TextFilters() {}
 
   static void define() {
-    Filters.define("string", "", (r, v, a) -> v instanceof Markup ? v : r.produced(Values.str(r, v)));
+    Filters.define("string", "", (r, v, a) -> v instanceof Markup ? v : r.checkProduced(Values.str(r, v)));
     Filters.define("safe", "", (r, v, a) -> v instanceof Markup ? v : new Markup(Values.str(r, v)));
     Filters.define("escape", "", (r, v, a) ->
-        v instanceof Markup ? v : new Markup(r.produced(Markup.escape(Values.str(r, v)))));
+        v instanceof Markup ? v : new Markup(r.checkProduced(Markup.escape(Values.str(r, v)))));
     Filters.alias("e", "escape");
-    Filters.define("forceescape", "", (r, v, a) -> new Markup(r.produced(Markup.escape(Values.str(r, v)))));
+    Filters.define("forceescape", "", (r, v, a) -> new Markup(r.checkProduced(Markup.escape(Values.str(r, v)))));
     text("trim", "chars", (r, s, a) -> Text.strip(s, a.given(0) ? a.text(0) : null));
     text("upper", "", (r, s, a) -> Text.upper(s));
     text("lower", "", (r, s, a) -> Text.lower(s));
@@ -36,7 +36,7 @@ final class TextFilters {
     text("title", "", (r, s, a) -> title(s));
     text("center", "width", (r, s, a) -> {
       long width = a.integer(0, 80);
-      r.produce(Math.max(0, width));
+      r.reserve(Math.max(0, width));
       return Text.center(s, width, " ");
     });
     text("indent", "width first blank", TextFilters::indent);
@@ -61,13 +61,13 @@ final class TextFilters {
     });
     Filters.define("wordcount", "", (r, v, a) -> {
       String s = Values.str(r, v);
-      r.work(s.length());
+      r.countRead(s.length());
       return WORD.matcher(s).results().count();
     });
     Filters.define("replace", "old new count", (r, v, a) -> StringMethods.replace(
         r, Values.str(r, v), Values.str(r, a.get(0)), Values.str(r, a.get(1)), a.given(2) ? a.integer(2, -1) : -1));
-    Filters.define("striptags", "", (r, v, a) -> r.produced(stripTags(Values.str(r, v))));
-    Filters.define("urlencode", "", (r, v, a) -> r.produced(urlEncode(r, v)));
+    Filters.define("striptags", "", (r, v, a) -> r.checkProduced(stripTags(Values.str(r, v))));
+    Filters.define("urlencode", "", (r, v, a) -> r.checkProduced(urlEncode(r, v)));
     Filters.raw("format", (r, v, a) -> Operators.apply(r, "%", v instanceof Markup ? v : Values.str(r, v),
         a.keywords().isEmpty() ? Tuple.of(a.positional()) : a.keywords()));
   }
@@ -75,8 +75,8 @@ final class TextFilters {
   private static void text(String name, String parameters, Body body) {
     Filters.define(name, parameters, (render, value, arguments) -> {
       String text = Values.str(render, value);
-      render.work(text.length());
-      String result = render.produced(body.apply(render, text, arguments));
+      render.countRead(text.length());
+      String result = render.checkProduced(body.apply(render, text, arguments));
       return value instanceof Markup ? new Markup(result) : result;
     });
   }
@@ -101,12 +101,12 @@ final class TextFilters {
     }
   }
 
-  private static String indent(Render render, String s, Arguments a) {
+  private static String indent(RenderContext render, String s, Arguments a) {
     Object width = a.get(0, 4L);
     String text = Values.text(width);
     String unit = text != null ? text : " ".repeat(Math.clamp(Numbers.integer(width), 0, 10_000));
     List<String> lines = Text.lines(s + "\n", false);
-    render.produce(s.length() + (long) unit.length() * lines.size());
+    render.reserve(s.length() + (long) unit.length() * lines.size());
     StringBuilder out = new StringBuilder();
     for (int i = 0; i < lines.size(); i++) {
       String line = lines.get(i);
@@ -119,7 +119,7 @@ final class TextFilters {
     return out.toString();
   }
 
-  private static String truncate(Render render, String s, Arguments a) {
+  private static String truncate(RenderContext render, String s, Arguments a) {
     long length = a.integer(0, 255);
     String end = a.text(2, "...");
     long leeway = a.given(3) ? a.integer(3, 5) : 5;
@@ -150,7 +150,7 @@ final class TextFilters {
         .replace("&quot;", "\"").replace("&#39;", "'").replace("&amp;", "&");
   }
 
-  private static String urlEncode(Render render, @Nullable Object value) {
+  private static String urlEncode(RenderContext render, @Nullable Object value) {
     if (Values.text(value) != null || !Values.isIterable(value)) {
       return quote(Values.str(render, value), "/");
     }

@@ -65,7 +65,7 @@ final class Values {
   }
 
   /** Python's {@code str()}. */
-  static String str(Render render, @Nullable Object value) {
+  static String str(RenderContext render, @Nullable Object value) {
     return switch (value) {
       case null -> "None";
       case String s -> s;
@@ -80,7 +80,7 @@ final class Values {
   }
 
   /** Python's {@code repr()}. */
-  static String repr(Render render, @Nullable Object value) {
+  static String repr(RenderContext render, @Nullable Object value) {
     StringBuilder out = new StringBuilder();
     Repr.append(render, out, value);
     return out.toString();
@@ -88,7 +88,7 @@ final class Values {
 
   /** Python's {@code ==}. */
   @SuppressWarnings("ReferenceEquality") // What is the same is equal, but for a NaN.
-  static boolean equal(Render render, @Nullable Object a, @Nullable Object b) {
+  static boolean equal(RenderContext render, @Nullable Object a, @Nullable Object b) {
     if (a == b) {
       return !(a instanceof Double d && d.isNaN());
     }
@@ -114,7 +114,7 @@ final class Values {
     return (a instanceof Tuple) == (b instanceof Tuple) && (a instanceof Range) == (b instanceof Range);
   }
 
-  private static boolean equalElements(Render render, List<?> a, List<?> b) {
+  private static boolean equalElements(RenderContext render, List<?> a, List<?> b) {
     if (a.size() != b.size()) {
       return false;
     }
@@ -127,7 +127,7 @@ final class Values {
     return true;
   }
 
-  private static boolean equalEntries(Render render, Map<?, ?> a, Map<?, ?> b) {
+  private static boolean equalEntries(RenderContext render, Map<?, ?> a, Map<?, ?> b) {
     if (a.size() != b.size()) {
       return false;
     }
@@ -141,7 +141,7 @@ final class Values {
   }
 
   /** Python's order: -1, 0, 1, or 2 for a NaN; {@code operator} names the comparison when the two have none. */
-  static int compare(Render render, String operator, @Nullable Object a, @Nullable Object b) {
+  static int compare(RenderContext render, String operator, @Nullable Object a, @Nullable Object b) {
     if (Numbers.is(a) && Numbers.is(b)) {
       return Numbers.compare(a, b);
     }
@@ -170,7 +170,7 @@ final class Values {
   }
 
   /** Python's {@code needle in haystack}. */
-  static boolean contains(Render render, @Nullable Object haystack, @Nullable Object needle) {
+  static boolean contains(RenderContext render, @Nullable Object haystack, @Nullable Object needle) {
     String text = text(haystack);
     if (text != null) {
       String part = text(needle);
@@ -178,7 +178,7 @@ final class Values {
         throw needle instanceof Undefined u ? u.refused() : new TemplateException.Evaluation(
             "'in <string>' requires string as left operand, not " + typeName(needle));
       }
-      render.work(text.length());
+      render.countRead(text.length());
       return text.contains(part);
     }
     if (haystack instanceof Map<?, ?> map) {
@@ -261,7 +261,7 @@ final class Values {
   }
 
   /** Python's {@code list()}: always a new list. */
-  static List<@Nullable Object> list(Render render, @Nullable Object value) {
+  static List<@Nullable Object> list(RenderContext render, @Nullable Object value) {
     List<@Nullable Object> list = new ArrayList<>(Math.max(0, sizeOrNone(value)));
     Iterator<@Nullable Object> elements = iterate(value);
     while (elements.hasNext()) {

@@ -15,7 +15,7 @@ import java.util.List;
  * are looked for in the normalised text. Immutable.
  */
 final class AddedTokens {
-  private record Token(int id, byte[] content, boolean singleWord, boolean leftStrip, boolean rightStrip) {
+  private record AddedToken(int id, byte[] content, boolean singleWord, boolean leftStrip, boolean rightStrip) {
     boolean wordLikeStart() {
       return content[0] < 0 || Utf8.isWord(content[0]);
     }
@@ -28,7 +28,7 @@ final class AddedTokens {
   private int nodes = 1;
 
   private final boolean[] first = new boolean[256];
-  private final List<Token> tokens = new ArrayList<>();
+  private final List<AddedToken> tokens = new ArrayList<>();
 
   private AddedTokens() {}
 
@@ -38,14 +38,14 @@ final class AddedTokens {
     for (JsonNode token : added) {
       byte[] content = token.path("content").asText().getBytes(StandardCharsets.UTF_8);
       if (content.length > 0 && token.path("normalized").asBoolean() == normalized) {
-        all.add(new Token(token.path("id").asInt(), content, token.path("single_word").asBoolean(),
+        all.add(new AddedToken(token.path("id").asInt(), content, token.path("single_word").asBoolean(),
             token.path("lstrip").asBoolean(), token.path("rstrip").asBoolean()));
       }
     }
     return all;
   }
 
-  private void add(Token token) {
+  private void add(AddedToken token) {
     int node = 0;
     for (byte b : token.content) {
       int next = child(node, b);
@@ -122,7 +122,7 @@ final class AddedTokens {
       if (first[b & 0xff]) {
         int found = longestAt(text, at, text.length);
         if (found >= 0) {
-          Token token = tokens.get(found);
+          AddedToken token = tokens.get(found);
           if (at - from >= Tokenizer.SHORT_PIECE && !token.leftStrip && !token.singleWord && !token.wordLikeStart()) {
             return at;
           }
@@ -174,7 +174,7 @@ final class AddedTokens {
           at++;
           continue;
         }
-        Token token = tokens.get(found);
+        AddedToken token = tokens.get(found);
         start = at;
         stop = at + token.content.length;
         id = token.id;

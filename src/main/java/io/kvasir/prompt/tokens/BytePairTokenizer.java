@@ -34,7 +34,7 @@ final class BytePairTokenizer extends Tokenizer {
   private final WordCache words = new WordCache();
 
   private BytePairTokenizer(
-      JsonNode json, Splitter splitter, Vocabulary vocabulary, Merges merges, Surround surround) {
+      JsonNode json, Splitter splitter, Vocabulary vocabulary, Merges merges, SpecialTokenWrapper surround) {
     this.added = AddedTokens.of(json.path("added_tokens"), false);
     this.addedToNormalized = AddedTokens.of(json.path("added_tokens"), true);
     this.composed = isComposed(json.path("normalizer"));
@@ -56,7 +56,7 @@ final class BytePairTokenizer extends Tokenizer {
         && model.path("continuing_subword_prefix").asText("").isEmpty()
         && model.path("end_of_word_suffix").asText("").isEmpty();
     Splitter splitter = Splitters.of(json.path("pre_tokenizer"));
-    Surround surround = Surround.of(json.path("post_processor"));
+    SpecialTokenWrapper surround = SpecialTokenWrapper.of(json.path("post_processor"));
     if (!plain || splitter == null || surround == null || !isKnown(json.path("normalizer"))) {
       return null;
     }
@@ -138,7 +138,7 @@ final class BytePairTokenizer extends Tokenizer {
   }
 
   @Override
-  public void encode(byte[] text, int from, int to, Ids into) {
+  public void encode(byte[] text, int from, int to, TokenIdList into) {
     // After a cut at a line break the next letter counts: it decides how the white space before it falls into words.
     int seen = to < text.length && Utf8.isAsciiLetter(text[to]) ? to + 1 : to;
     int at = from;
@@ -156,7 +156,7 @@ final class BytePairTokenizer extends Tokenizer {
   }
 
   /** Encodes {@code text[from, to)}, which has no added token; {@code text[to, seen)} follows it. */
-  private void between(byte[] text, int from, int to, int seen, Ids into) {
+  private void between(byte[] text, int from, int to, int seen, TokenIdList into) {
     if (composed && !isAscii(text, from, to)) {
       String part = new String(text, from, seen - from, StandardCharsets.UTF_8);
       if (!Normalizer.isNormalized(part, Normalizer.Form.NFC)) {
@@ -168,7 +168,7 @@ final class BytePairTokenizer extends Tokenizer {
     normal(text, from, to, seen, into);
   }
 
-  private void normal(byte[] text, int from, int to, int seen, Ids into) {
+  private void normal(byte[] text, int from, int to, int seen, TokenIdList into) {
     int at = from;
     if (!addedToNormalized.isEmpty()) {
       AddedTokens.Cursor tokens = addedToNormalized.in(text, from, seen);
@@ -181,7 +181,7 @@ final class BytePairTokenizer extends Tokenizer {
     words(text, at, to, seen, into);
   }
 
-  private void words(byte[] text, int from, int to, int seen, Ids into) {
+  private void words(byte[] text, int from, int to, int seen, TokenIdList into) {
     int at = from;
     while (at < to) {
       int end = splitter.end(text, at, seen);
@@ -190,7 +190,7 @@ final class BytePairTokenizer extends Tokenizer {
     }
   }
 
-  private void word(byte[] text, int from, int to, Ids into) {
+  private void word(byte[] text, int from, int to, TokenIdList into) {
     int length = to - from;
     if (length == 1) {
       into.add(vocabulary.idOfByte(text[from]));

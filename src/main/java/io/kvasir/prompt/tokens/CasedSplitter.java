@@ -12,9 +12,9 @@ record CasedSplitter(boolean contractions, int numbers) implements Splitter {
   @Override
   public int end(byte[] text, int from, int to) {
     byte b = text[from];
-    int kind = Kind.at(text, from);
+    int kind = CharClass.at(text, from);
     int second = from + Utf8.length(b);
-    boolean leads = (kind & (Kind.LETTER | Kind.NUMBER)) == 0 && !Splitter.isNewline(b);
+    boolean leads = (kind & (CharClass.LETTER | CharClass.NUMBER)) == 0 && !Splitter.isNewline(b);
     int word = leads ? lower(text, second, to) : -1;
     if (word < 0) {
       word = lower(text, from, to);
@@ -28,16 +28,17 @@ record CasedSplitter(boolean contractions, int numbers) implements Splitter {
     if (word >= 0) {
       return tail(text, word, to);
     }
-    if ((kind & Kind.NUMBER) != 0) {
+    if ((kind & CharClass.NUMBER) != 0) {
       return Splitter.numbers(text, from, to, numbers);
     }
-    if (b == ' ' && second < to && (Kind.at(text, second) & (Kind.SPACE | Kind.LETTER | Kind.NUMBER)) == 0) {
+    if (b == ' ' && second < to
+        && (CharClass.at(text, second) & (CharClass.SPACE | CharClass.LETTER | CharClass.NUMBER)) == 0) {
       return signs(text, second, to);
     }
-    if ((kind & Kind.SPACE) == 0) {
+    if ((kind & CharClass.SPACE) == 0) {
       return signs(text, from, to);
     }
-    return Splitter.space(text, from, to, Kind.run(text, from, to, Kind.SPACE), true);
+    return Splitter.space(text, from, to, CharClass.run(text, from, to, CharClass.SPACE), true);
   }
 
   /** The end of {@code U*W+}, -1 if there is no such word: U* gives back until a W follows it. */
@@ -45,15 +46,15 @@ record CasedSplitter(boolean contractions, int numbers) implements Splitter {
     int afterLastLower = -1;
     int at = from;
     while (at < to) {
-      int kind = Kind.at(text, at);
-      if ((kind & Kind.UPPER) == 0) {
-        if ((kind & Kind.LOWER) != 0) {
-          return Kind.run(text, at, to, Kind.LOWER);
+      int kind = CharClass.at(text, at);
+      if ((kind & CharClass.UPPER) == 0) {
+        if ((kind & CharClass.LOWER) != 0) {
+          return CharClass.run(text, at, to, CharClass.LOWER);
         }
         break;
       }
       at += Utf8.length(text[at]);
-      if ((kind & Kind.LOWER) != 0) {
+      if ((kind & CharClass.LOWER) != 0) {
         afterLastLower = at;
       }
     }
@@ -62,8 +63,8 @@ record CasedSplitter(boolean contractions, int numbers) implements Splitter {
 
   /** The end of {@code U+W*}, -1 if there is no such word. */
   private static int upper(byte[] text, int from, int to) {
-    int end = Kind.run(text, from, to, Kind.UPPER);
-    return end == from ? -1 : Kind.run(text, end, to, Kind.LOWER);
+    int end = CharClass.run(text, from, to, CharClass.UPPER);
+    return end == from ? -1 : CharClass.run(text, end, to, CharClass.LOWER);
   }
 
   private int tail(byte[] text, int at, int to) {
@@ -75,7 +76,7 @@ record CasedSplitter(boolean contractions, int numbers) implements Splitter {
   }
 
   private static int signs(byte[] text, int from, int to) {
-    int end = Kind.runOfOthers(text, from, to, Kind.SPACE | Kind.LETTER | Kind.NUMBER);
+    int end = CharClass.runOfOthers(text, from, to, CharClass.SPACE | CharClass.LETTER | CharClass.NUMBER);
     while (end < to && (Splitter.isNewline(text[end]) || text[end] == '/')) {
       end++;
     }

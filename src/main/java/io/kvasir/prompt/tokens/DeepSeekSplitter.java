@@ -7,13 +7,13 @@ package io.kvasir.prompt.tokens;
  * match (control characters, unassigned ones) is a word as far as it goes.
  */
 record DeepSeekSplitter() implements Splitter {
-  private static final int WORD = Kind.LETTER | Kind.MARK;
+  private static final int WORD = CharClass.LETTER | CharClass.MARK;
 
   @Override
   public int end(byte[] text, int from, int to) {
     byte b = text[from];
-    int kind = Kind.at(text, from);
-    if ((kind & Kind.NUMBER) != 0) {
+    int kind = CharClass.at(text, from);
+    if ((kind & CharClass.NUMBER) != 0) {
       return Splitter.numbers(text, from, to, 3);
     }
     int second = from + Utf8.length(b);
@@ -27,7 +27,7 @@ record DeepSeekSplitter() implements Splitter {
     if ((kind & WORD) != 0) {
       return word(text, from, to);
     }
-    if ((kind & Kind.SIGN) != 0) {
+    if ((kind & CharClass.SIGN) != 0) {
       return b >= 0 && second < to && Utf8.isAsciiLetter(text[second])
           ? letters(text, second, to)
           : signs(text, from, to);
@@ -38,12 +38,12 @@ record DeepSeekSplitter() implements Splitter {
     if (b == ' ' && isSign(text, second, to)) {
       return signs(text, second, to);
     }
-    if ((kind & Kind.SPACE) != 0) {
-      int run = Kind.run(text, from, to, Kind.SPACE);
+    if ((kind & CharClass.SPACE) != 0) {
+      int run = CharClass.run(text, from, to, CharClass.SPACE);
       return Splitter.space(text, from, ends(text, run, to) ? run : to, run, true);
     }
     int end = second;
-    while (!ends(text, end, to) && (Kind.at(text, end) & (WORD | Kind.SIGN | Kind.SPACE)) == 0
+    while (!ends(text, end, to) && (CharClass.at(text, end) & (WORD | CharClass.SIGN | CharClass.SPACE)) == 0
         && !isWord(text, end + Utf8.length(text[end]), to)) {
       end += Utf8.length(text[end]);
     }
@@ -51,15 +51,15 @@ record DeepSeekSplitter() implements Splitter {
   }
 
   private static boolean ends(byte[] text, int at, int to) {
-    return at >= to || (Kind.at(text, at) & Kind.NUMBER) != 0 || isHanOrKana(text, at);
+    return at >= to || (CharClass.at(text, at) & CharClass.NUMBER) != 0 || isHanOrKana(text, at);
   }
 
   private static boolean isWord(byte[] text, int at, int to) {
-    return at < to && (Kind.at(text, at) & WORD) != 0 && !isHanOrKana(text, at);
+    return at < to && (CharClass.at(text, at) & WORD) != 0 && !isHanOrKana(text, at);
   }
 
   private static boolean isSign(byte[] text, int at, int to) {
-    return at < to && (Kind.at(text, at) & Kind.SIGN) != 0 && !isHanOrKana(text, at);
+    return at < to && (CharClass.at(text, at) & CharClass.SIGN) != 0 && !isHanOrKana(text, at);
   }
 
   private static int word(byte[] text, int from, int to) {

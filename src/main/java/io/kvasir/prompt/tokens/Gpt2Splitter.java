@@ -15,26 +15,26 @@ record Gpt2Splitter(boolean numbersApart) implements Splitter {
         return end;
       }
     }
-    int kind = Kind.at(text, from);
-    if (numbersApart && (kind & Kind.NUMBER) != 0) {
+    int kind = CharClass.at(text, from);
+    if (numbersApart && (kind & CharClass.NUMBER) != 0) {
       return from + Utf8.length(b);
     }
     int at = from;
     if (b == ' ' && from + 1 < to) {
       at++;
-      kind = Kind.at(text, at);
+      kind = CharClass.at(text, at);
     }
-    if ((kind & Kind.LETTER) != 0) {
-      return Kind.run(text, at, to, Kind.LETTER);
+    if ((kind & CharClass.LETTER) != 0) {
+      return CharClass.run(text, at, to, CharClass.LETTER);
     }
-    if ((kind & Kind.NUMBER) != 0) {
-      return numbersApart ? at : Kind.run(text, at, to, Kind.NUMBER);
+    if ((kind & CharClass.NUMBER) != 0) {
+      return numbersApart ? at : CharClass.run(text, at, to, CharClass.NUMBER);
     }
-    if ((kind & Kind.SPACE) == 0) {
-      return Kind.runOfOthers(text, at, to, Kind.SPACE | Kind.LETTER | Kind.NUMBER);
+    if ((kind & CharClass.SPACE) == 0) {
+      return CharClass.runOfOthers(text, at, to, CharClass.SPACE | CharClass.LETTER | CharClass.NUMBER);
     }
-    int run = Kind.run(text, from, to, Kind.SPACE);
-    boolean ends = run == to || (numbersApart && (Kind.at(text, run) & Kind.NUMBER) != 0);
+    int run = CharClass.run(text, from, to, CharClass.SPACE);
+    boolean ends = run == to || (numbersApart && (CharClass.at(text, run) & CharClass.NUMBER) != 0);
     return Splitter.space(text, from, ends ? run : to, run, false);
   }
 }

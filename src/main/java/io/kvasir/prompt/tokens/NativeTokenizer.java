@@ -85,7 +85,7 @@ final class NativeTokenizer extends Tokenizer {
 
   /** A piece that is not the first begins with an added token, so the library sees that it is not a text's start. */
   @Override
-  public void encode(byte[] text, int from, int to, Ids into) {
+  public void encode(byte[] text, int from, int to, TokenIdList into) {
     into.addAll(idsOf(new String(text, from, to - from, StandardCharsets.UTF_8), false));
   }
 

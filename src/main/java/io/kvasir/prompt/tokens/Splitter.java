@@ -70,7 +70,7 @@ interface Splitter {
   /** Up to {@code most} numbers. */
   static int numbers(byte[] text, int from, int to, int most) {
     int end = from;
-    for (int i = 0; i < most && end < to && (Kind.at(text, end) & Kind.NUMBER) != 0; i++) {
+    for (int i = 0; i < most && end < to && (CharClass.at(text, end) & CharClass.NUMBER) != 0; i++) {
       end += Utf8.length(text[end]);
     }
     return end;

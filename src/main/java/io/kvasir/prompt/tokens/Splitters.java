@@ -24,9 +24,9 @@ final class Splitters {
   private static final Map<List<String>, Splitter> KNOWN = Map.ofEntries(
       Map.entry(List.of(GPT2), new Gpt2Splitter(false)),
       Map.entry(List.of("\\p{N}", GPT2), new Gpt2Splitter(true)),
-      Map.entry(List.of(words("\\p{L}", "", "{1,3}")), new WordSplitter(Kind.LETTER, 3)),
-      Map.entry(List.of(words("\\p{L}", "", "")), new WordSplitter(Kind.LETTER, 1)),
-      Map.entry(List.of(words("[\\p{L}\\p{M}]", "\\p{M}", "")), new WordSplitter(Kind.LETTER | Kind.MARK, 1)),
+      Map.entry(List.of(words("\\p{L}", "", "{1,3}")), new WordSplitter(CharClass.LETTER, 3)),
+      Map.entry(List.of(words("\\p{L}", "", "")), new WordSplitter(CharClass.LETTER, 1)),
+      Map.entry(List.of(words("[\\p{L}\\p{M}]", "\\p{M}", "")), new WordSplitter(CharClass.LETTER | CharClass.MARK, 1)),
       Map.entry(List.of(cased(TAIL + "?", "{1,3}")), new CasedSplitter(true, 3)),
       Map.entry(List.of(cased("", "")), new CasedSplitter(false, 1)),
       Map.entry(List.of("\\p{N}{1,3}", "[一-龥\u3040-ゟ゠-ヿ]+", DEEPSEEK_SIGNS_AND_WORDS), new DeepSeekSplitter()));

@@ -75,7 +75,7 @@ public abstract sealed class Tokenizer permits NativeTokenizer, BytePairTokenize
    */
   public final int[] encode(String text, boolean addSpecialTokens) {
     byte[] utf8 = text.getBytes(StandardCharsets.UTF_8);
-    Ids ids = new Ids(utf8.length / 3);
+    TokenIdList ids = new TokenIdList(utf8.length / 3);
     if (addSpecialTokens) {
       ids.addAll(before());
     }
@@ -104,5 +104,5 @@ public abstract sealed class Tokenizer permits NativeTokenizer, BytePairTokenize
   public abstract int cut(byte[] text, int from);
 
   /** Appends the ids of {@code text[from, to)}, both ends being places where the text may be cut. */
-  public abstract void encode(byte[] text, int from, int to, Ids into);
+  public abstract void encode(byte[] text, int from, int to, TokenIdList into);
 }

@@ -18,13 +18,13 @@ final class WordCache {
   private static final int PLACES = 1 << 16;
   private static final VarHandle LONG = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
 
-  private record Entry(long hash, byte[] word, int[] ids) {
+  private record CachedWord(long hash, byte[] word, int[] ids) {
     boolean is(long wanted, byte[] text, int from, int to) {
       return hash == wanted && Arrays.equals(word, 0, word.length, text, from, to);
     }
   }
 
-  private final @Nullable Entry[] entries = new Entry[PLACES];
+  private final @Nullable CachedWord[] entries = new CachedWord[PLACES];
 
   /** A hash of {@code text[from, to)}, eight bytes at a time. */
   static long hash(byte[] text, int from, int to) {
@@ -56,11 +56,11 @@ final class WordCache {
 
   int @Nullable [] find(long hash, byte[] text, int from, int to) {
     int place = (int) hash & (PLACES - 1);
-    Entry entry = entries[place];
+    CachedWord entry = entries[place];
     if (entry != null && entry.is(hash, text, from, to)) {
       return entry.ids;
     }
-    Entry older = entries[place ^ 1];
+    CachedWord older = entries[place ^ 1];
     if (older != null && older.is(hash, text, from, to)) {
       return older.ids;
     }
@@ -70,6 +70,6 @@ final class WordCache {
   void put(long hash, byte[] text, int from, int to, int[] ids) {
     int place = (int) hash & (PLACES - 1);
     entries[place ^ 1] = entries[place];
-    entries[place] = new Entry(hash, Arrays.copyOfRange(text, from, to), ids);
+    entries[place] = new CachedWord(hash, Arrays.copyOfRange(text, from, to), ids);
   }
 }

@@ -17,31 +17,31 @@ record WordSplitter(int letters, int numbers) implements Splitter {
         return end;
       }
     }
-    int kind = Kind.at(text, from);
+    int kind = CharClass.at(text, from);
     if ((kind & letters) != 0) {
-      return Kind.run(text, from, to, letters);
+      return CharClass.run(text, from, to, letters);
     }
-    if ((kind & Kind.NUMBER) != 0) {
+    if ((kind & CharClass.NUMBER) != 0) {
       return Splitter.numbers(text, from, to, numbers);
     }
     int second = from + Utf8.length(b);
     if (second < to && !Splitter.isNewline(b)) {
-      int next = Kind.at(text, second);
+      int next = CharClass.at(text, second);
       if ((next & letters) != 0) {
-        return Kind.run(text, second, to, letters);
+        return CharClass.run(text, second, to, letters);
       }
-      if (b == ' ' && (next & (Kind.SPACE | Kind.NUMBER)) == 0) {
+      if (b == ' ' && (next & (CharClass.SPACE | CharClass.NUMBER)) == 0) {
         return signs(text, second, to);
       }
     }
-    if ((kind & Kind.SPACE) == 0) {
+    if ((kind & CharClass.SPACE) == 0) {
       return signs(text, from, to);
     }
-    return Splitter.space(text, from, to, Kind.run(text, from, to, Kind.SPACE), true);
+    return Splitter.space(text, from, to, CharClass.run(text, from, to, CharClass.SPACE), true);
   }
 
   private int signs(byte[] text, int from, int to) {
-    int end = Kind.runOfOthers(text, from, to, Kind.SPACE | Kind.NUMBER | letters);
+    int end = CharClass.runOfOthers(text, from, to, CharClass.SPACE | CharClass.NUMBER | letters);
     return Splitter.newlines(text, end, to);
   }
 }

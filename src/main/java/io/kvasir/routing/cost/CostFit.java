@@ -82,7 +82,7 @@ final class CostFit {
   }
 
   /** Takes a prompt into account. */
-  synchronized void observe(Prefill prefill) {
+  synchronized void observe(PrefillSample prefill) {
     int at = (int) (samples % WINDOW);
     tokensMs[at] = EngineCost.prefillMs(start.msPerToken(), 0, prefill.uncachedTokens(), prefill.promptTokens());
     pairsMs[at] = EngineCost.prefillMs(0, start.msPerPair(), prefill.uncachedTokens(), prefill.promptTokens());

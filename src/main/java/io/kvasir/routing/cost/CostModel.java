@@ -109,7 +109,7 @@ public final class CostModel {
   }
 
   /** Learns from a prompt that a deployment has begun to answer; figures that cannot be true are left out. */
-  public void observe(Deployment deployment, Prefill prefill) {
+  public void observe(Deployment deployment, PrefillSample prefill) {
     Learning learnt = learning.get(deployment);
     if (learnt == null && learning.size() < MOST_FITS) {
       learnt = learning.computeIfAbsent(deployment, _ -> new Learning(of(deployment.engine())));
@@ -127,7 +127,7 @@ public final class CostModel {
   }
 
   /** Whether an engine's coefficients are known. */
-  public boolean knows(String engine) {
+  public boolean hasCoefficients(String engine) {
     return engines.containsKey(engine);
   }
 
@@ -142,7 +142,7 @@ public final class CostModel {
     }
 
     /** Returns whether decisions have to reckon with something else from now on. */
-    boolean observe(Prefill prefill) {
+    boolean observe(PrefillSample prefill) {
       fit.observe(prefill);
       EngineCost now = fit.learnt().cost();
       EngineCost before = published;

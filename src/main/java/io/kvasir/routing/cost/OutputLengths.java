@@ -15,17 +15,17 @@ public final class OutputLengths {
   private static final int MODELS = 1024;
   private static final int WINDOW = 200;
   private static final String OTHERS = "";
-  private static final Mean NOTHING_SEEN = new Mean(PRIOR, 4);
+  private static final Mean UNOBSERVED = new Mean(PRIOR, 4);
 
   private final ConcurrentMap<String, Mean> models = new ConcurrentHashMap<>();
 
   /** Takes an answer into account. A negative length (the engine did not say) is ignored. */
-  public void answered(String model, int outputTokens) {
+  public void observe(String model, int outputTokens) {
     if (outputTokens < 0) {
       return;
     }
     String key = models.containsKey(model) || models.size() < MODELS ? model : OTHERS;
-    models.compute(key, (_, before) -> (before == null ? NOTHING_SEEN : before).with(outputTokens));
+    models.compute(key, (_, before) -> (before == null ? UNOBSERVED : before).with(outputTokens));
   }
 
   /** Has decisions expect this length until answers tell otherwise, as when past decisions are replayed. */
@@ -37,7 +37,7 @@ public final class OutputLengths {
   public double expected(String model) {
     Mean mean = models.get(model);
     if (mean == null) {
-      mean = models.getOrDefault(OTHERS, NOTHING_SEEN);
+      mean = models.getOrDefault(OTHERS, UNOBSERVED);
     }
     return mean.tokens;
   }

@@ -32,8 +32,8 @@ final class AdditiveBlocksScorer implements Scorer {
   }
 
   @Override
-  public Better better() {
-    return Better.LOWER;
+  public Direction direction() {
+    return Direction.LOWER;
   }
 
   @Override

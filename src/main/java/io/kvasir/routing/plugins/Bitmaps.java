@@ -6,7 +6,7 @@ import java.util.function.Predicate;
 
 /** Sets of slots. */
 final class Bitmaps {
-  static final long[] NOBODY = new long[0];
+  static final long[] NONE = new long[0];
 
   private Bitmaps() {}
 

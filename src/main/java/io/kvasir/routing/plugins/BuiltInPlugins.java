@@ -8,10 +8,10 @@ import static io.kvasir.routing.PluginType.requiredFilter;
 import static io.kvasir.routing.PluginType.scorer;
 
 import io.kvasir.index.Chain;
+import io.kvasir.routing.AsyncPreparer;
 import io.kvasir.routing.CacheLayer;
 import io.kvasir.routing.CacheMatches;
-import io.kvasir.routing.ExternalFigures;
-import io.kvasir.routing.LookUp;
+import io.kvasir.routing.ExternalMetrics;
 import io.kvasir.routing.Partner;
 import io.kvasir.routing.PluginRegistry;
 import io.kvasir.routing.PluginType;
@@ -28,17 +28,17 @@ import java.util.Set;
 
 /** Every plugin Kvasir comes with, a line each. */
 public final class BuiltInPlugins {
-  private static final Set<String> OF_CACHE_LAYER =
+  private static final Set<String> CACHE_LAYER_PLUGINS =
       Set.of("lmcache-lookup", "lmcache-occupancy", "expected-cost-lmcache");
 
   private BuiltInPlugins() {}
 
   /** Whether a profile, or one that may decide in its place, looks at what a cache layer says. */
-  public static boolean askCacheLayer(Profile profile) {
+  public static boolean useCacheLayer(Profile profile) {
     return profile
-        .reach()
+        .reachableProfiles()
         .flatMap(one -> one.parts().stream())
-        .anyMatch(part -> OF_CACHE_LAYER.contains(part.plugin()));
+        .anyMatch(part -> CACHE_LAYER_PLUGINS.contains(part.plugin()));
   }
 
   /**
@@ -49,7 +49,7 @@ public final class BuiltInPlugins {
    * @param more plugins that do not come with Kvasir
    */
   public static PluginRegistry registry(CostModel costs, OutputLengths outputs, PluginType<?>... more) {
-    return registry(costs, outputs, new ExternalFigures(), TextClusters.NOWHERE, CacheLayer.NONE, more);
+    return registry(costs, outputs, new ExternalMetrics(), TextClusters.NONE, CacheLayer.NONE, more);
   }
 
   /**
@@ -65,22 +65,22 @@ public final class BuiltInPlugins {
   public static PluginRegistry registry(
       CostModel costs,
       OutputLengths outputs,
-      ExternalFigures figures,
+      ExternalMetrics figures,
       TextClusters clusters,
       CacheLayer layer,
       PluginType<?>... more) {
     List<PluginType<?>> plugins =
         new ArrayList<>(
             List.of(
-                preparer("tokenize", p -> new OnArrival<>(Slots.PROMPT_TOKENS, 1L)),
-                preparer("block-hash", p -> new OnArrival<>(Slots.CHAIN, Chain.EMPTY, Slots.PROMPT_TOKENS)),
+                preparer("tokenize", p -> new DefaultingPreparer<>(Slots.PROMPT_TOKENS, 1L)),
+                preparer("block-hash", p -> new DefaultingPreparer<>(Slots.CHAIN, Chain.EMPTY, Slots.PROMPT_TOKENS)),
                 preparer("session-key", SessionKeyPreparer::new),
                 preparer("hash-key", HashKeyPreparer::new),
                 preparer("client-wishes", ClientWishesPreparer::new),
                 preparer("location", LocationPreparer::new),
                 preparer("semantic-cluster", p -> SemanticClusterPreparer.of(p, clusters)),
                 preparer("lmcache-lookup", p -> lookUp(layer)),
-                preparer("partner", p -> new OnArrival<>(Slots.PARTNER, Partner.NONE)),
+                preparer("partner", p -> new DefaultingPreparer<>(Slots.PARTNER, Partner.NONE)),
                 requiredFilter("role", "a prefill-only worker could be asked to generate", p -> new RoleFilter()),
                 requiredFilter("model", "requests could reach a worker without their model", p -> new ModelFilter()),
                 requiredFilter("excluded", "a retry could return to the worker that failed", p -> new ExcludedFilter()),
@@ -129,10 +129,10 @@ public final class BuiltInPlugins {
   }
 
   private static Preparer lookUp(CacheLayer layer) {
-    return new LookUp<>(
+    return new AsyncPreparer<>(
         Slots.CACHE_MATCHES,
         Set.of(Slots.FACTS, Slots.CHAIN, Slots.PROMPT_TOKENS),
-        layer.patience(),
+        layer.timeout(),
         CacheMatches.UNKNOWN,
         layer::find);
   }

@@ -2,7 +2,7 @@ package io.kvasir.routing.plugins;
 
 import io.kvasir.routing.Candidates;
 import io.kvasir.routing.Parameters;
-import io.kvasir.routing.PerTable;
+import io.kvasir.routing.PerMembership;
 import io.kvasir.routing.PromptSize;
 import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.Scorer;
@@ -23,7 +23,7 @@ final class CacheAwareScorer implements Scorer {
   private final int abs;
   private final double rel;
   private final double threshold;
-  private final PerTable<AtomicLongArray> sent = new PerTable<>(table -> new AtomicLongArray(table.length));
+  private final PerMembership<AtomicLongArray> sent = new PerMembership<>(table -> new AtomicLongArray(table.length));
 
   CacheAwareScorer(Parameters parameters) {
     this.abs = parameters.whole("abs", 64, 0, 1_000_000);
@@ -52,13 +52,13 @@ final class CacheAwareScorer implements Scorer {
   }
 
   @Override
-  public void took(RoutingContext context, Candidates candidates, int slot) {
+  public void onChosen(RoutingContext context, Candidates candidates, int slot) {
     sent.of(candidates).addAndGet(slot, PromptSize.of(context).uncached(candidates.depth[slot]));
   }
 
   @Override
-  public Better better() {
-    return Better.HIGHER;
+  public Direction direction() {
+    return Direction.HIGHER;
   }
 
   @Override

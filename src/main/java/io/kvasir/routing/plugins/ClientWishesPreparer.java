@@ -1,11 +1,11 @@
 package io.kvasir.routing.plugins;
 
+import io.kvasir.routing.InvalidRoutingHintException;
 import io.kvasir.routing.Parameters;
 import io.kvasir.routing.Preparer;
 import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.Slot;
 import io.kvasir.routing.Slots;
-import io.kvasir.routing.UnfitRequestException;
 import java.util.Set;
 
 /**
@@ -32,11 +32,11 @@ final class ClientWishesPreparer implements Preparer {
     try {
       LabelSelector.of(labels);
     } catch (IllegalArgumentException none) {
-      throw new UnfitRequestException("Header " + labelsHeader + ": " + none.getMessage() + ".");
+      throw new InvalidRoutingHintException("Header " + labelsHeader + ": " + none.getMessage() + ".");
     }
-    context.put(Slots.WANTED_LABELS, labels);
+    context.put(Slots.REQUIRED_LABELS, labels);
     context.put(Slots.ALLOWED_WORKERS, wish(context, allowHeader));
-    context.put(Slots.UNWANTED_WORKERS, wish(context, excludeHeader));
+    context.put(Slots.EXCLUDED_WORKERS, wish(context, excludeHeader));
   }
 
   private static String wish(RoutingContext context, String header) {
@@ -45,7 +45,7 @@ final class ClientWishesPreparer implements Preparer {
       return "";
     }
     if (value.length() > LONGEST) {
-      throw new UnfitRequestException(
+      throw new InvalidRoutingHintException(
           "Header %s has %d characters; at most %d are read.".formatted(header, value.length(), LONGEST));
     }
     return value;
@@ -58,6 +58,6 @@ final class ClientWishesPreparer implements Preparer {
 
   @Override
   public Set<Slot<?>> writes() {
-    return Set.of(Slots.WANTED_LABELS, Slots.ALLOWED_WORKERS, Slots.UNWANTED_WORKERS);
+    return Set.of(Slots.REQUIRED_LABELS, Slots.ALLOWED_WORKERS, Slots.EXCLUDED_WORKERS);
   }
 }

@@ -2,9 +2,9 @@ package io.kvasir.routing.plugins;
 
 import io.kvasir.routing.Candidates;
 import io.kvasir.routing.Filter;
-import io.kvasir.routing.PerTable;
+import io.kvasir.routing.PerMembership;
 import io.kvasir.routing.RoutingContext;
-import io.kvasir.routing.Want;
+import io.kvasir.routing.UnmetNeed;
 import java.util.Arrays;
 
 /**
@@ -12,8 +12,8 @@ import java.util.Arrays;
  * first keeps an overloaded fleet from being tried worker by worker.
  */
 final class ConcurrencyLimitFilter implements Filter {
-  private final PerTable<int[]> limits =
-      new PerTable<>(
+  private final PerMembership<int[]> limits =
+      new PerMembership<>(
           table -> Arrays.stream(table).mapToInt(worker -> worker == null ? 0 : worker.maxInFlight()).toArray());
 
   @Override
@@ -32,7 +32,7 @@ final class ConcurrencyLimitFilter implements Filter {
   }
 
   @Override
-  public Want want() {
-    return Want.ROOM;
+  public UnmetNeed unmetNeed() {
+    return UnmetNeed.ROOM;
   }
 }

@@ -1,8 +1,9 @@
 package io.kvasir.routing.plugins;
 
 import io.kvasir.routing.Candidates;
+import io.kvasir.routing.Hashing;
 import io.kvasir.routing.Parameters;
-import io.kvasir.routing.PerTable;
+import io.kvasir.routing.PerMembership;
 import io.kvasir.routing.Picker;
 import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.Slot;
@@ -26,12 +27,12 @@ final class ConsistentHashPicker implements Picker {
 
   private final double loadFactor;
   /** Points in unsigned order: 56 bits of place and 8 of slot. */
-  private final PerTable<long[]> rings;
+  private final PerMembership<long[]> rings;
 
   ConsistentHashPicker(Parameters parameters) {
     this.loadFactor = parameters.number("load-factor", 1.25, 1, 1e6);
     int virtualNodes = parameters.whole("virtual-nodes", 160, 1, 10_000);
-    this.rings = new PerTable<>(table -> ring(table, virtualNodes));
+    this.rings = new PerMembership<>(table -> ring(table, virtualNodes));
   }
 
   private static long[] ring(Worker[] table, int virtualNodes) {
@@ -39,9 +40,9 @@ final class ConsistentHashPicker implements Picker {
     int count = 0;
     for (int slot = 0; slot < table.length; slot++) {
       if (table[slot] != null) {
-        long place = Hashes.mix(Hashes.of(table[slot].id()));
+        long place = Hashing.mix(Hashing.of(table[slot].id()));
         for (int i = 0; i < virtualNodes; i++) {
-          place = Hashes.mix(place + i);
+          place = Hashing.mix(place + i);
           // The sign bit turned: signed order is then unsigned order.
           points[count++] = ((place & ~SLOT) | slot) ^ Long.MIN_VALUE;
         }

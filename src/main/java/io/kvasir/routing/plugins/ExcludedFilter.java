@@ -3,7 +3,7 @@ package io.kvasir.routing.plugins;
 import io.kvasir.routing.Candidates;
 import io.kvasir.routing.Filter;
 import io.kvasir.routing.RoutingContext;
-import io.kvasir.routing.Want;
+import io.kvasir.routing.UnmetNeed;
 import java.util.Set;
 
 /** Removes the workers that already failed this request. */
@@ -22,7 +22,7 @@ final class ExcludedFilter implements Filter {
   }
 
   @Override
-  public Want want() {
-    return Want.UNTRIED;
+  public UnmetNeed unmetNeed() {
+    return UnmetNeed.UNTRIED;
   }
 }

@@ -3,7 +3,7 @@ package io.kvasir.routing.plugins;
 import io.kvasir.index.Tier;
 import io.kvasir.routing.Candidates;
 import io.kvasir.routing.Parameters;
-import io.kvasir.routing.PerTable;
+import io.kvasir.routing.PerMembership;
 import io.kvasir.routing.PromptSize;
 import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.Scorer;
@@ -41,8 +41,8 @@ final class ExpectedCostLmCacheScorer implements Scorer {
   private final double[] msPerToken = new double[Tier.values().length];
   private final double[] setupMs = new double[msPerToken.length];
   private final OutputLengths outputs;
-  private final PerTable<FleetCosts> costs;
-  private final NearbyTokens found = new NearbyTokens();
+  private final PerMembership<FleetCosts> costs;
+  private final LoadableTokens found = new LoadableTokens();
 
   ExpectedCostLmCacheScorer(Parameters parameters, CostModel costs, OutputLengths outputs) {
     this.kappa = parameters.number("kappa", 3, 0, 1e6);
@@ -53,7 +53,7 @@ final class ExpectedCostLmCacheScorer implements Scorer {
     read(parameters, Tier.DISK, "disk");
     read(parameters, Tier.REMOTE, "remote");
     this.outputs = outputs;
-    this.costs = PerTable.costs(costs);
+    this.costs = PerMembership.costs(costs);
   }
 
   private void read(Parameters parameters, Tier tier, String name) {
@@ -70,7 +70,7 @@ final class ExpectedCostLmCacheScorer implements Scorer {
     double decode = delta * outputs.expected(context.model());
     FleetCosts engines = costs.of(candidates);
     for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
-      int hinted = hintWorth == 0 ? 0 : Math.min(held, candidates.hinted(slot) * prompt.blockSize());
+      int hinted = hintWorth == 0 ? 0 : Math.min(held, candidates.hintedBlocks(slot) * prompt.blockSize());
       out[slot] =
           candidates.queueMs[slot]
               + promptMs(candidates, engines, slot, prompt, hinted)
@@ -83,13 +83,13 @@ final class ExpectedCostLmCacheScorer implements Scorer {
     double price = kappa + gamma * candidates.inFlight[slot];
     int lacking = prompt.uncached(candidates.depth[slot]);
     double known = engines.prefillMs(slot, lacking, prompt.tokens()) * price;
-    int nearby = candidates.nearby[slot];
+    int nearby = candidates.loadable[slot];
     if (nearby > 0) {
-      double loading = loadingMs(engines, slot, prompt, lacking, nearby, candidates.nearbyTier[slot], price);
+      double loading = loadingMs(engines, slot, prompt, lacking, nearby, candidates.loadableTier[slot], price);
       if (loading < known) {
         known = loading;
       } else {
-        candidates.nearby[slot] = 0;
+        candidates.loadable[slot] = 0;
       }
     }
     if (hinted <= nearby) {
@@ -109,13 +109,13 @@ final class ExpectedCostLmCacheScorer implements Scorer {
   }
 
   @Override
-  public void took(RoutingContext context, Candidates candidates, int slot) {
-    NearbyTokens.note(context, candidates, slot);
+  public void onChosen(RoutingContext context, Candidates candidates, int slot) {
+    LoadableTokens.note(context, candidates, slot);
   }
 
   @Override
-  public Better better() {
-    return Better.LOWER;
+  public Direction direction() {
+    return Direction.LOWER;
   }
 
   @Override

@@ -2,7 +2,7 @@ package io.kvasir.routing.plugins;
 
 import io.kvasir.routing.Candidates;
 import io.kvasir.routing.Parameters;
-import io.kvasir.routing.PerTable;
+import io.kvasir.routing.PerMembership;
 import io.kvasir.routing.PromptSize;
 import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.Scorer;
@@ -37,14 +37,14 @@ final class ExpectedCostScorer implements Scorer {
   private final double gamma;
   private final double delta;
   private final OutputLengths outputs;
-  private final PerTable<FleetCosts> costs;
+  private final PerMembership<FleetCosts> costs;
 
   ExpectedCostScorer(Parameters parameters, CostModel costs, OutputLengths outputs) {
     this.kappa = parameters.number("kappa", 3, 0, 1e6);
     this.gamma = parameters.number("gamma", 0.3, 0, 1e6);
     this.delta = parameters.number("delta", 2, 0, 1e6);
     this.outputs = outputs;
-    this.costs = PerTable.costs(costs);
+    this.costs = PerMembership.costs(costs);
   }
 
   @Override
@@ -62,8 +62,8 @@ final class ExpectedCostScorer implements Scorer {
   }
 
   @Override
-  public Better better() {
-    return Better.LOWER;
+  public Direction direction() {
+    return Direction.LOWER;
   }
 
   @Override

@@ -1,9 +1,9 @@
 package io.kvasir.routing.plugins;
 
 import io.kvasir.routing.Candidates;
-import io.kvasir.routing.ExternalFigures;
+import io.kvasir.routing.ExternalMetrics;
 import io.kvasir.routing.Parameters;
-import io.kvasir.routing.PerTable;
+import io.kvasir.routing.PerMembership;
 import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.Scorer;
 import java.time.Duration;
@@ -16,14 +16,14 @@ import java.time.Duration;
  */
 final class ExternalMetricScorer implements Scorer {
   private final String metric;
-  private final Better better;
+  private final Direction better;
   private final double otherwise;
   private final long mostNanos;
-  private final PerTable<ExternalFigures.Figure[]> figures;
+  private final PerMembership<ExternalMetrics.ExternalMetric[]> figures;
 
-  ExternalMetricScorer(Parameters parameters, ExternalFigures known) {
+  ExternalMetricScorer(Parameters parameters, ExternalMetrics known) {
     this.metric = parameters.text("metric", "");
-    this.better = parameters.choice("better", Better.LOWER);
+    this.better = parameters.choice("better", Direction.LOWER);
     this.otherwise = parameters.number("otherwise", Double.NaN, -1e300, 1e300);
     this.mostNanos =
         parameters
@@ -33,11 +33,11 @@ final class ExternalMetricScorer implements Scorer {
       throw new IllegalArgumentException("it has no metric: name waiting, kv-use or one that is posted");
     }
     this.figures =
-        new PerTable<>(
+        new PerMembership<>(
             table -> {
-              ExternalFigures.Figure[] said = new ExternalFigures.Figure[table.length];
+              ExternalMetrics.ExternalMetric[] said = new ExternalMetrics.ExternalMetric[table.length];
               for (int slot = 0; slot < table.length; slot++) {
-                said[slot] = known.of(metric, table[slot] == null ? "" : table[slot].id());
+                said[slot] = known.metric(metric, table[slot] == null ? "" : table[slot].id());
               }
               return said;
             });
@@ -57,7 +57,7 @@ final class ExternalMetricScorer implements Scorer {
         }
       }
       default -> {
-        ExternalFigures.Figure[] said = figures.of(candidates);
+        ExternalMetrics.ExternalMetric[] said = figures.of(candidates);
         long now = context.nanos();
         for (int slot = 0; slot < said.length; slot++) {
           double value = said[slot].value(now, mostNanos);
@@ -68,7 +68,7 @@ final class ExternalMetricScorer implements Scorer {
   }
 
   @Override
-  public Better better() {
+  public Direction direction() {
     return better;
   }
 }

@@ -18,7 +18,7 @@ final class ForwardExecutor implements Executor {
   ForwardExecutor(Parameters parameters) {
     this.onFailure = parameters.choice("on-failure", FailurePolicy.NEXT_CANDIDATE);
     this.resumes = parameters.whole("resumes", 0, 0, MOST_RESUMES);
-    if (onFailure.goesOnWithout()) {
+    if (onFailure.canSkipStep()) {
       throw new IllegalArgumentException("without its worker a request cannot be answered");
     }
   }

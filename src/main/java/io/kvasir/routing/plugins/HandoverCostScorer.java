@@ -3,7 +3,7 @@ package io.kvasir.routing.plugins;
 import io.kvasir.routing.Candidates;
 import io.kvasir.routing.Parameters;
 import io.kvasir.routing.Partner;
-import io.kvasir.routing.PerTable;
+import io.kvasir.routing.PerMembership;
 import io.kvasir.routing.PromptSize;
 import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.Scorer;
@@ -28,12 +28,12 @@ import java.util.Set;
 final class HandoverCostScorer implements Scorer {
   private final double delta;
   private final OutputLengths outputs;
-  private final PerTable<FleetCosts> costs;
+  private final PerMembership<FleetCosts> costs;
 
   HandoverCostScorer(Parameters parameters, CostModel costs, OutputLengths outputs) {
     this.delta = parameters.number("delta", 2, 0, 1e6);
     this.outputs = outputs;
-    this.costs = PerTable.costs(costs);
+    this.costs = PerMembership.costs(costs);
   }
 
   @Override
@@ -51,8 +51,8 @@ final class HandoverCostScorer implements Scorer {
   }
 
   @Override
-  public Better better() {
-    return Better.LOWER;
+  public Direction direction() {
+    return Direction.LOWER;
   }
 
   @Override

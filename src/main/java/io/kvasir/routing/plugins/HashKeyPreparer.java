@@ -1,6 +1,7 @@
 package io.kvasir.routing.plugins;
 
 import io.kvasir.index.Chain;
+import io.kvasir.routing.Hashing;
 import io.kvasir.routing.Parameters;
 import io.kvasir.routing.Preparer;
 import io.kvasir.routing.RoutingContext;
@@ -54,7 +55,7 @@ final class HashKeyPreparer implements Preparer {
   private long prefix(RoutingContext context) {
     Chain chain = context.get(Slots.CHAIN);
     int last = Math.min(blocks, chain.length()) - 1;
-    return last < 0 ? Slots.NO_KEY : Hashes.mix(chain.hashes()[last]);
+    return last < 0 ? Slots.NO_KEY : Hashing.mix(chain.hashes()[last]);
   }
 
   private static @Nullable String text(String source, RoutingContext context) {
@@ -69,7 +70,7 @@ final class HashKeyPreparer implements Preparer {
   }
 
   private static long hash(@Nullable String text) {
-    return text == null || text.isEmpty() ? Slots.NO_KEY : Hashes.mix(Hashes.of(text));
+    return text == null || text.isEmpty() ? Slots.NO_KEY : Hashing.mix(Hashing.of(text));
   }
 
   @Override

@@ -1,7 +1,7 @@
 package io.kvasir.routing.plugins;
 
 import io.kvasir.routing.Candidates;
-import io.kvasir.routing.PerTable;
+import io.kvasir.routing.PerMembership;
 import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.Scorer;
 import io.kvasir.routing.cost.CostModel;
@@ -9,10 +9,10 @@ import io.kvasir.routing.cost.FleetCosts;
 
 /** The share of a worker's KV cache that no request in flight occupies, 0 to 1, from prompts and engine. */
 final class KvRoomScorer implements Scorer {
-  private final PerTable<FleetCosts> costs;
+  private final PerMembership<FleetCosts> costs;
 
   KvRoomScorer(CostModel costs) {
-    this.costs = PerTable.costs(costs);
+    this.costs = PerMembership.costs(costs);
   }
 
   @Override
@@ -24,7 +24,7 @@ final class KvRoomScorer implements Scorer {
   }
 
   @Override
-  public Better better() {
-    return Better.HIGHER;
+  public Direction direction() {
+    return Direction.HIGHER;
   }
 }

@@ -17,7 +17,7 @@ record LabelSelector(List<Predicate<Map<String, String>>> conditions) {
   private static final String VALUE = "[A-Za-z0-9_.-]*";
   private static final Pattern EQUAL = Pattern.compile("(" + NAME + ")\\s*(!=|==?)\\s*(" + VALUE + ")");
   private static final Pattern AMONG = Pattern.compile("(" + NAME + ")\\s+(in|notin)\\s*\\(([^()]*)\\)");
-  private static final Pattern THERE = Pattern.compile("(!?)\\s*(" + NAME + ")");
+  private static final Pattern EXISTS = Pattern.compile("(!?)\\s*(" + NAME + ")");
   /** Commas, but not those between parentheses. */
   private static final Pattern COMMA = Pattern.compile(",(?![^(]*\\))");
 
@@ -36,7 +36,7 @@ record LabelSelector(List<Predicate<Map<String, String>>> conditions) {
     return new LabelSelector(List.copyOf(conditions));
   }
 
-  boolean holdsOf(Map<String, String> labels) {
+  boolean matches(Map<String, String> labels) {
     return conditions.stream().allMatch(condition -> condition.test(labels));
   }
 
@@ -56,7 +56,7 @@ record LabelSelector(List<Predicate<Map<String, String>>> conditions) {
       boolean in = among.group(2).equals("in");
       return labels -> values.contains(labels.getOrDefault(name, "\n")) == in;
     }
-    Matcher there = THERE.matcher(text);
+    Matcher there = EXISTS.matcher(text);
     if (there.matches()) {
       String name = there.group(2);
       boolean wanted = there.group(1).isEmpty();

@@ -6,7 +6,7 @@ import io.kvasir.routing.Parameters;
 import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.Slot;
 import io.kvasir.routing.Slots;
-import io.kvasir.routing.Want;
+import io.kvasir.routing.UnmetNeed;
 import io.kvasir.routing.Worker;
 import java.util.Set;
 
@@ -17,7 +17,7 @@ import java.util.Set;
 final class LabelsFilter implements Filter {
   private final String match;
   private final boolean fromClient;
-  private final PerText<long[]> matching = new PerText<>(LabelsFilter::matching);
+  private final PerMembershipAndText<long[]> matching = new PerMembershipAndText<>(LabelsFilter::matching);
 
   LabelsFilter(Parameters parameters) {
     this.match = parameters.text("match", "");
@@ -29,7 +29,7 @@ final class LabelsFilter implements Filter {
 
   private static long[] matching(Worker[] table, String text) {
     LabelSelector selector = LabelSelector.of(text);
-    return Bitmaps.of(table, worker -> selector.holdsOf(worker.labels()));
+    return Bitmaps.of(table, worker -> selector.matches(worker.labels()));
   }
 
   @Override
@@ -37,19 +37,19 @@ final class LabelsFilter implements Filter {
     if (!match.isBlank()) {
       Bitmaps.keep(candidates, matching.of(candidates, match));
     }
-    String wanted = fromClient ? context.get(Slots.WANTED_LABELS) : "";
+    String wanted = fromClient ? context.get(Slots.REQUIRED_LABELS) : "";
     if (!wanted.isEmpty()) {
       Bitmaps.keep(candidates, matching.of(candidates, wanted));
     }
   }
 
   @Override
-  public Want want() {
-    return Want.ASKED_FOR;
+  public UnmetNeed unmetNeed() {
+    return UnmetNeed.ASKED_FOR;
   }
 
   @Override
   public Set<Slot<?>> reads() {
-    return fromClient ? Set.of(Slots.WANTED_LABELS) : Set.of();
+    return fromClient ? Set.of(Slots.REQUIRED_LABELS) : Set.of();
   }
 }

@@ -34,8 +34,8 @@ final class LeastLoadScorer implements Scorer {
   }
 
   @Override
-  public Better better() {
-    return Better.LOWER;
+  public Direction direction() {
+    return Direction.LOWER;
   }
 
   /** A measure of load. */

@@ -18,7 +18,7 @@ import java.util.Set;
 final class LmCacheLookupScorer implements Scorer {
   private final double weight;
   private final double[] worth = new double[Tier.values().length];
-  private final NearbyTokens found = new NearbyTokens();
+  private final LoadableTokens found = new LoadableTokens();
 
   LmCacheLookupScorer(Parameters parameters) {
     this.weight = parameters.number("cache-weight", 0.7, 0, 1);
@@ -29,8 +29,8 @@ final class LmCacheLookupScorer implements Scorer {
   }
 
   @Override
-  public boolean knows(RoutingContext context, Candidates candidates) {
-    return NearbyTokens.isKnown(context);
+  public boolean hasInputs(RoutingContext context, Candidates candidates) {
+    return LoadableTokens.isKnown(context);
   }
 
   @Override
@@ -40,19 +40,19 @@ final class LmCacheLookupScorer implements Scorer {
     LoadShare load = LoadShare.of(candidates);
     for (int slot = 0; slot < candidates.slots(); slot++) {
       out[slot] =
-          perToken * candidates.nearby[slot] * worth[candidates.nearbyTier[slot]]
+          perToken * candidates.loadable[slot] * worth[candidates.loadableTier[slot]]
               + (1 - weight) * load.free(candidates.inFlight[slot]);
     }
   }
 
   @Override
-  public void took(RoutingContext context, Candidates candidates, int slot) {
-    NearbyTokens.note(context, candidates, slot);
+  public void onChosen(RoutingContext context, Candidates candidates, int slot) {
+    LoadableTokens.note(context, candidates, slot);
   }
 
   @Override
-  public Better better() {
-    return Better.HIGHER;
+  public Direction direction() {
+    return Direction.HIGHER;
   }
 
   @Override

@@ -3,7 +3,7 @@ package io.kvasir.routing.plugins;
 import io.kvasir.routing.CacheLayer;
 import io.kvasir.routing.Candidates;
 import io.kvasir.routing.Parameters;
-import io.kvasir.routing.PerTable;
+import io.kvasir.routing.PerMembership;
 import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.Scorer;
 import io.kvasir.routing.Worker;
@@ -19,15 +19,15 @@ import io.kvasir.routing.Worker;
 final class LmCacheOccupancyScorer implements Scorer {
   private final double weight;
   private final CacheLayer layer;
-  private final PerTable<long[]> keys;
+  private final PerMembership<long[]> keys;
 
   LmCacheOccupancyScorer(Parameters parameters, CacheLayer layer) {
     this.weight = parameters.number("cache-weight", 0.7, 0, 1);
     this.layer = layer;
-    this.keys = new PerTable<>(table -> bySlot(table, layer.keys()), () -> layer.keys().version());
+    this.keys = new PerMembership<>(table -> bySlot(table, layer.keys()), () -> layer.keys().version());
   }
 
-  private static long[] bySlot(Worker[] table, CacheLayer.Keys known) {
+  private static long[] bySlot(Worker[] table, CacheLayer.KeyCounts known) {
     long[] keys = new long[table.length];
     for (int slot = 0; slot < table.length; slot++) {
       keys[slot] = table[slot] == null ? 0 : known.byWorker().getOrDefault(table[slot].id(), 0L);
@@ -36,8 +36,8 @@ final class LmCacheOccupancyScorer implements Scorer {
   }
 
   @Override
-  public boolean knows(RoutingContext context, Candidates candidates) {
-    return layer.keys().isGood(context.nanos()) && most(keys.of(candidates), candidates) > 0;
+  public boolean hasInputs(RoutingContext context, Candidates candidates) {
+    return layer.keys().isFresh(context.nanos()) && most(keys.of(candidates), candidates) > 0;
   }
 
   @Override
@@ -59,7 +59,7 @@ final class LmCacheOccupancyScorer implements Scorer {
   }
 
   @Override
-  public Better better() {
-    return Better.HIGHER;
+  public Direction direction() {
+    return Direction.HIGHER;
   }
 }

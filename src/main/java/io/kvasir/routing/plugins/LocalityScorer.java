@@ -18,7 +18,7 @@ import java.util.Set;
 final class LocalityScorer implements Scorer {
   private final List<String> labels;
   private final double[] worth;
-  private final PerText<double[]> nearness = new PerText<>(this::nearness);
+  private final PerMembershipAndText<double[]> nearness = new PerMembershipAndText<>(this::nearness);
 
   LocalityScorer(Parameters parameters) {
     // From near to far, the opposite of how a location is written.
@@ -62,8 +62,8 @@ final class LocalityScorer implements Scorer {
   }
 
   @Override
-  public Better better() {
-    return Better.HIGHER;
+  public Direction direction() {
+    return Direction.HIGHER;
   }
 
   @Override

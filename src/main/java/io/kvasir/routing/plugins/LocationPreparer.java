@@ -16,14 +16,14 @@ import java.util.Set;
 final class LocationPreparer implements Preparer {
   private static final int LONGEST = 128;
 
-  private final Part region;
-  private final Part zone;
-  private final Part host;
+  private final LocationPart region;
+  private final LocationPart zone;
+  private final LocationPart host;
 
   LocationPreparer(Parameters parameters) {
-    this.region = Part.of(parameters, "region");
-    this.zone = Part.of(parameters, "zone");
-    this.host = Part.of(parameters, "host");
+    this.region = LocationPart.of(parameters, "region");
+    this.zone = LocationPart.of(parameters, "zone");
+    this.host = LocationPart.of(parameters, "host");
   }
 
   @Override
@@ -43,9 +43,9 @@ final class LocationPreparer implements Preparer {
   }
 
   /** One part of an address: the node's own, and the header in which clients tell theirs, empty for none. */
-  private record Part(String own, String header) {
-    static Part of(Parameters parameters, String name) {
-      return new Part(parameters.text(name, ""), parameters.text(name + "-header", ""));
+  private record LocationPart(String own, String header) {
+    static LocationPart of(Parameters parameters, String name) {
+      return new LocationPart(parameters.text(name, ""), parameters.text(name + "-header", ""));
     }
 
     String of(RequestFacts facts) {

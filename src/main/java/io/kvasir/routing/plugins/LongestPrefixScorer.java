@@ -35,8 +35,8 @@ final class LongestPrefixScorer implements Scorer {
   }
 
   @Override
-  public Better better() {
-    return Better.HIGHER;
+  public Direction direction() {
+    return Direction.HIGHER;
   }
 
   @Override

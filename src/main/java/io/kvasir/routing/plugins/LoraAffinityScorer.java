@@ -2,7 +2,7 @@ package io.kvasir.routing.plugins;
 
 import io.kvasir.routing.Candidates;
 import io.kvasir.routing.Parameters;
-import io.kvasir.routing.PerTable;
+import io.kvasir.routing.PerMembership;
 import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.Scorer;
 import io.kvasir.routing.Worker;
@@ -20,8 +20,8 @@ final class LoraAffinityScorer implements Scorer {
 
   private final int adapters;
   /** The adapters last sent to each worker, the latest first; each array is replaced, never changed. */
-  private final PerTable<AtomicReferenceArray<String @Nullable []>> sent =
-      new PerTable<>(table -> new AtomicReferenceArray<>(table.length));
+  private final PerMembership<AtomicReferenceArray<String @Nullable []>> sent =
+      new PerMembership<>(table -> new AtomicReferenceArray<>(table.length));
 
   LoraAffinityScorer(Parameters parameters) {
     this.adapters = parameters.whole("adapters", 4, 1, 256);
@@ -41,7 +41,7 @@ final class LoraAffinityScorer implements Scorer {
   }
 
   @Override
-  public void took(RoutingContext context, Candidates candidates, int slot) {
+  public void onChosen(RoutingContext context, Candidates candidates, int slot) {
     if (!asksForAdapter(context, candidates)) {
       return;
     }
@@ -89,7 +89,7 @@ final class LoraAffinityScorer implements Scorer {
   }
 
   @Override
-  public Better better() {
-    return Better.HIGHER;
+  public Direction direction() {
+    return Direction.HIGHER;
   }
 }

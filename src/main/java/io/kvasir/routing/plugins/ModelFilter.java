@@ -2,9 +2,9 @@ package io.kvasir.routing.plugins;
 
 import io.kvasir.routing.Candidates;
 import io.kvasir.routing.Filter;
-import io.kvasir.routing.PerTable;
+import io.kvasir.routing.PerMembership;
 import io.kvasir.routing.RoutingContext;
-import io.kvasir.routing.Want;
+import io.kvasir.routing.UnmetNeed;
 import io.kvasir.routing.Worker;
 import java.util.HashMap;
 import java.util.Map;
@@ -12,8 +12,8 @@ import java.util.TreeSet;
 
 /** Keeps the workers that serve the model, or the LoRA adapter, the request names. */
 final class ModelFilter implements Filter {
-  private final PerTable<Map<String, long[]>> servers =
-      new PerTable<>(
+  private final PerMembership<Map<String, long[]>> servers =
+      new PerMembership<>(
           table -> {
             TreeSet<String> models = new TreeSet<>();
             for (Worker worker : table) {
@@ -30,11 +30,11 @@ final class ModelFilter implements Filter {
 
   @Override
   public void filter(RoutingContext context, Candidates candidates) {
-    Bitmaps.keep(candidates, servers.of(candidates).getOrDefault(context.model(), Bitmaps.NOBODY));
+    Bitmaps.keep(candidates, servers.of(candidates).getOrDefault(context.model(), Bitmaps.NONE));
   }
 
   @Override
-  public Want want() {
-    return Want.MODEL;
+  public UnmetNeed unmetNeed() {
+    return UnmetNeed.MODEL;
   }
 }

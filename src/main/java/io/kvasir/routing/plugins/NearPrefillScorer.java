@@ -36,8 +36,8 @@ final class NearPrefillScorer implements Scorer {
   }
 
   @Override
-  public Better better() {
-    return Better.HIGHER;
+  public Direction direction() {
+    return Direction.HIGHER;
   }
 
   @Override

@@ -2,7 +2,7 @@ package io.kvasir.routing.plugins;
 
 import io.kvasir.routing.Candidates;
 import io.kvasir.routing.Parameters;
-import io.kvasir.routing.PerTable;
+import io.kvasir.routing.PerMembership;
 import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.Scorer;
 import io.kvasir.routing.Slot;
@@ -18,7 +18,8 @@ import java.util.concurrent.atomic.AtomicLongArray;
 final class NoHitLruScorer implements Scorer {
   private final int minMatch;
   private final AtomicLong turns = new AtomicLong();
-  private final PerTable<AtomicLongArray> lastTurn = new PerTable<>(table -> new AtomicLongArray(table.length));
+  private final PerMembership<AtomicLongArray> lastTurn =
+      new PerMembership<>(table -> new AtomicLongArray(table.length));
 
   NoHitLruScorer(Parameters parameters) {
     this.minMatch = parameters.whole("min-match", 1, 1, 1_000_000);
@@ -34,7 +35,7 @@ final class NoHitLruScorer implements Scorer {
   }
 
   @Override
-  public void took(RoutingContext context, Candidates candidates, int slot) {
+  public void onChosen(RoutingContext context, Candidates candidates, int slot) {
     if (cold(candidates)) {
       lastTurn.of(candidates).set(slot, turns.incrementAndGet());
     }
@@ -50,8 +51,8 @@ final class NoHitLruScorer implements Scorer {
   }
 
   @Override
-  public Better better() {
-    return Better.LOWER;
+  public Direction direction() {
+    return Direction.LOWER;
   }
 
   @Override

@@ -4,7 +4,7 @@ import io.kvasir.routing.Candidates;
 import io.kvasir.routing.Filter;
 import io.kvasir.routing.Parameters;
 import io.kvasir.routing.RoutingContext;
-import io.kvasir.routing.Want;
+import io.kvasir.routing.UnmetNeed;
 
 /**
  * Removes workers that are overloaded by their engine's own word, unless that is all of them: those with
@@ -50,7 +50,7 @@ final class OverloadFilter implements Filter {
   }
 
   @Override
-  public Want want() {
-    return Want.ROOM;
+  public UnmetNeed unmetNeed() {
+    return UnmetNeed.ROOM;
   }
 }

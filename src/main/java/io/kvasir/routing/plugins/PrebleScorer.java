@@ -2,7 +2,7 @@ package io.kvasir.routing.plugins;
 
 import io.kvasir.routing.Candidates;
 import io.kvasir.routing.Parameters;
-import io.kvasir.routing.PerTable;
+import io.kvasir.routing.PerMembership;
 import io.kvasir.routing.PromptSize;
 import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.Scorer;
@@ -26,12 +26,12 @@ import java.util.Set;
 final class PrebleScorer implements Scorer {
   private final double imbalance;
   private final OutputLengths outputs;
-  private final PerTable<FleetCosts> costs;
+  private final PerMembership<FleetCosts> costs;
 
   PrebleScorer(Parameters parameters, CostModel costs, OutputLengths outputs) {
     this.imbalance = parameters.number("imbalance", 1.5, 1, 1e6);
     this.outputs = outputs;
-    this.costs = PerTable.costs(costs);
+    this.costs = PerMembership.costs(costs);
   }
 
   @Override
@@ -73,8 +73,8 @@ final class PrebleScorer implements Scorer {
   }
 
   @Override
-  public Better better() {
-    return Better.LOWER;
+  public Direction direction() {
+    return Direction.LOWER;
   }
 
   @Override

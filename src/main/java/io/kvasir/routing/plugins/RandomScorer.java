@@ -16,7 +16,7 @@ final class RandomScorer implements Scorer {
   }
 
   @Override
-  public Better better() {
-    return Better.HIGHER;
+  public Direction direction() {
+    return Direction.HIGHER;
   }
 }

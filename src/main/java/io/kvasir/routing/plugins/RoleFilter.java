@@ -2,17 +2,17 @@ package io.kvasir.routing.plugins;
 
 import io.kvasir.routing.Candidates;
 import io.kvasir.routing.Filter;
-import io.kvasir.routing.PerTable;
+import io.kvasir.routing.PerMembership;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.RoutingContext;
-import io.kvasir.routing.Want;
+import io.kvasir.routing.UnmetNeed;
 import java.util.EnumMap;
 import java.util.Map;
 
 /** Keeps the workers whose role lets them do what the request asks for. */
 final class RoleFilter implements Filter {
-  private final PerTable<Map<Role, long[]>> takers =
-      new PerTable<>(
+  private final PerMembership<Map<Role, long[]>> takers =
+      new PerMembership<>(
           table -> {
             Map<Role, long[]> byRole = new EnumMap<>(Role.class);
             for (Role step : Role.values()) {
@@ -23,11 +23,11 @@ final class RoleFilter implements Filter {
 
   @Override
   public void filter(RoutingContext context, Candidates candidates) {
-    Bitmaps.keep(candidates, takers.of(candidates).getOrDefault(context.role(), Bitmaps.NOBODY));
+    Bitmaps.keep(candidates, takers.of(candidates).getOrDefault(context.role(), Bitmaps.NONE));
   }
 
   @Override
-  public Want want() {
-    return Want.ROLE;
+  public UnmetNeed unmetNeed() {
+    return UnmetNeed.ROLE;
   }
 }

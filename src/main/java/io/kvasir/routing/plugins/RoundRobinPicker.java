@@ -37,7 +37,7 @@ final class RoundRobinPicker implements Picker {
   }
 
   @Override
-  public void tookInstead(RoutingContext context, Candidates candidates, int slot) {
+  public void onAlternativeChosen(RoutingContext context, Candidates candidates, int slot) {
     lastTurn.set(slot, turns.incrementAndGet());
   }
 

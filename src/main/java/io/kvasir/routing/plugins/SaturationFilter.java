@@ -4,7 +4,7 @@ import io.kvasir.routing.Candidates;
 import io.kvasir.routing.Filter;
 import io.kvasir.routing.Parameters;
 import io.kvasir.routing.RoutingContext;
-import io.kvasir.routing.Want;
+import io.kvasir.routing.UnmetNeed;
 
 /**
  * Removes busy workers while there are others: those with {@code in-flight} (8) or more requests, unless
@@ -34,7 +34,7 @@ final class SaturationFilter implements Filter {
   }
 
   @Override
-  public Want want() {
-    return Want.ROOM;
+  public UnmetNeed unmetNeed() {
+    return UnmetNeed.ROOM;
   }
 }

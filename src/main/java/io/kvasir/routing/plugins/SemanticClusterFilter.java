@@ -7,7 +7,7 @@ import io.kvasir.routing.SemanticCluster;
 import io.kvasir.routing.Slot;
 import io.kvasir.routing.Slots;
 import io.kvasir.routing.TextClusters;
-import io.kvasir.routing.Want;
+import io.kvasir.routing.UnmetNeed;
 import io.kvasir.routing.Worker;
 import java.util.Set;
 
@@ -20,7 +20,7 @@ final class SemanticClusterFilter implements Filter {
   private static final String NOTE = "cluster";
 
   private final TextClusters clusters;
-  private final PerText<Kept> kept = new PerText<>(Kept::of);
+  private final PerMembershipAndText<Kept> kept = new PerMembershipAndText<>(Kept::of);
 
   SemanticClusterFilter(TextClusters clusters) {
     this.clusters = clusters;
@@ -29,9 +29,9 @@ final class SemanticClusterFilter implements Filter {
   /** A cluster and the slots of its workers. */
   private record Kept(SemanticCluster cluster, long[] bitmap) {
     static Kept of(Worker[] table, String written) {
-      SemanticCluster cluster = SemanticCluster.read(written);
+      SemanticCluster cluster = SemanticCluster.decode(written);
       LabelSelector selector = LabelSelector.of(cluster.workers());
-      return new Kept(cluster, Bitmaps.of(table, worker -> selector.holdsOf(worker.labels())));
+      return new Kept(cluster, Bitmaps.of(table, worker -> selector.matches(worker.labels())));
     }
   }
 
@@ -43,21 +43,21 @@ final class SemanticClusterFilter implements Filter {
   }
 
   @Override
-  public boolean givesWay(RoutingContext context) {
-    SemanticCluster cluster = SemanticCluster.read(context.get(Slots.SEMANTIC_CLUSTER));
+  public boolean relax(RoutingContext context) {
+    SemanticCluster cluster = SemanticCluster.decode(context.get(Slots.SEMANTIC_CLUSTER));
     if (cluster.workers().isEmpty()) {
       return false;
     }
     context.note(NOTE, cluster.name() + ":unserved");
     if (!context.dryRun()) {
-      clusters.unserved(cluster);
+      clusters.onUnserved(cluster);
     }
     return true;
   }
 
   @Override
-  public Want want() {
-    return Want.ASKED_FOR;
+  public UnmetNeed unmetNeed() {
+    return UnmetNeed.ASKED_FOR;
   }
 
   @Override

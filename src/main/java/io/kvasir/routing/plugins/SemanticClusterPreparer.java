@@ -1,9 +1,9 @@
 package io.kvasir.routing.plugins;
 
-import io.kvasir.routing.LookUp;
+import io.kvasir.routing.AsyncPreparer;
 import io.kvasir.routing.Parameters;
 import io.kvasir.routing.Preparer;
-import io.kvasir.routing.RequestFacts.Turn;
+import io.kvasir.routing.RequestFacts.UserTurn;
 import io.kvasir.routing.SemanticCluster;
 import io.kvasir.routing.Slots;
 import io.kvasir.routing.TextClusters;
@@ -17,20 +17,20 @@ import java.util.concurrent.CompletionStage;
  */
 final class SemanticClusterPreparer {
   private static final CompletionStage<String> NONE =
-      CompletableFuture.completedStage(SemanticCluster.NONE.written());
+      CompletableFuture.completedStage(SemanticCluster.NONE.encode());
 
   private SemanticClusterPreparer() {}
 
   static Preparer of(Parameters parameters, TextClusters clusters) {
-    Turn turn = parameters.choice("turn", Turn.LAST);
-    return new LookUp<>(
+    UserTurn turn = parameters.choice("turn", UserTurn.LAST);
+    return new AsyncPreparer<>(
         Slots.SEMANTIC_CLUSTER,
         Set.of(Slots.FACTS),
         clusters::budget,
-        SemanticCluster.UNKNOWN.written(),
+        SemanticCluster.UNKNOWN.encode(),
         context -> {
           String text = context.facts().userText(turn);
-          return text == null ? NONE : clusters.of(text).thenApply(SemanticCluster::written);
+          return text == null ? NONE : clusters.of(text).thenApply(SemanticCluster::encode);
         });
   }
 }

@@ -1,7 +1,8 @@
 package io.kvasir.routing.plugins;
 
 import io.kvasir.routing.Candidates;
-import io.kvasir.routing.PerTable;
+import io.kvasir.routing.Hashing;
+import io.kvasir.routing.PerMembership;
 import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.Scorer;
 import io.kvasir.routing.Slot;
@@ -17,26 +18,26 @@ import java.util.Set;
  * <p>Thaler, Ravishankar: "Using name-based mappings to increase hit rates", 1998.
  */
 final class SessionAffinityScorer implements Scorer {
-  private final PerTable<long[]> ids =
-      new PerTable<>(
+  private final PerMembership<long[]> ids =
+      new PerMembership<>(
           table ->
               Arrays.stream(table)
-                  .mapToLong(worker -> worker == null ? 0 : Hashes.mix(Hashes.of(worker.id())))
+                  .mapToLong(worker -> worker == null ? 0 : Hashing.mix(Hashing.of(worker.id())))
                   .toArray());
 
   @Override
   public void score(RoutingContext context, Candidates candidates, double[] out) {
     String session = context.get(Slots.SESSION_KEY);
-    long key = Hashes.of(session);
+    long key = Hashing.of(session);
     long[] workers = ids.of(candidates);
     for (int slot = 0; slot < candidates.slots(); slot++) {
-      out[slot] = session.isEmpty() ? 0 : (Hashes.mix(key ^ workers[slot]) >>> 11) * 0x1p-53;
+      out[slot] = session.isEmpty() ? 0 : (Hashing.mix(key ^ workers[slot]) >>> 11) * 0x1p-53;
     }
   }
 
   @Override
-  public Better better() {
-    return Better.HIGHER;
+  public Direction direction() {
+    return Direction.HIGHER;
   }
 
   @Override

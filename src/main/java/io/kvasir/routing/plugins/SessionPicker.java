@@ -4,7 +4,7 @@ import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import io.kvasir.routing.Candidates;
 import io.kvasir.routing.Parameters;
-import io.kvasir.routing.PerTable;
+import io.kvasir.routing.PerMembership;
 import io.kvasir.routing.Picker;
 import io.kvasir.routing.Ranking;
 import io.kvasir.routing.RoutingContext;
@@ -26,8 +26,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class SessionPicker implements Picker {
   private final Cache<String, String> workers;
-  private final PerTable<Map<String, Integer>> slots =
-      new PerTable<>(
+  private final PerMembership<Map<String, Integer>> slots =
+      new PerMembership<>(
           table ->
               Arrays.stream(table)
                   .filter(worker -> worker != null)
@@ -69,7 +69,7 @@ final class SessionPicker implements Picker {
 
   /** The next one had room: the session moves there. */
   @Override
-  public void tookInstead(RoutingContext context, Candidates candidates, int slot) {
+  public void onAlternativeChosen(RoutingContext context, Candidates candidates, int slot) {
     String session = context.get(Slots.SESSION_KEY);
     if (!session.isEmpty()) {
       workers.put(session, candidates.workers[slot].id());

@@ -3,12 +3,12 @@ package io.kvasir.routing.plugins;
 import io.kvasir.routing.Candidates;
 import io.kvasir.routing.Filter;
 import io.kvasir.routing.Parameters;
-import io.kvasir.routing.PerTable;
+import io.kvasir.routing.PerMembership;
 import io.kvasir.routing.PromptSize;
 import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.Slot;
 import io.kvasir.routing.Slots;
-import io.kvasir.routing.Want;
+import io.kvasir.routing.UnmetNeed;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.routing.cost.FleetCosts;
 import java.util.Set;
@@ -20,11 +20,11 @@ import java.util.Set;
  */
 final class StartInTimeFilter implements Filter {
   private final double ttftMs;
-  private final PerTable<FleetCosts> costs;
+  private final PerMembership<FleetCosts> costs;
 
   StartInTimeFilter(Parameters parameters, CostModel costs) {
     this.ttftMs = parameters.number("ttft-ms", 10_000, 1, 1e9);
-    this.costs = PerTable.costs(costs);
+    this.costs = PerMembership.costs(costs);
   }
 
   @Override
@@ -45,8 +45,8 @@ final class StartInTimeFilter implements Filter {
   }
 
   @Override
-  public Want want() {
-    return Want.ROOM;
+  public UnmetNeed unmetNeed() {
+    return UnmetNeed.ROOM;
   }
 
   @Override

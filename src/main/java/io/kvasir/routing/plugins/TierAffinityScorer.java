@@ -78,8 +78,8 @@ final class TierAffinityScorer implements Scorer {
   }
 
   @Override
-  public Better better() {
-    return Better.HIGHER;
+  public Direction direction() {
+    return Direction.HIGHER;
   }
 
   @Override

@@ -3,12 +3,12 @@ package io.kvasir.routing.plugins;
 import io.kvasir.routing.Candidates;
 import io.kvasir.routing.Filter;
 import io.kvasir.routing.Parameters;
-import io.kvasir.routing.PerTable;
+import io.kvasir.routing.PerMembership;
 import io.kvasir.routing.PromptSize;
 import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.Slot;
 import io.kvasir.routing.Slots;
-import io.kvasir.routing.Want;
+import io.kvasir.routing.UnmetNeed;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.routing.cost.FleetCosts;
 import java.util.Set;
@@ -21,12 +21,12 @@ import java.util.Set;
 final class WarmFilter implements Filter {
   private final double share;
   private final double mostWaitMs;
-  private final PerTable<FleetCosts> costs;
+  private final PerMembership<FleetCosts> costs;
 
   WarmFilter(Parameters parameters, CostModel costs) {
     this.share = parameters.number("share", 0.8, 0, 1);
     this.mostWaitMs = parameters.number("most-wait-ms", 14_000, 0, 1e9);
-    this.costs = PerTable.costs(costs);
+    this.costs = PerMembership.costs(costs);
   }
 
   @Override
@@ -63,8 +63,8 @@ final class WarmFilter implements Filter {
   }
 
   @Override
-  public Want want() {
-    return Want.ROOM;
+  public UnmetNeed unmetNeed() {
+    return UnmetNeed.ROOM;
   }
 
   @Override

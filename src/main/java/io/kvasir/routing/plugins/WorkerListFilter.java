@@ -6,7 +6,7 @@ import io.kvasir.routing.Parameters;
 import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.Slot;
 import io.kvasir.routing.Slots;
-import io.kvasir.routing.Want;
+import io.kvasir.routing.UnmetNeed;
 import io.kvasir.routing.Worker;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -21,16 +21,16 @@ final class WorkerListFilter implements Filter {
   private final boolean keeps;
   private final String workers;
   private final Slot<String> fromClient;
-  private final boolean asksClient;
-  private final PerText<long[]> kept;
+  private final boolean readsClientList;
+  private final PerMembershipAndText<long[]> kept;
 
   private WorkerListFilter(Parameters parameters, boolean keeps, Slot<String> fromClient) {
     this.keeps = keeps;
     this.fromClient = fromClient;
     this.workers = String.join(",", parameters.texts("workers", List.of()));
-    this.asksClient = parameters.flag("from-client", false);
-    this.kept = new PerText<>(this::kept);
-    if (workers.isEmpty() && !asksClient) {
+    this.readsClientList = parameters.flag("from-client", false);
+    this.kept = new PerMembershipAndText<>(this::kept);
+    if (workers.isEmpty() && !readsClientList) {
       throw new IllegalArgumentException("it has no list: name workers, or say from-client = true");
     }
   }
@@ -42,7 +42,7 @@ final class WorkerListFilter implements Filter {
 
   /** Removes those of the list. */
   static WorkerListFilter exclude(Parameters parameters) {
-    return new WorkerListFilter(parameters, false, Slots.UNWANTED_WORKERS);
+    return new WorkerListFilter(parameters, false, Slots.EXCLUDED_WORKERS);
   }
 
   private long[] kept(Worker[] table, String list) {
@@ -56,19 +56,19 @@ final class WorkerListFilter implements Filter {
     if (!workers.isEmpty()) {
       Bitmaps.keep(candidates, kept.of(candidates, workers));
     }
-    String asked = asksClient ? context.get(fromClient) : "";
+    String asked = readsClientList ? context.get(fromClient) : "";
     if (!asked.isEmpty()) {
       Bitmaps.keep(candidates, kept.of(candidates, asked));
     }
   }
 
   @Override
-  public Want want() {
-    return Want.ASKED_FOR;
+  public UnmetNeed unmetNeed() {
+    return UnmetNeed.ASKED_FOR;
   }
 
   @Override
   public Set<Slot<?>> reads() {
-    return asksClient ? Set.of(fromClient) : Set.of();
+    return readsClientList ? Set.of(fromClient) : Set.of();
   }
 }

@@ -5,16 +5,16 @@ import static io.kvasir.routing.RoutingPlan.ENCODE;
 import static io.kvasir.routing.RoutingPlan.PREFILL;
 
 import io.kvasir.routing.WorkflowType;
-import io.kvasir.routing.WorkflowType.Part;
+import io.kvasir.routing.WorkflowType.StepType;
 import java.util.List;
 
 /** Every workflow Kvasir comes with, beside that of a profile of stages. */
 public final class BuiltInWorkflows {
   private static final String PAIR = "pair";
-  private static final Part PREFILLED =
-      new Part(PREFILL, PAIR, "a worker could be asked to read a prompt that it can hand to nobody");
-  private static final Part DECODED =
-      new Part(DECODE, PAIR, "a worker could be asked to go on with a prompt that it cannot take over");
+  private static final StepType PREFILLED =
+      new StepType(PREFILL, PAIR, "a worker could be asked to read a prompt that it can hand to nobody");
+  private static final StepType DECODED =
+      new StepType(DECODE, PAIR, "a worker could be asked to go on with a prompt that it cannot take over");
 
   private BuiltInWorkflows() {}
 
@@ -24,7 +24,7 @@ public final class BuiltInWorkflows {
         new WorkflowType("prefill-decode", List.of(PREFILLED, DECODED), PrefillDecodeWorkflow::composer),
         new WorkflowType(
             "encode-prefill-decode",
-            List.of(new Part(ENCODE, "", ""), PREFILLED, DECODED),
+            List.of(new StepType(ENCODE, "", ""), PREFILLED, DECODED),
             EncodePrefillDecodeWorkflow::composer));
   }
 }

@@ -2,8 +2,8 @@ package io.kvasir.routing.workflows;
 
 import io.kvasir.routing.FailurePolicy;
 import io.kvasir.routing.Parameters;
-import io.kvasir.routing.Passes;
-import io.kvasir.routing.Planning;
+import io.kvasir.routing.PlanResult;
+import io.kvasir.routing.PlanningSession;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.RoutingPlan;
 import io.kvasir.routing.Selection.Chosen;
@@ -50,41 +50,41 @@ final class EncodePrefillDecodeWorkflow implements Workflow {
   }
 
   @Override
-  public Planning plan(Passes passes) {
-    if (Slots.work(passes.context()).mediaItems() == 0) {
+  public PlanResult plan(PlanningSession passes) {
+    if (Slots.requestShape(passes.context()).mediaItems() == 0) {
       return rest.plan(passes);
     }
     return switch (passes.select(encode, Role.ENCODE)) {
-      case None none when !onEncodeFailure.goesOnWithout() -> Planning.None.of(none);
+      case None none when !onEncodeFailure.canSkipStep() -> PlanResult.NoPlan.of(none);
       case None _ -> rest.plan(passes);
       case Chosen encoder -> before(encoder, rest.plan(passes));
     };
   }
 
   @Override
-  public Planning again(Passes passes, String step, Map<String, Worker> placed) {
+  public PlanResult replan(PlanningSession passes, String step, Map<String, Worker> placed) {
     if (!step.equals(RoutingPlan.ENCODE)) {
-      return rest.again(passes, step, placed);
+      return rest.replan(passes, step, placed);
     }
     return switch (passes.select(encode, Role.ENCODE)) {
-      case None none -> Planning.None.of(none);
+      case None none -> PlanResult.NoPlan.of(none);
       case Chosen encoder ->
-          new Planning.Made(
-              new RoutingPlan(NAME, RoutingPlan.Order.SEQUENTIAL, List.of(step(encoder))),
+          new PlanResult.PlanFound(
+              new RoutingPlan(NAME, RoutingPlan.StepOrder.SEQUENTIAL, List.of(step(encoder))),
               List.of(encoder),
               encoder.reason());
     };
   }
 
-  private Planning before(Chosen encoder, Planning planned) {
-    if (!(planned instanceof Planning.Made made)) {
+  private PlanResult before(Chosen encoder, PlanResult planned) {
+    if (!(planned instanceof PlanResult.PlanFound made)) {
       return planned;
     }
     List<RoutingPlan.Step> steps = new ArrayList<>(List.of(step(encoder)));
     steps.addAll(made.plan().steps());
     List<Chosen> chosen = new ArrayList<>(List.of(encoder));
     chosen.addAll(made.chosen());
-    return new Planning.Made(new RoutingPlan(NAME, made.plan().order(), steps), chosen, made.reason());
+    return new PlanResult.PlanFound(new RoutingPlan(NAME, made.plan().order(), steps), chosen, made.reason());
   }
 
   private RoutingPlan.Step step(Chosen encoder) {

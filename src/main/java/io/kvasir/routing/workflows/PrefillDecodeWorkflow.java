@@ -2,23 +2,23 @@ package io.kvasir.routing.workflows;
 
 import io.kvasir.routing.FailurePolicy;
 import io.kvasir.routing.KvTransfer;
-import io.kvasir.routing.KvTransfer.Island;
+import io.kvasir.routing.KvTransfer.TransferDomain;
 import io.kvasir.routing.Parameters;
 import io.kvasir.routing.Partner;
-import io.kvasir.routing.Partner.Terms;
-import io.kvasir.routing.Partner.When;
-import io.kvasir.routing.Passes;
-import io.kvasir.routing.Planning;
+import io.kvasir.routing.Partner.SplitMode;
+import io.kvasir.routing.Partner.SplitTerms;
+import io.kvasir.routing.PlanResult;
+import io.kvasir.routing.PlanningSession;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.RoutingPlan;
-import io.kvasir.routing.RoutingPlan.Order;
 import io.kvasir.routing.RoutingPlan.Step;
+import io.kvasir.routing.RoutingPlan.StepOrder;
 import io.kvasir.routing.Selection;
 import io.kvasir.routing.Selection.Chosen;
 import io.kvasir.routing.Selection.None;
 import io.kvasir.routing.Selector;
 import io.kvasir.routing.Slots;
-import io.kvasir.routing.Want;
+import io.kvasir.routing.UnmetNeed;
 import io.kvasir.routing.Worker;
 import io.kvasir.routing.Workflow;
 import io.kvasir.routing.WorkflowType;
@@ -58,11 +58,11 @@ final class PrefillDecodeWorkflow implements Workflow {
   private final String profile;
 
   /** The parameters of the workflow. */
-  private record Settings(Terms terms, FailurePolicy onPrefillFailure, @Nullable Duration prefillDeadline) {
+  private record Settings(SplitTerms terms, FailurePolicy onPrefillFailure, @Nullable Duration prefillDeadline) {
     static Settings read(Parameters parameters) {
-      Terms terms =
-          new Terms(
-              parameters.choice("remote-prefill", When.AUTO),
+      SplitTerms terms =
+          new SplitTerms(
+              parameters.choice("remote-prefill", SplitMode.AUTO),
               parameters.whole("least-tokens", 256, 0, Integer.MAX_VALUE),
               parameters.number("kappa", 3, 0, 1e6),
               parameters.number("gamma", 0.3, 0, 1e6));
@@ -100,14 +100,14 @@ final class PrefillDecodeWorkflow implements Workflow {
   }
 
   @Override
-  public Planning plan(Passes passes) {
-    if (!Slots.work(passes.context()).divisible()) {
+  public PlanResult plan(PlanningSession passes) {
+    if (!Slots.requestShape(passes.context()).divisible()) {
       return alone(passes, PlanKind.INDIVISIBLE, null);
     }
-    if (settings.terms.when() == When.NEVER) {
+    if (settings.terms.when() == SplitMode.NEVER) {
       return alone(passes, PlanKind.NEVER, null);
     }
-    Set<Island> full = new HashSet<>();
+    Set<TransferDomain> full = new HashSet<>();
     None without = null;
     for (int tries = 0; tries < ISLANDS; tries++) {
       passes.context().put(Slots.PARTNER, Partner.avoiding(full));
@@ -115,7 +115,7 @@ final class PrefillDecodeWorkflow implements Workflow {
         case None none -> {
           return alone(
               passes,
-              none.want() == Want.ROOM ? PlanKind.FULL : full.isEmpty() ? PlanKind.NO_WORKER : PlanKind.FULL,
+              none.unmetNeed() == UnmetNeed.ROOM ? PlanKind.FULL : full.isEmpty() ? PlanKind.NO_WORKER : PlanKind.FULL,
               without == null ? none : without);
         }
         case Chosen reader -> {
@@ -142,7 +142,7 @@ final class PrefillDecodeWorkflow implements Workflow {
   }
 
   @Override
-  public Planning again(Passes passes, String step, Map<String, Worker> placed) {
+  public PlanResult replan(PlanningSession passes, String step, Map<String, Worker> placed) {
     return switch (step) {
       case RoutingPlan.PREFILL -> prefillAgain(passes, placed.get(RoutingPlan.DECODE));
       case RoutingPlan.DECODE -> decodeAgain(passes, placed.get(RoutingPlan.PREFILL));
@@ -150,20 +150,20 @@ final class PrefillDecodeWorkflow implements Workflow {
     };
   }
 
-  private Planning prefillAgain(Passes passes, @Nullable Worker taker) {
-    passes.context().put(Slots.PARTNER, taker == null ? Partner.NONE : Partner.taking(taker));
+  private PlanResult prefillAgain(PlanningSession passes, @Nullable Worker taker) {
+    passes.context().put(Slots.PARTNER, taker == null ? Partner.NONE : Partner.ofDecode(taker));
     return switch (passes.select(prefill, Role.PREFILL)) {
       case Chosen reader -> made(order(reader), List.of(prefillStep(reader, taker)), List.of(reader), reader.reason());
       case None none -> none(none, null);
     };
   }
 
-  private Planning decodeAgain(Passes passes, @Nullable Worker reader) {
-    Partner partner = reader == null ? Partner.NONE : Partner.offering(reader, 0, settings.terms);
+  private PlanResult decodeAgain(PlanningSession passes, @Nullable Worker reader) {
+    Partner partner = reader == null ? Partner.NONE : Partner.ofPrefill(reader, 0, settings.terms);
     passes.context().put(Slots.PARTNER, partner);
     return switch (passes.select(decode, Role.DECODE)) {
       case Chosen taker -> {
-        Order order = taker.readsPrompt() ? Order.SEQUENTIAL : order(taker);
+        StepOrder order = taker.readsPrompt() ? StepOrder.SEQUENTIAL : order(taker);
         yield made(order, List.of(taker.step(RoutingPlan.DECODE)), List.of(taker), taker.reason());
       }
       case None none -> none(none, null);
@@ -171,7 +171,7 @@ final class PrefillDecodeWorkflow implements Workflow {
   }
 
   /** Somebody who can do everything. */
-  private Planning alone(Passes passes, PlanKind kind, @Nullable None missing) {
+  private PlanResult alone(PlanningSession passes, PlanKind kind, @Nullable None missing) {
     passes.context().put(Slots.PARTNER, Partner.NONE);
     return switch (passes.select(decode, Role.DECODE)) {
       case Chosen taker -> whole(taker, kind);
@@ -179,18 +179,18 @@ final class PrefillDecodeWorkflow implements Workflow {
     };
   }
 
-  private Planning whole(Chosen taker, PlanKind kind) {
+  private PlanResult whole(Chosen taker, PlanKind kind) {
     counts.count(kind);
     return made(
-        Order.SEQUENTIAL,
+        StepOrder.SEQUENTIAL,
         List.of(taker.step(RoutingPlan.DECODE)),
         List.of(taker),
         reason("prefill=local:" + kind.label(), taker));
   }
 
-  private Planning divided(Chosen reader, Chosen taker) {
+  private PlanResult divided(Chosen reader, Chosen taker) {
     int uncached = taker.reading().uncachedTokens();
-    long takingMs = Math.round(offered(reader).takingMs(taker.worker(), uncached));
+    long takingMs = Math.round(offered(reader).transferMs(taker.worker(), uncached));
     return made(
         order(reader),
         List.of(prefillStep(reader, taker.worker()), taker.step(RoutingPlan.DECODE)),
@@ -208,7 +208,7 @@ final class PrefillDecodeWorkflow implements Workflow {
   /** Going on without the step takes a decode worker that can. */
   private FailurePolicy onPrefillFailure(@Nullable Worker taker) {
     FailurePolicy policy = settings.onPrefillFailure;
-    if (taker == null || taker.readsPrompts()) {
+    if (taker == null || taker.canPrefill()) {
       return policy;
     }
     return switch (policy) {
@@ -219,7 +219,7 @@ final class PrefillDecodeWorkflow implements Workflow {
 
   private Partner offered(Chosen reader) {
     double ms = reader.queueMs() + settings.terms.kappa() * reader.booking().prefillMicros() / 1e3;
-    return Partner.offering(reader.worker(), ms, settings.terms);
+    return Partner.ofPrefill(reader.worker(), ms, settings.terms);
   }
 
   private PlanKind kind(Chosen reader, Chosen taker) {
@@ -228,17 +228,17 @@ final class PrefillDecodeWorkflow implements Workflow {
         : taker.reading().uncachedTokens() < settings.terms.leastTokens() ? PlanKind.HELD : PlanKind.CHEAPER;
   }
 
-  private Planning made(Order order, List<Step> steps, List<Chosen> chosen, String reason) {
-    return new Planning.Made(new RoutingPlan(name, order, steps), chosen, reason);
+  private PlanResult made(StepOrder order, List<Step> steps, List<Chosen> chosen, String reason) {
+    return new PlanResult.PlanFound(new RoutingPlan(name, order, steps), chosen, reason);
   }
 
   /** What is missing: somebody who does everything, and before that, somebody to divide the prompt with. */
-  private static Planning none(None none, @Nullable None missing) {
+  private static PlanResult none(None none, @Nullable None missing) {
     if (missing == null) {
-      return new Planning.None(none.want(), none.detail());
+      return new PlanResult.NoPlan(none.unmetNeed(), none.detail());
     }
-    Want want = missing.want() == Want.ROOM ? Want.ROOM : none.want();
-    return new Planning.None(want, "prefill and decode: " + missing.detail() + "; one for both: " + none.detail());
+    UnmetNeed want = missing.unmetNeed() == UnmetNeed.ROOM ? UnmetNeed.ROOM : none.unmetNeed();
+    return new PlanResult.NoPlan(want, "prefill and decode: " + missing.detail() + "; one for both: " + none.detail());
   }
 
   private String reason(String prompt, Chosen taker) {
@@ -249,16 +249,16 @@ final class PrefillDecodeWorkflow implements Workflow {
     return reason.length() <= 160 ? reason : reason.substring(0, 160);
   }
 
-  private static Order order(Selection.Chosen chosen) {
+  private static StepOrder order(Selection.Chosen chosen) {
     KvTransfer transfer = chosen.worker().kvTransfer();
-    return transfer != null && transfer.dialect().concurrent() ? Order.CONCURRENT : Order.SEQUENTIAL;
+    return transfer != null && transfer.dialect().concurrent() ? StepOrder.CONCURRENT : StepOrder.SEQUENTIAL;
   }
 
-  private static Island island(Worker worker) {
+  private static TransferDomain island(Worker worker) {
     KvTransfer transfer = worker.kvTransfer();
     if (transfer == null) {
       throw new IllegalStateException("worker " + worker.id() + " hands nothing over and was chosen for prefill");
     }
-    return transfer.island();
+    return transfer.domain();
   }
 }

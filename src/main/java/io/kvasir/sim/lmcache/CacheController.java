@@ -1,6 +1,6 @@
 package io.kvasir.sim.lmcache;
 
-import io.kvasir.sim.http.HttpServer;
+import io.kvasir.sim.http.SimHttpServer;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.URI;
@@ -19,8 +19,8 @@ public final class CacheController implements AutoCloseable {
   private static final Duration KEEP_ALIVE = Duration.ofSeconds(5);
 
   private final Binding binding;
-  private final WorkerPort workers;
-  private final HttpServer server;
+  private final WorkerSockets workers;
+  private final SimHttpServer server;
 
   /**
    * Where a controller listens; port 0 for a free one.
@@ -46,12 +46,12 @@ public final class CacheController implements AutoCloseable {
   private CacheController(Binding binding, Duration listAge) throws IOException {
     this.binding = binding;
     KeyRegistry registry = new KeyRegistry(() -> System.currentTimeMillis() / 1e3, listAge.toMillis() / 1e3);
-    workers = new WorkerPort(binding, registry);
+    workers = new WorkerSockets(binding, registry);
     try {
       server =
-          new HttpServer(
+          new SimHttpServer(
               new InetSocketAddress(binding.host(), binding.port()),
-              new HttpServer.Limits(MAX_BODY_BYTES, KEEP_ALIVE),
+              new SimHttpServer.Limits(MAX_BODY_BYTES, KEEP_ALIVE),
               new ControllerApi(registry));
     } catch (IOException e) {
       workers.close();
@@ -67,7 +67,7 @@ public final class CacheController implements AutoCloseable {
    */
   public static CacheController start(Binding binding, Duration listAge) throws IOException {
     CacheController controller = new CacheController(binding, listAge);
-    LOG.info("LMCache controller at {}, workers at {}", controller.url(), controller.workersAt());
+    LOG.info("LMCache controller at {}, workers at {}", controller.url(), controller.workerAddress());
     return controller;
   }
 
@@ -77,7 +77,7 @@ public final class CacheController implements AutoCloseable {
   }
 
   /** Where workers are to tell and ask. */
-  public ControllerAddress workersAt() {
+  public ControllerAddress workerAddress() {
     return workers.address();
   }
 

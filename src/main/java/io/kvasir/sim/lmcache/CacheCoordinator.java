@@ -1,6 +1,6 @@
 package io.kvasir.sim.lmcache;
 
-import io.kvasir.sim.http.HttpServer;
+import io.kvasir.sim.http.SimHttpServer;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.URI;
@@ -22,14 +22,15 @@ public final class CacheCoordinator implements AutoCloseable {
 
   private final String host;
   private final CoordinatorApi api;
-  private final HttpServer server;
+  private final SimHttpServer server;
 
   private CacheCoordinator(String host, int port, Duration silence) throws IOException {
     this.host = host.equals("0.0.0.0") ? "127.0.0.1" : host;
     this.api = new CoordinatorApi(silence);
     try {
       server =
-          new HttpServer(new InetSocketAddress(host, port), new HttpServer.Limits(MAX_BODY_BYTES, KEEP_ALIVE), api);
+          new SimHttpServer(new InetSocketAddress(host, port), new SimHttpServer.Limits(MAX_BODY_BYTES, KEEP_ALIVE),
+              api);
     } catch (IOException e) {
       api.close();
       throw new IOException("port " + port + ": " + e.getMessage(), e);

@@ -1,7 +1,7 @@
 package io.kvasir.sim.lmcache;
 
-import io.kvasir.sim.lmcache.Message.Kind;
-import io.kvasir.sim.lmcache.Message.Operation;
+import io.kvasir.sim.lmcache.ControllerMessage.Kind;
+import io.kvasir.sim.lmcache.ControllerMessage.Operation;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -46,7 +46,7 @@ public final class CacheWorker implements AutoCloseable {
   private final String instance;
   private final Duration heartbeat;
   private final ZMQ.Context context = ZMQ.context(1);
-  private final Set<Long> kept = ConcurrentHashMap.newKeySet();
+  private final Set<Long> admitted = ConcurrentHashMap.newKeySet();
   private final BlockingQueue<Operation> queue = new ArrayBlockingQueue<>(QUEUE);
   private final AtomicLong sequence = new AtomicLong();
   private final AtomicBoolean closed = new AtomicBoolean();
@@ -67,14 +67,14 @@ public final class CacheWorker implements AutoCloseable {
 
   /** A chunk is kept from now on. */
   public void admit(long name) {
-    kept.add(name);
-    tell(Kind.ADMIT, name);
+    admitted.add(name);
+    enqueue(Kind.ADMIT, name);
   }
 
   /** A chunk is kept no more. */
   public void evict(long name) {
-    kept.remove(name);
-    tell(Kind.EVICT, name);
+    admitted.remove(name);
+    enqueue(Kind.EVICT, name);
   }
 
   /** Dies without a word, as a process that is killed. */
@@ -90,15 +90,15 @@ public final class CacheWorker implements AutoCloseable {
     }
   }
 
-  private void tell(Kind what, long name) {
+  private void enqueue(Kind what, long name) {
     if (!queue.offer(new Operation(what, name, sequence.getAndIncrement()))) {
       LOG.debug("Chunk {} of {} is lost to the controller: too much waits already", name, instance);
     }
   }
 
   private void run() {
-    try (Conversation conversation = new Conversation()) {
-      conversation.go();
+    try (ControllerSession conversation = new ControllerSession()) {
+      conversation.serve();
     } catch (ZMQException e) {
       if (e.getErrorCode() != ZError.ETERM && e.getErrorCode() != ZError.EINTR) {
         LOG.error("The controller is told nothing of {} any more", instance, e);
@@ -109,19 +109,19 @@ public final class CacheWorker implements AutoCloseable {
   }
 
   /** The sockets and what is said through them; used by the worker's thread. */
-  private final class Conversation implements AutoCloseable {
-    private final ZMQ.Socket push = connected(SocketType.PUSH, controller.pull());
-    private final ZMQ.Socket asked = context.socket(SocketType.REP);
+  private final class ControllerSession implements AutoCloseable {
+    private final ZMQ.Socket pushSocket = connected(SocketType.PUSH, controller.pull());
+    private final ZMQ.Socket replySocket = context.socket(SocketType.REP);
     private final int port;
-    private ZMQ.Socket ask = connected(SocketType.DEALER, controller.reply());
-    private ZMQ.@Nullable Socket beats;
+    private ZMQ.Socket requestSocket = connected(SocketType.DEALER, controller.reply());
+    private ZMQ.@Nullable Socket heartbeatSocket;
 
-    Conversation() {
-      asked.setLinger(0);
-      port = asked.bindToRandomPort("tcp://*");
+    ControllerSession() {
+      replySocket.setLinger(0);
+      port = replySocket.bindToRandomPort("tcp://*");
     }
 
-    void go() throws InterruptedException {
+    void serve() throws InterruptedException {
       String heartbeatUrl = register();
       boolean beating = !heartbeat.isZero() && heartbeatUrl != null;
       long nextBeat = System.nanoTime();
@@ -129,7 +129,7 @@ public final class CacheWorker implements AutoCloseable {
         pushChanges();
         answer();
         if (beating && System.nanoTime() - nextBeat >= 0) {
-          beat("tcp://" + heartbeatUrl);
+          heartbeat("tcp://" + heartbeatUrl);
           nextBeat = System.nanoTime() + heartbeat.toNanos();
         }
       }
@@ -137,19 +137,19 @@ public final class CacheWorker implements AutoCloseable {
 
     @Override
     public void close() {
-      push.close();
-      asked.close();
-      ask.close();
-      if (beats != null) {
-        beats.close();
+      pushSocket.close();
+      replySocket.close();
+      requestSocket.close();
+      if (heartbeatSocket != null) {
+        heartbeatSocket.close();
       }
     }
 
     /** Registers, as often as it takes; returns where heartbeats go, if anywhere. */
     private @Nullable String register() throws InterruptedException {
       while (!closed.get()) {
-        Message answer = ask(new Message.Register(instance, RANK, "127.0.0.1", port, null));
-        if (answer instanceof Message.Registered registered) {
+        ControllerMessage answer = request(new ControllerMessage.Register(instance, RANK, "127.0.0.1", port, null));
+        if (answer instanceof ControllerMessage.Registered registered) {
           return registered.extraConfig().get("heartbeat_url");
         }
         if (answer != null) {
@@ -166,99 +166,102 @@ public final class CacheWorker implements AutoCloseable {
         List<Operation> batch = new ArrayList<>();
         batch.add(first);
         queue.drainTo(batch, BATCH - 1);
-        push(new Message.Operations(instance, RANK, LOCATION, batch));
+        push(new ControllerMessage.Operations(instance, RANK, LOCATION, batch));
       }
     }
 
-    private void beat(String url) throws InterruptedException {
-      if (beats == null) {
-        beats = connected(SocketType.DEALER, url);
+    private void heartbeat(String url) throws InterruptedException {
+      if (heartbeatSocket == null) {
+        heartbeatSocket = connected(SocketType.DEALER, url);
       }
-      Message answer = exchange(beats, new Message.Heartbeat(instance, RANK, "127.0.0.1", port, null));
+      ControllerMessage answer =
+          exchange(heartbeatSocket, new ControllerMessage.Heartbeat(instance, RANK, "127.0.0.1", port, null));
       if (answer == null) {
-        beats.close();
-        beats = null;
-      } else if (answer instanceof Message.Commands commands) {
-        for (Message.Command command : commands.commands()) {
-          if (command.commandType().equals(Message.Command.FULL_SYNC)) {
+        heartbeatSocket.close();
+        heartbeatSocket = null;
+      } else if (answer instanceof ControllerMessage.Commands commands) {
+        for (ControllerMessage.Command command : commands.commands()) {
+          if (command.commandType().equals(ControllerMessage.Command.FULL_SYNC)) {
             LOG.info("The controller asks {} for everything: {}", instance, command.reason());
-            tellEverything();
+            fullSync();
           }
         }
       }
     }
 
     /** What changes meanwhile waits in the queue; telling it after what it is in already does no harm. */
-    private void tellEverything() throws InterruptedException {
-      List<Long> names = List.copyOf(kept);
+    private void fullSync() throws InterruptedException {
+      List<Long> names = List.copyOf(admitted);
       int batches = Math.max(1, Math.ceilDiv(names.size(), BATCH));
       String id = instance + "_" + RANK + "_" + UUID.randomUUID().toString().substring(0, 8);
-      Message started = ask(new Message.SyncStart(instance, RANK, LOCATION, id, names.size(), batches));
-      if (!(started instanceof Message.SyncStarted start) || !start.accepted()) {
+      ControllerMessage started =
+          request(new ControllerMessage.SyncStart(instance, RANK, LOCATION, id, names.size(), batches));
+      if (!(started instanceof ControllerMessage.SyncStarted start) || !start.accepted()) {
         LOG.warn("The controller does not hear all of {}: {}", instance, started);
         return;
       }
       for (int batch = 0; batch < batches; batch++) {
-        tellBatch(id, batch, names);
+        sendBatch(id, batch, names);
       }
-      push(new Message.SyncEnd(instance, RANK, LOCATION, id, names.size()));
-      awaitEverythingHeard(id, names);
+      push(new ControllerMessage.SyncEnd(instance, RANK, LOCATION, id, names.size()));
+      awaitSyncComplete(id, names);
     }
 
-    private void awaitEverythingHeard(String id, List<Long> names) throws InterruptedException {
+    private void awaitSyncComplete(String id, List<Long> names) throws InterruptedException {
       for (int query = 0; query < STATUS_QUERIES && !closed.get(); query++) {
-        if (!(ask(new Message.SyncQuery(instance, RANK, id)) instanceof Message.SyncStatus status)
+        if (!(request(
+            new ControllerMessage.SyncQuery(instance, RANK, id)) instanceof ControllerMessage.SyncStatus status)
             || status.isComplete()) {
           return;
         }
         TimeUnit.MILLISECONDS.sleep(BATCH_MILLIS);
         if (query % 10 == 9) {
-          status.missingBatches().forEach(batch -> tellBatch(id, batch, names));
-          push(new Message.SyncEnd(instance, RANK, LOCATION, id, names.size()));
+          status.missingBatches().forEach(batch -> sendBatch(id, batch, names));
+          push(new ControllerMessage.SyncEnd(instance, RANK, LOCATION, id, names.size()));
         }
       }
     }
 
-    private void tellBatch(String id, int batch, List<Long> names) {
+    private void sendBatch(String id, int batch, List<Long> names) {
       List<Long> some = names.subList(batch * BATCH, Math.min((batch + 1) * BATCH, names.size()));
-      push(new Message.SyncBatch(instance, RANK, LOCATION, id, batch, some));
+      push(new ControllerMessage.SyncBatch(instance, RANK, LOCATION, id, batch, some));
     }
 
     /** Answers what the controller asks: whether all is well, and nothing else. */
     private void answer() {
-      byte[] request = asked.recv(ZMQ.DONTWAIT);
+      byte[] request = replySocket.recv(ZMQ.DONTWAIT);
       if (request == null) {
         return;
       }
-      Message answer;
+      ControllerMessage answer;
       try {
-        Message message = MessageCodec.decode(request);
+        ControllerMessage message = MessageCodec.decode(request);
         answer =
-            message instanceof Message.HealthCheck
-                ? new Message.Health(0)
-                : new Message.Failure("Unknown message: " + message);
+            message instanceof ControllerMessage.HealthCheck
+                ? new ControllerMessage.Health(0)
+                : new ControllerMessage.Failure("Unknown message: " + message);
       } catch (IOException e) {
-        answer = new Message.Failure("Worker error: " + e.getMessage());
+        answer = new ControllerMessage.Failure("Worker error: " + e.getMessage());
       }
-      asked.send(MessageCodec.encode(answer));
+      replySocket.send(MessageCodec.encode(answer));
     }
 
-    private void push(Message message) {
-      if (!push.send(MessageCodec.encode(message), ZMQ.DONTWAIT)) {
+    private void push(ControllerMessage message) {
+      if (!pushSocket.send(MessageCodec.encode(message), ZMQ.DONTWAIT)) {
         LOG.debug("A message of {} is lost to the controller: it does not read", instance);
       }
     }
 
-    private @Nullable Message ask(Message message) {
-      Message answer = exchange(ask, message);
+    private @Nullable ControllerMessage request(ControllerMessage message) {
+      ControllerMessage answer = exchange(requestSocket, message);
       if (answer == null) {
-        ask.close(); // an answer that comes later must not be taken for the next
-        ask = connected(SocketType.DEALER, controller.reply());
+        requestSocket.close(); // an answer that comes later must not be taken for the next
+        requestSocket = connected(SocketType.DEALER, controller.reply());
       }
       return answer;
     }
 
-    private @Nullable Message exchange(ZMQ.Socket dealer, Message message) {
+    private @Nullable ControllerMessage exchange(ZMQ.Socket dealer, ControllerMessage message) {
       dealer.sendMore(EMPTY);
       dealer.send(MessageCodec.encode(message));
       ZMsg reply = ZMsg.recvMsg(dealer);
@@ -268,7 +271,7 @@ public final class CacheWorker implements AutoCloseable {
       try {
         return MessageCodec.decode(reply.getLast().getData());
       } catch (IOException e) {
-        return new Message.Failure(String.valueOf(e.getMessage()));
+        return new ControllerMessage.Failure(String.valueOf(e.getMessage()));
       }
     }
 

@@ -10,11 +10,11 @@ import static io.kvasir.sim.lmcache.FastApi.tokens;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.kvasir.sim.http.HttpExchange;
-import io.kvasir.sim.http.HttpServer;
-import io.kvasir.sim.lmcache.FastApi.Answer;
-import io.kvasir.sim.lmcache.FastApi.Refused;
-import io.kvasir.sim.lmcache.KeyRegistry.Worker;
+import io.kvasir.sim.http.SimHttpExchange;
+import io.kvasir.sim.http.SimHttpServer;
+import io.kvasir.sim.lmcache.FastApi.HttpException;
+import io.kvasir.sim.lmcache.FastApi.Reply;
+import io.kvasir.sim.lmcache.KeyRegistry.WorkerSnapshot;
 import java.io.IOException;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * The controller's HTTP surface, with FastAPI's errors. What would move, pin or compress chunks is answered with the
  * tokens it would concern, and changes nothing.
  */
-final class ControllerApi implements HttpServer.Handler {
+final class ControllerApi implements SimHttpServer.Handler {
 
   private static final Set<String> GETS = Set.of("/controller/workers", "/controller/key-stats");
   private static final Set<String> POSTS =
@@ -42,18 +42,18 @@ final class ControllerApi implements HttpServer.Handler {
   }
 
   @Override
-  public void handle(HttpExchange exchange) throws IOException {
+  public void handle(SimHttpExchange exchange) throws IOException {
     FastApi.serve(
         exchange,
         request ->
             switch (request.method()) {
-              case "GET", "HEAD" -> Answer.ok(get(request));
-              case "POST" -> Answer.ok(post(request));
+              case "GET", "HEAD" -> Reply.ok(get(request));
+              case "POST" -> Reply.ok(post(request));
               default -> throw FastApi.notAllowed();
             });
   }
 
-  private JsonNode get(HttpExchange exchange) throws Refused {
+  private JsonNode get(SimHttpExchange exchange) throws HttpException {
     return switch (exchange.path()) {
       case "/controller/workers" -> workers(exchange.query("instance_id"), exchange.query("worker_id"));
       case "/controller/key-stats" -> keyStats();
@@ -61,7 +61,7 @@ final class ControllerApi implements HttpServer.Handler {
     };
   }
 
-  private JsonNode post(HttpExchange exchange) throws Refused {
+  private JsonNode post(SimHttpExchange exchange) throws HttpException {
     if (!POSTS.contains(exchange.path())) {
       throw elsewhere(GETS, exchange.path());
     }
@@ -76,7 +76,7 @@ final class ControllerApi implements HttpServer.Handler {
       case "/decompress" -> concerned("Decompress", "decompressed", body);
       case "/move" -> move(body);
       case "/clear" -> {
-        List<Worker> workers = known(text(body, "instance_id"), "cleared");
+        List<WorkerSnapshot> workers = known(text(body, "instance_id"), "cleared");
         yield event("Clear").put("num_tokens", workers.getFirst().keys() * KeyRegistry.CHUNK_TOKENS);
       }
       default -> throw FastApi.notFound();
@@ -92,10 +92,10 @@ final class ControllerApi implements HttpServer.Handler {
     return answer;
   }
 
-  private JsonNode instance(String ip) throws Refused {
+  private JsonNode instance(String ip) throws HttpException {
     String instance = registry.instanceAt(ip);
     if (instance == null) {
-      throw new Refused(500, "1 validation error for QueryInstResponse\nres\n  Input should be a valid string"
+      throw new HttpException(500, "1 validation error for QueryInstResponse\nres\n  Input should be a valid string"
           + " [type=string_type, input_value=None, input_type=NoneType]");
     }
     return event("QueryInst").put("res", instance);
@@ -105,19 +105,19 @@ final class ControllerApi implements HttpServer.Handler {
   private JsonNode health(String instance) {
     ObjectNode answer = event("health");
     ObjectNode codes = answer.putObject("error_codes");
-    registry.list(instance).forEach(worker -> codes.put(Integer.toString(worker.place().worker()), 0));
+    registry.list(instance).forEach(worker -> codes.put(Integer.toString(worker.address().worker()), 0));
     return answer;
   }
 
-  private JsonNode workerInfo(JsonNode body) throws Refused {
+  private JsonNode workerInfo(JsonNode body) throws HttpException {
     String instance = text(body, "instance_id");
     JsonNode asked = body.path("worker_ids");
     ObjectNode answer = event("QueryWorkerInfo");
     ArrayNode infos = answer.putArray("worker_infos");
-    for (Worker worker : registry.list(instance.equals("all") ? null : instance)) {
+    for (WorkerSnapshot worker : registry.list(instance.equals("all") ? null : instance)) {
       boolean wanted = asked.isEmpty();
       for (JsonNode id : asked) {
-        wanted |= id.asInt() == worker.place().worker();
+        wanted |= id.asInt() == worker.address().worker();
       }
       if (wanted) {
         ObjectNode info = describe(worker);
@@ -128,40 +128,40 @@ final class ControllerApi implements HttpServer.Handler {
     return answer;
   }
 
-  private JsonNode concerned(String event, String done, JsonNode body) throws Refused {
+  private JsonNode concerned(String event, String done, JsonNode body) throws HttpException {
     String instance = text(body, "instance_id");
     String location = text(body, "location");
     int[] tokens = tokens(body, "tokens");
     known(instance, done);
-    return event(event).put("num_tokens", registry.held(instance, location, tokens));
+    return event(event).put("num_tokens", registry.heldTokens(instance, location, tokens));
   }
 
-  private JsonNode move(JsonNode body) throws Refused {
+  private JsonNode move(JsonNode body) throws HttpException {
     JsonNode from = body.path("old_position");
     if (from.size() != 2 || body.path("new_position").size() != 2) {
       throw missing(from.size() != 2 ? "old_position" : "new_position", body);
     }
     known(from.get(0).asText(), "moved");
     int[] tokens = tokens(body, "tokens");
-    return event("Move").put("num_tokens", registry.held(from.get(0).asText(), from.get(1).asText(), tokens));
+    return event("Move").put("num_tokens", registry.heldTokens(from.get(0).asText(), from.get(1).asText(), tokens));
   }
 
-  private JsonNode workers(@Nullable String instance, @Nullable String id) throws Refused {
-    List<Worker> workers = instance == null ? registry.listedWorkers() : registry.list(instance);
+  private JsonNode workers(@Nullable String instance, @Nullable String id) throws HttpException {
+    List<WorkerSnapshot> workers = instance == null ? registry.listedWorkers() : registry.list(instance);
     if (id != null && !id.matches("-?\\d{1,9}")) {
       throw invalid("int_parsing", "query", "worker_id", "Input should be a valid integer, unable to parse string as an"
           + " integer", JSON.getNodeFactory().textNode(id));
     }
     if (instance != null && id != null) {
-      for (Worker worker : workers) {
-        if (Integer.toString(worker.place().worker()).equals(id)) {
+      for (WorkerSnapshot worker : workers) {
+        if (Integer.toString(worker.address().worker()).equals(id)) {
           return describe(worker);
         }
       }
-      throw new Refused(404, "Worker (" + instance + ", " + id + ") not found");
+      throw new HttpException(404, "Worker (" + instance + ", " + id + ") not found");
     }
     if (instance != null && workers.isEmpty()) {
-      throw new Refused(404, "No workers found for instance " + instance);
+      throw new HttpException(404, "No workers found for instance " + instance);
     }
     ObjectNode answer = JSON.createObjectNode();
     ArrayNode list = answer.putArray("workers");
@@ -170,16 +170,16 @@ final class ControllerApi implements HttpServer.Handler {
   }
 
   private JsonNode keyStats() {
-    List<Worker> workers = registry.list(null);
+    List<WorkerSnapshot> workers = registry.list(null);
     Map<String, int[]> keysAndWorkers = new LinkedHashMap<>();
-    for (Worker worker : workers) {
-      int[] sums = keysAndWorkers.computeIfAbsent(worker.place().instance(), instance -> new int[2]);
+    for (WorkerSnapshot worker : workers) {
+      int[] sums = keysAndWorkers.computeIfAbsent(worker.address().instance(), instance -> new int[2]);
       sums[0] += worker.keys();
       sums[1]++;
     }
     ObjectNode answer =
         JSON.createObjectNode()
-            .put("total_key_count", workers.stream().mapToInt(Worker::keys).sum())
+            .put("total_key_count", workers.stream().mapToInt(WorkerSnapshot::keys).sum())
             .put("total_instance_count", keysAndWorkers.size())
             .put("total_worker_count", workers.size());
     ArrayNode instances = answer.putArray("instances");
@@ -189,23 +189,23 @@ final class ControllerApi implements HttpServer.Handler {
     return answer;
   }
 
-  private static ObjectNode describe(Worker worker) {
+  private static ObjectNode describe(WorkerSnapshot worker) {
     return JSON.createObjectNode()
-        .put("instance_id", worker.place().instance())
-        .put("worker_id", worker.place().worker())
-        .put("ip", worker.place().ip())
-        .put("port", worker.place().port())
-        .put("peer_init_url", worker.place().peer())
-        .put("registration_time", worker.registered())
-        .put("last_heartbeat_time", worker.heard())
+        .put("instance_id", worker.address().instance())
+        .put("worker_id", worker.address().worker())
+        .put("ip", worker.address().ip())
+        .put("port", worker.address().port())
+        .put("peer_init_url", worker.address().peer())
+        .put("registration_time", worker.registeredAt())
+        .put("last_heartbeat_time", worker.lastHeartbeat())
         .put("key_count", worker.keys());
   }
 
   /** The workers of an instance; the real controller trips over there being none, and says so like this. */
-  private List<Worker> known(String instance, String done) throws Refused {
-    List<Worker> workers = registry.list(instance);
+  private List<WorkerSnapshot> known(String instance, String done) throws HttpException {
+    List<WorkerSnapshot> workers = registry.list(instance);
     if (workers.isEmpty()) {
-      throw new Refused(500, "The number of tokens " + done + " should be the same across all workers.");
+      throw new HttpException(500, "The number of tokens " + done + " should be the same across all workers.");
     }
     return workers;
   }
@@ -214,7 +214,7 @@ final class ControllerApi implements HttpServer.Handler {
     return JSON.createObjectNode().put("event_id", name + UUID.randomUUID());
   }
 
-  private static Refused elsewhere(Set<String> others, String path) {
+  private static HttpException elsewhere(Set<String> others, String path) {
     return others.contains(path) ? FastApi.notAllowed() : FastApi.notFound();
   }
 }

@@ -5,10 +5,10 @@ import static io.kvasir.sim.lmcache.FastApi.JSON;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.kvasir.sim.http.HttpExchange;
-import io.kvasir.sim.http.HttpServer;
-import io.kvasir.sim.lmcache.FastApi.Answer;
-import io.kvasir.sim.lmcache.FastApi.Refused;
+import io.kvasir.sim.http.SimHttpExchange;
+import io.kvasir.sim.http.SimHttpServer;
+import io.kvasir.sim.lmcache.FastApi.HttpException;
+import io.kvasir.sim.lmcache.FastApi.Reply;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -23,31 +23,31 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /** The coordinator's HTTP surface: {@code /instances}, {@code /healthz} and {@code /cache/prefetches}. */
-final class CoordinatorApi implements HttpServer.Handler, AutoCloseable {
-  private static final Duration PATIENCE = Duration.ofSeconds(5);
+final class CoordinatorApi implements SimHttpServer.Handler, AutoCloseable {
+  private static final Duration TIMEOUT = Duration.ofSeconds(5);
 
-  private final long silenceNanos;
+  private final long expiryNanos;
   /** In the order in which they registered; guarded by itself. */
   private final Map<String, Member> members = new LinkedHashMap<>();
-  private final HttpClient http = HttpClient.newBuilder().connectTimeout(PATIENCE).build();
+  private final HttpClient http = HttpClient.newBuilder().connectTimeout(TIMEOUT).build();
 
   /** A server, as {@code GET /instances} shows it, and when it was heard last. */
-  private record Member(ObjectNode shown, long heardNanos) {
-    Member heardNow() {
-      return new Member(shown, System.nanoTime());
+  private record Member(ObjectNode description, long lastHeartbeatNanos) {
+    Member withHeartbeatNow() {
+      return new Member(description, System.nanoTime());
     }
 
-    URI at(String path) {
-      return URI.create("http://" + shown.path("ip").asText() + ":" + shown.path("http_port").asInt() + path);
+    URI uri(String path) {
+      return URI.create("http://" + description.path("ip").asText() + ":" + description.path("http_port").asInt() + path);
     }
   }
 
   CoordinatorApi(Duration silence) {
-    this.silenceNanos = silence.toNanos();
+    this.expiryNanos = silence.toNanos();
   }
 
   @Override
-  public void handle(HttpExchange exchange) throws IOException {
+  public void handle(SimHttpExchange exchange) throws IOException {
     FastApi.serve(exchange, this::answer);
   }
 
@@ -56,19 +56,19 @@ final class CoordinatorApi implements HttpServer.Handler, AutoCloseable {
     http.close();
   }
 
-  private Answer answer(HttpExchange request) throws Refused {
+  private Reply answer(SimHttpExchange request) throws HttpException {
     String[] path = request.path().substring(1).split("/", -1);
     String form = request.method() + " " + path[0] + (path.length > 1 ? "/" + (path.length - 1) : "");
     return switch (form) {
-      case "GET healthz" -> Answer.ok(JSON.createObjectNode().put("status", "healthy"));
-      case "GET instances" -> Answer.ok(list());
-      case "POST instances" -> Answer.ok(register(FastApi.parse(request.body())));
+      case "GET healthz" -> Reply.ok(JSON.createObjectNode().put("status", "healthy"));
+      case "GET instances" -> Reply.ok(list());
+      case "POST instances" -> Reply.ok(register(FastApi.parse(request.body())));
       case "DELETE instances/1" -> remove(path[1]);
       case "PUT instances/2" -> {
         if (!path[2].equals("heartbeat")) {
           throw FastApi.notFound();
         }
-        yield beat(path[1]);
+        yield heartbeat(path[1]);
       }
       case "POST cache/1" -> {
         if (!path[1].equals("prefetches")) {
@@ -90,13 +90,13 @@ final class CoordinatorApi implements HttpServer.Handler, AutoCloseable {
     ObjectNode answer = JSON.createObjectNode();
     ArrayNode instances = answer.putArray("instances");
     synchronized (members) {
-      forgetTheSilent();
-      members.values().forEach(member -> instances.add(member.shown()));
+      removeExpired();
+      members.values().forEach(member -> instances.add(member.description()));
     }
     return answer;
   }
 
-  private JsonNode register(JsonNode body) throws Refused {
+  private JsonNode register(JsonNode body) throws HttpException {
     ObjectNode shown = JSON.createObjectNode();
     String id = body.path("instance_id").asText("").strip();
     shown.put("instance_id", id.isEmpty() ? "mp-" + UUID.randomUUID().toString().replace("-", "") : id);
@@ -106,30 +106,30 @@ final class CoordinatorApi implements HttpServer.Handler, AutoCloseable {
     shown.put("p2p_advertised_url", body.path("p2p_advertised_url").asText(""));
     shown.put("mq_port", body.path("mq_port").asInt(0));
     synchronized (members) {
-      forgetTheSilent();
+      removeExpired();
       boolean again = members.put(shown.path("instance_id").asText(), new Member(shown, System.nanoTime())) != null;
       return JSON.createObjectNode().put("instance_id", shown.path("instance_id").asText()).put("re_registered", again);
     }
   }
 
-  private Answer beat(String id) {
+  private Reply heartbeat(String id) {
     synchronized (members) {
-      forgetTheSilent();
-      if (members.computeIfPresent(id, (_, member) -> member.heardNow()) == null) {
-        return new Answer(404, JSON.createObjectNode().put("error", "unknown instance " + id + "; re-register"));
+      removeExpired();
+      if (members.computeIfPresent(id, (_, member) -> member.withHeartbeatNow()) == null) {
+        return new Reply(404, JSON.createObjectNode().put("error", "unknown instance " + id + "; re-register"));
       }
     }
-    return Answer.ok(JSON.createObjectNode().put("instance_id", id));
+    return Reply.ok(JSON.createObjectNode().put("instance_id", id));
   }
 
-  private Answer remove(String id) {
+  private Reply remove(String id) {
     synchronized (members) {
       members.remove(id);
     }
-    return new Answer(204, null);
+    return new Reply(204, null);
   }
 
-  private Answer prefetch(JsonNode body) throws Refused {
+  private Reply prefetch(JsonNode body) throws HttpException {
     String id = FastApi.text(body, "instance_id");
     FastApi.text(body, "model_name");
     FastApi.integer(body, "world_size");
@@ -141,14 +141,14 @@ final class CoordinatorApi implements HttpServer.Handler, AutoCloseable {
         send(
             id,
             "submit to",
-            HttpRequest.newBuilder(member.at("/cache/prefetches"))
+            HttpRequest.newBuilder(member.uri("/cache/prefetches"))
                 .header("Content-Type", "application/json")
                 .POST(BodyPublishers.ofString(passedOn.toString())));
     JsonNode reply = read(response.body());
     if (response.statusCode() / 100 != 2 || reply == null) {
-      throw new Refused(502, "prefetch submit to '" + id + "' failed: status " + response.statusCode());
+      throw new HttpException(502, "prefetch submit to '" + id + "' failed: status " + response.statusCode());
     }
-    return Answer.ok(
+    return Reply.ok(
         JSON.createObjectNode()
             .put("instance_id", id)
             .put("request_id", reply.path("request_id").asText(""))
@@ -156,32 +156,32 @@ final class CoordinatorApi implements HttpServer.Handler, AutoCloseable {
             .put("status", reply.path("status").asText("submitted")));
   }
 
-  private Answer progress(String id, String request) throws Refused {
+  private Reply progress(String id, String request) throws HttpException {
     HttpResponse<byte[]> response =
-        send(id, "status from", HttpRequest.newBuilder(member(id).at("/cache/prefetches/" + request)).GET());
+        send(id, "status from", HttpRequest.newBuilder(member(id).uri("/cache/prefetches/" + request)).GET());
     JsonNode reply = read(response.body());
-    return new Answer(response.statusCode(), reply == null ? JSON.createObjectNode() : reply);
+    return new Reply(response.statusCode(), reply == null ? JSON.createObjectNode() : reply);
   }
 
-  private Member member(String id) throws Refused {
+  private Member member(String id) throws HttpException {
     synchronized (members) {
-      forgetTheSilent();
+      removeExpired();
       Member member = members.get(id);
       if (member == null) {
-        throw new Refused(404, "no MP server registered with instance_id='" + id + "'");
+        throw new HttpException(404, "no MP server registered with instance_id='" + id + "'");
       }
       return member;
     }
   }
 
-  private HttpResponse<byte[]> send(String id, String what, HttpRequest.Builder request) throws Refused {
+  private HttpResponse<byte[]> send(String id, String what, HttpRequest.Builder request) throws HttpException {
     try {
-      return http.send(request.timeout(PATIENCE).build(), BodyHandlers.ofByteArray());
+      return http.send(request.timeout(TIMEOUT).build(), BodyHandlers.ofByteArray());
     } catch (IOException e) {
-      throw new Refused(502, "prefetch " + what + " '" + id + "' failed: " + e);
+      throw new HttpException(502, "prefetch " + what + " '" + id + "' failed: " + e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw new Refused(502, "prefetch " + what + " '" + id + "' failed: interrupted");
+      throw new HttpException(502, "prefetch " + what + " '" + id + "' failed: interrupted");
     }
   }
 
@@ -193,8 +193,8 @@ final class CoordinatorApi implements HttpServer.Handler, AutoCloseable {
     }
   }
 
-  private void forgetTheSilent() {
+  private void removeExpired() {
     long now = System.nanoTime();
-    members.values().removeIf(member -> now - member.heardNanos() > silenceNanos);
+    members.values().removeIf(member -> now - member.lastHeartbeatNanos() > expiryNanos);
   }
 }

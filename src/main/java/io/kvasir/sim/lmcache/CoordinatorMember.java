@@ -22,14 +22,14 @@ import org.slf4j.LoggerFactory;
  */
 public final class CoordinatorMember implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(CoordinatorMember.class);
-  private static final Duration PATIENCE = Duration.ofSeconds(1);
+  private static final Duration TIMEOUT = Duration.ofSeconds(1);
 
   private final URI coordinator;
   private final String instance;
   private final String ip;
   private final int port;
   private final Duration heartbeat;
-  private final HttpClient http = HttpClient.newBuilder().connectTimeout(PATIENCE).build();
+  private final HttpClient http = HttpClient.newBuilder().connectTimeout(TIMEOUT).build();
   private final CountDownLatch closed = new CountDownLatch(1);
   private final Thread thread;
 
@@ -66,7 +66,7 @@ public final class CoordinatorMember implements AutoCloseable {
     try {
       boolean member = false;
       do {
-        member = (member && beat()) || register();
+        member = (member && heartbeat()) || register();
       } while (!closed.await(heartbeat.toMillis(), TimeUnit.MILLISECONDS));
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
@@ -82,14 +82,14 @@ public final class CoordinatorMember implements AutoCloseable {
             .POST(BodyPublishers.ofString(body)));
   }
 
-  private boolean beat() throws InterruptedException {
+  private boolean heartbeat() throws InterruptedException {
     String path = "/instances/" + URLEncoder.encode(instance, StandardCharsets.UTF_8) + "/heartbeat";
     return ok(HttpRequest.newBuilder(coordinator.resolve(path)).PUT(BodyPublishers.noBody()));
   }
 
   private boolean ok(HttpRequest.Builder request) throws InterruptedException {
     try {
-      return http.send(request.timeout(PATIENCE).build(), BodyHandlers.discarding()).statusCode() == 200;
+      return http.send(request.timeout(TIMEOUT).build(), BodyHandlers.discarding()).statusCode() == 200;
     } catch (IOException e) {
       LOG.debug("The coordinator does not answer {}", instance, e);
       return false;

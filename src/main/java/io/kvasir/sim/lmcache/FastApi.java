@@ -4,7 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.kvasir.sim.http.HttpExchange;
+import io.kvasir.sim.http.SimHttpExchange;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
@@ -16,40 +16,40 @@ final class FastApi {
   private FastApi() {}
 
   /** What is answered: a status and, but for 204, a body. */
-  record Answer(int status, @Nullable JsonNode body) {
-    static Answer ok(JsonNode body) {
-      return new Answer(200, body);
+  record Reply(int status, @Nullable JsonNode body) {
+    static Reply ok(JsonNode body) {
+      return new Reply(200, body);
     }
   }
 
   /** How one request is answered. */
   interface Route {
-    Answer answer(HttpExchange exchange) throws Refused;
+    Reply answer(SimHttpExchange exchange) throws HttpException;
   }
 
   /** An answer that is an error. */
-  static final class Refused extends Exception {
+  static final class HttpException extends Exception {
     private static final long serialVersionUID = 1;
     private final int status;
     private final transient JsonNode detail;
 
-    Refused(int status, JsonNode detail) {
+    HttpException(int status, JsonNode detail) {
       super(detail.toString(), null, false, false);
       this.status = status;
       this.detail = detail;
     }
 
-    Refused(int status, String detail) {
+    HttpException(int status, String detail) {
       this(status, JSON.getNodeFactory().textNode(detail));
     }
   }
 
-  static void serve(HttpExchange exchange, Route route) throws IOException {
-    Answer answer;
+  static void serve(SimHttpExchange exchange, Route route) throws IOException {
+    Reply answer;
     try {
       answer = route.answer(exchange);
-    } catch (Refused e) {
-      answer = new Answer(e.status, JSON.createObjectNode().set("detail", e.detail));
+    } catch (HttpException e) {
+      answer = new Reply(e.status, JSON.createObjectNode().set("detail", e.detail));
     }
     JsonNode body = answer.body();
     exchange.reply(
@@ -58,15 +58,15 @@ final class FastApi {
         body == null ? new byte[0] : body.toString().getBytes(StandardCharsets.UTF_8));
   }
 
-  static Refused notFound() {
-    return new Refused(404, "Not Found");
+  static HttpException notFound() {
+    return new HttpException(404, "Not Found");
   }
 
-  static Refused notAllowed() {
-    return new Refused(405, "Method Not Allowed");
+  static HttpException notAllowed() {
+    return new HttpException(405, "Method Not Allowed");
   }
 
-  static JsonNode parse(byte[] body) throws Refused {
+  static JsonNode parse(byte[] body) throws HttpException {
     JsonNode json;
     try {
       json = JSON.readTree(body);
@@ -81,7 +81,7 @@ final class FastApi {
     return json;
   }
 
-  static String text(JsonNode body, String field) throws Refused {
+  static String text(JsonNode body, String field) throws HttpException {
     JsonNode value = body.get(field);
     if (value == null) {
       throw missing(field, body);
@@ -92,7 +92,7 @@ final class FastApi {
     return value.textValue();
   }
 
-  static int integer(JsonNode body, String field) throws Refused {
+  static int integer(JsonNode body, String field) throws HttpException {
     JsonNode value = body.get(field);
     if (value == null) {
       throw missing(field, body);
@@ -103,7 +103,7 @@ final class FastApi {
     return value.intValue();
   }
 
-  static int[] tokens(JsonNode body, String field) throws Refused {
+  static int[] tokens(JsonNode body, String field) throws HttpException {
     JsonNode list = body.get(field);
     if (list == null) {
       throw missing(field, body);
@@ -122,12 +122,12 @@ final class FastApi {
     return tokens;
   }
 
-  static Refused missing(String field, JsonNode body) {
+  static HttpException missing(String field, JsonNode body) {
     return invalid("missing", "body", field, "Field required", body);
   }
 
   /** About the first field that is wrong; none when {@code field} is empty. */
-  static Refused invalid(String type, String where, String field, String message, JsonNode input) {
+  static HttpException invalid(String type, String where, String field, String message, JsonNode input) {
     ArrayNode detail = JSON.createArrayNode();
     ObjectNode one = detail.addObject().put("type", type);
     ArrayNode location = one.putArray("loc").add(where);
@@ -135,6 +135,6 @@ final class FastApi {
       location.add(field);
     }
     one.put("msg", message).set("input", input);
-    return new Refused(422, detail);
+    return new HttpException(422, detail);
   }
 }

@@ -1,7 +1,7 @@
 package io.kvasir.sim.lmcache;
 
-import io.kvasir.sim.lmcache.Message.Command;
-import io.kvasir.sim.lmcache.RegisteredWorker.Place;
+import io.kvasir.sim.lmcache.ControllerMessage.Command;
+import io.kvasir.sim.lmcache.RegisteredWorker.WorkerAddress;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -23,21 +23,21 @@ final class KeyRegistry {
   static final int CHUNK_TOKENS = 256;
 
   /** Share of workers whose chunks must be known before a restarted controller asks nobody any more. */
-  private static final double ENOUGH = 0.8;
+  private static final double SYNC_QUORUM = 0.8;
 
   private final DoubleSupplier clock;
   private final double listAge;
   /** Instances in the order in which they registered, each with its workers by rank. */
   private final Map<String, SortedMap<Integer, RegisteredWorker>> instances = new LinkedHashMap<>();
   private boolean restarted = true;
-  private List<Worker> listed = List.of();
+  private List<WorkerSnapshot> listed = List.of();
   private double listedAt = Double.NEGATIVE_INFINITY;
 
   /** How far a prompt is held, and where. */
-  record Match(String location, int tokens) {}
+  record PrefixMatch(String location, int tokens) {}
 
   /** A worker and what it holds. */
-  record Worker(Place place, double registered, double heard, int keys) {}
+  record WorkerSnapshot(WorkerAddress address, double registeredAt, double lastHeartbeat, int keys) {}
 
   /**
    * An empty registry.
@@ -54,8 +54,8 @@ final class KeyRegistry {
    * Who holds the prompt's leading chunks, the last of which may be shorter: each chunk is attributed to one instance,
    * and an instance is told with the end of the last chunk attributed to it.
    */
-  synchronized Map<String, Match> lookup(int[] tokens) {
-    Map<String, Match> layout = new LinkedHashMap<>();
+  synchronized Map<String, PrefixMatch> lookup(int[] tokens) {
+    Map<String, PrefixMatch> layout = new LinkedHashMap<>();
     long key = 0;
     for (int from = 0; from < tokens.length; from += CHUNK_TOKENS) {
       int to = Math.min(from + CHUNK_TOKENS, tokens.length);
@@ -68,7 +68,7 @@ final class KeyRegistry {
   }
 
   /** Leading tokens that {@code instance} holds at {@code location}. */
-  synchronized int held(String instance, String location, int[] tokens) {
+  synchronized int heldTokens(String instance, String location, int[] tokens) {
     long key = 0;
     int held = 0;
     for (int from = 0; from < tokens.length; from += CHUNK_TOKENS) {
@@ -84,12 +84,13 @@ final class KeyRegistry {
   }
 
   /** All workers of {@code instance}, or of all instances when it is null. */
-  synchronized List<Worker> list(@Nullable String instance) {
+  synchronized List<WorkerSnapshot> list(@Nullable String instance) {
     return (instance == null
             ? instances.values().stream().flatMap(workers -> workers.values().stream()).toList()
             : workers(instance))
         .stream()
-            .map(worker -> new Worker(worker.place(), worker.registered(), worker.heard(), worker.keyCount()))
+            .map(worker ->
+                new WorkerSnapshot(worker.address(), worker.registeredAt(), worker.lastHeartbeat(), worker.keyCount()))
             .toList();
   }
 
@@ -97,34 +98,35 @@ final class KeyRegistry {
    * All workers with the heartbeats of when the list was last made, which may be a while ago, also when it was empty
    * then; what they hold is counted now.
    */
-  synchronized List<Worker> listedWorkers() {
+  synchronized List<WorkerSnapshot> listedWorkers() {
     double now = clock.getAsDouble();
     if (now - listedAt >= listAge) {
       listed = list(null);
       listedAt = now;
     }
-    return listed.stream().map(this::countedNow).toList();
+    return listed.stream().map(this::refreshed).toList();
   }
 
-  private Worker countedNow(Worker then) {
-    RegisteredWorker worker = worker(then.place().instance(), then.place().worker());
-    return new Worker(then.place(), then.registered(), then.heard(), worker == null ? 0 : worker.keyCount());
+  private WorkerSnapshot refreshed(WorkerSnapshot then) {
+    RegisteredWorker worker = worker(then.address().instance(), then.address().worker());
+    return new WorkerSnapshot(then.address(), then.registeredAt(), then.lastHeartbeat(), worker == null ? 0
+        : worker.keyCount());
   }
 
   /** The first instance with a worker at {@code ip}, or null. */
   synchronized @Nullable String instanceAt(String ip) {
     return list(null).stream()
-        .filter(worker -> worker.place().ip().equals(ip))
-        .map(worker -> worker.place().instance())
+        .filter(worker -> worker.address().ip().equals(ip))
+        .map(worker -> worker.address().instance())
         .findFirst()
         .orElse(null);
   }
 
   /** Takes a worker in; one that is known already loses its chunks. */
-  synchronized void register(Place place) {
+  synchronized void register(WorkerAddress place) {
     RegisteredWorker known = worker(place.instance(), place.worker());
     if (known != null) {
-      known.forgetKeys();
+      known.clearKeys();
       return;
     }
     instances
@@ -140,63 +142,63 @@ final class KeyRegistry {
   }
 
   /** Notes a heartbeat; tells what the worker is to do. One that is not known is taken in. */
-  synchronized List<Command> beat(Place place) {
+  synchronized List<Command> heartbeat(WorkerAddress place) {
     RegisteredWorker worker = worker(place.instance(), place.worker());
     if (worker == null) {
       register(place);
       return List.of(sync("worker_re_registered"));
     }
-    worker.beat(clock.getAsDouble());
+    worker.heartbeat(clock.getAsDouble());
     return restarted && worker.neverSynced() ? List.of(sync("controller_restart")) : List.of();
   }
 
-  synchronized void apply(Message.Operations operations) {
+  synchronized void apply(ControllerMessage.Operations operations) {
     RegisteredWorker worker = worker(operations.instanceId(), operations.workerId());
     if (worker != null) {
       worker.apply(operations.location(), operations.operations());
     }
   }
 
-  synchronized Message.SyncStarted start(Message.SyncStart start) {
+  synchronized ControllerMessage.SyncStarted startSync(ControllerMessage.SyncStart start) {
     RegisteredWorker worker = worker(start.instanceId(), start.workerId());
     return worker == null
-        ? new Message.SyncStarted(start.syncId(), false, "Failed to start sync: worker not found")
-        : worker.start(start);
+        ? new ControllerMessage.SyncStarted(start.syncId(), false, "Failed to start sync: worker not found")
+        : worker.startSync(start);
   }
 
-  synchronized void batch(Message.SyncBatch batch) {
+  synchronized void applySyncBatch(ControllerMessage.SyncBatch batch) {
     RegisteredWorker worker = worker(batch.instanceId(), batch.workerId());
     if (worker != null) {
-      worker.batch(batch);
+      worker.applySyncBatch(batch);
     }
   }
 
-  synchronized void end(Message.SyncEnd end) {
+  synchronized void endSync(ControllerMessage.SyncEnd end) {
     RegisteredWorker worker = worker(end.instanceId(), end.workerId());
     if (worker != null) {
-      worker.end(end);
+      worker.endSync(end);
     }
   }
 
-  synchronized Message.SyncStatus status(Message.SyncQuery query) {
-    long ready = count(RegisteredWorker::ready);
+  synchronized ControllerMessage.SyncStatus syncStatus(ControllerMessage.SyncQuery query) {
+    long ready = count(RegisteredWorker::isUpToDate);
     long all = count(worker -> true);
     double progress = all == 0 ? 0 : (double) ready / all;
-    boolean enough = progress >= ENOUGH;
+    boolean enough = progress >= SYNC_QUORUM;
     restarted &= !enough;
     RegisteredWorker worker = worker(query.instanceId(), query.workerId());
-    return new Message.SyncStatus(
-        query.syncId(), worker != null && worker.synced(query.syncId()), progress, enough,
-        worker == null ? List.of() : worker.missing(query.syncId()));
+    return new ControllerMessage.SyncStatus(
+        query.syncId(), worker != null && worker.isSyncComplete(query.syncId()), progress, enough,
+        worker == null ? List.of() : worker.missingBatches(query.syncId()));
   }
 
   /** Attributes a chunk that ends at {@code end} to its first holder; false when there is none. */
-  private boolean attribute(long key, int end, Map<String, Match> layout) {
+  private boolean attribute(long key, int end, Map<String, PrefixMatch> layout) {
     for (Map.Entry<String, SortedMap<Integer, RegisteredWorker>> instance : instances.entrySet()) {
       for (RegisteredWorker worker : instance.getValue().values()) {
         String location = worker.locationOf(key);
         if (location != null) {
-          layout.put(instance.getKey(), new Match(location, end));
+          layout.put(instance.getKey(), new PrefixMatch(location, end));
           return true;
         }
       }

@@ -24,7 +24,7 @@ final class MessageCodec {
 
   private MessageCodec() {}
 
-  static byte[] encode(Message message) {
+  static byte[] encode(ControllerMessage message) {
     try (MessageBufferPacker out = MessagePack.newDefaultBufferPacker()) {
       pack(out, JSON.valueToTree(message));
       return out.toByteArray();
@@ -36,11 +36,12 @@ final class MessageCodec {
   /**
    * Reads a message.
    *
-   * @throws IOException when it is none of {@link Message}
+   * @throws IOException when it is none of {@link ControllerMessage}
    */
-  static Message decode(byte[] bytes) throws IOException {
+  static ControllerMessage decode(byte[] bytes) throws IOException {
     try {
-      return JSON.readValue(bytes.length > 0 && bytes[0] == '{' ? text(bytes) : unpacked(bytes), Message.class);
+      return JSON.readValue(bytes.length > 0 && bytes[0] == '{' ? text(bytes)
+          : unpacked(bytes), ControllerMessage.class);
     } catch (JsonProcessingException | MessagePackException e) {
       throw new IOException(String.valueOf(e.getMessage()).lines().findFirst().orElse("unreadable"), e);
     }

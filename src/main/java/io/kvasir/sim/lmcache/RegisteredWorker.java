@@ -10,51 +10,51 @@ import org.jspecify.annotations.Nullable;
 
 /** One worker as its controller knows it. Guarded by its {@link KeyRegistry}. */
 final class RegisteredWorker {
-  private final Place place;
-  private final double registered;
-  private double heard;
+  private final WorkerAddress address;
+  private final double registeredAt;
+  private double lastHeartbeat;
   /** Chunks by location; locations in the order in which they first held one. */
   private final Map<String, Set<Long>> keys = new LinkedHashMap<>();
-  private @Nullable Sync sync;
+  private @Nullable FullSync sync;
 
   /** Where a worker is: instance, tensor-parallel rank, address. */
-  record Place(String instance, int worker, String ip, int port, @Nullable String peer) {}
+  record WorkerAddress(String instance, int worker, String ip, int port, @Nullable String peer) {}
 
   /** The worker is telling, or has told, all its chunks. */
-  private static final class Sync {
+  private static final class FullSync {
     private final String id;
     private final int batches;
-    private final Set<Integer> come = new HashSet<>();
+    private final Set<Integer> receivedBatches = new HashSet<>();
     private boolean complete;
 
-    Sync(String id, int batches) {
+    FullSync(String id, int batches) {
       this.id = id;
       this.batches = batches;
     }
   }
 
-  RegisteredWorker(Place place, double now) {
-    this.place = place;
-    registered = now;
-    heard = now;
+  RegisteredWorker(WorkerAddress place, double now) {
+    this.address = place;
+    registeredAt = now;
+    lastHeartbeat = now;
   }
 
-  Place place() {
-    return place;
+  WorkerAddress address() {
+    return address;
   }
 
   /** When it registered, Unix seconds. */
-  double registered() {
-    return registered;
+  double registeredAt() {
+    return registeredAt;
   }
 
   /** When its last heartbeat came, or it registered; Unix seconds. */
-  double heard() {
-    return heard;
+  double lastHeartbeat() {
+    return lastHeartbeat;
   }
 
-  void beat(double now) {
-    heard = now;
+  void heartbeat(double now) {
+    lastHeartbeat = now;
   }
 
   /** Chunks it holds, wherever. */
@@ -76,12 +76,12 @@ final class RegisteredWorker {
     return keys.getOrDefault(location, Set.of()).contains(key);
   }
 
-  void forgetKeys() {
+  void clearKeys() {
     keys.clear();
   }
 
   /** Applies what changed; refused while the worker tells all its chunks. */
-  void apply(String location, List<Message.Operation> operations) {
+  void apply(String location, List<ControllerMessage.Operation> operations) {
     if (sync == null || sync.complete) {
       operations.forEach(operation -> apply(location, operation));
     }
@@ -93,45 +93,45 @@ final class RegisteredWorker {
   }
 
   /** Whether what is known of it is all there is. */
-  boolean ready() {
+  boolean isUpToDate() {
     return sync == null || sync.complete;
   }
 
-  Message.SyncStarted start(Message.SyncStart start) {
+  ControllerMessage.SyncStarted startSync(ControllerMessage.SyncStart start) {
     if (sync != null && !sync.complete && !sync.id.equals(start.syncId())) {
-      return new Message.SyncStarted(
+      return new ControllerMessage.SyncStarted(
           start.syncId(), false,
           "Failed to start sync: worker already syncing with different sync_id or worker not found");
     }
-    sync = new Sync(start.syncId(), start.batchCount());
+    sync = new FullSync(start.syncId(), start.batchCount());
     keys.remove(start.location());
-    return new Message.SyncStarted(start.syncId(), true, null);
+    return new ControllerMessage.SyncStarted(start.syncId(), true, null);
   }
 
-  void batch(Message.SyncBatch batch) {
+  void applySyncBatch(ControllerMessage.SyncBatch batch) {
     if (sync != null && !sync.complete && sync.id.equals(batch.syncId())) {
-      sync.come.add(batch.batchId());
+      sync.receivedBatches.add(batch.batchId());
       keys.computeIfAbsent(batch.location(), location -> new HashSet<>()).addAll(batch.keys());
     }
   }
 
-  void end(Message.SyncEnd end) {
+  void endSync(ControllerMessage.SyncEnd end) {
     if (sync != null && sync.id.equals(end.syncId())) {
       sync.complete = true;
     }
   }
 
   /** Whether the sync named {@code id} is over. */
-  boolean synced(String id) {
+  boolean isSyncComplete(String id) {
     return sync != null && sync.id.equals(id) && sync.complete;
   }
 
   /** Batches of the sync named {@code id} that have not come. */
-  List<Integer> missing(String id) {
+  List<Integer> missingBatches(String id) {
     List<Integer> missing = new ArrayList<>();
     if (sync != null && sync.id.equals(id) && !sync.complete) {
       for (int batch = 0; batch < sync.batches; batch++) {
-        if (!sync.come.contains(batch)) {
+        if (!sync.receivedBatches.contains(batch)) {
           missing.add(batch);
         }
       }
@@ -139,7 +139,7 @@ final class RegisteredWorker {
     return missing;
   }
 
-  private void apply(String location, Message.Operation operation) {
+  private void apply(String location, ControllerMessage.Operation operation) {
     switch (operation.opType()) {
       case ADMIT -> keys.computeIfAbsent(location, there -> new HashSet<>()).add(operation.key());
       case EVICT -> {

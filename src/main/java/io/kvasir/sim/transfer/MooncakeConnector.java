@@ -13,25 +13,25 @@ import org.jspecify.annotations.Nullable;
  * vLLM's MooncakeConnector: both legs at once, matched by {@code transfer_id}; where the prefill engine's ranks are is
  * asked at its bootstrap server. Blocks are dropped when the first token ends the answer, and nobody is told.
  */
-final class MooncakeConnector implements Connector {
+final class MooncakeConnector implements KvConnector {
   @Override
-  public @Nullable List<Leg> legs(LegRequest request, Here here) {
+  public @Nullable List<TransferSpec> specs(ConnectorRequest request, LocalEngine here) {
     if (!(request.body().get("kv_transfer_params") instanceof ObjectNode params)) {
-      return Connector.alone(request);
+      return KvConnector.noTransfers(request);
     }
     boolean sends = params.path("do_remote_decode").asBoolean();
     boolean receives = params.path("do_remote_prefill").asBoolean();
     String transfer = params.path("transfer_id").asText("");
     if (!sends && !receives) {
-      return Connector.alone(request);
+      return KvConnector.noTransfers(request);
     }
     if (transfer.isEmpty()) {
       return null;
     }
-    List<Leg> legs = new ArrayList<>();
+    List<TransferSpec> legs = new ArrayList<>();
     for (int i = 0; i < request.ids().size(); i++) {
       if (sends) {
-        legs.add(new Leg.Send(transfer, -1, false, false, false));
+        legs.add(new TransferSpec.Send(transfer, -1, false, false, false));
         continue;
       }
       URI bootstrap = address(params.path("remote_bootstrap_addr").asText(""));
@@ -39,7 +39,7 @@ final class MooncakeConnector implements Connector {
         return null;
       }
       legs.add(
-          new Leg.Receive(
+          new TransferSpec.Receive(
               bootstrap.getHost(), bootstrap.getPort(), params.path("remote_engine_id").asText(), transfer, -1, null,
               Integer.MAX_VALUE, here.watchdog(), Duration.ZERO, new int[0], true));
     }
@@ -55,12 +55,12 @@ final class MooncakeConnector implements Connector {
 
   /** The decode engine knows all it needs; the answer tells nothing. */
   @Override
-  public void tell(ObjectNode answer, List<Sent> sent, Here here) {
+  public void addParams(ObjectNode answer, List<PrefillResult> sent, LocalEngine here) {
     answer.putNull("kv_transfer_params");
   }
 
   @Override
-  public @Nullable JsonNode page(String path, Here here) {
+  public @Nullable JsonNode page(String path, LocalEngine here) {
     if (!path.equals("/query")) {
       return null;
     }

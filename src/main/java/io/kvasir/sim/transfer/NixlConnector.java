@@ -20,28 +20,29 @@ import org.jspecify.annotations.Nullable;
  * <p>Beside the known fields the parameters carry some that no router knows ({@code kv_layout}, {@code kv_handle});
  * the decode engine notices when they were lost or rounded.
  */
-final class NixlConnector implements Connector {
+final class NixlConnector implements KvConnector {
   private static final String PARAMS = "kv_transfer_params";
   private static final BigInteger FINGERPRINT = new BigInteger("18446744073709551557");
 
-  private final Dialect dialect;
+  private final TransferDialect dialect;
 
-  NixlConnector(Dialect dialect) {
+  NixlConnector(TransferDialect dialect) {
     this.dialect = dialect;
   }
 
   @Override
-  public @Nullable List<Leg> legs(LegRequest request, Here here) throws Refusal {
+  public @Nullable List<TransferSpec> specs(ConnectorRequest request, LocalEngine here)
+      throws TransferRejectedException {
     if (!(request.body().get(PARAMS) instanceof ObjectNode params)) {
-      return Connector.alone(request);
+      return KvConnector.noTransfers(request);
     }
-    List<Leg> legs = new ArrayList<>();
+    List<TransferSpec> legs = new ArrayList<>();
     for (String id : request.ids()) {
       if (params.path("do_remote_decode").asBoolean()) {
-        String name = dialect == Dialect.VLLM_PUSH ? id : id + "-" + suffix();
-        legs.add(new Leg.Send(name, -1, true, false, false));
+        String name = dialect == TransferDialect.VLLM_PUSH ? id : id + "-" + suffix();
+        legs.add(new TransferSpec.Send(name, -1, true, false, false));
       } else if (!params.path("do_remote_prefill").asBoolean()) {
-        legs.add(new Leg.Alone());
+        legs.add(new TransferSpec.NoTransfer());
       } else if (!complete(params)) {
         return null;
       } else {
@@ -52,23 +53,25 @@ final class NixlConnector implements Connector {
   }
 
   private boolean complete(ObjectNode params) {
-    String fourth = dialect == Dialect.VLLM_NIXL_OLD ? "remote_block_ids" : "remote_request_id";
+    String fourth = dialect == TransferDialect.VLLM_NIXL_OLD ? "remote_block_ids" : "remote_request_id";
     return params.path("remote_engine_id").isTextual()
         && params.path("remote_host").isTextual()
         && params.path("remote_port").canConvertToInt()
         && params.hasNonNull(fourth);
   }
 
-  private Leg.Receive receive(ObjectNode params, String ownId, Here here) throws Refusal {
-    boolean push = dialect == Dialect.VLLM_PUSH;
-    boolean old = dialect == Dialect.VLLM_NIXL_OLD;
+  private TransferSpec.Receive receive(ObjectNode params, String ownId, LocalEngine here)
+      throws TransferRejectedException {
+    boolean push = dialect == TransferDialect.VLLM_PUSH;
+    boolean old = dialect == TransferDialect.VLLM_NIXL_OLD;
     if (!push && !params.path("kv_layout").equals(layout())) {
-      throw new Refusal(500, "NIXL compatibility hash mismatch: the parameters' kv_layout is not this engine's.");
+      throw new TransferRejectedException(500,
+          "NIXL compatibility hash mismatch: the parameters' kv_layout is not this engine's.");
     }
     JsonNode blocks = params.path("remote_block_ids");
     int count = blocks.isArray() && !blocks.isEmpty() && blocks.get(0).isArray() ? blocks.get(0).size() : blocks.size();
     boolean beats = !push && !old && params.path("tp_size").asInt() > 0;
-    return new Leg.Receive(
+    return new TransferSpec.Receive(
         params.path("remote_host").asText(),
         params.path("remote_port").asInt(),
         params.path("remote_engine_id").asText(),
@@ -83,12 +86,12 @@ final class NixlConnector implements Connector {
   }
 
   @Override
-  public void tell(ObjectNode answer, List<Sent> sent, Here here) {
-    Sent first = sent.getFirst();
-    boolean old = dialect == Dialect.VLLM_NIXL_OLD;
+  public void addParams(ObjectNode answer, List<PrefillResult> sent, LocalEngine here) {
+    PrefillResult first = sent.getFirst();
+    boolean old = dialect == TransferDialect.VLLM_NIXL_OLD;
     // Before connector version 2 only full blocks went over.
     int[] blocks = old ? Arrays.copyOf(first.blocks(), first.prompt().length / here.blockSize()) : first.blocks();
-    if (!first.kept() || blocks.length == 0) {
+    if (!first.blocksKept() || blocks.length == 0) {
       answer.putNull(PARAMS);
       return;
     }
@@ -98,9 +101,9 @@ final class NixlConnector implements Connector {
     params.put("remote_engine_id", here.engineIds().get(first.rank()));
     params.put("remote_host", here.host()).put("remote_port", here.port()).put("tp_size", 1);
     if (old) {
-      params.put("kv_handle", first.leg().id());
+      params.put("kv_handle", first.spec().id());
     } else {
-      params.put("remote_request_id", first.leg().id());
+      params.put("remote_request_id", first.spec().id());
       params.put("remote_num_tokens", first.prompt().length).putNull("remote_blocks_expiry_time");
     }
     params.set("kv_layout", layout());
@@ -109,7 +112,7 @@ final class NixlConnector implements Connector {
   /** A list for every KV group since connector version 2, before that a flat one. */
   private JsonNode blockIds(int[] blocks) {
     ArrayNode ids = JsonNodeFactory.instance.arrayNode();
-    ArrayNode group = dialect == Dialect.VLLM_NIXL_OLD ? ids : ids.addArray();
+    ArrayNode group = dialect == TransferDialect.VLLM_NIXL_OLD ? ids : ids.addArray();
     for (int block : blocks) {
       group.add(block);
     }

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * generates one token by itself and hands it over with the blocks; it computes nothing before the decode server has
  * asked. The room's residue is the prefill server's rank.
  */
-final class SglangConnector implements Connector {
+final class SglangConnector implements KvConnector {
   /** A host by which the server tests itself. */
   private static final String FAKE_HOST = "2.2.2.2";
 
@@ -25,23 +25,23 @@ final class SglangConnector implements Connector {
   private static final Set<String> PATHS = Set.of("/v1/chat/completions", "/v1/completions", "/generate");
 
   @Override
-  public List<Leg> legs(LegRequest request, Here here) throws Refusal {
+  public List<TransferSpec> specs(ConnectorRequest request, LocalEngine here) throws TransferRejectedException {
     if (here.role() == Role.BOTH) {
-      return Connector.alone(request);
+      return KvConnector.noTransfers(request);
     }
     JsonNode body = PATHS.contains(request.path()) ? request.body() : JsonNodeFactory.instance.objectNode();
     JsonNode rooms = body.path("bootstrap_room");
     if (rooms.isMissingNode() || rooms.isNull()) {
-      throw new Refusal(
+      throw new TransferRejectedException(
           400,
           "Invalid request: Disaggregated request received without bootstrap room id. recv_req.rid='"
               + request.ids().getFirst() + "'");
     }
-    List<Leg> legs = new ArrayList<>();
+    List<TransferSpec> legs = new ArrayList<>();
     for (int i = 0; i < request.ids().size(); i++) {
       String host = item(body.path("bootstrap_host"), i).asText("");
       if (host.equals(FAKE_HOST)) {
-        legs.add(new Leg.Alone());
+        legs.add(new TransferSpec.NoTransfer());
         continue;
       }
       long room = room(rooms, i, request.ids().size());
@@ -50,34 +50,38 @@ final class SglangConnector implements Connector {
     return legs;
   }
 
-  private static Leg send(long room, LegRequest request, Here here) {
+  private static TransferSpec send(long room, ConnectorRequest request, LocalEngine here) {
     int rank = request.rank() != null ? request.rank() : (int) (room % here.ranks());
-    return new Leg.Send(Long.toString(room), rank, true, true, true);
+    return new TransferSpec.Send(Long.toString(room), rank, true, true, true);
   }
 
-  private static Leg receive(JsonNode body, int i, String host, long room, Here here) throws Refusal {
+  private static TransferSpec receive(JsonNode body, int i, String host, long room, LocalEngine here)
+      throws TransferRejectedException {
     if (host.isEmpty()) {
-      throw new Refusal(500, "Decode handshake failed: bootstrap_host is missing for bootstrap_room=" + room);
+      throw new TransferRejectedException(500,
+          "Decode handshake failed: bootstrap_host is missing for bootstrap_room=" + room);
     }
     JsonNode port = item(body.path("bootstrap_port"), i);
     JsonNode rank = body.path("disagg_prefill_dp_rank");
-    return new Leg.Receive(
+    return new TransferSpec.Receive(
         host, port.canConvertToInt() && port.isNumber() ? port.asInt() : DEFAULT_PORT, null, Long.toString(room),
         rank.isInt() ? rank.asInt() : -1, null, Integer.MAX_VALUE, here.watchdog(), Duration.ZERO, new int[0], false);
   }
 
   /** A scalar room is that of the first sequence and counts on; a list, repeated, has one for each. */
-  private static long room(JsonNode rooms, int i, int sequences) throws Refusal {
+  private static long room(JsonNode rooms, int i, int sequences) throws TransferRejectedException {
     if (rooms.isArray() && (rooms.isEmpty() || sequences % rooms.size() != 0)) {
-      throw new Refusal(400, "bootstrap_room: " + rooms.size() + " rooms for " + sequences + " sequences");
+      throw new TransferRejectedException(400,
+          "bootstrap_room: " + rooms.size() + " rooms for " + sequences + " sequences");
     }
     JsonNode room = item(rooms, i);
     if (!room.isIntegralNumber()) {
-      throw new Refusal(400, "bootstrap_room: Input should be a valid integer");
+      throw new TransferRejectedException(400, "bootstrap_room: Input should be a valid integer");
     }
     BigInteger value = room.bigIntegerValue().add(BigInteger.valueOf(rooms.isArray() ? 0 : i));
     if (value.signum() < 0 || value.bitLength() > 63) {
-      throw new Refusal(400, "bootstrap_room: " + value + " does not fit into an int64 from 0 to 2^63-1");
+      throw new TransferRejectedException(400,
+          "bootstrap_room: " + value + " does not fit into an int64 from 0 to 2^63-1");
     }
     return value.longValue();
   }
@@ -87,15 +91,15 @@ final class SglangConnector implements Connector {
   }
 
   @Override
-  public void tell(ObjectNode answer, List<Sent> sent, Here here) {}
+  public void addParams(ObjectNode answer, List<PrefillResult> sent, LocalEngine here) {}
 
   @Override
-  public String key(String id, int rank, Here here) {
+  public String key(String id, int rank, LocalEngine here) {
     return (rank >= 0 ? rank : Long.parseLong(id) % here.ranks()) + ":" + id;
   }
 
   @Override
-  public @Nullable JsonNode page(String path, Here here) {
+  public @Nullable JsonNode page(String path, LocalEngine here) {
     if (!path.equals("/route")) {
       return null;
     }

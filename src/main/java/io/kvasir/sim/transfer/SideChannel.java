@@ -4,8 +4,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.kvasir.sim.http.HttpExchange;
-import io.kvasir.sim.http.HttpServer;
+import io.kvasir.sim.http.SimHttpExchange;
+import io.kvasir.sim.http.SimHttpServer;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Where other engines fetch blocks: NIXL's side channel, Mooncake's and SGLang's bootstrap server. What the real ones
- * say there in protocols of their own is here JSON over HTTP between simulated engines ({@link Courier} is the other
+ * say there in protocols of their own is here JSON over HTTP between simulated engines ({@link KvFetcher} is the other
  * side); the pages that routers read are as the real ones'.
  */
 final class SideChannel implements AutoCloseable {
@@ -27,17 +27,18 @@ final class SideChannel implements AutoCloseable {
   private static final Duration IDLE = Duration.ofSeconds(60);
   private static final int MAX_BODY_BYTES = 1 << 16;
 
-  private final HttpServer server;
+  private final SimHttpServer server;
   private final CountDownLatch ready = new CountDownLatch(1);
-  private volatile @Nullable Counter counter;
+  private volatile @Nullable Backend backend;
 
   /** Who answers, once known: the port has to be bound before others can be told of it. */
-  private record Counter(Outbox outbox, Connector connector, Here here) {}
+  private record Backend(KvLeases leases, KvConnector connector, LocalEngine localEngine) {}
 
   SideChannel(String host, int port) throws IOException {
     try {
       server =
-          new HttpServer(new InetSocketAddress(host, port), new HttpServer.Limits(MAX_BODY_BYTES, IDLE), this::handle);
+          new SimHttpServer(new InetSocketAddress(host, port), new SimHttpServer.Limits(MAX_BODY_BYTES, IDLE),
+              this::handle);
     } catch (IOException taken) {
       throw new IOException("transfer-port " + port + ": " + taken.getMessage(), taken);
     }
@@ -47,8 +48,8 @@ final class SideChannel implements AutoCloseable {
     return server.port();
   }
 
-  void serve(Outbox outbox, Connector connector, Here here) {
-    counter = new Counter(outbox, connector, here);
+  void serve(KvLeases outbox, KvConnector connector, LocalEngine here) {
+    backend = new Backend(outbox, connector, here);
     ready.countDown();
   }
 
@@ -57,10 +58,10 @@ final class SideChannel implements AutoCloseable {
     server.close();
   }
 
-  private void handle(HttpExchange exchange) throws IOException {
+  private void handle(SimHttpExchange exchange) throws IOException {
     try {
       ready.await();
-      Counter at = counter;
+      Backend at = backend;
       if (at != null) {
         answer(exchange, at);
       }
@@ -69,9 +70,9 @@ final class SideChannel implements AutoCloseable {
     }
   }
 
-  private static void answer(HttpExchange exchange, Counter at) throws IOException, InterruptedException {
+  private static void answer(SimHttpExchange exchange, Backend at) throws IOException, InterruptedException {
     if (exchange.method().equals("GET")) {
-      JsonNode page = at.connector.page(exchange.path(), at.here);
+      JsonNode page = at.connector.page(exchange.path(), at.localEngine);
       if (page == null) {
         reply(exchange, exchange.path().equals("/health") ? 200 : 404, JsonNodeFactory.instance.objectNode());
       } else {
@@ -80,51 +81,51 @@ final class SideChannel implements AutoCloseable {
       return;
     }
     JsonNode asked = JSON.readTree(exchange.body());
-    String key = at.connector.key(asked.path("id").asText(), asked.path("rank").asInt(-1), at.here);
+    String key = at.connector.key(asked.path("id").asText(), asked.path("rank").asInt(-1), at.localEngine);
     switch (exchange.path()) {
       case "/kv/take" -> take(exchange, asked, key, at);
       case "/kv/beat" -> {
-        at.outbox.beat(key);
+        at.leases.renew(key);
         reply(exchange, 200, JsonNodeFactory.instance.objectNode());
       }
       case "/kv/done" -> {
-        at.outbox.done(key, asked.path("copied").asBoolean());
+        at.leases.release(key, asked.path("copied").asBoolean());
         reply(exchange, 200, JsonNodeFactory.instance.objectNode());
       }
       default -> reply(exchange, 404, JsonNodeFactory.instance.objectNode());
     }
   }
 
-  private static void take(HttpExchange exchange, JsonNode asked, String key, Counter at)
+  private static void take(SimHttpExchange exchange, JsonNode asked, String key, Backend at)
       throws IOException, InterruptedException {
     String engine = asked.path("engine").asText("");
-    if (!engine.isEmpty() && !at.here.engineIds().contains(engine)) {
+    if (!engine.isEmpty() && !at.localEngine.engineIds().contains(engine)) {
       error(exchange, 409, "handshake failed: engine " + engine + " is not here (any more)");
       return;
     }
     long wait = asked.path("wait_ms").asLong();
-    CompletableFuture<Held> blocks = at.outbox.take(key, wait > 0);
+    CompletableFuture<LeasedBlocks> blocks = at.leases.take(key, wait > 0);
     if (blocks == null) {
       error(exchange, 410, "nothing is kept under " + asked.path("id") + ": fetched, expired or never there");
       return;
     }
     CompletableFuture<Void> gone = new CompletableFuture<>();
-    exchange.onGone(() -> gone.complete(null));
+    exchange.onCancelled(() -> gone.complete(null));
     try {
       CompletableFuture.anyOf(blocks, gone).get(Math.max(1, wait), TimeUnit.MILLISECONDS);
     } catch (TimeoutException | ExecutionException e) {
-      at.outbox.leave(key);
+      at.leases.abandon(key);
       error(exchange, 408, "the other leg did not come within " + wait + " ms");
       return;
     }
     if (!blocks.isDone()) {
-      at.outbox.leave(key);
+      at.leases.abandon(key);
       throw new IOException("Whoever asked for blocks is gone");
     }
-    give(exchange, blocks.join(), asked.path("blocks").asText(""));
+    replyBlocks(exchange, blocks.join(), asked.path("blocks").asText(""));
   }
 
-  private static void give(HttpExchange exchange, Held held, String blocks) throws IOException {
+  private static void replyBlocks(SimHttpExchange exchange, LeasedBlocks held, String blocks) throws IOException {
     if (!isStartOf(blocks, held.blocks())) {
       error(exchange, 409, "block ids " + blocks + " are not those that are kept");
       return;
@@ -145,11 +146,11 @@ final class SideChannel implements AutoCloseable {
     return true;
   }
 
-  private static void error(HttpExchange exchange, int status, String message) throws IOException {
+  private static void error(SimHttpExchange exchange, int status, String message) throws IOException {
     reply(exchange, status, JsonNodeFactory.instance.objectNode().put("error", message));
   }
 
-  private static void reply(HttpExchange exchange, int status, JsonNode body) throws IOException {
+  private static void reply(SimHttpExchange exchange, int status, JsonNode body) throws IOException {
     exchange.reply(status, "application/json", body.toString().getBytes(StandardCharsets.UTF_8));
   }
 }

@@ -18,71 +18,72 @@ import org.jspecify.annotations.Nullable;
  * bring along; with {@code schedule_style} 1 both go at once and meet by {@code disagg_request_id}. The opaque state
  * says where the blocks are and carries a check sum.
  */
-final class TensorRtConnector implements Connector {
+final class TensorRtConnector implements KvConnector {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final String PARAMS = "disaggregated_params";
 
   @Override
-  public List<Leg> legs(LegRequest request, Here here) throws Refusal {
+  public List<TransferSpec> specs(ConnectorRequest request, LocalEngine here) throws TransferRejectedException {
     JsonNode params = request.body().path(PARAMS);
     if (!params.isObject()) {
-      return Connector.alone(request);
+      return KvConnector.noTransfers(request);
     }
     if (request.ids().size() > 1) {
-      throw new Refusal(400, "Disaggregated requests take a single prompt and n=1");
+      throw new TransferRejectedException(400, "Disaggregated requests take a single prompt and n=1");
     }
     return switch (params.path("request_type").asText()) {
       case "context_only" -> List.of(context(request, params));
       case "generation_only" -> List.of(generation(params, here));
-      case "context_and_generation" -> Connector.alone(request);
-      default -> throw new Refusal(
+      case "context_and_generation" -> KvConnector.noTransfers(request);
+      default -> throw new TransferRejectedException(
           400, "disaggregated_params.request_type must be context_only, generation_only or context_and_generation");
     };
   }
 
-  private static Leg context(LegRequest request, JsonNode params) throws Refusal {
+  private static TransferSpec context(ConnectorRequest request, JsonNode params) throws TransferRejectedException {
     if (request.body().path("stream").asBoolean()) {
-      throw new Refusal(400, "context_only requests cannot be streamed");
+      throw new TransferRejectedException(400, "context_only requests cannot be streamed");
     }
     boolean together = params.path("schedule_style").asInt() == 1;
     String id = together ? "d" + params.path("disagg_request_id").asText() : Long.toString(newId());
-    return new Leg.Send(id, -1, false, true, false);
+    return new TransferSpec.Send(id, -1, false, true, false);
   }
 
-  private static Leg generation(JsonNode params, Here here) throws Refusal {
+  private static TransferSpec generation(JsonNode params, LocalEngine here) throws TransferRejectedException {
     if (params.path("schedule_style").asInt() == 1 && !params.hasNonNull("encoded_opaque_state")) {
       String[] at = params.path("ctx_info_endpoint").asText("").split(":", -1);
       if (at.length != 2 || !at[1].matches("\\d{1,5}") || !params.path("disagg_request_id").isIntegralNumber()) {
-        throw new Refusal(
+        throw new TransferRejectedException(
             400, "generation_only with schedule_style 1 needs ctx_info_endpoint (host:port) and disagg_request_id");
       }
-      return new Leg.Receive(
+      return new TransferSpec.Receive(
           at[0], Integer.parseInt(at[1]), null, "d" + params.path("disagg_request_id").asText(), -1, null,
           Integer.MAX_VALUE, here.watchdog(), Duration.ZERO, new int[0], true);
     }
     JsonNode state = opened(params.path("encoded_opaque_state").asText(""));
     if (state == null) {
-      throw new Refusal(500, "Failed to deserialize the opaque state of the context request");
+      throw new TransferRejectedException(500, "Failed to deserialize the opaque state of the context request");
     }
     if (!params.path("ctx_request_id").asText("").equals(state.path("request").asText())) {
-      throw new Refusal(500, "ctx_request_id " + params.path("ctx_request_id") + " is not the opaque state's");
+      throw new TransferRejectedException(500,
+          "ctx_request_id " + params.path("ctx_request_id") + " is not the opaque state's");
     }
     JsonNode first = params.path("first_gen_tokens");
     if (!first.isArray() || first.isEmpty()) {
-      throw new Refusal(400, "generation_only needs first_gen_tokens of the context request");
+      throw new TransferRejectedException(400, "generation_only needs first_gen_tokens of the context request");
     }
     int[] tokens = new int[first.size()];
     for (int i = 0; i < tokens.length; i++) {
       tokens[i] = (int) first.get(i).asLong();
     }
-    return new Leg.Receive(
+    return new TransferSpec.Receive(
         state.path("host").asText(), state.path("port").asInt(), state.path("engine").asText(),
         state.path("request").asText(), -1, null, Integer.MAX_VALUE, Duration.ZERO, Duration.ZERO, tokens, true);
   }
 
   @Override
-  public void tell(ObjectNode answer, List<Sent> sent, Here here) {
-    Sent only = sent.getFirst();
+  public void addParams(ObjectNode answer, List<PrefillResult> sent, LocalEngine here) {
+    PrefillResult only = sent.getFirst();
     if (!(answer.path("choices").path(0) instanceof ObjectNode choice)) {
       return;
     }
@@ -94,13 +95,13 @@ final class TensorRtConnector implements Connector {
     for (int token : only.firstTokens()) {
       first.add(Integer.toUnsignedLong(token));
     }
-    String id = only.leg().id();
+    String id = only.spec().id();
     if (id.startsWith("d")) {
       params.put("disagg_request_id", Long.parseLong(id.substring(1)));
       params.putNull("ctx_request_id").putNull("encoded_opaque_state");
     } else {
       params.put("ctx_request_id", Long.parseLong(id));
-      params.put("encoded_opaque_state", only.kept() ? sealed(id, only.rank(), here) : null);
+      params.put("encoded_opaque_state", only.blocksKept() ? sealed(id, only.rank(), here) : null);
     }
     params.putNull("draft_tokens").putNull("first_gen_log_probs");
     params.put("ctx_dp_rank", only.rank()).put("ctx_info_endpoint", here.host() + ":" + here.port());
@@ -110,7 +111,7 @@ final class TensorRtConnector implements Connector {
     }
   }
 
-  private static String sealed(String id, int rank, Here here) {
+  private static String sealed(String id, int rank, LocalEngine here) {
     String state =
         JSON.createObjectNode()
             .put("engine", here.engineIds().get(rank))

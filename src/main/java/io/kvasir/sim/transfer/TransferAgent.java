@@ -21,12 +21,12 @@ import org.jspecify.annotations.Nullable;
  */
 public final class TransferAgent implements AutoCloseable {
   private final TransferSettings settings;
-  private final @Nullable Connector connector;
+  private final @Nullable KvConnector connector;
   private final ScheduledThreadPoolExecutor timer;
-  private final Outbox outbox;
+  private final KvLeases leases;
   private final @Nullable SideChannel sideChannel;
-  private final Courier courier = new Courier();
-  private final Here here;
+  private final KvFetcher fetcher = new KvFetcher();
+  private final LocalEngine localEngine;
   private final LongAdder received = new LongAdder();
   private final LongAdder ignored = new LongAdder();
   private final LongAdder failed = new LongAdder();
@@ -43,22 +43,22 @@ public final class TransferAgent implements AutoCloseable {
     this.connector = connector(settings.dialect());
     this.timer = new ScheduledThreadPoolExecutor(1, Thread.ofPlatform().daemon().name("sim-transfer").factory());
     timer.setRemoveOnCancelPolicy(true);
-    this.outbox = new Outbox(settings.leaseInForce(), timer);
+    this.leases = new KvLeases(settings.effectiveLease(), timer);
     String id = settings.engineId() != null ? settings.engineId() : UUID.randomUUID().toString();
     List<String> ids =
         ranks == 1 ? List.of(id) : IntStream.range(0, ranks).mapToObj(rank -> id + "_dp" + rank).toList();
     String reachable = host.equals("*") || host.equals("0.0.0.0") ? "127.0.0.1" : host;
     this.sideChannel = connector == null ? null : new SideChannel(host, settings.port());
-    this.here =
-        new Here(
-            reachable, sideChannel == null ? 0 : sideChannel.port(), ids, role, blockSize, settings.leaseInForce(),
-            settings.watchdogInForce());
+    this.localEngine =
+        new LocalEngine(
+            reachable, sideChannel == null ? 0 : sideChannel.port(), ids, role, blockSize, settings.effectiveLease(),
+            settings.effectiveWatchdog());
     if (sideChannel != null && connector != null) {
-      sideChannel.serve(outbox, connector, here);
+      sideChannel.serve(leases, connector, localEngine);
     }
   }
 
-  private static @Nullable Connector connector(Dialect dialect) {
+  private static @Nullable KvConnector connector(TransferDialect dialect) {
     return switch (dialect) {
       case NONE -> null;
       case VLLM_NIXL, VLLM_NIXL_OLD, VLLM_PUSH -> new NixlConnector(dialect);
@@ -70,105 +70,106 @@ public final class TransferAgent implements AutoCloseable {
 
   /** The side channel's port; 0 without one. */
   public int port() {
-    return here.port();
+    return localEngine.port();
   }
 
   /** A rank's id towards other engines. */
   public String engineId(int rank) {
-    return here.engineIds().get(rank);
+    return localEngine.engineIds().get(rank);
   }
 
   /** Whether what a request asks of transfer is looked at. */
-  public boolean on() {
+  public boolean isEnabled() {
     return connector != null;
   }
 
   /** How long a leg waits for its sibling. */
   public Duration watchdog() {
-    return settings.watchdogInForce();
+    return settings.effectiveWatchdog();
   }
 
   /** Whether a failed transfer is made good by computing. */
-  public boolean recomputes() {
+  public boolean recomputesOnFailure() {
     return settings.recompute();
   }
 
   /**
    * What each sequence of a request has to do with other engines.
    *
-   * @throws Refusal when the engine does not serve such a request
+   * @throws TransferRejectedException when the engine does not serve such a request
    */
-  public List<Leg> legs(LegRequest request) throws Refusal {
+  public List<TransferSpec> specs(ConnectorRequest request) throws TransferRejectedException {
     if (connector == null) {
-      return Connector.alone(request);
+      return KvConnector.noTransfers(request);
     }
-    List<Leg> legs = connector.legs(request, here);
+    List<TransferSpec> legs = connector.specs(request, localEngine);
     if (legs == null) {
       ignored.increment();
-      return Connector.alone(request);
+      return KvConnector.noTransfers(request);
     }
     return legs;
   }
 
   /** Adds to an answer in one piece what the next leg needs. */
-  public void tell(ObjectNode answer, List<Sent> sent) {
+  public void addParams(ObjectNode answer, List<PrefillResult> sent) {
     if (connector != null && !sent.isEmpty()) {
-      connector.tell(answer, sent, here);
+      connector.addParams(answer, sent, localEngine);
     }
   }
 
   /**
    * Says that blocks are in the making.
    *
-   * @throws Refusal when some are under this name already
+   * @throws TransferRejectedException when some are under this name already
    */
-  public void open(Leg.Send leg) throws Refusal {
-    if (!outbox.open(key(leg.id(), leg.rank()))) {
-      throw new Refusal(400, "'" + leg.id() + "' is in use by another request");
+  public void open(TransferSpec.Send leg) throws TransferRejectedException {
+    if (!leases.open(key(leg.id(), leg.rank()))) {
+      throw new TransferRejectedException(400, "'" + leg.id() + "' is in use by another request");
     }
   }
 
   /** Completes when somebody has asked for the blocks. */
-  public CompletableFuture<Void> asked(Leg.Send leg) {
-    return outbox.asked(key(leg.id(), leg.rank()));
+  public CompletableFuture<Void> requested(TransferSpec.Send leg) {
+    return leases.requested(key(leg.id(), leg.rank()));
   }
 
   /** The blocks are there, and kept until they are fetched or their lease ends. */
-  public void offer(Leg.Send leg, Held held) {
-    outbox.offer(key(leg.id(), leg.rank()), held);
+  public void offer(TransferSpec.Send leg, LeasedBlocks held) {
+    leases.offer(key(leg.id(), leg.rank()), held);
   }
 
   /** There will be no blocks. */
-  public void withdraw(Leg.Send leg) {
-    outbox.withdraw(key(leg.id(), leg.rank()));
+  public void withdraw(TransferSpec.Send leg) {
+    leases.withdraw(key(leg.id(), leg.rank()));
   }
 
   /** Tells the other engine from time to time that its blocks are still wanted, until the returned is cancelled. */
-  public ScheduledFuture<?> beat(Leg.Receive leg) {
-    long nanos = leg.beat().toNanos();
+  public ScheduledFuture<?> startHeartbeats(TransferSpec.Receive leg) {
+    long nanos = leg.heartbeatInterval().toNanos();
     return timer.scheduleAtFixedRate(
-        () -> Thread.startVirtualThread(() -> courier.beat(leg)), 0, nanos, TimeUnit.NANOSECONDS);
+        () -> Thread.startVirtualThread(() -> fetcher.sendHeartbeat(leg)), 0, nanos, TimeUnit.NANOSECONDS);
   }
 
   /**
-   * Waits for another engine's blocks. The copying itself takes the time the caller gives it; {@link #copied} ends it.
+   * Waits for another engine's blocks. The copying itself takes the time the caller gives it; {@link #confirmCopied}
+   * ends it.
    *
    * @throws IOException when they cannot be had, in plain words
    */
-  public Parcel fetch(Leg.Receive leg) throws IOException {
-    return courier.take(leg);
+  public FetchedBlocks fetch(TransferSpec.Receive leg) throws IOException {
+    return fetcher.fetch(leg);
   }
 
   /** Blocks were copied; the other engine can free them. */
-  public void copied(Leg.Receive leg) {
+  public void confirmCopied(TransferSpec.Receive leg) {
     received.increment();
-    courier.done(leg, true);
+    fetcher.sendDone(leg, true);
   }
 
   /** Blocks are not wanted any more. */
-  public void abandon(Leg.Receive leg) {
-    if (leg.abandons()) {
-      courier.done(leg, false);
+  public void abandon(TransferSpec.Receive leg) {
+    if (leg.releasesOnAbandon()) {
+      fetcher.sendDone(leg, false);
     }
   }
 
@@ -188,8 +189,8 @@ public final class TransferAgent implements AutoCloseable {
   /** Counts so far. */
   public TransferStats stats() {
     return new TransferStats(
-        outbox.held(), outbox.sent(), received.sum(), ignored.sum(), failed.sum(), recomputed.sum(), outbox.expired(),
-        outbox.beats());
+        leases.held(), leases.sent(), received.sum(), ignored.sum(), failed.sum(), recomputed.sum(), leases.expired(),
+        leases.heartbeats());
   }
 
   @Override
@@ -197,11 +198,11 @@ public final class TransferAgent implements AutoCloseable {
     if (sideChannel != null) {
       sideChannel.close();
     }
-    courier.close();
+    fetcher.close();
     timer.shutdownNow();
   }
 
   private String key(String id, int rank) {
-    return connector == null ? id : connector.key(id, rank, here);
+    return connector == null ? id : connector.key(id, rank, localEngine);
   }
 }

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * How an engine takes part in moving KV between engines.
  *
- * @param dialect the engine family's way; {@link Dialect#NONE} for none
+ * @param dialect the engine family's way; {@link TransferDialect#NONE} for none
  * @param port port of the side channel (NIXL's handshake, the bootstrap server); 0 for a free one
  * @param engineId the engine's id towards others, rank r's is {@code id_dpr} with several; null for a new one at every
  *     start
@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param encoderDirectory where encoders leave what they made of an item and others find it; null for nowhere
  */
 public record TransferSettings(
-    Dialect dialect,
+    TransferDialect dialect,
     int port,
     @Nullable String engineId,
     double gbps,
@@ -30,10 +30,10 @@ public record TransferSettings(
     @Nullable Path encoderDirectory) {
 
   /** No transfer. */
-  public static final TransferSettings NONE = of(Dialect.NONE);
+  public static final TransferSettings NONE = of(TransferDialect.NONE);
 
   /** A dialect at its engines' defaults, over 100 gigabits per second. */
-  public static TransferSettings of(Dialect dialect) {
+  public static TransferSettings of(TransferDialect dialect) {
     return new TransferSettings(dialect, 0, null, 100, null, null, false, null);
   }
 
@@ -43,22 +43,22 @@ public record TransferSettings(
   }
 
   /** These, on a port and under an id that stay. */
-  public TransferSettings at(int port, @Nullable String engineId) {
+  public TransferSettings withAddress(int port, @Nullable String engineId) {
     return new TransferSettings(dialect, port, engineId, gbps, lease, watchdog, recompute, encoderDirectory);
   }
 
   /** These, with failed transfers made good by computing. */
-  public TransferSettings recomputing() {
+  public TransferSettings withRecompute() {
     return new TransferSettings(dialect, port, engineId, gbps, lease, watchdog, true, encoderDirectory);
   }
 
   /** These, at another speed. */
-  public TransferSettings atGbps(double gbps) {
+  public TransferSettings withGbps(double gbps) {
     return new TransferSettings(dialect, port, engineId, gbps, lease, watchdog, recompute, encoderDirectory);
   }
 
   /** These, with a directory for what encoders make. */
-  public TransferSettings encodersAt(Path directory) {
+  public TransferSettings withEncoderDirectory(Path directory) {
     return new TransferSettings(dialect, port, engineId, gbps, lease, watchdog, recompute, directory);
   }
 
@@ -83,11 +83,11 @@ public record TransferSettings(
     return wrong;
   }
 
-  Duration leaseInForce() {
+  Duration effectiveLease() {
     return lease != null ? lease : dialect.lease();
   }
 
-  Duration watchdogInForce() {
+  Duration effectiveWatchdog() {
     return watchdog != null ? watchdog : dialect.watchdog();
   }
 }

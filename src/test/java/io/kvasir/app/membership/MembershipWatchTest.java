@@ -22,10 +22,10 @@ final class MembershipWatchTest {
   private static final Membership.Listener NOBODY =
       new Membership.Listener() {
         @Override
-        public void cutOff() {}
+        public void onCutOff() {}
 
         @Override
-        public void rejoinable() {}
+        public void onRejoinable() {}
       };
 
   private final List<ActorSystem<Void>> nodes = new ArrayList<>();

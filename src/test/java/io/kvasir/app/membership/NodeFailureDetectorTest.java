@@ -21,7 +21,7 @@ final class NodeFailureDetectorTest {
 
   @Test
   void silence_ofANodeThatListens_isNoFailure() throws Exception {
-    try (ServerSocket node = ContactTest.listener()) {
+    try (ServerSocket node = ConnectResultTest.listener()) {
       NodeFailureDetector detector = detector(node);
       assertThat(detector.isMonitoring()).isFalse();
       detector.heartbeat();
@@ -35,7 +35,7 @@ final class NodeFailureDetectorTest {
 
   @Test
   void processGone_isAFailureAtOnce_untilAHeartbeatComes() throws Exception {
-    ServerSocket node = ContactTest.listener();
+    ServerSocket node = ConnectResultTest.listener();
     NodeFailureDetector detector = detector(node);
     detector.heartbeat();
     node.close();
@@ -61,7 +61,7 @@ final class NodeFailureDetectorTest {
                 "heartbeat-interval = 10 ms, acceptable-heartbeat-pause = 1 h, expected-response-after = 1 h")
             .withFallback(system.settings().config().getConfig("pekko.cluster.failure-detector"));
     NodeFailureDetector detector = new NodeFailureDetector(config, system.eventStream());
-    detector.setAddress(ContactTest.address(node).toString());
+    detector.setAddress(ConnectResultTest.address(node).toString());
     return detector;
   }
 }

@@ -249,7 +249,7 @@ final class AssignmentTest {
   }
 
   private static PodEntry in(String cell, PodSpec pod, long turn) {
-    return new PodEntry(pod, PodSource.ADMIN).in(new Placement(cell, turn));
+    return new PodEntry(pod, PodSource.ADMIN).placedIn(new Placement(cell, turn));
   }
 
   private static List<PodSpec> pods(int count, Role role, String zone) {
@@ -263,7 +263,7 @@ final class AssignmentTest {
   private static PodSpec divided(String name, Role role, String island) {
     return pod(
         name, role, "", 1,
-        new KvTransfer(KvTransfer.Dialect.SGLANG, island, "h", 8998, "", 1, 1, new KvTransfer.Link(3, 0.5)));
+        new KvTransfer(KvTransfer.Dialect.SGLANG, island, "h", 8998, "", 1, 1, new KvTransfer.TransferCost(3, 0.5)));
   }
 
   private static PodSpec pod(String name, Role role, String zone, int ranks, @Nullable KvTransfer transfer) {

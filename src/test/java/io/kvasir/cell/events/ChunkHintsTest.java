@@ -38,7 +38,7 @@ final class ChunkHintsTest {
     long[] keys = LongStream.range(from, to).map(i -> name * 1_000_000 + i + 1).toArray();
     return new Stored(
         from == 0, from == 0 ? 0 : name * 1_000_000 + from, keys, Arrays.copyOfRange(prompt, from * CHUNK, to * CHUNK),
-        CHUNK, Tier.HOST, null, null, KvEvent.UNSAID, Spec.UNSAID, List.of());
+        CHUNK, Tier.HOST, null, null, KvEvent.UNSPECIFIED, Spec.UNSPECIFIED, List.of());
   }
 
   @Test

@@ -323,9 +323,9 @@ final class EventApplierTest {
   void tiers_blockIsHeldWhileAnyTierHasIt() {
     apply(stored(0, tokens(100, 1), 1));
     apply(sized(true, 0, tokens(100, 1), BLOCK, Tier.HOST, 1));
-    apply(new Removed(new long[] {1}, Tier.DEVICE, KvEvent.UNSAID));
+    apply(new Removed(new long[] {1}, Tier.DEVICE, KvEvent.UNSPECIFIED));
     assertThat(depth(tokens(100, 1), null, null)).isEqualTo(1);
-    apply(new Removed(new long[] {1}, Tier.HOST, KvEvent.UNSAID));
+    apply(new Removed(new long[] {1}, Tier.HOST, KvEvent.UNSPECIFIED));
     assertThat(depth(tokens(100, 1), null, null)).isZero();
   }
 
@@ -374,11 +374,13 @@ final class EventApplierTest {
       List<List<ExtraKey>> extra,
       long... keys) {
     return new Stored(
-        parent == 0, parent, keys, tokens, BLOCK, Tier.DEVICE, lora, salt, KvEvent.UNSAID, Spec.UNSAID, extra);
+        parent == 0, parent, keys, tokens, BLOCK, Tier.DEVICE, lora, salt, KvEvent.UNSPECIFIED, Spec.UNSPECIFIED,
+        extra);
   }
 
   private static Stored sized(boolean root, long parent, int[] tokens, int size, Tier tier, long... keys) {
-    return new Stored(root, parent, keys, tokens, size, tier, null, null, KvEvent.UNSAID, Spec.UNSAID, List.of());
+    return new Stored(root, parent, keys, tokens, size, tier, null, null, KvEvent.UNSPECIFIED, Spec.UNSPECIFIED,
+        List.of());
   }
 
   private static Stored inGroup(int group, Spec spec, long key) {
@@ -387,6 +389,6 @@ final class EventApplierTest {
   }
 
   private static Removed removed(long... keys) {
-    return new Removed(keys, Tier.DEVICE, KvEvent.UNSAID);
+    return new Removed(keys, Tier.DEVICE, KvEvent.UNSPECIFIED);
   }
 }

@@ -216,7 +216,7 @@ final class EventSemanticsTest {
     }
 
     void resynchronise() {
-      applier.forget();
+      applier.reset();
       channel.resubscribe();
       List<KvEvent> nothing = new ArrayList<>();
       channel.publish(nothing);

@@ -2,7 +2,7 @@ package io.kvasir.cell.events;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.kvasir.events.Decoded;
+import io.kvasir.events.DecodedMessage;
 import io.kvasir.events.EventDecoder;
 import io.kvasir.events.Recording;
 import io.kvasir.index.BlockIndex;
@@ -33,7 +33,7 @@ final class FuzzedEventsTest {
     long events = 0;
     for (int i = 0; i < ROUNDS; i++) {
       byte[] bytes = mutated(payloads);
-      Decoded decoded = decoder.decode(i, bytes);
+      DecodedMessage decoded = decoder.decode(i, bytes);
       applier.apply(decoded.batch(), i);
       events += decoded.batch().events().size();
       assertThat(index.bytes()).isLessThanOrEqualTo(BUDGET);

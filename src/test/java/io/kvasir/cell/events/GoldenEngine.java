@@ -203,8 +203,8 @@ final class GoldenEngine {
         tier,
         prompt.lora,
         kind.saltField ? prompt.salt : null,
-        kind.hybrid ? group : KvEvent.UNSAID,
-        !kind.hybrid ? Spec.UNSAID : group == 0 ? Spec.FULL : Spec.OTHER,
+        kind.hybrid ? group : KvEvent.UNSPECIFIED,
+        !kind.hybrid ? Spec.UNSPECIFIED : group == 0 ? Spec.FULL : Spec.OTHER,
         any ? extra : List.of());
   }
 
@@ -219,7 +219,7 @@ final class GoldenEngine {
       events.add(
           new Stored(
               true, 0, new long[] {key(prompt, from)}, new int[0], 0, Tier.HOST, null, null,
-              kind.hybrid ? 0 : KvEvent.UNSAID, Spec.UNSAID, List.of()));
+              kind.hybrid ? 0 : KvEvent.UNSPECIFIED, Spec.UNSPECIFIED, List.of()));
     } else if (!held.getOrDefault(key(prompt, from), new EnumMap<>(Tier.class)).containsKey(Tier.HOST)) {
       store(prompt, from, from + 1, Tier.HOST, events);
     }
@@ -246,7 +246,7 @@ final class GoldenEngine {
       }
     }
     long[] names = dropped.stream().mapToLong(Long::longValue).toArray();
-    events.add(new Removed(names, tier, kind.hybrid ? 0 : KvEvent.UNSAID));
+    events.add(new Removed(names, tier, kind.hybrid ? 0 : KvEvent.UNSPECIFIED));
     // The other group lets go of what it likes, when it likes.
     if (kind.hybrid && !secondGroup.isEmpty() && random.nextBoolean()) {
       long key = secondGroup.iterator().next();
@@ -265,8 +265,8 @@ final class GoldenEngine {
     events.add(
         new Stored(
             true, 0, new long[] {key}, new int[] {1, 2}, 2, Tier.DEVICE, null, null,
-            kind.hybrid ? 0 : KvEvent.UNSAID, Spec.UNSAID, List.of()));
-    events.add(new Removed(new long[] {key}, Tier.DEVICE, kind.hybrid ? 0 : KvEvent.UNSAID));
+            kind.hybrid ? 0 : KvEvent.UNSPECIFIED, Spec.UNSPECIFIED, List.of()));
+    events.add(new Removed(new long[] {key}, Tier.DEVICE, kind.hybrid ? 0 : KvEvent.UNSPECIFIED));
   }
 
   private void clear(List<KvEvent> events) {

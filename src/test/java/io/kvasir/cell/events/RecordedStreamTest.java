@@ -3,7 +3,7 @@ package io.kvasir.cell.events;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.kvasir.events.Decoded;
+import io.kvasir.events.DecodedMessage;
 import io.kvasir.events.EventDecoder;
 import io.kvasir.events.FaultyChannel;
 import io.kvasir.events.FaultyChannel.Faults;
@@ -150,7 +150,7 @@ final class RecordedStreamTest {
       channel.calm();
       if (behind.applier.state().lastSequence() != channel.lastPublished() || behind.applier.state().suspect()) {
         // Nothing came after the last message to show that it was lost, or the engine was asked in vain.
-        behind.applier.forget();
+        behind.applier.reset();
         channel.resubscribe();
       }
       assertThat(behind.applier.state().lastSequence()).as(name).isEqualTo(channel.lastPublished());
@@ -164,7 +164,7 @@ final class RecordedStreamTest {
 
   private void apply(JsonNode line) {
     Recording.Message message = Recording.message(line);
-    Decoded decoded = decoder.decode(message.sequence(), message.payload());
+    DecodedMessage decoded = decoder.decode(message.sequence(), message.payload());
     assertThat(decoded.faults()).isEmpty();
     applier.apply(decoded.batch(), 0);
   }

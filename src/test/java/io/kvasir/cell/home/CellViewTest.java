@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
-import io.kvasir.cell.EventFeed;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PodSource;
 import io.kvasir.cell.PodSpec;
@@ -13,17 +12,18 @@ import io.kvasir.cell.TestProfiles;
 import io.kvasir.cell.TestSettings;
 import io.kvasir.cell.directory.PodEntry;
 import io.kvasir.cell.events.EventApplier;
-import io.kvasir.cell.worker.Forecast;
+import io.kvasir.cell.worker.HitPrediction;
 import io.kvasir.cell.worker.Member;
+import io.kvasir.events.EventFeed;
 import io.kvasir.events.KvBatch;
 import io.kvasir.events.KvEvent;
 import io.kvasir.events.KvEvent.Stored;
 import io.kvasir.index.BlockHash;
 import io.kvasir.index.Chain;
 import io.kvasir.index.Tier;
-import io.kvasir.routing.Prepared;
+import io.kvasir.routing.PreparedSlots;
+import io.kvasir.routing.RequestShape;
 import io.kvasir.routing.Role;
-import io.kvasir.routing.Work;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.routing.cost.Deployment;
 import io.kvasir.routing.cost.LearntCost;
@@ -69,7 +69,7 @@ final class CellViewTest {
     costs = profiles.costs();
     log = new DecisionLog(new DecisionLogSettings(null, 1, 1, 1, 100), metrics);
     // Short answers: what many contexts cost each other in decoding would be a reason of its own to spread.
-    IntStream.range(0, 400).forEach(_ -> profiles.outputs().answered("m", 1));
+    IntStream.range(0, 400).forEach(_ -> profiles.outputs().observe("m", 1));
     CellServices services =
         TestServices.of(KIT, TestSettings.CELL, profiles, metrics, log, () -> now);
     return new Members("m", services);
@@ -86,7 +86,7 @@ final class CellViewTest {
           new PodSpec(
               "w" + i, URI.create("http://w" + i + ".test"), Role.BOTH, Set.of("m"), 1, BLOCK, Map.of(), maxInFlight,
               "h100-Qwen2.5-7B-tp1", 1000, events, null);
-      members.admit(new PodEntry(pod, PodSource.CONFIG)).forEach(member -> member.health().contact().answered());
+      members.admit(new PodEntry(pod, PodSource.CONFIG)).forEach(member -> member.health().reachability().onSuccess());
     }
   }
 
@@ -106,7 +106,8 @@ final class CellViewTest {
   private Decision.Planned plan(Chain chain) {
     Decision decision =
         members.view().decide(
-            new DecisionRequest("r", "m", null, Work.WHOLE, chain, PROMPT, Prepared.NOTHING, Set.of(), true, null));
+            new DecisionRequest("r", "m", null, RequestShape.INDIVISIBLE, chain, PROMPT, PreparedSlots.EMPTY,
+                Set.of(), true, null));
     assertThat(decision).isInstanceOf(Decision.Planned.class);
     return (Decision.Planned) decision;
   }
@@ -148,14 +149,15 @@ final class CellViewTest {
     String out = holder.worker().id().equals("w3") ? "w2" : "w3";
     DecisionRequest request =
         new DecisionRequest(
-            "x", "m", null, Work.WHOLE, chain(1, 40), PROMPT, Prepared.NOTHING, Set.of(out), false, null);
+            "x", "m", null, RequestShape.INDIVISIBLE, chain(1, 40), PROMPT, PreparedSlots.EMPTY, Set.of(out), false,
+            null);
 
     DecisionRecord explained = members.view().explain(request);
 
     assertThat(members.all()).allMatch(member -> member.load().inFlight() == 0);
     assertThat(log.recent(decision -> decision.requestId().equals("x"), 10)).isEmpty();
     Decision.Planned planned = (Decision.Planned) members.view().decide(request);
-    DecisionRecord.Step step = explained.plan().getFirst();
+    DecisionRecord.StepRecord step = explained.plan().getFirst();
     assertThat(step.worker()).isEqualTo(planned.last().worker().id());
     assertThat(step.depth()).isEqualTo(planned.last().depth()).isEqualTo(40);
     assertThat(explained.chain()).hasSize(40);
@@ -177,7 +179,7 @@ final class CellViewTest {
     chosen.reservation().close(new Outcome.Cancelled());
 
     DecisionLog.Entry entry = log.recent(_ -> true, 10).getFirst();
-    assertThat(entry.decision().plan()).singleElement().extracting(DecisionRecord.Step::worker)
+    assertThat(entry.decision().plan()).singleElement().extracting(DecisionRecord.StepRecord::worker)
         .isEqualTo(chosen.worker().id());
     assertThat(entry.outcomes()).singleElement().satisfies(outcome -> {
       assertThat(outcome.outcome()).isEqualTo("completed");
@@ -266,10 +268,10 @@ final class CellViewTest {
   @Test
   void unconfirmed_isForgottenAfterAWhile() {
     decide(chain(1, 64));
-    now += TestSettings.CELL.prediction().least().toNanos() - 1;
+    now += TestSettings.CELL.prediction().min().toNanos() - 1;
     tick();
     assertThat(predicted()).isEqualTo(64);
-    now += TestSettings.CELL.prediction().most().toNanos();
+    now += TestSettings.CELL.prediction().max().toNanos();
     tick();
     assertThat(predicted()).isZero();
   }
@@ -283,7 +285,7 @@ final class CellViewTest {
     Decision.Planned next = plan(chain(1, 64));
     assertThat(next.last().confirmedCachedTokens()).isEqualTo(40 * BLOCK);
     assertThat(next.reason()).endsWith("; predicted=24");
-    now += TestSettings.CELL.prediction().most().toNanos() * 2;
+    now += TestSettings.CELL.prediction().max().toNanos() * 2;
     tick();
     assertThat(decide(chain(1, 64)).depth()).isEqualTo(40);
   }
@@ -300,7 +302,7 @@ final class CellViewTest {
     members.all().stream().skip(1).forEach(member -> member.drain(true));
     Decision.Chosen first = decide(chain(1, 64));
     first.reservation().close(new Outcome.Completed(PROMPT, 0, 5, 1));
-    now += TestSettings.CELL.prediction().most().toNanos() * 100;
+    now += TestSettings.CELL.prediction().max().toNanos() * 100;
     tick();
     Decision.Chosen second = decide(chain(1, 64));
     assertThat(second.worker()).isEqualTo(first.worker());
@@ -316,7 +318,7 @@ final class CellViewTest {
   void approximate_forTextOnAWorkerWithEvents() {
     Chain text = new Chain(chain(1, 64).hashes(), 8);
     Decision.Chosen first = decide(text);
-    now += TestSettings.CELL.prediction().most().toNanos() * 100;
+    now += TestSettings.CELL.prediction().max().toNanos() * 100;
     tick();
     Decision.Chosen second = decide(text);
     assertThat(second.worker()).isEqualTo(first.worker());
@@ -334,17 +336,17 @@ final class CellViewTest {
       assertThat(chosen.worker()).isEqualTo(liar.worker());
       chosen.reservation().close(new Outcome.Completed(PROMPT, PROMPT / 4, 5, 1));
     }
-    assertThat(liar.truth().trust()).isBetween(0.2, 0.3);
-    assertThat(liar.status("m").trust()).isEqualTo(liar.truth().trust());
+    assertThat(liar.accuracy().trust()).isBetween(0.2, 0.3);
+    assertThat(liar.status("m").trust()).isEqualTo(liar.accuracy().trust());
     tick();
     Decision.Chosen doubted = decide(chain(3, 64));
     assertThat(doubted.depth()).isLessThan(20);
 
     for (int i = 0; i < 32; i++) {
-      Forecast forecast = liar.predict(chain(3, 64), 64);
-      liar.ended("m", new Outcome.Completed(PROMPT, 64 * BLOCK, 5, 1), PROMPT, forecast);
+      HitPrediction forecast = liar.predict(chain(3, 64), 64);
+      liar.requestEnded("m", new Outcome.Completed(PROMPT, 64 * BLOCK, 5, 1), PROMPT, forecast);
     }
-    assertThat(liar.truth().trust()).isEqualTo(1);
+    assertThat(liar.accuracy().trust()).isEqualTo(1);
     tick();
     assertThat(decide(chain(3, 64)).depth()).isEqualTo(64);
   }
@@ -355,7 +357,7 @@ final class CellViewTest {
       Decision.Chosen chosen = decide(chain(1, 64));
       chosen.reservation().close(new Outcome.Completed(PROMPT, 0, 5, 1));
     }
-    assertThat(members.all()).allMatch(member -> member.truth().trust() == 1);
+    assertThat(members.all()).allMatch(member -> member.accuracy().trust() == 1);
   }
 
   @Test
@@ -365,7 +367,7 @@ final class CellViewTest {
     for (int i = 0; i < 40; i++) {
       decide(chain(1, 64)).reservation().close(new Outcome.Completed(PROMPT, Outcome.UNKNOWN, 5, 1));
     }
-    assertThat(worker.truth().trust()).isEqualTo(1);
+    assertThat(worker.accuracy().trust()).isEqualTo(1);
   }
 
   @Test
@@ -373,12 +375,12 @@ final class CellViewTest {
     Member member = members.all().getFirst();
     EventApplier applier = new EventApplier(member.blocks(), BLOCK);
     for (int i = 0; i < 40; i++) {
-      Forecast forecast = held(member, applier, 2 * i);
-      assertThat(forecast.promisedTokens(6 * BLOCK)).isEqualTo(4 * BLOCK);
-      tell(member, applier, 2 * i + 1, new KvEvent.Removed(new long[] {1, 2, 3, 4}, Tier.DEVICE, KvEvent.UNSAID));
-      member.ended("m", new Outcome.Completed(6 * BLOCK, 0, 5, 1), 6 * BLOCK, forecast);
+      HitPrediction forecast = held(member, applier, 2 * i);
+      assertThat(forecast.expectedTokens(6 * BLOCK)).isEqualTo(4 * BLOCK);
+      tell(member, applier, 2 * i + 1, new KvEvent.Removed(new long[] {1, 2, 3, 4}, Tier.DEVICE, KvEvent.UNSPECIFIED));
+      member.requestEnded("m", new Outcome.Completed(6 * BLOCK, 0, 5, 1), 6 * BLOCK, forecast);
     }
-    assertThat(member.truth().trust()).isEqualTo(1);
+    assertThat(member.accuracy().trust()).isEqualTo(1);
   }
 
   @Test
@@ -386,15 +388,15 @@ final class CellViewTest {
     Member member = members.all().getFirst();
     EventApplier applier = new EventApplier(member.blocks(), BLOCK);
     for (int i = 0; i < 40; i++) {
-      Forecast forecast = held(member, applier, 2 * i);
+      HitPrediction forecast = held(member, applier, 2 * i);
       tell(member, applier, 2 * i + 1, fourBlocks());
-      member.ended("m", new Outcome.Completed(6 * BLOCK, 0, 5, 1), 6 * BLOCK, forecast);
+      member.requestEnded("m", new Outcome.Completed(6 * BLOCK, 0, 5, 1), 6 * BLOCK, forecast);
     }
-    assertThat(member.truth().trust()).isZero();
+    assertThat(member.accuracy().trust()).isZero();
   }
 
   /** What is expected of a worker that has told of the four blocks that a prompt begins with. */
-  private Forecast held(Member member, EventApplier applier, int sequence) {
+  private HitPrediction held(Member member, EventApplier applier, int sequence) {
     tell(member, applier, sequence, fourBlocks());
     long[] hashes = new long[6];
     int[] tokens = IntStream.range(0, 6 * BLOCK).toArray();
@@ -410,7 +412,7 @@ final class CellViewTest {
   private static Stored fourBlocks() {
     return new Stored(
         true, 0, new long[] {1, 2, 3, 4}, IntStream.range(0, 4 * BLOCK).toArray(), BLOCK, Tier.DEVICE, null, null,
-        KvEvent.UNSAID, KvEvent.Spec.UNSAID, List.of());
+        KvEvent.UNSPECIFIED, KvEvent.Spec.UNSPECIFIED, List.of());
   }
 
   @Test
@@ -423,11 +425,11 @@ final class CellViewTest {
             0, 0, 0,
             List.of(
                 new Stored(
-                    true, 0, new long[] {1, 2}, tokens, 32, Tier.DEVICE, null, null, KvEvent.UNSAID,
-                    KvEvent.Spec.UNSAID, List.of()))),
+                    true, 0, new long[] {1, 2}, tokens, 32, Tier.DEVICE, null, null, KvEvent.UNSPECIFIED,
+                    KvEvent.Spec.UNSPECIFIED, List.of()))),
         0);
     member.events(applier.state());
-    assertThat(member.predict(chain(1, 5), 0).told()).isFalse();
-    assertThat(member.predict(new Chain(chain(1, 5).hashes(), 32), 0).told()).isTrue();
+    assertThat(member.predict(chain(1, 5), 0).reported()).isFalse();
+    assertThat(member.predict(new Chain(chain(1, 5).hashes(), 32), 0).reported()).isTrue();
   }
 }

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
-import io.kvasir.cell.EventFeed;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PodSource;
 import io.kvasir.cell.PodSpec;
@@ -13,13 +12,14 @@ import io.kvasir.cell.TestProfiles;
 import io.kvasir.cell.TestSettings;
 import io.kvasir.cell.directory.PodEntry;
 import io.kvasir.cell.worker.Member;
+import io.kvasir.events.EventFeed;
 import io.kvasir.index.BlockHash;
 import io.kvasir.index.Chain;
 import io.kvasir.index.Tier;
 import io.kvasir.index.WorkerBlocks;
-import io.kvasir.routing.Prepared;
+import io.kvasir.routing.PreparedSlots;
+import io.kvasir.routing.RequestShape;
 import io.kvasir.routing.Role;
-import io.kvasir.routing.Work;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
@@ -60,7 +60,7 @@ final class MembersTest {
             pod, URI.create("http://" + pod + ".test"), Role.BOTH, Set.of("m"), ranks, BLOCK, Map.of(), 4,
             "h100-Qwen2.5-7B-tp1", 1000, List.of(new EventFeed.Push("key")), null);
     List<Member> admitted = members.admit(new PodEntry(spec, PodSource.CONFIG));
-    admitted.forEach(member -> member.health().contact().answered());
+    admitted.forEach(member -> member.health().reachability().onSuccess());
     return admitted;
   }
 
@@ -80,25 +80,25 @@ final class MembersTest {
   private Decision.Chosen decide(Chain chain) {
     Decision decision =
         members.view().decide(
-            new DecisionRequest("r", "m", null, Work.WHOLE, chain, 20 * BLOCK + 1,
-                Prepared.NOTHING, Set.of(), true, null));
+            new DecisionRequest("r", "m", null, RequestShape.INDIVISIBLE, chain, 20 * BLOCK + 1,
+                PreparedSlots.EMPTY, Set.of(), true, null));
     assertThat(decision).isInstanceOf(Decision.Planned.class);
     return ((Decision.Planned) decision).last();
   }
 
-  private void handOver(Widening widening) {
-    widening.heirs().forEach((member, heir) -> member.blocks().handOver().forEachRemaining(heir::take));
-    assertThat(widening.complete()).isTrue();
-    Widening.succeed(widening.heirs());
-    members.moveTo(widening);
+  private void handOver(IndexResize widening) {
+    widening.successors().forEach((member, heir) -> member.blocks().handOver().forEachRemaining(heir::take));
+    assertThat(widening.tryComplete()).isTrue();
+    IndexResize.transferPredictions(widening.successors());
+    members.finishResize(widening);
   }
 
   @Test
   void admit_noSlotLeft_waits() {
     assertThat(first).hasSize(64);
     assertThat(admit("b", 1)).isEmpty();
-    assertThat(members.mustWiden(64)).isFalse();
-    assertThat(members.mustWiden(65)).isTrue();
+    assertThat(members.needsResize(64)).isFalse();
+    assertThat(members.needsResize(65)).isTrue();
   }
 
   @Test
@@ -106,7 +106,7 @@ final class MembersTest {
     store(first.get(63), chain(1));
     Decision.Chosen before = decide(chain(1));
     assertThat(before.worker().slot()).isEqualTo(63);
-    handOver(members.widen(65));
+    handOver(members.beginResize(65));
     Decision.Chosen after = decide(chain(1));
     assertThat(after.worker()).isEqualTo(before.worker());
     assertThat(after.depth()).isEqualTo(20);
@@ -115,15 +115,15 @@ final class MembersTest {
     after.reservation().close(new Outcome.Cancelled());
     assertThat(first.get(63).load().inFlight()).isZero();
     assertThat(admit("b", 1).getFirst().worker().slot()).isEqualTo(64);
-    assertThat(members.mustWiden(129)).isTrue();
+    assertThat(members.needsResize(129)).isTrue();
   }
 
   @Test
   void widen_asWideAsTheWorkersNeed_andNoWiderThanCanBe() {
-    assertThat(members.widen(129).index().slots()).isEqualTo(256);
-    members.stay();
-    handOver(members.widen(1000));
-    assertThat(members.mustWiden(1000)).isFalse();
+    assertThat(members.beginResize(129).index().slots()).isEqualTo(256);
+    members.cancelResize();
+    handOver(members.beginResize(1000));
+    assertThat(members.needsResize(1000)).isFalse();
   }
 
   @Test
@@ -131,7 +131,7 @@ final class MembersTest {
     Decision.Chosen before = decide(chain(1));
     Member chosen = first.get(before.worker().slot());
     assertThat(chosen.blocks().predicted()).isEqualTo(20);
-    Widening widening = members.widen(65);
+    IndexResize widening = members.beginResize(65);
     Decision.Chosen meanwhile = decide(chain(1));
     assertThat(meanwhile.worker()).isEqualTo(before.worker());
     handOver(widening);
@@ -150,8 +150,8 @@ final class MembersTest {
     Member leaving = first.get(5);
     store(leaving, chain(1));
     store(first.get(6), chain(2));
-    Widening widening = members.widen(65);
-    WorkerBlocks heir = Objects.requireNonNull(widening.heirs().get(leaving));
+    IndexResize widening = members.beginResize(65);
+    WorkerBlocks heir = Objects.requireNonNull(widening.successors().get(leaving));
     leaving.blocks().handOver().forEachRemaining(heir::take);
     Members.Retired retired = members.retire(leaving);
     assertThat(decide(chain(1)).depth()).isZero();
@@ -169,14 +169,14 @@ final class MembersTest {
   @Test
   void stay_afterAWideningThatFailed_goesOnWithTheNarrowIndex() {
     store(first.get(1), chain(1));
-    Widening widening = members.widen(65);
-    widening.asked(first.get(1));
-    assertThat(widening.complete()).isFalse();
-    members.stay();
+    IndexResize widening = members.beginResize(65);
+    widening.handOverRequested(first.get(1));
+    assertThat(widening.tryComplete()).isFalse();
+    members.cancelResize();
     store(first.get(2), chain(2));
     assertThat(decide(chain(2)).worker().slot()).isEqualTo(2);
     Members.Retired retired = members.retire(first.get(2));
-    assertThat(retired.wide()).isSameAs(retired.index());
+    assertThat(retired.resizedIndex()).isSameAs(retired.index());
     Members.sweep(List.of(retired));
     assertThat(decide(chain(1)).depth()).isEqualTo(20);
   }
@@ -184,7 +184,7 @@ final class MembersTest {
   @Test
   void sweep_ofAWorkerThatIsStillThere_isRefused() {
     Members.Retired retired = members.retire(first.get(1));
-    Members.Retired wrong = new Members.Retired(2, retired.index(), retired.wide());
+    Members.Retired wrong = new Members.Retired(2, retired.index(), retired.resizedIndex());
     assertThatThrownBy(() -> Members.sweep(List.of(wrong))).isInstanceOf(IllegalStateException.class);
   }
 }

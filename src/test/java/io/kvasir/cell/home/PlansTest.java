@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
-import io.kvasir.cell.EventFeed;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PodSource;
 import io.kvasir.cell.PodSpec;
@@ -15,13 +14,14 @@ import io.kvasir.cell.TestSettings;
 import io.kvasir.cell.directory.PodEntry;
 import io.kvasir.cell.worker.Member;
 import io.kvasir.cell.worker.WorkerLoad;
+import io.kvasir.events.EventFeed;
 import io.kvasir.index.BlockHash;
 import io.kvasir.index.Chain;
 import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.KvTransfer.Dialect;
-import io.kvasir.routing.Prepared;
+import io.kvasir.routing.PreparedSlots;
+import io.kvasir.routing.RequestShape;
 import io.kvasir.routing.Role;
-import io.kvasir.routing.Work;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
@@ -70,9 +70,9 @@ final class PlansTest {
         new PodSpec(
             name, URI.create("http://" + name + ".test"), role, Set.of("m"), 1, BLOCK, Map.of(), maxInFlight,
             "h100-Qwen2.5-7B-tp1", 10_000, List.of(new EventFeed.Push("")),
-            new KvTransfer(dialect, group, name, 8998, "", 1, 1, new KvTransfer.Link(6, 5)));
+            new KvTransfer(dialect, group, name, 8998, "", 1, 1, new KvTransfer.TransferCost(6, 5)));
     Member member = members.admit(new PodEntry(pod, PodSource.CONFIG)).getFirst();
-    member.health().contact().answered();
+    member.health().reachability().onSuccess();
     return member;
   }
 
@@ -84,10 +84,11 @@ final class PlansTest {
     return new Chain(hashes, BLOCK);
   }
 
-  private Decision decide(int seed, Set<String> excluded, DecisionRequest.@Nullable Again again) {
+  private Decision decide(int seed, Set<String> excluded, DecisionRequest.@Nullable StepReplacement again) {
     DecisionRequest request =
-        new DecisionRequest("r", "m", null, Work.TEXT, chain(seed), PROMPT, Prepared.NOTHING, Set.of(), true, null);
-    return members.view().decide(again == null ? request.without(excluded) : request.anew(again, excluded));
+        new DecisionRequest("r", "m", null, RequestShape.TEXT, chain(seed), PROMPT, PreparedSlots.EMPTY, Set.of(),
+            true, null);
+    return members.view().decide(again == null ? request.without(excluded) : request.replacing(again, excluded));
   }
 
   private Decision.Planned plan(int seed) {
@@ -164,12 +165,12 @@ final class PlansTest {
     assertThat(prefill.blocks().predicted()).isZero();
 
     Reservation taken = planned.last().reservation();
-    taken.readsPrompt();
-    taken.readsPrompt();
+    taken.prefillLocally();
+    taken.prefillLocally();
     assertThat(decode.load().pendingTokens() - before).isEqualTo(PROMPT);
     assertThat(decode.blocks().predicted()).isGreaterThanOrEqualTo(BLOCKS);
     taken.firstToken();
-    taken.readsPrompt();
+    taken.prefillLocally();
     assertThat(decode.load().pendingTokens()).isEqualTo(before);
     taken.close(completed());
   }
@@ -193,7 +194,7 @@ final class PlansTest {
     seat("d", Role.DECODE, Dialect.SGLANG, "", 100);
     Decision.Planned planned = plan(1);
     String failed = planned.steps().getFirst().worker().id();
-    Decision again = decide(1, Set.of(failed), new DecisionRequest.Again("prefill", Map.of("decode", "d")));
+    Decision again = decide(1, Set.of(failed), new DecisionRequest.StepReplacement("prefill", Map.of("decode", "d")));
     assertThat(again)
         .isInstanceOfSatisfying(
             Decision.Planned.class,
@@ -240,7 +241,7 @@ final class PlansTest {
     for (int i = 0; i < 2_000; i++) {
       switch (decide(random.nextInt(40), Set.of(), null)) {
         case Decision.NoWorker none -> {
-          assertThat(none.why()).isEqualTo(Decision.Why.ALL_FULL);
+          assertThat(none.reason()).isEqualTo(Decision.NoWorkerReason.ALL_FULL);
           ends[0]++;
         }
         case Decision.Planned planned -> {
@@ -265,11 +266,11 @@ final class PlansTest {
           decide(
               random.nextInt(40),
               Set.of(failed.worker().id()),
-              new DecisionRequest.Again("prefill", Map.of("decode", planned.last().worker().id())));
+              new DecisionRequest.StepReplacement("prefill", Map.of("decode", planned.last().worker().id())));
       if (again instanceof Decision.Planned other) {
         other.close(outcomes[random.nextInt(3)]);
       } else {
-        planned.last().reservation().readsPrompt();
+        planned.last().reservation().prefillLocally();
       }
     }
     if (random.nextBoolean()) {

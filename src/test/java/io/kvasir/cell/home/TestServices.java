@@ -2,11 +2,11 @@ package io.kvasir.cell.home;
 
 import io.kvasir.cell.CellSettings;
 import io.kvasir.cell.ProfileSet;
+import io.kvasir.cell.directory.CellNodesKeeper;
 import io.kvasir.cell.directory.CurrentRoster;
 import io.kvasir.cell.directory.Directory;
-import io.kvasir.cell.standby.CellCopies;
-import io.kvasir.cell.standby.CellNodesKeeper;
-import io.kvasir.cell.standby.NodesByCell;
+import io.kvasir.cell.directory.NodesByCell;
+import io.kvasir.cell.standby.CellReplicas;
 import io.kvasir.cell.view.CellMetrics;
 import io.kvasir.cell.view.CellViews;
 import io.kvasir.telemetry.DecisionLog;
@@ -45,7 +45,7 @@ final class TestServices {
   /** No cell has copies, and nobody is told where any is. */
   private static Replication alone(ActorTestKit kit) {
     return new Replication(
-        "node", 0, new NodesByCell(), new CellCopies(), kit.<CellNodesKeeper.Message>createTestProbe().ref(),
+        "node", 0, new NodesByCell(), new CellReplicas(), kit.<CellNodesKeeper.Message>createTestProbe().ref(),
         cell -> {
           throw new IllegalStateException("cell " + cell + " does not move");
         });

@@ -2,6 +2,7 @@ package io.kvasir.cell.standby;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.kvasir.cell.directory.CellNodes;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;

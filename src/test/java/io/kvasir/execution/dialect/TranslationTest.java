@@ -220,7 +220,7 @@ final class TranslationTest {
 
   private static Translation translation(String path, String body) {
     ClientRequest request = new ClientRequest(path, JsonMembers.of(bytes(body)));
-    return Objects.requireNonNull(Legs.of(KvTransfer.Dialect.SGLANG).translation(request));
+    return Objects.requireNonNull(KvTransferProtocol.of(KvTransfer.Dialect.SGLANG).translation(request));
   }
 
   private static String stream(String path, String body, String chat, int piece) throws IOException {

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.kvasir.execution.Headers;
-import io.kvasir.gateway.http.Answer;
+import io.kvasir.http.Headers;
+import io.kvasir.http.server.Response;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.telemetry.TestMetrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
@@ -50,7 +50,7 @@ final class AdminApiTest {
     "GET,  /admin/broken,             500, internal_error"
   })
   void whatIsAskedWrongly_isTold(String method, String target, int status, String code) throws IOException {
-    Answer answer = api(new AdminKeys(List.of(), null)).handle(request(method, target));
+    Response answer = api(new AdminKeys(List.of(), null)).handle(request(method, target));
 
     assertThat(answer.status()).isEqualTo(status);
     assertThat(json(answer).at("/error/code").textValue()).isEqualTo(code);
@@ -59,7 +59,7 @@ final class AdminApiTest {
 
   @Test
   void otherMethods_areTellingWhichThereAre() throws IOException {
-    Answer answer = api(new AdminKeys(List.of(), null)).handle(request("PUT", "/admin/things"));
+    Response answer = api(new AdminKeys(List.of(), null)).handle(request("PUT", "/admin/things"));
 
     assertThat(answer.status()).isEqualTo(405);
     assertThat(answer.headers().first("Allow")).isEqualTo("GET, POST");
@@ -77,7 +77,7 @@ final class AdminApiTest {
   void bodies_areJson(String type, int status) throws IOException {
     AdminApi api = api(new AdminKeys(List.of(), null));
     Headers headers = Headers.of("Content-Type", type);
-    Answer answer = api.handle(new Direct(
+    Response answer = api.handle(new DirectExchange(
         "POST", "/admin/things", headers, InetAddress.getLoopbackAddress(), "{}".getBytes(StandardCharsets.UTF_8)));
 
     assertThat(answer.status()).isEqualTo(status);
@@ -91,11 +91,11 @@ final class AdminApiTest {
     assertThat(asked(api, "Bearer " + OLD, "192.0.2.1").status()).isEqualTo(200);
     assertThat(asked(api, "bearer  " + NEW, "192.0.2.1").status()).isEqualTo(200);
     for (String wrong : List.of("Bearer " + OLD + "x", "Bearer an-old-key", "Bearer ", "Basic " + OLD, OLD)) {
-      Answer refused = asked(api, wrong, "127.0.0.1");
+      Response refused = asked(api, wrong, "127.0.0.1");
       assertThat(refused.status()).as(wrong).isEqualTo(401);
       assertThat(refused.headers().first("WWW-Authenticate")).startsWith("Bearer ");
       assertThat(json(refused).at("/error/code").textValue()).isEqualTo("unauthorized");
-      assertThat(new String(((Answer.Whole) refused).body(), StandardCharsets.UTF_8)).doesNotContain(OLD, NEW);
+      assertThat(new String(((Response.Buffered) refused).body(), StandardCharsets.UTF_8)).doesNotContain(OLD, NEW);
     }
     assertThat(asked(api, null, "127.0.0.1").status()).isEqualTo(401);
     assertThat(api.handle(request("GET", "/admin/nothing")).status()).as("nothing is told of paths").isEqualTo(401);
@@ -109,7 +109,7 @@ final class AdminApiTest {
 
   @Test
   void withoutKeys_othersMayNot() throws IOException {
-    Answer refused = asked(api(new AdminKeys(List.of(), null)), null, "192.0.2.1");
+    Response refused = asked(api(new AdminKeys(List.of(), null)), null, "192.0.2.1");
 
     assertThat(refused.status()).isEqualTo(403);
     assertThat(json(refused).at("/error/message").textValue()).contains("kvasir.management.admin-keys", "192.0.2.1");
@@ -117,7 +117,7 @@ final class AdminApiTest {
 
   @Test
   void withoutKeys_pagesInBrowsersMayNot() {
-    Answer refused = api(new AdminKeys(List.of(), null)).handle(new Direct(
+    Response refused = api(new AdminKeys(List.of(), null)).handle(new DirectExchange(
         "POST",
         "/admin/things",
         Headers.of("Origin", "https://elsewhere.example"),
@@ -154,14 +154,14 @@ final class AdminApiTest {
   }
 
   private AdminApi api(AdminKeys keys) {
-    AdminPart things = () -> List.of(
-        AdminRoute.get("/admin/things", _ -> AdminAnswer.ok(AdminAnswer.object())),
+    AdminResource things = () -> List.of(
+        AdminRoute.get("/admin/things", _ -> AdminResponse.ok(AdminResponse.object())),
         AdminRoute.post(
-            "/admin/things", request -> new AdminAnswer(201, request.body("send {}"))),
+            "/admin/things", request -> new AdminResponse(201, request.body("send {}"))),
         AdminRoute.get(
                 "/admin/things/{thing}",
-                request -> AdminAnswer.ok(
-                    AdminAnswer.object()
+                request -> AdminResponse.ok(
+                    AdminResponse.object()
                         .put("thing", request.variable("thing"))
                         .put("colour", request.parameter("colour"))))
             .with("colour"),
@@ -175,16 +175,16 @@ final class AdminApiTest {
     return TestMetrics.sum(registry, "kvasir_admin_requests", route, status);
   }
 
-  private static Answer asked(AdminApi api, @Nullable String authorization, String client) throws IOException {
+  private static Response asked(AdminApi api, @Nullable String authorization, String client) throws IOException {
     Headers headers = authorization == null ? Headers.EMPTY : Headers.of("Authorization", authorization);
-    return api.handle(new Direct("GET", "/admin/things", headers, InetAddress.getByName(client), new byte[0]));
+    return api.handle(new DirectExchange("GET", "/admin/things", headers, InetAddress.getByName(client), new byte[0]));
   }
 
-  private static Direct request(String method, String target) {
-    return new Direct(method, target, "{}".getBytes(StandardCharsets.UTF_8));
+  private static DirectExchange request(String method, String target) {
+    return new DirectExchange(method, target, "{}".getBytes(StandardCharsets.UTF_8));
   }
 
-  private static JsonNode json(Answer answer) throws IOException {
-    return JSON.readTree(((Answer.Whole) answer).body());
+  private static JsonNode json(Response answer) throws IOException {
+    return JSON.readTree(((Response.Buffered) answer).body());
   }
 }

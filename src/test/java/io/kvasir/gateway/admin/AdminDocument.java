@@ -12,7 +12,7 @@ import java.util.TreeSet;
 /** The admin API's OpenAPI document, as tests hold what is asked and answered against it. */
 public final class AdminDocument {
   private static final Set<String> METHODS = Set.of("get", "post", "delete");
-  private static final ObjectNode DOCUMENT = DocumentHandler.document();
+  private static final ObjectNode DOCUMENT = OpenApiHandler.document();
 
   private AdminDocument() {}
 

@@ -25,14 +25,14 @@ final class DecisionsHandlerTest {
   @BeforeEach
   void decide() {
     for (int i = 0; i < 30; i++) {
-      log.decided(
+      log.recordDecision(
           new DecisionRecord(
               "", "r" + i, i % 3 == 0 ? "org/m" : "n", "p", "m", 1, 0, 0, List.of(),
               Map.of("session-key", DecisionRecord.hashed("s" + i % 5)), 256, List.of(), null, "",
-              List.of(new DecisionRecord.Step("whole", "both", "w" + i % 2, List.of(), 0, 0, "next_candidate")),
+              List.of(new DecisionRecord.StepRecord("whole", "both", "w" + i % 2, List.of(), 0, 0, "next_candidate")),
               List.of(), null));
     }
-    log.ended(new DecisionOutcome("", "r29", "whole", "w1", "completed", 5.0, 9, 0, 0, 3));
+    log.recordOutcome(new DecisionOutcome("", "r29", "whole", "w1", "completed", 5.0, 9, 0, 0, 3));
   }
 
   @ParameterizedTest

@@ -3,8 +3,8 @@ package io.kvasir.gateway.admin;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.kvasir.cell.EventFeed;
 import io.kvasir.cell.PodSpec;
+import io.kvasir.events.EventFeed;
 import io.kvasir.execution.FakeCells;
 import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.Role;
@@ -192,7 +192,7 @@ final class FleetHandlerTest {
   }
 
   private static KvTransfer transfer(String host) {
-    return new KvTransfer(KvTransfer.Dialect.SGLANG, "", host, 8998, "", 1, 1, new KvTransfer.Link(6, 5));
+    return new KvTransfer(KvTransfer.Dialect.SGLANG, "", host, 8998, "", 1, 1, new KvTransfer.TransferCost(6, 5));
   }
 
   private JsonNode call(String method, String target, String body, int status) throws IOException {

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.kvasir.gateway.http.Answer;
+import io.kvasir.http.server.Response;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.IOException;
@@ -18,12 +18,12 @@ public final class TestAdmin {
   private TestAdmin() {}
 
   /** The JSON answered to a request, whose status has to be that. */
-  public static JsonNode call(AdminPart part, String method, String target, String body, int status)
+  public static JsonNode call(AdminResource part, String method, String target, String body, int status)
       throws IOException {
     AdminApi api = new AdminApi(
         new AdminKeys(List.of(), null), List.of(part), new Metrics(new PrometheusRegistry()));
-    Direct request = new Direct(method, target, body.getBytes(StandardCharsets.UTF_8));
-    Answer.Whole answer = (Answer.Whole) api.handle(request);
+    DirectExchange request = new DirectExchange(method, target, body.getBytes(StandardCharsets.UTF_8));
+    Response.Buffered answer = (Response.Buffered) api.handle(request);
     assertThat(answer.status()).as(new String(answer.body(), StandardCharsets.UTF_8)).isEqualTo(status);
     JsonNode json = JSON.readTree(answer.body());
     for (AdminRoute route : api.routes()) {

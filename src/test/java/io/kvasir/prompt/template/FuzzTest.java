@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 
 /** Whatever the template says, rendering ends with a text or a {@link TemplateException}. */
 final class FuzzTest {
-  private static final Limits SMALL = new Limits(20_000, 200_000, 20);
+  private static final RenderLimits SMALL = new RenderLimits(20_000, 200_000, 20);
   private static final List<String> WORDS = List.of(
       "{{", "}}", "{%", "%}", "{%-", "-%}", "{#", "#}", "{{-", "-}}", "\n", " ", "for", "in", "if", "else",
       "elif", "endif", "endfor", "set", "endset", "macro", "endmacro", "call", "endcall", "filter", "endfilter",

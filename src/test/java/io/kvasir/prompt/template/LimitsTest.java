@@ -9,7 +9,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 final class LimitsTest {
-  private static final Limits SMALL = new Limits(100_000, 1_000_000, 50);
+  private static final RenderLimits SMALL = new RenderLimits(100_000, 1_000_000, 50);
 
   private static String render(String source) {
     StringBuilder out = new StringBuilder();

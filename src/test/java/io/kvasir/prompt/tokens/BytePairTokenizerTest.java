@@ -89,9 +89,9 @@ final class BytePairTokenizerTest {
     int pieces = 0;
     for (int i = 0; i < 60; i++) {
       byte[] text = (texts.text(300, SPECIAL) + texts.prose(3000) + texts.text(300)).getBytes(StandardCharsets.UTF_8);
-      Ids whole = new Ids(16);
+      TokenIdList whole = new TokenIdList(16);
       ours.encode(text, 0, text.length, whole);
-      Ids joined = new Ids(16);
+      TokenIdList joined = new TokenIdList(16);
       for (int from = 0; from < text.length; pieces++) {
         int to = ours.cut(text, from);
         ours.encode(text, from, to, joined);

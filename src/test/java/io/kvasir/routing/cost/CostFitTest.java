@@ -67,10 +67,10 @@ final class CostFitTest {
     Engine engine = new Engine(START.prefillScaled(2), 20);
 
     for (int i = 0; i < 1000; i++) {
-      Prefill prompt = engine.prompt(6000);
+      PrefillSample prompt = engine.prompt(6000);
       costs.observe(
           DEPLOYMENT,
-          i % 10 != 9 ? prompt : new Prefill(prompt.promptTokens(), prompt.uncachedTokens(), 0, 600_000));
+          i % 10 != 9 ? prompt : new PrefillSample(prompt.promptTokens(), prompt.uncachedTokens(), 0, 600_000));
     }
 
     double truth = engine.cost.prefillMs(6000, 6000);
@@ -86,10 +86,11 @@ final class CostFitTest {
 
     // The queue's estimate was twice what there was to wait for: nine tenths of all time was in it.
     for (int i = 0; i < 300; i++) {
-      Prefill idle = engine.prompt(6000);
+      PrefillSample idle = engine.prompt(6000);
       double queueMs = 9 * START.prefillMs(6000, 6000);
       costs.observe(
-          DEPLOYMENT, new Prefill(idle.promptTokens(), idle.uncachedTokens(), queueMs, idle.ttftMs() + queueMs / 2));
+          DEPLOYMENT, new PrefillSample(idle.promptTokens(), idle.uncachedTokens(), queueMs,
+              idle.ttftMs() + queueMs / 2));
     }
 
     double truth = START.prefillMs(6000, 6000);
@@ -115,8 +116,8 @@ final class CostFitTest {
   @Test
   void observe_nonsense_staysWithinBounds() {
     for (int i = 0; i < 5000; i++) {
-      costs.observe(DEPLOYMENT, new Prefill(8000, 8000, 0, i % 2 == 0 ? 3_600_000 : 1e-9));
-      costs.observe(DEPLOYMENT, new Prefill(1, 1, 0, 3_600_000));
+      costs.observe(DEPLOYMENT, new PrefillSample(8000, 8000, 0, i % 2 == 0 ? 3_600_000 : 1e-9));
+      costs.observe(DEPLOYMENT, new PrefillSample(1, 1, 0, 3_600_000));
     }
 
     EngineCost learnt = costs.of(DEPLOYMENT);
@@ -128,12 +129,12 @@ final class CostFitTest {
 
   @Test
   void observe_whatCannotBeTrue_isLeftOut() {
-    costs.observe(DEPLOYMENT, new Prefill(100, 0, 0, 10));
-    costs.observe(DEPLOYMENT, new Prefill(100, 101, 0, 10));
-    costs.observe(DEPLOYMENT, new Prefill(100, 50, -1, 10));
-    costs.observe(DEPLOYMENT, new Prefill(100, 50, 0, 0));
-    costs.observe(DEPLOYMENT, new Prefill(100, 50, Double.NaN, 10));
-    costs.observe(DEPLOYMENT, new Prefill(100, 50, 0, Double.POSITIVE_INFINITY));
+    costs.observe(DEPLOYMENT, new PrefillSample(100, 0, 0, 10));
+    costs.observe(DEPLOYMENT, new PrefillSample(100, 101, 0, 10));
+    costs.observe(DEPLOYMENT, new PrefillSample(100, 50, -1, 10));
+    costs.observe(DEPLOYMENT, new PrefillSample(100, 50, 0, 0));
+    costs.observe(DEPLOYMENT, new PrefillSample(100, 50, Double.NaN, 10));
+    costs.observe(DEPLOYMENT, new PrefillSample(100, 50, 0, Double.POSITIVE_INFINITY));
 
     assertThat(learnt().samples()).isZero();
     assertThat(costs.of(DEPLOYMENT)).isEqualTo(START);
@@ -171,7 +172,7 @@ final class CostFitTest {
     try (ExecutorService threads = Executors.newFixedThreadPool(4)) {
       var all = IntStream.range(0, 4).<Callable<Boolean>>mapToObj(thread -> () -> {
         for (int i = 0; i < 2000; i++) {
-          costs.observe(DEPLOYMENT, new Prefill(4000, 4000, 0, 2 * START.prefillMs(4000, 4000) + 20));
+          costs.observe(DEPLOYMENT, new PrefillSample(4000, 4000, 0, 2 * START.prefillMs(4000, 4000) + 20));
         }
         return true;
       }).toList();
@@ -200,11 +201,11 @@ final class CostFitTest {
     }
 
     /** A prompt of which something between nothing and nine tenths is cached. */
-    Prefill prompt(int most) {
+    PrefillSample prompt(int most) {
       int tokens = random.nextInt(most / 2, most) + 1;
       int uncached = Math.max(1, (int) (tokens * random.nextDouble(0.1, 1)));
       double ttftMs = (fixedMs + cost.prefillMs(uncached, tokens)) * random.nextDouble(0.9, 1.1);
-      return new Prefill(tokens, uncached, 0, ttftMs);
+      return new PrefillSample(tokens, uncached, 0, ttftMs);
     }
   }
 }

@@ -37,12 +37,12 @@ final class CostModelTest {
     assertThat(costs.of("h200-Qwen3-32B-tp2"))
         .isEqualTo(costs.of("h200-Qwen2.5-32B-tp2"))
         .isEqualTo(costs.of("h200-Qwen2.5-32B/Qwen3-32B-tp2"));
-    assertThat(costs.knows("h200-Qwen3-32B-tp2")).isTrue();
+    assertThat(costs.hasCoefficients("h200-Qwen3-32B-tp2")).isTrue();
   }
 
   @Test
   void of_unknownEngine_isAMiddlingOne() {
-    assertThat(costs.knows("b300-unheard-of")).isFalse();
+    assertThat(costs.hasCoefficients("b300-unheard-of")).isFalse();
     assertThat(costs.of("b300-unheard-of").prefillMs(8192, 8192)).isBetween(180.0, 1570.0);
   }
 
@@ -57,11 +57,11 @@ final class CostModelTest {
     OutputLengths outputs = new OutputLengths();
     assertThat(outputs.expected("m")).isEqualTo(OutputLengths.PRIOR);
 
-    outputs.answered("m", -1);
+    outputs.observe("m", -1);
     assertThat(outputs.expected("m")).isEqualTo(OutputLengths.PRIOR);
 
     for (int i = 0; i < 1000; i++) {
-      outputs.answered("m", i % 2 == 0 ? 900 : 1100);
+      outputs.observe("m", i % 2 == 0 ? 900 : 1100);
     }
     assertThat(outputs.expected("m")).isCloseTo(1000, within(20.0));
     assertThat(outputs.expected("other")).isEqualTo(OutputLengths.PRIOR);
@@ -71,8 +71,8 @@ final class CostModelTest {
   void outputLengths_moreModelsThanItKeeps_shareOneMean() {
     OutputLengths outputs = new OutputLengths();
     for (int i = 0; i < 3000; i++) {
-      outputs.answered("m" + i, 1000);
-      outputs.answered("m" + i, 1000);
+      outputs.observe("m" + i, 1000);
+      outputs.observe("m" + i, 1000);
     }
 
     assertThat(outputs.expected("m2999")).isEqualTo(outputs.expected("m2998")).isGreaterThan(990);

@@ -111,7 +111,7 @@ final class CacheControllerTest {
     restart();
     keep(1);
     // Another one's chunk, told later, shows that the first one's could have come.
-    try (CacheWorker other = new CacheWorker(controller.workersAt(), "e2", Duration.ZERO)) {
+    try (CacheWorker other = new CacheWorker(controller.workerAddress(), "e2", Duration.ZERO)) {
       other.admit(names.name(0));
       await(() -> layout(PROMPT).equals("{\"e2\":[\"LocalCPUBackend\",256]}"));
     }
@@ -162,7 +162,7 @@ final class CacheControllerTest {
   }
 
   private void work(Duration heartbeat) {
-    worker = new CacheWorker(controller.workersAt(), "e1", heartbeat);
+    worker = new CacheWorker(controller.workerAddress(), "e1", heartbeat);
   }
 
   private CacheWorker worker() {
@@ -179,7 +179,7 @@ final class CacheControllerTest {
   /** The controller dies and another one starts at its ports. */
   private void restart() throws IOException {
     int port = controller.url().getPort();
-    ControllerAddress address = controller.workersAt();
+    ControllerAddress address = controller.workerAddress();
     controller.close();
     controller =
         CacheController.start(

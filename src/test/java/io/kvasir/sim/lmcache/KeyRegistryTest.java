@@ -3,12 +3,12 @@ package io.kvasir.sim.lmcache;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.tuple;
 
-import io.kvasir.sim.lmcache.KeyRegistry.Match;
-import io.kvasir.sim.lmcache.KeyRegistry.Worker;
-import io.kvasir.sim.lmcache.Message.Command;
-import io.kvasir.sim.lmcache.Message.Kind;
-import io.kvasir.sim.lmcache.Message.Operation;
-import io.kvasir.sim.lmcache.RegisteredWorker.Place;
+import io.kvasir.sim.lmcache.ControllerMessage.Command;
+import io.kvasir.sim.lmcache.ControllerMessage.Kind;
+import io.kvasir.sim.lmcache.ControllerMessage.Operation;
+import io.kvasir.sim.lmcache.KeyRegistry.PrefixMatch;
+import io.kvasir.sim.lmcache.KeyRegistry.WorkerSnapshot;
+import io.kvasir.sim.lmcache.RegisteredWorker.WorkerAddress;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -41,8 +41,8 @@ final class KeyRegistryTest {
   void lookup_endsWithTheFirstChunkThatNobodyHolds() {
     admit("a", 0, CPU, 0, 1, 3);
 
-    assertThat(registry.lookup(PROMPT)).isEqualTo(Map.of("a", new Match(CPU, 512)));
-    assertThat(registry.lookup(Arrays.copyOf(PROMPT, 300))).isEqualTo(Map.of("a", new Match(CPU, 256)));
+    assertThat(registry.lookup(PROMPT)).isEqualTo(Map.of("a", new PrefixMatch(CPU, 512)));
+    assertThat(registry.lookup(Arrays.copyOf(PROMPT, 300))).isEqualTo(Map.of("a", new PrefixMatch(CPU, 256)));
   }
 
   @Test
@@ -50,7 +50,7 @@ final class KeyRegistryTest {
     admit("b", 0, CPU, 0, 1, 2);
     admit("a", 0, CPU, 0, 1, 2);
 
-    assertThat(registry.lookup(PROMPT)).isEqualTo(Map.of("a", new Match(CPU, 768)));
+    assertThat(registry.lookup(PROMPT)).isEqualTo(Map.of("a", new PrefixMatch(CPU, 768)));
   }
 
   @Test
@@ -58,9 +58,10 @@ final class KeyRegistryTest {
     admit("a", 0, CPU, 0, 1);
     admit("b", 0, CPU, 2, 3);
 
-    Map<String, Match> layout = registry.lookup(PROMPT);
+    Map<String, PrefixMatch> layout = registry.lookup(PROMPT);
 
-    assertThat(layout).containsExactly(Map.entry("a", new Match(CPU, 512)), Map.entry("b", new Match(CPU, 1024)));
+    assertThat(layout)
+        .containsExactly(Map.entry("a", new PrefixMatch(CPU, 512)), Map.entry("b", new PrefixMatch(CPU, 1024)));
   }
 
   @Test
@@ -68,9 +69,10 @@ final class KeyRegistryTest {
     admit("a", 0, CPU, 0, 2);
     admit("b", 0, CPU, 0, 1);
 
-    Map<String, Match> layout = registry.lookup(PROMPT);
+    Map<String, PrefixMatch> layout = registry.lookup(PROMPT);
 
-    assertThat(layout).containsExactly(Map.entry("a", new Match(CPU, 768)), Map.entry("b", new Match(CPU, 512)));
+    assertThat(layout)
+        .containsExactly(Map.entry("a", new PrefixMatch(CPU, 768)), Map.entry("b", new PrefixMatch(CPU, 512)));
   }
 
   @Test
@@ -78,7 +80,7 @@ final class KeyRegistryTest {
     long[] names = names();
     registry.apply(operations("a", 0, CPU, Kind.ADMIT, names));
 
-    assertThat(registry.lookup(PROMPT)).isEqualTo(Map.of("a", new Match(CPU, PROMPT.length)));
+    assertThat(registry.lookup(PROMPT)).isEqualTo(Map.of("a", new PrefixMatch(CPU, PROMPT.length)));
   }
 
   @Test
@@ -86,8 +88,8 @@ final class KeyRegistryTest {
     admit("a", 0, CPU, 0);
     admit("a", 0, "LocalDiskBackend", 0, 1);
 
-    assertThat(registry.lookup(PROMPT)).isEqualTo(Map.of("a", new Match("LocalDiskBackend", 512)));
-    assertThat(registry.lookup(Arrays.copyOf(PROMPT, 256))).isEqualTo(Map.of("a", new Match(CPU, 256)));
+    assertThat(registry.lookup(PROMPT)).isEqualTo(Map.of("a", new PrefixMatch("LocalDiskBackend", 512)));
+    assertThat(registry.lookup(Arrays.copyOf(PROMPT, 256))).isEqualTo(Map.of("a", new PrefixMatch(CPU, 256)));
   }
 
   @Test
@@ -96,9 +98,9 @@ final class KeyRegistryTest {
     admit("a", 0, CPU, 0, 1);
     admit("a", 1, CPU, 0, 1);
 
-    assertThat(registry.list("a")).extracting(Worker::keys).containsExactly(2, 2);
+    assertThat(registry.list("a")).extracting(WorkerSnapshot::keys).containsExactly(2, 2);
     assertThat(registry.list(null)).hasSize(3);
-    assertThat(registry.lookup(PROMPT)).isEqualTo(Map.of("a", new Match(CPU, 512)));
+    assertThat(registry.lookup(PROMPT)).isEqualTo(Map.of("a", new PrefixMatch(CPU, 512)));
   }
 
   @Test
@@ -106,8 +108,8 @@ final class KeyRegistryTest {
     admit("a", 0, CPU, 0, 1, 2);
     registry.apply(operations("a", 0, CPU, Kind.EVICT, new long[] {names()[1]}));
 
-    assertThat(registry.lookup(PROMPT)).isEqualTo(Map.of("a", new Match(CPU, 256)));
-    assertThat(registry.list("a")).extracting(Worker::keys).containsExactly(2);
+    assertThat(registry.lookup(PROMPT)).isEqualTo(Map.of("a", new PrefixMatch(CPU, 256)));
+    assertThat(registry.list("a")).extracting(WorkerSnapshot::keys).containsExactly(2);
   }
 
   @Test
@@ -126,7 +128,7 @@ final class KeyRegistryTest {
     registry.register(place("a", 0));
 
     assertThat(registry.lookup(PROMPT)).isEmpty();
-    assertThat(registry.list("a")).extracting(Worker::registered).containsExactly(1000.0);
+    assertThat(registry.list("a")).extracting(WorkerSnapshot::registeredAt).containsExactly(1000.0);
   }
 
   @Test
@@ -135,12 +137,12 @@ final class KeyRegistryTest {
     now = 1_000_000;
 
     assertThat(registry.lookup(PROMPT)).containsOnlyKeys("a");
-    assertThat(registry.list("a")).extracting(Worker::heard).containsExactly(1000.0);
+    assertThat(registry.list("a")).extracting(WorkerSnapshot::lastHeartbeat).containsExactly(1000.0);
 
     registry.deregister("a", 0);
 
     assertThat(registry.lookup(PROMPT)).isEmpty();
-    assertThat(registry.list(null)).extracting(worker -> worker.place().instance()).containsExactly("b");
+    assertThat(registry.list(null)).extracting(worker -> worker.address().instance()).containsExactly("b");
   }
 
   @Test
@@ -148,56 +150,56 @@ final class KeyRegistryTest {
     assertThat(registry.listedWorkers()).hasSize(2);
     now = 1029;
     registry.register(place("c", 0));
-    registry.beat(place("a", 0));
+    registry.heartbeat(place("a", 0));
     admit("a", 0, CPU, 0, 1);
     registry.deregister("b", 0);
 
     assertThat(registry.listedWorkers())
-        .extracting(worker -> worker.place().instance(), Worker::heard, Worker::keys)
+        .extracting(worker -> worker.address().instance(), WorkerSnapshot::lastHeartbeat, WorkerSnapshot::keys)
         .containsExactly(tuple("a", 1000.0, 2), tuple("b", 1000.0, 0));
 
     now = 1030;
     assertThat(registry.listedWorkers())
-        .extracting(worker -> worker.place().instance(), Worker::heard, Worker::keys)
+        .extracting(worker -> worker.address().instance(), WorkerSnapshot::lastHeartbeat, WorkerSnapshot::keys)
         .containsExactly(tuple("a", 1029.0, 2), tuple("c", 1029.0, 0));
   }
 
   @Test
   void newController_asksEveryWorkerForEverything_untilEnoughHaveTold() {
     now = 1100;
-    assertThat(registry.beat(place("a", 0))).extracting(Command::reason).containsExactly("controller_restart");
-    assertThat(registry.list("a")).extracting(Worker::heard).containsExactly(1100.0);
+    assertThat(registry.heartbeat(place("a", 0))).extracting(Command::reason).containsExactly("controller_restart");
+    assertThat(registry.list("a")).extracting(WorkerSnapshot::lastHeartbeat).containsExactly(1100.0);
 
     tellAll("a", "sync-1", 0, 1);
-    assertThat(registry.beat(place("a", 0))).isEmpty();
-    assertThat(registry.beat(place("b", 0))).isNotEmpty();
-    assertThat(registry.status(new Message.SyncQuery("a", 0, "sync-1")))
-        .isEqualTo(new Message.SyncStatus("sync-1", true, 1.0, true, List.of()));
+    assertThat(registry.heartbeat(place("a", 0))).isEmpty();
+    assertThat(registry.heartbeat(place("b", 0))).isNotEmpty();
+    assertThat(registry.syncStatus(new ControllerMessage.SyncQuery("a", 0, "sync-1")))
+        .isEqualTo(new ControllerMessage.SyncStatus("sync-1", true, 1.0, true, List.of()));
 
-    assertThat(registry.beat(place("b", 0))).isEmpty();
-    assertThat(registry.beat(place("c", 0))).extracting(Command::reason).containsExactly("worker_re_registered");
+    assertThat(registry.heartbeat(place("b", 0))).isEmpty();
+    assertThat(registry.heartbeat(place("c", 0))).extracting(Command::reason).containsExactly("worker_re_registered");
     assertThat(registry.list("c")).hasSize(1);
   }
 
   @Test
   void sync_replacesWhatWasKnown_andWhatChangesMeanwhileIsNotHeard() {
     admit("a", 0, CPU, 0, 1, 2);
-    assertThat(registry.start(new Message.SyncStart("a", 0, CPU, "s", 3, 2)).accepted()).isTrue();
+    assertThat(registry.startSync(new ControllerMessage.SyncStart("a", 0, CPU, "s", 3, 2)).accepted()).isTrue();
     assertThat(registry.lookup(PROMPT)).isEmpty();
 
-    registry.batch(new Message.SyncBatch("a", 0, CPU, "s", 1, List.of(names()[1])));
+    registry.applySyncBatch(new ControllerMessage.SyncBatch("a", 0, CPU, "s", 1, List.of(names()[1])));
     admit("a", 0, CPU, 0);
 
     assertThat(registry.lookup(PROMPT)).isEmpty();
-    assertThat(registry.start(new Message.SyncStart("a", 0, CPU, "other", 3, 2)).accepted()).isFalse();
-    assertThat(registry.status(new Message.SyncQuery("a", 0, "s")))
-        .isEqualTo(new Message.SyncStatus("s", false, 0.5, false, List.of(0)));
+    assertThat(registry.startSync(new ControllerMessage.SyncStart("a", 0, CPU, "other", 3, 2)).accepted()).isFalse();
+    assertThat(registry.syncStatus(new ControllerMessage.SyncQuery("a", 0, "s")))
+        .isEqualTo(new ControllerMessage.SyncStatus("s", false, 0.5, false, List.of(0)));
 
-    registry.batch(new Message.SyncBatch("a", 0, CPU, "s", 0, List.of(names()[0])));
-    registry.end(new Message.SyncEnd("a", 0, CPU, "s", 2));
+    registry.applySyncBatch(new ControllerMessage.SyncBatch("a", 0, CPU, "s", 0, List.of(names()[0])));
+    registry.endSync(new ControllerMessage.SyncEnd("a", 0, CPU, "s", 2));
     admit("a", 0, CPU, 2);
 
-    assertThat(registry.lookup(PROMPT)).isEqualTo(Map.of("a", new Match(CPU, 768)));
+    assertThat(registry.lookup(PROMPT)).isEqualTo(Map.of("a", new PrefixMatch(CPU, 768)));
   }
 
   @Test
@@ -205,9 +207,9 @@ final class KeyRegistryTest {
     admit("a", 0, CPU, 0, 1, 3);
     admit("a", 0, "LocalDiskBackend", 2);
 
-    assertThat(registry.held("a", CPU, PROMPT)).isEqualTo(512);
-    assertThat(registry.held("a", "LocalDiskBackend", PROMPT)).isZero();
-    assertThat(registry.held("nobody", CPU, PROMPT)).isZero();
+    assertThat(registry.heldTokens("a", CPU, PROMPT)).isEqualTo(512);
+    assertThat(registry.heldTokens("a", "LocalDiskBackend", PROMPT)).isZero();
+    assertThat(registry.heldTokens("nobody", CPU, PROMPT)).isZero();
   }
 
   @Test
@@ -217,10 +219,10 @@ final class KeyRegistryTest {
   }
 
   private void tellAll(String instance, String id, int... chunks) {
-    registry.start(new Message.SyncStart(instance, 0, CPU, id, chunks.length, 1));
+    registry.startSync(new ControllerMessage.SyncStart(instance, 0, CPU, id, chunks.length, 1));
     List<Long> keys = IntStream.of(chunks).mapToObj(chunk -> names()[chunk]).toList();
-    registry.batch(new Message.SyncBatch(instance, 0, CPU, id, 0, keys));
-    registry.end(new Message.SyncEnd(instance, 0, CPU, id, chunks.length));
+    registry.applySyncBatch(new ControllerMessage.SyncBatch(instance, 0, CPU, id, 0, keys));
+    registry.endSync(new ControllerMessage.SyncEnd(instance, 0, CPU, id, chunks.length));
   }
 
   private void admit(String instance, int worker, String location, int... chunks) {
@@ -229,9 +231,9 @@ final class KeyRegistryTest {
         operations(instance, worker, location, Kind.ADMIT, IntStream.of(chunks).mapToLong(i -> all[i]).toArray()));
   }
 
-  private static Message.Operations operations(
+  private static ControllerMessage.Operations operations(
       String instance, int worker, String location, Kind kind, long[] names) {
-    return new Message.Operations(
+    return new ControllerMessage.Operations(
         instance, worker, location, LongStream.of(names).mapToObj(name -> new Operation(kind, name, 0)).toList());
   }
 
@@ -245,7 +247,7 @@ final class KeyRegistryTest {
     return names;
   }
 
-  private static Place place(String instance, int worker) {
-    return new Place(instance, worker, "10.0.0.1", 8001 + worker, null);
+  private static WorkerAddress place(String instance, int worker) {
+    return new WorkerAddress(instance, worker, "10.0.0.1", 8001 + worker, null);
   }
 }

@@ -1,0 +1,69 @@
+package io.kvasir.app.command;
+
+import io.kvasir.sim.EventSettings;
+import io.kvasir.sim.publisher.EventFormat;
+import java.util.List;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Option;
+
+/** The options of {@code kvasir sim} that say how the engine tells of its cache. */
+final class EventOptions {
+  @Option(
+      names = "--events-port",
+      defaultValue = "5557",
+      description = "ZMQ port of events; rank r: port + r.")
+  private int eventsPort;
+
+  @Option(
+      names = "--replay-port",
+      defaultValue = "5657",
+      description = "ZMQ port of replay; rank r: port + r.")
+  private int replayPort;
+
+  @Option(names = "--events-connect", description = "Dial the router at tcp://host:port instead of binding.")
+  private @Nullable String eventsConnect;
+
+  @Option(names = "--topic", defaultValue = "", description = "Topic of the event messages.")
+  private String topic = "";
+
+  @Option(
+      names = "--event-encoding",
+      defaultValue = "vllm-map",
+      description = "How events are encoded: vllm-map (0.24 and later), vllm-array (before), sglang.")
+  private String encoding = "";
+
+  @Option(
+      names = "--byte-hashes",
+      description = "Block hashes as bytes, as with VLLM_KV_EVENTS_USE_INT_BLOCK_HASHES=0.")
+  private boolean byteHashes;
+
+  @Option(names = "--zero-parent", description = "A root's parent is 0 instead of nothing.")
+  private boolean zeroParent;
+
+  @Option(names = "--no-events", description = "Tell nothing of the cache.")
+  private boolean noEvents;
+
+  EventSettings settings(String host, List<String> wrong) {
+    if (noEvents) {
+      return EventSettings.OFF;
+    }
+    EventFormat.Encoding chosen = EventFormat.Encoding.VLLM_MAP;
+    try {
+      chosen = EventFormat.Encoding.valueOf(encoding.toUpperCase(Locale.ROOT).replace('-', '_'));
+    } catch (IllegalArgumentException unknown) {
+      wrong.add("event-encoding: '" + encoding + "' is not known; one of vllm-map, vllm-array, sglang");
+    }
+    return new EventSettings(
+        true,
+        host,
+        eventsPort,
+        eventsConnect,
+        true,
+        replayPort,
+        topic,
+        chosen == EventFormat.Encoding.VLLM_MAP,
+        EventSettings.DEFAULT.bufferSteps(),
+        new EventFormat(chosen, byteHashes, zeroParent));
+  }
+}

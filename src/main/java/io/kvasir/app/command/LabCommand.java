@@ -1,0 +1,166 @@
+package io.kvasir.app.command;
+
+import io.kvasir.app.node.StartException;
+import io.kvasir.app.terminal.ProgressBar;
+import io.kvasir.lab.Lab;
+import io.kvasir.lab.LabPlan;
+import io.kvasir.lab.LabPlanReader;
+import io.kvasir.lab.LabReport;
+import io.kvasir.lab.RunReport;
+import io.kvasir.lab.Slo;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Help.Visibility;
+import picocli.CommandLine.Option;
+
+/** {@code kvasir lab}. */
+@Command(
+    name = "lab",
+    description = {
+      "Replays traffic in simulated time through the routing profiles and compares what comes of it:",
+      "which profile serves this traffic best on these engines?"
+    },
+    mixinStandardHelpOptions = true,
+    sortOptions = false,
+    showDefaultValues = true,
+    usageHelpWidth = 110,
+    footer = {
+      "",
+      "Generators and what their parameters are when nothing is said (tokens, ms; rate per second):",
+      "  gen:shared-prefix  groups=150 prompts=5 prefix=6000 question=1200 output=250 rate=0 (0: 3 to 60",
+      "                     in 16 steps) seconds=30 (of each step) skew=0 (Zipf exponent) block=16",
+      "  gen:sessions       sessions=4 turns=8 system=1500 question=200 output=200 think=500 repeat=10 block=16",
+      "  gen:agents         sessions=240 rate=0.4 turns=40 kinds=8 system=4000 result=1200 output=250",
+      "                     think=2000 block=64",
+      "  gen:bursts         seconds=600 rate=12 groups=100 prompt=4000 every=10 size=60 prefix=8000 own=400",
+      "                     spread=500 output=200 block=16",
+      "",
+      "For example:",
+      "  kvasir lab --trace traffic.jsonl.gz --profiles all --scale 1,1.5,2 --seeds 3 --out target/lab"
+    })
+public final class LabCommand implements Callable<Integer> {
+  @Option(
+      names = "--trace",
+      required = true,
+      split = ",",
+      showDefaultValue = Visibility.NEVER,
+      paramLabel = "FILE|gen:NAME",
+      description = {
+        "Traffic: JSON lines in the schema of Mooncake, Qwen-Bailian or of sessions, gzipped (.gz) or not,",
+        "or a generator with parameters of its own, as in 'gen:shared-prefix?groups=20&skew=1.2' (see below)."
+      })
+  private List<String> traces = List.of();
+
+  @Option(
+      names = "--engine",
+      defaultValue = "h200-Qwen3-32B-tp2",
+      description = "Engine model of every worker: gpu-model-tp.")
+  private String engine = "";
+
+  @Option(
+      names = "--workers",
+      defaultValue = "8",
+      description = {
+        "How many engines, 1 to 256: 8, or 5P+3D for prefill and decode engines with 400 Gb/s RDMA between them,",
+        "which the profile prefill-decode makes use of."
+      })
+  private String workers = "";
+
+  @Option(
+      names = "--profiles",
+      defaultValue = "expected-cost",
+      split = ",",
+      paramLabel = "NAME|FILE",
+      description = "Built-in profiles by name, all for every one of them, or a .conf file of your own.")
+  private List<String> profiles = List.of();
+
+  @Option(
+      names = "--scale",
+      defaultValue = "1",
+      split = ",",
+      paramLabel = "S",
+      description = "Loads, in multiples of each trace's own.")
+  private List<Double> scales = List.of();
+
+  @Option(names = "--seeds", defaultValue = "1", paramLabel = "K", description = "Runs with seeds 1 to K each.")
+  private int seeds;
+
+  @Option(
+      names = "--think",
+      description = {
+        "Closed loop: a turn of a conversation waits for the answer before it, and then as long as the trace",
+        "shows its author to have thought. Otherwise requests are sent at their times, whatever happens."
+      })
+  private boolean think;
+
+  @Option(
+      names = "--index",
+      defaultValue = "exact",
+      paramLabel = "MODE",
+      description = {
+        "How the router learns what is cached: exact, delayed:MS (events late), lossy:SHARE[:SECONDS] (a share",
+        "of the events lost until the blocks are read anew, every 30 s or as said), approximate (no events:",
+        "predicted from its own decisions)."
+      })
+  private String index = "";
+
+  @Option(
+      names = "--coefficients",
+      defaultValue = "exact",
+      paramLabel = "MODE",
+      description = {
+        "What the router believes prompts cost: exact (what the engines are made of), learnt (it learns from",
+        "first tokens), off:FACTOR (wrong by a factor), learnt:FACTOR (wrong to begin with, then learnt)."
+      })
+  private String coefficients = "";
+
+  @Option(
+      names = "--slo-ttft",
+      defaultValue = "2000",
+      paramLabel = "MS",
+      description = "Goodput counts requests with their first token within so many milliseconds")
+  private double sloTtft;
+
+  @Option(
+      names = "--slo-tpot",
+      defaultValue = "50",
+      paramLabel = "MS",
+      description = "and so many milliseconds per further token at most.")
+  private double sloTpot;
+
+  @Option(
+      names = "--out",
+      required = true,
+      showDefaultValue = Visibility.NEVER,
+      paramLabel = "DIR",
+      description = "Where report.json (a line per run), report.txt (the table) and report.html (plots) go.")
+  private Path out = Path.of("");
+
+  @Override
+  public Integer call() throws StartException, InterruptedException {
+    LabPlanReader reader = new LabPlanReader();
+    LabPlan plan =
+        reader.read(
+            new LabPlanReader.LabOptions(
+                traces, engine, workers, profiles, scales, seeds, think, index, coefficients,
+                new Slo(sloTtft, sloTpot)));
+    if (plan == null) {
+      throw new StartException("the laboratory cannot start:\n  --" + String.join("\n  --", reader.faults()));
+    }
+    ProgressBar progress = new ProgressBar();
+    List<RunReport> runs = Lab.run(plan, progress::draw);
+    progress.end();
+    LabReport report = new LabReport(runs);
+    try {
+      report.write(out);
+    } catch (IOException unwritable) {
+      throw new StartException("the report cannot be written to " + out + ": " + unwritable.getMessage(), unwritable);
+    }
+    System.out.print(report.table());
+    System.out.printf("%nwritten to %s%n", out);
+    return 0;
+  }
+}

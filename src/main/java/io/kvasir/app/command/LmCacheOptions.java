@@ -1,0 +1,63 @@
+package io.kvasir.app.command;
+
+import io.kvasir.sim.lmcache.CacheController;
+import io.kvasir.sim.lmcache.CacheCoordinator;
+import java.io.IOException;
+import java.time.Duration;
+import picocli.CommandLine.Option;
+
+/** The options of {@code kvasir sim} that make it an LMCache controller or coordinator in place of an engine. */
+final class LmCacheOptions {
+  /** How long a coordinator's member may be silent, as in LMCache. */
+  private static final Duration SILENCE = Duration.ofSeconds(30);
+
+  @Option(
+      names = "--controller",
+      description = {
+        "Run a stand-in for LMCache's controller in place of an engine: its HTTP API on --port (9000 if not given),",
+        "and the ports below, where engines with --lmcache-controller tell what they hold."
+      })
+  private boolean controller;
+
+  @Option(
+      names = "--coordinator",
+      description = {
+        "Run a stand-in for the coordinator of LMCache's multi-process mode in place of an engine, on --port (9300 if",
+        "not given)."
+      })
+  private boolean coordinator;
+
+  @Option(names = "--pull-port", defaultValue = "8300", description = "Controller: what workers tell.")
+  private int pullPort;
+
+  @Option(names = "--reply-port", defaultValue = "8400", description = "Controller: what workers ask.")
+  private int replyPort;
+
+  @Option(names = "--heartbeat-port", defaultValue = "8500", description = "Controller: workers' heartbeats.")
+  private int heartbeatPort;
+
+  @Option(
+      names = "--list-ms",
+      defaultValue = "30000",
+      description = "Controller: how old the workers may be that GET /controller/workers lists; LMCache's are 30 s.")
+  private long listMs;
+
+  /** Whether it is to be a controller. */
+  boolean controller() {
+    return controller;
+  }
+
+  /** Whether it is to be a coordinator. */
+  boolean coordinator() {
+    return coordinator;
+  }
+
+  CacheCoordinator startCoordinator(String host, int port) throws IOException {
+    return CacheCoordinator.start(host, port, SILENCE);
+  }
+
+  CacheController startController(String host, int port) throws IOException {
+    return CacheController.start(
+        new CacheController.Binding(host, port, pullPort, replyPort, heartbeatPort), Duration.ofMillis(listMs));
+  }
+}

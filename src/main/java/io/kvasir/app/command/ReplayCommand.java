@@ -1,0 +1,84 @@
+package io.kvasir.app.command;
+
+import io.kvasir.app.node.StartException;
+import io.kvasir.app.terminal.ProgressBar;
+import io.kvasir.lab.Replay;
+import io.kvasir.lab.ReplayReport;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code kvasir replay}. */
+@Command(
+    name = "replay",
+    description = {
+      "Decides once more what a log of decisions tells of, under other profiles: how many decisions would change,",
+      "and why? The log is written by kvasir serve with decisions.path and decisions.sample set."
+    },
+    mixinStandardHelpOptions = true,
+    sortOptions = false,
+    usageHelpWidth = 110,
+    footer = {
+      "",
+      "A change is a decision for another worker that is not as good by the profile's own scores. Workers that a",
+      "filter had removed count as holding nothing; session keys are hashes in a log, and are replayed as such.",
+      "",
+      "For example:",
+      "  kvasir replay decisions.jsonl --profile expected-cost,prefix-aware,my-profiles.conf"
+    })
+public final class ReplayCommand implements Callable<Integer> {
+  @Parameters(paramLabel = "LOG", arity = "1..*", description = "Logs, gzipped (.gz) or not, oldest first.")
+  private List<Path> logs = List.of();
+
+  @Option(
+      names = "--profile",
+      required = true,
+      split = ",",
+      paramLabel = "NAME|FILE",
+      description = "Built-in profiles by name, all for every one of them, or a .conf file of your own.")
+  private List<String> profiles = List.of();
+
+  @Option(
+      names = "--json",
+      paramLabel = "OUT",
+      description = "Where to write the same as JSON, with the first 1,000 changes of each profile.")
+  private @Nullable Path json;
+
+  @Override
+  public Integer call() throws StartException {
+    List<String> faults = new ArrayList<>();
+    Replay replay = Replay.of(logs, profiles, faults);
+    if (!faults.isEmpty()) {
+      throw new StartException("the log cannot be replayed:\n  " + String.join("\n  ", faults));
+    }
+    ProgressBar progress = new ProgressBar();
+    ReplayReport report;
+    try {
+      report = replay.run(progress::draw);
+    } catch (IOException unreadable) {
+      throw new StartException("the log cannot be read: " + unreadable.getMessage(), unreadable);
+    }
+    progress.end();
+    System.out.print(report.table());
+    System.out.printf("%d lines; %d decisions of several passes left out%n", report.lines(), report.skipped());
+    if (report.faulty() > 0) {
+      System.err.printf("%d lines could not be read:%n", report.faulty());
+      report.faults().forEach(fault -> System.err.println("  " + fault));
+    }
+    if (json != null) {
+      try {
+        report.write(json);
+      } catch (IOException unwritable) {
+        throw new StartException(
+            "the report cannot be written to " + json + ": " + unwritable.getMessage(), unwritable);
+      }
+    }
+    return 0;
+  }
+}

@@ -1,0 +1,272 @@
+package io.kvasir.app.command;
+
+import io.kvasir.app.node.StartException;
+import io.kvasir.lab.engine.StepTime;
+import io.kvasir.routing.Role;
+import io.kvasir.sim.EngineCondition;
+import io.kvasir.sim.InjectedFault;
+import io.kvasir.sim.SimEngine;
+import io.kvasir.sim.SimSettings;
+import io.kvasir.sim.lmcache.CacheController;
+import io.kvasir.sim.lmcache.CacheCoordinator;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** {@code kvasir sim}. */
+@Command(
+    name = "sim",
+    description = "Runs a simulated vLLM engine: the OpenAI API over HTTP, its cache events over ZMQ.",
+    mixinStandardHelpOptions = true,
+    sortOptions = false,
+    showDefaultValues = true)
+public final class SimCommand implements Callable<Integer> {
+  /** What scheduling and sampling take in vLLM, whatever the model. */
+  private static final double STEP_OVERHEAD_MS = 1.0;
+
+  private static final double SEQUENCE_OVERHEAD_US = 4.4;
+
+  @Option(names = "--host", defaultValue = "127.0.0.1", description = "Interface to listen on.")
+  private String host = "";
+
+  @Option(names = "--port", defaultValue = "8000", description = "HTTP port; 0 for a free one.")
+  private int port;
+
+  @Mixin private final EventOptions events = new EventOptions();
+
+  @Option(names = "--model", defaultValue = "kvasir-demo", description = "Name the model is served under.")
+  private String model = "";
+
+  @Option(
+      names = "--model-dir",
+      description = "Directory with tokenizer.json and chat template; default: the bundled demo model.")
+  private @Nullable Path modelDirectory;
+
+  @Option(names = "--lora", split = ",", description = "Names of LoRA adapters served beside the model.")
+  private List<String> loras = List.of();
+
+  @Option(
+      names = "--max-model-len",
+      defaultValue = "0",
+      description = "Longest prompt and answer together, tokens; 0: what fits.")
+  private int maxModelLen;
+
+  @Option(names = "--block-size", defaultValue = "16", description = "Tokens in a KV block.")
+  private int blockSize;
+
+  @Option(
+      names = "--capacity",
+      defaultValue = "0",
+      description = "KV blocks of each rank; 0: what the engine's memory holds.")
+  private int capacity;
+
+  @Option(
+      names = "--engine",
+      defaultValue = "h100-Qwen2.5-7B-tp1",
+      description = "Latency coefficients: gpu-model-tp.")
+  private String engine = "";
+
+  @Option(
+      names = "--coefficients",
+      paramLabel = "T_W,N0,C_TOK,C_ATTN,C_DEC,C_SEQ",
+      split = ",",
+      description = {
+        "Latency coefficients of your own in place of --engine's: ms per step, tokens free with it,",
+        "us per token, ns per token and context token, us per 1000 context tokens and step, us per sequence."
+      })
+  private List<Double> coefficients = List.of();
+
+  @Option(
+      names = "--speed",
+      defaultValue = "1",
+      description = "Times faster than real; 0: as fast as the machine can.")
+  private double speed;
+
+  @Option(names = "--ranks", defaultValue = "1", description = "Data-parallel ranks.")
+  private int ranks;
+
+  @Option(names = "--role", defaultValue = "both", description = "both, prefill, decode or encode.")
+  private Role role = Role.BOTH;
+
+  @Mixin private final TransferOptions transfer = new TransferOptions();
+
+  @Option(names = "--seed", defaultValue = "1", description = "Decides block keys and drawn faults.")
+  private long seed;
+
+  @Option(names = "--no-cached-tokens", description = "Do not report cached tokens in usage.")
+  private boolean noCachedTokens;
+
+  @Option(
+      names = "--fault",
+      split = ",",
+      paramLabel = "KIND=SHARE|KIND=COUNTx",
+      description = {
+        "What goes wrong on purpose, such as 503=0.05 or hang=2x;",
+        "kinds: 500, 503, 429, reset, hang, hang-after-head, hang-midway, cut, no-end, slow, stream-error."
+      })
+  private List<String> faults = List.of();
+
+  @Option(
+      names = "--condition",
+      split = ",",
+      paramLabel = "CONDITION",
+      description = {
+        "What is wrong with all of it: refuse, wedge, slow, drain. This and --fault can be changed while",
+        "it runs: POST /sim/conditions {\"wedge\":true,\"ms\":5000}, /sim/faults {\"faults\":[\"503=0.1\"]},",
+        "/sim/crash {\"ms\":2000}; GET /sim tells."
+      })
+  private List<String> conditions = List.of();
+
+  @Option(names = "--health-delay-ms", defaultValue = "0", description = "How long /health takes.")
+  private long healthDelayMs;
+
+  @Mixin private final HostTierOptions hostTier = new HostTierOptions();
+
+  @Mixin private final LmCacheOptions lmcache = new LmCacheOptions();
+
+  @Spec private @Nullable CommandSpec spec;
+
+  @Override
+  public Integer call() throws StartException, InterruptedException {
+    if (lmcache.coordinator()) {
+      return runCoordinator();
+    }
+    return lmcache.controller() ? runController() : runEngine();
+  }
+
+  private int runController() throws StartException, InterruptedException {
+    try (CacheController sim = lmcache.startController(host, portOr(CacheController.Binding.HTTP))) {
+      System.out.printf("LMCache controller at %s, workers at %s%n", sim.url(), sim.workerAddress());
+      awaitStop();
+      return 0;
+    } catch (IOException taken) {
+      throw new StartException("the controller cannot start: " + taken.getMessage(), taken);
+    }
+  }
+
+  private int runCoordinator() throws StartException, InterruptedException {
+    try (CacheCoordinator sim = lmcache.startCoordinator(host, portOr(CacheCoordinator.HTTP))) {
+      System.out.printf("LMCache coordinator at %s%n", sim.url());
+      awaitStop();
+      return 0;
+    } catch (IOException taken) {
+      throw new StartException("the coordinator cannot start: " + taken.getMessage(), taken);
+    }
+  }
+
+  /** The port that was given, or {@code usual}. */
+  private int portOr(int usual) {
+    return spec != null && spec.commandLine().getParseResult().hasMatchedOption("--port") ? port : usual;
+  }
+
+  private int runEngine() throws StartException, InterruptedException {
+    List<String> wrong = new ArrayList<>();
+    SimSettings settings = settings(wrong);
+    wrong.addAll(settings.validate());
+    if (!wrong.isEmpty()) {
+      throw new StartException("the engine cannot start:\n  --" + String.join("\n  --", wrong));
+    }
+    try (SimEngine sim = SimEngine.start(settings)) {
+      System.out.printf("simulated engine %s at %s%n", settings.model(), sim.url());
+      if (sim.eventsEndpoint() != null) {
+        System.out.printf("events at %s, replay at %s%n", sim.eventsEndpoint(), sim.replayEndpoint());
+      }
+      if (sim.transferPort() > 0) {
+        System.out.printf(
+            "%s as %s at 127.0.0.1:%d%n",
+            sim.settings().transfer().dialect(), sim.engineId(0), sim.transferPort());
+      }
+      awaitStop();
+      return 0;
+    } catch (IOException taken) {
+      throw new StartException("the engine cannot start: " + taken.getMessage(), taken);
+    }
+  }
+
+  private static void awaitStop() throws InterruptedException {
+    CountDownLatch stopped = new CountDownLatch(1);
+    Runtime.getRuntime().addShutdownHook(Thread.ofPlatform().unstarted(stopped::countDown));
+    stopped.await();
+  }
+
+  private SimSettings settings(List<String> wrong) {
+    return SimSettings.builder()
+        .host(host)
+        .port(port)
+        .model(model)
+        .modelDirectory(modelDirectory)
+        .loras(loras)
+        .maxModelLen(maxModelLen)
+        .blockSize(blockSize)
+        .capacityBlocks(capacity)
+        .engine(engine)
+        .stepTime(stepTime(wrong))
+        .speed(speed)
+        .ranks(ranks)
+        .role(role)
+        .seed(seed)
+        .reportCachedTokens(!noCachedTokens)
+        .healthDelay(Duration.ofMillis(healthDelayMs))
+        .transfer(transfer.settings(role, wrong))
+        .hostTier(hostTier.settings(wrong))
+        .faults(faults(wrong))
+        .conditions(conditions(wrong))
+        .events(events.settings(host, wrong))
+        .build();
+  }
+
+  private @Nullable StepTime stepTime(List<String> wrong) {
+    if (coefficients.isEmpty()) {
+      return null;
+    }
+    if (coefficients.size() != 6) {
+      wrong.add("coefficients: six numbers are needed, not " + coefficients.size());
+      return null;
+    }
+    return new StepTime(
+        coefficients.get(0),
+        coefficients.get(1),
+        coefficients.get(2),
+        coefficients.get(3),
+        coefficients.get(4),
+        coefficients.get(5),
+        STEP_OVERHEAD_MS,
+        SEQUENCE_OVERHEAD_US);
+  }
+
+  private List<InjectedFault> faults(List<String> wrong) {
+    List<InjectedFault> parsed = new ArrayList<>();
+    for (String fault : faults) {
+      try {
+        parsed.add(InjectedFault.parse(fault));
+      } catch (IllegalArgumentException malformed) {
+        wrong.add("fault: " + malformed.getMessage());
+      }
+    }
+    return parsed;
+  }
+
+  private Set<EngineCondition> conditions(List<String> wrong) {
+    Set<EngineCondition> chosen = EnumSet.noneOf(EngineCondition.class);
+    for (String name : conditions) {
+      try {
+        chosen.add(EngineCondition.parse(name));
+      } catch (IllegalArgumentException unknown) {
+        wrong.add("condition: " + unknown.getMessage());
+      }
+    }
+    return chosen;
+  }
+}

@@ -1,0 +1,22 @@
+package io.kvasir.app.command;
+
+import io.kvasir.app.config.BuildVersion;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.IVersionProvider;
+
+/** {@code kvasir version}. */
+@Command(name = "version", description = "Prints the version of Kvasir and of the JDK it runs on.")
+public final class VersionCommand implements Runnable, IVersionProvider {
+  @Override
+  public void run() {
+    System.out.println(getVersion()[0]);
+  }
+
+  @Override
+  public String[] getVersion() {
+    String version = BuildVersion.ofJar();
+    return new String[] {
+      "kvasir " + (version == null ? "(unpackaged)" : version) + ", JDK " + Runtime.version()
+    };
+  }
+}

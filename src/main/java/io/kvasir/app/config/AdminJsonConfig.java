@@ -1,0 +1,61 @@
+package io.kvasir.app.config;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.typesafe.config.Config;
+import com.typesafe.config.ConfigFactory;
+import com.typesafe.config.ConfigParseOptions;
+import com.typesafe.config.ConfigSyntax;
+import java.util.List;
+import java.util.Map;
+import java.util.function.BiConsumer;
+
+/**
+ * Settings as the admin API spells them, {@code bootstrap_port}, for readers of those in files, {@code bootstrap-port};
+ * both are taken.
+ */
+final class AdminJsonConfig {
+  private AdminJsonConfig() {}
+
+  /**
+   * What the admin API was given under a key, as a configuration that has it under the key.
+   *
+   * @param faults where a setting that is given in both spellings is told
+   */
+  static Config configuration(String key, JsonNode given, List<ConfigFault> faults) {
+    ObjectNode whole = JsonNodeFactory.instance.objectNode();
+    whole.set(key, respelt(given, key, faults));
+    return ConfigFactory.parseString(
+        whole.toString(), ConfigParseOptions.defaults().setSyntax(ConfigSyntax.JSON));
+  }
+
+  /** Tells faults in the admin API's spelling. */
+  static void report(List<ConfigFault> faults, BiConsumer<String, String> told) {
+    faults.forEach(fault -> told.accept(fault.path().replace('-', '_'), fault.problem()));
+  }
+
+  private static JsonNode respelt(JsonNode given, String path, List<ConfigFault> faults) {
+    if (given.isArray()) {
+      ArrayNode list = JsonNodeFactory.instance.arrayNode();
+      for (int i = 0; i < given.size(); i++) {
+        list.add(respelt(given.get(i), path + "[" + i + "]", faults));
+      }
+      return list;
+    }
+    if (!given.isObject()) {
+      return given;
+    }
+    ObjectNode respelt = JsonNodeFactory.instance.objectNode();
+    for (Map.Entry<String, JsonNode> member : given.properties()) {
+      String name = member.getKey().replace('_', '-');
+      String at = path + "." + name;
+      if (respelt.has(name)) {
+        faults.add(new ConfigFault("", at, "is given twice, as " + name + " and " + name.replace('-', '_')));
+      }
+      respelt.set(name, respelt(member.getValue(), at, faults));
+    }
+    return respelt;
+  }
+}

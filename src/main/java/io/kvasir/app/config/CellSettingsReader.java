@@ -1,0 +1,106 @@
+package io.kvasir.app.config;
+
+import io.kvasir.cell.CellSettings;
+import io.kvasir.cell.CellSettings.AccuracySettings;
+import io.kvasir.cell.CellSettings.HealthSettings;
+import io.kvasir.cell.CellSettings.PredictionSettings;
+import io.kvasir.cell.CellSettings.ReportSettings;
+import io.kvasir.cell.CellSettings.StallSettings;
+import java.time.Duration;
+
+/** Reads the section {@code cell} and those in it. */
+final class CellSettingsReader {
+  private CellSettingsReader() {}
+
+  static CellSettings read(ConfigSection cell) {
+    int slots = cell.count("slots", 64, 256);
+    if (slots != 64 && slots != 128 && slots != 256) {
+      cell.fault("slots", "has to be 64, 128 or 256, not " + slots);
+    }
+    CellSettings settings =
+        new CellSettings(
+            slots,
+            cell.count("most-workers", 1, CellSettings.MAX_SLOTS),
+            cell.bytes("index-budget"),
+            cell.duration("decision-timeout"),
+            cell.duration("reservation-lease"),
+            cell.count("standbys", 0, 16),
+            cell.duration("move-timeout"),
+            health(cell.section("health")),
+            prediction(cell.section("prediction")),
+            truth(cell.section("truth")));
+    cell.rejectUnread();
+    return settings;
+  }
+
+  /** The timeout of a probe, which is not the cell's, stands here, too. */
+  static Duration probeTimeout(ConfigSection cell) {
+    return cell.section("health").duration("probe-timeout");
+  }
+
+  private static HealthSettings health(ConfigSection health) {
+    health.has("probe-timeout");
+    HealthSettings settings =
+        new HealthSettings(
+            health.duration("probe-interval"),
+            health.duration("probe-interval-down"),
+            health.count("breaker-failures", 1, 1_000_000),
+            health.duration("breaker-open"),
+            health.count("breaker-successes", 1, 1_000_000),
+            health.duration("stream-doubt"),
+            reports(health.section("reports")),
+            wedge(health.section("wedge")));
+    health.rejectUnread();
+    return settings;
+  }
+
+  private static ReportSettings reports(ConfigSection reports) {
+    Duration interval = reports.duration("interval");
+    Duration stale = reports.duration("stale");
+    if (stale.compareTo(interval.multipliedBy(2)) < 0) {
+      reports.fault("stale", "has to be at least two intervals: one answer may be late");
+    }
+    ReportSettings settings = new ReportSettings(reports.flag("enabled"), interval, stale);
+    reports.rejectUnread();
+    return settings;
+  }
+
+  private static StallSettings wedge(ConfigSection wedge) {
+    Duration silence = wedge.duration("silence");
+    Duration longest = wedge.duration("longest");
+    if (longest.compareTo(silence) < 0) {
+      wedge.fault("longest", "has to be at least silence");
+    }
+    StallSettings settings =
+        new StallSettings(silence, wedge.count("prefill-factor", 1, 1000), longest, wedge.duration("retry"));
+    wedge.rejectUnread();
+    return settings;
+  }
+
+  private static PredictionSettings prediction(ConfigSection prediction) {
+    Duration least = prediction.duration("expiry-min");
+    Duration most = prediction.duration("expiry-max");
+    if (most.compareTo(least) < 0) {
+      prediction.fault("expiry-max", "has to be at least expiry-min");
+    }
+    PredictionSettings settings = new PredictionSettings(prediction.count("expiry-factor", 1, 10_000), least, most);
+    prediction.rejectUnread();
+    return settings;
+  }
+
+  private static AccuracySettings truth(ConfigSection truth) {
+    Duration pause = truth.duration("resync-pause");
+    Duration longest = truth.duration("resync-pause-max");
+    if (longest.compareTo(pause) < 0) {
+      truth.fault("resync-pause-max", "has to be at least resync-pause");
+    }
+    double share = truth.share("wrong-share");
+    if (share == 0) {
+      truth.fault("wrong-share", "has to be above 0: with 0 no worker would ever be believed");
+    }
+    AccuracySettings settings =
+        new AccuracySettings(truth.count("answers", 8, 10_000), share, truth.share("tolerance"), pause, longest);
+    truth.rejectUnread();
+    return settings;
+  }
+}

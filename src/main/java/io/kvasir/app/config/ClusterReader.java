@@ -1,0 +1,240 @@
+package io.kvasir.app.config;
+
+import com.typesafe.config.Config;
+import com.typesafe.config.ConfigValueFactory;
+import io.kvasir.app.config.KvasirConfig.Endpoint;
+import io.kvasir.app.config.KvasirConfig.NodeDiscovery;
+import io.kvasir.cell.CellSettings;
+import io.kvasir.cell.PartitionPolicy;
+import io.kvasir.peer.PeerSettings;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/** Reads what the operator says of the cluster, and says it in the platform's own settings. */
+final class ClusterReader {
+  private static final Pattern HOST_AND_PORT = Pattern.compile("([^:/\\s]+|\\[[0-9a-fA-F:]+]):\\d{1,5}");
+  private static final Pattern LOOPBACK =
+      Pattern.compile("localhost|127\\.\\d+\\.\\d+\\.\\d+|::1|\\[::1]", Pattern.CASE_INSENSITIVE);
+  private static final Pattern WILDCARD = Pattern.compile("0\\.0\\.0\\.0|::|\\[::]");
+  private static final String SEED_TIMEOUT = "pekko.cluster.seed-node-timeout";
+  private static final Duration PLATFORM_SEED_TIMEOUT = Duration.ofSeconds(5);
+  private static final Duration FIRST_SEED_TIMEOUT = Duration.ofSeconds(20);
+  private static final String BOOTSTRAP = "pekko.management.cluster.bootstrap.contact-point-discovery.";
+
+  private final ConfigSection cluster;
+  private final Endpoint management;
+  private final String host;
+  private final int port;
+  private final int linePort;
+  private final int lineBindPort;
+  private final NodeDiscovery discovery;
+  private final PartitionPolicy minority;
+  private Config platform;
+
+  /**
+   * Reads.
+   *
+   * @param config everything
+   * @param cluster the section
+   * @param management where other nodes ask this one
+   */
+  ClusterReader(Config config, ConfigSection cluster, Endpoint management) {
+    this.cluster = cluster;
+    this.management = management;
+    this.platform = config;
+    this.host = cluster.name("host");
+    this.port = cluster.count("port", 0, 65_535);
+    this.linePort = cluster.count("line-port", 0, 65_535);
+    this.lineBindPort = cluster.count("line-bind-port", 0, 65_535);
+    this.discovery = cluster.choice("discovery", NodeDiscovery.class);
+    this.minority = cluster.choice("minority", PartitionPolicy.class);
+    if (WILDCARD.matcher(host).matches()) {
+      cluster.fault("host", "has to be one address, at which other nodes reach this one, not " + host);
+    }
+    if (linePort != 0 && linePort == port) {
+      cluster.fault("line-port", "has to be another than port, which is " + port);
+    }
+    if (lineBindPort != 0 && linePort == 0) {
+      cluster.fault("line-bind-port", "is for a line-port that stands in front of it; set that, or line-port alone");
+    }
+    set("pekko.remote.artery.canonical.hostname", host);
+    set("pekko.remote.artery.canonical.port", port);
+    String zone = cluster.text("zone");
+    if (!zone.isBlank()) {
+      set("pekko.cluster.roles", List.of(CellSettings.ZONE_ROLE + zone));
+    }
+    version();
+    List<String> seeds = seeds();
+    ConfigSection dns = cluster.section("dns");
+    ConfigSection kubernetes = cluster.section("kubernetes");
+    int required = cluster.count("required-nodes", 1, 10_000);
+    var stable = cluster.duration("stable-for");
+    boolean allowLoopback = cluster.flag("allow-loopback");
+    if (discovery != NodeDiscovery.SEEDS) {
+      asked(allowLoopback, seeds);
+      set(BOOTSTRAP + "required-contact-point-nr", required);
+      set(BOOTSTRAP + "stable-margin", stable.toMillis() + " ms");
+    }
+    dns(dns);
+    kubernetes(kubernetes);
+    new TlsReader(cluster.section("tls")).settings().forEach(this::set);
+  }
+
+  NodeDiscovery discovery() {
+    return discovery;
+  }
+
+  /** Where other nodes ask this one, and where it asks them from: at and from the addresses of remoting. */
+  PeerSettings peerSettings() {
+    Config artery = platform.getConfig("pekko.remote.artery");
+    String bound = artery.getString("bind.hostname");
+    return new PeerSettings(
+        bound.isEmpty() ? host : bound,
+        lineBindPort == 0 ? linePort : lineBindPort,
+        linePort,
+        artery.getString("advanced.tcp.outbound-client-hostname"));
+  }
+
+  PartitionPolicy partitionPolicy() {
+    return minority;
+  }
+
+  /** Everything, for the actor system. */
+  Config platform() {
+    return platform;
+  }
+
+  /** Rolling updates move cells to nodes of the newest version first. */
+  private void version() {
+    String version = BuildVersion.ofJar();
+    if (version != null && platform.getString("pekko.cluster.app-version").equals("0.0.0")) {
+      set("pekko.cluster.app-version", version);
+    }
+  }
+
+  private List<String> seeds() {
+    List<String> seeds = new ArrayList<>();
+    @Nullable String elsewhere = null;
+    @Nullable String here = null;
+    for (String seed : cluster.texts("seed-nodes")) {
+      if (!HOST_AND_PORT.matcher(seed).matches()) {
+        cluster.fault("seed-nodes", "'" + seed + "' has to be host:port");
+      } else if (isLoopback(seed.substring(0, seed.lastIndexOf(':')))) {
+        here = seed;
+      } else {
+        elsewhere = seed;
+      }
+      seeds.add("pekko://kvasir@" + seed);
+    }
+    if (!seeds.isEmpty() && port == 0) {
+      cluster.fault("port", "has to be fixed when there are seed-nodes, so that other nodes find this one");
+    }
+    if (elsewhere != null && isLoopback(host)) {
+      cluster.fault(
+          "host",
+          host + " cannot be reached from other machines, and seed-nodes has " + elsewhere
+              + "; set it to an address of this machine");
+    }
+    if (elsewhere != null && here != null) {
+      cluster.fault(
+          "seed-nodes", here + " is another node on every machine, and " + elsewhere + " is not; name each by address");
+    }
+    set("pekko.cluster.seed-nodes", seeds);
+    if (seeds.size() > 1 && seeds.getFirst().equals("pekko://kvasir@" + host + ":" + port)) {
+      patience();
+    }
+    return seeds;
+  }
+
+  /**
+   * The first of the seed nodes forms a cluster when no other has answered for a while. When it starts again beside
+   * others that are only slow, that would be a second cluster; where they say that there is none yet it does not wait.
+   */
+  private void patience() {
+    if (platform.getDuration(SEED_TIMEOUT).equals(PLATFORM_SEED_TIMEOUT)) {
+      set(SEED_TIMEOUT, FIRST_SEED_TIMEOUT.toSeconds() + " s");
+    }
+  }
+
+  /** Nodes that find each other are asked on their management port. */
+  private void asked(boolean allowLoopback, List<String> seeds) {
+    if (!seeds.isEmpty()) {
+      cluster.fault("seed-nodes", "is for discovery = seeds; remove it, or the discovery");
+    }
+    if (port == 0) {
+      cluster.fault("port", "has to be fixed when nodes find each other; 7355 is usual");
+    }
+    if (management.port() == 0) {
+      cluster.fault("discovery", "needs a fixed kvasir.management.port: other nodes ask this one there");
+    }
+    if (isLoopback(host) && !allowLoopback) {
+      cluster.fault(
+          "host",
+          host + " cannot be reached from other machines; set it (KVASIR_CLUSTER_HOST) to an address of this machine");
+    }
+    if (isLoopback(management.host()) && !allowLoopback) {
+      cluster.fault(
+          "discovery",
+          "needs a kvasir.management.host that other nodes reach, not " + management.host()
+              + "; set it (KVASIR_MANAGEMENT_HOST) to 0.0.0.0 or an address of this machine");
+    }
+    boolean everywhere = WILDCARD.matcher(management.host()).matches();
+    set("pekko.management.http.hostname", everywhere ? host : management.host());
+    set("pekko.management.http.port", management.port());
+  }
+
+  private void dns(ConfigSection dns) {
+    String name = dns.text("name");
+    String portName = dns.text("port-name");
+    List<String> servers = dns.texts("servers");
+    for (String server : servers) {
+      if (!HOST_AND_PORT.matcher(server).matches()) {
+        dns.fault("servers", "'" + server + "' has to be host:port, such as 10.0.0.53:53");
+      }
+    }
+    dns.rejectUnread();
+    if (discovery == NodeDiscovery.DNS) {
+      if (name.isBlank()) {
+        dns.fault("name", "is needed for discovery = dns: a name that has the addresses of all nodes");
+      }
+      set(BOOTSTRAP + "discovery-method", "pekko-dns");
+      set(BOOTSTRAP + "effective-name", name);
+      set(BOOTSTRAP + "port-name", portName);
+      set(BOOTSTRAP + "protocol", portName.isEmpty() ? "" : "tcp");
+      if (!servers.isEmpty()) {
+        set("pekko.io.dns.async-dns.nameservers", servers);
+      }
+    }
+  }
+
+  private void kubernetes(ConfigSection kubernetes) {
+    String selector = kubernetes.text("selector");
+    String portName = kubernetes.text("port-name");
+    String namespace = kubernetes.text("namespace");
+    kubernetes.rejectUnread();
+    if (discovery == NodeDiscovery.KUBERNETES) {
+      if (selector.isBlank()) {
+        kubernetes.fault("selector", "is needed for discovery = kubernetes: what labels the routers' pods have");
+      }
+      set(BOOTSTRAP + "discovery-method", "kubernetes-api");
+      set(BOOTSTRAP + "port-name", portName);
+      set("pekko.discovery.kubernetes-api.pod-label-selector", selector.replace("%", "%%"));
+      // As the nodes call themselves.
+      set("pekko.discovery.kubernetes-api.use-raw-ip", true);
+      if (!namespace.isBlank()) {
+        set("pekko.discovery.kubernetes-api.pod-namespace", namespace);
+      }
+    }
+  }
+
+  private static boolean isLoopback(String host) {
+    return LOOPBACK.matcher(host).matches();
+  }
+
+  private void set(String path, Object value) {
+    platform = platform.withValue(path, ConfigValueFactory.fromAnyRef(value));
+  }
+}

@@ -1,0 +1,117 @@
+package io.kvasir.app.config;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.typesafe.config.Config;
+import io.kvasir.events.EventFeed;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
+
+/** Reads where a pod's events come from, as configuration files and the admin API say it. */
+final class EventFeedReader {
+  private enum FeedType { ZMQ, PUSH, NATS, REDIS, TENSORRT, GRPC }
+
+  private final Config defaults;
+
+  /** Reads over {@code kvasir.events-defaults}. */
+  EventFeedReader(Config defaults) {
+    this.defaults = defaults;
+  }
+
+  /** What the admin API was given; faults are told by their path. */
+  List<EventFeed> read(JsonNode events, int ranks, BiConsumer<String, String> told) {
+    List<ConfigFault> faults = new ArrayList<>();
+    Config config = AdminJsonConfig.configuration("events", events, faults);
+    List<EventFeed> feeds = read(new ConfigSection(config, "", faults), "events", ranks);
+    AdminJsonConfig.report(faults, told);
+    return feeds;
+  }
+
+  /** The section, or the list of them, that stands under {@code key}. */
+  List<EventFeed> read(ConfigSection pod, String key, int ranks) {
+    List<EventFeed> feeds = new ArrayList<>();
+    Set<FeedType> alone = EnumSet.noneOf(FeedType.class);
+    for (ConfigSection section : pod.oneOrMore(key)) {
+      FeedType kind = section.has("source") ? section.choice("source", FeedType.class) : FeedType.ZMQ;
+      if ((kind == FeedType.PUSH || kind == FeedType.TENSORRT) && !alone.add(kind)) {
+        section.fault("source", "is there twice; a pod can have one of it");
+      }
+      feeds.add(feed(kind, section, ranks));
+    }
+    return feeds;
+  }
+
+  private EventFeed feed(FeedType kind, ConfigSection given, int ranks) {
+    ConfigSection section = given.withFallback(defaults.getConfig(kind.name().toLowerCase(Locale.ROOT)));
+    section.has("source");
+    EventFeed feed =
+        switch (kind) {
+          case ZMQ -> zmq(section, ranks);
+          case PUSH -> new EventFeed.Push(emptyIsNone(section.text("key")));
+          case NATS -> nats(section, ranks);
+          case REDIS -> new EventFeed.Redis(section.redis("url"), pattern(section, "stream", ranks));
+          case GRPC -> new EventFeed.Grpc(address(section), section.flag("tls"));
+          case TENSORRT ->
+              new EventFeed.TensorRt(
+                  section.has("url") ? section.url("url") : null, section.duration("interval"));
+        };
+    section.rejectUnread();
+    return feed;
+  }
+
+  private static EventFeed zmq(ConfigSection section, int ranks) {
+    String endpoint = section.zmq("endpoint");
+    String replay = section.zmq("replay");
+    EventFeed.Zmq zmq =
+        new EventFeed.Zmq(
+            endpoint, replay.isEmpty() ? null : replay, section.text("topic"), section.flag("bind"));
+    if (!endpoint.isEmpty()) {
+      try {
+        zmq.endpoints().ofRank(ranks - 1);
+      } catch (IllegalArgumentException wrong) {
+        section.fault("endpoint", String.valueOf(wrong.getMessage()));
+      }
+    }
+    return zmq;
+  }
+
+  private static EventFeed nats(ConfigSection section, int ranks) {
+    String servers = section.name("servers");
+    for (String server : servers.split(",", -1)) {
+      if (!servers.isEmpty() && !server.strip().matches("(nats|tls|ws|wss)://\\S+")) {
+        section.fault("servers", "has to be an address such as nats://10.0.0.9:4222, not '" + server.strip() + "'");
+      }
+    }
+    String subject = pattern(section, "subject", ranks);
+    if (subject.matches(".*(\\s|\\*|>).*")) {
+      section.fault("subject", "has to be one worker's subject, without blanks, * and >, not '" + subject + "'");
+    }
+    String credentials = emptyIsNone(section.text("credentials"));
+    return new EventFeed.Nats(servers, section.text("stream"), subject, section.duration("history"), credentials);
+  }
+
+  private static String address(ConfigSection section) {
+    String address = section.name("address");
+    if (!address.isEmpty() && !address.matches("\\S+:\\d{1,5}")) {
+      section.fault("address", "has to be host:port, not '" + address + "'");
+    }
+    return address;
+  }
+
+  /** A text that names each rank's own. */
+  private static String pattern(ConfigSection section, String key, int ranks) {
+    String pattern = section.name(key);
+    if (ranks > 1 && !pattern.contains("{rank}") && !pattern.contains("{worker}")) {
+      section.fault(key, "has to hold {rank} or {worker}: each of the pod's " + ranks + " ranks has its own events");
+    }
+    return pattern;
+  }
+
+  private static @Nullable String emptyIsNone(String text) {
+    return text.isBlank() ? null : text;
+  }
+}

@@ -1,0 +1,66 @@
+package io.kvasir.app.config;
+
+import com.typesafe.config.Config;
+import com.typesafe.config.ConfigList;
+import com.typesafe.config.ConfigObject;
+import com.typesafe.config.ConfigValue;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The files a configuration was read from, and how each looked: when and by what it was last written. Asking again is
+ * surer than being told, which file systems over networks and the links of mounted ConfigMaps do not do well. An
+ * included file of which no value is in use is not among them.
+ *
+ * @param files what is known of each; of one that cannot be read, nothing
+ */
+public record FileFingerprints(Map<Path, String> files) {
+  private static final String UNREADABLE = "";
+
+  /** Those of a file, if there is one, and of what it includes. */
+  public static FileFingerprints of(@Nullable Path file, Config config) {
+    Map<Path, String> files = new TreeMap<>();
+    if (file != null) {
+      files.put(file, UNREADABLE);
+      sources(config.root(), files);
+    }
+    return new FileFingerprints(files).reread();
+  }
+
+  /** The same files as they look now. */
+  public FileFingerprints reread() {
+    Map<Path, String> stamps = new TreeMap<>();
+    files.keySet().forEach(file -> stamps.put(file, stamp(file)));
+    return new FileFingerprints(stamps);
+  }
+
+  private static void sources(ConfigValue value, Map<Path, String> files) {
+    String source = value.origin().filename();
+    if (source != null) {
+      files.put(Path.of(source), UNREADABLE);
+    }
+    Collection<ConfigValue> within =
+        switch (value) {
+          case ConfigObject object -> object.values();
+          case ConfigList list -> list;
+          default -> List.of();
+        };
+    within.forEach(part -> sources(part, files));
+  }
+
+  private static String stamp(Path file) {
+    try {
+      BasicFileAttributes now = Files.readAttributes(file, BasicFileAttributes.class);
+      return now.lastModifiedTime() + " " + now.size() + " " + now.fileKey();
+    } catch (IOException gone) {
+      return UNREADABLE;
+    }
+  }
+}

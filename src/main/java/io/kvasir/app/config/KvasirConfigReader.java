@@ -1,0 +1,205 @@
+package io.kvasir.app.config;
+
+import com.typesafe.config.Config;
+import io.kvasir.answers.AnswerSettings;
+import io.kvasir.app.config.KvasirConfig.LogConfig;
+import io.kvasir.app.config.KvasirConfig.LogFormat;
+import io.kvasir.app.config.KvasirConfig.LogLevel;
+import io.kvasir.app.config.KvasirConfig.ManagementConfig;
+import io.kvasir.app.config.KvasirConfig.RoutingConfig;
+import io.kvasir.cell.CellSettings;
+import io.kvasir.cell.PodSpec;
+import io.kvasir.execution.ExecutionSettings;
+import io.kvasir.http.client.PodClient;
+import io.kvasir.http.server.HttpSettings;
+import io.kvasir.prompt.ModelConfig;
+import io.kvasir.prompt.PromptMode;
+import io.kvasir.telemetry.DecisionLogSettings;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.ToIntFunction;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads a node's configuration section by section, noting every fault, so that all of them can be told.
+ * What it returns is of use only when it noted none.
+ */
+final class KvasirConfigReader {
+  /** How a model's prompts become tokens, as the configuration spells it. */
+  private enum ModelMode {
+    EXACT(PromptMode.EXACT),
+    ENGINE(PromptMode.ENGINE),
+    TEXT(PromptMode.TEXT);
+
+    private final PromptMode mode;
+
+    ModelMode(PromptMode mode) {
+      this.mode = mode;
+    }
+  }
+
+  private final Config config;
+  private final @Nullable Path file;
+  private final List<ConfigFault> faults;
+  private final ConfigSection root;
+
+  KvasirConfigReader(Config config, @Nullable Path file, List<ConfigFault> faults) {
+    this.config = config;
+    this.file = file;
+    this.faults = faults;
+    this.root = new ConfigSection(config.getConfig("kvasir"), "kvasir", faults);
+  }
+
+  KvasirConfig read() {
+    ConfigSection gateway = root.section("gateway");
+    HttpSettings http = gateway(gateway);
+    Duration keepAlive = gateway.durationOrOff("keep-alive");
+    Duration drainDelay = gateway.durationOrOff("drain-delay");
+    Duration drain = gateway.duration("drain-timeout");
+    gateway.rejectUnread();
+    ManagementConfig management = ManagementReader.read(root.section("management"));
+    root.section("routing");
+    RoutingConfig routing = new RoutingReader(config, faults).read(LmCacheReader.read(root.section("lmcache")));
+    ConfigSection cell = root.section("cell");
+    CellSettings cellSettings = CellSettingsReader.read(cell);
+    Duration probeTimeout = CellSettingsReader.probeTimeout(cell);
+    ConfigSection execution = root.section("execution");
+    ExecutionSettings executionSettings = execution(execution);
+    PodClient.Settings podClient = podClient(execution);
+    execution.rejectUnread();
+    AnswerSettings answers = AnswerSettingsReader.read(root.section("answers"));
+    List<ModelConfig> models = models();
+    ConfigSection prompt = root.section("prompt");
+    long memoBytes = prompt.bytes("memo");
+    prompt.rejectUnread();
+    PodListReader podReader = new PodListReader(config, root, blockSizes(models));
+    List<PodSpec> pods = podReader.configured();
+    DiscoveryReader podsFrom = new DiscoveryReader(root.section("pods-from"));
+    ConfigSection log = root.section("log");
+    LogConfig logConfig = new LogConfig(log.choice("format", LogFormat.class), log.choice("level", LogLevel.class));
+    log.rejectUnread();
+    ConfigSection cluster = root.section("cluster");
+    ClusterReader clusterReader = new ClusterReader(config, cluster, management.endpoint());
+    cluster.rejectUnread();
+    DecisionLogSettings decisions = DecisionLogReader.read(root.section("decisions"));
+    root.rejectUnread();
+    return new KvasirConfig(
+        http, keepAlive, drainDelay, drain, management, routing, cellSettings, probeTimeout, executionSettings,
+        podClient, answers, models, memoBytes, pods, podReader.defaults(), podReader::listed, podsFrom.settings(),
+        logConfig, clusterReader.discovery(), clusterReader.peerSettings(), clusterReader.partitionPolicy(), decisions,
+        podsFrom.roles(clusterReader.platform()), file);
+  }
+
+  private static HttpSettings gateway(ConfigSection gateway) {
+    long body = gateway.bytes("max-body");
+    if (body > 1L << 30) {
+      gateway.fault("max-body", "has to be at most 1 GiB: a body is read into memory whole");
+    }
+    return new HttpSettings(
+        gateway.name("host"),
+        gateway.count("port", 0, 65_535),
+        gateway.count("max-connections", 1, 1_000_000),
+        (int) Math.min(body, 1 << 30),
+        gateway.duration("head-timeout"),
+        gateway.duration("body-timeout"),
+        gateway.duration("idle-timeout"),
+        gateway.duration("write-timeout"),
+        null);
+  }
+
+  private static ExecutionSettings execution(ConfigSection execution) {
+    ConfigSection retry = execution.section("retry");
+    ExecutionSettings.Retries retries =
+        new ExecutionSettings.Retries(
+            execution.count("max-attempts", 1, 100),
+            execution.duration("backoff"),
+            execution.duration("backoff-max"),
+            1.5,
+            retry.number("share", 0, 100),
+            retry.count("per-second", 0, 1_000_000));
+    retry.rejectUnread();
+    Duration hedgeAfter = execution.duration("hedge-after");
+    return new ExecutionSettings(
+        retries,
+        execution.duration("first-byte-timeout"),
+        execution.duration("idle-timeout"),
+        execution.duration("total-timeout"),
+        (int) Math.min(execution.bytes("whole-answer"), 1 << 28),
+        execution.flag("hedge") ? hedgeAfter : null,
+        execution.count("max-workflows", 1, 10_000_000));
+  }
+
+  private static PodClient.Settings podClient(ConfigSection execution) {
+    return new PodClient.Settings(
+        execution.duration("connect-timeout"),
+        execution.duration("first-byte-timeout"),
+        execution.duration("idle-timeout"),
+        execution.duration("pool-idle"),
+        execution.count("pool-size", 1, 100_000),
+        null);
+  }
+
+  private List<ModelConfig> models() {
+    Config defaults = config.getConfig("kvasir.model-defaults");
+    root.section("model-defaults");
+    List<ModelConfig> models = new ArrayList<>();
+    Set<String> names = new HashSet<>();
+    for (ConfigSection section : root.sections("models", defaults)) {
+      ModelConfig model = model(section);
+      for (String name : names(model)) {
+        if (!name.isEmpty() && !names.add(name)) {
+          section.fault("name", "'" + name + "' is described twice; name each model and adapter once");
+        }
+      }
+      models.add(model);
+    }
+    return models;
+  }
+
+  private static ModelConfig model(ConfigSection section) {
+    ModelMode mode = section.choice("mode", ModelMode.class);
+    String directory = section.text("directory");
+    if (mode == ModelMode.EXACT && directory.isBlank()) {
+      section.fault(
+          "directory", "is needed to tokenise here: a Hugging Face directory; or set mode to engine or text");
+    }
+    ModelConfig model =
+        new ModelConfig(
+            section.name("name"),
+            new LinkedHashSet<>(section.texts("loras")),
+            section.count("block-size", 1, 4096),
+            mode.mode,
+            emptyIsNone(directory),
+            emptyIsNone(section.text("tokenizer")),
+            emptyIsNone(section.text("chat-template")),
+            section.values("template-kwargs"),
+            section.share("parity-sample"));
+    section.rejectUnread();
+    return model;
+  }
+
+  private static @Nullable String emptyIsNone(String text) {
+    return text.isBlank() ? null : text;
+  }
+
+  private static Set<String> names(ModelConfig model) {
+    Set<String> names = new LinkedHashSet<>(model.adapters());
+    names.add(model.name());
+    return names;
+  }
+
+  /** Tokens in a KV block of a model, by its name or that of an adapter. */
+  private ToIntFunction<String> blockSizes(List<ModelConfig> models) {
+    Map<String, Integer> blockSizes = new HashMap<>();
+    models.forEach(model -> names(model).forEach(name -> blockSizes.put(name, model.blockSize())));
+    int other = config.getInt("kvasir.model-defaults.block-size");
+    return model -> blockSizes.getOrDefault(model, other);
+  }
+}

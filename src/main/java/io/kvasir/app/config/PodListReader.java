@@ -1,0 +1,131 @@
+package io.kvasir.app.config;
+
+import com.typesafe.config.Config;
+import io.kvasir.cell.CellSettings;
+import io.kvasir.cell.DiscoveredPod;
+import io.kvasir.cell.PodSpec;
+import io.kvasir.gateway.admin.PodDefaults;
+import io.kvasir.routing.Role;
+import java.net.URI;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.function.Consumer;
+import java.util.function.ToIntFunction;
+
+/** Reads pods: those of the configuration, and lists of them in the same shape that come from elsewhere. */
+final class PodListReader {
+  private final ConfigSection root;
+  private final Config over;
+  private final EventFeedReader feeds;
+  private final KvTransferSettingsReader transfers;
+  private final PodDefaults defaults;
+
+  /**
+   * Reads what pods have in common.
+   *
+   * @param root the section {@code kvasir}
+   * @param blockSize tokens in a KV block, by model
+   */
+  PodListReader(Config config, ConfigSection root, ToIntFunction<String> blockSize) {
+    this.root = root;
+    this.over = config.getConfig("kvasir.pod-defaults");
+    root.section("events-defaults");
+    this.feeds = new EventFeedReader(config.getConfig("kvasir.events-defaults"));
+    this.transfers = new KvTransferSettingsReader(over);
+    this.defaults = defaults(root.section("pod-defaults"), blockSize);
+  }
+
+  PodDefaults defaults() {
+    return defaults;
+  }
+
+  /** The pods of the configuration. */
+  List<PodSpec> configured() {
+    List<ConfigSection> sections = root.sections("pods", over);
+    return specs(sections);
+  }
+
+  /** The pods of a list from elsewhere; each may say that it is to be drained. */
+  List<DiscoveredPod> listed(Config listed, Consumer<String> told) {
+    List<ConfigFault> faults = new ArrayList<>();
+    ConfigSection section = new ConfigSection(listed, "", faults);
+    List<ConfigSection> sections = section.sections("pods", over);
+    section.rejectUnread();
+    List<Boolean> draining = new ArrayList<>();
+    sections.forEach(pod -> draining.add(pod.has("draining") && pod.flag("draining")));
+    List<PodSpec> specs = specs(sections);
+    faults.stream().distinct().map(ConfigFault::toString).forEach(told);
+    List<DiscoveredPod> pods = new ArrayList<>();
+    for (int i = 0; i < specs.size(); i++) {
+      pods.add(new DiscoveredPod(specs.get(i), draining.get(i)));
+    }
+    return pods;
+  }
+
+  private PodDefaults defaults(ConfigSection section, ToIntFunction<String> blockSize) {
+    PodDefaults read =
+        new PodDefaults(
+            section.choice("role", Role.class),
+            section.count("ranks", 1, 64),
+            CellSettings.MAX_SLOTS,
+            blockSize,
+            section.count("max-in-flight", 1, 1_000_000),
+            section.name("engine"),
+            section.count("capacity-blocks", 1, PodDefaults.MOST_CAPACITY),
+            section.labels("labels"),
+            feeds::read,
+            transfers::read);
+    section.has("kv-transfer");
+    section.rejectUnread();
+    return read;
+  }
+
+  private List<PodSpec> specs(List<ConfigSection> sections) {
+    List<PodSpec> pods = new ArrayList<>();
+    Set<String> names = new HashSet<>();
+    for (ConfigSection section : sections) {
+      PodSpec pod = pod(section);
+      if (!pod.name().isEmpty() && !names.add(pod.name())) {
+        section.fault("name", "'" + pod.name() + "' is taken by another pod; names are unique");
+      }
+      pods.add(pod);
+    }
+    for (int i = 0; i < pods.size(); i++) {
+      if (KvTransferSettingsReader.hasNoPartner(pods.get(i), pods)) {
+        sections.get(i).fault("kv-transfer", "has a dialect or group that no decode pod of the model has:"
+            + " it would never get anything to do");
+      }
+    }
+    return pods;
+  }
+
+  private PodSpec pod(ConfigSection section) {
+    Set<String> models = new LinkedHashSet<>(section.texts("models"));
+    if (models.isEmpty() && section.has("models")) {
+      section.fault("models", "is empty; name the model the pod serves, as requests call it");
+    }
+    String first = models.stream().findFirst().orElse("");
+    int ranks = section.count("ranks", 1, 64);
+    URI url = section.url("url");
+    Role role = section.choice("role", Role.class);
+    PodSpec pod =
+        new PodSpec(
+            section.name("name"),
+            url,
+            role,
+            models,
+            ranks,
+            defaults.blockSize().applyAsInt(first),
+            section.labels("labels"),
+            section.count("max-in-flight", 1, 1_000_000),
+            section.name("engine"),
+            section.count("capacity-blocks", 1, PodDefaults.MOST_CAPACITY),
+            section.has("events") ? feeds.read(section, "events", ranks) : List.of(),
+            transfers.read(section, role, url));
+    section.rejectUnread();
+    return pod;
+  }
+}

@@ -1,0 +1,180 @@
+package io.kvasir.app.node;
+
+import static org.apache.pekko.http.javadsl.server.Directives.complete;
+import static org.apache.pekko.http.javadsl.server.Directives.completeWithFuture;
+import static org.apache.pekko.http.javadsl.server.Directives.concat;
+import static org.apache.pekko.http.javadsl.server.Directives.extractRequest;
+import static org.apache.pekko.http.javadsl.server.Directives.get;
+import static org.apache.pekko.http.javadsl.server.Directives.onSuccess;
+import static org.apache.pekko.http.javadsl.server.Directives.path;
+import static org.apache.pekko.http.javadsl.server.Directives.pathPrefix;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.kvasir.app.config.KvasirConfig.Endpoint;
+import io.kvasir.http.server.HttpHandler;
+import io.kvasir.telemetry.Metrics;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeoutException;
+import org.apache.pekko.actor.ExtendedActorSystem;
+import org.apache.pekko.actor.typed.ActorSystem;
+import org.apache.pekko.http.javadsl.Http;
+import org.apache.pekko.http.javadsl.ServerBinding;
+import org.apache.pekko.http.javadsl.model.ContentTypes;
+import org.apache.pekko.http.javadsl.model.HttpEntities;
+import org.apache.pekko.http.javadsl.model.HttpRequest;
+import org.apache.pekko.http.javadsl.model.HttpResponse;
+import org.apache.pekko.http.javadsl.model.StatusCodes;
+import org.apache.pekko.http.javadsl.server.Route;
+import org.apache.pekko.http.javadsl.settings.ServerSettings;
+import org.apache.pekko.http.scaladsl.model.EntityStreamSizeException;
+import org.apache.pekko.management.HealthCheckSettings;
+import org.apache.pekko.management.javadsl.CheckResult;
+import org.apache.pekko.management.javadsl.HealthChecks;
+import org.apache.pekko.management.javadsl.PekkoManagement;
+import org.apache.pekko.stream.SystemMaterializer;
+
+/**
+ * The management port: Pekko Management's health, cluster and sharding routes, and beside them
+ * {@code /metrics}, {@code /admin} and a {@code /ready} that says what is missing or degraded.
+ */
+final class ManagementServer implements AutoCloseable {
+  private static final int MAX_ADMIN_BODY = 1 << 20;
+  private static final Duration BODY_TIMEOUT = Duration.ofSeconds(10);
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  private final ActorSystem<?> system;
+  private final Metrics metrics;
+  private final Readiness readiness;
+  private final HttpHandler admin;
+  private final HealthChecks checks;
+  private final ServerBinding binding;
+
+  /**
+   * Binds the port.
+   *
+   * @throws StartException when it is taken
+   */
+  ManagementServer(ActorSystem<?> system, Endpoint at, Metrics metrics, Readiness readiness, HttpHandler admin)
+      throws StartException {
+    this.system = system;
+    this.metrics = metrics;
+    this.readiness = readiness;
+    this.admin = admin;
+    this.checks =
+        new HealthChecks(
+            (ExtendedActorSystem) system.classicSystem(),
+            HealthCheckSettings.create(system.settings().config().getConfig("pekko.management.health-checks")));
+    try {
+      this.binding =
+          Http.get(system)
+              .newServerAt(at.host(), at.port())
+              .withSettings(ServerSettings.create(system.classicSystem()).withRemoteAddressAttribute(true))
+              .bind(routes())
+              .toCompletableFuture()
+              .join();
+    } catch (CompletionException taken) {
+      throw new StartException(
+          "cannot listen on %s:%d for management: %s; set kvasir.management.port to a free one"
+              .formatted(at.host(), at.port(), rootMessage(taken)),
+          taken);
+    }
+  }
+
+  InetSocketAddress address() {
+    return binding.localAddress();
+  }
+
+  @Override
+  public void close() {
+    binding.terminate(Duration.ofSeconds(2)).toCompletableFuture().join();
+  }
+
+  private Route routes() {
+    return concat(
+        path("metrics", () -> get(() -> extractRequest(request -> complete(metrics(request))))),
+        path("ready", () -> get(() -> onSuccess(readiness(), answer -> complete(answer)))),
+        pathPrefix("admin", () -> extractRequest(request -> completeWithFuture(admin(request)))),
+        PekkoManagement.get(system).getRoutes());
+  }
+
+  private HttpResponse metrics(HttpRequest request) {
+    String accept = request.getHeader("Accept").map(header -> header.value()).orElse("");
+    ByteArrayOutputStream text = new ByteArrayOutputStream(1 << 16);
+    try {
+      String contentType = metrics.write(accept, text);
+      return HttpResponse.create()
+          .withEntity(HttpEntities.create(
+              ContentTypes.parse(contentType), text.toByteArray()));
+    } catch (IOException impossible) {
+      throw new UncheckedIOException(impossible);
+    }
+  }
+
+  /** Asking the cells may wait for another node, so it happens off the dispatcher. */
+  private CompletionStage<HttpResponse> readiness() {
+    return checks.readyResult().thenApplyAsync(this::ready, ManagementServer::onVirtualThread);
+  }
+
+  private static void onVirtualThread(Runnable task) {
+    Thread.ofVirtual().name("kvasir-management").start(task);
+  }
+
+  private HttpResponse ready(CheckResult platform) {
+    List<String> missing = new ArrayList<>(readiness.obstacles());
+    if (!readiness.isStandalone()) {
+      platform.failure().ifPresent(missing::add);
+    }
+    Map<String, Object> body = new LinkedHashMap<>();
+    body.put("ready", missing.isEmpty());
+    body.put("missing", missing);
+    body.put("degraded", readiness.degraded());
+    try {
+      return HttpResponse.create()
+          .withStatus(missing.isEmpty() ? StatusCodes.OK : StatusCodes.SERVICE_UNAVAILABLE)
+          .withEntity(HttpEntities.create(ContentTypes.APPLICATION_JSON, JSON.writeValueAsBytes(body)));
+    } catch (IOException impossible) {
+      throw new UncheckedIOException(impossible);
+    }
+  }
+
+  private CompletionStage<HttpResponse> admin(HttpRequest request) {
+    return request
+        .entity()
+        .withSizeLimit(MAX_ADMIN_BODY)
+        .toStrict(BODY_TIMEOUT.toMillis(), SystemMaterializer.get(system).materializer())
+        .thenApplyAsync(
+            strict -> AdminExchange.answer(admin, request, strict.getData().toArray()),
+            ManagementServer::onVirtualThread)
+        .exceptionally(failed -> withoutBody(request, failed));
+  }
+
+  private HttpResponse withoutBody(HttpRequest request, Throwable failed) {
+    return switch (failed instanceof CompletionException && failed.getCause() != null ? failed.getCause() : failed) {
+      case EntityStreamSizeException _ ->
+          AdminExchange.failure(admin, request, 413, "the body is longer than %d bytes".formatted(MAX_ADMIN_BODY));
+      case TimeoutException _ ->
+          AdminExchange.failure(
+              admin, request, 408, "the body was not there after %d s".formatted(BODY_TIMEOUT.toSeconds()));
+      case Throwable other ->
+          AdminExchange.failure(admin, request, 400, "the body cannot be read: " + other.getMessage());
+    };
+  }
+
+  private static String rootMessage(Throwable thrown) {
+    Throwable root = thrown;
+    while (root.getCause() != null) {
+      root = root.getCause();
+    }
+    return String.valueOf(root.getMessage());
+  }
+}

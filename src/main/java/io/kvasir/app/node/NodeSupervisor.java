@@ -1,0 +1,111 @@
+package io.kvasir.app.node;
+
+import io.kvasir.app.config.KvasirConfig;
+import java.time.Duration;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A router node that comes back: when the others had taken it out of the cluster and can be reached again, it is
+ * replaced by a new one in the same process, which reads the configuration anew. Streams finish before, as whenever a
+ * node stops. Thread-safe.
+ */
+public final class NodeSupervisor implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(NodeSupervisor.class);
+  private static final Duration RETRY_INTERVAL = Duration.ofSeconds(10);
+
+  private final Callable<KvasirConfig> configuration;
+  private final CountDownLatch ended = new CountDownLatch(1);
+  private Node node;
+  private boolean closed;
+  private volatile @Nullable StartException failure;
+
+  /**
+   * Starts the node.
+   *
+   * @param configuration reads the configuration of each node anew
+   */
+  public NodeSupervisor(Callable<KvasirConfig> configuration, KvasirConfig first) throws StartException {
+    this.configuration = configuration;
+    this.node = new Node(first);
+    watch(node);
+  }
+
+  /** The node that runs at present. */
+  public synchronized Node node() {
+    return node;
+  }
+
+  /**
+   * Waits until the node has ended for good.
+   *
+   * @throws StartException when nobody told it to
+   */
+  public void await() throws InterruptedException, StartException {
+    ended.await();
+    StartException why = failure;
+    if (why != null) {
+      throw why;
+    }
+  }
+
+  @Override
+  public synchronized void close() {
+    closed = true;
+    node.close();
+    ended.countDown();
+  }
+
+  private void watch(Node watched) {
+    var _ = watched.whenRejoinable().thenRun(() -> onThread(() -> replace(watched)));
+    var _ = watched.whenStopped().thenRun(() -> onThread(() -> stopped(watched)));
+  }
+
+  private static void onThread(Runnable task) {
+    Thread.ofPlatform().name("kvasir-rejoin").start(task);
+  }
+
+  private synchronized void stopped(Node which) {
+    if (!closed && node == which) {
+      end(new StartException("the node has stopped though nobody told it to; its log says why"));
+    }
+  }
+
+  private void end(StartException why) {
+    failure = why;
+    ended.countDown();
+  }
+
+  private void replace(Node old) {
+    try {
+      KvasirConfig next = read();
+      synchronized (this) {
+        if (!closed && node == old) {
+          LOG.info("the node starts anew, to come back to the others");
+          old.close();
+          node = new Node(next);
+          watch(node);
+        }
+      }
+    } catch (StartException gone) {
+      end(gone);
+    } catch (InterruptedException stopped) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** A configuration with faults is of no use: the node goes on alone until somebody mends it. */
+  private KvasirConfig read() throws InterruptedException {
+    while (true) {
+      try {
+        return configuration.call();
+      } catch (Exception faulty) {
+        LOG.error("the node cannot come back before its configuration is mended: {}", faulty.getMessage());
+        Thread.sleep(RETRY_INTERVAL);
+      }
+    }
+  }
+}

@@ -1,0 +1,58 @@
+package io.kvasir.app.node;
+
+import com.typesafe.config.Config;
+import com.typesafe.config.ConfigValueFactory;
+import io.kvasir.app.config.KvasirConfig;
+import io.kvasir.app.config.KvasirConfig.NodeDiscovery;
+import java.time.Duration;
+import org.apache.pekko.actor.typed.ActorSystem;
+import org.apache.pekko.actor.typed.javadsl.Behaviors;
+import org.apache.pekko.cluster.typed.Cluster;
+import org.apache.pekko.cluster.typed.Join;
+
+/** The platform beneath a node. */
+final class NodeSystem {
+  /** How long a step of stopping may take beyond what the operator has set. */
+  private static final Duration STEP = Duration.ofSeconds(15);
+
+  private NodeSystem() {}
+
+  /**
+   * Starts it, as a member of a cluster or about to become one.
+   *
+   * @throws StartException when its port is taken
+   */
+  static ActorSystem<Void> start(KvasirConfig config) throws StartException {
+    ActorSystem<Void> system;
+    try {
+      system = ActorSystem.create(Behaviors.empty(), "kvasir", phases(config));
+    } catch (RuntimeException failed) {
+      throw new StartException(
+          "the cluster's transport cannot start: " + failed.getMessage() + "; see kvasir.cluster.host and port",
+          failed);
+    }
+    boolean alone = config.platform().getStringList("pekko.cluster.seed-nodes").isEmpty();
+    if (config.discovery() == NodeDiscovery.SEEDS && alone) {
+      Cluster cluster = Cluster.get(system);
+      cluster.manager().tell(Join.create(cluster.selfMember().address()));
+    }
+    return system;
+  }
+
+  /** Phases in which we wait last as long as we do. */
+  private static Config phases(KvasirConfig config) {
+    Duration delay = config.drainDelay() == null ? Duration.ZERO : config.drainDelay();
+    return config.platform()
+        .withValue(
+            "pekko.coordinated-shutdown.phases.before-service-unbind.timeout",
+            ConfigValueFactory.fromAnyRef(delay.plus(STEP)))
+        .withValue(
+            "pekko.coordinated-shutdown.phases.service-requests-done.timeout",
+            ConfigValueFactory.fromAnyRef(config.drainTimeout().plus(STEP)))
+        .withValue(
+            "pekko.coordinated-shutdown.phases.service-stop.timeout", ConfigValueFactory.fromAnyRef(STEP))
+        .withValue(
+            "pekko.coordinated-shutdown.phases.before-actor-system-terminate.timeout",
+            ConfigValueFactory.fromAnyRef(STEP));
+  }
+}

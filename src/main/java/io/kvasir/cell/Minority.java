@@ -1,9 +1,0 @@
-package io.kvasir.cell;
-
-/** What a node does with requests while it is cut off and the others go on without it. */
-public enum Minority {
-  /** Sends them to workers of the roster it knew last, without knowing what they hold. */
-  SERVE,
-  /** Refuses them, so that clients try another node. */
-  REFUSE
-}

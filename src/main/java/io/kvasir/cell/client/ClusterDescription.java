@@ -1,0 +1,139 @@
+package io.kvasir.cell.client;
+
+import io.kvasir.cell.ClusterStatus;
+import io.kvasir.cell.ClusterStatus.CellStatus;
+import io.kvasir.cell.ClusterStatus.NodeStatus;
+import io.kvasir.cell.WorkerStatus;
+import io.kvasir.cell.directory.CurrentRoster;
+import io.kvasir.cell.directory.NodeNames;
+import io.kvasir.cell.home.Cell;
+import io.kvasir.cell.view.CellView;
+import io.kvasir.cell.view.CellViews;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Objects;
+import java.util.SequencedMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import org.apache.pekko.actor.typed.ActorSystem;
+import org.apache.pekko.cluster.ClusterEvent.CurrentClusterState;
+import org.apache.pekko.cluster.sharding.typed.javadsl.ClusterSharding;
+import org.apache.pekko.cluster.typed.Cluster;
+
+/** What a node can say of the cluster: it asks the homes of cells that are elsewhere. Thread-safe. */
+final class ClusterDescription {
+  /** The state of a node that the cluster has taken out, in its own eyes. */
+  private static final String CUT_OFF = "cut off";
+
+  private final ActorSystem<?> system;
+  private final Cluster cluster;
+  private final ClusterSharding sharding;
+  private final CellViews views;
+  private final CurrentRoster roster;
+  private final PressureGauges gauges;
+  private final Duration timeout;
+
+  /**
+   * Says it from now on.
+   *
+   * @param views the cells at home here
+   * @param roster all cells
+   * @param gauges how pressed they are
+   * @param patience how long a cell's home may take to describe it
+   */
+  ClusterDescription(
+      ActorSystem<?> system, CellViews views, CurrentRoster roster, PressureGauges gauges, Duration patience) {
+    this.system = system;
+    this.cluster = Cluster.get(system);
+    this.sharding = ClusterSharding.get(system);
+    this.views = views;
+    this.roster = roster;
+    this.gauges = gauges;
+    this.timeout = patience;
+  }
+
+  /** Every worker of every cell with its state. */
+  List<WorkerStatus> workers() {
+    return describe().values().stream().flatMap(cell -> cell.workers().stream()).toList();
+  }
+
+  /** What the cells say of themselves, by name; one that does not answer in time has no home and no workers. */
+  private SequencedMap<String, Cell.Description> describe() {
+    SequencedMap<String, CompletionStage<Cell.Description>> asked = new LinkedHashMap<>();
+    if (cluster.isTerminated()) {
+      SequencedMap<String, Cell.Description> homeless = new LinkedHashMap<>();
+      roster.get().cells().forEach(cell -> homeless.put(cell, new Cell.Description(List.of(), null, null)));
+      return homeless;
+    }
+    String here = NodeNames.hostAndPort(cluster.selfMember().address());
+    for (String cell : roster.get().cells()) {
+      CellView view = views.of(cell);
+      asked.put(
+          cell,
+          view != null
+              ? CompletableFuture.completedStage(new Cell.Description(view.workers(), here, view.standbys()))
+              : sharding.entityRefFor(Cell.KEY, cell).ask(Cell.Describe::new, timeout));
+    }
+    SequencedMap<String, Cell.Description> described = new LinkedHashMap<>();
+    asked.forEach((cell, answer) -> {
+      try {
+        described.put(cell, answer.toCompletableFuture().join());
+      } catch (CompletionException late) {
+        system.log().warn("the home of cell {} did not describe it in time: {}", cell, late.getMessage());
+        described.put(cell, new Cell.Description(List.of(), null, null));
+      }
+    });
+    return described;
+  }
+
+  /** Nodes, cells with their homes, and workers. */
+  ClusterStatus status() {
+    SequencedMap<String, Cell.Description> described = describe();
+    return new ClusterStatus(
+        nodes(),
+        described.entrySet().stream().map(cell -> cell(cell.getKey(), cell.getValue())).toList(),
+        described.values().stream().flatMap(cell -> cell.workers().stream()).toList());
+  }
+
+  /**
+   * Each node once: this one first when the cluster has taken it out, whose member list may or may not still have it.
+   */
+  private List<NodeStatus> nodes() {
+    boolean cutOff = cluster.isTerminated();
+    org.apache.pekko.cluster.Member self = cluster.selfMember();
+    CurrentClusterState state = cluster.state();
+    List<NodeStatus> nodes = new ArrayList<>();
+    if (cutOff) {
+      nodes.add(node(self, CUT_OFF, true));
+    }
+    for (org.apache.pekko.cluster.Member node : state.getMembers()) {
+      if (!cutOff || !isSelf(node)) {
+        boolean reachable = !state.getUnreachable().contains(node);
+        nodes.add(node(node, node.status().toString().toLowerCase(Locale.ROOT), reachable));
+      }
+    }
+    return nodes;
+  }
+
+  private NodeStatus node(org.apache.pekko.cluster.Member node, String state, boolean reachable) {
+    return new NodeStatus(
+        NodeNames.hostAndPort(node.address()), state, reachable, node.appVersion().version(), isSelf(node));
+  }
+
+  private boolean isSelf(org.apache.pekko.cluster.Member node) {
+    return node.uniqueAddress().equals(cluster.selfMember().uniqueAddress());
+  }
+
+  private CellStatus cell(String name, Cell.Description described) {
+    double pressure = gauges.of(name).share(System.nanoTime());
+    return new CellStatus(
+        name,
+        described.home(),
+        pressure == PressureGauge.UNKNOWN ? null : pressure,
+        Objects.requireNonNullElse(described.standbys(), List.of()));
+  }
+}

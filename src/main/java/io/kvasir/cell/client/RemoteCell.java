@@ -1,0 +1,200 @@
+package io.kvasir.cell.client;
+
+import io.kvasir.cell.Decision;
+import io.kvasir.cell.DecisionRequest;
+import io.kvasir.cell.Reservation;
+import io.kvasir.cell.directory.CellNodes;
+import io.kvasir.cell.ledger.CorrelationIds;
+import io.kvasir.cell.ledger.InFlightLoad;
+import io.kvasir.cell.ledger.NextHome;
+import io.kvasir.cell.view.DecisionReply;
+import io.kvasir.routing.Booking;
+import io.kvasir.routing.RoutingPlan;
+import io.kvasir.routing.Worker;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.function.BooleanSupplier;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * This node's way to a cell that is at home elsewhere, or nowhere for the moment: asks for decisions, tells what
+ * becomes of them, and declares to a new home what this node has in flight. While the home does not answer, one
+ * request in a while asks it and the others do without, so that not every one waits. Thread-safe.
+ */
+final class RemoteCell implements NextHome {
+  private static final long RETRY_NANOS = Duration.ofMillis(200).toNanos();
+
+  private final CellHomeClient home;
+  private final Duration moveTimeout;
+  private final BooleanSupplier cutOff;
+  private final Supplier<@Nullable CellNodes> cellNodes;
+  private final LongSupplier nanos;
+  private final CorrelationIds correlationIds = new CorrelationIds();
+  private final RemoteProgress progress;
+  private final InFlightLoads loads;
+  private volatile boolean unresponsive;
+  private long retryNanos;
+
+  /**
+   * The way to a cell.
+   *
+   * @param home the cell's home
+   * @param movements tells its home which workers move
+   * @param movePatience how long a decision is waited for while the cell is moving
+   * @param cutOff whether this node is out of the cluster, and nobody need be asked
+   * @param cellNodes where the cell is, as this node knows
+   */
+  RemoteCell(
+      CellHomeClient home,
+      RemoteProgress movements,
+      Duration movePatience,
+      BooleanSupplier cutOff,
+      Supplier<@Nullable CellNodes> cellNodes,
+      LongSupplier nanos) {
+    this.home = home;
+    this.progress = movements;
+    this.moveTimeout = movePatience;
+    this.cutOff = cutOff;
+    this.cellNodes = cellNodes;
+    this.nanos = nanos;
+    this.loads = new InFlightLoads(home);
+  }
+
+  /**
+   * Has the home decide; says that there is none when it does not answer in time. A question that met the cell on its
+   * way to another home may be lost, and is asked again there.
+   */
+  Decision decide(DecisionRequest request) {
+    if (cutOff.getAsBoolean()) {
+      return cutOff();
+    }
+    CellNodes before = cellNodes.get();
+    boolean moves = isMoving(before);
+    if (unresponsive && !moves && !mayQuery()) {
+      return noHome();
+    }
+    long begun = nanos.getAsLong();
+    do {
+      Decision decision = query(request);
+      if (decision != null) {
+        return decision;
+      }
+      CellNodes now = cellNodes.get();
+      moves |= isMoving(now) || (before != null && now != null && !now.home().equals(before.home()));
+    } while (moves && nanos.getAsLong() - begun < moveTimeout.toNanos());
+    timedOut();
+    return noHome();
+  }
+
+  private static boolean isMoving(@Nullable CellNodes cellNodes) {
+    return cellNodes != null && cellNodes.movingTo() != null;
+  }
+
+  private @Nullable Decision query(DecisionRequest request) {
+    CellHomeClient.HomeReply answer = home.query(request, correlationIds);
+    if (answer == null) {
+      return null;
+    }
+    unresponsive = false;
+    return decision(answer.reply(), request, answer.correlationId());
+  }
+
+  /** A decision was made at this home of the cell, wherever that is: it has to know what this node has in flight. */
+  void decidedBy(long incarnation) {
+    loads.decidedBy(incarnation);
+  }
+
+  /**
+   * Opens the load of a request on a worker that no home has chosen, and that may have to compute all of its prompt.
+   *
+   * @param readsPrompt whether the worker does; otherwise it takes the prompt from another one
+   */
+  Reservation open(Worker worker, DecisionRequest request, boolean readsPrompt, RemoteReservation.Watcher watcher) {
+    int prompt = request.promptTokens();
+    InFlightLoad load =
+        new InFlightLoad(
+            CorrelationIds.reservation(correlationIds.next(), 0), worker.id(), request.model(), prompt, prompt,
+            readsPrompt, false);
+    return new RemoteReservation(load, RemoteReservation.NONE, loads, home, watcher);
+  }
+
+  @Override
+  public Reservation takeOver(Worker worker, String model, Booking booking, boolean readsPrompt) {
+    InFlightLoad load =
+        new InFlightLoad(
+            CorrelationIds.reservation(correlationIds.next(), 0),
+            worker.id(),
+            model,
+            booking.promptTokens(),
+            booking.uncachedTokens(),
+            readsPrompt,
+            false);
+    return new RemoteReservation(load, RemoteReservation.NONE, loads, home, () -> progress.progressed(worker));
+  }
+
+  static Decision.NoWorker noHome() {
+    return new Decision.NoWorker(Decision.NoWorkerReason.NO_HOME, "the cell's home does not answer");
+  }
+
+  static Decision.NoWorker cutOff() {
+    return new Decision.NoWorker(Decision.NoWorkerReason.NO_HOME, "this node is cut off from the other router nodes");
+  }
+
+  private synchronized boolean mayQuery() {
+    long now = nanos.getAsLong();
+    if (now - retryNanos < 0) {
+      return false;
+    }
+    retryNanos = now + RETRY_NANOS;
+    return true;
+  }
+
+  private synchronized void timedOut() {
+    retryNanos = nanos.getAsLong() + RETRY_NANOS;
+    unresponsive = true;
+  }
+
+  private Decision decision(DecisionReply decided, DecisionRequest request, long ticket) {
+    List<DecisionReply.ChosenStep> steps = decided.steps();
+    if (steps == null || steps.isEmpty()) {
+      Decision.NoWorkerReason why = decided.noWorkerReason();
+      return new Decision.NoWorker(why == null ? Decision.NoWorkerReason.NONE_HEALTHY : why, decided.reason());
+    }
+    List<Decision.Chosen> chosen = new ArrayList<>();
+    for (int i = 0; i < steps.size(); i++) {
+      DecisionReply.ChosenStep step = steps.get(i);
+      chosen.add(
+          new Decision.Chosen(
+              step.step(),
+              reservation(step, request, CorrelationIds.reservation(ticket, i), decided.home()),
+              step.depth(),
+              step.predictedCachedTokens(),
+              step.confirmedCachedTokens(),
+              step.suspect()));
+    }
+    loads.decidedBy(decided.home());
+    return new Decision.Planned(
+        Objects.requireNonNullElse(decided.workflow(), ""),
+        Objects.requireNonNullElse(decided.order(), RoutingPlan.StepOrder.SEQUENTIAL),
+        chosen,
+        decided.reason());
+  }
+
+  private Reservation reservation(DecisionReply.ChosenStep step, DecisionRequest request, long name, long incarnation) {
+    int prompt = request.promptTokens();
+    InFlightLoad load =
+        new InFlightLoad(
+            name,
+            step.step().worker().id(),
+            request.model(),
+            prompt,
+            prompt - step.predictedCachedTokens(),
+            step.step().readsPrompt(),
+            false);
+    return new RemoteReservation(load, incarnation, loads, home, () -> progress.progressed(step.step().worker()));
+  }
+}

@@ -1,0 +1,38 @@
+package io.kvasir.cell.client;
+
+import io.kvasir.cell.CellSettings;
+import io.kvasir.cell.home.Cell;
+import io.kvasir.routing.Worker;
+import java.util.concurrent.atomic.AtomicLongArray;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
+
+/**
+ * Tells a cell that is at home elsewhere which of its workers move: of each at most once a second, however many
+ * streams come from it. Thread-safe, and cheap enough for every piece of an answer.
+ */
+final class RemoteProgress {
+  /** Well below the shortest silence that can matter. */
+  private static final long INTERVAL_NANOS = 1_000_000_000L;
+
+  private final AtomicLongArray sentNanos = new AtomicLongArray(CellSettings.MAX_SLOTS);
+  private final Consumer<Cell.Message> cell;
+  private final LongSupplier nanos;
+
+  RemoteProgress(Consumer<Cell.Message> cell, LongSupplier nanos) {
+    this.cell = cell;
+    this.nanos = nanos;
+    long before = nanos.getAsLong() - INTERVAL_NANOS;
+    for (int slot = 0; slot < sentNanos.length(); slot++) {
+      sentNanos.setPlain(slot, before);
+    }
+  }
+
+  void progressed(Worker worker) {
+    long now = nanos.getAsLong();
+    long before = sentNanos.getOpaque(worker.slot());
+    if (now - before >= INTERVAL_NANOS && sentNanos.compareAndSet(worker.slot(), before, now)) {
+      cell.accept(new Cell.WorkerProgressed(worker.slot(), worker.id()));
+    }
+  }
+}

@@ -1,0 +1,98 @@
+package io.kvasir.cell.client;
+
+import io.kvasir.cell.Outcome;
+import io.kvasir.cell.Reservation;
+import io.kvasir.cell.ledger.InFlightLoad;
+import io.kvasir.cell.ledger.ReservationEvent;
+import io.kvasir.cell.ledger.ReservationLifecycle;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A reservation of this node on a worker whose cell's ledger is kept elsewhere. What becomes of it is told to the home
+ * that has it in its ledger, each step once; none has it while the cell is without a home. Thread-safe.
+ */
+final class RemoteReservation implements Reservation {
+  /** {@link #home} while no home has it in its ledger. */
+  static final long NONE = 0;
+
+  private final InFlightLoad load;
+  private final InFlightLoads loads;
+  private final HomeNotifier notifier;
+  private final Watcher watcher;
+  private final ReservationLifecycle lifecycle = new ReservationLifecycle();
+  private volatile long home;
+
+  /** Sees what becomes of it here. */
+  interface Watcher {
+    /** A piece of the answer came. Cheap, and called for every piece. */
+    void progressed();
+
+    /** It is over. Once. */
+    default void closed(Outcome outcome) {}
+  }
+
+  /**
+   * A load that begins.
+   *
+   * @param load what it is to begin with
+   * @param home the incarnation of the home that has it in its ledger, {@link #NONE} if none does
+   */
+  RemoteReservation(InFlightLoad load, long home, InFlightLoads loads, HomeNotifier told, Watcher watcher) {
+    this.load = load;
+    this.home = home;
+    this.loads = loads;
+    this.notifier = told;
+    this.watcher = watcher;
+    loads.opened(this, home);
+  }
+
+  @Override
+  public void firstToken() {
+    if (lifecycle.settle() != null) {
+      send(ReservationEvent.firstToken(load.reservation()));
+    }
+    watcher.progressed();
+  }
+
+  @Override
+  public void prefillLocally() {
+    if (lifecycle.prefillLocally()) {
+      send(ReservationEvent.localPrefill(load.reservation()));
+    }
+  }
+
+  @Override
+  public void progressed() {
+    watcher.progressed();
+  }
+
+  @Override
+  public void close(Outcome how) {
+    if (lifecycle.close() != null) {
+      loads.closed(this);
+      send(ReservationEvent.closed(load.reservation(), how));
+      watcher.closed(how);
+    }
+  }
+
+  /** What a home that did not know of it is told; null when there is nothing to tell any more. */
+  @Nullable InFlightLoad declareTo(long incarnation) {
+    if (home == incarnation) {
+      return null;
+    }
+    // Before the state is read: what changes it from now on finds a home to tell.
+    home = incarnation;
+    return switch (lifecycle.state()) {
+      case PENDING -> load;
+      case PREFILLING_LOCALLY -> load.withLocalPrefill();
+      case SETTLED -> load.begun();
+      case CLOSED -> null;
+    };
+  }
+
+  private void send(ReservationEvent notice) {
+    if (home != NONE) {
+      notifier.reservationChanged(notice);
+    }
+  }
+}

@@ -1,0 +1,186 @@
+package io.kvasir.cell.directory;
+
+import io.kvasir.cell.CellSettings;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.function.BiFunction;
+import org.apache.pekko.actor.typed.ActorRef;
+import org.apache.pekko.actor.typed.Behavior;
+import org.apache.pekko.actor.typed.DispatcherSelector;
+import org.apache.pekko.actor.typed.javadsl.AbstractBehavior;
+import org.apache.pekko.actor.typed.javadsl.ActorContext;
+import org.apache.pekko.actor.typed.javadsl.Behaviors;
+import org.apache.pekko.actor.typed.javadsl.Receive;
+import org.apache.pekko.actor.typed.javadsl.TimerScheduler;
+import org.apache.pekko.cluster.ClusterEvent;
+import org.apache.pekko.cluster.MemberStatus;
+import org.apache.pekko.cluster.ddata.Key;
+import org.apache.pekko.cluster.ddata.LWWMap;
+import org.apache.pekko.cluster.ddata.LWWMapKey;
+import org.apache.pekko.cluster.ddata.SelfUniqueAddress;
+import org.apache.pekko.cluster.ddata.typed.javadsl.DistributedData;
+import org.apache.pekko.cluster.ddata.typed.javadsl.Replicator;
+import org.apache.pekko.cluster.ddata.typed.javadsl.ReplicatorMessageAdapter;
+import org.apache.pekko.cluster.typed.Cluster;
+import org.apache.pekko.cluster.typed.Subscribe;
+
+/**
+ * One per node: keeps where cells are and have copies replicated over the cluster (Distributed Data), and keeps those
+ * copies that are to be on this node.
+ */
+public final class CellNodesKeeper extends AbstractBehavior<CellNodesKeeper.Message> {
+  private static final Key<LWWMap<String, CellNodes>> CELL_NODES = LWWMapKey.create("kvasir-cell-nodes");
+  private static final Duration WRITE_TIMEOUT = Duration.ofSeconds(1);
+
+  /** The state that events tell of may be read a moment too early. */
+  private static final Duration REFRESH_INTERVAL = Duration.ofSeconds(1);
+
+  /** What the keeper is told. */
+  public sealed interface Message {}
+
+  /**
+   * A cell's home says where it is.
+   *
+   * @param onReplicated runs when every node has been told, or could not be within a second
+   */
+  public record Put(String cell, CellNodes cellNodes, Runnable onReplicated) implements Message {}
+
+  private record Changed(Map<String, CellNodes> nodesByCell) implements Message {}
+
+  private record Written(Runnable onReplicated) implements Message {}
+
+  private record StandbyStopped(String cell, ActorRef<?> standby) implements Message {}
+
+  private enum Refresh implements Message { INSTANCE }
+
+  private final ReplicatorMessageAdapter<Message, LWWMap<String, CellNodes>> replicator;
+  private final SelfUniqueAddress self;
+  private final Cluster cluster;
+  private final NodesByCell published;
+  private final DispatcherSelector dispatcher;
+  private final String node;
+  private final BiFunction<String, String, ? extends Behavior<?>> standby;
+  private final Map<String, ActorRef<?>> standbys = new HashMap<>();
+
+  private CellNodesKeeper(
+      ActorContext<Message> context,
+      ReplicatorMessageAdapter<Message, LWWMap<String, CellNodes>> replicator,
+      TimerScheduler<Message> timers,
+      NodesByCell published,
+      DispatcherSelector threads,
+      BiFunction<String, String, ? extends Behavior<?>> standby) {
+    super(context);
+    this.dispatcher = threads;
+    this.replicator = replicator;
+    this.self = DistributedData.get(context.getSystem()).selfUniqueAddress();
+    this.cluster = Cluster.get(context.getSystem());
+    this.published = published;
+    this.node = NodeNames.of(cluster.selfMember().uniqueAddress());
+    this.standby = standby;
+    replicator.subscribe(CELL_NODES, CellNodesKeeper::changed);
+    timers.startTimerWithFixedDelay(Refresh.INSTANCE, REFRESH_INTERVAL);
+    cluster
+        .subscriptions()
+        .tell(
+            Subscribe.create(
+                context.messageAdapter(ClusterEvent.MemberEvent.class, _ -> Refresh.INSTANCE),
+                ClusterEvent.MemberEvent.class));
+    refreshNodes();
+  }
+
+  /**
+   * The keeper of a node.
+   *
+   * @param published where threads of this node read
+   * @param threads write into copies
+   * @param standby keeps the copy of a cell, given its name and this node's
+   */
+  public static Behavior<Message> create(
+      NodesByCell published,
+      DispatcherSelector threads,
+      BiFunction<String, String, ? extends Behavior<?>> standby) {
+    return DistributedData.withReplicatorMessageAdapter(
+        (ReplicatorMessageAdapter<Message, LWWMap<String, CellNodes>> replicator) ->
+            Behaviors.setup(
+                context ->
+                    Behaviors.withTimers(
+                        timers -> new CellNodesKeeper(context, replicator, timers, published, threads, standby))));
+  }
+
+  @Override
+  public Receive<Message> createReceive() {
+    return newReceiveBuilder().onMessage(Message.class, this::on).build();
+  }
+
+  private Behavior<Message> on(Message message) {
+    switch (message) {
+      case Put put -> put(put);
+      case Changed changed -> {
+        published.set(changed.nodesByCell());
+        updateStandbys();
+      }
+      case Written written -> written.onReplicated().run();
+      case StandbyStopped ended -> standbys.remove(ended.cell(), ended.standby());
+      case Refresh _ -> {
+        refreshNodes();
+        updateStandbys();
+      }
+    }
+    return this;
+  }
+
+  private void put(Put put) {
+    replicator.askUpdate(
+        replyTo ->
+            new Replicator.Update<>(
+                CELL_NODES,
+                LWWMap.empty(),
+                new Replicator.WriteAll(WRITE_TIMEOUT),
+                replyTo,
+                map -> map.put(self, put.cell(), put.cellNodes())),
+        _ -> new Written(put.onReplicated()));
+  }
+
+  private void refreshNodes() {
+    SortedMap<String, String> up = new TreeMap<>();
+    for (org.apache.pekko.cluster.Member member : cluster.state().getMembers()) {
+      if (member.status().equals(MemberStatus.up())) {
+        String zone =
+            member.getRoles().stream()
+                .filter(role -> role.startsWith(CellSettings.ZONE_ROLE))
+                .findFirst()
+                .map(role -> role.substring(CellSettings.ZONE_ROLE.length()))
+                .orElse("");
+        up.put(NodeNames.of(member.uniqueAddress()), zone);
+      }
+    }
+    published.nodes(up);
+  }
+
+  /** Begins and ends copies on this node, as homes want it. */
+  private void updateStandbys() {
+    published.all().forEach((cell, cellNodes) -> {
+      boolean here = cellNodes.standbys().contains(node) && !cellNodes.home().equals(node);
+      ActorRef<?> kept = standbys.get(cell);
+      if (here && kept == null) {
+        ActorRef<?> begun =
+            getContext().spawnAnonymous(standby.apply(cell, node), dispatcher);
+        // One that fails is begun anew, with an empty copy.
+        getContext().watchWith(begun, new StandbyStopped(cell, begun));
+        standbys.put(cell, begun);
+      } else if (!here && kept != null) {
+        getContext().stop(kept);
+        standbys.remove(cell);
+      }
+    });
+  }
+
+  private static Message changed(Replicator.SubscribeResponse<LWWMap<String, CellNodes>> response) {
+    return response instanceof Replicator.Changed<LWWMap<String, CellNodes>> change
+        ? new Changed(change.dataValue().getEntries())
+        : new Changed(Map.of());
+  }
+}

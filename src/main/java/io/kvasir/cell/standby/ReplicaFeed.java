@@ -1,0 +1,159 @@
+package io.kvasir.cell.standby;
+
+import io.kvasir.cell.events.BlockChangeListener;
+import io.kvasir.cell.events.EventPosition;
+import io.kvasir.cell.events.EventSalts;
+import io.kvasir.index.Holdings;
+import io.kvasir.index.Tier;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** What is told of one worker to the copies of its cell: each change is written once. One thread at a time. */
+public final class ReplicaFeed implements BlockChangeListener {
+  /** Bytes in a frame, give or take a change. */
+  private static final int FRAME_BYTES = 32 << 10;
+
+  private final Map<String, ReplicaLink> links = new LinkedHashMap<>();
+  private final ReplicaWriter writer = new ReplicaWriter();
+  private boolean subscribed;
+
+  /** Tells the copy of a node from now on, and not the one it had before. */
+  public void add(String node, ReplicaLink link) {
+    links.put(node, link);
+  }
+
+  /** Tells the copy of a node nothing more. */
+  public void remove(String node) {
+    links.remove(node);
+    updateSubscribed();
+  }
+
+  /** The way to a node's copy, null if there is none. */
+  public @Nullable ReplicaLink link(String node) {
+    return links.get(node);
+  }
+
+  /** The ways to all copies. */
+  public Collection<ReplicaLink> links() {
+    return links.values();
+  }
+
+  /** The way to a copy that is to be told everything now, null if there is none. */
+  public @Nullable ReplicaLink awaitingSnapshot() {
+    for (ReplicaLink link : links.values()) {
+      if (link.needsSnapshot()) {
+        return link;
+      }
+    }
+    return null;
+  }
+
+  /** What is known now is not what the copies were told of: all of them are told anew. */
+  public void restart() {
+    links.values().forEach(ReplicaLink::restart);
+    updateSubscribed();
+  }
+
+  /** Begins to tell everything to a copy, between two batches. */
+  public void beginSnapshot(ReplicaLink link) {
+    link.beginSnapshot();
+    writer.begin();
+    link.snapshotPart(writer.take());
+  }
+
+  /** A part of everything. */
+  public void snapshotPart(ReplicaLink link, Holdings part) {
+    switch (part) {
+      case Holdings.Blocks blocks -> writer.part(blocks);
+      case Holdings.Predicted _ -> throw new IllegalArgumentException("predictions are no worker's own word");
+    }
+    link.snapshotPart(writer.take());
+  }
+
+  /** The rest of everything. */
+  public void endSnapshot(ReplicaLink link, EventSalts salts, EventPosition position) {
+    salts.bySalt().forEach((salt, keys) -> {
+      for (int from = 0; from < keys.length; from += ReplicaWriter.MAX_KEYS) {
+        writer.salt(salt, keys, from);
+        if (writer.size() >= FRAME_BYTES) {
+          link.snapshotPart(writer.take());
+        }
+      }
+    });
+    writer.position(position);
+    writer.complete();
+    link.endSnapshot(writer.take());
+    updateSubscribed();
+  }
+
+  @Override
+  public void stored(
+      long parentKey,
+      boolean root,
+      long[] keys,
+      long[] hashes,
+      int count,
+      Tier tier,
+      boolean counted,
+      @Nullable String salt) {
+    if (subscribed) {
+      for (int from = 0; from < count; from += ReplicaWriter.MAX_KEYS) {
+        writer.stored(parentKey, root, keys, hashes, from, count, tier, counted, salt);
+        spill();
+      }
+    }
+  }
+
+  @Override
+  public void removed(long[] keys, Tier tier, boolean counted) {
+    if (subscribed) {
+      for (int from = 0; from < keys.length; from += ReplicaWriter.MAX_KEYS) {
+        writer.removed(keys, from, tier, counted);
+        spill();
+      }
+    }
+  }
+
+  @Override
+  public void cleared() {
+    if (subscribed) {
+      writer.cleared();
+    }
+  }
+
+  /** A batch has been applied. */
+  public void batchApplied(EventPosition position, int events) {
+    if (subscribed) {
+      writer.position(position);
+      byte[] payload = writer.take();
+      send(payload, true, events);
+    }
+  }
+
+  private void spill() {
+    if (writer.size() >= FRAME_BYTES) {
+      send(writer.take(), false, 0);
+    }
+  }
+
+  private void send(byte[] payload, boolean finishes, int events) {
+    for (ReplicaLink link : links.values()) {
+      if (link.acceptsChanges()) {
+        link.change(payload, finishes, events);
+      }
+    }
+    updateSubscribed();
+  }
+
+  private void updateSubscribed() {
+    subscribed = false;
+    for (ReplicaLink link : links.values()) {
+      subscribed |= link.acceptsChanges();
+    }
+    if (!subscribed) {
+      byte[] _ = writer.take();
+    }
+  }
+}

@@ -1,0 +1,31 @@
+package io.kvasir.cell.standby;
+
+import io.kvasir.cell.ClusterMessage;
+import org.apache.pekko.actor.typed.ActorRef;
+
+/**
+ * A piece of what changes in one worker's blocks, on its way from a cell's home to a copy.
+ *
+ * @param home the incarnation of the home: another one's copy is another copy
+ * @param slots workers the home's index has room for
+ * @param worker its id
+ * @param slot its slot there, and here
+ * @param capacityBlocks blocks that may be predicted of it
+ * @param stream which telling of the worker this belongs to; each begins with everything
+ * @param number of the frame in the stream, from 0
+ * @param finishes whether the batch of events that it tells of ends with it
+ * @param payload as {@link ReplicaWriter} wrote it
+ * @param replyTo is told how far the copy has come
+ */
+public record ReplicaFrame(
+    long home,
+    int slots,
+    String worker,
+    int slot,
+    int capacityBlocks,
+    long stream,
+    long number,
+    boolean finishes,
+    byte[] payload,
+    ActorRef<Standby.Acknowledged> replyTo)
+    implements Standby.Message, ClusterMessage {}

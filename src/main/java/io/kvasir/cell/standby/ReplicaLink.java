@@ -1,0 +1,222 @@
+package io.kvasir.cell.standby;
+
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.LongSupplier;
+
+/**
+ * The way of one worker's changes to one copy: numbers frames, sends a few of them ahead of what the copy has
+ * confirmed, keeps them until it has, and sends them again when they were lost. A copy that is too slow is told
+ * everything anew once it has taken what is on its way, so what is kept is bounded. One thread at a time.
+ */
+public final class ReplicaLink {
+  /** Frames on their way: of some 32 KiB, so a quarter of a megabyte. */
+  static final int WINDOW = 8;
+
+  /** Bytes of changes that wait for a slow copy. */
+  static final long MAX_WAITING_BYTES = 8L << 20;
+
+  private static final long ACK_TIMEOUT_NANOS = Duration.ofSeconds(1).toNanos();
+
+  private final FrameSender sender;
+  private final ReplicaProgress progress;
+  private final LongSupplier nanos;
+  private final ArrayDeque<PendingFrame> frames = new ArrayDeque<>();
+  private long stream;
+  private long next;
+  private int sent;
+  private long waitingBytes;
+  private boolean snapshotting;
+  private boolean snapshotNeeded = true;
+  private boolean warm;
+  private long snapshotEnd = Long.MAX_VALUE;
+  private long eventsSent;
+  private long eventsAcknowledged;
+  private long progressNanos;
+  private long resentFrom;
+
+  /** Carries frames, which may be lost, doubled or late. */
+  @FunctionalInterface
+  public interface FrameSender {
+    /** Sends a frame of a stream; {@code finishes} when the batch that it tells of ends with it. */
+    void send(long stream, long number, boolean finishes, byte[] payload);
+  }
+
+  private record PendingFrame(byte[] payload, boolean finishes, boolean change, long eventsSent, long madeNanos) {}
+
+  /** A way to a copy that knows nothing yet. */
+  public ReplicaLink(FrameSender way, ReplicaProgress progress, LongSupplier nanos) {
+    this.sender = way;
+    this.progress = progress;
+    this.nanos = nanos;
+  }
+
+  /** Whether the copy is to be told everything, and nothing that is on its way stands before that. */
+  boolean needsSnapshot() {
+    return snapshotNeeded && sent == 0;
+  }
+
+  /** Whether changes are of use to the copy: it has been told what they are changes of. */
+  boolean acceptsChanges() {
+    return snapshotting;
+  }
+
+  /** Which telling of the worker the copy is in the middle of. */
+  public long stream() {
+    return stream;
+  }
+
+  /** Begins to tell everything. */
+  void beginSnapshot() {
+    stream = ThreadLocalRandom.current().nextLong();
+    next = 0;
+    frames.clear();
+    waitingBytes = 0;
+    snapshotNeeded = false;
+    snapshotting = false;
+    warm = false;
+    snapshotEnd = Long.MAX_VALUE;
+    resentFrom = -1;
+    eventsAcknowledged = eventsSent;
+    progressNanos = nanos.getAsLong();
+    updateProgress();
+  }
+
+  /** A piece of everything. */
+  void snapshotPart(byte[] payload) {
+    add(new PendingFrame(payload, true, false, eventsSent, nanos.getAsLong()));
+  }
+
+  /** The last piece of everything: changes follow. */
+  void endSnapshot(byte[] payload) {
+    snapshotEnd = next + frames.size();
+    snapshotting = true;
+    snapshotPart(payload);
+  }
+
+  /**
+   * Changes.
+   *
+   * @param finishes whether the batch that brought them ends with these
+   * @param events that it had, when it does
+   */
+  void change(byte[] payload, boolean finishes, int events) {
+    eventsSent += events;
+    waitingBytes += payload.length;
+    if (waitingBytes > MAX_WAITING_BYTES) {
+      restart();
+    } else {
+      add(new PendingFrame(payload, finishes, true, eventsSent, nanos.getAsLong()));
+    }
+  }
+
+  /** Drops what has not been sent: the copy is told everything anew. */
+  void restart() {
+    while (frames.size() > sent) {
+      frames.removeLast();
+    }
+    waitingBytes = 0;
+    for (PendingFrame frame : frames) {
+      waitingBytes += frame.change() ? frame.payload().length : 0;
+    }
+    snapshotting = false;
+    snapshotNeeded = true;
+    updateProgress();
+  }
+
+  /**
+   * The copy says how far it has come.
+   *
+   * @param of the stream it speaks of
+   * @param expected number of the frame it expects next
+   * @param missing whether it has seen a later one
+   * @return how many frames were sent again
+   */
+  public int acknowledged(long of, long expected, boolean missing) {
+    if (of != stream || expected < next) {
+      if (of == stream && expected == 0 && missing) {
+        // What it had confirmed is gone.
+        frames.clear();
+        sent = 0;
+        restart();
+      }
+      return 0;
+    }
+    boolean moved = expected > next;
+    while (next < expected && sent > 0) {
+      PendingFrame done = frames.removeFirst();
+      next++;
+      sent--;
+      eventsAcknowledged = done.eventsSent();
+      waitingBytes -= done.change() ? done.payload().length : 0;
+    }
+    warm |= next > snapshotEnd;
+    if (moved) {
+      progressNanos = nanos.getAsLong();
+    }
+    int again = 0;
+    if (missing && resentFrom != next) {
+      // What is on its way behind the loss will report it, too.
+      resentFrom = next;
+      again = resend();
+    }
+    send();
+    updateProgress();
+    return again;
+  }
+
+  /** Sends again what has found no answer for long; returns how many frames. */
+  public int resendOverdue() {
+    int again = 0;
+    if (sent > 0 && nanos.getAsLong() - progressNanos > ACK_TIMEOUT_NANOS) {
+      progressNanos = nanos.getAsLong();
+      again = resend();
+    }
+    updateProgress();
+    return again;
+  }
+
+  private void add(PendingFrame frame) {
+    frames.addLast(frame);
+    send();
+    updateProgress();
+  }
+
+  private void send() {
+    if (sent == 0) {
+      progressNanos = nanos.getAsLong();
+    }
+    int at = 0;
+    for (PendingFrame frame : frames) {
+      if (at >= WINDOW) {
+        break;
+      }
+      if (at >= sent) {
+        send(at, frame);
+        sent++;
+      }
+      at++;
+    }
+  }
+
+  private int resend() {
+    int at = 0;
+    for (PendingFrame frame : frames) {
+      if (at < sent) {
+        send(at++, frame);
+      }
+    }
+    return sent;
+  }
+
+  private void send(int at, PendingFrame frame) {
+    sender.send(stream, next + at, frame.finishes(), frame.payload());
+  }
+
+  private void updateProgress() {
+    PendingFrame oldest = frames.peekFirst();
+    progress.update(warm && !snapshotNeeded, eventsSent - eventsAcknowledged, oldest == null ? nanos.getAsLong()
+        : oldest.madeNanos());
+  }
+}

@@ -1,0 +1,228 @@
+package io.kvasir.cell.view;
+
+import io.kvasir.cell.Decision;
+import io.kvasir.cell.DecisionRequest;
+import io.kvasir.cell.ProfileSet;
+import io.kvasir.cell.events.EventState;
+import io.kvasir.cell.worker.Member;
+import io.kvasir.index.BlockIndex;
+import io.kvasir.index.Chain;
+import io.kvasir.index.Tier;
+import io.kvasir.routing.Explanation;
+import io.kvasir.routing.RoutingPlan;
+import io.kvasir.routing.Selection;
+import io.kvasir.routing.Slot;
+import io.kvasir.routing.Worker;
+import io.kvasir.routing.cost.EngineCost;
+import io.kvasir.telemetry.DecisionRecord;
+import io.kvasir.telemetry.DecisionRecord.CandidateRecord;
+import io.kvasir.telemetry.DecisionRecord.IndexState;
+import io.kvasir.telemetry.DecisionRecord.Pass;
+import io.kvasir.telemetry.DecisionRecord.StepRecord;
+import io.kvasir.telemetry.DecisionRecord.WorkerFacts;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Puts down how a decision of a cell came about. Made for one decision that is sampled or asked for; costs some
+ * microseconds per worker.
+ */
+public final class DecisionRecorder {
+  private static final Tier[] TIERS = Tier.values();
+
+  private final String cell;
+  private final ProfileSet profiles;
+  private final BlockIndex index;
+  private final @Nullable Member[] members;
+  private final List<Explanation> passes = new ArrayList<>(2);
+
+  /** A recorder of the next decision, which is made against this index and these members. */
+  DecisionRecorder(String cell, ProfileSet profiles, BlockIndex index, @Nullable Member[] members) {
+    this.cell = cell;
+    this.profiles = profiles;
+    this.index = index;
+    this.members = members;
+  }
+
+  /** One more pass of the decision. */
+  void pass(Explanation explanation) {
+    passes.add(explanation);
+  }
+
+  /** The record of a decision that came to a plan. */
+  DecisionRecord planned(DecisionRequest request, String reason, List<RoutingPlan.Step> steps) {
+    return record(request, null, reason, steps.stream().map(this::step).toList());
+  }
+
+  /** The record of one that did not. */
+  DecisionRecord refused(DecisionRequest request, Decision.NoWorker none) {
+    return record(request, lower(none.reason()), none.detail(), List.of());
+  }
+
+  /** The record of a decision nobody could be looked at for. */
+  public static DecisionRecord withoutCandidates(String cell, DecisionRequest request, Decision.NoWorker none) {
+    return record(cell, profileOf(request), 0, request, lower(none.reason()), none.detail(), List.of(), List.of());
+  }
+
+  private DecisionRecord record(
+      DecisionRequest request, @Nullable String refused, String reason, List<StepRecord> plan) {
+    return record(
+        cell,
+        passes.isEmpty() ? profileOf(request) : profile(passes.getFirst().profile()),
+        profiles.outputs().expected(request.model()),
+        request,
+        refused,
+        reason,
+        plan,
+        passes.stream().map(pass -> pass(pass, request.chain())).toList());
+  }
+
+  private static String profileOf(DecisionRequest request) {
+    return request.profile() == null ? "" : request.profile();
+  }
+
+  /** A profile of several has parts: {@code prefill-decode.prefill}. */
+  private static String profile(String ofPass) {
+    int part = ofPass.indexOf('.');
+    return part < 0 ? ofPass : ofPass.substring(0, part);
+  }
+
+  private static DecisionRecord record(
+      String cell,
+      String profile,
+      double expectedOutput,
+      DecisionRequest request,
+      @Nullable String refused,
+      String reason,
+      List<StepRecord> plan,
+      List<Pass> passes) {
+    Chain chain = request.chain();
+    return new DecisionRecord(
+        Instant.now().toString(),
+        request.requestId(),
+        request.model(),
+        profile,
+        cell,
+        request.promptTokens(),
+        chain.length(),
+        chain.blockSize(),
+        Arrays.stream(chain.hashes())
+            .limit(Math.min(chain.length(), DecisionRecord.HASHES))
+            .mapToObj(HexFormat.of()::toHexDigits)
+            .toList(),
+        slots(request),
+        expectedOutput,
+        request.excluded().stream().sorted().toList(),
+        refused,
+        reason,
+        plan,
+        passes,
+        null);
+  }
+
+  private static Map<String, String> slots(DecisionRequest request) {
+    Map<String, String> slots = new TreeMap<>();
+    request
+        .prepared()
+        .texts()
+        .forEach((name, text) ->
+            slots.put(
+                name, text.isEmpty() || !Slot.isConfidential(name) ? text : DecisionRecord.hashed(text)));
+    request.prepared().numbers().forEach((name, number) -> slots.put(name, Long.toString(number)));
+    return slots;
+  }
+
+  private StepRecord step(RoutingPlan.Step step) {
+    Selection.Chosen chosen = null;
+    for (Explanation pass : passes) {
+      if (pass.selection() instanceof Selection.Chosen one && one.worker().equals(step.worker())) {
+        chosen = one;
+      }
+    }
+    return new StepRecord(
+        step.name(),
+        lower(step.role()),
+        step.worker().id(),
+        step.alternatives().stream().map(Worker::id).toList(),
+        chosen == null ? 0 : chosen.depth(),
+        chosen == null ? 0 : chosen.predictedCachedTokens(),
+        lower(step.onFailure()));
+  }
+
+  private Pass pass(Explanation pass, Chain chain) {
+    return new Pass(
+        lower(pass.role()),
+        pass.selection() instanceof Selection.Chosen chosen ? chosen.worker().id() : null,
+        pass.candidates().stream().map(candidate -> candidate(candidate, chain)).toList());
+  }
+
+  private CandidateRecord candidate(Explanation.Candidate candidate, Chain chain) {
+    Worker worker = candidate.worker();
+    Member member = members[worker.slot()];
+    return new CandidateRecord(
+        worker.id(),
+        worker.slot(),
+        candidate.removedBy(),
+        candidate.depth(),
+        tiers(candidate, chain),
+        candidate.inFlight(),
+        candidate.pendingTokens(),
+        candidate.queueMs(),
+        candidate.contextTokens(),
+        candidate.scores().stream()
+            .map(score -> new DecisionRecord.ScoreRecord(score.scorer(), score.raw(), score.contribution()))
+            .toList(),
+        candidate.total(),
+        member == null ? null : state(member),
+        facts(worker));
+  }
+
+  /** Blocks that nobody told of, since they are only predicted, count as the device's. */
+  private Map<String, Integer> tiers(Explanation.Candidate candidate, Chain chain) {
+    Map<String, Integer> tiers = new TreeMap<>();
+    if (candidate.depth() > 0) {
+      int[] blocks = new int[TIERS.length];
+      index.tiers(chain, candidate.worker().slot(), blocks);
+      for (Tier tier : TIERS) {
+        if (blocks[tier.index()] > 0) {
+          tiers.put(lower(tier), blocks[tier.index()]);
+        }
+      }
+    }
+    return tiers;
+  }
+
+  private IndexState state(Member member) {
+    EventState events = member.events();
+    return new IndexState(
+        events.lastSequence(),
+        events.suspect() ? Math.max(0, System.currentTimeMillis() - events.suspectSince()) : null,
+        member.accuracy().trust());
+  }
+
+  private WorkerFacts facts(Worker worker) {
+    EngineCost cost = profiles.costs().of(worker.deployment());
+    return new WorkerFacts(
+        worker.pod(),
+        worker.rank(),
+        worker.ranks(),
+        lower(worker.role()),
+        List.copyOf(worker.models()),
+        worker.labels(),
+        worker.maxInFlight(),
+        worker.engine(),
+        cost.msPerToken(),
+        cost.msPerPair());
+  }
+
+  private static String lower(Enum<?> value) {
+    return value.name().toLowerCase(Locale.ROOT);
+  }
+}

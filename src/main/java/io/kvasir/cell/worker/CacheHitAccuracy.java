@@ -1,0 +1,118 @@
+package io.kvasir.cell.worker;
+
+import io.kvasir.cell.CellSettings.AccuracySettings;
+
+/**
+ * Whether a worker's index is right, as the engine's own answers tell: each reports how many tokens of its
+ * prompt were cached, and that is held against what the index had promised.
+ *
+ * <p>Only broken promises count: that an engine found more is no harm (it may have a cache that no event
+ * tells of), and that it found a little less happens. What it evicted while a request waited, and told of, is no
+ * promise any more and does not come here. The measure is the share of wrong answers among the last ones that were
+ * promised something, so that one answer far off says no more than one. While that share is too high the worker is
+ * not trusted: what the index says of it counts by the part that was true. It is then due to be resynchronised, the
+ * first time at once, afterwards after pauses that double until the index has been right for as many answers as are
+ * looked at.
+ *
+ * <p>Thread-safe; time comes in, in nanoseconds.
+ */
+public final class CacheHitAccuracy {
+  /** Answers before anything is said. */
+  private static final int MIN_ANSWERS = 8;
+
+  private final AccuracySettings settings;
+  private final ChangeCounter changes;
+  private final int[] expected;
+  private final int[] found;
+  private final boolean[] wrong;
+  private int count;
+  private int at;
+  private int wrongCount;
+  private long expectedSum;
+  private long foundSum;
+  private long pauseNanos;
+  private boolean paused;
+  private long pausedUntil;
+  private volatile double trust = 1;
+  private volatile int resyncs;
+
+  /** Nothing has been promised yet. How much is trusted is told to {@code revision}. */
+  CacheHitAccuracy(AccuracySettings settings, ChangeCounter revision) {
+    this.settings = settings;
+    this.changes = revision;
+    this.expected = new int[settings.answers()];
+    this.found = new int[settings.answers()];
+    this.wrong = new boolean[settings.answers()];
+    this.pauseNanos = settings.pause().toNanos();
+  }
+
+  /**
+   * An answer came. Returns whether the promise was broken.
+   *
+   * @param promisedTokens at least 1
+   * @param foundTokens what the engine reported
+   * @param blockSize a difference of one block is none
+   */
+  synchronized boolean record(int promisedTokens, int foundTokens, int blockSize) {
+    if (count == wrong.length) {
+      expectedSum -= expected[at];
+      foundSum -= found[at];
+      wrongCount -= wrong[at] ? 1 : 0;
+    } else {
+      count++;
+    }
+    boolean broken =
+        promisedTokens - foundTokens > Math.max(blockSize, settings.tolerance() * promisedTokens);
+    expected[at] = promisedTokens;
+    found[at] = Math.min(promisedTokens, foundTokens);
+    wrong[at] = broken;
+    expectedSum += expected[at];
+    foundSum += found[at];
+    wrongCount += broken ? 1 : 0;
+    at = (at + 1) % wrong.length;
+    boolean lies = count >= MIN_ANSWERS && wrongCount >= settings.wrongShare() * count && wrongCount > 0;
+    trust(lies ? (double) foundSum / expectedSum : 1);
+    if (!lies && count == wrong.length) {
+      pauseNanos = settings.pause().toNanos();
+    }
+    return broken;
+  }
+
+  /** What the index's word on the worker is worth, 0 to 1; 1 while it is right. */
+  public double trust() {
+    return trust;
+  }
+
+  /** How often the worker was due. */
+  int resyncs() {
+    return resyncs;
+  }
+
+  /**
+   * Whether the worker is due to be resynchronised, which the caller then does: what was answered before says
+   * nothing any more.
+   */
+  public synchronized boolean takeDue(long now) {
+    if (trust == 1 || (paused && now - pausedUntil < 0)) {
+      return false;
+    }
+    paused = true;
+    pausedUntil = now + pauseNanos;
+    pauseNanos = Math.min(2 * pauseNanos, settings.longestPause().toNanos());
+    resyncs++;
+    count = 0;
+    at = 0;
+    wrongCount = 0;
+    expectedSum = 0;
+    foundSum = 0;
+    trust(1);
+    return true;
+  }
+
+  private void trust(double now) {
+    if (trust != now) {
+      trust = now;
+      changes.increment();
+    }
+  }
+}

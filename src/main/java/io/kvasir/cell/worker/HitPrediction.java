@@ -1,0 +1,56 @@
+package io.kvasir.cell.worker;
+
+import io.kvasir.cell.events.EventState;
+import io.kvasir.index.Chain;
+import io.kvasir.index.Prediction;
+import io.kvasir.routing.PromptSize;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a decision expected the chosen worker to have cached, and predicted it to have next.
+ *
+ * @param blockSize tokens in a block of the prompt's chain
+ * @param depth leading blocks it was found to hold, predicted ones included
+ * @param reported whether the worker's events speak of such blocks; what it holds of others can only be predicted
+ * @param prediction what was predicted; null when there was nothing to predict
+ * @param eventState what the worker's events had told by then
+ */
+public record HitPrediction(int blockSize, int depth, boolean reported, @Nullable Prediction prediction,
+    EventState eventState) {
+
+  /** Of a worker that computes nothing of the prompt: nothing is promised, and nothing it says is held against it. */
+  public static HitPrediction none(Chain chain) {
+    return new HitPrediction(chain.blockSize(), 0, true, null, EventState.START);
+  }
+
+  /** How many of the {@link #depth} blocks the engine itself had told of; 0 while that is not known. */
+  public int confirmed() {
+    return reported ? Math.min(depth, prediction == null ? depth : Math.max(0, prediction.confirmed())) : 0;
+  }
+
+  /** As {@link #confirmed}, in tokens of a prompt of {@code promptTokens}. */
+  public int confirmedTokens(int promptTokens) {
+    return new PromptSize(promptTokens, blockSize).cached(confirmed());
+  }
+
+  /**
+   * The tokens the index promised to be cached, however much it is believed: those the engine had told of, or of
+   * an engine that tells nothing, those it was sent. 0 while that is not known.
+   */
+  public int expectedTokens(int promptTokens) {
+    int blocks = prediction == null ? depth : reported ? prediction.confirmed() : prediction.held();
+    return new PromptSize(promptTokens, blockSize).cached(Math.max(0, blocks));
+  }
+
+  /** Whether tokens that were not found had been there, and were evicted before the engine came to the prompt. */
+  boolean explainedByEviction(int missingTokens, EventState now) {
+    return reported && now.evictedSince(Math.ceilDiv(missingTokens, blockSize), eventState);
+  }
+
+  /** The prompt will not be computed there. */
+  public void retract() {
+    if (prediction != null) {
+      prediction.retract();
+    }
+  }
+}

@@ -1,0 +1,133 @@
+package io.kvasir.cell.worker;
+
+import io.kvasir.cell.WorkerStatus.Health;
+import java.time.Duration;
+
+/**
+ * Whether a pod can be reached. Its ranks share one, for they share its server. A connection that was refused or cut
+ * takes it out at once, and the next contact brings it back: an answer, or a probe that was sent after the loss.
+ *
+ * <p>A lost event stream is often the first sign that an engine died, so it takes the pod out, too, but only until
+ * the probe that is sent at once: an engine that answers there lives, whatever became of its publisher, and for a
+ * while the stream's word is not taken again. Events prove that an engine works, not that its server takes requests:
+ * they bring back what they took out, and have everything else probed at once.
+ *
+ * <p>Thread-safe; time comes in, in nanoseconds.
+ */
+public final class Reachability {
+  private final long streamDoubtNanos;
+  private final ChangeCounter changes;
+  private volatile Health state = Health.UNKNOWN;
+  private volatile String reason = "it has not been heard of yet";
+  private int failedProbes;
+  private long lostNanos;
+  private boolean lostByStream;
+  private boolean streamDoubted;
+  private long streamDoubtedNanos;
+  private boolean probeRequested;
+
+  /**
+   * A pod that has not been heard of.
+   *
+   * @param streamDoubt how long the loss of an event stream says nothing after a probe has contradicted it
+   * @param revision told when it is found or lost
+   */
+  public Reachability(Duration streamDoubt, ChangeCounter revision) {
+    this.streamDoubtNanos = streamDoubt.toNanos();
+    this.changes = revision;
+  }
+
+  /** Unknown, healthy or unhealthy. */
+  public Health state() {
+    return state;
+  }
+
+  /** Whether it can be reached. */
+  public boolean isReachable() {
+    return state == Health.HEALTHY;
+  }
+
+  /** What took it out, in words that follow its name; of no meaning while it is well. */
+  String reason() {
+    return reason;
+  }
+
+  /** An answer came. */
+  public synchronized void onSuccess() {
+    markReachable();
+  }
+
+  /** A connection was refused, reset or cut. */
+  public synchronized void onConnectionLost(long now, String how) {
+    markUnreachable(now, how, false);
+  }
+
+  /** The transport of its events lost the engine. */
+  public synchronized void onStreamLost(long now) {
+    boolean doubted = streamDoubted && now - streamDoubtedNanos < streamDoubtNanos;
+    if (isReachable() && !doubted) {
+      markUnreachable(now, "its event stream was lost and it has not answered since", true);
+    }
+    probeRequested = true;
+  }
+
+  /** Its event stream speaks. */
+  synchronized void onEvents() {
+    if (isReachable()) {
+      return;
+    }
+    if (lostByStream) {
+      markReachable();
+    } else {
+      probeRequested = true;
+    }
+  }
+
+  /**
+   * The answer to a probe. One that is late or an error is given a second chance before the pod is taken out.
+   *
+   * @param askedNanos when it was sent: what is older than the loss of contact says nothing about it
+   */
+  public synchronized void onProbe(boolean answered, long askedNanos) {
+    if (answered) {
+      if (state == Health.UNHEALTHY && askedNanos - lostNanos < 0) {
+        probeRequested = true;
+        return;
+      }
+      if (lostByStream && !isReachable()) {
+        streamDoubted = true;
+        streamDoubtedNanos = askedNanos;
+      }
+      markReachable();
+    } else if (++failedProbes >= 2 || !isReachable()) {
+      markUnreachable(askedNanos, "its health route does not answer with success", false);
+    }
+  }
+
+  /** Whether somebody wants to know at once; asking takes the wish away. */
+  public synchronized boolean pollProbeRequest() {
+    boolean wanted = probeRequested;
+    probeRequested = false;
+    return wanted;
+  }
+
+  private void markReachable() {
+    failedProbes = 0;
+    setState(Health.HEALTHY);
+  }
+
+  private void markUnreachable(long now, String how, boolean byStream) {
+    lostNanos = now;
+    lostByStream = byStream;
+    reason = how;
+    probeRequested |= isReachable();
+    setState(Health.UNHEALTHY);
+  }
+
+  private void setState(Health now) {
+    if (state != now) {
+      state = now;
+      changes.increment();
+    }
+  }
+}

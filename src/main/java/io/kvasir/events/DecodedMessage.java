@@ -1,0 +1,41 @@
+package io.kvasir.events;
+
+import java.util.EnumMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What could be read of a message.
+ *
+ * @param batch the events that could be read, maybe none
+ * @param faults how often each fault was met; empty for a message without any
+ * @param detail the first lossy fault in words, null when no event was lost
+ */
+public record DecodedMessage(KvBatch batch, Map<DecodeFault, Integer> faults, @Nullable String detail) {
+  /** Whether no event was lost. */
+  public boolean intact() {
+    return detail == null;
+  }
+
+  /** Gathers faults while a message is read. */
+  static final class FaultCollector {
+    private final EnumMap<DecodeFault, Integer> counts = new EnumMap<>(DecodeFault.class);
+    private @Nullable String detail;
+
+    void add(DecodeFault fault, String what) {
+      counts.merge(fault, 1, Integer::sum);
+      if (fault.lossy() && detail == null) {
+        detail = what;
+      }
+    }
+
+    DecodedMessage of(KvBatch batch) {
+      return new DecodedMessage(batch, counts.isEmpty() ? Map.of() : new EnumMap<>(counts), detail);
+    }
+
+    void clear() {
+      counts.clear();
+      detail = null;
+    }
+  }
+}

@@ -1,0 +1,93 @@
+package io.kvasir.events;
+
+import java.nio.channels.ClosedChannelException;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.Selector;
+import org.zeromq.ZMQ;
+import org.zeromq.ZMQ.Socket;
+
+/** A ZMQ socket that is read on a loop's thread. Belongs to that thread. */
+final class ZmqChannel {
+  private static final int MAX_FRAMES = 8;
+
+  /** Who the messages are for. */
+  interface FrameHandler {
+    /** Whether a message may come now; if not, the port rests until it is resumed. */
+    boolean ready();
+
+    /** A message of {@code count} frames; more than the array holds are not kept. */
+    void message(byte[][] frames, int count);
+
+    /** The socket or the handler failed: the port is of no use any more. */
+    void failed(RuntimeException why);
+  }
+
+  private final Socket socket;
+  private final SelectionKey key;
+  private final FrameHandler handler;
+  private final byte[][] frames = new byte[MAX_FRAMES][];
+  private boolean closed;
+
+  /** Whether the port stands in its loop's line. */
+  boolean queued;
+
+  ZmqChannel(Socket socket, Selector selector, FrameHandler handler) {
+    this.socket = socket;
+    this.handler = handler;
+    try {
+      this.key = socket.getFD().register(selector, SelectionKey.OP_READ, this);
+    } catch (ClosedChannelException e) {
+      throw new IllegalStateException("a socket was closed while it was opened", e);
+    }
+  }
+
+  Socket socket() {
+    return socket;
+  }
+
+  FrameHandler handler() {
+    return handler;
+  }
+
+  /**
+   * Reads up to {@code budget} messages. Returns whether there may be more: a socket signals only what comes
+   * after it was found empty, so it must be asked until it is.
+   */
+  boolean serve(int budget) {
+    for (int i = 0; i < budget; i++) {
+      if (closed) {
+        return false;
+      }
+      if (!handler.ready()) {
+        key.interestOps(0);
+        return false;
+      }
+      byte[] frame = socket.recv(ZMQ.DONTWAIT);
+      if (frame == null) {
+        return false;
+      }
+      int count = 0;
+      while (frame != null) {
+        if (count < MAX_FRAMES) {
+          frames[count] = frame;
+        }
+        count++;
+        frame = socket.hasReceiveMore() ? socket.recv(ZMQ.DONTWAIT) : null;
+      }
+      handler.message(frames, count);
+    }
+    return true;
+  }
+
+  void resume() {
+    if (!closed) {
+      key.interestOps(SelectionKey.OP_READ);
+    }
+  }
+
+  /** Takes the port off its selector; its socket is closed by who opened it. */
+  void close() {
+    closed = true;
+    key.cancel();
+  }
+}

@@ -1,0 +1,53 @@
+package io.kvasir.execution;
+
+import io.kvasir.execution.dialect.EngineRequest;
+import io.kvasir.http.Headers;
+import io.kvasir.http.client.PodRequest;
+import io.kvasir.routing.Worker;
+
+/** What goes to a worker: the client's request, or what a dialect makes of it. */
+public final class PodRequests {
+  private PodRequests() {}
+
+  /** The client's own request. */
+  public static PodRequest original(Call call, Worker worker, String id) {
+    return request(call, worker, id, call.target(), call.headers().toBuilder(), call.body());
+  }
+
+  /** A dialect's message whose answer the client gets as it is. */
+  public static PodRequest passedThrough(Call call, Worker worker, String id, EngineRequest message) {
+    return request(call, worker, id, target(call, message), headers(call, message), message.body());
+  }
+
+  /** A dialect's message whose answer is read here, and so must come in plain bytes. */
+  public static PodRequest readByRouter(Call call, Worker worker, String id, EngineRequest message) {
+    Headers.Builder headers = headers(call, message).remove("Accept-Encoding");
+    return request(call, worker, id, target(call, message), headers, message.body());
+  }
+
+  private static PodRequest request(
+      Call call, Worker worker, String id, String target, Headers.Builder headers, byte[] body) {
+    Headers given = headers.build();
+    Headers.Builder all = given.toBuilder();
+    if (!given.has("X-Request-Id")) {
+      all.add("X-Request-Id", id);
+    }
+    if (worker.ranks() > 1) {
+      all.set("X-data-parallel-rank", Integer.toString(worker.rank()));
+    }
+    return new PodRequest(worker.url(), call.method(), target, all.build(), body);
+  }
+
+  private static Headers.Builder headers(Call call, EngineRequest message) {
+    Headers.Builder headers = call.headers().toBuilder();
+    message.headers().forEach(headers::set);
+    return headers;
+  }
+
+  /** The client's own target where the message goes to its path, with the query. */
+  private static String target(Call call, EngineRequest message) {
+    int query = call.target().indexOf('?');
+    String path = query < 0 ? call.target() : call.target().substring(0, query);
+    return message.path().equals(path) ? call.target() : message.path();
+  }
+}

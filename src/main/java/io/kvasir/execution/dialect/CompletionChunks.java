@@ -1,0 +1,59 @@
+package io.kvasir.execution.dialect;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.nio.charset.StandardCharsets;
+
+/** A completion that came whole, as the event stream its client asked for. */
+final class CompletionChunks {
+  private static final JsonNodeFactory JSON = JsonNodeFactory.instance;
+
+  private CompletionChunks() {}
+
+  /** The stream: the answer in one chunk, usage in another where the client asked for it, the terminator. */
+  static byte[] of(ClientRequest request, byte[] answer) {
+    JsonNode whole = ChatAnswer.read(answer);
+    boolean chat = request.path().equals(ClientRequest.CHAT);
+    JsonNode choice = whole.path("choices").path(0);
+    ObjectNode chunk = envelope(whole, chat);
+    ObjectNode part = chunk.putArray("choices").addObject().put("index", 0);
+    if (chat) {
+      JsonNode message = choice.path("message");
+      part.set("delta", message.isObject() ? numbered((ObjectNode) message) : JSON.objectNode());
+    } else {
+      part.set("text", choice.path("text"));
+    }
+    if (choice.has("logprobs")) {
+      part.set("logprobs", choice.get("logprobs"));
+    }
+    part.set("finish_reason", choice.path("finish_reason"));
+    StringBuilder stream = new StringBuilder().append("data: ").append(chunk).append("\n\n");
+    if (request.members().value("stream_options").path("include_usage").asBoolean(false)) {
+      ObjectNode counts = envelope(whole, chat);
+      counts.putArray("choices");
+      counts.set("usage", whole.path("usage"));
+      stream.append("data: ").append(counts).append("\n\n");
+    }
+    return stream.append("data: [DONE]\n\n").toString().getBytes(StandardCharsets.UTF_8);
+  }
+
+  private static ObjectNode envelope(JsonNode whole, boolean chat) {
+    ObjectNode chunk = JSON.objectNode();
+    chunk.set("id", whole.path("id"));
+    chunk.put("object", chat ? "chat.completion.chunk" : "text_completion");
+    chunk.set("created", whole.path("created"));
+    chunk.set("model", whole.path("model"));
+    return chunk;
+  }
+
+  /** In a stream, calls carry their number. */
+  private static ObjectNode numbered(ObjectNode message) {
+    ObjectNode delta = message.deepCopy();
+    int number = 0;
+    for (JsonNode call : delta.path("tool_calls")) {
+      ((ObjectNode) call).put("index", number++);
+    }
+    return delta;
+  }
+}

@@ -1,0 +1,54 @@
+package io.kvasir.execution.dialect;
+
+import io.kvasir.routing.KvTransfer;
+import io.kvasir.routing.Worker;
+import java.net.URI;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One attempt to serve a request on two workers. A further attempt is another split, with another id and room:
+ * engines take neither twice.
+ *
+ * @param request the client's
+ * @param id {@code X-Request-Id} of the attempt
+ * @param rendezvousId random, 0..2⁶³−1: where both sides meet
+ * @param prefill who reads the prompt; its pod hands over
+ * @param bootstrap what {@link KvTransferProtocol#bootstrap} answered, null where nothing had to be asked
+ */
+public record SplitRequest(ClientRequest request, String id, long rendezvousId, Worker prefill,
+    @Nullable JsonMembers bootstrap) {
+  /** Refuses a room that engines would not take and a worker that hands nothing over. */
+  public SplitRequest {
+    if (rendezvousId < 0) {
+      throw new IllegalArgumentException("a room is 0..2^63-1, not " + rendezvousId);
+    }
+    transfer(prefill);
+  }
+
+  KvTransfer transfer() {
+    return transfer(prefill);
+  }
+
+  /** How a worker's pod hands over. */
+  static KvTransfer transfer(Worker worker) {
+    KvTransfer transfer = worker.kvTransfer();
+    if (transfer == null) {
+      throw new IllegalArgumentException("worker " + worker.id() + " hands nothing over");
+    }
+    return transfer;
+  }
+
+  /** The bootstrap server of a worker's pod; {@code host} may be an IPv6 address with or without its brackets. */
+  static URI bootstrapServer(Worker worker, String path) {
+    KvTransfer transfer = transfer(worker);
+    String host = transfer.host();
+    String bracketed = host.indexOf(':') >= 0 && !host.startsWith("[") ? "[" + host + "]" : host;
+    return URI.create("http://" + bracketed + ":" + transfer.bootstrapPort() + path);
+  }
+
+  /** The same host as engines write it in JSON: an IPv6 address without brackets. */
+  String bareHost() {
+    String host = transfer().host();
+    return host.startsWith("[") ? host.substring(1, host.length() - 1) : host;
+  }
+}

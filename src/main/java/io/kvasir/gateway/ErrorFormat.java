@@ -1,0 +1,126 @@
+package io.kvasir.gateway;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.MissingNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.http.Headers;
+import io.kvasir.http.server.Response;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import org.jspecify.annotations.Nullable;
+
+/** How an API words its errors. */
+enum ErrorFormat {
+  /** {@code {"error":{"message","type","param","code"}}}. */
+  OPENAI,
+  /** {@code {"type":"error","error":{"type","message"}}}. */
+  ANTHROPIC;
+
+  private static final JsonMapper JSON = new JsonMapper();
+  private static final byte[] COMMENT = ": keep-alive\n\n".getBytes(StandardCharsets.US_ASCII);
+  private static final byte[] PING =
+      "event: ping\ndata: {\"type\":\"ping\"}\n\n".getBytes(StandardCharsets.US_ASCII);
+
+  /** The shape that callers of a path expect. */
+  static ErrorFormat forPath(String path) {
+    if (RouteHandler.matches(path)) {
+      return forPath(RouteHandler.targetPath(path));
+    }
+    return path.equals("/v1/messages") || path.startsWith("/v1/messages/") ? ANTHROPIC : OPENAI;
+  }
+
+  /** An error's answer. */
+  Response.Buffered answer(ApiError error) {
+    ObjectNode body = JsonNodeFactory.instance.objectNode();
+    switch (this) {
+      case OPENAI -> body.putObject("error")
+          .put("message", error.message())
+          .put("type", openAiType(error.status()))
+          .put("param", error.param())
+          .put("code", error.code());
+      case ANTHROPIC -> body.put("type", "error").putObject("error")
+          .put("type", anthropicType(error.status()))
+          .put("message", error.message());
+    }
+    Headers.Builder headers = Headers.builder().add("Content-Type", "application/json");
+    if (error.retryAfterSeconds() > 0) {
+      headers.add("Retry-After", Integer.toString(error.retryAfterSeconds()));
+    }
+    return new Response.Buffered(error.status(), headers.build(), body.toString().getBytes(StandardCharsets.UTF_8));
+  }
+
+  /**
+   * An error as it is told inside an event stream whose head has gone out, and the stream's end.
+   *
+   * @param answer the answer it would have been otherwise, perhaps a worker's
+   */
+  byte[] event(String path, Response.Buffered answer) {
+    ObjectNode body = object(answer.body());
+    if (body == null) {
+      body = object(answer(ApiError.of(
+          answer.status(), "worker_failed", "The worker answered with status " + answer.status() + ".")).body());
+    }
+    String data = String.valueOf(body);
+    String event = switch (this) {
+      case OPENAI -> path.equals(ApiPath.RESPONSES.path())
+          ? "event: error\ndata: " + responsesError(body) + "\n\n"
+          : "data: " + data + "\n\ndata: [DONE]\n\n";
+      case ANTHROPIC -> "event: error\ndata: " + data + "\n\n";
+    };
+    return event.getBytes(StandardCharsets.UTF_8);
+  }
+
+  /** What says nothing, between two events of a stream. */
+  byte[] keepAlive() {
+    return switch (this) {
+      case OPENAI -> COMMENT.clone();
+      case ANTHROPIC -> PING.clone();
+    };
+  }
+
+  private static @Nullable ObjectNode object(byte[] body) {
+    try {
+      return JSON.readTree(body) instanceof ObjectNode object ? object : null;
+    } catch (IOException e) {
+      return null;
+    }
+  }
+
+  /** The Responses API's error event is flat. */
+  private static ObjectNode responsesError(@Nullable ObjectNode body) {
+    JsonNode error = body == null ? MissingNode.getInstance() : body.path("error");
+    JsonNode told = error.isObject() || body == null ? error : body;
+    ObjectNode event = JsonNodeFactory.instance.objectNode();
+    event.put("type", "error");
+    event.put("code", told.path("code").asText(null));
+    event.put("message", told.path("message").asText("the request failed"));
+    event.put("param", told.path("param").asText(null));
+    event.put("sequence_number", 0);
+    return event;
+  }
+
+  private static String openAiType(int status) {
+    return switch (status) {
+      case 401 -> "authentication_error";
+      case 403 -> "permission_error";
+      case 404 -> "not_found_error";
+      case 429 -> "rate_limit_error";
+      default -> status < 500 ? "invalid_request_error" : "server_error";
+    };
+  }
+
+  private static String anthropicType(int status) {
+    return switch (status) {
+      case 401 -> "authentication_error";
+      case 403 -> "permission_error";
+      case 404 -> "not_found_error";
+      case 413 -> "request_too_large";
+      case 429 -> "rate_limit_error";
+      case 503 -> "overloaded_error";
+      case 504 -> "timeout_error";
+      default -> status < 500 ? "invalid_request_error" : "api_error";
+    };
+  }
+}

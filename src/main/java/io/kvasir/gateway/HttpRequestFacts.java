@@ -1,0 +1,145 @@
+package io.kvasir.gateway;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.kvasir.http.Headers;
+import io.kvasir.prompt.Api;
+import io.kvasir.routing.RequestFacts;
+import java.net.InetAddress;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/** A request's facts as the gateway has them. Its key is hashed when the tenant is asked for, and never kept. */
+final class HttpRequestFacts implements RequestFacts {
+  private static final String BEARER = "Bearer ";
+  private static final int HASH_DIGITS = 16;
+  private static final int LONGEST_TENANT = 128;
+
+  private final Headers headers;
+  private final @Nullable Api api;
+  private final @Nullable JsonNode body;
+  private final InetAddress client;
+  private final List<String> tenantHeaders;
+  private @Nullable String tenant;
+  private @Nullable Supplier<int @Nullable []> tokens;
+
+  /** Facts of a request; {@code api} says how its body carries a prompt, null when it carries none. */
+  HttpRequestFacts(
+      Headers headers,
+      @Nullable Api api,
+      @Nullable JsonNode body,
+      InetAddress client,
+      List<String> tenantHeaders) {
+    this.headers = headers;
+    this.api = api;
+    this.body = body;
+    this.client = client;
+    this.tenantHeaders = tenantHeaders;
+  }
+
+  @Override
+  public @Nullable String header(String name) {
+    String value = headers.first(name);
+    return value == null || value.isBlank() ? null : value;
+  }
+
+  @Override
+  public @Nullable String field(String path) {
+    JsonNode node = body;
+    for (int from = 0; node != null && from <= path.length(); ) {
+      int dot = path.indexOf('.', from);
+      int to = dot < 0 ? path.length() : dot;
+      node = node.get(path.substring(from, to));
+      from = to + 1;
+    }
+    if (node == null || !node.isValueNode() || node.isNull()) {
+      return null;
+    }
+    String value = node.asText();
+    return value.isBlank() ? null : value;
+  }
+
+  @Override
+  public @Nullable String userText(UserTurn turn) {
+    return api == null || api == Api.EMBEDDINGS || body == null ? null : UserText.in(body, turn);
+  }
+
+  @Override
+  public String tenant() {
+    String told = tenant;
+    if (told == null) {
+      told = tell();
+      tenant = told;
+    }
+    return told;
+  }
+
+  /** What tells the tenant from every other in full, where {@link #tenant} is a name for people. */
+  String owner() {
+    String named = named();
+    if (named != null) {
+      return "name " + named;
+    }
+    String key = apiKey();
+    return key == null ? "" : "key " + hashed(key);
+  }
+
+  private String tell() {
+    String named = named();
+    if (named != null) {
+      return named.length() <= LONGEST_TENANT ? named : named.substring(0, LONGEST_TENANT);
+    }
+    String key = apiKey();
+    return key == null ? "" : "key-" + hashed(key).substring(0, HASH_DIGITS);
+  }
+
+  /** As a header says that the operator has chosen for it, null without one. */
+  private @Nullable String named() {
+    for (String name : tenantHeaders) {
+      String value = header(name);
+      if (value != null) {
+        return value;
+      }
+    }
+    return null;
+  }
+
+  private @Nullable String apiKey() {
+    String authorization = header("Authorization");
+    if (authorization == null) {
+      return header("X-Api-Key");
+    }
+    return authorization.regionMatches(true, 0, BEARER, 0, BEARER.length())
+        ? authorization.substring(BEARER.length()).strip()
+        : authorization;
+  }
+
+  private static String hashed(String key) {
+    try {
+      byte[] hash = MessageDigest.getInstance("SHA-256").digest(key.getBytes(StandardCharsets.UTF_8));
+      return HexFormat.of().formatHex(hash);
+    } catch (NoSuchAlgorithmException impossible) {
+      throw new AssertionError("every Java has SHA-256", impossible);
+    }
+  }
+
+  /** Says who makes the prompt's tokens when they are asked for. */
+  void setTokenSource(Supplier<int @Nullable []> source) {
+    tokens = source;
+  }
+
+  @Override
+  public int @Nullable [] tokens() {
+    Supplier<int @Nullable []> source = tokens;
+    return source == null ? null : source.get();
+  }
+
+  @Override
+  public InetAddress client() {
+    return client;
+  }
+}

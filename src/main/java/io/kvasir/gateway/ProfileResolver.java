@@ -1,0 +1,47 @@
+package io.kvasir.gateway;
+
+import io.kvasir.http.Headers;
+import io.kvasir.http.server.Exchange;
+import io.kvasir.routing.LiveProfiles;
+import io.kvasir.routing.Profile;
+import io.kvasir.routing.Profiles;
+
+/** Chooses the profile of requests as they arrive. Thread-safe. */
+final class ProfileResolver {
+  /** Asks for a profile, and says in the answer which one it was. */
+  static final String PROFILE = "X-Router-Profile";
+
+  private final LiveProfiles profiles;
+  private final GatewayMetrics metrics;
+
+  ProfileResolver(LiveProfiles profiles, GatewayMetrics metrics) {
+    this.profiles = profiles;
+    this.metrics = metrics;
+  }
+
+  RequestContext resolve(ApiPath api, Exchange exchange, ApiRequest request, String model) throws ApiException {
+    Profiles current = profiles.current();
+    Headers headers = exchange.headers();
+    String wanted = headers.first(PROFILE);
+    if (wanted != null && !current.choice().header()) {
+      throw new ApiException(
+          ApiError.badField(
+              PROFILE,
+              "profile_not_allowed",
+              "This router does not let clients choose a routing profile: leave out the header " + PROFILE + "."));
+    }
+    HttpRequestFacts facts =
+        new HttpRequestFacts(
+            headers, api.prompt(), request.body(), exchange.client(), current.choice().tenantHeaders());
+    Profile profile = current.named(current.choice().of(wanted, facts::tenant, model));
+    if (profile == null) {
+      throw new ApiException(
+          ApiError.badField(
+              PROFILE,
+              "unknown_profile",
+              "There is no profile '%s'; there are: %s."
+                  .formatted(wanted, String.join(", ", current.byName().keySet()))));
+    }
+    return new RequestContext(profile, model, facts, metrics);
+  }
+}

@@ -1,0 +1,136 @@
+package io.kvasir.gateway;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.kvasir.cell.Cells;
+import io.kvasir.cell.DecisionRequest;
+import io.kvasir.cell.WorkerStatus;
+import io.kvasir.http.server.Exchange;
+import io.kvasir.index.Chain;
+import io.kvasir.prompt.Api;
+import io.kvasir.prompt.Prompt;
+import io.kvasir.prompt.Prompts;
+import io.kvasir.routing.PreparedSlots;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What becomes of a request before a worker is looked for: it is read, and what a decision needs is found out.
+ * Thread-safe.
+ */
+final class RequestPreparer {
+  private static final int BYTES_PER_TOKEN = 4;
+
+  private final RequestReader reader = new RequestReader();
+  private final Prompts prompts;
+  private final ProfileResolver profiles;
+  private final Cells cells;
+  private final StoredResponses stored;
+
+  RequestPreparer(Prompts prompts, ProfileResolver arrivals, Cells cells, StoredResponses stored) {
+    this.prompts = prompts;
+    this.profiles = arrivals;
+    this.cells = cells;
+    this.stored = stored;
+  }
+
+  /**
+   * A request that has been read.
+   *
+   * @param location where what it refers to is stored, null when it refers to nothing that is known
+   * @param model as it names it, or the one it is taken to mean
+   * @param context the profile it goes by and what it says of itself
+   */
+  record ParsedRequest(
+      ApiPath api, ApiRequest request, StoredResponses.@Nullable ResponseLocation location, String model,
+      RequestContext context) {}
+
+  /**
+   * A request that can be decided on.
+   *
+   * @param profile name of the profile it goes by
+   * @param prompt what is known of its prompt, null when it carries none
+   */
+  record PreparedRequest(DecisionRequest decision, String profile, @Nullable Prompt prompt) {}
+
+  /** Reads a request to an API, whose path may be another than the one it came by. */
+  ParsedRequest read(ApiPath api, String path, Exchange exchange) throws ApiException {
+    ApiRequest request = reader.read(api, exchange.headers(), exchange.body());
+    StoredResponses.ResponseLocation place = place(api, path, request);
+    String model = request.model() != null ? request.model()
+        : place != null ? place.model()
+        : anyModel();
+    return new ParsedRequest(api, request, place, model, profiles.resolve(api, exchange, request, model));
+  }
+
+  /** Finds out what a decision needs. Waits as long as its tokens and the profile's preparers take. */
+  PreparedRequest prepare(ParsedRequest asked, Exchange exchange, String requestId) throws ApiException {
+    ApiRequest request = asked.request();
+    RequestContext arrival = asked.context();
+    Prompt prompt = prompt(asked);
+    Chain chain = prompt == null ? Chain.EMPTY : prompt.chain();
+    int tokens =
+        prompt == null || prompt.tokens() == 0 ? exchange.body().length / BYTES_PER_TOKEN : prompt.tokens();
+    arrival.facts().setTokenSource(() -> tokens(asked));
+    PreparedSlots prepared = arrival.prepare(requestId, chain, tokens);
+    String profile = arrival.profile().name();
+    DecisionRequest decision =
+        new DecisionRequest(
+            requestId,
+            asked.model(),
+            profile,
+            RequestShapes.of(asked.api(), request.body()),
+            chain,
+            tokens,
+            prepared,
+            asked.location() == null ? Set.of() : allBut(asked.location().worker()),
+            request.stream(),
+            null);
+    return new PreparedRequest(decision, profile, prompt);
+  }
+
+  private @Nullable Prompt prompt(ParsedRequest asked) {
+    Api carries = asked.api().prompt();
+    if (carries == null || asked.request().body() == null) {
+      return null;
+    }
+    return prompts.prepare(carries, asked.model(), asked.request().body());
+  }
+
+  /** The prompt's tokens, made anew for a preparer that asks for them; null where they cannot be told. */
+  private int @Nullable [] tokens(ParsedRequest asked) {
+    Api carries = asked.api().prompt();
+    JsonNode body = asked.request().body();
+    return carries == null || body == null ? null : prompts.tokens(carries, asked.model(), body);
+  }
+
+  private StoredResponses.@Nullable ResponseLocation place(ApiPath api, String path, ApiRequest request) {
+    return api == ApiPath.STORED_RESPONSE ? stored.locationOf(ApiPath.storedId(path))
+        : request.previousResponse() != null ? stored.locationOf(request.previousResponse())
+        : null;
+  }
+
+  /** Requests that name no model go to the only one, or to the first by name. */
+  private String anyModel() throws ApiException {
+    Set<String> models = cells.models();
+    if (models.isEmpty()) {
+      throw new ApiException(
+          ApiError.of(503, "no_workers", "No worker serves any model yet. Try again shortly.").retryAfter(5));
+    }
+    return models.size() == 1 ? models.iterator().next() : new TreeSet<>(models).first();
+  }
+
+  private Set<String> allBut(String worker) {
+    Set<String> others = new HashSet<>();
+    boolean there = false;
+    for (WorkerStatus status : cells.workers()) {
+      String id = status.worker().id();
+      there |= id.equals(worker);
+      others.add(id);
+    }
+    others.remove(worker);
+    // Gone with all it stored: any worker can say so.
+    return there ? others : Set.of();
+  }
+}

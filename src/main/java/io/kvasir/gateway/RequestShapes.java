@@ -1,0 +1,23 @@
+package io.kvasir.gateway;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.kvasir.execution.dialect.ClientRequest;
+import io.kvasir.execution.dialect.MediaItems;
+import io.kvasir.routing.RequestShape;
+import org.jspecify.annotations.Nullable;
+
+/** How many workers a request may take, from its path and body. */
+final class RequestShapes {
+  private RequestShapes() {}
+
+  /** What a request to an API asks for; {@code body} is null when it is no JSON object. */
+  static RequestShape of(ApiPath api, @Nullable JsonNode body) {
+    if (body == null || api.prompt() == null || api == ApiPath.EMBEDDINGS) {
+      return RequestShape.INDIVISIBLE;
+    }
+    int items = api == ApiPath.CHAT ? MediaItems.count(body.path("messages")) : 0;
+    boolean oneAnswer = body.path("n").asInt(1) <= 1 && body.path("best_of").asInt(1) <= 1;
+    boolean one = oneAnswer && !ClientRequest.isBatch(body.path("prompt"));
+    return one && items == 0 ? RequestShape.TEXT : new RequestShape(one, items);
+  }
+}

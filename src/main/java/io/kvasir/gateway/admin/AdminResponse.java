@@ -1,0 +1,22 @@
+package io.kvasir.gateway.admin;
+
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+
+/**
+ * What the admin API answers when it has done what was asked.
+ *
+ * @param status 200, 201 or 202
+ * @param body not to be changed any more
+ */
+public record AdminResponse(int status, ObjectNode body) {
+  /** An answer with status 200. */
+  public static AdminResponse ok(ObjectNode body) {
+    return new AdminResponse(200, body);
+  }
+
+  /** An object to be filled. */
+  static ObjectNode object() {
+    return JsonNodeFactory.instance.objectNode();
+  }
+}

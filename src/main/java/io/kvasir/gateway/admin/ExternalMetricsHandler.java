@@ -1,0 +1,81 @@
+package io.kvasir.gateway.admin;
+
+import static io.kvasir.gateway.admin.AdminResponse.object;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.routing.ExternalMetrics;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.BiConsumer;
+
+/**
+ * {@code /admin/figures}: takes numbers somebody outside says of workers (POST), which {@code external-metric} scores
+ * by, and shows those this node knows (GET). Thread-safe.
+ */
+public final class ExternalMetricsHandler implements AdminResource {
+  private static final String PATH = "/admin/figures";
+  private static final String WANTED = "send {\"METRIC\": {\"WORKER\": NUMBER, ...}, ...}";
+
+  private final ExternalMetrics figures;
+  private final BiConsumer<String, Map<String, Double>> broadcast;
+
+  /**
+   * Over a node's figures.
+   *
+   * @param tell has every node of the cluster take the figures of that name, by worker
+   */
+  public ExternalMetricsHandler(ExternalMetrics figures, BiConsumer<String, Map<String, Double>> tell) {
+    this.figures = figures;
+    this.broadcast = tell;
+  }
+
+  @Override
+  public List<AdminRoute> routes() {
+    return List.of(
+        AdminRoute.get(PATH, _ -> AdminResponse.ok(shown())),
+        AdminRoute.post(PATH, this::say));
+  }
+
+  private AdminResponse say(AdminRequest request) throws AdminException {
+    ObjectNode tree = request.body(WANTED);
+    Map<String, Map<String, Double>> said = new TreeMap<>();
+    int count = 0;
+    for (Map.Entry<String, JsonNode> metric : tree.properties()) {
+      Map<String, Double> byWorker = new HashMap<>();
+      for (Map.Entry<String, JsonNode> worker : metric.getValue().properties()) {
+        if (!worker.getValue().isNumber()) {
+          throw AdminException.invalid(
+              metric.getKey() + "." + worker.getKey(),
+              "'%s' of '%s' is %s, not a number".formatted(metric.getKey(), worker.getKey(), worker.getValue()));
+        }
+        byWorker.put(worker.getKey(), worker.getValue().doubleValue());
+        count++;
+      }
+      if (!byWorker.isEmpty()) {
+        said.put(metric.getKey(), byWorker);
+      }
+    }
+    if (count == 0) {
+      throw AdminException.invalid("body", "the body says nothing; " + WANTED);
+    }
+    said.forEach(broadcast);
+    return new AdminResponse(202, object().put("figures", count));
+  }
+
+  private ObjectNode shown() {
+    ObjectNode body = object();
+    ArrayNode list = body.putArray("figures");
+    for (ExternalMetrics.CurrentValue known : figures.currentValues(System.nanoTime())) {
+      list.addObject()
+          .put("metric", known.name())
+          .put("worker", known.worker())
+          .put("value", known.value())
+          .put("age_seconds", known.ageNanos() / 1e9);
+    }
+    return body;
+  }
+}

@@ -1,0 +1,208 @@
+package io.kvasir.http.client;
+
+import io.kvasir.http.client.PodException.Kind;
+import java.io.EOFException;
+import java.io.IOException;
+import java.net.URI;
+import org.jspecify.annotations.Nullable;
+
+/** One request under way to a pod. {@link #send} once, from one thread; {@link #abort} from any. */
+public final class PodCall {
+  /** Longest head of an answer, in bytes. */
+  private static final int MAX_HEAD = 64 << 10;
+
+  private final PodClient client;
+  private final URI pod;
+  private final PodClient.Origin origin;
+  private final String method;
+  private final RequestBytes request;
+  private final long headNanos;
+  private final long idleNanos;
+
+  /** Nanosecond clock when the pod's silence is too long; 0 while we do not wait for it. */
+  private volatile long deadline;
+
+  // Guarded by this: a connection is cut only while it is this call's.
+  private @Nullable PodConnection connection;
+  private @Nullable Kind abortCause;
+
+  /** Whether the wait under way is for the head. */
+  private volatile boolean awaitingHead = true;
+
+  PodCall(PodClient client, PodRequest request, long headNanos, long idleNanos) {
+    this.client = client;
+    this.pod = request.pod();
+    this.origin = PodClient.Origin.of(request.pod());
+    this.method = request.method();
+    this.request = new RequestBytes(request, origin);
+    this.headNanos = headNanos;
+    this.idleNanos = idleNanos;
+  }
+
+  /**
+   * Sends the request and waits for the head of the answer. When a reused connection turns out to be closed
+   * before a byte of the answer came, the request is sent once more on a fresh one.
+   *
+   * @throws PodException when there is no answer; says what went wrong
+   */
+  public PodResponse send() throws PodException {
+    client.register(this);
+    PodConnection kept = client.pooled(origin);
+    if (kept != null) {
+      PodResponse answer = exchange(kept);
+      if (answer != null) {
+        return answer;
+      }
+      client.metrics().requestResent();
+    }
+    PodConnection fresh = new PodConnection(origin);
+    attach(fresh);
+    try {
+      client.connect(fresh);
+    } catch (IOException e) {
+      throw failed(Kind.CONNECT, "cannot be reached: " + e.getMessage(), e);
+    }
+    client.metrics().connectionOpened();
+    PodResponse answer = exchange(fresh);
+    if (answer == null) {
+      throw failed(Kind.RESET, "closed the connection before answering", null);
+    }
+    return answer;
+  }
+
+  /** The answer, or null when the connection ended before a byte of it and the request may be sent again. */
+  private @Nullable PodResponse exchange(PodConnection on) throws PodException {
+    attach(on);
+    deadline = System.nanoTime() + headNanos | 1;
+    IOException unsent = null;
+    try {
+      request.writeTo(on);
+    } catch (IOException e) {
+      // A pod may refuse a long body and close before it has read it: look for its answer all the same.
+      unsent = e;
+    }
+    try {
+      ResponseHead head;
+      do {
+        int length = on.readHead(MAX_HEAD);
+        if (length < 0) {
+          return ended(on, unsent);
+        }
+        head = ResponseHead.parse(on.bytes(), on.position(), on.position() + length);
+        on.skip(length);
+      } while (head.status() < 200 && head.status() != 101);
+      if (head.status() == 101) {
+        throw new MalformedResponseException("an upgrade nobody asked for");
+      }
+      deadline = 0;
+      awaitingHead = false;
+      return new PodResponse(this, on, head, head.framing(method), unsent == null);
+    } catch (PodConnection.HeadTooLongException e) {
+      throw failed(Kind.PROTOCOL, "sent a head longer than " + MAX_HEAD + " bytes", e);
+    } catch (MalformedResponseException e) {
+      throw failed(Kind.PROTOCOL, "did not answer in HTTP/1.1: " + e.getMessage(), e);
+    } catch (IOException e) {
+      return ended(on, e);
+    }
+  }
+
+  /** The connection ended before the head did. */
+  private @Nullable PodResponse ended(PodConnection on, @Nullable IOException cause) throws PodException {
+    if (on.isReused() && on.isClean() && !isCut()) {
+      on.close();
+      return null;
+    }
+    String how = cause == null ? "" : ": " + cause.getMessage();
+    throw failed(Kind.RESET, "closed the connection before answering" + how, cause);
+  }
+
+  /** Closes the call's connection at once, whatever it is doing: the engine sees its client gone. Idempotent. */
+  public void abort() {
+    cut(Kind.ABORTED);
+  }
+
+  void checkDeadline(long now) {
+    long end = deadline;
+    if (end != 0 && now - end > 0) {
+      cut(awaitingHead ? Kind.HEAD_TIMEOUT : Kind.IDLE_TIMEOUT);
+    }
+  }
+
+  private synchronized void cut(Kind why) {
+    if (abortCause == null) {
+      abortCause = why;
+      if (connection != null) {
+        connection.close();
+      }
+    }
+  }
+
+  private synchronized boolean isCut() {
+    return abortCause != null;
+  }
+
+  private void attach(PodConnection next) throws PodException {
+    synchronized (this) {
+      connection = next;
+      if (abortCause == null) {
+        return;
+      }
+    }
+    throw failed(Kind.ABORTED, "", null);
+  }
+
+  // For the response.
+
+  int read(PodConnection on, BodyFraming framing, byte[] bytes, int offset, int length) throws PodException {
+    deadline = System.nanoTime() + idleNanos | 1;
+    try {
+      return framing.read(on, bytes, offset, length);
+    } catch (MalformedResponseException e) {
+      throw failed(Kind.PROTOCOL, "sent a malformed body: " + e.getMessage(), e);
+    } catch (EOFException e) {
+      throw failed(Kind.TRUNCATED, "closed the connection in the middle of its answer", e);
+    } catch (IOException e) {
+      throw failed(Kind.TRUNCATED, "cut its answer: " + e.getMessage(), e);
+    } finally {
+      deadline = 0;
+    }
+  }
+
+  /** The body was read to its end: gives the connection back, or closes it. */
+  void finished(PodConnection on, boolean reusable) {
+    boolean give;
+    synchronized (this) {
+      connection = null;
+      give = reusable && abortCause == null && on.isClean();
+    }
+    client.unregister(this);
+    if (give) {
+      client.release(on);
+    } else {
+      on.close();
+    }
+  }
+
+  /** Closes the connection and says why. */
+  PodException failed(Kind kind, String what, @Nullable Throwable cause) {
+    deadline = 0;
+    Kind why;
+    synchronized (this) {
+      why = abortCause == null ? kind : abortCause;
+      abortCause = why;
+      if (connection != null) {
+        connection.close();
+        connection = null;
+      }
+    }
+    client.unregister(this);
+    String message =
+        switch (why) {
+          case ABORTED -> "the call was aborted";
+          case HEAD_TIMEOUT -> "did not answer within " + headNanos / 1_000_000 + " ms";
+          case IDLE_TIMEOUT -> "was silent for " + idleNanos / 1_000_000 + " ms in the middle of its answer";
+          case CONNECT, RESET, TRUNCATED, PROTOCOL -> what;
+        };
+    return new PodException(why, pod + " " + message, cause);
+  }
+}

@@ -1,0 +1,186 @@
+package io.kvasir.http.client;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.io.Serial;
+import java.net.Socket;
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
+/** One connection to a pod: its socket and what has been read ahead from it. One thread at a time but for close. */
+final class PodConnection {
+  private static final int BUFFER = 8 << 10;
+
+  private final PodClient.Origin origin;
+  private final Socket tcp = new Socket();
+  private @Nullable InputStream in;
+  private @Nullable OutputStream out;
+  private byte[] buffer = new byte[BUFFER];
+  private int position;
+  private int limit;
+  private long idleSince;
+  private boolean used;
+
+  PodConnection(PodClient.Origin origin) {
+    this.origin = origin;
+  }
+
+  PodClient.Origin origin() {
+    return origin;
+  }
+
+  /** The TCP socket, also beneath TLS: closing it never waits. */
+  Socket tcp() {
+    return tcp;
+  }
+
+  void open(Socket socket) throws IOException {
+    in = socket.getInputStream();
+    out = socket.getOutputStream();
+  }
+
+  long idleSince() {
+    return idleSince;
+  }
+
+  void idleSince(long now) {
+    idleSince = now;
+    used = true;
+  }
+
+  /** Whether it has served a request before. */
+  boolean isReused() {
+    return used;
+  }
+
+  /** Whether nothing came that was not asked for. */
+  boolean isClean() {
+    return position == limit;
+  }
+
+  void write(byte[] bytes, int offset, int length) throws IOException {
+    if (out == null) {
+      throw new IOException("not connected");
+    }
+    out.write(bytes, offset, length);
+  }
+
+  // Reading: either past the buffer, when it is empty, or from it.
+
+  int buffered() {
+    return limit - position;
+  }
+
+  int readDirectly(byte[] bytes, int offset, int length) throws IOException {
+    if (in == null) {
+      throw new IOException("not connected");
+    }
+    return in.read(bytes, offset, length);
+  }
+
+  int take(byte[] bytes, int offset, int length) {
+    int taken = Math.min(length, limit - position);
+    System.arraycopy(buffer, position, bytes, offset, taken);
+    position += taken;
+    return taken;
+  }
+
+  /** Next byte of the buffer, which has one. */
+  int nextByte() {
+    return buffer[position++] & 0xff;
+  }
+
+  /** Reads what has arrived into the buffer; -1 at the end of the stream. */
+  int fill() throws IOException {
+    if (position == limit) {
+      position = 0;
+      limit = 0;
+    }
+    if (limit == buffer.length) {
+      throw new IOException("nothing was taken from a full buffer");
+    }
+    int read = readDirectly(buffer, limit, buffer.length - limit);
+    if (read > 0) {
+      limit += read;
+    }
+    return read;
+  }
+
+  /**
+   * Reads on until the buffer holds a whole head.
+   *
+   * @return where the head ends, counted from {@link #position}; -1 when the stream ended first
+   * @throws HeadTooLongException beyond {@code max} bytes
+   */
+  int readHead(int max) throws IOException {
+    int scanned = 0;
+    while (true) {
+      int end = endOfHead(position + scanned);
+      if (end >= 0) {
+        return end - position;
+      }
+      scanned = Math.max(0, limit - position - 3);
+      makeRoom(max);
+      if (fill() < 0) {
+        return -1;
+      }
+    }
+  }
+
+  private int endOfHead(int from) {
+    for (int i = from; i < limit; i++) {
+      if (buffer[i] == '\n') {
+        if (i + 1 < limit && buffer[i + 1] == '\n') {
+          return i + 2;
+        }
+        if (i + 2 < limit && buffer[i + 1] == '\r' && buffer[i + 2] == '\n') {
+          return i + 3;
+        }
+      }
+    }
+    return -1;
+  }
+
+  private void makeRoom(int max) throws HeadTooLongException {
+    if (limit < buffer.length) {
+      return;
+    }
+    if (position == 0) {
+      if (buffer.length >= max) {
+        throw new HeadTooLongException();
+      }
+      buffer = Arrays.copyOf(buffer, Math.min(max, buffer.length * 2));
+      return;
+    }
+    System.arraycopy(buffer, position, buffer, 0, limit - position);
+    limit -= position;
+    position = 0;
+  }
+
+  byte[] bytes() {
+    return buffer;
+  }
+
+  int position() {
+    return position;
+  }
+
+  void skip(int length) {
+    position += length;
+  }
+
+  void close() {
+    try {
+      tcp.close();
+    } catch (IOException e) {
+      // Closing is all we wanted; the descriptor is given back regardless.
+      in = null;
+    }
+  }
+
+  /** The answer's head has no end. */
+  static final class HeadTooLongException extends IOException {
+    @Serial private static final long serialVersionUID = 1L;
+  }
+}

@@ -1,0 +1,348 @@
+package io.kvasir.http.server;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.util.Locale;
+import java.util.concurrent.CountDownLatch;
+import org.apache.pekko.Done;
+import org.apache.pekko.stream.stage.AsyncCallback;
+import org.apache.pekko.util.ByteString;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A client's connection: its socket, the thread that reads it, and what it is waiting for.
+ *
+ * <p>The reading thread always reads, also while a request is being answered: so the client's leaving is
+ * noticed at once, but for a client that pipelines more than {@link ClientInput} reads ahead: its leaving is noticed at
+ * the next write.
+ *
+ * <p>Writers take turns by the order of things, without a lock: Pekko writes a head or a whole answer, then, if
+ * the answer is streamed, its relay writes alone until it is done, then Pekko writes the end.
+ */
+final class ClientConnection implements Runnable, ClientInput.InputHandler {
+  private static final Logger LOG = LoggerFactory.getLogger(ClientConnection.class);
+
+  /** How long a client may take to read the last answer and close; its further bytes are thrown away. */
+  private static final long LINGER_NANOS = 1_000_000_000L;
+
+  /** What the client owes us, and so which time limit runs. */
+  private enum Phase {
+    /** A request's first byte. */
+    IDLE,
+    /** The rest of a head. */
+    HEAD,
+    /** The rest of a body. */
+    BODY,
+    /** Nothing: it is our turn. */
+    ANSWERING,
+    /** To close: our last word is said. */
+    LINGER
+  }
+
+  private final HttpServer server;
+  private final HttpSettings settings;
+
+  /** The TCP socket, also beneath TLS: closing it never waits. */
+  private final Socket tcp;
+
+  private final boolean beforeDrain;
+  private final CountDownLatch streamStarted = new CountDownLatch(1);
+  private final ClientInput input = new ClientInput(this);
+  private final ClientOutput output = new ClientOutput();
+
+  private Socket socket;
+  private volatile SocketStage.@Nullable Inbound inbound;
+  private volatile boolean closed;
+
+  /** Whether the next bytes from Pekko end an answer. */
+  private volatile boolean ending;
+
+  // Guarded by this.
+  private Phase phase = Phase.IDLE;
+  private long deadline;
+  private boolean disconnected;
+  private @Nullable RunningExchange exchange;
+  private @Nullable AsyncCallback<Done> bodyTimedOut;
+  private boolean streamStopped;
+  private @Nullable Runnable onStreamStopped;
+
+  ClientConnection(HttpServer server, HttpSettings settings, Socket tcp) {
+    this.server = server;
+    this.settings = settings;
+    this.tcp = tcp;
+    this.socket = tcp;
+    this.beforeDrain = !server.isDraining();
+    this.deadline = System.nanoTime() + settings.headTimeout().toNanos();
+  }
+
+  InetAddress client() {
+    return tcp.getInetAddress();
+  }
+
+  @Override
+  public boolean isClosed() {
+    return closed;
+  }
+
+  /** Whether the answer to be given is the connection's last. */
+  boolean closesAfterResponse() {
+    return server.isDraining();
+  }
+
+  // The reading thread.
+
+  @Override
+  public void run() {
+    try {
+      socket = server.handshake(tcp);
+      InputStream in = socket.getInputStream();
+      output.open(socket.getOutputStream());
+      server.materialize(this);
+      streamStarted.await();
+      input.read(in);
+    } catch (IOException e) {
+      LOG.debug("A connection from {} ended: {}", client(), e.toString());
+    } catch (RuntimeException e) {
+      LOG.error("A connection from {} failed", client(), e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    } finally {
+      disconnected();
+    }
+  }
+
+  @Override
+  public synchronized boolean received() {
+    if (phase == Phase.IDLE) {
+      enter(Phase.HEAD, settings.headTimeout().toNanos());
+    }
+    return phase != Phase.LINGER;
+  }
+
+  @Override
+  public SocketStage.@Nullable Inbound inbound() {
+    return inbound;
+  }
+
+  // The stream's side.
+
+  ClientInput input() {
+    return input;
+  }
+
+  ClientOutput output() {
+    return output;
+  }
+
+  void streamStarted(SocketStage.Inbound stream) {
+    inbound = stream;
+    streamStarted.countDown();
+  }
+
+  void streamStopped() {
+    inbound = null;
+    streamStarted.countDown();
+    Runnable action;
+    boolean lingers;
+    synchronized (this) {
+      streamStopped = true;
+      action = onStreamStopped;
+      onStreamStopped = null;
+      lingers = phase == Phase.LINGER;
+    }
+    if (action != null) {
+      action.run();
+    }
+    if (lingers) {
+      input.wake();
+    } else {
+      abort();
+    }
+  }
+
+  /**
+   * Runs {@code action}, in place of an earlier one, once the stream has ended and nothing leaves by it any more; at
+   * once if it has. The stream's other end says less: on a connection's last answer it is over as soon as that has been
+   * handed in, before its head has left.
+   */
+  void onStreamStopped(Runnable action) {
+    synchronized (this) {
+      if (!streamStopped) {
+        onStreamStopped = action;
+        return;
+      }
+    }
+    action.run();
+  }
+
+  /** The head is here, its body is not: {@code late} is called when it takes too long. */
+  synchronized void awaitBody(AsyncCallback<Done> late) {
+    bodyTimedOut = late;
+    enter(Phase.BODY, settings.bodyTimeout().toNanos());
+  }
+
+  /** An exchange begins; false when the client has left already. */
+  synchronized boolean startExchange(RunningExchange next) {
+    bodyTimedOut = null;
+    if (disconnected || phase == Phase.LINGER) {
+      return false;
+    }
+    exchange = next;
+    enter(Phase.ANSWERING, 0);
+    return true;
+  }
+
+  /** What Pekko writes next is a whole answer, or the end of one. */
+  void expectResponseEnd() {
+    ending = true;
+  }
+
+  void write(ByteString bytes) throws IOException {
+    boolean end = ending;
+    if (end) {
+      ending = false;
+      // Before the write: a client that has read its answer may leave, and is nobody's business then.
+      completeExchange();
+    }
+    byte[] array = bytes.toArrayUnsafe();
+    output.write(array, 0, array.length);
+    if (end) {
+      boolean last = server.isDraining();
+      synchronized (this) {
+        enter(Phase.IDLE, settings.idleTimeout().toNanos());
+      }
+      if (last) {
+        finish();
+      }
+    }
+  }
+
+  private void completeExchange() {
+    RunningExchange answered;
+    synchronized (this) {
+      answered = exchange;
+      exchange = null;
+    }
+    if (answered != null) {
+      answered.complete();
+    }
+  }
+
+  /** Pekko has said its last word on this connection: lets the client read it, then closes. */
+  void finish() {
+    synchronized (this) {
+      if (phase == Phase.LINGER || closed) {
+        return;
+      }
+      enter(Phase.LINGER, LINGER_NANOS);
+    }
+    completeExchange();
+    input.wake();
+    try {
+      socket.shutdownOutput();
+    } catch (IOException e) {
+      abort();
+    }
+  }
+
+  // Ends.
+
+  /** The client has left, or the connection has ended otherwise. Idempotent. */
+  void disconnected() {
+    RunningExchange left;
+    synchronized (this) {
+      disconnected = true;
+      left = exchange;
+      exchange = null;
+    }
+    if (left != null) {
+      left.cancel();
+    }
+    abort();
+    SocketStage.Inbound stream = inbound;
+    if (stream != null) {
+      stream.ended().invoke(Done.getInstance());
+    }
+    server.connectionClosed(this);
+  }
+
+  /** Closes the socket at once; the reading thread then ends everything else. Never waits. */
+  void abort() {
+    closed = true;
+    try {
+      tcp.close();
+    } catch (IOException e) {
+      LOG.debug("Closing a connection from {} failed: {}", client(), e.toString());
+    }
+    input.wake();
+  }
+
+  /** Whether it is older than the server's drain, which therefore waits for it. */
+  boolean predatesDrain() {
+    return beforeDrain;
+  }
+
+  /** Whether requests that begin now are refused. */
+  boolean refusesRequests() {
+    return server.isDraining();
+  }
+
+  void exchangeStarted() {
+    server.exchangeStarted();
+  }
+
+  void exchangeEnded() {
+    server.exchangeEnded();
+  }
+
+  /** Closes the connection if no request is under way; one that has just come is to be told why. */
+  void closeIfIdle() {
+    synchronized (this) {
+      if (phase != Phase.IDLE || !beforeDrain) {
+        return;
+      }
+    }
+    finish();
+  }
+
+  /** Ends what has taken too long. */
+  void checkDeadlines(long now) {
+    if (output.stalled(now, settings.writeTimeout())) {
+      LOG.debug("{} does not read its answer: closed", client());
+      server.metrics().timedOut("write");
+      abort();
+      return;
+    }
+    Phase late;
+    AsyncCallback<Done> body;
+    synchronized (this) {
+      if (deadline == 0 || now - deadline < 0) {
+        return;
+      }
+      late = phase;
+      body = bodyTimedOut;
+      bodyTimedOut = null;
+    }
+    if (late != Phase.LINGER) {
+      server.metrics().timedOut(late.name().toLowerCase(Locale.ROOT));
+    }
+    if (late == Phase.BODY && body != null) {
+      synchronized (this) {
+        enter(Phase.ANSWERING, 0);
+      }
+      // Not on this thread: the answer's write may wait.
+      Thread.startVirtualThread(() -> body.invoke(Done.getInstance()));
+    } else {
+      abort();
+    }
+  }
+
+  private void enter(Phase next, long nanos) {
+    phase = next;
+    deadline = nanos == 0 ? 0 : (System.nanoTime() + nanos) | 1;
+  }
+}

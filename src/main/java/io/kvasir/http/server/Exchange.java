@@ -1,0 +1,53 @@
+package io.kvasir.http.server;
+
+import io.kvasir.http.Headers;
+import java.io.IOException;
+import java.net.InetAddress;
+
+/** One request on a client's connection, its body read whole. Thread-safe. */
+public interface Exchange {
+  /** {@code GET}, {@code POST} … */
+  String method();
+
+  /** Path and query as the client sent them, undecoded: {@code /v1/models?limit=3}. */
+  String target();
+
+  /** The target up to its query, undecoded. */
+  default String path() {
+    int query = target().indexOf('?');
+    return query < 0 ? target() : target().substring(0, query);
+  }
+
+  /**
+   * The request's headers as they came, in order, hop-by-hop ones included; names in the client's own case, as it
+   * wrote them first on this connection. Content-Type and Content-Length stand last when there is a body.
+   */
+  Headers headers();
+
+  /** The body's bytes, chunk framing removed; empty when there was none; not to be changed. */
+  byte[] body();
+
+  /** Where the connection comes from. */
+  InetAddress client();
+
+  /** Whether the client has closed its connection, or its sending half of it. */
+  boolean isCancelled();
+
+  /**
+   * Runs {@code action} once if the client leaves before the answer is complete; at once if it has left.
+   * The action runs on the connection's reading thread and must not block. Never runs once the end of
+   * the answer is on its way.
+   */
+  void onCancelled(Runnable action);
+
+  /**
+   * Sends the head of a streamed answer while {@link HttpHandler#handle} still looks for its body. The handler then has
+   * to return an {@link Response.Streaming}, of which only the relay counts; until that runs, whoever has what this
+   * returns may write, one thread at a time. Once; waits until the head has left.
+   *
+   * @throws IOException when the client has left
+   */
+  default StreamingBody.BodySink sendHead(int status, Headers headers) throws IOException {
+    throw new IOException("answers cannot begin early here");
+  }
+}

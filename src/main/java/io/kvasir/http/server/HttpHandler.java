@@ -1,0 +1,26 @@
+package io.kvasir.http.server;
+
+import io.kvasir.http.Headers;
+import java.nio.charset.StandardCharsets;
+
+/** Answers requests. Called on a virtual thread of the exchange's own, so it may block. */
+@FunctionalInterface
+public interface HttpHandler {
+  /** The answer. An exception becomes {@link #failure}'s answer with status 500. */
+  Response handle(Exchange exchange) throws Exception;
+
+  /**
+   * The answer to a request that got no answer from {@link #handle}: its body was too long or too late,
+   * or the handler threw.
+   *
+   * @param target path and query as the client sent them, for the shape of the API that was called
+   * @param status 408, 413, 500 …
+   * @param message in plain words, fit for the client
+   */
+  default Response failure(String target, int status, String message) {
+    return new Response.Buffered(
+        status,
+        Headers.of("Content-Type", "text/plain; charset=utf-8"),
+        message.getBytes(StandardCharsets.UTF_8));
+  }
+}

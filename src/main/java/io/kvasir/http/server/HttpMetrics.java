@@ -1,0 +1,44 @@
+package io.kvasir.http.server;
+
+import io.kvasir.telemetry.Metrics;
+import io.prometheus.metrics.core.metrics.Counter;
+import io.prometheus.metrics.core.metrics.Gauge;
+
+/** What the front door counts. */
+final class HttpMetrics {
+  private final Gauge connections;
+  private final Counter refused;
+  private final Counter timedOut;
+
+  HttpMetrics(Metrics metrics) {
+    connections =
+        Gauge.builder()
+            .name("kvasir_http_connections")
+            .help("Client connections open")
+            .register(metrics.registry());
+    refused =
+        Counter.builder()
+            .name("kvasir_http_connections_refused_total")
+            .help("Client connections refused because too many were open")
+            .register(metrics.registry());
+    timedOut =
+        Counter.builder()
+            .name("kvasir_http_timeouts_total")
+            .help("Client connections that kept us waiting too long, by what they owed")
+            .labelNames("waiting_for")
+            .register(metrics.registry());
+  }
+
+  void openConnections(int count) {
+    connections.set(count);
+  }
+
+  void connectionRefused() {
+    refused.inc();
+  }
+
+  /** One of idle, head, body, write. */
+  void timedOut(String waitingFor) {
+    timedOut.labelValues(waitingFor).inc();
+  }
+}

@@ -1,0 +1,349 @@
+package io.kvasir.http.server;
+
+import com.typesafe.config.ConfigFactory;
+import io.kvasir.telemetry.Metrics;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLSocket;
+import org.apache.pekko.NotUsed;
+import org.apache.pekko.actor.typed.ActorSystem;
+import org.apache.pekko.event.NoLogging;
+import org.apache.pekko.http.javadsl.Http;
+import org.apache.pekko.http.javadsl.model.HttpRequest;
+import org.apache.pekko.http.javadsl.model.HttpResponse;
+import org.apache.pekko.http.javadsl.settings.ServerSettings;
+import org.apache.pekko.stream.ActorAttributes;
+import org.apache.pekko.stream.Attributes;
+import org.apache.pekko.stream.Materializer;
+import org.apache.pekko.stream.SystemMaterializer;
+import org.apache.pekko.stream.TLSProtocol.SslTlsInbound;
+import org.apache.pekko.stream.TLSProtocol.SslTlsOutbound;
+import org.apache.pekko.stream.javadsl.BidiFlow;
+import org.apache.pekko.stream.javadsl.Flow;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The listener: Pekko's HTTP layer over blocking sockets on virtual threads.
+ *
+ * <p>Pekko parses requests and renders heads and whole answers; the sockets are ours. A reading thread per
+ * connection feeds the layer and sees the client leave; the layer's actor runs on whichever virtual thread has
+ * something for it ({@link CallerDispatcher}); the body of a streamed answer goes from its relay straight to the
+ * socket. So a request costs no hop but the exchange's own thread, and a streamed event costs one write. {@code
+ * load-tests/datapath} compares this with the alternatives.
+ *
+ * <p>Thread-safe.
+ */
+public final class HttpServer implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(HttpServer.class);
+
+  private static final int BACKLOG = 4096;
+
+  /** How long exchanges that were cut may take to end. */
+  private static final long LAST_WORDS_NANOS = 5_000_000_000L;
+
+  /** Refusals said in words at the same time; beyond that connections are just closed. */
+  private static final int MAX_REFUSALS = 256;
+
+  private static final String LAYER =
+      """
+      pekko.http.server {
+        server-header = kvasir
+        # Ours run outside the layer: a prefill may take minutes.
+        request-timeout = 0 s
+        idle-timeout = infinite
+        # HTTP/1.0 clients may leave Host out.
+        default-host-header = kvasir
+        # Targets are passed on as they came.
+        raw-request-uri-header = on
+        parsing {
+          modeled-header-parsing = off
+          uri-parsing-mode = relaxed
+          illegal-header-warnings = off
+          max-uri-length = 8k
+          max-header-name-length = 256
+          max-header-value-length = 16k
+          max-header-count = 128
+          max-chunk-size = 16m
+          # Bodies are measured where they are gathered.
+          max-content-length = infinite
+        }
+      }
+      """;
+
+  private final HttpSettings settings;
+  private final Application application;
+  private final HttpMetrics metrics;
+  private final ServerSocket listener;
+  private final Materializer materializer;
+  private final Attributes attributes;
+  private final BidiFlow<HttpResponse, SslTlsOutbound, SslTlsInbound, HttpRequest, NotUsed> layer;
+  private final Set<ClientConnection> connections = ConcurrentHashMap.newKeySet();
+  private final AtomicInteger open = new AtomicInteger();
+  private final AtomicInteger running = new AtomicInteger();
+  private final AtomicInteger refusals = new AtomicInteger();
+  private final Thread deadlines;
+
+  private volatile boolean draining;
+
+  /** What answers a connection's requests. */
+  @FunctionalInterface
+  interface Application {
+    Flow<HttpRequest, HttpResponse, NotUsed> on(ClientConnection connection);
+  }
+
+  private HttpServer(
+      ActorSystem<?> system,
+      HttpSettings settings,
+      Application application,
+      Metrics metrics,
+      ServerSocket listener) {
+    this.settings = settings;
+    this.application = application;
+    this.metrics = new HttpMetrics(metrics);
+    this.listener = listener;
+    this.materializer = SystemMaterializer.get(system).materializer();
+    this.attributes = ActorAttributes.dispatcher(CallerDispatcher.in(system));
+    ServerSettings layerSettings =
+        ServerSettings.create(ConfigFactory.parseString(LAYER).withFallback(system.settings().config()));
+    this.deadlines = Thread.ofVirtual().name("http-deadlines").unstarted(this::watchDeadlines);
+    this.layer = Http.get(system).serverLayer(layerSettings, Optional.empty(), NoLogging.getInstance());
+  }
+
+  /**
+   * Binds and begins to accept.
+   *
+   * @throws IOException when the address cannot be bound; the message names it
+   */
+  public static HttpServer start(ActorSystem<?> system, HttpSettings settings, HttpHandler handler, Metrics metrics)
+      throws IOException {
+    return start(
+        system,
+        settings,
+        metrics,
+        connection -> Flow.fromGraph(new ExchangeStage(connection, handler, settings.maxBodyBytes())));
+  }
+
+  static HttpServer start(ActorSystem<?> system, HttpSettings settings, Metrics metrics, Application application)
+      throws IOException {
+    ServerSocket listener = new ServerSocket();
+    try {
+      listener.setReuseAddress(true);
+      listener.bind(new InetSocketAddress(settings.host(), settings.port()), BACKLOG);
+    } catch (IOException e) {
+      listener.close();
+      throw new IOException(
+          "cannot listen on " + settings.host() + ":" + settings.port() + ": " + e.getMessage(), e);
+    }
+    HttpServer server = new HttpServer(system, settings, application, metrics, listener);
+    server.deadlines.start();
+    Thread.ofVirtual().name("http-accept").start(server::accept);
+    return server;
+  }
+
+  /** Often enough for the shortest time limit, and not more than that. */
+  private Duration tick() {
+    long shortest =
+        Math.min(
+            Math.min(settings.headTimeout().toMillis(), settings.bodyTimeout().toMillis()),
+            Math.min(settings.idleTimeout().toMillis(), settings.writeTimeout().toMillis()));
+    return Duration.ofMillis(Math.clamp(shortest / 4, 10, 250));
+  }
+
+  /** The address bound, with its real port. */
+  public InetSocketAddress address() {
+    InetAddress address = listener.getInetAddress();
+    return new InetSocketAddress(address, listener.getLocalPort());
+  }
+
+  /** Client connections open now. */
+  public int openConnections() {
+    return open.get();
+  }
+
+  /**
+   * Lets running exchanges finish within {@code grace}, then closes what is left and waits until nobody works for it
+   * any more. Meanwhile new requests are refused with 503, so that whoever still sends them here learns it at once.
+   * Blocks.
+   */
+  public void drain(Duration grace) {
+    draining = true;
+    long end = System.nanoTime() + grace.toNanos();
+    try {
+      while (connections.stream().anyMatch(ClientConnection::predatesDrain) && System.nanoTime() - end < 0) {
+        connections.forEach(ClientConnection::closeIfIdle);
+        Thread.sleep(10);
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    try {
+      listener.close();
+    } catch (IOException e) {
+      LOG.warn("Closing the listener failed", e);
+    }
+    long left = connections.stream().filter(ClientConnection::predatesDrain).count();
+    if (left > 0) {
+      LOG.info("Closing {} connections that did not end in time", left);
+    }
+    connections.forEach(ClientConnection::abort);
+    deadlines.interrupt();
+    awaitExchanges();
+  }
+
+  /** Those that were cut give back what they hold. */
+  private void awaitExchanges() {
+    long end = System.nanoTime() + LAST_WORDS_NANOS;
+    try {
+      while (running.get() > 0 && System.nanoTime() - end < 0) {
+        Thread.sleep(5);
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    if (running.get() > 0) {
+      LOG.warn("{} exchanges did not end when they were cut", running.get());
+    }
+  }
+
+  /** Closes everything at once. */
+  @Override
+  public void close() {
+    drain(Duration.ZERO);
+  }
+
+  private void accept() {
+    while (!listener.isClosed()) {
+      try {
+        admit(listener.accept());
+      } catch (IOException e) {
+        if (!listener.isClosed()) {
+          // Out of file descriptors, most likely: go on when some have been given back.
+          LOG.warn("Accepting a connection failed: {}", e.toString());
+          pause();
+        }
+      }
+    }
+  }
+
+  private static void pause() {
+    try {
+      Thread.sleep(50);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private void admit(Socket socket) throws IOException {
+    socket.setTcpNoDelay(true);
+    if (open.get() >= settings.maxConnections()) {
+      metrics.connectionRefused();
+      refuse(socket);
+      return;
+    }
+    ClientConnection connection = new ClientConnection(this, settings, socket);
+    connections.add(connection);
+    metrics.openConnections(open.incrementAndGet());
+    if (listener.isClosed()) {
+      connection.abort();
+    }
+    Thread.startVirtualThread(connection);
+  }
+
+  /** Says why, if it is cheap, and closes. */
+  private void refuse(Socket socket) throws IOException {
+    if (settings.tls() != null || refusals.incrementAndGet() > MAX_REFUSALS) {
+      refusals.decrementAndGet();
+      socket.close();
+      return;
+    }
+    Thread.startVirtualThread(
+        () -> {
+          try (socket) {
+            String message = "too many connections: the limit is " + settings.maxConnections() + "\n";
+            String answer =
+                "HTTP/1.1 503 Service Unavailable\r\nServer: kvasir\r\nRetry-After: 1\r\nConnection: close\r\n"
+                    + "Content-Type: text/plain; charset=utf-8\r\nContent-Length: " + message.length() + "\r\n\r\n";
+            socket.getOutputStream().write((answer + message).getBytes(StandardCharsets.US_ASCII));
+            socket.shutdownOutput();
+            // Closing with bytes unread would reset the connection before the client has read the answer.
+            socket.setSoTimeout(1000);
+            socket.getInputStream().skip(64 << 10);
+          } catch (IOException e) {
+            LOG.debug("A refused connection ended: {}", e.toString());
+          } finally {
+            refusals.decrementAndGet();
+          }
+        });
+  }
+
+  private void watchDeadlines() {
+    try {
+      while (true) {
+        Thread.sleep(tick());
+        long now = System.nanoTime();
+        for (ClientConnection connection : connections) {
+          connection.checkDeadlines(now);
+        }
+      }
+    } catch (InterruptedException e) {
+      // Drained.
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  // For connections.
+
+  boolean isDraining() {
+    return draining;
+  }
+
+  void exchangeStarted() {
+    running.incrementAndGet();
+  }
+
+  void exchangeEnded() {
+    running.decrementAndGet();
+  }
+
+  HttpMetrics metrics() {
+    return metrics;
+  }
+
+  /** The socket to speak HTTP on: with TLS, after its handshake. */
+  Socket handshake(Socket tcp) throws IOException {
+    SSLContext tls = settings.tls();
+    if (tls == null) {
+      return tcp;
+    }
+    SSLSocket socket = (SSLSocket) tls.getSocketFactory().createSocket(tcp, null, false);
+    socket.setUseClientMode(false);
+    socket.startHandshake();
+    return socket;
+  }
+
+  /** Starts the connection's stream. */
+  void materialize(ClientConnection connection) {
+    layer
+        .join(Flow.fromGraph(new SocketStage(connection)))
+        .join(application.on(connection))
+        .withAttributes(attributes)
+        .run(materializer);
+  }
+
+  void connectionClosed(ClientConnection connection) {
+    if (connections.remove(connection)) {
+      metrics.openConnections(open.decrementAndGet());
+    }
+  }
+}

@@ -1,0 +1,32 @@
+package io.kvasir.lab;
+
+import java.io.FilterInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+
+/** Counts the bytes that are read of a file, however it is unpacked. */
+final class CountingInput extends FilterInputStream {
+  private long count;
+
+  CountingInput(InputStream in) {
+    super(in);
+  }
+
+  long count() {
+    return count;
+  }
+
+  @Override
+  public int read() throws IOException {
+    int read = super.read();
+    count += read < 0 ? 0 : 1;
+    return read;
+  }
+
+  @Override
+  public int read(byte[] into, int offset, int length) throws IOException {
+    int read = super.read(into, offset, length);
+    count += Math.max(0, read);
+    return read;
+  }
+}

@@ -1,0 +1,24 @@
+package io.kvasir.lab;
+
+import io.kvasir.lab.engine.CacheListener;
+import io.kvasir.lab.engine.Sequence;
+
+/** Tells the index nothing. */
+final class DiscardingFeed implements IndexFeed {
+  private static final CacheListener DISCARD =
+      new CacheListener() {
+        @Override
+        public void stored(Sequence sequence, int from, int to) {}
+
+        @Override
+        public void removed(long key) {}
+
+        @Override
+        public void cleared() {}
+      };
+
+  @Override
+  public CacheListener listener(int slot) {
+    return DISCARD;
+  }
+}

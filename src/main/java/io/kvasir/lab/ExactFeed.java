@@ -1,0 +1,29 @@
+package io.kvasir.lab;
+
+import io.kvasir.lab.engine.CacheListener;
+
+/** Applies every event at once. */
+final class ExactFeed implements IndexFeed {
+  private final SlotWriter[] writers;
+
+  ExactFeed(SlotWriter[] writers) {
+    this.writers = writers;
+  }
+
+  @Override
+  public CacheListener listener(int slot) {
+    return new BlockEvents() {
+      @Override
+      void stored(long parent, long[] keys) {
+        if (!writers[slot].stored(parent, keys)) {
+          throw new IllegalStateException("an engine stored blocks after one it does not have");
+        }
+      }
+
+      @Override
+      public void removed(long key) {
+        writers[slot].removed(key);
+      }
+    };
+  }
+}

@@ -1,0 +1,42 @@
+package io.kvasir.lab;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.function.Function;
+
+/** Traces made up after a pattern: {@code gen:NAME} or {@code gen:NAME?KEY=NUMBER&KEY=NUMBER}. */
+final class Generators {
+  /** How their names begin. */
+  static final String PREFIX = "gen:";
+
+  private static final Map<String, Function<GeneratorParameters, TraceSource>> KINDS = new LinkedHashMap<>();
+
+  static {
+    KINDS.put("shared-prefix", SharedPrefixGenerator::new);
+    KINDS.put("sessions", SessionsGenerator::new);
+    KINDS.put("agents", AgentsGenerator::new);
+    KINDS.put("bursts", BurstsGenerator::new);
+  }
+
+  private Generators() {}
+
+  /**
+   * The generator of a name.
+   *
+   * @throws IllegalArgumentException with everything that is wrong with it
+   */
+  static TraceSource parse(String written) {
+    int question = written.indexOf('?');
+    String kind = written.substring(PREFIX.length(), question < 0 ? written.length() : question);
+    Function<GeneratorParameters, TraceSource> make = KINDS.get(kind);
+    if (make == null) {
+      throw new IllegalArgumentException(
+          "there is no generator '" + kind + "'; there are " + String.join(", ", KINDS.keySet()));
+    }
+    GeneratorParameters parameters =
+        new GeneratorParameters(written, question < 0 ? "" : written.substring(question + 1));
+    TraceSource source = make.apply(parameters);
+    parameters.check();
+    return source;
+  }
+}

@@ -1,0 +1,107 @@
+package io.kvasir.lab;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+
+/** The report as one HTML page that needs nothing else: plots as SVG, the tables, light and dark. */
+final class HtmlPage {
+  private static final String STYLE = "report.css";
+
+  private HtmlPage() {}
+
+  static String of(List<RunReport> runs) throws IOException {
+    StringBuilder page = new StringBuilder();
+    page.append("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n")
+        .append("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n")
+        .append("<title>Kvasir laboratory</title>\n<style>\n")
+        .append(style())
+        .append("</style>\n</head>\n<body>\n<h1>Kvasir laboratory</h1>\n");
+    for (Map.Entry<Experiment, List<Summary>> experiment : experiments(runs).entrySet()) {
+      section(experiment.getKey(), experiment.getValue(), page);
+    }
+    return page.append("</body>\n</html>\n").toString();
+  }
+
+  /** What one section is about: all that runs have in common but load, profile and seed. */
+  private record Experiment(String trace, String engine, Pools workers, String index) {}
+
+  private static Map<Experiment, List<Summary>> experiments(List<RunReport> runs) {
+    Map<Experiment, List<Summary>> experiments = new LinkedHashMap<>();
+    for (Summary summary : Summary.of(runs)) {
+      RunReport run = summary.first();
+      Experiment experiment = new Experiment(run.trace(), run.engine(), run.workers(), run.index());
+      experiments.computeIfAbsent(experiment, _ -> new ArrayList<>()).add(summary);
+    }
+    return experiments;
+  }
+
+  private static void section(Experiment about, List<Summary> summaries, StringBuilder page) {
+    page.append("<section>\n<h2>").append(escaped(about.trace)).append("</h2>\n<p class=\"about\">");
+    page.append(about.workers).append(" &times; ").append(escaped(about.engine));
+    page.append(", index ").append(escaped(about.index)).append(", ");
+    page.append(summaries.getFirst().first().requests()).append(" requests, cache ceiling ");
+    page.append(String.format(Locale.ROOT, "%.1f&thinsp;%%", 100 * summaries.getFirst().first().ceiling()));
+    page.append(", mean of ").append(summaries.getFirst().runs().size()).append(" seed(s)</p>\n");
+    page.append("<div class=\"plots\">\n");
+    for (Plot plot : plots(summaries)) {
+      page.append("<figure>\n").append(plot.svg()).append("</figure>\n");
+    }
+    page.append("</div>\n");
+    for (List<Summary> scale : byScale(summaries)) {
+      page.append("<h3>load &times;").append(ResultTable.plain(scale.getFirst().first().scale())).append("</h3>\n");
+      table(scale, page);
+    }
+    page.append("</section>\n");
+  }
+
+  /** Against the load where there are several, profile by profile where there is one. */
+  static List<Plot> plots(List<Summary> summaries) {
+    return List.of(
+        Plot.of("Goodput", "share of requests", summaries, RunReport::goodput, Plot.Axis.SHARE),
+        Plot.of("TTFT, mean", "ms", summaries, run -> run.ttft().mean(), Plot.Axis.LOGARITHMIC),
+        Plot.of("TTFT, p90", "ms", summaries, run -> run.ttft().p90(), Plot.Axis.LOGARITHMIC),
+        Plot.of("TPOT, p90", "ms", summaries, run -> run.tpot().p90(), Plot.Axis.LOGARITHMIC));
+  }
+
+  private static List<List<Summary>> byScale(List<Summary> summaries) {
+    Map<Double, List<Summary>> scales = new LinkedHashMap<>();
+    for (Summary summary : summaries) {
+      scales.computeIfAbsent(summary.first().scale(), _ -> new ArrayList<>()).add(summary);
+    }
+    return List.copyOf(scales.values());
+  }
+
+  private static void table(List<Summary> summaries, StringBuilder page) {
+    page.append("<div class=\"wide\"><table>\n<tr><th>profile</th>");
+    ResultTable.titles().forEach(title -> page.append("<th>").append(escaped(title)).append("</th>"));
+    page.append("</tr>\n");
+    double best = summaries.stream().mapToDouble(summary -> summary.mean(RunReport::goodput)).max().orElse(0);
+    for (Summary summary : summaries) {
+      boolean first = summary.mean(RunReport::goodput) == best;
+      page.append(first ? "<tr class=\"best\">" : "<tr>");
+      page.append("<th>").append(escaped(summary.first().profile())).append("</th>");
+      ResultTable.cells(summary).forEach(cell -> page.append("<td>").append(escaped(cell)).append("</td>"));
+      page.append("</tr>\n");
+    }
+    page.append("</table></div>\n");
+  }
+
+  static String escaped(String text) {
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\"", "&quot;");
+  }
+
+  private static String style() throws IOException {
+    try (InputStream in = HtmlPage.class.getResourceAsStream(STYLE)) {
+      if (in == null) {
+        throw new IllegalStateException("the resource " + STYLE + " is missing from the jar");
+      }
+      return new String(in.readAllBytes(), StandardCharsets.UTF_8);
+    }
+  }
+}

@@ -1,0 +1,103 @@
+package io.kvasir.lab;
+
+import io.kvasir.lab.engine.CacheListener;
+import io.kvasir.lab.engine.EngineModel;
+import io.kvasir.lab.engine.EngineStep;
+import io.kvasir.lab.engine.PagedCache;
+import io.kvasir.lab.engine.Scheduler;
+import io.kvasir.lab.engine.StepTime;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One engine in simulated time: between two iterations it takes new requests in, and an iteration lasts as
+ * long as the engine model says. vLLM's defaults: 8,192 tokens and 256 sequences per iteration.
+ */
+final class LabEngine {
+  /** Nothing runs. */
+  static final double NEVER = Double.POSITIVE_INFINITY;
+
+  private static final int TOKEN_BUDGET = 8192;
+  private static final int MAX_SEQUENCES = 256;
+  private static final int TRIES = 4;
+
+  private final StepTime time;
+  private final Scheduler<LabSequence> scheduler;
+  private final long kvTokens;
+  private @Nullable EngineStep<LabSequence> step;
+  private double stepEndsMs = NEVER;
+
+  LabEngine(EngineModel model, int blockSize, CacheListener listener) {
+    PagedCache cache = new PagedCache(blocks(model, blockSize), blockSize, listener);
+    this.time = model.stepTime();
+    this.scheduler = new Scheduler<>(cache, TOKEN_BUDGET, MAX_SEQUENCES);
+    this.kvTokens = (long) cache.capacity() * blockSize;
+  }
+
+  /** Blocks an engine's cache holds. */
+  static int blocks(EngineModel model, int blockSize) {
+    return Math.max(1, model.kvTokens() / blockSize);
+  }
+
+  /** Whether a request and its answer fit into the whole cache; vLLM refuses those that do not. */
+  boolean fits(LabRequest request) {
+    return (long) request.promptTokens() + request.outputTokens() <= kvTokens;
+  }
+
+  /** When the running iteration ends, {@link #NEVER} when none does. */
+  double stepEndsMs() {
+    return stepEndsMs;
+  }
+
+  /** Queues a request; an idle engine begins at once. */
+  void submit(LabSequence sequence, double nowMs) {
+    scheduler.add(sequence);
+    if (step == null) {
+      begin(nowMs);
+    }
+  }
+
+  /** What a sequence of a {@link LabSequence.RequestPhase#DECODE} was to copy is there. */
+  void loaded(LabSequence sequence, double nowMs) {
+    scheduler.loaded(sequence);
+    sequence.copied();
+    if (step == null) {
+      begin(nowMs);
+    }
+  }
+
+  /** What a sequence kept for others is not needed any more. */
+  void release(LabSequence sequence) {
+    scheduler.abort(sequence);
+  }
+
+  /** Ends the running iteration, at {@link #stepEndsMs}, and begins the next. */
+  void endStep() {
+    EngineStep<LabSequence> ended = step;
+    if (ended == null) {
+      throw new IllegalStateException("no iteration runs");
+    }
+    double nowMs = stepEndsMs;
+    scheduler.complete(ended);
+    begin(nowMs);
+  }
+
+  private void begin(double nowMs) {
+    step = null;
+    stepEndsMs = NEVER;
+    // A sequence that took its own blocks back leaves an iteration empty: the next one begins it anew.
+    for (int i = 0; scheduler.running() + scheduler.waiting() > 0; i++) {
+      EngineStep<LabSequence> planned = scheduler.plan();
+      if (planned.tokens() > 0) {
+        step = planned;
+        stepEndsMs = nowMs + time.millis(planned);
+        return;
+      }
+      if (scheduler.running() == 0 && scheduler.isLoading()) {
+        return;
+      }
+      if (i == TRIES) {
+        throw new IllegalStateException("a request waits for more blocks than the cache has");
+      }
+    }
+  }
+}

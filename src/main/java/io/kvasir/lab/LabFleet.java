@@ -1,0 +1,130 @@
+package io.kvasir.lab;
+
+import io.kvasir.index.BlockIndex;
+import io.kvasir.index.Chain;
+import io.kvasir.routing.Booking;
+import io.kvasir.routing.Candidates;
+import io.kvasir.routing.Fleet;
+import io.kvasir.routing.KvTransfer;
+import io.kvasir.routing.Role;
+import io.kvasir.routing.Worker;
+import io.kvasir.routing.cost.Deployment;
+import java.net.URI;
+import java.util.Arrays;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * The fleet as routing sees it: a cell's index and its ledger of booked load, kept as a cell keeps them (a
+ * prompt is pending until its first token, its context booked until its last), by one thread.
+ */
+final class LabFleet implements Fleet {
+  /** 400 Gb/s RDMA between workers of a model of some 32B parameters. */
+  static final KvTransfer.TransferCost LINK = new KvTransfer.TransferCost(6, 5);
+
+  private static final KvTransfer TRANSFER =
+      new KvTransfer(KvTransfer.Dialect.VLLM_NIXL, "", "lab", 0, "", 1, 1, LINK);
+
+  /** What every worker serves. */
+  static final String MODEL = "lab";
+
+  private final int workers;
+  private final int maxInFlight;
+  private final BlockIndex index;
+  private final Worker[] table;
+  private final int[] inFlight;
+  private final long[] pendingTokens;
+  private final long[] pendingMicros;
+  private final long[] contextTokens;
+
+  LabFleet(Pools pools, String engine, int maxInFlight, BlockIndex index) {
+    int workers = pools.size();
+    this.workers = workers;
+    this.maxInFlight = maxInFlight;
+    this.index = index;
+    this.table = new Worker[index.slots()];
+    for (int slot = 0; slot < workers; slot++) {
+      String id = "w" + slot;
+      table[slot] =
+          new Worker(
+              id, id, URI.create("http://" + id), 0, 1, slot, role(pools, slot), Set.of(MODEL), Map.of(), maxInFlight,
+              engine, role(pools, slot) == Role.BOTH ? null : TRANSFER);
+    }
+    this.inFlight = new int[workers];
+    this.pendingTokens = new long[workers];
+    this.pendingMicros = new long[workers];
+    this.contextTokens = new long[workers];
+  }
+
+  private static Role role(Pools pools, int slot) {
+    return pools.isPrefill(slot) ? Role.PREFILL : pools.isDecode(slot) ? Role.DECODE : Role.BOTH;
+  }
+
+  /** The slots of the narrowest index for so many workers. */
+  static int slotsFor(int workers) {
+    return workers <= 64 ? 64 : workers <= 128 ? 128 : 256;
+  }
+
+  /** What every worker is. */
+  Deployment deployment() {
+    return table[0].deployment();
+  }
+
+  @Override
+  public int slots() {
+    return table.length;
+  }
+
+  @Override
+  public void snapshot(Candidates candidates) {
+    candidates.workers = table;
+    Arrays.fill(candidates.live, 0);
+    for (int slot = 0; slot < workers; slot++) {
+      candidates.live[slot >>> 6] |= 1L << slot;
+      candidates.inFlight[slot] = inFlight[slot];
+      candidates.pendingTokens[slot] = pendingTokens[slot];
+      candidates.queueMs[slot] = queueMs(slot);
+      candidates.contextTokens[slot] = contextTokens[slot];
+    }
+  }
+
+  @Override
+  public void search(Chain chain, Candidates candidates) {
+    index.search(chain, candidates.live, candidates.depth);
+  }
+
+  @Override
+  public boolean reserve(int slot, Booking booking) {
+    if (inFlight[slot] >= maxInFlight) {
+      return false;
+    }
+    inFlight[slot]++;
+    pendingTokens[slot] += booking.uncachedTokens();
+    pendingMicros[slot] += booking.prefillMicros();
+    contextTokens[slot] += booking.promptTokens();
+    return true;
+  }
+
+  @Override
+  public void cancel(int slot, Booking booking) {
+    settle(slot, booking);
+    release(slot, booking);
+  }
+
+  /** Estimated milliseconds to compute what is pending. */
+  double queueMs(int slot) {
+    return pendingMicros[slot] / 1e3;
+  }
+
+  /** A booked prompt has been read. */
+  void settle(int slot, Booking booking) {
+    pendingTokens[slot] -= booking.uncachedTokens();
+    pendingMicros[slot] -= booking.prefillMicros();
+  }
+
+  /** A settled booking is over. */
+  void release(int slot, Booking booking) {
+    contextTokens[slot] -= booking.promptTokens();
+    inFlight[slot]--;
+  }
+}

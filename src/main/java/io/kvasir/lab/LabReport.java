@@ -1,0 +1,80 @@
+package io.kvasir.lab;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+
+/** Writes what came of a laboratory's runs. */
+public final class LabReport {
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  private final List<RunReport> runs;
+
+  /** A report on runs in the order of their plan. */
+  public LabReport(List<RunReport> runs) {
+    this.runs = List.copyOf(runs);
+  }
+
+  /**
+   * Writes {@code report.json} (every run), {@code report.txt} (the table), {@code report.html} (plots and tables
+   * on one page that needs nothing else) to a directory, which is made if need be.
+   */
+  public void write(Path directory) throws IOException {
+    Files.createDirectories(directory);
+    Files.writeString(directory.resolve("report.json"), json());
+    Files.writeString(directory.resolve("report.txt"), table());
+    Files.writeString(directory.resolve("report.html"), HtmlPage.of(runs));
+  }
+
+  /** A list with an object and a line per run; what could not be measured is null. */
+  String json() throws IOException {
+    StringBuilder list = new StringBuilder("[");
+    for (RunReport run : runs) {
+      ObjectNode row = JSON.createObjectNode();
+      row.put("trace", run.trace());
+      row.put("engine", run.engine());
+      if (run.workers().both() == run.workers().size()) {
+        row.put("workers", run.workers().size());
+      } else {
+        row.put("workers", run.workers().toString());
+      }
+      row.put("scale", run.scale());
+      row.put("seed", run.seed());
+      row.put("index", run.index());
+      row.put("profile", run.profile());
+      put(row, "goodput", run.goodput(), 1e4);
+      put(row, "hit_rate", run.hitRate(), 1e4);
+      percentiles(row.putObject("ttft_ms"), run.ttft());
+      percentiles(row.putObject("tpot_ms"), run.tpot());
+      put(row.putObject("e2e_ms"), "mean", run.e2e().mean(), 1e2);
+      put(row, "imbalance", run.imbalance(), 1e3);
+      row.put("rejected", run.rejected());
+      list.append(list.length() == 1 ? "\n" : ",\n").append(JSON.writeValueAsString(row));
+    }
+    return list.append("\n]\n").toString();
+  }
+
+  /** A table of the means over the seeds, a line per trace, scale and profile. */
+  public String table() {
+    return ResultTable.of(runs);
+  }
+
+  private static void percentiles(ObjectNode into, Latency latency) {
+    put(into, "mean", latency.mean(), 1e2);
+    put(into, "p50", latency.p50(), 1e2);
+    put(into, "p90", latency.p90(), 1e2);
+    put(into, "p99", latency.p99(), 1e2);
+  }
+
+  /** What is not a number becomes null: JSON has no other word for it. */
+  private static void put(ObjectNode into, String field, double value, double precision) {
+    if (Double.isFinite(value)) {
+      into.put(field, Math.rint(value * precision) / precision);
+    } else {
+      into.putNull(field);
+    }
+  }
+}

@@ -1,0 +1,297 @@
+package io.kvasir.lab;
+
+import io.kvasir.index.BlockIndex;
+import io.kvasir.index.Chain;
+import io.kvasir.lab.LabSequence.RequestPhase;
+import io.kvasir.lab.engine.EngineModel;
+import io.kvasir.routing.PlanResult;
+import io.kvasir.routing.PlanningSession;
+import io.kvasir.routing.Profile;
+import io.kvasir.routing.ProfileCompiler;
+import io.kvasir.routing.Role;
+import io.kvasir.routing.RoutingContext;
+import io.kvasir.routing.RoutingMetrics;
+import io.kvasir.routing.Selection;
+import io.kvasir.routing.Selector;
+import io.kvasir.routing.Slots;
+import io.kvasir.routing.Workflow;
+import io.kvasir.routing.cost.CostModel;
+import io.kvasir.routing.cost.OutputLengths;
+import io.kvasir.routing.cost.PrefillSample;
+import io.kvasir.routing.plugins.BuiltInPlugins;
+import io.kvasir.telemetry.Metrics;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.PriorityQueue;
+import java.util.Set;
+import java.util.SplittableRandom;
+import java.util.concurrent.atomic.DoubleAdder;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One trace at one load under one profile: a discrete-event simulation. Two kinds of things happen, a
+ * request arrives and an engine's iteration ends; the earlier one is next, iterations first when both are
+ * due at once. Used once, by one thread.
+ */
+final class LabRun implements LabSequence.Listener {
+  private static final long INDEX_BYTES = 4L << 30;
+
+  /** More than any engine has at once, so that requests queue in engines and no profile is helped by a limit. */
+  private static final int MAX_IN_FLIGHT = 1_000_000;
+
+  private final LabPlan.Run run;
+  private final DoubleAdder progress;
+  private final WorkloadTrace trace;
+  private final LabClock clock = new LabClock();
+  private final OutputLengths outputs = new OutputLengths();
+  private final CostModel costs;
+  private final LabEngine[] engines;
+  private final LabFleet fleet;
+  private final SlotWriter[] writers;
+  private final IndexFeed feed;
+  private final Workflow workflow;
+  private final Outcomes outcomes;
+  private final PriorityQueue<PendingArrival> arrivals = new PriorityQueue<>();
+  private final PriorityQueue<PendingTransfer> transfers = new PriorityQueue<>();
+  private final Map<Integer, PendingDecode> pendingDecodes = new HashMap<>();
+
+  /** For each request the first that waits for its answer, and for each of those the next; -1 for none. */
+  private final int[] firstChild;
+
+  private final int[] nextSibling;
+
+  private record PendingArrival(double atMs, int request) implements Comparable<PendingArrival> {
+    @Override
+    public int compareTo(PendingArrival other) {
+      int byTime = Double.compare(atMs, other.atMs);
+      return byTime != 0 ? byTime : Integer.compare(request, other.request);
+    }
+  }
+
+  /** A prompt on its way from one engine to another. */
+  private record PendingTransfer(double atMs, LabSequence sequence) implements Comparable<PendingTransfer> {
+    @Override
+    public int compareTo(PendingTransfer other) {
+      int byTime = Double.compare(atMs, other.atMs);
+      return byTime != 0 ? byTime : Integer.compare(sequence.index, other.sequence.index);
+    }
+  }
+
+  /** Who takes a prompt over, and from whom once it has been read. */
+  private static final class PendingDecode {
+    private final Chain chain;
+    private final Selection.Chosen decode;
+    private @Nullable LabSequence prefill;
+
+    PendingDecode(Chain chain, Selection.Chosen taker) {
+      this.chain = chain;
+      this.decode = taker;
+    }
+  }
+
+  /** A run about to begin; as it goes on it adds up to 1 in {@code progress}. */
+  LabRun(LabPlan.Run run, DoubleAdder progress) {
+    this.run = run;
+    this.progress = progress;
+    this.trace = run.source().at(run.scale(), run.seed());
+    SplittableRandom random = new SplittableRandom(run.seed());
+    BlockIndex index = new BlockIndex(LabFleet.slotsFor(run.workers().size()), INDEX_BYTES);
+    EngineModel model = EngineModel.named(run.engine());
+    this.fleet = new LabFleet(run.workers(), run.engine(), MAX_IN_FLIGHT, index);
+    IndexMode mode = IndexMode.parse(run.index());
+    this.writers = SlotWriter.open(index, run.workers().size(), mode, LabEngine.blocks(model, trace.blockSize()));
+    this.feed = IndexFeed.of(mode, writers, clock, random.split());
+    this.engines = new LabEngine[run.workers().size()];
+    for (int slot = 0; slot < engines.length; slot++) {
+      engines[slot] = new LabEngine(model, trace.blockSize(), feed.listener(slot));
+    }
+    this.costs = run.coefficients().costs();
+    this.workflow = workflow(random);
+    this.outcomes = new Outcomes(trace, run.workers());
+    this.firstChild = new int[trace.requests().size()];
+    this.nextSibling = new int[firstChild.length];
+  }
+
+  private Workflow workflow(SplittableRandom random) {
+    Profile profile =
+        new ProfileCompiler(BuiltInPlugins.registry(costs, outputs))
+            .compile(run.profile().config())
+            .get(run.profile().name());
+    if (profile == null) {
+      throw new IllegalStateException("profile " + run.profile().name() + " was there when the plan was made");
+    }
+    RoutingMetrics metrics = new RoutingMetrics(new Metrics(new PrometheusRegistry()));
+    return profile.workflow(part -> new Selector(part, costs, random, metrics, () -> 0), metrics);
+  }
+
+  /** Runs until the last answer is complete. */
+  RunReport execute() {
+    queueArrivals();
+    while (true) {
+      int slot = next();
+      double stepEndsMs = engines[slot].stepEndsMs();
+      PendingArrival arrival = arrivals.peek();
+      PendingTransfer transfer = transfers.peek();
+      if (transfer != null && transfer.atMs < stepEndsMs && (arrival == null || transfer.atMs <= arrival.atMs)) {
+        transfers.remove();
+        clock.nowMs = transfer.atMs;
+        copied(transfer.sequence);
+      } else if (arrival != null && arrival.atMs < stepEndsMs) {
+        arrivals.remove();
+        clock.nowMs = arrival.atMs;
+        arrive(arrival.request);
+      } else if (stepEndsMs < LabEngine.NEVER) {
+        clock.nowMs = stepEndsMs;
+        engines[slot].endStep();
+      } else {
+        return outcomes.report(run, run.slo());
+      }
+    }
+  }
+
+  private void queueArrivals() {
+    Arrays.fill(firstChild, LabRequest.NO_PARENT);
+    List<LabRequest> requests = trace.requests();
+    for (int i = requests.size() - 1; i >= 0; i--) {
+      LabRequest request = requests.get(i);
+      if (request.parent() == LabRequest.NO_PARENT) {
+        arrivals.add(new PendingArrival(request.arrivalMs(), i));
+      } else {
+        nextSibling[i] = firstChild[request.parent()];
+        firstChild[request.parent()] = i;
+      }
+    }
+  }
+
+  /** The engine whose iteration ends first. */
+  private int next() {
+    int first = 0;
+    double firstMs = engines[0].stepEndsMs();
+    for (int slot = 1; slot < engines.length; slot++) {
+      double endsMs = engines[slot].stepEndsMs();
+      if (endsMs < firstMs) {
+        firstMs = endsMs;
+        first = slot;
+      }
+    }
+    return first;
+  }
+
+  private void arrive(int index) {
+    LabRequest request = trace.requests().get(index);
+    outcomes.arrived(index, clock.nowMs);
+    if (!engines[0].fits(request)) {
+      reject(index);
+      return;
+    }
+    feed.catchUp(clock.nowMs);
+    for (SlotWriter writer : writers) {
+      writer.expire(clock.nowMs);
+    }
+    Chain chain = new Chain(Arrays.copyOf(request.chain(), trace.promptBlocks(request)), trace.blockSize());
+    RoutingContext context =
+        new RoutingContext("lab", LabFleet.MODEL, Role.BOTH, Set.of())
+            .put(Slots.PROMPT_TOKENS, (long) request.promptTokens())
+            .put(Slots.CHAIN, chain)
+            .put(Slots.SESSION_KEY, request.session());
+    switch (PlanningSession.plan(workflow, fleet, context, null)) {
+      case PlanResult.PlanFound made -> begin(index, request, chain, made.chosen());
+      case PlanResult.NoPlan _ -> reject(index);
+    }
+  }
+
+  /** The first worker of a plan reads the prompt; a second one waits until it has. */
+  private void begin(int index, LabRequest request, Chain chain, List<Selection.Chosen> chosen) {
+    Selection.Chosen reader = chosen.getFirst();
+    writers[reader.slot()].routed(chain, fleet.queueMs(reader.slot()), clock.nowMs);
+    RequestPhase leg = RequestPhase.WHOLE;
+    if (chosen.size() > 1) {
+      leg = RequestPhase.PREFILL;
+      pendingDecodes.put(index, new PendingDecode(chain, chosen.getLast()));
+    }
+    submit(index, leg, request, reader);
+  }
+
+  private LabSequence submit(int index, RequestPhase leg, LabRequest request, Selection.Chosen chosen) {
+    LabSequence sequence =
+        new LabSequence(index, chosen.slot(), leg, request, chosen.booking(), chosen.queueMs(), this);
+    engines[chosen.slot()].submit(sequence, clock.nowMs);
+    return sequence;
+  }
+
+  @Override
+  public void load(LabSequence sequence, int from) {
+    int tokens = sequence.promptLength() - from;
+    transfers.add(new PendingTransfer(clock.nowMs + LabFleet.LINK.transferMs(tokens), sequence));
+  }
+
+  /** A decode engine has the prompt: the prefill engine may forget it. */
+  private void copied(LabSequence sequence) {
+    PendingDecode handover = pendingDecodes.get(sequence.index);
+    if (handover != null && handover.prefill != null) {
+      engines[handover.prefill.slot].release(handover.prefill);
+    }
+    engines[sequence.slot].loaded(sequence, clock.nowMs);
+  }
+
+  private void reject(int index) {
+    outcomes.rejected();
+    finish(index);
+  }
+
+  @Override
+  public void firstToken(LabSequence sequence) {
+    if (sequence.phase == RequestPhase.PREFILL) {
+      fleet.settle(sequence.slot, sequence.booking());
+      return;
+    }
+    outcomes.firstToken(sequence.index, clock.nowMs);
+    PendingDecode taken = pendingDecodes.remove(sequence.index);
+    if (taken != null) {
+      writers[sequence.slot].routed(taken.chain, fleet.queueMs(sequence.slot), clock.nowMs);
+    }
+    fleet.settle(sequence.slot, sequence.booking());
+    if (sequence.phase == RequestPhase.WHOLE && run.coefficients().learnt()) {
+      int prompt = sequence.request().promptTokens();
+      costs.observe(
+          fleet.deployment(),
+          new PrefillSample(
+              prompt, prompt - sequence.cachedTokens(), sequence.queueMs(), outcomes.ttftMs(sequence.index)));
+    }
+  }
+
+  @Override
+  public void ended(LabSequence sequence) {
+    if (sequence.phase == RequestPhase.PREFILL) {
+      fleet.release(sequence.slot, sequence.booking());
+      startDecode(sequence);
+      return;
+    }
+    outcomes.ended(sequence, clock.nowMs);
+    fleet.release(sequence.slot, sequence.booking());
+    outputs.observe(LabFleet.MODEL, sequence.request().outputTokens());
+    finish(sequence.index);
+  }
+
+  /** The prompt has been read: the decode engine is asked to copy it. */
+  private void startDecode(LabSequence reader) {
+    outcomes.prefilled(reader);
+    PendingDecode handover = pendingDecodes.get(reader.index);
+    if (handover == null) {
+      throw new IllegalStateException("a prompt was read that nobody waits for");
+    }
+    handover.prefill = reader;
+    submit(reader.index, RequestPhase.DECODE, reader.request(), handover.decode);
+  }
+
+  /** A request is answered or refused: whoever waited for that thinks and goes on. */
+  private void finish(int index) {
+    progress.add(1.0 / firstChild.length);
+    for (int i = firstChild[index]; i != LabRequest.NO_PARENT; i = nextSibling[i]) {
+      arrivals.add(new PendingArrival(clock.nowMs + trace.requests().get(i).thinkMs(), i));
+    }
+  }
+}

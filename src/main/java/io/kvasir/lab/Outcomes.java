@@ -1,0 +1,120 @@
+package io.kvasir.lab;
+
+import java.util.Arrays;
+
+/** What became of a run's requests, request by request. */
+final class Outcomes {
+  private final WorkloadTrace trace;
+  private final double[] arrivedMs;
+  private final double[] firstMs;
+  private final double[] endedMs;
+  private final int[] cached;
+  private final long[] computedBySlot;
+  private int rejected;
+  private int answered;
+
+  Outcomes(WorkloadTrace trace, Pools workers) {
+    int requests = trace.requests().size();
+    this.trace = trace;
+    this.arrivedMs = new double[requests];
+    this.firstMs = new double[requests];
+    this.endedMs = new double[requests];
+    Arrays.fill(endedMs, Double.NaN);
+    this.cached = new int[requests];
+    this.computedBySlot = new long[workers.size()];
+  }
+
+  void arrived(int request, double nowMs) {
+    arrivedMs[request] = nowMs;
+  }
+
+  void rejected() {
+    rejected++;
+  }
+
+  void firstToken(int request, double nowMs) {
+    firstMs[request] = nowMs;
+  }
+
+  /** Of a request whose first token is there. */
+  double ttftMs(int request) {
+    return firstMs[request] - arrivedMs[request];
+  }
+
+  void ended(LabSequence sequence, double nowMs) {
+    endedMs[sequence.index] = nowMs;
+    if (sequence.phase == LabSequence.RequestPhase.WHOLE) {
+      prefilled(sequence);
+    }
+    answered++;
+  }
+
+  /** An engine has read a prompt. */
+  void prefilled(LabSequence sequence) {
+    cached[sequence.index] = sequence.cachedTokens();
+    computedBySlot[sequence.slot] += sequence.promptLength() - sequence.cachedTokens();
+  }
+
+  /** Everything together, under the run's name. */
+  RunReport report(LabPlan.Run run, Slo slo) {
+    int count = arrivedMs.length;
+    double[] ttft = new double[answered];
+    double[] tpot = new double[answered];
+    double[] e2e = new double[answered];
+    int measured = 0;
+    int paced = 0;
+    int good = 0;
+    long prompts = 0;
+    long hits = 0;
+    long outputs = 0;
+    for (int i = 0; i < count; i++) {
+      if (Double.isNaN(endedMs[i])) {
+        continue;
+      }
+      LabRequest request = trace.requests().get(i);
+      ttft[measured] = ttftMs(i);
+      e2e[measured] = endedMs[i] - arrivedMs[i];
+      boolean kept = ttft[measured] <= slo.ttftMs();
+      if (request.outputTokens() > 1) {
+        tpot[paced] = (endedMs[i] - firstMs[i]) / (request.outputTokens() - 1);
+        kept &= tpot[paced] <= slo.tpotMs();
+        paced++;
+      }
+      good += kept ? 1 : 0;
+      measured++;
+      prompts += request.promptTokens();
+      hits += cached[i];
+      outputs += request.outputTokens();
+    }
+    double seconds = seconds();
+    return new RunReport(
+        run.source().name(),
+        run.engine(),
+        run.workers(),
+        run.scale(),
+        run.seed(),
+        run.index(),
+        run.profile().name(),
+        count,
+        count == 0 ? 0 : (double) good / count,
+        prompts == 0 ? 0 : (double) hits / prompts,
+        trace.ceiling(),
+        Latency.of(ttft, measured),
+        Latency.of(tpot, paced),
+        Latency.of(e2e, measured),
+        imbalance(),
+        rejected,
+        seconds > 0 ? outputs / seconds : 0);
+  }
+
+  private double seconds() {
+    double first = Arrays.stream(arrivedMs).min().orElse(0);
+    double last = Arrays.stream(endedMs).filter(ended -> !Double.isNaN(ended)).max().orElse(first);
+    return (last - first) / 1e3;
+  }
+
+  private double imbalance() {
+    double mean = Arrays.stream(computedBySlot).average().orElse(0);
+    return mean > 0 ? Arrays.stream(computedBySlot).max().orElse(0) / mean : 1;
+  }
+}

@@ -1,0 +1,114 @@
+package io.kvasir.lab;
+
+import com.typesafe.config.Config;
+import com.typesafe.config.ConfigException;
+import com.typesafe.config.ConfigFactory;
+import io.kvasir.routing.InvalidProfilesException;
+import io.kvasir.routing.Profile;
+import io.kvasir.routing.ProfileCompiler;
+import io.kvasir.routing.cost.CostModel;
+import io.kvasir.routing.cost.OutputLengths;
+import io.kvasir.routing.plugins.BuiltInPlugins;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+
+/**
+ * Reads which profiles are asked for: built-in ones by name, {@code all} that plan one step, or those of a file. Those
+ * that plan several steps make sense only where workers are there for them.
+ */
+final class ProfileChoices {
+  private static final String ALL = "all";
+
+  private final List<String> faults;
+
+  private final boolean divided;
+
+  private ProfileChoices(boolean divided, List<String> faults) {
+    this.divided = divided;
+    this.faults = faults;
+  }
+
+  /**
+   * The profiles, of use only when {@code faults} have not become more: one plain sentence each.
+   *
+   * @param divided whether there are prefill and decode workers
+   */
+  static List<LabPlan.ProfileChoice> read(List<String> written, boolean divided, List<String> faults) {
+    return new ProfileChoices(divided, faults).profiles(written);
+  }
+
+  private List<LabPlan.ProfileChoice> profiles(List<String> written) {
+    Map<String, Profile> compiled = compiled("the built-in profiles", ConfigFactory.empty());
+    Set<String> builtIn = new TreeSet<>(compiled.keySet());
+    builtIn.removeIf(name -> isOfSteps(compiled, name));
+    List<LabPlan.ProfileChoice> choices = new ArrayList<>();
+    for (String name : written) {
+      if (name.equals(ALL)) {
+        builtIn.forEach(each -> choose(each, ConfigFactory.empty(), choices));
+      } else if (name.endsWith(".conf") || name.contains("/")) {
+        ofFile(Path.of(name), choices);
+      } else if (builtIn.contains(name) || (divided && isOfSteps(compiled, name))) {
+        choose(name, ConfigFactory.empty(), choices);
+      } else if (isOfSteps(compiled, name)) {
+        ofSteps(name);
+      } else {
+        faults.add(
+            "profiles: there is no built-in profile '" + name + "'; there are " + String.join(", ", builtIn)
+                + ", " + ALL + ", or give a .conf file with profiles");
+      }
+    }
+    return choices;
+  }
+
+  private void ofFile(Path file, List<LabPlan.ProfileChoice> choices) {
+    if (!Files.isReadable(file)) {
+      faults.add("profiles: " + file + " cannot be read");
+      return;
+    }
+    try {
+      Config own = ConfigFactory.parseFile(file.toFile()).resolve();
+      Map<String, Profile> compiled = compiled("profiles of " + file, own);
+      for (String name : new TreeSet<>(own.root().keySet())) {
+        if (!divided && isOfSteps(compiled, name)) {
+          ofSteps(name);
+        } else {
+          choose(name, own, choices);
+        }
+      }
+    } catch (ConfigException malformed) {
+      faults.add("profiles: " + file + ": " + malformed.getMessage());
+    }
+  }
+
+  private static boolean isOfSteps(Map<String, Profile> compiled, String name) {
+    Profile profile = compiled.get(name);
+    return profile != null && !profile.steps().isEmpty();
+  }
+
+  private void ofSteps(String name) {
+    faults.add(
+        "profiles: " + name + " plans several steps, and here every worker does everything: give one that plans one");
+  }
+
+  private void choose(String name, Config config, List<LabPlan.ProfileChoice> choices) {
+    if (choices.stream().anyMatch(choice -> choice.name().equals(name))) {
+      faults.add("profiles: two are named " + name + ", and reports tell them apart by name: rename one");
+      return;
+    }
+    choices.add(new LabPlan.ProfileChoice(name, config));
+  }
+
+  private Map<String, Profile> compiled(String what, Config own) {
+    try {
+      return new ProfileCompiler(BuiltInPlugins.registry(CostModel.bundled(), new OutputLengths())).compile(own);
+    } catch (InvalidProfilesException faulty) {
+      faults.add("profiles: " + what + ": " + faulty.getMessage());
+      return Map.of();
+    }
+  }
+}

@@ -1,0 +1,117 @@
+package io.kvasir.lab;
+
+import io.kvasir.index.Chain;
+import io.kvasir.routing.Booking;
+import io.kvasir.routing.Candidates;
+import io.kvasir.routing.Fleet;
+import io.kvasir.routing.Role;
+import io.kvasir.routing.Worker;
+import io.kvasir.telemetry.DecisionRecord.CandidateRecord;
+import java.net.URI;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+
+/**
+ * The fleet as a past decision saw it. Decisions that saw the same workers share one table of them, so that plugins
+ * which remember something of a fleet do so as in service. One thread.
+ */
+final class RecordedFleet implements Fleet {
+  /** Memberships that are told apart; one more and all are forgotten, and with them what plugins remember. */
+  private static final int TABLES = 64;
+
+  private static final int MOST_SLOTS = 256;
+  private static final URI NOWHERE = URI.create("http://recorded");
+
+  private final Map<List<Worker>, Worker[]> tables = new LinkedHashMap<>();
+  private List<CandidateRecord> candidates = List.of();
+  private Worker[] table = new Worker[64];
+
+  /**
+   * Becomes the fleet of another decision.
+   *
+   * @throws IllegalArgumentException when no cell can have been like that
+   */
+  void load(List<CandidateRecord> seen) {
+    int most = 0;
+    for (CandidateRecord candidate : seen) {
+      if (candidate.slot() < 0 || candidate.slot() >= MOST_SLOTS) {
+        throw new IllegalArgumentException("worker " + candidate.worker() + " is in slot " + candidate.slot());
+      }
+      most = Math.max(most, candidate.slot());
+    }
+    List<Worker> workers = seen.stream().map(RecordedFleet::worker).toList();
+    if (tables.size() >= TABLES) {
+      tables.clear();
+    }
+    int slots = LabFleet.slotsFor(most + 1);
+    table = tables.computeIfAbsent(workers, _ -> table(workers, slots));
+    candidates = seen;
+  }
+
+  @Override
+  public int slots() {
+    return table.length;
+  }
+
+  @Override
+  public void snapshot(Candidates into) {
+    into.workers = table;
+    Arrays.fill(into.live, 0);
+    for (CandidateRecord candidate : candidates) {
+      int slot = candidate.slot();
+      into.live[slot >>> 6] |= 1L << slot;
+      into.inFlight[slot] = candidate.inFlight();
+      into.pendingTokens[slot] = candidate.pendingTokens();
+      into.queueMs[slot] = candidate.queueMs();
+      into.contextTokens[slot] = candidate.contextTokens();
+    }
+  }
+
+  @Override
+  public void search(Chain chain, Candidates into) {
+    for (CandidateRecord candidate : candidates) {
+      into.depth[candidate.slot()] = Math.min(candidate.depth(), chain.length());
+    }
+  }
+
+  @Override
+  public boolean reserve(int slot, Booking booking) {
+    for (CandidateRecord candidate : candidates) {
+      if (candidate.slot() == slot) {
+        return candidate.inFlight() < candidate.facts().maxInFlight();
+      }
+    }
+    return false;
+  }
+
+  /** What is booked here is on record already. */
+  @Override
+  public void cancel(int slot, Booking booking) {}
+
+  private static Worker[] table(List<Worker> workers, int slots) {
+    Worker[] table = new Worker[slots];
+    workers.forEach(worker -> table[worker.slot()] = worker);
+    return table;
+  }
+
+  private static Worker worker(CandidateRecord candidate) {
+    var facts = candidate.facts();
+    return new Worker(
+        candidate.worker(),
+        facts.pod(),
+        NOWHERE,
+        facts.rank(),
+        facts.ranks(),
+        candidate.slot(),
+        Role.valueOf(facts.role().toUpperCase(Locale.ROOT)),
+        new LinkedHashSet<>(facts.models()),
+        facts.labels(),
+        facts.maxInFlight(),
+        facts.engine(),
+        null);
+  }
+}

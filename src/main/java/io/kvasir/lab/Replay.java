@@ -1,0 +1,121 @@
+package io.kvasir.lab;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import io.kvasir.telemetry.DecisionJson;
+import io.kvasir.telemetry.DecisionRecord;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.DoubleConsumer;
+import java.util.zip.GZIPInputStream;
+
+/**
+ * Replays the log of decisions through profiles: each is decided once more by the production selector, over the workers
+ * and the load that the log tells of.
+ *
+ * <p>Depths are those of the log; a worker that a filter had removed before caches were searched counts as holding
+ * nothing. Texts such as session keys are hashes in a log, so choices that go by them are replayed with those.
+ */
+public final class Replay {
+  private static final int FAULTS = 10;
+  private static final int PROGRESS_LINES = 256;
+  private static final long SEED = 1;
+
+  private final List<Path> logs;
+  private final List<ReplayedProfile> profiles;
+  private final List<String> faults = new ArrayList<>();
+  private long lines;
+  private long skipped;
+  private long faulty;
+
+  private Replay(List<Path> logs, List<ReplayedProfile> profiles) {
+    this.logs = logs;
+    this.profiles = profiles;
+  }
+
+  /**
+   * A replay of logs under profiles.
+   *
+   * @param logs files as {@code decisions.path} names them, gzipped (.gz) or not
+   * @param profiles built-in names, {@code all}, or files with profiles
+   * @param faults told all that is wrong, one plain sentence each; what is returned is then of no use
+   */
+  public static Replay of(List<Path> logs, List<String> profiles, List<String> faults) {
+    for (Path log : logs) {
+      if (!Files.isRegularFile(log) || !Files.isReadable(log)) {
+        faults.add("log: " + log + " cannot be read; does it exist, and may you read it?");
+      }
+    }
+    List<LabPlan.ProfileChoice> choices = ProfileChoices.read(profiles, false, faults);
+    return new Replay(
+        List.copyOf(logs),
+        faults.isEmpty() ? choices.stream().map(choice -> new ReplayedProfile(choice, SEED)).toList() : List.of());
+  }
+
+  /**
+   * Runs once.
+   *
+   * @param progress told from time to time what share of the work is done, 0 to 1
+   */
+  public ReplayReport run(DoubleConsumer progress) throws IOException {
+    long all = 0;
+    for (Path log : logs) {
+      all += Files.size(log);
+    }
+    long before = 0;
+    for (Path log : logs) {
+      try (CountingInput raw = new CountingInput(Files.newInputStream(log));
+          InputStream in = log.toString().endsWith(".gz") ? new GZIPInputStream(raw) : raw;
+          BufferedReader reader = new BufferedReader(new InputStreamReader(in, StandardCharsets.UTF_8))) {
+        long number = 0;
+        for (String line = reader.readLine(); line != null; line = reader.readLine()) {
+          number++;
+          if (!line.isBlank()) {
+            replay(log, number, line);
+          }
+          if (number % PROGRESS_LINES == 0) {
+            progress.accept(all == 0 ? 1 : (double) (before + raw.count()) / all);
+          }
+        }
+      }
+      before += Files.size(log);
+    }
+    progress.accept(1);
+    return new ReplayReport(
+        lines, skipped, faulty, List.copyOf(faults), profiles.stream().map(ReplayedProfile::row).toList());
+  }
+
+  private void replay(Path log, long number, String line) {
+    lines++;
+    try {
+      DecisionRecord decision = DecisionJson.decision(line);
+      if (decision == null) {
+        return;
+      }
+      if (decision.passes().size() != 1) {
+        skipped++;
+        return;
+      }
+      for (ReplayedProfile profile : profiles) {
+        profile.replay(decision);
+      }
+    } catch (JsonProcessingException malformed) {
+      fault(log, number, malformed.getOriginalMessage());
+    } catch (IllegalArgumentException impossible) {
+      fault(log, number, String.valueOf(impossible.getMessage()));
+    }
+  }
+
+  private void fault(Path log, long number, String problem) {
+    faulty++;
+    if (faults.size() < FAULTS) {
+      faults.add(log + ":" + number + ": " + problem.lines().findFirst().orElse(""));
+    }
+  }
+}

@@ -1,0 +1,111 @@
+package io.kvasir.lab;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.function.ToDoubleFunction;
+
+/** Results as a table in plain text: readable in a terminal and in a Markdown code block. */
+final class ResultTable {
+  private static final List<Column> COLUMNS =
+      List.of(
+          new Column("goodput", "%.3f", RunReport::goodput),
+          new Column("hit rate", "%.3f", RunReport::hitRate),
+          new Column("of ceiling", "%.0f%%", run -> run.ceiling() > 0 ? 100 * run.hitRate() / run.ceiling() : 100),
+          new Column("ttft mean", "%.0f", run -> run.ttft().mean()),
+          new Column("p50", "%.0f", run -> run.ttft().p50()),
+          new Column("p90", "%.0f", run -> run.ttft().p90()),
+          new Column("p99", "%.0f", run -> run.ttft().p99()),
+          new Column("tpot mean", "%.1f", run -> run.tpot().mean()),
+          new Column("p90", "%.1f", run -> run.tpot().p90()),
+          new Column("p99", "%.1f", run -> run.tpot().p99()),
+          new Column("e2e mean", "%.0f", run -> run.e2e().mean()),
+          new Column("p90", "%.0f", run -> run.e2e().p90()),
+          new Column("p99", "%.0f", run -> run.e2e().p99()),
+          new Column("imbalance", "%.2f", RunReport::imbalance),
+          new Column("rejected", "%.0f", RunReport::rejected),
+          new Column("out tok/s", "%.0f", RunReport::outputTokensPerSecond));
+
+  private record Column(String title, String format, ToDoubleFunction<RunReport> of) {}
+
+  private ResultTable() {}
+
+  /** The table of all runs, means over their seeds. */
+  static String of(List<RunReport> runs) {
+    StringBuilder text = new StringBuilder();
+    String heading = "";
+    List<List<String>> rows = new ArrayList<>();
+    for (Summary summary : Summary.of(runs)) {
+      String next = heading(summary);
+      if (!next.equals(heading)) {
+        write(rows, heading, text);
+        rows.clear();
+        heading = next;
+      }
+      List<String> row = new ArrayList<>(List.of(summary.first().profile()));
+      row.addAll(cells(summary));
+      rows.add(row);
+    }
+    write(rows, heading, text);
+    return text.toString();
+  }
+
+  /** What the columns are called, the profile's left out. */
+  static List<String> titles() {
+    return COLUMNS.stream().map(Column::title).toList();
+  }
+
+  /** A line's cells, the profile left out. */
+  static List<String> cells(Summary summary) {
+    return COLUMNS.stream()
+        .map(column -> String.format(Locale.ROOT, column.format, summary.mean(column.of)))
+        .toList();
+  }
+
+  private static String heading(Summary summary) {
+    RunReport run = summary.first();
+    return String.format(
+        Locale.ROOT,
+        "%s at x%s: %d requests, %s x %s, index %s, ceiling %.3f, mean of %d %s; milliseconds",
+        run.trace(),
+        plain(run.scale()),
+        run.requests(),
+        run.workers(),
+        run.engine(),
+        run.index(),
+        run.ceiling(),
+        summary.runs().size(),
+        summary.runs().size() == 1 ? "seed" : "seeds");
+  }
+
+  /** A number without a needless fraction. */
+  static String plain(double number) {
+    return number == Math.rint(number) ? String.format(Locale.ROOT, "%.0f", number) : Double.toString(number);
+  }
+
+  private static void write(List<List<String>> rows, String heading, StringBuilder text) {
+    if (rows.isEmpty()) {
+      return;
+    }
+    List<String> titles = new ArrayList<>(List.of("profile"));
+    titles.addAll(titles());
+    int[] widths = new int[titles.size()];
+    for (int i = 0; i < widths.length; i++) {
+      widths[i] = titles.get(i).length();
+      for (List<String> row : rows) {
+        widths[i] = Math.max(widths[i], row.get(i).length());
+      }
+    }
+    text.append(text.isEmpty() ? "" : "\n").append(heading).append('\n');
+    line(titles, widths, text);
+    rows.forEach(row -> line(row, widths, text));
+  }
+
+  private static void line(List<String> cells, int[] widths, StringBuilder text) {
+    for (int i = 0; i < widths.length; i++) {
+      String padding = " ".repeat(widths[i] - cells.get(i).length());
+      text.append(i == 0 ? cells.get(i) + padding : "  " + padding + cells.get(i));
+    }
+    text.append('\n');
+  }
+}

@@ -1,0 +1,32 @@
+package io.kvasir.lab;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.ToDoubleFunction;
+
+/** The runs of one trace, load, index and profile: one per seed. */
+record Summary(List<RunReport> runs) {
+  private record Key(String trace, String engine, Pools workers, double scale, String index, String profile) {}
+
+  /** Groups runs that differ in their seed alone, in their order. */
+  static List<Summary> of(List<RunReport> runs) {
+    Map<Key, List<RunReport>> grouped = new LinkedHashMap<>();
+    for (RunReport run : runs) {
+      Key key = new Key(run.trace(), run.engine(), run.workers(), run.scale(), run.index(), run.profile());
+      grouped.computeIfAbsent(key, _ -> new ArrayList<>()).add(run);
+    }
+    return grouped.values().stream().map(Summary::new).toList();
+  }
+
+  /** One of them, for what they have in common. */
+  RunReport first() {
+    return runs.getFirst();
+  }
+
+  /** The mean over the seeds. */
+  double mean(ToDoubleFunction<RunReport> of) {
+    return runs.stream().mapToDouble(of).average().orElse(Double.NaN);
+  }
+}

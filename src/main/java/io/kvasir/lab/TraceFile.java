@@ -1,0 +1,141 @@
+package io.kvasir.lab;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.ObjectReader;
+import io.kvasir.lab.engine.EngineModel;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
+import java.util.zip.GZIPInputStream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A recorded trace: JSON lines, gzipped when the name ends in {@code .gz}, in one of three schemas.
+ *
+ * <ul>
+ *   <li>Mooncake (kvcache-ai/Mooncake): {@code timestamp} in ms, {@code input_length}, {@code output_length},
+ *       {@code hash_ids} of blocks of 512 tokens, the last of which may be partial.
+ *   <li>Qwen-Bailian (alibaba-edu/qwen-bailian-usagetraces-anon): the same with {@code timestamp} in s, blocks
+ *       of 16 tokens, {@code chat_id}, {@code parent_chat_id} (-1 for none), {@code turn}.
+ *   <li>Sessions (as AIPerf writes them): Mooncake lines with {@code session_id} and, from the second turn
+ *       on, {@code delay} in ms after the answer before it instead of a timestamp. Always a closed loop.
+ * </ul>
+ *
+ * <p>{@code block_size} in a line overrides the schema's. Timestamps that several requests share are those of
+ * a clock too coarse: requests are spread evenly at random up to the next one, in their order.
+ */
+final class TraceFile implements TraceSource {
+  private static final ObjectReader JSON = new ObjectMapper().readerFor(JsonNode.class);
+  private static final int MOONCAKE_BLOCK = 512;
+  private static final int BAILIAN_BLOCK = 16;
+
+  private final String name;
+  private final WorkloadTrace trace;
+
+  private TraceFile(String name, WorkloadTrace trace) {
+    this.name = name;
+    this.trace = trace;
+  }
+
+  /**
+   * Reads a trace whole.
+   *
+   * @param think whether turns of a conversation wait for the answer before them even where the schema has
+   *     timestamps for them; what lay between the two, less the answer's own time, is then thought
+   * @param engine how fast answers are, for that; null when unknown
+   * @throws IllegalArgumentException naming the first line that is not of a schema
+   */
+  static TraceFile read(Path file, boolean think, @Nullable EngineModel engine) throws IOException {
+    Path base = file.getFileName();
+    List<TraceLine> lines = new ArrayList<>();
+    try (InputStream raw = Files.newInputStream(file);
+        InputStream in = file.toString().endsWith(".gz") ? new GZIPInputStream(raw) : raw;
+        BufferedReader reader = new BufferedReader(new InputStreamReader(in, StandardCharsets.UTF_8))) {
+      for (String line = reader.readLine(); line != null; line = reader.readLine()) {
+        if (!line.isBlank()) {
+          lines.add(TraceLine.read(JSON.readTree(line), lines.size() + 1));
+        }
+      }
+    } catch (IllegalArgumentException malformed) {
+      throw new IllegalArgumentException(base + ": " + malformed.getMessage(), malformed);
+    }
+    if (lines.isEmpty()) {
+      throw new IllegalArgumentException(base + " has no requests");
+    }
+    boolean bailian = lines.getFirst().chat() != null;
+    int given = lines.getFirst().blockSize();
+    int blockSize = given > 0 ? given : bailian ? BAILIAN_BLOCK : MOONCAKE_BLOCK;
+    return new TraceFile(String.valueOf(base), new WorkloadTrace(blockSize, requests(lines, blockSize, think, engine)));
+  }
+
+  private static List<LabRequest> requests(
+      List<TraceLine> lines, int blockSize, boolean think, @Nullable EngineModel engine) {
+    List<LabRequest> requests = new ArrayList<>();
+    int[] parents = Conversations.parents(lines, blockSize);
+    String[] sessions = new String[parents.length];
+    for (int i = 0; i < parents.length; i++) {
+      TraceLine line = lines.get(i);
+      int parent = parents[i];
+      sessions[i] = parent >= 0 ? sessions[parent] : line.named() ? line.sessionName() : "";
+      LabRequest request =
+          LabRequest.at(line.arrivalMs(), line.input(), line.output(), line.chain(blockSize), sessions[i]);
+      if (parent >= 0 && line.delayMs() >= 0) {
+        request = request.following(parent, line.delayMs());
+      } else if (parent >= 0 && think) {
+        TraceLine before = lines.get(parent);
+        double answerMs = engine == null ? 0 : before.output() * engine.stepTime().weightMs();
+        request =
+            request.following(parent, Math.max(0, line.arrivalMs() - before.arrivalMs() - answerMs));
+      }
+      requests.add(request);
+    }
+    return requests;
+  }
+
+  @Override
+  public String name() {
+    return name;
+  }
+
+  @Override
+  public WorkloadTrace at(double scale, long seed) {
+    List<LabRequest> requests = trace.requests();
+    double[] times = spread(requests, new SplittableRandom(seed));
+    List<LabRequest> scaled = new ArrayList<>(requests.size());
+    for (int i = 0; i < times.length; i++) {
+      scaled.add(requests.get(i).arriving(times[i] / scale));
+    }
+    return new WorkloadTrace(trace.blockSize(), scaled);
+  }
+
+  /** Arrival times, those of requests that share one spread up to the next. */
+  private static double[] spread(List<LabRequest> requests, SplittableRandom random) {
+    Map<Double, List<Integer>> byTime = new HashMap<>();
+    for (int i = 0; i < requests.size(); i++) {
+      byTime.computeIfAbsent(requests.get(i).arrivalMs(), _ -> new ArrayList<>()).add(i);
+    }
+    double[] ticks = byTime.keySet().stream().mapToDouble(Double::doubleValue).sorted().toArray();
+    double[] times = new double[requests.size()];
+    double gap = ticks.length > 1 ? (ticks[ticks.length - 1] - ticks[0]) / (ticks.length - 1) : 0;
+    boolean coarse = times.length >= 2 * ticks.length;
+    for (int tick = 0; tick < ticks.length; tick++) {
+      List<Integer> sharing = byTime.getOrDefault(ticks[tick], List.of());
+      double until = tick + 1 < ticks.length ? ticks[tick + 1] - ticks[tick] : gap;
+      double[] after = random.doubles(sharing.size()).sorted().toArray();
+      for (int i = 0; i < after.length; i++) {
+        times[sharing.get(i)] = ticks[tick] + (coarse ? after[i] * until : 0);
+      }
+    }
+    return times;
+  }
+}

@@ -1,0 +1,87 @@
+package io.kvasir.lab;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One line of a recorded trace, whatever its schema.
+ *
+ * @param arrivalMs its time, milliseconds; 0 when it has none
+ * @param input tokens of the prompt
+ * @param output tokens of the answer
+ * @param ids the trace's names of the prompt's blocks
+ * @param blockSize tokens in a block when the line says so, 0 otherwise
+ * @param chat its own name among the turns, null when turns have none
+ * @param parentChat the name of the turn before it, null for a first turn
+ * @param session its conversation's name, null when it has none
+ * @param delayMs milliseconds after the answer of the turn before it, -1 when it has a time of its own
+ */
+record TraceLine(
+    double arrivalMs,
+    int input,
+    int output,
+    long[] ids,
+    int blockSize,
+    @Nullable String chat,
+    @Nullable String parentChat,
+    @Nullable String session,
+    double delayMs) {
+  private static final String NO_PARENT = "-1";
+
+  /** Reads a line; faults name it by its number. */
+  static TraceLine read(JsonNode line, int number) {
+    JsonNode hashes = line.path("hash_ids");
+    if (!hashes.isArray()) {
+      throw new IllegalArgumentException("line " + number + " has no hash_ids");
+    }
+    long[] ids = new long[hashes.size()];
+    for (int i = 0; i < ids.length; i++) {
+      ids[i] = hashes.get(i).asLong();
+    }
+    String chat = text(line.path("chat_id"));
+    String parent = text(line.path("parent_chat_id"));
+    double timestamp = line.path("timestamp").asDouble(0);
+    return new TraceLine(
+        chat == null ? timestamp : timestamp * 1e3,
+        positive(line, "input_length", number),
+        positive(line, "output_length", number),
+        ids,
+        line.path("block_size").asInt(0),
+        chat,
+        NO_PARENT.equals(parent) ? null : parent,
+        text(line.path("session_id")),
+        line.path("delay").asDouble(-1));
+  }
+
+  /** Whether it says what conversation it belongs to. */
+  boolean named() {
+    return session != null || chat != null;
+  }
+
+  /** The conversation's name, as its first turn tells it. */
+  String sessionName() {
+    return session != null ? session : "chat " + chat;
+  }
+
+  /** Hashes of its full blocks: a partial one at the end is no block. */
+  long[] chain(int size) {
+    long[] chain = new long[Math.min(ids.length, input / size)];
+    for (int i = 0; i < chain.length; i++) {
+      chain[i] = WorkloadTrace.hash(ids[i]);
+    }
+    return chain;
+  }
+
+  private static int positive(JsonNode line, String field, int number) {
+    JsonNode value = line.path(field);
+    if (!value.isIntegralNumber() || value.asInt() < 0) {
+      throw new IllegalArgumentException("line " + number + " has no " + field);
+    }
+    // An engine computes at least one token and answers with at least one.
+    return Math.max(1, value.asInt());
+  }
+
+  private static @Nullable String text(JsonNode value) {
+    return value.isMissingNode() || value.isNull() ? null : value.asText();
+  }
+}

@@ -1,0 +1,51 @@
+package io.kvasir.lab;
+
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * Requests as they are sent, in the order of the trace.
+ *
+ * @param blockSize tokens in a block of the requests' chains
+ */
+record WorkloadTrace(int blockSize, List<LabRequest> requests) {
+  WorkloadTrace {
+    requests = List.copyOf(requests);
+  }
+
+  /** The hash of a block that a trace names by a number: no two alike, never 0. */
+  static long hash(long id) {
+    long z = id + 1;
+    z = (z ^ (z >>> 30)) * 0xBF58476D1CE4E5B9L;
+    z = (z ^ (z >>> 27)) * 0x94D049BB133111EBL;
+    return z ^ (z >>> 31);
+  }
+
+  /** Share of all prompt tokens that one cache without limit would have found, taking the requests in order. */
+  double ceiling() {
+    Set<Long> seen = new HashSet<>();
+    long prompts = 0;
+    long hits = 0;
+    for (LabRequest request : requests) {
+      long[] chain = request.chain();
+      int most = Math.min(chain.length, (request.promptTokens() - 1) / blockSize);
+      int depth = 0;
+      while (depth < most && seen.contains(chain[depth])) {
+        depth++;
+      }
+      int known = Math.min(chain.length, (request.promptTokens() + request.outputTokens()) / blockSize);
+      for (int i = depth; i < known; i++) {
+        seen.add(chain[i]);
+      }
+      prompts += request.promptTokens();
+      hits += (long) depth * blockSize;
+    }
+    return prompts == 0 ? 0 : (double) hits / prompts;
+  }
+
+  /** The chain of a request's prompt: its full blocks only, whatever is known of the answer. */
+  int promptBlocks(LabRequest request) {
+    return Math.min(request.chain().length, request.promptTokens() / blockSize);
+  }
+}

@@ -1,0 +1,66 @@
+package io.kvasir.lab.engine;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+
+/** One engine iteration: the sequences in it and how many tokens of each are computed. */
+public final class EngineStep<S extends Sequence> {
+  private final List<S> sequences = new ArrayList<>();
+  private int tokens;
+  private double attentionPairs;
+  private long decodeContext;
+  private int preempted;
+  private int loadedTokens;
+
+  EngineStep() {}
+
+  void add(S sequence, int chunk) {
+    sequences.add(sequence);
+    sequence.chunk = chunk;
+    tokens += chunk;
+    if (sequence.decoding()) {
+      decodeContext += sequence.computed;
+    } else {
+      attentionPairs += chunk * (sequence.computed + chunk / 2.0);
+    }
+  }
+
+  void load(int hostTokens) {
+    loadedTokens += hostTokens;
+  }
+
+  void countPreemption() {
+    preempted++;
+  }
+
+  /** Who is computed, in the order they were admitted. */
+  public List<S> sequences() {
+    return Collections.unmodifiableList(sequences);
+  }
+
+  /** Tokens computed: prompt chunks and one for every decoding sequence. */
+  public int tokens() {
+    return tokens;
+  }
+
+  /** Σ q · (ctx + q/2) over the prompt chunks. */
+  public double attentionPairs() {
+    return attentionPairs;
+  }
+
+  /** Tokens of context of the decoding sequences, summed. */
+  public long decodeContext() {
+    return decodeContext;
+  }
+
+  /** How many sequences lost their blocks to others when this step was planned. */
+  public int preempted() {
+    return preempted;
+  }
+
+  /** Tokens that come from host memory before anything is computed. */
+  public int loadedTokens() {
+    return loadedTokens;
+  }
+}

@@ -1,0 +1,256 @@
+package io.kvasir.lab.engine;
+
+import java.util.Arrays;
+
+/**
+ * Paged, prefix-shared KV blocks with reference counts, as vLLM's block pool keeps them (vLLM
+ * {@code v1/core/block_pool.py}, {@code kv_cache_manager.py}).
+ *
+ * <p>A block is held (references &gt; 0) or free. A free block may still be <em>cached</em>: its content
+ * stands under its key until the block is handed out again. Free blocks form one queue, taken from the
+ * front. Cached blocks of a finished sequence go to the back, last block first, so that what goes first is
+ * the tail of what was used longest ago and a prefix outlives what follows it; blocks without cached
+ * content go to the front, so that they are used up before anything is forgotten (as recorded from vLLM
+ * 0.32). Only full blocks are cached. Equal blocks computed by two sequences at once are two copies under
+ * one key, stored and evicted one by one, as in vLLM. At least one token of a sequence is always left to
+ * compute.
+ *
+ * <p>Everything is an array indexed by block: the free queue is an intrusive list (no allocation, any
+ * block can leave its middle), the key table a chained hash whose links are the blocks themselves.
+ * Not thread-safe.
+ */
+public final class PagedCache {
+  private static final int NONE = -1;
+
+  private final int blockSize;
+  private final int capacity;
+  private final CacheListener listener;
+  private final int[] references;
+  private final long[] keys;
+  private final boolean[] cached;
+  /** Free queue: neighbours of each free block; entry {@code capacity} is head and tail. */
+  private final int[] before;
+  private final int[] after;
+  /** Key table: first block of each bucket, next block with the same bucket. */
+  private final int[] buckets;
+  private final int[] sameBucket;
+  private int free;
+
+  /** An empty cache of {@code capacity} blocks of {@code blockSize} tokens. */
+  public PagedCache(int capacity, int blockSize, CacheListener listener) {
+    if (capacity < 1 || blockSize < 1) {
+      throw new IllegalArgumentException("capacity and block size must be at least 1");
+    }
+    this.capacity = capacity;
+    this.blockSize = blockSize;
+    this.listener = listener;
+    this.references = new int[capacity];
+    this.keys = new long[capacity];
+    this.cached = new boolean[capacity];
+    this.before = new int[capacity + 1];
+    this.after = new int[capacity + 1];
+    this.buckets = new int[Integer.highestOneBit(Math.max(2, capacity)) * 2];
+    this.sameBucket = new int[capacity];
+    Arrays.fill(buckets, NONE);
+    before[capacity] = capacity;
+    after[capacity] = capacity;
+    for (int block = 0; block < capacity; block++) {
+      enqueue(block);
+    }
+  }
+
+  /** Tokens per block. */
+  public int blockSize() {
+    return blockSize;
+  }
+
+  /** Blocks in all. */
+  public int capacity() {
+    return capacity;
+  }
+
+  /** Blocks no sequence holds, cached or not. */
+  public int free() {
+    return free;
+  }
+
+  /** Leading full blocks of {@code sequence} that are cached, leaving it at least one token to compute. */
+  int hits(Sequence sequence) {
+    int most = (sequence.length() - 1) / blockSize;
+    int hits = 0;
+    while (hits < most && find(sequence.key(hits)) != NONE) {
+      hits++;
+    }
+    return hits;
+  }
+
+  /**
+   * Gives {@code sequence}, which holds nothing yet, its first {@code hits} blocks from the cache and new
+   * ones up to {@code tokens} tokens.
+   *
+   * @return false, with nothing changed, when too few blocks are free
+   */
+  boolean admit(Sequence sequence, int hits, int tokens) {
+    boolean admitted = reserve(sequence, hits, tokens);
+    if (admitted) {
+      makeFindable(sequence, tokens);
+    }
+    return admitted;
+  }
+
+  /** As {@link #admit}, but what is new is not to be found before it is {@linkplain #makeFindable announced}. */
+  boolean reserve(Sequence sequence, int hits, int tokens) {
+    int idle = 0;
+    for (int i = 0; i < hits; i++) {
+      if (references[find(sequence.key(i))] == 0) {
+        idle++;
+      }
+    }
+    if (blocksFor(tokens) - hits + idle > free) {
+      return false;
+    }
+    for (int i = 0; i < hits; i++) {
+      int block = find(sequence.key(i));
+      if (references[block]++ == 0) {
+        unqueue(block);
+      }
+      sequence.hold(block);
+    }
+    sequence.keyed = hits;
+    take(sequence, tokens);
+    return true;
+  }
+
+  /** The first {@code tokens} tokens of a sequence are in its blocks: those that are full can be found. */
+  void makeFindable(Sequence sequence, int tokens) {
+    int full = tokens / blockSize;
+    int from = sequence.keyed;
+    if (full > from) {
+      for (int i = from; i < full; i++) {
+        index(sequence.blocks[i], sequence.key(i));
+      }
+      sequence.keyed = full;
+      listener.stored(sequence, from, full);
+    }
+  }
+
+  /**
+   * Gives a sequence blocks for its first {@code tokens} tokens.
+   *
+   * @return false, with nothing changed, when too few blocks are free
+   */
+  boolean extend(Sequence sequence, int tokens) {
+    if (blocksFor(tokens) - sequence.blockCount > free) {
+      return false;
+    }
+    take(sequence, tokens);
+    makeFindable(sequence, tokens);
+    return true;
+  }
+
+  /** Takes back all blocks of {@code sequence}; what is cached stays findable. Idempotent. */
+  void release(Sequence sequence) {
+    for (int i = sequence.blockCount - 1; i >= 0; i--) {
+      int block = sequence.blocks[i];
+      if (--references[block] == 0) {
+        enqueue(block);
+      }
+    }
+    sequence.blockCount = 0;
+    sequence.keyed = 0;
+    sequence.computed = 0;
+  }
+
+  /** Forgets all content; refused, as vLLM refuses, while a sequence holds a block. */
+  public boolean clear() {
+    if (free != capacity) {
+      return false;
+    }
+    Arrays.fill(buckets, NONE);
+    Arrays.fill(cached, false);
+    listener.cleared();
+    return true;
+  }
+
+  /** How many sequences hold {@code block}. */
+  int references(int block) {
+    return references[block];
+  }
+
+  private int blocksFor(int tokens) {
+    return (tokens + blockSize - 1) / blockSize;
+  }
+
+  private void take(Sequence sequence, int tokens) {
+    for (int missing = blocksFor(tokens) - sequence.blockCount; missing > 0; missing--) {
+      int block = after[capacity];
+      unqueue(block);
+      if (cached[block]) {
+        unindex(block);
+        listener.removed(keys[block]);
+      }
+      references[block] = 1;
+      sequence.hold(block);
+    }
+  }
+
+  /** What is cached leaves last; what is not leaves next. */
+  private void enqueue(int block) {
+    int previous = cached[block] ? before[capacity] : capacity;
+    int next = after[previous];
+    before[block] = previous;
+    after[block] = next;
+    after[previous] = block;
+    before[next] = block;
+    free++;
+  }
+
+  private void unqueue(int block) {
+    after[before[block]] = after[block];
+    before[after[block]] = before[block];
+    free--;
+  }
+
+  private int bucket(long key) {
+    return (int) ((key * 0x9E3779B97F4A7C15L) >>> 32) & (buckets.length - 1);
+  }
+
+  private int find(long key) {
+    int block = buckets[bucket(key)];
+    while (block != NONE && keys[block] != key) {
+      block = sameBucket[block];
+    }
+    return block;
+  }
+
+  /** Puts the newest copy behind the older ones: the oldest copy is the one that is shared. */
+  private void index(int block, long key) {
+    keys[block] = key;
+    cached[block] = true;
+    sameBucket[block] = NONE;
+    int bucket = bucket(key);
+    int at = buckets[bucket];
+    if (at == NONE) {
+      buckets[bucket] = block;
+      return;
+    }
+    while (sameBucket[at] != NONE) {
+      at = sameBucket[at];
+    }
+    sameBucket[at] = block;
+  }
+
+  private void unindex(int block) {
+    cached[block] = false;
+    int bucket = bucket(keys[block]);
+    if (buckets[bucket] == block) {
+      buckets[bucket] = sameBucket[block];
+      return;
+    }
+    int at = buckets[bucket];
+    while (sameBucket[at] != block) {
+      at = sameBucket[at];
+    }
+    sameBucket[at] = sameBucket[block];
+  }
+}

@@ -1,0 +1,109 @@
+package io.kvasir.lab.engine;
+
+import java.util.Arrays;
+
+/**
+ * A prompt and what is generated after it, as scheduler and cache see it: lengths, block keys and the
+ * blocks held. What the tokens are is the subclass's business. Owned by the thread that drives the
+ * scheduler.
+ */
+public abstract class Sequence {
+  private final int promptLength;
+  private int length;
+  private int cachedTokens = -1;
+
+  /** Tokens whose keys and values are in the blocks held. */
+  int computed;
+  /** Tokens of the step now running. */
+  int chunk;
+  /** The blocks held, in order; the first {@code blockCount} count. */
+  int[] blocks = new int[8];
+  int blockCount;
+  /** How many of them, from the first, are in the prefix cache under their key. */
+  int keyed;
+  boolean waiting;
+  boolean running;
+
+  /** A sequence of {@code promptLength} ≥ 1 tokens, of which none is computed. */
+  protected Sequence(int promptLength) {
+    if (promptLength < 1) {
+      throw new IllegalArgumentException("A sequence needs at least one token");
+    }
+    this.promptLength = promptLength;
+    this.length = promptLength;
+  }
+
+  /** The key of full block {@code block} (0-based): equal keys, equal tokens from the start to its end. */
+  protected abstract long key(int block);
+
+  /**
+   * Called when all tokens are computed. Adds the next token with {@link #grow()}, or adds none and
+   * ends.
+   *
+   * @return whether the sequence is complete
+   */
+  protected abstract boolean sample();
+
+  /**
+   * Leading tokens whose keys and values another engine has, and this one copies when it has blocks for them; 0 when
+   * all is to be computed here. Asked at every admission.
+   */
+  protected int remoteTokens() {
+    return 0;
+  }
+
+  /**
+   * Called when blocks for the {@link #remoteTokens()} are held: copy all but the first {@code from}, then tell {@link
+   * Scheduler#loaded} or {@link Scheduler#loadFailed}.
+   */
+  protected void load(int from) {}
+
+  /** Whether its blocks stay held after its end, until it is aborted: another engine copies them. */
+  protected boolean keepsBlocks() {
+    return false;
+  }
+
+  /** The blocks held now, in order. */
+  protected final int[] blocksHeld() {
+    return Arrays.copyOf(blocks, blockCount);
+  }
+
+  /** One more token, sampled and not yet computed. */
+  protected final void grow() {
+    length++;
+  }
+
+  /** Tokens of the prompt. */
+  public final int promptLength() {
+    return promptLength;
+  }
+
+  /** Tokens of the prompt and what was sampled. */
+  public final int length() {
+    return length;
+  }
+
+  /** Tokens found in the cache when the sequence was first admitted; −1 before. */
+  public final int cachedTokens() {
+    return cachedTokens;
+  }
+
+  /** Whether the only token left to compute is one that was sampled. */
+  final boolean decoding() {
+    return computed >= promptLength && computed == length - 1;
+  }
+
+  final void admitted(int cached) {
+    computed = cached;
+    if (cachedTokens < 0) {
+      cachedTokens = cached;
+    }
+  }
+
+  final void hold(int block) {
+    if (blockCount == blocks.length) {
+      blocks = Arrays.copyOf(blocks, blockCount * 2);
+    }
+    blocks[blockCount++] = block;
+  }
+}

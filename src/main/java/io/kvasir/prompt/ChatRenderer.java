@@ -1,0 +1,34 @@
+package io.kvasir.prompt;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.prompt.template.ChatPrompt;
+import io.kvasir.prompt.template.ChatTemplates;
+import io.kvasir.prompt.template.ContentFormat;
+import io.kvasir.prompt.template.RenderLimits;
+import java.time.LocalDateTime;
+import java.util.Map;
+import java.util.function.Supplier;
+
+/** A model's chat template: a chat completion's body to the text that the model reads. Thread-safe. */
+final class ChatRenderer {
+  private final ChatTemplates templates;
+  private final ChatPrompt prompt;
+  private final Supplier<LocalDateTime> now;
+
+  ChatRenderer(ChatTemplates templates, Map<String, Object> kwargs, Supplier<LocalDateTime> now) {
+    this.templates = templates;
+    this.prompt = new ChatPrompt(templates, ChatPrompt.MessageConvention.VLLM, kwargs, RenderLimits.DEFAULT);
+    this.now = now;
+  }
+
+  /** The text of {@code chat}; a {@code TemplateException} when the template refuses it or fails. */
+  String render(ObjectNode chat) {
+    return prompt.render(chat, now).text();
+  }
+
+  /** The text of {@code chat} up to its first item, which is in message {@code message}. */
+  String renderUpToItem(ObjectNode chat, int message) {
+    ContentFormat format = templates.select(chat.hasNonNull("tools")).contentFormat();
+    return PromptMedia.upToMark(render(PromptMedia.marked(chat, message, format == ContentFormat.OPENAI)));
+  }
+}

@@ -1,0 +1,63 @@
+package io.kvasir.routing;
+
+import io.kvasir.index.Chain;
+import java.util.HashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What preparers found out where a request arrived, by slot, as it crosses to the request's cell. Plain values, so
+ * that any serialisation can carry them. Immutable.
+ *
+ * @param texts what text slots hold
+ * @param numbers what number slots hold
+ * @param chains what chain slots hold
+ */
+public record PreparedSlots(Map<String, String> texts, Map<String, Long> numbers, Map<String, Chain> chains) {
+  /** Nothing was found out, or nobody at the cell asks for it. */
+  public static final PreparedSlots EMPTY = new PreparedSlots(null, null, null);
+
+  /** Parts that a node of another version did not send are empty. */
+  public PreparedSlots(
+      @Nullable Map<String, String> texts, @Nullable Map<String, Long> numbers, @Nullable Map<String, Chain> chains) {
+    this.texts = texts == null ? Map.of() : texts;
+    this.numbers = numbers == null ? Map.of() : numbers;
+    this.chains = chains == null ? Map.of() : chains;
+  }
+
+  /** What the slots hold; each of them {@link Slot#isTransferable} and has been filled. */
+  static PreparedSlots of(RoutingContext context, Slot<?>[] slots) {
+    Map<String, String> texts = HashMap.newHashMap(slots.length);
+    Map<String, Long> numbers = HashMap.newHashMap(slots.length);
+    Map<String, Chain> chains = HashMap.newHashMap(slots.length);
+    for (Slot<?> slot : slots) {
+      switch (context.get(slot)) {
+        case String text -> texts.put(slot.name(), text);
+        case Long number -> numbers.put(slot.name(), number);
+        case Chain chain -> chains.put(slot.name(), chain);
+        case Object other ->
+            throw new IllegalStateException("slot \"" + slot + "\" holds " + other.getClass() + ", which cannot cross");
+      }
+    }
+    return new PreparedSlots(texts, numbers, chains);
+  }
+
+  /** Fills the slots again. One that no plugin of this node knows is left out. */
+  public void restoreInto(RoutingContext context) {
+    fill(context, texts);
+    fill(context, numbers);
+    fill(context, chains);
+  }
+
+  private static void fill(RoutingContext context, Map<String, ?> values) {
+    if (values.isEmpty()) {
+      return;
+    }
+    values.forEach((name, value) -> {
+      Slot<?> slot = Slot.named(name);
+      if (slot != null && slot.accepts(value)) {
+        context.fill(slot, value);
+      }
+    });
+  }
+}

@@ -1,0 +1,35 @@
+package io.kvasir.sim;
+
+import java.util.Arrays;
+import java.util.Locale;
+
+/** What is wrong with a whole engine, for as long as it lasts. */
+public enum EngineCondition {
+  /** It refuses connections; those that are open go on. */
+  REFUSE,
+  /** It takes requests and stands still: its queue grows, no token comes, and {@code /health} is fine. */
+  WEDGE,
+  /** Every step takes ten times as long, and ten milliseconds more. */
+  SLOW,
+  /** It finishes what it has and refuses what is new with 503, as {@code /health} says. */
+  DRAIN;
+
+  /**
+   * Reads a condition's name.
+   *
+   * @throws IllegalArgumentException in plain words
+   */
+  public static EngineCondition parse(String name) {
+    return Arrays.stream(EngineCondition.values())
+        .filter(condition -> condition.toString().equals(name.toLowerCase(Locale.ROOT)))
+        .findFirst()
+        .orElseThrow(() ->
+            new IllegalArgumentException("'" + name + "' is not one of " + Arrays.toString(EngineCondition.values())));
+  }
+
+  /** Such as {@code wedge}. */
+  @Override
+  public String toString() {
+    return name().toLowerCase(Locale.ROOT);
+  }
+}

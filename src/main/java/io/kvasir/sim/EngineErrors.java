@@ -1,0 +1,19 @@
+package io.kvasir.sim;
+
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import org.jspecify.annotations.Nullable;
+
+/** What an engine says when it failed, in vLLM's shape. */
+final class EngineErrors {
+  static final String MESSAGE = "EngineCore encountered an issue. See stack trace (above) for the root cause.";
+
+  private EngineErrors() {}
+
+  static ObjectNode json(int status, String type, @Nullable String message) {
+    ObjectNode answer = JsonNodeFactory.instance.objectNode();
+    ObjectNode error = answer.putObject("error").put("message", message).put("type", type);
+    error.putNull("param").put("code", status);
+    return answer;
+  }
+}

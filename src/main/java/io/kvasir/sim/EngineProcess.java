@@ -1,0 +1,183 @@
+package io.kvasir.sim;
+
+import io.kvasir.sim.http.SimHttpServer;
+import io.kvasir.sim.lmcache.CoordinatorMember;
+import io.kvasir.sim.publisher.EventPublisher;
+import io.kvasir.sim.transfer.TransferAgent;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ThreadLocalRandom;
+import org.jspecify.annotations.Nullable;
+import org.zeromq.ZMQException;
+
+/** One run of an engine, from its start to its death: what a process is to a real one. */
+final class EngineProcess implements AutoCloseable {
+  private static final int MAX_BODY_BYTES = 256 << 20;
+  private static final int PORT_TRIES = 50;
+
+  private final SimSettings settings;
+  private final List<EventPublisher> publishers;
+  private final List<EngineCore> ranks = new ArrayList<>();
+  private final TransferAgent transfer;
+  private final EncoderCache encoders;
+  private final SimHttpServer server;
+  private final HttpApi api;
+  private final @Nullable CoordinatorMember member;
+
+  /**
+   * Starts; what had been started is stopped again when something cannot be.
+   *
+   * @throws IOException naming the port that is taken
+   */
+  EngineProcess(SimSettings settings, ModelText text, FaultInjector faults, ControlApi controls) throws IOException {
+    this.settings = settings;
+    SyntheticText prose = new SyntheticText(text);
+    EngineMetrics metrics = new EngineMetrics(settings.model(), settings.transfer().dialect());
+    publishers = publishers(settings);
+    TransferAgent moving = null;
+    try {
+      for (int rank = 0; rank < settings.ranks(); rank++) {
+        EventPublisher publisher = settings.events().enabled() ? publishers.get(rank) : null;
+        ranks.add(new EngineCore(rank, settings, publisher, metrics));
+      }
+      moving =
+          new TransferAgent(
+              settings.transfer(), settings.role(), settings.host(), settings.ranks(), settings.blockSize());
+      transfer = moving;
+      metrics.registerGauges(ranks, settings, transfer);
+      encoders = new EncoderCache(settings.transfer().encoderDirectory());
+      RequestDispatcher desk = new RequestDispatcher(ranks, settings, prose, text.eos(), transfer);
+      OperationsApi operations = new OperationsApi(settings, desk, ranks, metrics, controls);
+      api = new HttpApi(settings, text, desk, operations, faults, encoders);
+      server =
+          new SimHttpServer(
+              new InetSocketAddress(settings.host(), settings.port()),
+              new SimHttpServer.Limits(MAX_BODY_BYTES, settings.keepAlive()),
+              api);
+    } catch (IOException e) {
+      if (moving != null) {
+        moving.close();
+      }
+      ranks.forEach(EngineCore::close);
+      throw new IOException(moving == null ? e.getMessage() : "port " + settings.port() + ": " + e.getMessage(), e);
+    }
+    member = member();
+  }
+
+  private @Nullable CoordinatorMember member() {
+    HostTierSettings host = settings.hostTier();
+    URI coordinator = host.coordinator();
+    return coordinator == null
+        ? null
+        : new CoordinatorMember(
+            coordinator, host.instance(), SimEngine.reachable(settings.host()), port(), host.coordinatorHeartbeat());
+  }
+
+  int port() {
+    return server.port();
+  }
+
+  TransferAgent transfer() {
+    return transfer;
+  }
+
+  EncoderCache encoders() {
+    return encoders;
+  }
+
+  List<EngineCore> ranks() {
+    return ranks;
+  }
+
+  /** A rank's event port; 0 when it has none. */
+  int eventsPort(int rank) {
+    return publishers.isEmpty() ? 0 : publishers.get(rank).eventsPort();
+  }
+
+  /** A rank's replay port; 0 when it has none. */
+  int replayPort(int rank) {
+    return publishers.isEmpty() ? 0 : publishers.get(rank).replayPort();
+  }
+
+  /** Begins or ends a condition. */
+  void setCondition(EngineCondition condition, boolean on) throws IOException {
+    switch (condition) {
+      case REFUSE -> server.setRefusing(on);
+      case WEDGE -> ranks.forEach(rank -> rank.setWedged(on));
+      case SLOW -> ranks.forEach(rank -> rank.setSlow(on));
+      case DRAIN -> api.setDraining(on);
+    }
+  }
+
+  @Override
+  public void close() {
+    if (member != null) {
+      member.close();
+    }
+    server.close();
+    transfer.close();
+    ranks.forEach(EngineCore::close);
+  }
+
+  /** The settings of the next life: on the same ports. */
+  SimSettings restartSettings() {
+    EventSettings events =
+        settings.events().enabled()
+            ? settings.events().withPorts(
+                settings.events().connect() == null ? eventsPort(0) : settings.events().port(), replayPort(0))
+            : settings.events();
+    return settings.withPorts(port(), events,
+        settings.transfer().withAddress(transfer.port(), settings.transfer().engineId()));
+  }
+
+  /** One publisher per rank on neighbouring ports; where a port is to be any free one, tries until all fit. */
+  private static List<EventPublisher> publishers(SimSettings settings) throws IOException {
+    EventSettings events = settings.events();
+    if (!events.enabled()) {
+      return List.of();
+    }
+    boolean anyPort = settings.ranks() > 1 && (events.port() == 0 || events.replayPort() == 0);
+    for (int tries = 1; ; tries++) {
+      int spread = 2 * settings.ranks();
+      int free = anyPort ? ThreadLocalRandom.current().nextInt(20_000, 60_000 - spread) : 0;
+      List<EventPublisher> made = new ArrayList<>();
+      try {
+        for (int rank = 0; rank < settings.ranks(); rank++) {
+          made.add(publisher(events, rank, free, free == 0 ? 0 : free + settings.ranks()));
+        }
+        return List.copyOf(made);
+      } catch (ZMQException e) {
+        made.forEach(EventPublisher::close);
+        if (!anyPort || tries == PORT_TRIES) {
+          throw new IOException(
+              "events: port " + events.port() + " or " + events.replayPort() + " cannot be bound: " + e.getMessage(),
+              e);
+        }
+      }
+    }
+  }
+
+  private static EventPublisher publisher(EventSettings events, int rank, int freePort, int freeReplayPort) {
+    int base = events.port() == 0 ? freePort : events.port();
+    int replayBase = events.replayPort() == 0 ? freeReplayPort : events.replayPort();
+    String connect = events.connect();
+    if (connect != null) {
+      int colon = connect.lastIndexOf(':');
+      connect = connect.substring(0, colon + 1) + (Integer.parseInt(connect.substring(colon + 1)) + rank);
+    }
+    EventPublisher.Binding binding =
+        new EventPublisher.Binding(
+            events.host(),
+            base == 0 ? 0 : base + rank,
+            connect,
+            events.replay(),
+            replayBase == 0 ? 0 : replayBase + rank,
+            events.topic(),
+            events.topicInReplay(),
+            events.bufferSteps());
+    return new EventPublisher(binding, "sim-events-" + rank);
+  }
+}

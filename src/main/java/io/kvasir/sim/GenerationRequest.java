@@ -1,0 +1,134 @@
+package io.kvasir.sim;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.kvasir.sim.transfer.TransferSpec;
+import java.util.Collections;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a client asks the engine to generate, whichever API it came through.
+ *
+ * @param prompts token ids; one for a chat, one or more for text completions
+ * @param choices answers per prompt
+ * @param maxTokensInContext how long an answer may become
+ * @param stream whether the answer goes out token by token
+ * @param includeUsage whether a streamed answer ends with its usage
+ * @param continuousUsage whether every event tells the usage so far
+ * @param returnTokenIds whether prompt and answer are told as token ids, too
+ * @param lora adapter asked for, or null
+ * @param salt cache salt, or null
+ * @param transfers what every sequence has to do with other engines
+ * @param requestedTokens tokens that the client allows, whatever the engine makes of it
+ */
+record GenerationRequest(
+    List<int[]> prompts,
+    int choices,
+    GeneratedSequence.SamplingParams maxTokensInContext,
+    boolean stream,
+    boolean includeUsage,
+    boolean continuousUsage,
+    boolean returnTokenIds,
+    @Nullable String lora,
+    @Nullable String salt,
+    List<TransferSpec> transfers,
+    int requestedTokens) {
+
+  /**
+   * Reads what the APIs have in common.
+   *
+   * @param most tokens the request allows, or null when it does not say
+   * @param otherwise tokens when it does not say; 0 for all the context that is left
+   */
+  static GenerationRequest of(
+      RequestBody body, List<int[]> prompts, @Nullable Integer most, int otherwise, int modelLen, @Nullable String lora)
+      throws EngineApiException {
+    int longest = prompts.stream().mapToInt(prompt -> prompt.length).max().orElse(0);
+    Integer fewest = body.integer("min_tokens");
+    Integer n = body.integer("n");
+    boolean stream = body.flag("stream");
+    if (body.get("stream_options") != null && !stream) {
+      throw EngineApiException.badRequest("Stream options can only be defined when `stream=True`.", "stream_options");
+    }
+    RequestBody options = body.object("stream_options");
+    String salt = body.text("cache_salt");
+    if (salt != null && salt.isEmpty()) {
+      throw EngineApiException.badRequest("Parameter 'cache_salt' must be a non-empty string if provided.",
+          "cache_salt");
+    }
+    if (n != null && (n < 1 || n > 128)) {
+      throw EngineApiException.badRequest("n must be at least 1 and at most 128, got " + n + ".", "n");
+    }
+    GeneratedSequence.SamplingParams extent =
+        new GeneratedSequence.SamplingParams(
+            maxTokensInContext(longest, most, otherwise, modelLen), fewest == null ? 0
+                : fewest, body.flag("ignore_eos"));
+    return new GenerationRequest(
+        prompts,
+        n == null ? 1 : n,
+        extent,
+        stream,
+        options.flag("include_usage"),
+        options.flag("continuous_usage_stats"),
+        body.flag("return_token_ids"),
+        lora,
+        salt,
+        noTransfers(prompts.size() * (n == null ? 1 : n)),
+        extent.maxTokens());
+  }
+
+  static List<TransferSpec> noTransfers(int sequences) {
+    return Collections.nCopies(sequences, new TransferSpec.NoTransfer());
+  }
+
+  /** This job, whose sequences have to do with other engines; an engine that only prefills says one token. */
+  GenerationRequest withTransfers(List<TransferSpec> others) {
+    boolean first = others.getFirst() instanceof TransferSpec.Send send && send.firstTokenOnly();
+    return new GenerationRequest(
+        prompts, choices, first ? new GeneratedSequence.SamplingParams(1, 0, maxTokensInContext.ignoreEos())
+            : maxTokensInContext, stream, includeUsage,
+        continuousUsage, returnTokenIds, lora, salt, List.copyOf(others), requestedTokens);
+  }
+
+  /** Refuses what the context cannot hold, in the engine's words. */
+  private static int maxTokensInContext(int prompt, @Nullable Integer most, int otherwise, int modelLen)
+      throws EngineApiException {
+    if (most != null && most < 1) {
+      throw EngineApiException.badRequest("max_tokens must be at least 1, got " + most + ".", "max_tokens");
+    }
+    int left = modelLen - prompt;
+    if (left < 1) {
+      throw EngineApiException.badRequest(
+          "This model's maximum context length is " + modelLen + " tokens. However, your request has " + prompt
+              + " input tokens. Please reduce the length of the input messages.",
+          "input_tokens");
+    }
+    if (most != null && most > left) {
+      throw EngineApiException.badRequest(
+          "'max_tokens' or 'max_completion_tokens' is too large: " + most + ". This model's maximum context length is "
+              + modelLen + " tokens and your request has " + prompt + " input tokens (" + most + " > " + modelLen
+              + " - " + prompt + ").",
+          "max_tokens");
+    }
+    return most != null ? most : otherwise == 0 ? left : Math.min(otherwise, left);
+  }
+
+  /** The answer's first element's {@code max_completion_tokens}, else {@code max_tokens}. */
+  static @Nullable Integer maxTokens(RequestBody body) throws EngineApiException {
+    Integer completion = body.integer("max_completion_tokens");
+    return completion != null ? completion : body.integer("max_tokens");
+  }
+
+  /** Token ids given in place of text. */
+  static int[] ids(JsonNode array, String field) throws EngineApiException {
+    int[] ids = new int[array.size()];
+    for (int i = 0; i < ids.length; i++) {
+      JsonNode id = array.get(i);
+      if (!id.canConvertToLong() || !id.isIntegralNumber() || id.longValue() < 0 || id.longValue() > 0xffffffffL) {
+        throw RequestBody.invalid("int_type", field, "Input should be a valid integer");
+      }
+      ids[i] = (int) id.longValue();
+    }
+    return ids;
+  }
+}

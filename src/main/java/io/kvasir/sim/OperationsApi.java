@@ -1,0 +1,137 @@
+package io.kvasir.sim;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.sim.http.SimHttpExchange;
+import io.kvasir.sim.transfer.TransferDialect;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Locale;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/** The part of vLLM's HTTP surface that is about the engine and not about an answer. */
+final class OperationsApi {
+  private static final String PREFETCHES = "/cache/prefetches";
+  private static final String VERSION = "0.32.0+kvasir.sim";
+
+  private final SimSettings settings;
+  private final RequestDispatcher dispatcher;
+  private final List<EngineCore> ranks;
+  private final EngineMetrics metrics;
+  private final ControlApi controls;
+  private final PrefetchApi prefetches;
+  private final long startedAt = System.currentTimeMillis() / 1000;
+
+  OperationsApi(SimSettings settings, RequestDispatcher desk, List<EngineCore> ranks, EngineMetrics metrics,
+      ControlApi controls) {
+    this.settings = settings;
+    this.dispatcher = desk;
+    this.ranks = ranks;
+    this.metrics = metrics;
+    this.controls = controls;
+    this.prefetches = new PrefetchApi(desk);
+  }
+
+  void get(SimHttpExchange exchange) throws IOException, EngineApiException {
+    switch (exchange.path()) {
+      case "/health", "/ping" -> {
+        sleep(settings.healthDelay().toMillis());
+        exchange.reply(200, "", new byte[0]);
+      }
+      case "/version" -> HttpApi.reply(exchange, object().put("version", VERSION));
+      case "/v1/models" -> HttpApi.reply(exchange, models());
+      case "/load" -> HttpApi.reply(exchange, object().put("server_load", dispatcher.inFlight()));
+      case "/metrics" -> {
+        if (settings.transfer().dialect() == TransferDialect.TENSORRT_LLM) {
+          HttpApi.reply(exchange, iterations());
+        } else {
+          exchange.reply(200, EngineMetrics.CONTENT_TYPE, metrics.text());
+        }
+      }
+      case "/sim" -> HttpApi.reply(exchange, controls.state());
+      case "/server_info" -> HttpApi.reply(exchange, serverInfo());
+      default -> {
+        if (!exchange.path().startsWith(PREFETCHES + "/")) {
+          throw EngineApiException.notFound("Not Found", null);
+        }
+        HttpApi.reply(exchange, prefetches.status(exchange.path().substring(PREFETCHES.length() + 1)));
+      }
+    }
+  }
+
+  void post(SimHttpExchange exchange) throws IOException, EngineApiException {
+    switch (exchange.path()) {
+      case "/reset_prefix_cache" -> {
+        boolean cleared = true;
+        for (EngineCore rank : ranks) {
+          cleared &= rank.clear().join();
+        }
+        HttpApi.reply(exchange, object().put("success", cleared));
+      }
+      case "/ping" -> exchange.reply(200, "", new byte[0]);
+      case PREFETCHES -> HttpApi.reply(exchange, prefetches.submit(RequestBody.parse(exchange.body())));
+      case "/sim/faults", "/sim/conditions", "/sim/crash" ->
+          HttpApi.reply(exchange, controls.post(exchange.path(), RequestBody.parse(exchange.body())));
+      default -> throw EngineApiException.notFound("Not Found", null);
+    }
+  }
+
+  private JsonNode models() {
+    ObjectNode answer = object().put("object", "list");
+    ArrayNode data = answer.putArray("data");
+    model(data, settings.model(), null);
+    settings.loras().forEach(lora -> model(data, lora, settings.model()));
+    return answer;
+  }
+
+  private void model(ArrayNode data, String name, @Nullable String parent) {
+    ObjectNode model = data.addObject();
+    model.put("id", name).put("object", "model").put("created", startedAt).put("owned_by", "vllm");
+    model.put("root", name).put("parent", parent).put("max_model_len", settings.effectiveModelLen());
+    ObjectNode permission = model.putArray("permission").addObject();
+    permission.put("id", "modelperm-" + UUID.nameUUIDFromBytes(name.getBytes(StandardCharsets.UTF_8)));
+    permission.put("object", "model_permission").put("created", startedAt);
+    permission.put("allow_create_engine", false).put("allow_sampling", true).put("allow_logprobs", true);
+    permission.put("allow_search_indices", false).put("allow_view", true).put("allow_fine_tuning", false);
+    permission.put("organization", "*").putNull("group").put("is_blocking", false);
+  }
+
+  /** TensorRT-LLM's page is a list of iterations, the last of each rank here. */
+  private JsonNode iterations() {
+    ArrayNode all = JsonNodeFactory.instance.arrayNode();
+    for (EngineCore rank : ranks) {
+      ObjectNode one = all.addObject().put("numActiveRequests", rank.running());
+      one.put("numQueuedRequests", rank.waiting()).put("maxNumActiveRequests", settings.maxSequences());
+      one.putObject("kvCacheStats")
+          .put("maxNumBlocks", settings.effectiveBlocks())
+          .put("usedNumBlocks", rank.usedBlocks())
+          .put("freeNumBlocks", settings.effectiveBlocks() - rank.usedBlocks())
+          .put("tokensPerBlock", settings.blockSize());
+    }
+    return all;
+  }
+
+  private JsonNode serverInfo() {
+    ObjectNode info = object();
+    info.put("engine", settings.engine()).put("role", settings.role().name().toLowerCase(Locale.ROOT));
+    info.put("block_size", settings.blockSize()).put("num_gpu_blocks", settings.effectiveBlocks());
+    info.put("data_parallel_size", settings.ranks()).put("speed", settings.speed());
+    return info;
+  }
+
+  private static ObjectNode object() {
+    return JsonNodeFactory.instance.objectNode();
+  }
+
+  private static void sleep(long millis) {
+    try {
+      Thread.sleep(millis);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

@@ -1,0 +1,212 @@
+package io.kvasir.sim;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.kvasir.lab.engine.EngineModel;
+import io.kvasir.lab.engine.KeyChain;
+import io.kvasir.sim.http.SimHttpExchange;
+import io.kvasir.sim.transfer.ConnectorRequest;
+import io.kvasir.sim.transfer.TransferAgent;
+import io.kvasir.sim.transfer.TransferRejectedException;
+import io.kvasir.sim.transfer.TransferSpec;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicIntegerArray;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Takes a {@link GenerationRequest} to a rank and its answer to the client: finds out what the job has to do with other
+ * engines, chooses the rank, makes the sequences, and aborts everything when the client leaves. Called on the request's
+ * own virtual thread, which waits for the engine's.
+ */
+final class RequestDispatcher {
+  private final List<EngineCore> ranks;
+  private final SimSettings settings;
+  private final SyntheticText syntheticText;
+  private final int eos;
+  private final byte[] root;
+  private final TransferAgent transfer;
+  private final RequestTransfer.CopyCost copyCost;
+  /** Sequences per rank that were taken and are not finished: fresher than what the ranks tell. */
+  private final AtomicIntegerArray load;
+  private final AtomicInteger inFlight = new AtomicInteger();
+
+  RequestDispatcher(List<EngineCore> ranks, SimSettings settings, SyntheticText prose, int eos,
+      TransferAgent transfer) {
+    this.ranks = ranks;
+    this.settings = settings;
+    this.syntheticText = prose;
+    this.eos = eos;
+    this.transfer = transfer;
+    this.copyCost =
+        new RequestTransfer.CopyCost(prose, EngineModel.named(settings.engine()).kvBytesPerToken(), settings.speed());
+    this.load = new AtomicIntegerArray(ranks.size());
+    this.root = KeyChain.root(Long.toString(settings.seed()));
+  }
+
+  /** Jobs taken and not finished. */
+  int inFlight() {
+    return inFlight.get();
+  }
+
+  /**
+   * Generates, and answers in {@code shape}.
+   *
+   * @param body as the client sent it
+   * @param id the engine's name for the request
+   */
+  void dispatch(SimHttpExchange exchange, RequestBody body, String id, GenerationRequest job, ResponseFormat shape,
+      InjectedFault.@Nullable Kind fault)
+      throws IOException, EngineApiException {
+    Integer asked = requestedRank(exchange, body);
+    GenerationRequest whole = job.withTransfers(transferSpecs(exchange, body, ids(id, exchange.path(), job), asked));
+    respond(
+        exchange,
+        whole,
+        asked,
+        answer -> {
+          if (whole.stream()) {
+            answer.stream(shape, fault);
+          } else {
+            answer.writeBody(shape, fault);
+          }
+        });
+  }
+
+  /** Reads the prompts and nothing more; returns what that cost. */
+  Usage prefillOnly(SimHttpExchange exchange, GenerationRequest job) throws IOException, EngineApiException {
+    Usage[] usage = new Usage[1];
+    respond(
+        exchange,
+        job,
+        null,
+        answer -> {
+          answer.awaitAll();
+          usage[0] = answer.usage();
+        });
+    return usage[0];
+  }
+
+  /** Computes so many tokens that nobody asks for again. */
+  void computeTokens(SimHttpExchange exchange, int tokens, @Nullable String lora)
+      throws IOException, EngineApiException {
+    int[] random =
+        ThreadLocalRandom.current().ints(Math.min(tokens, settings.effectiveModelLen()), 0, 1 << 20).toArray();
+    prefillOnly(
+        exchange,
+        new GenerationRequest(
+            List.of(random), 1, new GeneratedSequence.SamplingParams(0, 0, false), false, false, false, false, lora,
+            null,
+            GenerationRequest.noTransfers(1), 0));
+  }
+
+  /** Leading chunks of {@code tokens} that some rank has in host memory; they count as used there. */
+  CompletableFuture<Integer> hostChunks(int[] tokens, @Nullable String salt) {
+    GeneratedSequence.SamplingParams nothing = new GeneratedSequence.SamplingParams(0, 0, false);
+    CompletableFuture<Integer> most = CompletableFuture.completedFuture(0);
+    for (EngineCore rank : ranks) {
+      KeyChain keys = new KeyChain(root, settings.blockSize(), null, salt);
+      GeneratedSequence probe =
+          new GeneratedSequence(tokens, keys, syntheticText.writerAfter(tokens, 0), eos, nothing, false, null, salt);
+      most = most.thenCombine(rank.hostBlocks(probe), Math::max);
+    }
+    return most.thenApply(blocks -> blocks * settings.blockSize() / HostTierSettings.CHUNK_TOKENS);
+  }
+
+  /** A request was refused before the engine had it: other engines need not keep what it would have fetched. */
+  void abandonTransfers(SimHttpExchange exchange, RequestBody body) {
+    try {
+      for (TransferSpec leg : transferSpecs(exchange, body, List.of("refused"), null)) {
+        if (leg instanceof TransferSpec.Receive receive) {
+          Thread.startVirtualThread(() -> transfer.abandon(receive));
+        }
+      }
+    } catch (EngineApiException e) {
+      // refused for that reason
+    }
+  }
+
+  /** What is done with an answer between its sequences' submission and the end. */
+  private interface ResponseAction {
+    void apply(GenerationResponse answer) throws IOException, EngineApiException;
+  }
+
+  private void respond(SimHttpExchange exchange, GenerationRequest job, @Nullable Integer asked, ResponseAction use)
+      throws IOException, EngineApiException {
+    EngineCore rank = rank(asked, job.transfers());
+    List<GeneratedSequence> generations = new ArrayList<>();
+    for (int[] prompt : job.prompts()) {
+      for (int choice = 0; choice < job.choices(); choice++) {
+        KeyChain keys = new KeyChain(root, settings.blockSize(), job.lora(), job.salt());
+        generations.add(
+            new GeneratedSequence(
+                prompt, keys, syntheticText.writerAfter(prompt, choice), eos, job.maxTokensInContext(), job.stream(),
+                job.lora(), job.salt()));
+      }
+    }
+    RequestTransfer handover = new RequestTransfer(transfer, copyCost, job, rank, generations);
+    GenerationResponse answer =
+        new GenerationResponse(exchange, job, rank, generations, handover, syntheticText,
+            settings.reportCachedTokens());
+    inFlight.incrementAndGet();
+    load.addAndGet(rank.rank(), generations.size());
+    try {
+      answer.submit(transfer.watchdog());
+      use.apply(answer);
+    } finally {
+      inFlight.decrementAndGet();
+      load.addAndGet(rank.rank(), -generations.size());
+      answer.close();
+    }
+  }
+
+  private List<TransferSpec> transferSpecs(SimHttpExchange exchange, RequestBody body, List<String> ids,
+      @Nullable Integer rank) throws EngineApiException {
+    try {
+      return transfer.specs(new ConnectorRequest(exchange.path(), body.json(), ids, rank));
+    } catch (TransferRejectedException refused) {
+      throw EngineApiException.of(refused.status(), String.valueOf(refused.getMessage()));
+    }
+  }
+
+  /** The engine's name for every sequence; text completions number their prompts. */
+  private static List<String> ids(String id, String path, GenerationRequest job) {
+    List<String> ids = new ArrayList<>();
+    for (int prompt = 0; prompt < job.prompts().size(); prompt++) {
+      for (int choice = 0; choice < job.choices(); choice++) {
+        String one = path.equals("/v1/completions") ? id + "-" + prompt : id;
+        ids.add(choice == 0 ? one : one + "_" + choice);
+      }
+    }
+    return ids;
+  }
+
+  private @Nullable Integer requestedRank(SimHttpExchange exchange, RequestBody body) {
+    String header = exchange.header("x-data-parallel-rank");
+    if (header != null && header.matches("\\d{1,4}") && Integer.parseInt(header) < ranks.size()) {
+      return Integer.valueOf(header);
+    }
+    JsonNode field = body.json().path("routed_dp_rank");
+    return field.isInt() && field.intValue() >= 0 && field.intValue() < ranks.size() ? field.intValue() : null;
+  }
+
+  /** The rank that the job's legs or the client name, or the one with the least to do. */
+  private EngineCore rank(@Nullable Integer asked, List<TransferSpec> legs) {
+    if (legs.getFirst() instanceof TransferSpec.Send send && send.rank() >= 0) {
+      return ranks.get(send.rank());
+    }
+    if (asked != null) {
+      return ranks.get(asked);
+    }
+    int least = 0;
+    for (int rank = 1; rank < ranks.size(); rank++) {
+      if (load.get(rank) < load.get(least)) {
+        least = rank;
+      }
+    }
+    return ranks.get(least);
+  }
+}

@@ -1,0 +1,228 @@
+package io.kvasir.sim.http;
+
+import java.io.IOException;
+import java.io.OutputStream;
+import java.net.Socket;
+import java.net.URLDecoder;
+import java.nio.charset.StandardCharsets;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+
+/** A request and the way to answer it. Used by its handler's thread. */
+public final class SimHttpExchange {
+  private static final byte[] CRLF = {'\r', '\n'};
+  private static final byte[] LAST_CHUNK = "0\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
+
+  private final String method;
+  private final String path;
+  private final String query;
+  private final Map<String, String> headers;
+  private final byte[] body;
+  private final Socket socket;
+  private final boolean keepAlive;
+  private final Map<String, String> replyHeaders = new LinkedHashMap<>();
+  private final AtomicReference<@Nullable Runnable> cancelAction = new AtomicReference<>();
+  private volatile boolean cancelled;
+  private boolean started;
+  private boolean ended;
+  private byte[] chunk = new byte[512];
+
+  SimHttpExchange(
+      String method, String target, Map<String, String> headers, byte[] body, Socket socket, boolean keepAlive) {
+    int mark = target.indexOf('?');
+    this.method = method;
+    this.path = mark < 0 ? target : target.substring(0, mark);
+    this.query = mark < 0 ? "" : target.substring(mark + 1);
+    this.headers = headers;
+    this.body = body;
+    this.socket = socket;
+    this.keepAlive = keepAlive;
+  }
+
+  /** The request's method, as sent. */
+  public String method() {
+    return method;
+  }
+
+  /** The request's path, without the query. */
+  public String path() {
+    return path;
+  }
+
+  /** A query parameter's value, or null. */
+  public @Nullable String query(String name) {
+    for (String pair : query.split("&", -1)) {
+      int equals = pair.indexOf('=');
+      String key = equals < 0 ? pair : pair.substring(0, equals);
+      if (key.equals(name)) {
+        return equals < 0 ? "" : URLDecoder.decode(pair.substring(equals + 1), StandardCharsets.UTF_8);
+      }
+    }
+    return null;
+  }
+
+  /** A header's value, or null; {@code name} in lower case. */
+  public @Nullable String header(String name) {
+    return headers.get(name);
+  }
+
+  /** The request's body; empty when it has none. */
+  public byte[] body() {
+    return body;
+  }
+
+  /** Whether nothing of the answer has been sent yet. */
+  public boolean isUncommitted() {
+    return !started;
+  }
+
+  /** Adds a header to the answer, before it starts. */
+  public void replyHeader(String name, String value) {
+    replyHeaders.put(name, value);
+  }
+
+  /**
+   * Calls {@code action} once when the client leaves before the answer is complete, or now if it has. It takes
+   * the place of one that was given before.
+   */
+  public void onCancelled(Runnable action) {
+    cancelAction.set(action);
+    if (cancelled) {
+      runCancelAction();
+    }
+  }
+
+  /** Answers at once. */
+  public void reply(int status, String contentType, byte[] content) throws IOException {
+    started = true;
+    StringBuilder head = head(status, contentType);
+    head.append("content-length: ").append(content.length).append("\r\n\r\n");
+    byte[] headBytes = head.toString().getBytes(StandardCharsets.ISO_8859_1);
+    boolean bodiless = method.equals("HEAD");
+    byte[] all = new byte[headBytes.length + (bodiless ? 0 : content.length)];
+    System.arraycopy(headBytes, 0, all, 0, headBytes.length);
+    if (!bodiless) {
+      System.arraycopy(content, 0, all, headBytes.length, content.length);
+    }
+    out().write(all);
+    ended = true;
+  }
+
+  /** Starts an answer of unknown length; {@link #send} follows, then {@link #end}. */
+  public void start(int status, String contentType) throws IOException {
+    started = true;
+    StringBuilder head = head(status, contentType);
+    head.append("transfer-encoding: chunked\r\n\r\n");
+    out().write(head.toString().getBytes(StandardCharsets.ISO_8859_1));
+  }
+
+  /** Sends a part of the answer now, as one chunk. Nothing for an empty part. */
+  public void send(CharSequence part) throws IOException {
+    if (part.isEmpty()) {
+      return;
+    }
+    byte[] content = part.toString().getBytes(StandardCharsets.UTF_8);
+    byte[] size = Integer.toHexString(content.length).getBytes(StandardCharsets.US_ASCII);
+    int length = size.length + content.length + 2 * CRLF.length;
+    if (chunk.length < length) {
+      chunk = new byte[length * 2];
+    }
+    int at = put(size, 0);
+    at = put(CRLF, at);
+    at = put(content, at);
+    at = put(CRLF, at);
+    out().write(chunk, 0, at);
+  }
+
+  /** Ends an answer begun with {@link #start}. */
+  public void end() throws IOException {
+    out().write(LAST_CHUNK);
+    ended = true;
+  }
+
+  /** Drops the connection in the middle of the answer. */
+  public void dropConnection() {
+    SimHttpServer.closeQuietly(socket);
+  }
+
+  /** Drops the connection with a reset, as a process that dies with unread data does. */
+  public void reset() {
+    try {
+      socket.setSoLinger(true, 0);
+    } catch (IOException e) {
+      // closed already
+    }
+    SimHttpServer.closeQuietly(socket);
+  }
+
+  /** Whether the answer is whole and the connection may carry another request. */
+  boolean complete() {
+    return ended && keepAlive && !socket.isClosed();
+  }
+
+  /** Answers an unexpected failure if nothing was sent yet. */
+  boolean fail() {
+    if (started) {
+      return false;
+    }
+    try {
+      reply(500, "text/plain; charset=utf-8", "Internal Server Error".getBytes(StandardCharsets.UTF_8));
+      return complete();
+    } catch (IOException e) {
+      return false;
+    }
+  }
+
+  void cancel() {
+    cancelled = true;
+    runCancelAction();
+  }
+
+  private void runCancelAction() {
+    Runnable action = cancelAction.getAndSet(null);
+    if (action != null) {
+      action.run();
+    }
+  }
+
+  private OutputStream out() throws IOException {
+    return socket.getOutputStream();
+  }
+
+  private int put(byte[] part, int at) {
+    System.arraycopy(part, 0, chunk, at, part.length);
+    return at + part.length;
+  }
+
+  private StringBuilder head(int status, String contentType) {
+    StringBuilder head = new StringBuilder(256);
+    head.append("HTTP/1.1 ").append(status).append(' ').append(reason(status)).append("\r\n");
+    head.append("server: uvicorn\r\n");
+    if (!contentType.isEmpty()) {
+      head.append("content-type: ").append(contentType).append("\r\n");
+    }
+    replyHeaders.forEach((name, value) -> head.append(name).append(": ").append(value).append("\r\n"));
+    if (!keepAlive) {
+      head.append("connection: close\r\n");
+    }
+    return head;
+  }
+
+  private static String reason(int status) {
+    return switch (status) {
+      case 200 -> "OK";
+      case 400 -> "Bad Request";
+      case 404 -> "Not Found";
+      case 405 -> "Method Not Allowed";
+      case 413 -> "Content Too Large";
+      case 429 -> "Too Many Requests";
+      case 431 -> "Request Header Fields Too Large";
+      case 500 -> "Internal Server Error";
+      case 501 -> "Not Implemented";
+      case 503 -> "Service Unavailable";
+      default -> "Status";
+    };
+  }
+}

@@ -1,0 +1,141 @@
+package io.kvasir.sim.http;
+
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.time.Duration;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Accepts connections and hands every request to a handler on a virtual thread of its own. While a request
+ * is handled its connection is read on, so that a client who leaves is noticed at once, also before the
+ * first byte of the answer ({@link SimHttpExchange#onCancelled}); a client who half-closes counts as gone, as with
+ * the engines' own servers. Requests of one connection are answered in order.
+ */
+public final class SimHttpServer implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(SimHttpServer.class);
+  private static final int BACKLOG = 4096;
+
+  private final int port;
+  private volatile ServerSocket server;
+  private volatile boolean closed;
+  private final Handler handler;
+  private final Limits limits;
+  private final Set<Socket> open = ConcurrentHashMap.newKeySet();
+
+  /** Answers requests; called on a virtual thread, may block. */
+  public interface Handler {
+    /** Answers {@code exchange}. An exception thrown before anything was sent becomes a 500. */
+    void handle(SimHttpExchange exchange) throws IOException;
+  }
+
+  /**
+   * What a connection may cost.
+   *
+   * @param bodyBytes largest request body; above, 413
+   * @param idle how long a connection may wait for its next request
+   */
+  public record Limits(int bodyBytes, Duration idle) {}
+
+  /**
+   * Binds and starts.
+   *
+   * @param address where to listen; port 0 for any free one
+   * @throws IOException when the port is taken
+   */
+  public SimHttpServer(InetSocketAddress address, Limits limits, Handler handler) throws IOException {
+    this.limits = limits;
+    this.handler = handler;
+    server = listen(address);
+    port = server.getLocalPort();
+    startAccepting();
+  }
+
+  /** The port it listens on. */
+  public int port() {
+    return port;
+  }
+
+  /**
+   * Stops listening, or listens again on the same port; connections that are open stay.
+   *
+   * @throws IOException when somebody else has taken the port meanwhile
+   */
+  public synchronized void setRefusing(boolean refuses) throws IOException {
+    if (refuses) {
+      server.close();
+    } else if (server.isClosed() && !closed) {
+      server = listen(new InetSocketAddress(server.getInetAddress(), port));
+      startAccepting();
+    }
+  }
+
+  /** Stops listening and drops every connection, as a dying process would. */
+  @Override
+  public synchronized void close() {
+    closed = true;
+    try {
+      server.close();
+    } catch (IOException e) {
+      LOG.debug("Closing the listening socket failed", e);
+    }
+    open.forEach(SimHttpServer::closeQuietly);
+  }
+
+  private static ServerSocket listen(InetSocketAddress address) throws IOException {
+    ServerSocket socket = new ServerSocket();
+    try {
+      socket.setReuseAddress(true);
+      socket.bind(address, BACKLOG);
+      return socket;
+    } catch (IOException e) {
+      socket.close();
+      throw e;
+    }
+  }
+
+  private void startAccepting() {
+    ServerSocket listening = server;
+    Thread.ofPlatform().daemon().name("sim-http-" + port).start(() -> accept(listening));
+  }
+
+  private void accept(ServerSocket listening) {
+    while (!listening.isClosed()) {
+      try {
+        Socket socket = listening.accept();
+        open.add(socket);
+        if (closed) {
+          closeQuietly(socket);
+        }
+        Thread.startVirtualThread(() -> serve(socket));
+      } catch (IOException e) {
+        if (!listening.isClosed()) {
+          LOG.warn("A connection could not be accepted", e);
+        }
+      }
+    }
+  }
+
+  private void serve(Socket socket) {
+    try (socket) {
+      socket.setTcpNoDelay(true);
+      new SimHttpConnection(socket, limits, handler).run();
+    } catch (IOException e) {
+      LOG.trace("A connection ended", e);
+    } finally {
+      open.remove(socket);
+    }
+  }
+
+  static void closeQuietly(Socket socket) {
+    try {
+      socket.close();
+    } catch (IOException e) {
+      LOG.trace("A connection was gone already", e);
+    }
+  }
+}

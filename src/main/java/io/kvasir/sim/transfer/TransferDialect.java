@@ -1,0 +1,51 @@
+package io.kvasir.sim.transfer;
+
+import java.time.Duration;
+import java.util.Locale;
+
+/** How an engine family moves KV from a prefill to a decode engine, and how long each side waits for the other. */
+public enum TransferDialect {
+  /** Nothing is moved. */
+  NONE(0, 0),
+  /** vLLM's NixlConnector since 0.22: the decode engine pulls; a lease that its heartbeats extend. */
+  VLLM_NIXL(30, 0),
+  /** vLLM's NixlConnector before: flat block ids, no heartbeats, a long fixed time. */
+  VLLM_NIXL_OLD(480, 0),
+  /** vLLM's NixlPushConnector: the prefill engine pushes, the legs may be sent at once. */
+  VLLM_PUSH(480, 480),
+  /** vLLM's MooncakeConnector: legs at once, matched by transfer id through a bootstrap server. */
+  VLLM_MOONCAKE(480, 480),
+  /** SGLang: legs at once, matched by bootstrap room. */
+  SGLANG(300, 300),
+  /** TensorRT-LLM: a context request, then a generation request. */
+  TENSORRT_LLM(60, 60);
+
+  private final Duration lease;
+  private final Duration watchdog;
+
+  TransferDialect(int leaseSeconds, int watchdogSeconds) {
+    lease = Duration.ofSeconds(leaseSeconds);
+    watchdog = Duration.ofSeconds(watchdogSeconds);
+  }
+
+  /** How long a prefill engine keeps blocks that nobody fetches. */
+  public Duration lease() {
+    return lease;
+  }
+
+  /** How long a leg waits for its sibling. */
+  public Duration watchdog() {
+    return watchdog;
+  }
+
+  /** Whether its HTTP errors and metrics are vLLM's. */
+  public boolean isVllm() {
+    return this != SGLANG && this != TENSORRT_LLM;
+  }
+
+  /** Such as {@code vllm-nixl}. */
+  @Override
+  public String toString() {
+    return name().toLowerCase(Locale.ROOT).replace('_', '-');
+  }
+}

@@ -1,0 +1,173 @@
+package io.kvasir.app.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.dataformat.yaml.YAMLFactory;
+import com.google.gson.JsonElement;
+import com.google.gson.JsonParser;
+import com.typesafe.config.Config;
+import com.typesafe.config.ConfigFactory;
+import io.kvasir.app.config.KvasirConfig.NodeDiscovery;
+import java.io.IOException;
+import java.lang.reflect.InvocationTargetException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+
+/** The sets of cluster-configs, against Kubernetes' schemas, Kvasir's own configuration and each other. */
+final class ClusterConfigsTest {
+  private static final Path CONFIGS = Path.of("cluster-configs");
+  private static final Path KUBERNETES = CONFIGS.resolve("kubernetes");
+  private static final ObjectMapper YAML = new ObjectMapper(new YAMLFactory());
+
+  @Test
+  void manifests_fitTheSchemas() throws Exception {
+    Map<String, JsonNode> manifests = manifests();
+    assertThat(manifests)
+        .containsKeys(
+            "StatefulSet kvasir", "PodDisruptionBudget kvasir", "Service kvasir", "Service kvasir-cluster",
+            "ServiceAccount kvasir", "Role kvasir-pod-reader", "RoleBinding kvasir-pod-reader", "ConfigMap kvasir",
+            "Deployment vllm");
+    for (JsonNode manifest : manifests.values()) {
+      validate(manifest);
+    }
+  }
+
+  @Test
+  void schemas_refuseWhatIsMisspelt() throws Exception {
+    String text = Files.readString(KUBERNETES.resolve("kvasir.yaml")).replace("periodSeconds: 3", "periodSecond: 3");
+    JsonNode first;
+    try (var documents = YAML.readerFor(JsonNode.class).<JsonNode>readValues(text)) {
+      first = documents.next();
+    }
+    assertThatThrownBy(() -> validate(first)).hasMessageContaining("periodSecond");
+  }
+
+  @Test
+  void names_referToWhatIsThere() throws Exception {
+    Map<String, JsonNode> manifests = manifests();
+    JsonNode set = manifest(manifests, "StatefulSet kvasir");
+    JsonNode pod = set.at("/spec/template/spec");
+    JsonNode container = pod.at("/containers/0");
+    List<String> ports = container.path("ports").findValuesAsText("name");
+    assertThat(container.findParents("httpGet"))
+        .hasSize(3)
+        .allSatisfy(probe -> assertThat(probe.at("/httpGet/port").asText()).isEqualTo("management").isIn(ports));
+    assertThat(manifests).containsKey("Service " + set.at("/spec/serviceName").asText());
+    assertThat(manifests).containsKey("ServiceAccount " + pod.path("serviceAccountName").asText());
+    assertThat(manifests).containsKey("ConfigMap " + pod.at("/volumes/0/configMap/name").asText());
+    JsonNode binding = manifest(manifests, "RoleBinding kvasir-pod-reader");
+    assertThat(manifests).containsKey("Role " + binding.at("/roleRef/name").asText());
+    assertThat(manifests).containsKey("ServiceAccount " + binding.at("/subjects/0/name").asText());
+    for (String service : List.of("Service kvasir", "Service kvasir-cluster")) {
+      JsonNode spec = manifest(manifests, service).path("spec");
+      assertThat(spec.path("selector")).isEqualTo(set.at("/spec/template/metadata/labels"));
+      assertThat(spec.path("ports").findValuesAsText("targetPort")).isNotEmpty().isSubsetOf(ports);
+    }
+    JsonNode budget = manifest(manifests, "PodDisruptionBudget kvasir");
+    assertThat(budget.at("/spec/selector")).isEqualTo(set.at("/spec/selector"));
+    Config own = configured();
+    long grace = pod.path("terminationGracePeriodSeconds").asLong();
+    long pause = container.at("/lifecycle/preStop/sleep/seconds").asLong();
+    assertThat(own.getDuration("kvasir.gateway.drain-timeout").toSeconds() + pause + 20)
+        .as("draining, and handing cells over, within the grace period")
+        .isLessThanOrEqualTo(grace);
+    String selector = own.getString("kvasir.pods-from.kubernetes.selector");
+    JsonNode labels = manifest(manifests, "Deployment vllm").at("/spec/template/metadata/labels");
+    assertThat(labels.path(selector.split("=", 2)[0]).asText()).isEqualTo(selector.split("=", 2)[1]);
+  }
+
+  /** As in a pod: with its address, and the API within reach. */
+  @Test
+  void configMap_isValid() throws Exception {
+    KvasirConfig config =
+        KvasirConfig.of(
+            ConfigFactory.parseString(
+                    """
+                    kvasir { cluster.host = 10.0.0.1, pods-from.kubernetes { api = "http://10.0.0.2", namespace = n } }
+                    """)
+                .withFallback(configured()));
+    assertThat(config.discovery()).isEqualTo(NodeDiscovery.KUBERNETES);
+    assertThat(config.podDiscovery().kubernetes()).isNotNull();
+  }
+
+  @Test
+  void localSet_isValid() throws Exception {
+    for (int node = 1; node <= 3; node++) {
+      KvasirConfig config = KvasirConfig.load(CONFIGS.resolve("local/node-" + node + ".conf"));
+      assertThat(config.pods()).hasSize(4);
+      assertThat(config.management().endpoint().port()).isEqualTo(7625 + node);
+    }
+  }
+
+  /** It cannot be built here: what it copies has to be there, and it starts Kvasir as the launcher does. */
+  @Test
+  void dockerfile_copiesWhatThereIs_andStartsAsTheLauncherDoes() throws Exception {
+    List<String> lines = Files.readAllLines(CONFIGS.resolve("Dockerfile"));
+    List<String> kept = Files.readAllLines(CONFIGS.resolve("Dockerfile.dockerignore"));
+    for (String line : lines) {
+      if (line.startsWith("COPY ")) {
+        String source = line.split(" ", -1)[1];
+        assertThat(kept).contains("!" + source);
+        assertThat(source.startsWith("target/") || Files.exists(Path.of(source))).as(source).isTrue();
+      }
+    }
+    assertThat(lines).anyMatch(line -> line.matches("USER [1-9]\\d*:[1-9]\\d*"));
+    String entry = lines.stream().filter(line -> line.startsWith("ENTRYPOINT ")).findFirst().orElseThrow();
+    JsonNode command = new ObjectMapper().readTree(entry.substring("ENTRYPOINT ".length()));
+    assertThat(command.isArray()).isTrue();
+    Matcher flags =
+        Pattern.compile("flags=\\(\\n(.*?)\\n\\)", Pattern.DOTALL).matcher(Files.readString(Path.of("kvasir")));
+    assertThat(flags.find()).isTrue();
+    assertThat(flags.group(1).lines().map(String::strip).filter(flag -> !flag.startsWith("-Dkvasir.home")))
+        .isNotEmpty()
+        .allSatisfy(flag -> assertThat(command.get(2).textValue()).contains(flag));
+  }
+
+  private static Config configured() throws IOException {
+    return ConfigFactory.parseString(
+        manifest(manifests(), "ConfigMap kvasir").path("data").path("kvasir.conf").textValue());
+  }
+
+  private static JsonNode manifest(Map<String, JsonNode> manifests, String name) {
+    return Optional.ofNullable(manifests.get(name)).orElseThrow();
+  }
+
+  private static Map<String, JsonNode> manifests() throws IOException {
+    Map<String, JsonNode> manifests = new TreeMap<>();
+    List<Path> files;
+    try (Stream<Path> all = Files.list(KUBERNETES)) {
+      files = all.filter(file -> file.toString().endsWith(".yaml")).toList();
+    }
+    for (Path file : files) {
+      try (var documents = YAML.readerFor(JsonNode.class).<JsonNode>readValues(file.toFile())) {
+        List<JsonNode> read = new ArrayList<>(documents.readAll());
+        read.forEach(each ->
+            manifests.put(each.path("kind").asText() + " " + each.at("/metadata/name").asText(), each));
+      }
+    }
+    return manifests;
+  }
+
+  /** By the model of its kind, which Kubernetes generates from the schemas: unknown and missing fields are faults. */
+  private static void validate(JsonNode manifest) throws Exception {
+    Class<?> model = Class.forName("io.kubernetes.client.openapi.models.V1" + manifest.path("kind").asText());
+    try {
+      model.getMethod("validateJsonElement", JsonElement.class)
+          .invoke(null, JsonParser.parseString(manifest.toString()));
+    } catch (InvocationTargetException wrong) {
+      throw new AssertionError(wrong.getCause());
+    }
+  }
+}

@@ -1,0 +1,128 @@
+package io.kvasir.app.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.typesafe.config.Config;
+import com.typesafe.config.ConfigFactory;
+import io.kvasir.events.EventFeed;
+import io.kvasir.routing.KvTransfer;
+import io.kvasir.routing.Role;
+import java.net.URI;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import org.junit.jupiter.api.Test;
+
+final class EventFeedReaderTest {
+  private static final Config DEFAULTS =
+      ConfigFactory.parseResources("kvasir.conf").resolve().getConfig("kvasir.events-defaults");
+
+  private final EventFeedReader reader = new EventFeedReader(DEFAULTS);
+  private final List<ConfigFault> faults = new ArrayList<>();
+
+  @Test
+  void everySource_isLaidOverItsDefaults() {
+    assertThat(
+            read(
+                1,
+                """
+                [
+                  { endpoint = "tcp://h:5557" }
+                  { source = push, key = k }
+                  { source = nats, servers = "nats://a:4222, nats://b:4222", history = 10 m }
+                  { source = redis, url = "rediss://u:p@h/2", stream = "s" }
+                  { source = tensorrt }
+                  { source = grpc, address = "h:1" }
+                ]
+                """))
+        .containsExactly(
+            new EventFeed.Zmq("tcp://h:5557", null, "", false),
+            new EventFeed.Push("k"),
+            new EventFeed.Nats(
+                "nats://a:4222, nats://b:4222", "", "kvasir.events.{pod}.{rank}", Duration.ofMinutes(10), null),
+            new EventFeed.Redis(URI.create("rediss://u:p@h/2"), "s"),
+            new EventFeed.TensorRt(null, Duration.ofMillis(50)),
+            new EventFeed.Grpc("h:1", false));
+    assertThat(faults).isEmpty();
+  }
+
+  @Test
+  void faults_areAllTold() {
+    List<EventFeed> ignored =
+        read(
+            2,
+            """
+            [
+              { endpoint = "tcp://*:5557", topik = "x" }
+              { source = push }, { source = push }
+              { source = nats, servers = "http://a", subject = "kv.>" }
+              { source = redis, url = "http://a", stream = "s" }
+              { source = kafka }
+            ]
+            """);
+    assertThat(ignored).hasSize(6);
+    assertThat(faults)
+        .extracting(ConfigFault::path)
+        .containsExactlyInAnyOrder(
+            "events[0].endpoint", "events[0].topik", "events[2].source", "events[3].servers", "events[3].subject",
+            "events[3].subject", "events[4].url", "events[4].stream", "events[5].source", "events[5].endpoint");
+    assertThat(faults)
+        .extracting(ConfigFault::problem)
+        .anyMatch(problem -> problem.contains("{rank}"))
+        .anyMatch(problem -> problem.contains("did you mean 'topic'"))
+        .anyMatch(problem -> problem.contains("one of zmq, push, nats, redis, tensorrt, grpc"));
+  }
+
+  @Test
+  void admin_readsTheSame() throws Exception {
+    List<String> told = new ArrayList<>();
+    ObjectMapper json = new ObjectMapper();
+    assertThat(
+            reader.read(
+                json.readTree("{\"source\": \"redis\", \"url\": \"redis://h\"}"), 2, (path, _) -> told.add(path)))
+        .containsExactly(new EventFeed.Redis(URI.create("redis://h"), "kvasir:events:{pod}:{rank}"));
+    assertThat(told).isEmpty();
+    assertThat(
+            reader.read(
+                json.readTree("{\"endpoint\": \"http://x\", \"extra\": 1}"), 1, (path, _) -> told.add(path)))
+        .hasSize(1);
+    assertThat(told).contains("events.endpoint", "events.extra");
+  }
+
+  @Test
+  void admin_namesMayHaveUnderscores() throws Exception {
+    List<String> told = new ArrayList<>();
+    ObjectMapper json = new ObjectMapper();
+    KvTransferSettingsReader transfers =
+        new KvTransferSettingsReader(ConfigFactory.parseResources("kvasir.conf").resolve()
+            .getConfig("kvasir.pod-defaults"));
+    for (String port : List.of("bootstrap_port", "bootstrap-port")) {
+      KvTransfer transfer =
+          transfers.read(
+              json.readTree("{\"dialect\":\"sglang\",\"%s\":77,\"link\":{\"us_per_token\":9}}".formatted(port)),
+              Role.PREFILL,
+              URI.create("http://h:1"),
+              (path, problem) -> told.add(path + " " + problem));
+      assertThat(transfer).isNotNull();
+      assertThat(Objects.requireNonNull(transfer).bootstrapPort()).isEqualTo(77);
+      assertThat(transfer.link().microsPerToken()).isEqualTo(9);
+    }
+    assertThat(told).isEmpty();
+    var _ = transfers.read(
+        json.readTree("{\"dialect\":\"sglang\",\"bootstrap_port\":\"x\",\"engine_id\":\"a\",\"engine-id\":\"a\"}"),
+        Role.PREFILL,
+        URI.create("http://h:1"),
+        (path, problem) -> told.add(path + " " + problem));
+    assertThat(told)
+        .anyMatch(fault -> fault.startsWith("kv_transfer.bootstrap_port has to be a whole number"))
+        .anyMatch(fault -> fault.startsWith("kv_transfer.engine_id is given twice"))
+        .hasSize(2);
+  }
+
+  private List<EventFeed> read(int ranks, String events) {
+    return reader.read(
+        new ConfigSection(ConfigFactory.parseString("events = " + events), "", faults), "events", ranks);
+  }
+}

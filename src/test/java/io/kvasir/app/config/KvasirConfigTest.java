@@ -1,0 +1,322 @@
+package io.kvasir.app.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import com.typesafe.config.ConfigFactory;
+import com.typesafe.config.ConfigParseOptions;
+import io.kvasir.answers.AnswerSettings;
+import io.kvasir.cell.PodSpec;
+import io.kvasir.routing.KvTransfer;
+import io.kvasir.routing.KvTransfer.Dialect;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+final class KvasirConfigTest {
+  @TempDir private Path directory = Path.of("");
+
+  @Test
+  void load_empty_isTheDefaults() throws Exception {
+    KvasirConfig config = KvasirConfig.load(write(""));
+    assertThat(config.gateway().port()).isEqualTo(8080);
+    assertThat(config.management().endpoint().port()).isEqualTo(7626);
+    assertThat(config.routing().validProfiles().choice().standard()).isEqualTo("expected-cost");
+    assertThat(config.routing().validProfiles().byName())
+        .containsKeys("expected-cost", "prefix-aware", "least-loaded", "round-robin", "random");
+    assertThat(config.pods()).isEmpty();
+  }
+
+  @Test
+  void load_fiveFaults_allReportedWithTheirLines() throws Exception {
+    List<ConfigFault> faults =
+        faults(
+            """
+            kvasir {
+              gateway.port = 99999
+              gateway.max-bdy = 1 MiB
+              routing.profile = "expected-costs"
+              cell.slots = 100
+              pods = [{ name = "a", url = "ftp://x", models = ["m"] }]
+            }
+            """);
+    assertThat(faults)
+        .extracting(ConfigFault::path)
+        .containsExactlyInAnyOrder(
+            "kvasir.gateway.port",
+            "kvasir.gateway.max-bdy",
+            "kvasir.routing.profile",
+            "kvasir.cell.slots",
+            "kvasir.pods[0].url");
+    assertThat(faults).extracting(ConfigFault::place).allMatch(place -> place.matches(".*test\\.conf:[2-6]"));
+    assertThat(faults)
+        .filteredOn(fault -> fault.path().endsWith("max-bdy"))
+        .singleElement()
+        .extracting(ConfigFault::problem)
+        .asString()
+        .contains("did you mean 'max-body'");
+  }
+
+  @Test
+  void load_answers_areOff_orWhatIsWritten() throws Exception {
+    assertThat(KvasirConfig.load(write("")).answers()).isNull();
+    AnswerSettings settings =
+        Objects.requireNonNull(
+            KvasirConfig.load(
+                    write(
+                        """
+                        kvasir.answers {
+                          store = redis, ttl = 5 m, ignored-fields = [user], shared.enabled = true
+                          redis { url = "rediss://cache:7000/2", password = secret }
+                        }
+                        """))
+                .answers());
+    assertThat(settings.ttl()).isEqualTo(Duration.ofMinutes(5));
+    assertThat(settings.shareInFlight()).isTrue();
+    assertThat(settings.store())
+        .isInstanceOfSatisfying(
+            AnswerSettings.StoreSettings.Redis.class,
+            redis -> {
+              assertThat(redis.url()).hasToString("rediss://cache:7000/2");
+              assertThat(redis.password()).isEqualTo("secret");
+            });
+  }
+
+  @Test
+  void load_answersWithFaults_areReportedTogether_evenWhenOff() throws Exception {
+    assertThat(
+            faults(
+                """
+                kvasir.answers {
+                  store = off, max-entry = 300 MiB, ignored-fields = [messages], tll = 1 h
+                  redis { url = "http://cache", timeout = 2 m, authorities = "/no/such/file" }
+                  memory.bytes = 1 GiB
+                }
+                """))
+        .extracting(ConfigFault::path)
+        .contains(
+            "kvasir.answers.recording",
+            "kvasir.answers.ignored-fields",
+            "kvasir.answers.tll",
+            "kvasir.answers.redis.url",
+            "kvasir.answers.redis.timeout",
+            "kvasir.answers.redis.authorities",
+            "kvasir.answers.memory.bytes");
+  }
+
+  @Test
+  void load_podWithoutNameAndModels_saysBoth() throws Exception {
+    assertThat(faults("kvasir.pods = [{ url = \"http://h:1\" }]"))
+        .extracting(ConfigFault::path)
+        .containsExactlyInAnyOrder("kvasir.pods[0].name", "kvasir.pods[0].models");
+  }
+
+  @Test
+  void load_podsOfTheSameName_isAFault() throws Exception {
+    assertThat(
+            faults(
+                """
+                kvasir.pods = [
+                  { name = a, url = "http://h:1", models = [m] }
+                  { name = a, url = "http://h:2", models = [m] }
+                ]
+                """))
+        .singleElement()
+        .extracting(ConfigFault::path)
+        .isEqualTo("kvasir.pods[1].name");
+  }
+
+  @Test
+  void load_pod_isLaidOverTheDefaults() throws Exception {
+    KvasirConfig config =
+        KvasirConfig.load(
+            write(
+                """
+                kvasir {
+                  models = [{ name = m, directory = "bundled:kvasir-demo", block-size = 32 }]
+                  pod-defaults.max-in-flight = 7
+                  pods = [{ name = a, url = "http://h:1/", models = [m], events.endpoint = "tcp://h:5557" }]
+                }
+                """));
+    assertThat(config.pods())
+        .singleElement()
+        .satisfies(
+            pod -> {
+              assertThat(pod.blockSize()).isEqualTo(32);
+              assertThat(pod.maxInFlight()).isEqualTo(7);
+              assertThat(pod.url()).hasToString("http://h:1");
+              assertThat(pod.events()).isNotNull();
+            });
+  }
+
+  @Test
+  void load_kvTransfer_isLaidOverTheDefaults() throws Exception {
+    KvasirConfig config =
+        KvasirConfig.load(
+            write(
+                """
+            kvasir {
+              pod-defaults.kv-transfer { dialect = sglang, group = east }
+              pods = [
+                { name = p, url = "http://p.test:1", models = [m], role = prefill, kv-transfer.link.us-per-token = 3 }
+                { name = d, url = "http://d.test:1", models = [m], role = decode, kv-transfer.bootstrap-port = 9 }
+                { name = w, url = "http://w.test:1", models = [m], kv-transfer.dialect = none }
+              ]
+            }
+            """));
+    assertThat(config.pods())
+        .extracting(PodSpec::kvTransfer)
+        .containsExactly(
+            new KvTransfer(Dialect.SGLANG, "east", "p.test", 8998, "", 1, 1, new KvTransfer.TransferCost(3, 5)),
+            new KvTransfer(Dialect.SGLANG, "east", "d.test", 9, "", 1, 1, new KvTransfer.TransferCost(6, 5)),
+            null);
+  }
+
+  @Test
+  void load_podsThatCannotWorkTogether_areFaults() throws Exception {
+    assertThat(
+            faults(
+                """
+                kvasir.pods = [
+                  { name = a, url = "http://h:1", models = [m], role = prefill }
+                  { name = b, url = "http://h:2", models = [m], role = decode, kv-transfer.dialect = sglang }
+                  { name = c, url = "http://h:3", models = [m], role = prefill, kv-transfer.dialect = vllm-nixl }
+                  { name = d, url = "http://h:4", models = [m], role = prefill, kv-transfer.dialect = vllm-push }
+                  { name = e, url = "http://h:5", models = [m], role = prefill
+                    kv-transfer { dialect = sglang, group = "2" } }
+                  { name = f, url = "http://h:6", models = [m], role = prefill, kv-transfer.dialect = sglang }
+                  { name = g, url = "http://h:7", models = [n], role = prefill, kv-transfer.dialect = vllm-nixl }
+                ]
+                """))
+        .extracting(ConfigFault::path)
+        .containsExactlyInAnyOrder(
+            "kvasir.pods[0].kv-transfer.dialect",
+            "kvasir.pods[2].kv-transfer",
+            "kvasir.pods[3].kv-transfer",
+            "kvasir.pods[3].kv-transfer.engine-id",
+            "kvasir.pods[4].kv-transfer");
+  }
+
+  @Test
+  void load_seedNodesWithoutAPort_isAFault() throws Exception {
+    assertThat(faults("kvasir.cluster.seed-nodes = [\"127.0.0.1:7355\", \"nonsense\"]"))
+        .extracting(ConfigFault::path)
+        .containsExactlyInAnyOrder("kvasir.cluster.port", "kvasir.cluster.seed-nodes");
+  }
+
+  /** A list from elsewhere is read as the configuration's own, and tells its faults with their lines. */
+  @Test
+  void podsReader_readsListsFromElsewhere() throws Exception {
+    KvasirConfig config = KvasirConfig.load(write("kvasir.pod-defaults.max-in-flight = 7"));
+    Path file = directory.resolve("pods.conf");
+    Files.writeString(file, "pods = [\n{ name = a, url = \"http://h:1\", models = [m], draining = true }\n]");
+    List<String> faults = new ArrayList<>();
+    assertThat(config.podsReader().read(ConfigFactory.parseFile(file.toFile()), faults::add))
+        .singleElement()
+        .satisfies(
+            pod -> {
+              assertThat(pod.spec().maxInFlight()).isEqualTo(7);
+              assertThat(pod.withheld()).isTrue();
+            });
+    assertThat(faults).isEmpty();
+
+    String wrong = "[\n{ name = a, url = \"ftp://h\", models = [m] },\n{ name = b, colour = red }]";
+    config.podsReader().read(
+        ConfigFactory.parseString(
+            "pods = " + wrong, ConfigParseOptions.defaults().setOriginDescription("dir/pods.json")),
+        faults::add);
+    assertThat(faults)
+        .anySatisfy(fault -> assertThat(fault).startsWith("dir/pods.json:2: pods[0].url"))
+        .anySatisfy(fault -> assertThat(fault).startsWith("dir/pods.json:3: pods[1].colour"));
+  }
+
+  @Test
+  void load_podsFromKubernetes_outsideIt_saysWhatIsMissing() throws Exception {
+    assertThat(faults("kvasir.pods-from.kubernetes { selector = \"app=vllm\", api = \"https://10.0.0.1\" }"))
+        .extracting(ConfigFault::path)
+        .containsExactlyInAnyOrder(
+            "kvasir.pods-from.kubernetes.authority", "kvasir.pods-from.kubernetes.namespace");
+  }
+
+  @Test
+  void load_notHocon_saysWhere() throws Exception {
+    assertThat(faults("kvasir { gateway {"))
+        .singleElement()
+        .extracting(ConfigFault::problem)
+        .asString()
+        .contains("test.conf");
+  }
+
+  /** As it is written beside {@code --config router.conf}. */
+  @Test
+  void load_fileWithoutADirectory_findsWhatItIncludes() throws Exception {
+    Path here = Path.of("");
+    Path included = Files.createTempFile(here, "included", ".conf");
+    Path file = Files.createTempFile(here, "test", ".conf");
+    try {
+      Files.writeString(included, "kvasir.gateway.port = 1234");
+      Files.writeString(file, "include required(\"" + included.getFileName() + "\")");
+
+      assertThat(KvasirConfig.load(file).gateway().port()).isEqualTo(1234);
+    } finally {
+      Files.delete(file);
+      Files.delete(included);
+    }
+  }
+
+  @Test
+  void load_noFile_saysSo() {
+    ConfigException thrown =
+        catchThrowableOfType(ConfigException.class, () -> KvasirConfig.load(directory.resolve("none.conf")));
+    assertThat(thrown).hasMessageContaining("none.conf");
+  }
+
+  @Test
+  void load_faultyProfile_isReportedBesideTheRest() throws Exception {
+    assertThat(
+            faults(
+                """
+                kvasir {
+                  gateway.port = -1
+                  routing.profiles.mine { scorers = [{ plugin = "expected-cots" }] }
+                }
+                """))
+        .extracting(ConfigFault::path)
+        .contains("kvasir.gateway.port", "kvasir.routing.profiles.mine");
+  }
+
+  @Test
+  void load_adminKeys_areAListOrOne_andLong() throws Exception {
+    assertThat(KvasirConfig.load(write("")).management().keys().isRequired()).isFalse();
+    String key = "0123456789abcdef";
+    Path file = Files.writeString(directory.resolve("keys"), key + "\n");
+    for (String keys :
+        List.of("admin-keys = \"%s\"".formatted(key), "admin-keys = [\"%s\", \"x%s\"]".formatted(key, key),
+            "admin-key-file = \"%s\"".formatted(file))) {
+      assertThat(KvasirConfig.load(write("kvasir.management { " + keys + " }")).management().keys().isRequired())
+          .isTrue();
+    }
+    Files.writeString(file, "# none yet\n");
+    assertThat(faults("kvasir.management { admin-keys = [short], admin-key-file = \"%s\" }".formatted(file)))
+        .extracting(ConfigFault::path)
+        .containsExactly("kvasir.management.admin-keys", "kvasir.management.admin-key-file");
+    assertThat(faults("kvasir.management.admin-keys = [short]").getFirst().problem()).doesNotContain("short");
+    assertThat(faults("kvasir.management.admin-key-file = nowhere")).singleElement()
+        .extracting(ConfigFault::problem).asString().contains("cannot be read");
+  }
+
+  private List<ConfigFault> faults(String text) throws IOException {
+    Path file = write(text);
+    return catchThrowableOfType(ConfigException.class, () -> KvasirConfig.load(file)).faults();
+  }
+
+  private Path write(String text) throws IOException {
+    return Files.writeString(directory.resolve("test.conf"), text);
+  }
+}

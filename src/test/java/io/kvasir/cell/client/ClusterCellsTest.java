@@ -1,0 +1,659 @@
+package io.kvasir.cell.client;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.typesafe.config.Config;
+import com.typesafe.config.ConfigFactory;
+import io.kvasir.Await;
+import io.kvasir.cell.Cells;
+import io.kvasir.cell.ClusterStatus;
+import io.kvasir.cell.Decision;
+import io.kvasir.cell.DecisionRequest;
+import io.kvasir.cell.DiscoveredPod;
+import io.kvasir.cell.Outcome;
+import io.kvasir.cell.PartitionPolicy;
+import io.kvasir.cell.PodSource;
+import io.kvasir.cell.PodSpec;
+import io.kvasir.cell.TestProfiles;
+import io.kvasir.cell.TestSettings;
+import io.kvasir.cell.WorkerStatus;
+import io.kvasir.cell.directory.PodEntry;
+import io.kvasir.cell.home.Cell;
+import io.kvasir.events.EventFeed;
+import io.kvasir.events.KvBatch;
+import io.kvasir.events.KvEvent;
+import io.kvasir.index.BlockHash;
+import io.kvasir.index.Chain;
+import io.kvasir.index.Tier;
+import io.kvasir.routing.KvTransfer;
+import io.kvasir.routing.PreparedSlots;
+import io.kvasir.routing.RequestShape;
+import io.kvasir.routing.Role;
+import io.kvasir.telemetry.DecisionJson;
+import io.kvasir.telemetry.DecisionLog;
+import io.kvasir.telemetry.DecisionRecord;
+import io.kvasir.telemetry.Metrics;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import io.prometheus.metrics.model.snapshots.HistogramSnapshot;
+import io.prometheus.metrics.model.snapshots.MetricSnapshot;
+import java.net.URI;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
+import org.apache.pekko.NotUsed;
+import org.apache.pekko.actor.typed.ActorSystem;
+import org.apache.pekko.actor.typed.javadsl.Behaviors;
+import org.apache.pekko.cluster.MemberStatus;
+import org.apache.pekko.cluster.typed.Cluster;
+import org.apache.pekko.cluster.typed.Join;
+import org.apache.pekko.cluster.typed.Leave;
+import org.apache.pekko.serialization.Serialization;
+import org.apache.pekko.serialization.SerializationExtension;
+import org.apache.pekko.stream.javadsl.Source;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Router nodes, each an actor system of its own, over real remoting. Every test has a cell of its own, at
+ * home on whichever node sharding chose.
+ */
+final class ClusterCellsTest {
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final AtomicInteger CELLS = new AtomicInteger();
+  private static final List<Node> NODES = new ArrayList<>();
+
+  private final String model = "model-" + CELLS.incrementAndGet();
+
+  private record Node(ActorSystem<Void> system, ClusterCells cells, PrometheusRegistry registry) {}
+
+  @BeforeAll
+  static void start() {
+    node();
+    node();
+  }
+
+  @AfterAll
+  static void stop() {
+    NODES.forEach(node -> node.system().terminate());
+    NODES.forEach(node -> node.system().getWhenTerminated().toCompletableFuture().join());
+  }
+
+  @Test
+  void decide_unknownModel() {
+    assertThat(home().decide(request("nobody's")))
+        .isInstanceOfSatisfying(
+            Decision.NoWorker.class,
+            none -> assertThat(none.reason()).isEqualTo(Decision.NoWorkerReason.UNKNOWN_MODEL));
+  }
+
+  @Test
+  void decide_atHome_booksAndReleasesOnce() {
+    add("a", 4);
+    Decision.Chosen chosen = awaitChosen(home());
+    assertThat(inFlight()).isEqualTo(1);
+    assertThat(pending()).isEqualTo(100);
+    chosen.reservation().firstToken();
+    chosen.reservation().firstToken();
+    assertThat(pending()).isZero();
+    assertThat(inFlight()).isEqualTo(1);
+    chosen.reservation().close(new Outcome.Cancelled());
+    chosen.reservation().close(new Outcome.Cancelled());
+    assertThat(inFlight()).isZero();
+  }
+
+  @Test
+  void decide_fullWorkerYields_thenAllFull() {
+    add("b", 1);
+    add("c", 1);
+    await(() -> healthy() == 2);
+    Set<String> chosen = new HashSet<>();
+    chosen.add(awaitChosen(home()).worker().id());
+    chosen.add(awaitChosen(home()).worker().id());
+    assertThat(chosen).containsExactlyInAnyOrder("b", "c");
+    assertThat(home().decide(request(model)))
+        .isInstanceOfSatisfying(
+            Decision.NoWorker.class, none -> assertThat(none.reason()).isEqualTo(Decision.NoWorkerReason.ALL_FULL));
+  }
+
+  @Test
+  void remove_whileReserved_newWorkerStartsUnbooked() {
+    add("d", 4);
+    Decision.Chosen chosen = awaitChosen(home());
+    assertThat(home().remove("d")).isTrue();
+    await(() -> workers().isEmpty());
+    add("d", 4);
+    await(() -> healthy() == 1);
+    chosen.reservation().close(new Outcome.Cancelled());
+    assertThat(inFlight()).isZero();
+  }
+
+  /** What preparers fill where a request arrives has to survive the way to the home of its cell. */
+  @Test
+  void decide_fromAway_whatWasPreparedCrosses() {
+    PreparedSlots prepared =
+        new PreparedSlots(
+            Map.of("session-key", "s"), Map.of("hash-key", 5L, "small", 1L),
+            Map.of("images", new Chain(new long[] {-1, 2}, 16)));
+    DecisionRequest request =
+        new DecisionRequest("r", model, "sticky", RequestShape.TEXT, Chain.EMPTY, 7, prepared, Set.of("a"), true, null);
+    ActorSystem<Void> system = NODES.getFirst().system();
+    Serialization serialization = SerializationExtension.get(system);
+    Cell.Decide decide = new Cell.Decide(request, "n", 3, system.ignoreRef());
+
+    byte[] bytes = serialization.serialize(decide).get();
+    Cell.Decide arrived = serialization.deserialize(bytes, Cell.Decide.class).get();
+
+    assertThat(arrived.request()).isEqualTo(request);
+  }
+
+  /** A pod's first model names its cell: two nodes that disagree on it would have two cells. */
+  @Test
+  void podsThatCross_keepTheOrderOfTheirModels() {
+    ActorSystem<Void> system = NODES.getFirst().system();
+    Serialization serialization = SerializationExtension.get(system);
+    for (List<String> models : List.of(List.of("m", "a", "z", "b"), List.of("z", "b", "a"))) {
+      PodSpec pod = pod(model, "p", 4);
+      PodSpec named =
+          new PodSpec(
+              pod.name(), pod.url(), pod.role(), new LinkedHashSet<>(models), 1, 16, Map.of(), 4, pod.engine(), 1000,
+              FEEDS, TRANSFER);
+      PodEntry entry = new PodEntry(named, PodSource.ADMIN);
+      byte[] bytes = serialization.serialize(entry).get();
+      PodEntry arrived = serialization.deserialize(bytes, PodEntry.class).get();
+      assertThat(arrived.spec().models()).containsExactlyElementsOf(models);
+      assertThat(arrived.cell()).isEqualTo(entry.cell());
+    }
+  }
+
+  @Test
+  void decide_fromAway_goesByWhatWasPrepared() {
+    add("y", 1000);
+    add("z", 1000);
+    await(() -> healthy() == 2);
+    Map<Long, Set<String>> workers = new HashMap<>();
+    for (long key = 1; key <= 20; key++) {
+      for (int again = 0; again < 3; again++) {
+        PreparedSlots prepared = new PreparedSlots(null, Map.of("hash-key", key << 56), null);
+        Decision decision =
+            other().decide(
+                new DecisionRequest(
+                    "r", model, "consistent-hash", RequestShape.INDIVISIBLE, Chain.EMPTY, 7, prepared, Set.of(), true,
+                    null));
+        Decision.Chosen chosen = ((Decision.Planned) decision).last();
+        chosen.reservation().close(new Outcome.Cancelled());
+        workers.computeIfAbsent(key, _ -> new HashSet<>()).add(chosen.worker().id());
+      }
+    }
+    assertThat(workers.values()).allMatch(chosen -> chosen.size() == 1).contains(Set.of("y"), Set.of("z"));
+  }
+
+  /** The cluster has the first questions, until there is a line. */
+  @Test
+  void decide_fromAway_goesOverALine() {
+    add("lined", 4);
+    await(() -> healthy() == 1);
+    awaitChosen(home()).reservation().close(new Outcome.Cancelled());
+    await(() -> {
+      awaitChosen(other()).reservation().close(new Outcome.Cancelled());
+      return overLines() > 0;
+    });
+    long before = overLines();
+    for (int i = 0; i < 10; i++) {
+      Decision.Chosen chosen = awaitChosen(other());
+      assertThat(inFlight()).isEqualTo(1);
+      chosen.reservation().firstToken();
+      chosen.reservation().close(new Outcome.Completed(100, 0, 1, 1));
+      await(() -> inFlight() == 0);
+    }
+    assertThat(overLines()).isEqualTo(before + 10);
+  }
+
+  /** Decisions that any node has asked another for over a line. */
+  private static long overLines() {
+    long sum = 0;
+    for (Node node : NODES) {
+      for (MetricSnapshot snapshot : node.registry().scrape("kvasir_remote_decision_seconds"::equals)) {
+        for (HistogramSnapshot.HistogramDataPointSnapshot point :
+            ((HistogramSnapshot) snapshot).getDataPoints()) {
+          sum += Objects.equals(point.getLabels().get("way"), "line") ? point.getCount() : 0;
+        }
+      }
+    }
+    return sum;
+  }
+
+  @Test
+  void add_nameTaken_saysSo() {
+    add("e", 4);
+    assertThatThrownBy(() -> add("e", 4)).isInstanceOf(IllegalArgumentException.class).hasMessageContaining("'e'");
+    assertThat(home().drain("nobody")).isFalse();
+    assertThat(home().remove("nobody")).isFalse();
+  }
+
+  @Test
+  void drain_getsNothingNew() {
+    add("f", 4);
+    awaitChosen(home());
+    assertThat(home().drain("f")).isTrue();
+    await(
+        () -> {
+          Decision decision = home().decide(request(model));
+          // The word may not have reached the cell yet.
+          if (decision instanceof Decision.Planned planned) {
+            planned.close(new Outcome.Cancelled());
+          }
+          return decision instanceof Decision.NoWorker;
+        });
+    assertThat(inFlight()).isEqualTo(1);
+  }
+
+  @Test
+  void undrain_getsRequestsAgain_unlessItsSourceWithholdsThem() {
+    add("undrained", 4);
+    await(() -> healthy() == 1);
+    assertThat(home().drain("undrained")).isTrue();
+    await(() -> workers().stream().allMatch(WorkerStatus::draining));
+    assertThat(other().undrain("undrained")).isEqualTo(Cells.UndrainResult.DONE);
+    await(() -> workers().stream().noneMatch(WorkerStatus::draining));
+    assertThat(home().undrain("nobody")).isEqualTo(Cells.UndrainResult.UNKNOWN);
+
+    other().declare(PodSource.FILE, List.of(new DiscoveredPod(pod(model, "withheld", 4), true)));
+    await(() -> workers().size() == 2);
+    assertThat(other().undrain("withheld")).isEqualTo(Cells.UndrainResult.WITHHELD);
+    other().declare(PodSource.FILE, List.of());
+  }
+
+  /** Declared on a node where the cell is not at home: added, withheld, given back, removed. */
+  @Test
+  void declare_followsItsSource() {
+    add("declared-1", 4);
+    await(() -> healthy() == 1);
+    PodSpec found = pod(model, "declared-2", 4);
+    assertThat(other().declare(PodSource.FILE, List.of(new DiscoveredPod(found, false)))).isEmpty();
+    await(() -> healthy() == 2);
+    other().declare(PodSource.FILE, List.of(new DiscoveredPod(found, true)));
+    await(() -> workers().stream().filter(WorkerStatus::draining).count() == 1);
+    other().declare(PodSource.FILE, List.of(new DiscoveredPod(found, false)));
+    await(() -> workers().stream().noneMatch(WorkerStatus::draining));
+    other().declare(PodSource.FILE, List.of());
+    await(() -> workers().size() == 1);
+    assertThat(workers().getFirst().worker().id()).isEqualTo("declared-1");
+  }
+
+  @Test
+  void status_fromAnyNode_saysWhoIsAtHomeWhere() {
+    add("seen", 4);
+    await(() -> healthy() == 1);
+    ClusterCells other = other();
+    await(() -> !home(home().status()).isEmpty() && home(home().status()).equals(home(other.status())));
+    ClusterStatus status = other.status();
+    assertThat(status.nodes()).extracting(ClusterStatus.NodeStatus::address).contains(home(status));
+    assertThat(status.nodes()).filteredOn(ClusterStatus.NodeStatus::self).hasSize(1);
+    assertThat(status.nodes()).extracting(ClusterStatus.NodeStatus::state).contains("up");
+    assertThat(status.workers()).anyMatch(worker -> worker.worker().id().equals("seen"));
+  }
+
+  private String home(ClusterStatus status) {
+    return status.cells().stream()
+        .filter(cell -> cell.name().equals(model) && cell.home() != null)
+        .map(cell -> String.valueOf(cell.home()))
+        .findFirst()
+        .orElse("");
+  }
+
+  @Test
+  void transportFailure_takesAWorkerOut_andContactBringsItBack() {
+    add("g", 4);
+    awaitChosen(home()).reservation().close(new Outcome.Failed(true, "connection refused"));
+    await(() -> healthy() == 1);
+    assertThat(awaitChosen(home()).worker().id()).isEqualTo("g");
+  }
+
+  @Test
+  void wedged_getsNothingNew_untilItMoves() {
+    add("j", 8);
+    Decision.Chosen hung = awaitChosen(home());
+    await(() -> workers().getFirst().health() == WorkerStatus.Health.WEDGED);
+    assertThat(workers().getFirst().reason()).contains("nothing has come");
+    assertThat(home().decide(request(model)))
+        .isInstanceOfSatisfying(
+            Decision.NoWorker.class, none -> assertThat(none.reason()).isEqualTo(Decision.NoWorkerReason.NONE_HEALTHY));
+    hung.reservation().progressed();
+    await(() -> healthy() == 1);
+  }
+
+  @Test
+  void wedged_asAnotherNodeSeesIt_movesThere() {
+    add("k", 8);
+    awaitChosen(home()).reservation().close(new Outcome.Cancelled());
+    ClusterCells other = other();
+    await(() -> other.models().contains(model));
+    Decision.Chosen hung = awaitChosen(other);
+    await(() -> workers().getFirst().health() == WorkerStatus.Health.WEDGED);
+    await(
+        () -> {
+          hung.reservation().progressed();
+          return healthy() == 1;
+        });
+  }
+
+  @Test
+  void eventStreamLost_isOutUntilTheProbeAnswers() {
+    add("l", 8);
+    home().add(pod(model, FlakyStream.NAME, 8, List.of(new EventFeed.Zmq("tcp://h:1", null, "", false))));
+    await(() -> healthy() == 2);
+    CompletableFuture<Boolean> probe = new CompletableFuture<>();
+    PROBES.put(FlakyStream.NAME + ".test", probe);
+    FlakyStream.BREAK.complete(new KvBatch(-1, 1, 0, List.of(new KvEvent.Disconnected())));
+    await(() -> healthy() == 1);
+    assertThat(awaitChosen(home()).worker().id()).isEqualTo("l");
+    probe.complete(true);
+    await(() -> healthy() == 2);
+  }
+
+  @Test
+  void eventStreamLost_ofTheOnlyOne_takesNobodyOut() {
+    home().add(pod(model, LonelyStream.NAME, 8, List.of(new EventFeed.Zmq("tcp://h:1", null, "", false))));
+    await(() -> healthy() == 1);
+    AtomicInteger asked = LonelyStream.ASKED;
+    int before = asked.get();
+    LonelyStream.BREAK.complete(new KvBatch(-1, 1, 0, List.of(new KvEvent.Disconnected())));
+    await(() -> asked.get() > before);
+    assertThat(home().decide(request(model))).isInstanceOf(Decision.Planned.class);
+  }
+
+  /** Probes that are answered otherwise than with success at once, by host. */
+  private static final Map<String, CompletableFuture<Boolean>> PROBES = new ConcurrentHashMap<>();
+
+  private static CompletableFuture<Boolean> probe(URI pod) {
+    if (pod.getHost().startsWith(LonelyStream.NAME)) {
+      LonelyStream.ASKED.incrementAndGet();
+    }
+    return PROBES.getOrDefault(pod.getHost(), CompletableFuture.completedFuture(true));
+  }
+
+  private static final class FlakyStream {
+    static final String NAME = "flaky";
+    static final CompletableFuture<KvBatch> BREAK = new CompletableFuture<>();
+  }
+
+  private static final class LonelyStream {
+    static final String NAME = "lonely";
+    static final CompletableFuture<KvBatch> BREAK = new CompletableFuture<>();
+    static final AtomicInteger ASKED = new AtomicInteger();
+  }
+
+  private static Source<KvBatch, NotUsed> stream(String pod) {
+    return switch (pod) {
+      case RestartingEngine.NAME -> RestartingEngine.open();
+      case FlakyStream.NAME -> connected(FlakyStream.BREAK);
+      case LonelyStream.NAME -> connected(LonelyStream.BREAK);
+      default -> Source.never();
+    };
+  }
+
+  private static Source<KvBatch, NotUsed> connected(CompletableFuture<KvBatch> next) {
+    return Source.single(new KvBatch(-1, 1, 0, List.<KvEvent>of(new KvEvent.Connected())))
+        .concat(Source.completionStage(next))
+        .concat(Source.never());
+  }
+
+  @Test
+  void decide_onTheOtherNode_isBookedAtTheHome() {
+    add("h", 4);
+    awaitChosen(home()).reservation().close(new Outcome.Cancelled());
+    ClusterCells other = other();
+    await(() -> other.models().contains(model));
+
+    Decision.Planned planned = (Decision.Planned) other.decide(request(model));
+    Decision.Planned here = (Decision.Planned) home().decide(request(model));
+    here.close(new Outcome.Cancelled());
+    Decision.Chosen chosen = planned.last();
+    assertThat(chosen.worker().id()).isEqualTo("h");
+    assertThat(chosen.worker().kvTransfer()).isEqualTo(TRANSFER);
+    assertThat(chosen.step()).as("as decided at home").isEqualTo(here.last().step());
+    assertThat(planned.reason()).isEqualTo(here.reason());
+    assertThat(planned.workflow()).isEqualTo(here.workflow());
+    chosen.reservation().prefillLocally();
+    assertThat(inFlight()).isEqualTo(1);
+    assertThat(other.workers()).as("asked over the cluster").anyMatch(worker -> worker.inFlight() == 1);
+    chosen.reservation().firstToken();
+    await(() -> pending() == 0);
+    chosen.reservation().close(new Outcome.Completed(100, 0, 5, 1000));
+    await(() -> inFlight() == 0);
+  }
+
+  @Test
+  void explain_onTheOtherNode_tellsWhatTheHomeSees() {
+    add("told", 4);
+    awaitChosen(home()).reservation().close(new Outcome.Cancelled());
+    ClusterCells other = other();
+    await(() -> other.models().contains(model));
+
+    DecisionRecord there = other.explain(request(model));
+    DecisionRecord here = home().explain(request(model));
+
+    assertThat(there.refused()).isNull();
+    assertThat(DecisionJson.of(there).put("time", "")).isEqualTo(DecisionJson.of(here).put("time", ""));
+    assertThat(there.plan()).singleElement().extracting(DecisionRecord.StepRecord::worker).isEqualTo("told");
+    assertThat(there.passes().getFirst().candidates()).singleElement().satisfies(candidate -> {
+      assertThat(candidate.scores()).isNotEmpty();
+      assertThat(candidate.facts().maxInFlight()).isEqualTo(4);
+    });
+    assertThat(inFlight()).isZero();
+    assertThat(other.explain(request("nobody's")).refused()).isEqualTo("unknown_model");
+  }
+
+  @Test
+  void askingNodeLost_itsReservationsAreReleased() {
+    add("i", 4);
+    awaitChosen(home()).reservation().close(new Outcome.Cancelled());
+    Node guest = node();
+    await(() -> guest.cells().models().contains(model) && !guest.cells().isHome(model));
+    awaitChosen(guest.cells());
+    awaitChosen(guest.cells());
+    assertThat(inFlight()).isEqualTo(2);
+
+    NODES.remove(guest);
+    Cluster.get(guest.system()).manager().tell(new Leave(Cluster.get(guest.system()).selfMember().address()));
+    await(() -> inFlight() == 0);
+    leave(guest);
+  }
+
+  private static void leave(Node guest) {
+    NODES.remove(guest);
+    guest.system().terminate();
+    guest.system().getWhenTerminated().toCompletableFuture().join();
+  }
+
+  /** Nodes are restarted one by one while a pod is on its way out. */
+  @Test
+  void nodeThatStarts_doesNotUndoTheDrainOfAPodItIsConfiguredWith() {
+    add("n", 4);
+    await(() -> healthy() == 1);
+    assertThat(home().drain("n")).isTrue();
+    await(() -> workers().stream().anyMatch(WorkerStatus::draining));
+    Node guest = node(Set.of(pod(model, "n", 4), pod(model, "o", 4)));
+    await(() -> workers().size() == 2);
+    assertThat(workers()).filteredOn(worker -> worker.worker().id().equals("n")).allMatch(WorkerStatus::draining);
+    leave(guest);
+  }
+
+  /** Answers contradict what the index says: it is dropped, and what the engine tells then is right. */
+  @Test
+  void index_thatAnswersContradict_isReadAnew() {
+    Chain held = RestartingEngine.BEFORE;
+    add(RestartingEngine.NAME, 100);
+    awaitChosen(home()).reservation().close(new Outcome.Cancelled());
+    await(() -> workers().getFirst().blocks() == held.length());
+    for (int i = 0; i < 8; i++) {
+      Decision.Chosen chosen = ((Decision.Planned) home().decide(request(model, held))).last();
+      assertThat(chosen.confirmedCachedTokens()).isEqualTo(held.length() * 16);
+      chosen.reservation().close(new Outcome.Completed(1000, 0, 5, 1000));
+    }
+    await(() -> workers().getFirst().resyncs() == 1);
+    await(() -> workers().getFirst().blocks() == RestartingEngine.AFTER.length());
+    assertThat(((Decision.Planned) home().decide(request(model, held))).last().confirmedCachedTokens()).isZero();
+    Decision.Chosen now = ((Decision.Planned) home().decide(request(model, RestartingEngine.AFTER))).last();
+    assertThat(now.confirmedCachedTokens()).isEqualTo(RestartingEngine.AFTER.length() * 16);
+    assertThat(workers().getFirst().trust()).isEqualTo(1);
+    assertThat(workers().getFirst().suspect()).isFalse();
+  }
+
+  /** An engine that began anew unnoticed: its stream tells of one cache, and when it is read again of another. */
+  private static final class RestartingEngine {
+    static final String NAME = "two-lives";
+    static final Chain BEFORE = new Chain(chain(tokens(7, 10)), 16);
+    static final Chain AFTER = new Chain(chain(tokens(1_000_000, 4)), 16);
+    private static final AtomicInteger OPENED = new AtomicInteger();
+
+    static Source<KvBatch, NotUsed> open() {
+      int[] tokens = OPENED.incrementAndGet() == 1 ? tokens(7, 10) : tokens(1_000_000, 4);
+      long[] hashes = chain(tokens);
+      KvEvent stored =
+          new KvEvent.Stored(
+              true, 0, hashes, tokens, 16, Tier.DEVICE, null, null, KvEvent.UNSPECIFIED, KvEvent.Spec.UNSPECIFIED,
+              List.of());
+      return Source.single(new KvBatch(0, 1, 0, List.of(stored))).concat(Source.never());
+    }
+
+    private static int[] tokens(int first, int blocks) {
+      return IntStream.range(first, first + blocks * 16).toArray();
+    }
+
+    private static long[] chain(int[] tokens) {
+      long[] hashes = new long[tokens.length / 16];
+      BlockHash.in(null, null).chain(BlockHash.NONE, tokens, 0, tokens.length, 16, hashes, 0);
+      return hashes;
+    }
+  }
+
+  private static Node node() {
+    return node(Set.of());
+  }
+
+  private static Node node(Set<PodSpec> pods) {
+    Config config =
+        ConfigFactory.parseString("pekko.remote.artery.canonical { hostname = \"127.0.0.1\", port = 0 }")
+            .withFallback(ConfigFactory.parseResources("platform.conf"))
+            .withFallback(ConfigFactory.defaultReference())
+            .resolve();
+    ActorSystem<Void> system = ActorSystem.create(Behaviors.empty(), "kvasir", config);
+    ActorSystem<Void> first = NODES.isEmpty() ? system : NODES.get(0).system();
+    Cluster.get(system).manager().tell(new Join(Cluster.get(first).selfMember().address()));
+    await(() -> Cluster.get(system).selfMember().status().equals(MemberStatus.up()));
+    PrometheusRegistry registry = new PrometheusRegistry();
+    Metrics metrics = new Metrics(registry);
+    Node node =
+        new Node(
+            system,
+            new ClusterCells(
+                system,
+                TestSettings.CELL,
+                PartitionPolicy.SERVE,
+                pods,
+                TestProfiles.builtIn("least-loaded", metrics),
+                (worker, pod) -> stream(pod.name()),
+                ClusterCellsTest::probe,
+                metrics,
+                TestSettings.lines(),
+                DecisionLog.off(metrics)),
+            registry);
+    NODES.add(node);
+    return node;
+  }
+
+  /** The node where this test's cell is at home, once it is; the first node before that. */
+  private ClusterCells home() {
+    return NODES.stream().map(Node::cells).filter(cells -> cells.isHome(model)).findAny().orElse(NODES.get(0).cells());
+  }
+
+  private ClusterCells other() {
+    return NODES.stream().map(Node::cells).filter(cells -> !cells.isHome(model)).findAny().orElseThrow();
+  }
+
+  private void add(String name, int maxInFlight) {
+    home().add(pod(model, name, maxInFlight));
+    await(() -> NODES.stream().anyMatch(node -> node.cells().isHome(model)));
+  }
+
+  private static final List<EventFeed> FEEDS =
+      List.of(
+          new EventFeed.Zmq("tcp://h:1", null, "", false),
+          new EventFeed.Push("key"),
+          new EventFeed.Nats("nats://h:1", "", "s", Duration.ofHours(1), null),
+          new EventFeed.Redis(URI.create("redis://h"), "s"),
+          new EventFeed.TensorRt(null, Duration.ofMillis(50)),
+          new EventFeed.Grpc("h:1", true));
+
+  private static final KvTransfer TRANSFER =
+      new KvTransfer(KvTransfer.Dialect.SGLANG, "east", "h", 8998, "", 2, 1, new KvTransfer.TransferCost(3, 0.5));
+
+  private static PodSpec pod(String model, String name, int maxInFlight) {
+    return pod(model, name, maxInFlight, FEEDS);
+  }
+
+  private static PodSpec pod(String model, String name, int maxInFlight, List<EventFeed> feeds) {
+    return new PodSpec(
+        name, URI.create("http://" + name + ".test"), Role.BOTH, Set.of(model), 1, 16, Map.of(), maxInFlight,
+        "h100-Qwen2.5-7B-tp1", 1000, feeds, TRANSFER);
+  }
+
+  private static DecisionRequest request(String model) {
+    return request(model, Chain.EMPTY);
+  }
+
+  private static DecisionRequest request(String model, Chain chain) {
+    int tokens = Math.max(100, chain.length() * 17);
+    return new DecisionRequest("r", model, null, RequestShape.INDIVISIBLE, chain, tokens, PreparedSlots.EMPTY,
+        Set.of(), true, null);
+  }
+
+  private Decision.Chosen awaitChosen(ClusterCells cells) {
+    CompletableFuture<Decision.Chosen> chosen = new CompletableFuture<>();
+    await(
+        () -> {
+          if (cells.decide(request(model)) instanceof Decision.Planned found) {
+            if (found.reason().startsWith(Fallback.REASON)) {
+              found.close(new Outcome.Cancelled());
+            } else {
+              chosen.complete(found.last());
+            }
+          }
+          return chosen.isDone();
+        });
+    return chosen.join();
+  }
+
+  private List<WorkerStatus> workers() {
+    return home().workers().stream().filter(worker -> worker.cell().equals(model)).toList();
+  }
+
+  private int inFlight() {
+    return workers().stream().mapToInt(WorkerStatus::inFlight).sum();
+  }
+
+  private long pending() {
+    return workers().stream().mapToLong(WorkerStatus::pendingTokens).sum();
+  }
+
+  private long healthy() {
+    return workers().stream().filter(worker -> worker.health() == WorkerStatus.Health.HEALTHY).count();
+  }
+
+  private static void await(Await.Condition condition) {
+    Await.within(PATIENCE, condition);
+  }
+}

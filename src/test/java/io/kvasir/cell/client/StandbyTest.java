@@ -1,0 +1,341 @@
+package io.kvasir.cell.client;
+
+import static io.kvasir.Await.await;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.typesafe.config.Config;
+import com.typesafe.config.ConfigFactory;
+import io.kvasir.cell.CellSettings;
+import io.kvasir.cell.ClusterStatus;
+import io.kvasir.cell.Decision;
+import io.kvasir.cell.DecisionRequest;
+import io.kvasir.cell.EventSources;
+import io.kvasir.cell.Outcome;
+import io.kvasir.cell.PartitionPolicy;
+import io.kvasir.cell.PodSpec;
+import io.kvasir.cell.TestProfiles;
+import io.kvasir.cell.TestSettings;
+import io.kvasir.cell.WorkerStatus;
+import io.kvasir.cell.directory.CellNodes;
+import io.kvasir.events.EventFeed;
+import io.kvasir.events.KvBatch;
+import io.kvasir.events.KvEvent;
+import io.kvasir.events.KvEvent.Spec;
+import io.kvasir.events.KvEvent.Stored;
+import io.kvasir.events.StreamPosition;
+import io.kvasir.index.BlockHash;
+import io.kvasir.index.Chain;
+import io.kvasir.index.Tier;
+import io.kvasir.routing.PreparedSlots;
+import io.kvasir.routing.RequestShape;
+import io.kvasir.routing.Role;
+import io.kvasir.routing.Worker;
+import io.kvasir.telemetry.DecisionLog;
+import io.kvasir.telemetry.Metrics;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.net.URI;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import java.util.stream.IntStream;
+import org.apache.pekko.NotUsed;
+import org.apache.pekko.actor.CoordinatedShutdown;
+import org.apache.pekko.actor.typed.ActorSystem;
+import org.apache.pekko.actor.typed.javadsl.Behaviors;
+import org.apache.pekko.cluster.MemberStatus;
+import org.apache.pekko.cluster.typed.Cluster;
+import org.apache.pekko.cluster.typed.Join;
+import org.apache.pekko.stream.javadsl.Source;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Cells with copies on other nodes, each node an actor system of its own, over real remoting. */
+final class StandbyTest {
+  private static final Duration PATIENCE = Duration.ofSeconds(90);
+  private static final int BLOCK = 16;
+  private static final int BLOCKS = 200;
+
+  /** Patient, so that a machine that is slow makes no decision a fallback. */
+  private static final CellSettings SETTINGS =
+      new CellSettings(
+          64,
+          256,
+          1 << 26,
+          Duration.ofSeconds(10),
+          TestSettings.CELL.reservationLease(),
+          1,
+          PATIENCE,
+          TestSettings.CELL.health(),
+          TestSettings.CELL.prediction(),
+          TestSettings.CELL.accuracy());
+
+  private final Map<String, Engine> engines = new ConcurrentHashMap<>();
+  private final List<Node> nodes = new ArrayList<>();
+
+  private record Node(ActorSystem<Void> system, ClusterCells cells) {}
+
+  /** An engine that remembers all it has told. */
+  private static final class Engine {
+    private final AtomicInteger opened = new AtomicInteger();
+    private final AtomicInteger resumed = new AtomicInteger();
+    private final List<KvBatch> log = new ArrayList<>();
+    private final Chain chain;
+
+    Engine(int number) {
+      int[] tokens = IntStream.range(0, BLOCKS * BLOCK).map(i -> number * 100_000 + i).toArray();
+      long[] keys = IntStream.range(0, BLOCKS).mapToLong(i -> number * 1_000L + i + 1).toArray();
+      long[] hashes = new long[BLOCKS];
+      BlockHash.in(null, null).chain(BlockHash.NONE, tokens, 0, tokens.length, BLOCK, hashes, 0);
+      chain = new Chain(hashes, BLOCK);
+      log.add(
+          new KvBatch(
+              0, 1, KvBatch.UNKNOWN_RANK,
+              List.of(
+                  new Stored(
+                      true, 0, keys, tokens, BLOCK, Tier.DEVICE, null, null, KvEvent.UNSPECIFIED, Spec.UNSPECIFIED,
+                      List.of()))));
+    }
+
+    Source<KvBatch, NotUsed> open() {
+      opened.incrementAndGet();
+      return Source.from(log).concat(Source.maybe());
+    }
+
+    Source<KvBatch, NotUsed> resume(StreamPosition last) {
+      assertThat(last).isEqualTo(new StreamPosition(0, 1));
+      resumed.incrementAndGet();
+      return Source.<KvBatch>maybe().mapMaterializedValue(_ -> NotUsed.getInstance());
+    }
+  }
+
+  private final class Engines implements EventSources {
+    @Override
+    public Source<KvBatch, NotUsed> open(Worker worker, PodSpec pod) {
+      return Objects.requireNonNull(engines.get(pod.name())).open();
+    }
+
+    @Override
+    public Source<KvBatch, NotUsed> resume(Worker worker, PodSpec pod, StreamPosition last) {
+      return Objects.requireNonNull(engines.get(pod.name())).resume(last);
+    }
+  }
+
+  @AfterEach
+  void stop() {
+    nodes.forEach(node -> node.system().terminate());
+    nodes.forEach(node -> node.system().getWhenTerminated().toCompletableFuture().join());
+  }
+
+  @Test
+  void homeThatDies_copyTakesOver_withAllItKnew() {
+    start(3);
+    add("m");
+    awaitWarm("m");
+    Node home = home("m");
+    Node other = other(home);
+
+    nodes.remove(home);
+    home.system().terminate();
+
+    Decision.Planned first = awaitDecision(other, "m");
+    assertThat(first.last().depth()).isEqualTo(BLOCKS);
+    await(() -> engine("m").resumed.get() == 1);
+    assertThat(engine("m").opened).hasValue(1);
+    awaitWarm("m"); // on the node that is left
+  }
+
+  @Test
+  void nodeThatLeaves_handsItsCellsOver_andNobodyFallsBack() {
+    start(3);
+    add("m");
+    awaitWarm("m");
+    Node home = home("m");
+    Node other = other(home);
+    AtomicBoolean done = new AtomicBoolean();
+    ConcurrentLinkedQueue<String> bad = new ConcurrentLinkedQueue<>();
+    Thread asks = Thread.ofVirtual().start(() -> {
+      while (!done.get()) {
+        if (!(other.cells().decide(request("m")) instanceof Decision.Planned planned)) {
+          bad.add("nobody");
+          continue;
+        }
+        if (planned.reason().startsWith(Fallback.REASON) || planned.last().depth() != BLOCKS) {
+          bad.add(planned.reason() + " depth " + planned.last().depth());
+        }
+        planned.close(new Outcome.Cancelled());
+        LockSupport.parkNanos(1_000_000);
+      }
+    });
+
+    nodes.remove(home);
+    CoordinatedShutdown.get(home.system()).runAll(CoordinatedShutdown.jvmExitReason()).toCompletableFuture().join();
+    await(() -> nodes.stream().anyMatch(node -> node.cells().isHome("m")));
+    done.set(true);
+    join(asks);
+
+    assertThat(bad).isEmpty();
+    assertThat(engine("m").opened).hasValue(1);
+  }
+
+  /** The cells that a new node gets are copied there first; what their former homes have in flight moves with them. */
+  @Test
+  void nodeThatJoins_getsWarmCells_andTheirLoad() {
+    start(1);
+    List<String> models = List.of("a", "b", "c", "d");
+    models.forEach(this::add);
+    Node first = nodes.getFirst();
+    List<Decision.Planned> open = models.stream().map(model -> awaitDecision(first, model)).toList();
+
+    Node joined = node();
+    await(() -> models.stream().anyMatch(model -> joined.cells().isHome(model)));
+
+    for (int i = 0; i < models.size(); i++) {
+      String model = models.get(i);
+      if (joined.cells().isHome(model)) {
+        Decision.Planned next = awaitDecision(first, model);
+        assertThat(next.reason()).doesNotStartWith(Fallback.REASON);
+        assertThat(next.last().depth()).isEqualTo(BLOCKS);
+        await(() -> inFlight(joined, model) == 2);
+        next.close(new Outcome.Cancelled());
+        open.get(i).close(new Outcome.Cancelled());
+        await(() -> inFlight(joined, model) == 0);
+        assertThat(engine(model).opened).hasValue(1);
+      }
+    }
+  }
+
+  private static int inFlight(Node node, String cell) {
+    return node.cells().workers().stream()
+        .filter(worker -> worker.cell().equals(cell))
+        .mapToInt(WorkerStatus::inFlight)
+        .sum();
+  }
+
+  private void start(int count) {
+    for (int i = 0; i < count; i++) {
+      node();
+    }
+    for (Node node : nodes) {
+      await(() -> Cluster.get(node.system()).state().members().size() == count);
+    }
+  }
+
+  private Node node() {
+    Config config =
+        ConfigFactory.parseString(
+                """
+                pekko.remote.artery.canonical { hostname = "127.0.0.1", port = 0 }
+                pekko.cluster.jmx.multi-mbeans-in-same-jvm = on
+                pekko.cluster.sharding.rebalance-interval = 1 s
+                # Terminated is killed here.
+                pekko.coordinated-shutdown.run-by-actor-system-terminate = off
+                pekko.coordinated-shutdown.terminate-actor-system = off
+                """)
+            .withFallback(ConfigFactory.parseResources("platform.conf"))
+            .withFallback(ConfigFactory.defaultReference())
+            .resolve();
+    ActorSystem<Void> system = ActorSystem.create(Behaviors.empty(), "kvasir", config);
+    ActorSystem<Void> first = nodes.isEmpty() ? system : nodes.getFirst().system();
+    Cluster.get(system).manager().tell(new Join(Cluster.get(first).selfMember().address()));
+    await(() -> Cluster.get(system).selfMember().status().equals(MemberStatus.up()));
+    Metrics metrics = new Metrics(new PrometheusRegistry());
+    Node node =
+        new Node(
+            system,
+            new ClusterCells(
+                system,
+                SETTINGS,
+                PartitionPolicy.SERVE,
+                new LinkedHashSet<>(),
+                TestProfiles.builtIn("prefix-aware", metrics),
+                new Engines(),
+                pod -> CompletableFuture.completedFuture(true),
+                metrics,
+                TestSettings.lines(),
+                DecisionLog.off(metrics)));
+    nodes.add(node);
+    return node;
+  }
+
+  private void add(String model) {
+    String pod = model + "-pod";
+    engines.put(pod, new Engine(engines.size() + 1));
+    nodes.getFirst().cells().add(
+        new PodSpec(
+            pod, URI.create("http://" + pod + ".test"), Role.BOTH, Set.of(model), 1, BLOCK, Map.of(), 64,
+            "h100-Qwen2.5-7B-tp1", 1000, List.of(new EventFeed.Push("")), null));
+    await(() -> nodes.stream().anyMatch(node -> node.cells().isHome(model)));
+    Node home = home(model);
+    await(() -> closed(awaitDecision(home, model)) == BLOCKS);
+  }
+
+  private static int closed(Decision.Planned planned) {
+    planned.close(new Outcome.Cancelled());
+    return planned.last().depth();
+  }
+
+  private Engine engine(String model) {
+    return Objects.requireNonNull(engines.get(model + "-pod"));
+  }
+
+  private Node other(Node than) {
+    return nodes.stream().filter(node -> !node.equals(than)).findFirst().orElseThrow();
+  }
+
+  private Node home(String model) {
+    return nodes.stream().filter(node -> node.cells().isHome(model)).findFirst().orElseThrow();
+  }
+
+  /** Until there is a copy that could take over, and every node knows. */
+  private void awaitWarm(String cell) {
+    await(
+        () ->
+            nodes.stream().allMatch(node -> {
+              CellNodes known = node.cells().nodesOf(cell);
+              return known != null && !known.warm().isEmpty();
+            }));
+    assertThat(nodes.getFirst().cells().status().cells())
+        .filteredOn(each -> each.name().equals(cell))
+        .flatMap(ClusterStatus.CellStatus::standbys)
+        .hasSize(1);
+  }
+
+  /** The first decision that a home made. */
+  private Decision.Planned awaitDecision(Node node, String model) {
+    CompletableFuture<Decision.Planned> made = new CompletableFuture<>();
+    await(() -> {
+      if (node.cells().decide(request(model)) instanceof Decision.Planned planned) {
+        if (!planned.reason().startsWith(Fallback.REASON)) {
+          return made.complete(planned);
+        }
+        planned.close(new Outcome.Cancelled());
+      }
+      return false;
+    });
+    return made.join();
+  }
+
+  private DecisionRequest request(String model) {
+    Chain chain = engine(model).chain;
+    return new DecisionRequest(
+        "r", model, null, RequestShape.INDIVISIBLE, chain, BLOCKS * BLOCK, PreparedSlots.EMPTY, Set.of(), true, null);
+  }
+
+  private static void join(Thread thread) {
+    try {
+      assertThat(thread.join(PATIENCE)).isTrue();
+    } catch (InterruptedException e) {
+      throw new AssertionError(e);
+    }
+  }
+}

@@ -1,0 +1,176 @@
+package io.kvasir.cell.home;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.kvasir.cell.CellSettings;
+import io.kvasir.cell.EngineReport;
+import io.kvasir.cell.PodSource;
+import io.kvasir.cell.PodSpec;
+import io.kvasir.cell.TestProfiles;
+import io.kvasir.cell.TestSettings;
+import io.kvasir.cell.directory.PodEntry;
+import io.kvasir.cell.worker.Member;
+import io.kvasir.cell.worker.WorkerHealth;
+import io.kvasir.events.EventFeed;
+import io.kvasir.routing.Booking;
+import io.kvasir.routing.Candidates;
+import io.kvasir.routing.Role;
+import io.kvasir.telemetry.DecisionLog;
+import io.kvasir.telemetry.Metrics;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.net.URI;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.SplittableRandom;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Test;
+
+/** A decision's columns against each worker asked by itself. */
+final class HealthSnapshotTest {
+  private static final ActorTestKit KIT = ActorTestKit.create();
+  private static final int PODS = 70;
+
+  private final AtomicLong now = new AtomicLong(1_000_000_000L);
+  private final Members members = members();
+  private final Candidates candidates = new Candidates(128);
+
+  @AfterAll
+  static void stop() {
+    KIT.shutdownTestKit();
+  }
+
+  private Members members() {
+    Metrics metrics = new Metrics(new PrometheusRegistry());
+    CellSettings tests = TestSettings.CELL;
+    CellSettings settings =
+        new CellSettings(
+            128, tests.maxWorkers(), 1 << 26, tests.decisionTimeout(), tests.reservationLease(), tests.standbys(),
+            tests.moveTimeout(), tests.health(), tests.prediction(), tests.accuracy());
+    return new Members(
+        "m",
+        TestServices.of(
+            KIT, settings, TestProfiles.builtIn("expected-cost", metrics), metrics, DecisionLog.off(metrics),
+            now::get));
+  }
+
+  private void admit(int pod) {
+    PodSpec spec =
+        new PodSpec(
+            "w" + pod, URI.create("http://w" + pod + ".test"), Role.BOTH, Set.of("m"), 1 + pod % 2, 16, Map.of(), 16,
+            "h100-Qwen2.5-7B-tp1", 1000, List.of(new EventFeed.Push("")), null);
+    members.admit(new PodEntry(spec, PodSource.CONFIG));
+  }
+
+  private void assertTheSame() {
+    members.view().fleet().snapshot(candidates);
+    Member[] seated = members.view().members();
+    for (int slot = 0; slot < seated.length; slot++) {
+      Member member = seated[slot];
+      boolean chosen = member != null && member.isRoutable();
+      assertThat(candidates.has(slot)).as("slot %d", slot).isEqualTo(chosen);
+      if (chosen) {
+        assertThat(candidates.workers[slot]).isEqualTo(member.worker());
+        assertThat(candidates.waiting[slot]).isEqualTo(member.report().waiting());
+        assertThat(candidates.kvUse[slot]).isEqualTo(member.report().kvUse());
+        assertThat(candidates.inFlight[slot]).isEqualTo(member.load().inFlight());
+        assertThat(candidates.pendingTokens[slot]).isEqualTo(member.load().pendingTokens());
+        assertThat(candidates.queueMs[slot]).isEqualTo(member.load().queueMs());
+        assertThat(candidates.contextTokens[slot]).isEqualTo(member.load().contextTokens());
+      }
+    }
+  }
+
+  private void change(Member member, SplittableRandom random) {
+    WorkerHealth health = member.health();
+    long at = now.get();
+    switch (random.nextInt(9)) {
+      case 0 -> health.reachability().onConnectionLost(at, "test");
+      case 1 -> health.reachability().onStreamLost(at);
+      case 2 -> health.onSuccess(at);
+      case 3 -> {
+        for (int i = random.nextInt(12); i > 0; i--) {
+          health.onFailure(at);
+        }
+      }
+      case 4 -> health.reachability().onProbe(random.nextBoolean(), at);
+      case 5 -> member.drain(random.nextInt(4) == 0);
+      case 6 -> member.report(
+          random.nextBoolean() ? EngineReport.NONE : new EngineReport(1, random.nextInt(3), random.nextDouble()));
+      case 7 -> {
+        Booking booking = new Booking(100, 50, 1000);
+        if (member.load().book(booking)) {
+          health.stallDetector().streamStarted();
+          health.stallDetector().check(at, member.load().inFlight(), 0);
+        }
+      }
+      default -> health.stallDetector().check(at, member.load().inFlight(), 0);
+    }
+  }
+
+  @Test
+  void whateverChanges_theNextDecisionSeesIt() {
+    for (int pod = 0; pod < PODS; pod++) {
+      admit(pod);
+    }
+    members.all().forEach(member -> member.health().reachability().onSuccess());
+    assertTheSame();
+    SplittableRandom random = new SplittableRandom(1);
+    for (int i = 0; i < 1000; i++) {
+      List<Member> all = members.all();
+      Member member = all.get(random.nextInt(all.size()));
+      if (random.nextInt(50) == 0) {
+        Members.Retired retired = members.retire(member);
+        assertTheSame();
+        Members.sweep(List.of(retired));
+        members.free(retired.slot());
+        admit(random.nextInt(PODS));
+      } else {
+        change(member, random);
+      }
+      assertTheSame();
+      now.addAndGet(TimeUnit.MILLISECONDS.toNanos(random.nextInt(1000)));
+      assertTheSame();
+    }
+  }
+
+  @Test
+  void ofChangesAtTheSameTime_noneIsLost() throws Exception {
+    for (int pod = 0; pod < PODS; pod++) {
+      admit(pod);
+    }
+    List<Member> all = members.all();
+    try (ExecutorService threads = Executors.newFixedThreadPool(4)) {
+      for (int round = 0; round < 50; round++) {
+        int seed = round;
+        List<Future<?>> changes =
+            List.of(
+                threads.submit(() -> changeSome(all, new SplittableRandom(4L * seed))),
+                threads.submit(() -> changeSome(all, new SplittableRandom(4L * seed + 1))),
+                threads.submit(() -> changeSome(all, new SplittableRandom(4L * seed + 2))));
+        while (!changes.stream().allMatch(Future::isDone)) {
+          members.view().fleet().snapshot(candidates);
+        }
+        for (Future<?> change : changes) {
+          change.get();
+        }
+        assertTheSame();
+      }
+    }
+  }
+
+  private void changeSome(List<Member> all, SplittableRandom random) {
+    for (int i = 0; i < 30; i++) {
+      Member member = all.get(random.nextInt(all.size()));
+      synchronized (member) { // the cell's actor makes some of these changes, one after the other
+        change(member, random);
+      }
+    }
+  }
+}

@@ -1,0 +1,156 @@
+package io.kvasir.cell.home;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.kvasir.cell.CellSettings.ReportSettings;
+import io.kvasir.cell.EngineReport;
+import io.kvasir.cell.Outcome;
+import io.kvasir.cell.PodSpec;
+import io.kvasir.cell.TestSettings;
+import io.kvasir.cell.worker.ChangeCounter;
+import io.kvasir.cell.worker.Member;
+import io.kvasir.cell.worker.Reachability;
+import io.kvasir.cell.worker.WorkerHealth;
+import io.kvasir.index.BlockIndex;
+import io.kvasir.routing.Role;
+import io.kvasir.routing.Worker;
+import io.kvasir.routing.cost.PrefillSample;
+import java.net.URI;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+/** When pods are asked for their engines' figures, and how long these are believed. */
+final class ReportScheduleTest {
+  private static final long SECOND = 1_000_000_000L;
+  private static final EngineReport BUSY = new EngineReport(10, 20, 0.5);
+
+  private static final Member.RequestListener NOBODY =
+      new Member.RequestListener() {
+        @Override
+        public void requestEnded(Member member, String model, Outcome outcome) {}
+
+        @Override
+        public void prefillCompleted(Member member, PrefillSample prefill) {}
+
+        @Override
+        public void cacheHitsReported(Member member, int promised, int found, Member.HitOutcome promise) {}
+      };
+
+  private final BlockIndex index = new BlockIndex(256, 1 << 26);
+  private final List<Member> members = new ArrayList<>();
+  private final ReportSchedule reports =
+      new ReportSchedule(new ReportSettings(true, Duration.ofSeconds(1), Duration.ofSeconds(5)));
+
+  private void pod(String name, int ranks) {
+    PodSpec spec =
+        new PodSpec(
+            name, URI.create("http://" + name + ".test"), Role.BOTH, Set.of("m"), ranks, 16, Map.of(), 8, "e", 100,
+            List.of(), null);
+    Reachability contact = new Reachability(Duration.ofSeconds(60), new ChangeCounter());
+    for (int rank = 0; rank < ranks; rank++) {
+      int slot = members.size();
+      Worker worker =
+          new Worker(
+              name + "#" + rank, name, spec.url(), rank, ranks, slot, Role.BOTH, Set.of("m"), Map.of(), 8, "e", null);
+      members.add(
+          new Member(
+              worker,
+              spec,
+              new WorkerHealth(TestSettings.CELL.health(), contact, 0, new ChangeCounter()),
+              index.open(slot, 100),
+              TestSettings.CELL,
+              () -> 0,
+              new ChangeCounter(),
+              NOBODY));
+    }
+  }
+
+  private List<String> ask(long now) {
+    return reports.due(members, now).stream().map(member -> member.worker().pod()).toList();
+  }
+
+  @Test
+  void everyPodIsAskedOnceAnInterval_spreadOverIt() {
+    for (int i = 0; i < 100; i++) {
+      pod("p" + i, 1);
+    }
+    Set<String> asked = new HashSet<>();
+    int most = 0;
+    for (long now = 0; now <= SECOND; now += SECOND / 20) {
+      List<String> due = ask(now);
+      most = Math.max(most, due.size());
+      for (String pod : due) {
+        assertThat(asked.add(pod) || now >= SECOND * 9 / 10).as("asked twice within an interval").isTrue();
+        assertThat(reports.onReports(pod, Map.of(0, BUSY), members, now)).isTrue();
+      }
+    }
+    assertThat(asked).hasSize(100);
+    assertThat(most).isLessThanOrEqualTo(16);
+  }
+
+  @Test
+  void atMostSixteenAreAskedAtOnce() {
+    for (int i = 0; i < 40; i++) {
+      pod("p" + i, 1);
+    }
+    ask(0);
+    List<String> first = ask(SECOND);
+    assertThat(first).hasSizeLessThanOrEqualTo(16);
+    assertThat(ask(2 * SECOND)).hasSize(16 - first.size());
+    assertThat(ask(3 * SECOND)).isEmpty();
+    reports.onReports(first.getFirst(), null, members, 3 * SECOND);
+    assertThat(ask(3 * SECOND)).hasSize(1);
+  }
+
+  @Test
+  void aPodWithoutFigures_isAskedLessAndLessOften() {
+    pod("p", 1);
+    int asked = 0;
+    for (long now = 0; now < 600 * SECOND; now += SECOND / 4) {
+      for (String pod : ask(now)) {
+        asked++;
+        assertThat(reports.onReports(pod, Map.of(), members, now)).isFalse();
+      }
+    }
+    assertThat(asked).isBetween(8, 20);
+    assertThat(members.getFirst().report()).isEqualTo(EngineReport.NONE);
+  }
+
+  @Test
+  void ranks_haveTheirOwn_andTheOnlyOneHasAll() {
+    pod("two", 2);
+    pod("one", 1);
+    ask(0);
+    ask(2 * SECOND);
+    Map<Integer, EngineReport> said = Map.of(0, BUSY, 1, new EngineReport(1, 2, 0.7));
+    reports.onReports("two", said, members, 2 * SECOND);
+    reports.onReports("one", said, members, 2 * SECOND);
+    assertThat(members.get(0).report()).isEqualTo(BUSY);
+    assertThat(members.get(1).report()).isEqualTo(new EngineReport(1, 2, 0.7));
+    assertThat(members.get(2).report()).isEqualTo(new EngineReport(11, 22, 0.7));
+  }
+
+  @Test
+  void whatIsOld_isUnknown() {
+    pod("p", 1);
+    ask(0);
+    ask(2 * SECOND);
+    reports.onReports("p", Map.of(0, BUSY), members, 2 * SECOND);
+    reports.expire(members, 6 * SECOND);
+    assertThat(members.getFirst().report()).isEqualTo(BUSY);
+    reports.expire(members, 7 * SECOND);
+    assertThat(members.getFirst().report()).isEqualTo(EngineReport.NONE);
+  }
+
+  @Test
+  void off_asksNobody() {
+    ReportSchedule off = new ReportSchedule(new ReportSettings(false, Duration.ofSeconds(1), Duration.ofSeconds(5)));
+    pod("p", 1);
+    assertThat(off.due(members, 10 * SECOND)).isEmpty();
+  }
+}

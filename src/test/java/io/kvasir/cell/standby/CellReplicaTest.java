@@ -1,0 +1,373 @@
+package io.kvasir.cell.standby;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.kvasir.cell.events.BlockChangeListener;
+import io.kvasir.cell.events.EventApplier;
+import io.kvasir.events.KvBatch;
+import io.kvasir.events.KvEvent;
+import io.kvasir.events.KvEvent.Removed;
+import io.kvasir.events.KvEvent.Spec;
+import io.kvasir.events.KvEvent.Stored;
+import io.kvasir.index.BlockHash;
+import io.kvasir.index.BlockIndex;
+import io.kvasir.index.Chain;
+import io.kvasir.index.HandOver;
+import io.kvasir.index.Tier;
+import io.kvasir.index.WorkerBlocks;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.SplittableRandom;
+import java.util.concurrent.atomic.AtomicLong;
+import org.apache.pekko.actor.testkit.typed.javadsl.TestInbox;
+import org.apache.pekko.actor.typed.ActorRef;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A cell's copy against the index it is a copy of, over a way that loses what it likes. */
+final class CellReplicaTest {
+  private static final int BLOCK = 4;
+  private static final int WORKERS = 3;
+  private static final long BUDGET = 1 << 26;
+  private static final ActorRef<Standby.Acknowledged> NOBODY = TestInbox.<Standby.Acknowledged>create().getRef();
+
+  private final AtomicLong now = new AtomicLong();
+  private final BlockIndex index = new BlockIndex(64, BUDGET);
+  private final List<Home> homes = new ArrayList<>();
+  private final Deque<ReplicaFrame> toCopy = new ArrayDeque<>();
+  private CellReplica copy = new CellReplica(BUDGET);
+
+  /** One worker at home: its engine's events, applied and told. */
+  private final class Home {
+    private final int slot;
+    private final WorkerBlocks blocks;
+    private final ReplicaFeed feed = new ReplicaFeed();
+    private final EventApplier applier;
+    private final Engine engine;
+    private ReplicaProgress progress = new ReplicaProgress();
+    private @Nullable ReplicaLink link;
+
+    Home(int slot, long seed) {
+      this.slot = slot;
+      this.blocks = index.open(slot);
+      this.applier = new EventApplier(blocks, BLOCK, feed);
+      this.engine = new Engine(slot, new SplittableRandom(seed + slot));
+    }
+
+    String id() {
+      return "w" + slot;
+    }
+
+    void copyTo() {
+      progress = new ReplicaProgress();
+      ReplicaLink made = new ReplicaLink(this::send, progress, now::get);
+      link = made;
+      feed.add("node", made);
+    }
+
+    private void send(long stream, long number, boolean finishes, byte[] payload) {
+      assertThat(payload.length).as("bytes of a frame").isLessThan(200_000);
+      toCopy.add(new ReplicaFrame(7, 64, id(), slot, 100, stream, number, finishes, payload, NOBODY));
+    }
+
+    void apply(KvBatch batch) {
+      applier.apply(batch, 0);
+      feed.batchApplied(applier.position(), batch.events().size());
+      tellEverything();
+    }
+
+    void tellEverything() {
+      ReplicaLink wanting = feed.awaitingSnapshot();
+      if (wanting != null) {
+        feed.beginSnapshot(wanting);
+        HandOver parts = blocks.handOver();
+        parts.forEachRemaining(part -> feed.snapshotPart(wanting, part));
+        feed.endSnapshot(wanting, applier.salts(), applier.position());
+      }
+    }
+  }
+
+  /** Chains that branch, stored and removed at random; some under a salt, some whose parent comes late. */
+  private static final class Engine {
+    private final int number;
+    private final SplittableRandom random;
+    private final List<Block> held = new ArrayList<>();
+    private final Map<Long, long[]> chains = new HashMap<>();
+    private final Set<Long> heldKeys = new LinkedHashSet<>();
+    private long lastKey;
+    private long sequence;
+
+    private record Block(long key, int[] tokens, @Nullable String salt) {}
+
+    Engine(int number, SplittableRandom random) {
+      this.number = number;
+      this.random = random;
+    }
+
+    KvBatch next() {
+      List<KvEvent> events = new ArrayList<>();
+      for (int i = random.nextInt(4); i >= 0; i--) {
+        int what = random.nextInt(100);
+        if (what < 60 || held.isEmpty()) {
+          store(events, 1 + random.nextInt(random.nextInt(40) == 0 ? 3000 : 8));
+        } else if (what < 98) {
+          Block gone = held.remove(random.nextInt(held.size()));
+          heldKeys.remove(gone.key());
+          events.add(new Removed(new long[] {gone.key()}, Tier.DEVICE, KvEvent.UNSPECIFIED));
+        } else if (what == 98) {
+          events.add(new KvEvent.GapAbandoned(0, 1));
+        } else {
+          held.clear();
+          heldKeys.clear();
+          events.add(new KvEvent.Cleared());
+        }
+      }
+      return new KvBatch(sequence++, 1000 + sequence, KvBatch.UNKNOWN_RANK, events);
+    }
+
+    KvBatch burst(int blocks) {
+      List<KvEvent> events = new ArrayList<>();
+      store(events, blocks);
+      return new KvBatch(sequence++, 1000 + sequence, KvBatch.UNKNOWN_RANK, events);
+    }
+
+    private void store(List<KvEvent> events, int count) {
+      Block parent = held.isEmpty() || random.nextInt(4) == 0 ? null : held.get(random.nextInt(held.size()));
+      // The stores of a salted chain name the salt with the first block only.
+      String salt = parent == null ? (random.nextInt(3) == 0 ? "salt-" + random.nextInt(3) : null) : parent.salt();
+      long[] keys = new long[count];
+      int[] tokens = new int[count * BLOCK];
+      for (int i = 0; i < count; i++) {
+        keys[i] = (long) number << 40 | ++lastKey;
+        for (int j = 0; j < BLOCK; j++) {
+          // Few different tokens, so that workers and branches meet in the same blocks.
+          tokens[i * BLOCK + j] = random.nextInt(3);
+        }
+      }
+      Stored stored =
+          new Stored(
+              parent == null, parent == null ? 0 : parent.key(), keys, tokens, BLOCK, Tier.DEVICE, null,
+              parent == null ? salt : null, KvEvent.UNSPECIFIED, Spec.UNSPECIFIED, List.of());
+      events.add(stored);
+      int[] before = parent == null ? new int[0] : parent.tokens();
+      for (int i = 0; i < Math.min(count, 50); i++) {
+        int[] all = new int[before.length + (i + 1) * BLOCK];
+        System.arraycopy(before, 0, all, 0, before.length);
+        System.arraycopy(tokens, 0, all, before.length, (i + 1) * BLOCK);
+        held.add(new Block(keys[i], all, salt));
+        heldKeys.add(keys[i]);
+        long[] hashes = new long[all.length / BLOCK];
+        BlockHash.in(null, salt).chain(BlockHash.NONE, all, 0, all.length, BLOCK, hashes, 0);
+        chains.put(keys[i], hashes);
+      }
+    }
+  }
+
+  private void start(long seed) {
+    for (int slot = 0; slot < WORKERS; slot++) {
+      homes.add(new Home(slot, seed));
+    }
+  }
+
+  /** Carries what is on its way; {@code loss} of a hundred frames and answers are lost. */
+  private void carry(SplittableRandom random, int loss, int most) {
+    for (int i = 0; i < most && !toCopy.isEmpty(); i++) {
+      ReplicaFrame frame = toCopy.removeFirst();
+      if (random.nextInt(100) < loss) {
+        continue;
+      }
+      CellReplica.ReceivedUpTo come = copy.receive(frame);
+      Home home = homes.get(frame.slot());
+      if (come != null && random.nextInt(100) >= loss && home.link != null) {
+        int _ = home.link.acknowledged(come.stream(), come.next(), come.missing());
+        home.tellEverything();
+      }
+    }
+  }
+
+  /** Until everything has come, whatever gets lost. */
+  private void settle(SplittableRandom random, int loss) {
+    for (int round = 0; round < 10_000; round++) {
+      if (homes.stream().allMatch(home -> home.progress.warm() && home.progress.behind() == 0)) {
+        return;
+      }
+      now.addAndGet(Duration.ofSeconds(2).toNanos());
+      for (Home home : homes) {
+        if (home.link != null) {
+          int _ = home.link.resendOverdue();
+          home.tellEverything();
+        }
+      }
+      carry(random, loss, Integer.MAX_VALUE);
+    }
+    throw new AssertionError("the copy never came to have everything");
+  }
+
+  private CellReplica.WarmState taken() {
+    return Objects.requireNonNull(copy.takeOver(), "nothing to take over");
+  }
+
+  private static ReplicatedWorker copied(CellReplica.WarmState taken, Home home) {
+    return Objects.requireNonNull(taken.workers().get(home.id()), home.id());
+  }
+
+  private void assertSame(CellReplica.WarmState taken) {
+    for (Home home : homes) {
+      ReplicatedWorker copied = copied(taken, home);
+      assertThat(copied.blocks().size()).as("keys of %s", home.id()).isEqualTo(home.blocks.size());
+      assertThat(copied.seed().position()).isEqualTo(home.applier.position());
+      assertBlocks(taken, home, copied);
+    }
+    assertThat(taken.index().rows()).isEqualTo(index.rows());
+  }
+
+  private void assertBlocks(CellReplica.WarmState taken, Home home, ReplicatedWorker copied) {
+    for (Map.Entry<Long, long[]> chain : home.engine.chains.entrySet()) {
+      Chain hashes = new Chain(chain.getValue(), BLOCK);
+      assertThat(copied.blocks().hashOf(chain.getKey())).isEqualTo(home.blocks.hashOf(chain.getKey()));
+      assertThat(taken.index().verify(hashes, home.slot)).isEqualTo(index.verify(hashes, home.slot));
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8})
+  void randomEvents_lossyWay_copyIsTheIndex_andGoesOnAsIt(long seed) {
+    SplittableRandom random = new SplittableRandom(seed);
+    start(seed);
+    int loss = random.nextInt(40);
+    for (int step = 0; step < 400; step++) {
+      Home home = homes.get(random.nextInt(WORKERS));
+      home.apply(home.engine.next());
+      if (home.link == null && random.nextInt(50) == 0) {
+        home.copyTo(); // a copy that comes late
+        home.tellEverything();
+      }
+      carry(random, loss, random.nextInt(4));
+      if (random.nextInt(20) == 0) {
+        now.addAndGet(Duration.ofMillis(random.nextInt(1500)).toNanos());
+        homes.stream().filter(each -> each.link != null).forEach(each -> each.link.resendOverdue());
+      }
+    }
+    for (Home home : homes) {
+      if (home.link == null) {
+        home.copyTo();
+        home.tellEverything();
+      }
+    }
+    settle(random, loss);
+
+    CellReplica.WarmState taken = taken();
+    assertSame(taken);
+    for (Home home : homes) {
+      ReplicatedWorker copied = copied(taken, home);
+      EventApplier next = new EventApplier(copied.blocks(), BLOCK, BlockChangeListener.NONE, copied.seed());
+      for (int i = 0; i < 50; i++) {
+        KvBatch batch = home.engine.next();
+        home.applier.apply(batch, 0);
+        next.apply(batch, 0);
+      }
+      assertThat(next.position()).isEqualTo(home.applier.position());
+      assertBlocks(taken, home, copied);
+    }
+  }
+
+  /** What was not confirmed when the home died is told again by the engine: the position says from where. */
+  @ParameterizedTest
+  @ValueSource(longs = {11, 12, 13, 14})
+  void takenOverInTheMiddle_engineTellsTheRest(long seed) {
+    SplittableRandom random = new SplittableRandom(seed);
+    start(seed);
+    homes.forEach(Home::copyTo);
+    homes.forEach(Home::tellEverything);
+    settle(random, 0);
+    Map<Integer, List<KvBatch>> told = new HashMap<>();
+    for (int step = 0; step < 300; step++) {
+      Home home = homes.get(random.nextInt(WORKERS));
+      KvBatch batch = home.engine.next();
+      told.computeIfAbsent(home.slot, _ -> new ArrayList<>()).add(batch);
+      home.apply(batch);
+      carry(random, 20, random.nextInt(3));
+    }
+
+    CellReplica.WarmState taken = taken();
+    for (Home home : homes) {
+      ReplicatedWorker copied = copied(taken, home);
+      EventApplier next = new EventApplier(copied.blocks(), BLOCK, BlockChangeListener.NONE, copied.seed());
+      long last = next.position().stream().sequence();
+      for (KvBatch batch : told.getOrDefault(home.slot, List.of())) {
+        if (batch.sequence() > last) {
+          next.apply(batch, 0);
+        }
+      }
+      assertBlocks(taken, home, copied);
+    }
+  }
+
+  @Test
+  void slowCopy_isToldAnew_andNeverKeepsMoreThanItsBound() {
+    start(21);
+    Home home = homes.getFirst();
+    homes.subList(1, WORKERS).clear();
+    home.copyTo();
+    home.tellEverything();
+    SplittableRandom random = new SplittableRandom(21);
+    settle(random, 0);
+    int blocks = 20_000;
+    for (long bytes = 0; bytes <= ReplicaLink.MAX_WAITING_BYTES; bytes += blocks * 16L) {
+      home.apply(home.engine.burst(blocks)); // nothing arrives
+    }
+    assertThat(toCopy).hasSizeLessThanOrEqualTo(ReplicaLink.WINDOW);
+    assertThat(home.progress.warm()).isFalse();
+    settle(random, 0);
+    assertSame(taken());
+  }
+
+  @Test
+  void workerThatLeft_givesItsSlotToAnother() {
+    start(31);
+    homes.forEach(Home::copyTo);
+    homes.forEach(home -> home.apply(home.engine.next()));
+    settle(new SplittableRandom(31), 0);
+    Home gone = homes.getFirst();
+    ReplicaLink link = Objects.requireNonNull(gone.link);
+    copy.removeWorker(gone.id(), link.stream() + 1);
+    assertThat(copy.warmWorkers()).isEqualTo(WORKERS);
+    copy.removeWorker(gone.id(), link.stream());
+    assertThat(copy.warmWorkers()).isEqualTo(WORKERS - 1);
+    ReplicaFrame first =
+        new ReplicaFrame(7, 64, "new", gone.slot, 100, 99, 0, true, new byte[] {ReplicaWriter.COMPLETE}, NOBODY);
+    assertThat(copy.receive(first)).isEqualTo(new CellReplica.ReceivedUpTo(99, 1, false));
+    assertThat(taken().workers()).containsOnlyKeys("new", "w1", "w2");
+  }
+
+  @Test
+  void otherHome_orWiderIndex_beginsAnew() {
+    byte[] whole = {ReplicaWriter.COMPLETE};
+    copy.receive(new ReplicaFrame(7, 64, "a", 0, 100, 1, 0, true, whole, NOBODY));
+    copy.receive(new ReplicaFrame(8, 64, "b", 1, 100, 2, 0, true, whole, NOBODY));
+    assertThat(copy.warmWorkers()).isEqualTo(1);
+    copy.receive(new ReplicaFrame(8, 128, "c", 100, 100, 3, 0, true, whole, NOBODY));
+    CellReplica.WarmState taken = taken();
+    assertThat(taken.workers()).containsOnlyKeys("c");
+    assertThat(taken.index().slots()).isEqualTo(128);
+  }
+
+  @Test
+  void afterTakeOver_nobodyWrites() {
+    byte[] whole = {ReplicaWriter.COMPLETE};
+    copy.receive(new ReplicaFrame(7, 64, "a", 0, 100, 1, 0, true, whole, NOBODY));
+    assertThat(copy.takeOver()).isNotNull();
+    assertThat(copy.receive(new ReplicaFrame(7, 64, "a", 0, 100, 1, 1, true, whole, NOBODY))).isNull();
+    assertThat(copy.takeOver()).isNull();
+  }
+}

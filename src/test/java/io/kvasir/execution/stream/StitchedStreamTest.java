@@ -1,0 +1,185 @@
+package io.kvasir.execution.stream;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.kvasir.cell.Outcome;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.Random;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+final class StitchedStreamTest {
+  private static final String ROLE = chunk("one", 7, "\"delta\":{\"role\":\"assistant\",\"content\":\"\"}");
+  private static final String HEL = chunk("one", 7, "\"delta\":{\"content\":\"Hel\"}");
+  private static final String LO = chunk("one", 7, "\"delta\":{\"content\":\"lo\"}");
+  private static final String SECOND =
+      chunk("two", 8, "\"delta\":{\"role\":\"assistant\",\"content\":\"\"}")
+          + ": still here\n\n"
+          + chunk("two", 8, "\"delta\":{\"content\":\"lo\"}")
+          + chunk("two", 8, "\"delta\":{},\"finish_reason\":\"stop\"")
+          + usage("two", 8, 6, 2, 8, 5)
+          + "data: [DONE]\n\n";
+  private static final String END =
+      chunk("one", 7, "\"delta\":{},\"finish_reason\":\"stop\"");
+
+  private final ByteArrayOutputStream out = new ByteArrayOutputStream();
+
+  @Test
+  void twoStreams_whereverTheirBytesAreCut_areOne() throws IOException {
+    Random random = new Random(1);
+    for (int round = 0; round < 300; round++) {
+      out.reset();
+      StitchedStream stream = stream(true, false);
+      write(stream, ROLE + HEL + "data: {\"id\":\"one\",\"cho", random);
+      stream.truncated();
+      assertThat(stream.answer().text()).isEqualTo("Hel");
+      assertThat(stream.answer().generated()).isEqualTo(1);
+      write(stream, SECOND, random);
+      stream.complete();
+
+      // The second prompt had one token more, and its cache was another's.
+      assertThat(out()).isEqualTo(ROLE + HEL + ": still here\n\n" + LO + END
+          + "data: {\"id\":\"one\",\"created\":7,\"choices\":[],\"usage\":{\"prompt_tokens\":5,\"completion_tokens\":3,"
+          + "\"total_tokens\":8}}\n\ndata: [DONE]\n\n");
+      assertThat(stream.done()).isTrue();
+      assertThat(stream.answer().cachedTokens()).isEqualTo(Outcome.UNKNOWN);
+    }
+  }
+
+  @Test
+  void usageSoFar_isAddedTo() throws IOException {
+    StitchedStream stream = stream(false, false);
+    String counted = "data: {\"id\":\"one\",\"choices\":[{\"text\":\"a b\"}],\"usage\":{\"prompt_tokens\":5,"
+        + "\"completion_tokens\":2,\"total_tokens\":7,\"prompt_tokens_details\":{\"cached_tokens\":4}}}\n\n";
+    write(stream, counted);
+    stream.truncated();
+    assertThat(stream.answer().generated()).isEqualTo(2);
+
+    out.reset();
+    write(stream, usage("two", 8, 7, 3, 10, 6));
+
+    assertThat(out()).contains("\"prompt_tokens\":5,\"completion_tokens\":5,\"total_tokens\":10")
+        .contains("{\"cached_tokens\":4}");
+  }
+
+  @Test
+  void usageTheClientDidNotAskFor_isKeptFromItAndKnown() throws IOException {
+    StitchedStream stream = stream(true, true);
+    write(stream, ROLE + HEL + usage("one", 7, 5, 1, 6, 4) + "data: [DONE]\n\n");
+    stream.complete();
+
+    assertThat(out()).isEqualTo(ROLE + HEL + "data: [DONE]\n\n");
+    assertThat(stream.answer().promptTokens()).isEqualTo(5);
+  }
+
+  @Test
+  void lastEventWithoutItsBlankLine_isWhole() throws IOException {
+    StitchedStream stream = stream(true, false);
+    write(stream, ROLE + HEL.stripTrailing());
+    stream.truncated();
+
+    assertThat(out()).isEqualTo(ROLE + HEL);
+    assertThat(stream.answer().text()).isEqualTo("Hel");
+  }
+
+  @Test
+  void roleThatWasNotTold_isToldByTheSecond() throws IOException {
+    StitchedStream stream = stream(true, false);
+    write(stream, "data: {\"id\":");
+    stream.truncated();
+    write(stream, ROLE + LO);
+
+    assertThat(out()).isEqualTo(ROLE + LO);
+  }
+
+  @Test
+  void nothingLeft_isFinishedAsItsLimit() throws IOException {
+    StitchedStream stream = stream(true, false);
+    write(stream, ROLE + HEL);
+    stream.truncated();
+    stream.finish(true, 5);
+
+    assertThat(out()).isEqualTo(ROLE + HEL
+        + chunk("one", 7, "\"delta\":{},\"logprobs\":null,\"finish_reason\":\"length\"")
+        + "data: {\"id\":\"one\",\"created\":7,\"choices\":[],\"usage\":{\"prompt_tokens\":5,\"total_tokens\":6,"
+        + "\"completion_tokens\":1}}\n\ndata: [DONE]\n\n");
+  }
+
+  @Test
+  void finishedBeforeTheCut_lacksOnlyItsTerminator() throws IOException {
+    StitchedStream stream = stream(true, false);
+    write(stream, ROLE + HEL + END);
+    stream.truncated();
+    assertThat(stream.answer().finished()).isTrue();
+    stream.finish(false, 5);
+
+    assertThat(out()).isEqualTo(ROLE + HEL + END + "data: [DONE]\n\n");
+  }
+
+  @Test
+  void callsThoughtsAndLongTexts_areNotContinued() throws IOException {
+    assertThat(unfit("\"delta\":{\"tool_calls\":[{\"index\":0}]}")).isEqualTo("tools");
+    assertThat(unfit("\"delta\":{\"reasoning_content\":\"hm\"}")).isEqualTo("reasoning");
+    assertThat(unfit("\"delta\":{\"content\":\"" + "x".repeat(StitchedStream.MAX_HELD / 2) + "\"}")).isNull();
+    String half = chunk("one", 7, "\"delta\":{\"content\":\"" + "x".repeat(StitchedStream.MAX_HELD / 2 + 1) + "\"}");
+    StitchedStream stream = stream(true, false);
+    write(stream, half + half);
+
+    assertThat(stream.answer().unsupportedReason()).isEqualTo("too-long");
+    assertThat(stream.answer().text()).isEmpty();
+  }
+
+  @Test
+  void eventTooLongToBeHeld_passesAsItComes() throws IOException {
+    StitchedStream stream = stream(true, false);
+    String event = chunk("one", 7, "\"delta\":{\"content\":\"" + "x".repeat(2 * StitchedStream.MAX_HELD) + "\"}");
+    write(stream, event + LO, new Random(2), 400_000);
+
+    assertThat(out()).isEqualTo(event + LO);
+    assertThat(stream.answer().unsupportedReason()).isEqualTo("too-long");
+  }
+
+  private @Nullable String unfit(String choice) throws IOException {
+    StitchedStream stream = stream(true, false);
+    write(stream, chunk("one", 7, choice));
+    return stream.answer().unsupportedReason();
+  }
+
+  private StitchedStream stream(boolean chat, boolean withoutUsage) {
+    return new StitchedStream(out::write, chat, withoutUsage);
+  }
+
+  private String out() {
+    return out.toString(StandardCharsets.UTF_8);
+  }
+
+  private static String chunk(String id, int created, String choice) {
+    return "data: {\"id\":\"" + id + "\",\"created\":" + created + ",\"choices\":[{\"index\":0," + choice + "}]}\n\n";
+  }
+
+  private static String usage(String id, int created, int prompt, int completion, int total, int cached) {
+    return "data: {\"id\":\"" + id + "\",\"created\":" + created + ",\"choices\":[],\"usage\":{\"prompt_tokens\":"
+        + prompt + ",\"completion_tokens\":" + completion + ",\"total_tokens\":" + total
+        + ",\"prompt_tokens_details\":{\"cached_tokens\":" + cached + "}}}\n\n";
+  }
+
+  private static void write(StitchedStream stream, String text) throws IOException {
+    byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+    stream.write(bytes, 0, bytes.length);
+  }
+
+  private static void write(StitchedStream stream, String text, Random random) throws IOException {
+    write(stream, text, random, 40);
+  }
+
+  private static void write(StitchedStream stream, String text, Random random, int longest) throws IOException {
+    byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+    for (int at = 0; at < bytes.length; ) {
+      int count = Math.min(bytes.length - at, 1 + random.nextInt(longest));
+      stream.write(bytes, at, count);
+      at += count;
+    }
+  }
+}

@@ -1,0 +1,110 @@
+package io.kvasir.execution.workflow;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.kvasir.execution.dialect.ClientRequest;
+import io.kvasir.execution.dialect.JsonMembers;
+import java.nio.charset.StandardCharsets;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+final class ContinuationTest {
+  private static final String CHAT = "/v1/chat/completions";
+  private static final String COMPLETIONS = "/v1/completions";
+  private static final String MESSAGES = "\"messages\":[ {\"role\":\"user\", \"content\":\"H\\u00e9]\"} ]";
+
+  @Test
+  void completion_goesOnAfterItsText_withTheRestAsItWas() {
+    String asked =
+        "{\"prompt\":\"Once \\u00e9\",\"x\":1.50,\"max_tokens\":10,\"min_tokens\":4,\"seed\":12345678901234567890}";
+
+    assertThat(body(COMPLETIONS, asked, "\n\"upon\"", 3)).isEqualTo(
+        "{\"prompt\":\"Once \\u00e9\\n\\\"upon\\\"\",\"x\":1.50,\"max_tokens\":7,\"min_tokens\":1,"
+            + "\"seed\":12345678901234567890}");
+  }
+
+  @Test
+  void completionWithoutALimit_hasTheStandardOne() {
+    String asked = "{\"prompt\":\"a\"}";
+
+    assertThat(body(COMPLETIONS, asked, "b", 6)).isEqualTo("{\"prompt\":\"ab\",\"max_tokens\":10}");
+    assertThat(of(COMPLETIONS, asked).remainingTokens(16)).isZero();
+    assertThat(of(COMPLETIONS, asked).remainingTokens(17)).isEqualTo(Integer.MAX_VALUE);
+  }
+
+  @Test
+  void conversation_goesOnWithAnAssistantsMessage() {
+    String asked = "{" + MESSAGES + ",\"max_completion_tokens\":5,\"max_tokens\":9}";
+
+    assertThat(body(CHAT, asked, "Hel", 2)).isEqualTo(
+        "{\"messages\":[ {\"role\":\"user\", \"content\":\"H\\u00e9]\"} ,"
+            + "{\"role\":\"assistant\",\"content\":\"Hel\"}],\"max_completion_tokens\":3,\"max_tokens\":7,"
+            + "\"continue_final_message\":true,\"add_generation_prompt\":false}");
+    assertThat(of(CHAT, asked).remainingTokens(5)).isZero();
+    assertThat(of(CHAT, "{" + MESSAGES + "}").remainingTokens(1000)).isEqualTo(Integer.MAX_VALUE);
+  }
+
+  @Test
+  void nothingSaidYet_isAskedAsItWas() {
+    String asked = "{" + MESSAGES + ",\"max_tokens\":9}";
+
+    assertThat(body(CHAT, asked, "", 0)).isEqualTo(asked);
+  }
+
+  @ParameterizedTest
+  @CsvSource(delimiter = '|', value = {
+      "\"tools\":[{\"type\":\"function\"}]|tools",
+      "\"functions\":[{}]|tools",
+      "\"response_format\":{\"type\":\"json_schema\"}|structured-output",
+      "\"guided_json\":{\"type\":\"object\"}|structured-output",
+      "\"structured_outputs\":{\"regex\":\"a\"}|structured-output",
+      "\"logprobs\":true|log-probabilities",
+      "\"logprobs\":0|log-probabilities",
+      "\"top_logprobs\":2|log-probabilities",
+      "\"prompt_logprobs\":1|log-probabilities",
+      "\"n\":2|several-answers",
+      "\"best_of\":3|several-answers",
+      "\"echo\":true|prompt",
+      "\"suffix\":\"end\"|prompt",
+      "\"return_token_ids\":true|prompt",
+      "\"continue_final_message\":true|continued-message",
+      "\"add_generation_prompt\":false|continued-message",
+  })
+  void otherKinds_areUnfit(String member, String why) {
+    assertThat(unfit(CHAT, "{" + MESSAGES + "," + member + "}")).isEqualTo(why);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"[\"a\",\"b\"]", "[1,2]", "[[1],[2]]", "null"})
+  void otherPromptsThanOneText_areUnfit(String prompt) {
+    assertThat(unfit(COMPLETIONS, "{\"prompt\":" + prompt + "}")).isEqualTo("prompt");
+  }
+
+  @Test
+  void otherApis_areUnfit() {
+    assertThat(unfit("/v1/responses", "{\"input\":\"a\"}")).isEqualTo("api");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {
+      "\"tools\":null", "\"tools\":[]", "\"logprobs\":false", "\"logprobs\":null", "\"n\":1", "\"best_of\":1",
+      "\"suffix\":null", "\"echo\":false", "\"response_format\":{\"type\":\"text\"}", "\"add_generation_prompt\":true"})
+  void whatAsksForNothing_isFit(String member) {
+    assertThat(unfit(CHAT, "{" + MESSAGES + "," + member + "}")).isNull();
+  }
+
+  private static String body(String path, String asked, String text, int generated) {
+    return new String(of(path, asked).body(text, generated), StandardCharsets.UTF_8);
+  }
+
+  private static @Nullable String unfit(String path, String asked) {
+    return Continuation.unsupportedReason(of(path, asked).original());
+  }
+
+  private static Continuation of(String path, String asked) {
+    return new Continuation(new ClientRequest(path, JsonMembers.of(asked.getBytes(StandardCharsets.UTF_8))));
+  }
+}

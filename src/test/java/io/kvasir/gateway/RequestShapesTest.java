@@ -1,0 +1,52 @@
+package io.kvasir.gateway;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.kvasir.routing.RequestShape;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+final class RequestShapesTest {
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  @ParameterizedTest
+  @ValueSource(strings = {
+      "{\"prompt\":\"a\"}", "{\"prompt\":[1,2,3]}", "{\"prompt\":[\"a\"]}", "{\"prompt\":\"a\",\"n\":1}",
+      "{\"prompt\":\"a\",\"n\":null}"
+  })
+  void oneAnswerToOnePrompt_isDivisible(String body) throws Exception {
+    assertThat(RequestShapes.of(ApiPath.COMPLETIONS, JSON.readTree(body))).isEqualTo(RequestShape.TEXT);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {
+      "{\"prompt\":[\"a\",\"b\"]}", "{\"prompt\":[[1],[2]]}", "{\"prompt\":\"a\",\"n\":2}",
+      "{\"prompt\":\"a\",\"best_of\":3}"
+  })
+  void severalAnswersOrPrompts_areNot(String body) throws Exception {
+    assertThat(RequestShapes.of(ApiPath.COMPLETIONS, JSON.readTree(body)).divisible()).isFalse();
+  }
+
+  @Test
+  void mediaOfAllMessages_areCounted() throws Exception {
+    String body =
+        """
+        {"messages":[
+          {"role":"system","content":"Look."},
+          {"role":"user","content":[{"type":"text","text":"at"},{"type":"image_url","image_url":{"url":"http://a/b"}}]},
+          {"role":"assistant","content":null},
+          {"role":"user","content":[{"type":"input_audio","input_audio":{"data":"","format":"wav"}},
+            {"type":"video_url","video_url":{"url":"http://a/c"}}]}]}""";
+    assertThat(RequestShapes.of(ApiPath.CHAT, JSON.readTree(body))).isEqualTo(new RequestShape(true, 3));
+  }
+
+  @Test
+  void whatCarriesNoPrompt_isWhole() throws Exception {
+    assertThat(RequestShapes.of(ApiPath.EMBEDDINGS, JSON.readTree("{\"input\":\"a\"}")))
+        .isEqualTo(RequestShape.INDIVISIBLE);
+    assertThat(RequestShapes.of(ApiPath.OTHER, JSON.readTree("{}"))).isEqualTo(RequestShape.INDIVISIBLE);
+    assertThat(RequestShapes.of(ApiPath.CHAT, null)).isEqualTo(RequestShape.INDIVISIBLE);
+  }
+}

@@ -1,0 +1,23 @@
+package io.kvasir.gateway.admin;
+
+import io.kvasir.http.Headers;
+import io.kvasir.http.server.Exchange;
+import java.net.InetAddress;
+
+/** A request that reaches a handler without a socket. */
+@SuppressWarnings("ArrayRecordComponent") // never compared
+record DirectExchange(String method, String target, Headers headers, InetAddress client, byte[] body)
+    implements Exchange {
+  /** A request from this machine, without headers. */
+  DirectExchange(String method, String target, byte[] body) {
+    this(method, target, Headers.EMPTY, InetAddress.getLoopbackAddress(), body);
+  }
+
+  @Override
+  public boolean isCancelled() {
+    return false;
+  }
+
+  @Override
+  public void onCancelled(Runnable action) {}
+}

@@ -1,0 +1,93 @@
+package io.kvasir.lab;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Objects;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+final class LabPlanReaderTest {
+  private static final String LINE =
+      "{\"timestamp\": 5, \"input_length\": 9, \"output_length\": 2, \"hash_ids\": []}\n";
+
+  @TempDir private Path directory;
+
+  @Test
+  void read_manyFaults_tellsAllOfThem() {
+    LabPlanReader reader = new LabPlanReader();
+
+    LabPlan plan =
+        reader.read(
+            new LabPlanReader.LabOptions(
+                List.of("nowhere.jsonl", "gen:nothing"), "abacus", "0", List.of("best", "absent.conf"), List.of(-1.0),
+                0, false, "psychic", "off:0", new Slo(0, 50)));
+
+    assertThat(plan).isNull();
+    assertThat(reader.faults())
+        .extracting(fault -> fault.replaceFirst(":.*", ""))
+        .containsExactlyInAnyOrder(
+            "engine", "trace", "trace", "profiles", "profiles", "workers", "seeds", "scale", "slo-ttft, slo-tpot",
+            "index", "coefficients");
+  }
+
+  @Test
+  void read_traceScalesProfilesSeeds_combinesThemAll() throws IOException {
+    Path trace = Files.writeString(directory.resolve("t.jsonl"), LINE);
+    Path profiles = directory.resolve("mine.conf");
+    Files.writeString(
+        profiles,
+        """
+        careful {
+          prepare = [ tokenize, block-hash ], filter = [ role, model, excluded ]
+          score { plugin = expected-cost, kappa = 9 }, pick = max-score, execute = forward
+        }
+        """);
+    LabPlanReader reader = new LabPlanReader();
+
+    LabPlan plan = Objects.requireNonNull(reader.read(request(trace, "random", profiles.toString())));
+
+    assertThat(reader.faults()).isEmpty();
+    assertThat(plan.runs()).hasSize(2 * 2 * 3);
+    assertThat(plan.runs()).extracting(run -> run.profile().name()).containsOnly("random", "careful");
+  }
+
+  @Test
+  void read_faultyProfile_showsTheCompilersReport() throws IOException {
+    Path trace = Files.writeString(directory.resolve("t.jsonl"), LINE);
+    Path profiles = Files.writeString(directory.resolve("mine.conf"), "mine { pick = nobody }\n");
+    LabPlanReader reader = new LabPlanReader();
+
+    assertThat(reader.read(request(trace, "random", profiles.toString()))).isNull();
+    assertThat(reader.faults()).singleElement().asString().contains("mine.conf").contains("nobody");
+  }
+
+  @Test
+  void read_profileOfSeveralSteps_isNoneOfTheLaboratorys() throws IOException {
+    Path trace = Files.writeString(directory.resolve("t.jsonl"), LINE);
+    LabPlanReader reader = new LabPlanReader();
+
+    assertThat(reader.read(request(trace, "prefill-decode"))).isNull();
+    assertThat(reader.faults()).singleElement().asString().contains("prefill-decode plans several steps");
+    LabPlan all = Objects.requireNonNull(new LabPlanReader().read(request(trace, "all")));
+    assertThat(all.runs()).extracting(run -> run.profile().name()).contains("sticky").doesNotContain("prefill-decode");
+  }
+
+  @Test
+  void read_oneProfileTwice_asksForOtherNames() throws IOException {
+    Path trace = Files.writeString(directory.resolve("t.jsonl"), LINE);
+    LabPlanReader reader = new LabPlanReader();
+
+    assertThat(reader.read(request(trace, "random", "all"))).isNull();
+    assertThat(reader.faults()).singleElement().asString().contains("two are named random");
+  }
+
+  private static LabPlanReader.LabOptions request(Path trace, String... profiles) {
+    return new LabPlanReader.LabOptions(
+        List.of(trace.toString()), TestTraces.ENGINE, "2", List.of(profiles), List.of(1.0, 2.0), 3, false, "exact",
+        "learnt:3", new Slo(2000, 50));
+  }
+}

@@ -1,0 +1,68 @@
+package io.kvasir.lab;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.io.StringReader;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import javax.xml.parsers.DocumentBuilderFactory;
+import org.junit.jupiter.api.Test;
+import org.xml.sax.InputSource;
+
+final class LabReportTest {
+  private static final Latency SOME = new Latency(10.123, 9, 20, 30);
+
+  @Test
+  void json_hasTheAgreedFieldsAndNothingElse() throws IOException {
+    JsonNode row = new ObjectMapper().readTree(new LabReport(List.of(run(1, 0.5))).json()).get(0);
+
+    assertThat(row.fieldNames())
+        .toIterable()
+        .containsExactly(
+            "trace", "engine", "workers", "scale", "seed", "index", "profile", "goodput", "hit_rate", "ttft_ms",
+            "tpot_ms", "e2e_ms", "imbalance", "rejected");
+    assertThat(row.get("ttft_ms").fieldNames()).toIterable().containsExactly("mean", "p50", "p90", "p99");
+    assertThat(row.get("tpot_ms").get("mean").isNull()).as("nothing measured").isTrue();
+    assertThat(row.get("ttft_ms").get("mean").asDouble()).isEqualTo(10.12);
+  }
+
+  @Test
+  void table_takesTheMeanOverSeeds() {
+    String table = new LabReport(List.of(run(1, 0.5), run(2, 0.6))).table();
+
+    assertThat(table).contains("mean of 2 seeds").contains("0.550").contains("40%");
+    assertThat(table.lines()).hasSize(3);
+  }
+
+  @Test
+  void page_needsNothingElse_andItsPlotsAreWellFormed() throws Exception {
+    for (List<RunReport> runs : List.of(List.of(run(1, 0.5)), List.of(run(1, 0.5), run(1, 0.4, 2.5)))) {
+      String page = HtmlPage.of(runs);
+
+      assertThat(page).doesNotContain("src=").doesNotContain("href=").contains("prefers-color-scheme: dark");
+      Matcher svgs = Pattern.compile("<svg.*?</svg>", Pattern.DOTALL).matcher(page);
+      int plots = 0;
+      for (; svgs.find(); plots++) {
+        InputSource svg = new InputSource(new StringReader(svgs.group()));
+        DocumentBuilderFactory.newInstance().newDocumentBuilder().parse(svg);
+        assertThat(svgs.group()).contains(">random<").doesNotContain("NaN");
+      }
+      assertThat(plots).isEqualTo(4);
+    }
+  }
+
+  private static RunReport run(long seed, double goodput) {
+    return run(seed, goodput, 1.8);
+  }
+
+  private static RunReport run(long seed, double goodput, double scale) {
+    Latency none = Latency.of(new double[0], 0);
+    return new RunReport(
+        "t", "e", new Pools(8, 0, 0), scale, seed, "exact", "random", 9, goodput, 0.2, 0.5, SOME, none, SOME, 1.5, 3,
+        100);
+  }
+}

@@ -1,0 +1,162 @@
+package io.kvasir.lab;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
+
+import io.kvasir.lab.engine.EngineModel;
+import io.kvasir.lab.engine.StepTime;
+import java.util.List;
+import java.util.concurrent.atomic.DoubleAdder;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+final class LabRunTest {
+  private static final StepTime TIME = EngineModel.named(TestTraces.ENGINE).stepTime();
+
+  @Test
+  void execute_oneRequest_takesItsStepsTimes() {
+    WorkloadTrace trace = new WorkloadTrace(512, List.of(LabRequest.at(100, 10_000, 3, new long[0], "")));
+
+    RunReport report = TestTraces.report(trace, 1, "random", "exact", 1);
+
+    double first = prefill(8192, 0) + prefill(10_000 - 8192, 8192);
+    double further = decode(10_000) + decode(10_001);
+    assertThat(report.ttft().mean()).isCloseTo(first, within(1e-6));
+    assertThat(report.tpot().mean()).isCloseTo(further / 2, within(1e-6));
+    assertThat(report.e2e().p99()).isCloseTo(first + further, within(1e-6));
+    assertThat(report.goodput()).isOne();
+    assertThat(report.hitRate()).isZero();
+  }
+
+  @Test
+  void execute_theSamePromptAgain_findsItsFullBlocksButForTheLastToken() {
+    long[] chain = {WorkloadTrace.hash(1), WorkloadTrace.hash(2)};
+    WorkloadTrace trace =
+        new WorkloadTrace(512, List.of(LabRequest.at(0, 1024, 1, chain, ""), LabRequest.at(5000, 1024, 1, chain, "")));
+
+    RunReport report = TestTraces.report(trace, 4, "expected-cost", "exact", 1);
+
+    assertThat(report.hitRate()).isEqualTo(512.0 / 2048);
+    assertThat(report.ceiling()).isEqualTo(report.hitRate());
+    assertThat(report.imbalance()).as("all on one of four").isEqualTo(4);
+  }
+
+  @Test
+  void execute_aTurnThatWaits_comesAfterTheAnswerAndTheThought() {
+    LabRequest first = LabRequest.at(50, 100, 20, new long[0], "s");
+    WorkloadTrace trace =
+        new WorkloadTrace(512, List.of(first, LabRequest.at(0, 100, 1, new long[0], "s").following(0, 700)));
+    double answerMs = TestTraces.report(new WorkloadTrace(512, List.of(first)), 1, "random", "exact", 1).e2e().mean();
+
+    RunReport report = TestTraces.report(trace, 1, "random", "exact", 1);
+
+    double spanMs = 21 / report.outputTokensPerSecond() * 1e3;
+    assertThat(spanMs).isCloseTo(answerMs + 700 + prefill(100, 0), within(1e-6));
+  }
+
+  @Test
+  void execute_coefficientsThatAreWrong_areLearntFromFirstTokens() {
+    WorkloadTrace trace = TestTraces.random(2000, 5);
+
+    double exact = hitRate(trace, "exact");
+    double wrong = hitRate(trace, "off:0.05");
+    double learnt = hitRate(trace, "learnt:0.05");
+
+    assertThat(wrong).as("caches count for little").isLessThan(0.99 * exact);
+    assertThat(learnt).isCloseTo(exact, within((exact - wrong) / 2));
+  }
+
+  @Test
+  void execute_aPromptThatFitsNoCache_isRejectedAndIsAMiss() {
+    WorkloadTrace trace =
+        new WorkloadTrace(
+            512, List.of(LabRequest.at(0, 2_000_000, 5, new long[0], ""), LabRequest.at(0, 20, 5, new long[0], "")));
+
+    RunReport report = TestTraces.report(trace, 2, "expected-cost", "exact", 1);
+
+    assertThat(report.rejected()).isOne();
+    assertThat(report.goodput()).isEqualTo(0.5);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"exact", "delayed:300", "lossy:0.2:5", "approximate"})
+  void execute_again_comesToTheSame(String index) {
+    WorkloadTrace trace = TestTraces.random(300, 5);
+
+    RunReport once = TestTraces.report(trace, 4, "expected-cost", index, 7);
+
+    assertThat(TestTraces.report(trace, 4, "expected-cost", index, 7)).isEqualTo(once);
+    assertThat(once.ttft().p50()).isLessThanOrEqualTo(once.ttft().p90());
+    assertThat(once.hitRate()).isBetween(0.05, once.ceiling());
+  }
+
+  @Test
+  void execute_anotherSeed_drawsOtherChance() {
+    WorkloadTrace trace = TestTraces.random(300, 5);
+
+    assertThat(TestTraces.report(trace, 4, "random", "exact", 1).ttft())
+        .isNotEqualTo(TestTraces.report(trace, 4, "random", "exact", 2).ttft());
+  }
+
+  /** One prompt alone: read by one engine, copied, and continued by another. */
+  @Test
+  void prefillAndDecode_takeAsLongAsReadingAndCopying() {
+    LabRequest request = LabRequest.at(0, 8000, 20, new long[0], "");
+    WorkloadTrace trace = new WorkloadTrace(512, List.of(request));
+    RunReport whole = TestTraces.report(trace, "1", "random", "");
+    RunReport divided = TestTraces.report(
+            trace, "1P+1D", "prefill-decode", "prefill-decode.workflow.remote-prefill = always");
+    assertThat(divided.rejected()).isZero();
+    double copyMs = LabFleet.LINK.transferMs(8000);
+    assertThat(divided.ttft().mean() - whole.ttft().mean()).isBetween(copyMs, copyMs + 60);
+    assertThat(divided.tpot().mean()).isCloseTo(whole.tpot().mean(), within(1.0));
+  }
+
+  @Test
+  void prefillAndDecode_answerEverything_theSameEachTime() {
+    WorkloadTrace trace = TestTraces.random(300, 5);
+    RunReport once = TestTraces.report(trace, "2P+2D", "prefill-decode", "");
+    assertThat(once.rejected()).isZero();
+    assertThat(once.hitRate()).isGreaterThan(0.1);
+    assertThat(TestTraces.report(trace, "2P+2D", "prefill-decode", "")).isEqualTo(once);
+    RunReport mixed = TestTraces.report(trace, "1+2P+1D", "prefill-decode", "");
+    assertThat(mixed.rejected()).isZero();
+  }
+
+  @Test
+  void pools_areReadAsWritten() {
+    for (String written : List.of("8", "5P+3D", "2+4P+2D")) {
+      assertThat(Pools.parse(written)).hasToString(written);
+    }
+    assertThat(Pools.parse("2+4P+2D").size()).isEqualTo(8);
+    assertThatThrownBy(() -> Pools.parse("5P")).hasMessageContaining("5P+3D");
+  }
+
+  @Test
+  void execute_addsUpToOneInProgress() {
+    DoubleAdder progress = new DoubleAdder();
+
+    RunReport report =
+        new LabRun(TestTraces.run(TestTraces.random(50, 1), 2, "random", "exact", 1), progress).execute();
+
+    assertThat(report.requests()).isEqualTo(50);
+    assertThat(progress.sum()).isCloseTo(1, within(1e-9));
+  }
+
+  private static double prefill(int tokens, int context) {
+    return decode(0) + TIME.tokenUs() / 1e3 * (tokens - TIME.kneeTokens() > 0 ? tokens - TIME.kneeTokens() : 0)
+        + TIME.attentionNs() / 1e6 * tokens * (context + tokens / 2.0);
+  }
+
+  private static double decode(int context) {
+    return TIME.weightMs() + TIME.overheadMs() + (TIME.sequenceUs() + TIME.sequenceOverheadUs()) / 1e3
+        + TIME.decodeContextUs() / 1e6 * context;
+  }
+
+  private static double hitRate(WorkloadTrace trace, String coefficients) {
+    LabPlan.Run run = TestTraces.run(trace, 4, "expected-cost", "exact", coefficients, 1);
+    return new LabRun(run, new DoubleAdder()).execute().hitRate();
+  }
+}

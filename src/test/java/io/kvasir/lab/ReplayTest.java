@@ -1,0 +1,134 @@
+package io.kvasir.lab;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.kvasir.telemetry.DecisionJson;
+import io.kvasir.telemetry.DecisionRecord;
+import io.kvasir.telemetry.DecisionRecord.CandidateRecord;
+import io.kvasir.telemetry.DecisionRecord.Pass;
+import io.kvasir.telemetry.DecisionRecord.WorkerFacts;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.zip.GZIPOutputStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+final class ReplayTest {
+  @TempDir private Path directory;
+
+  /** w0 holds all of the prompt and has 5 requests in flight, w1 holds nothing and has none. */
+  private static DecisionRecord decision(String chosen) {
+    return new DecisionRecord(
+        "2026-01-01T00:00:00Z", "r-" + chosen, "m", "some", "m", 1000, 62, 16, List.of("00000000000000ff"),
+        Map.of("session-key", "0123456789abcdef"), 256, List.of(), null, "", List.of(),
+        List.of(new Pass("both", chosen, List.of(candidate(0, 62, 5), candidate(1, 0, 0)))), null);
+  }
+
+  private static CandidateRecord candidate(int slot, int depth, int inFlight) {
+    return new CandidateRecord(
+        "w" + slot, slot, null, depth, Map.of(), inFlight, 0, 0, 10L * inFlight, List.of(), 0, null,
+        new WorkerFacts("w" + slot, 0, 1, "both", List.of("m"), Map.of(), 64, "h100-Llama-3.1-8B-tp1", 0.02, 1e-6));
+  }
+
+  @Test
+  void run_anotherProfile_tellsWhatChangesAndWhy() throws IOException {
+    Path log = log(line("w0"), line("w0"), line("w1"), "{\"kind\":\"outcome\",\"request_id\":\"r-w0\"}");
+
+    ReplayReport report = run(log, "least-loaded", "expected-cost");
+
+    ReplayReport.Row least = report.rows().get(0);
+    assertThat(least.decisions()).isEqualTo(3);
+    assertThat(least.changed()).isEqualTo(2);
+    assertThat(least.why()).containsExactly(Map.entry("scorer least-load", 2));
+    assertThat(least.cachedBefore()).isEqualTo(2 * 992);
+    assertThat(least.cachedNow()).isZero();
+    assertThat(least.changes().getFirst())
+        .isEqualTo(new ReplayReport.ChangedDecision("r-w0", "w0", "w1", "scorer least-load"));
+    ReplayReport.Row cost = report.rows().get(1);
+    assertThat(cost.changed()).isEqualTo(1);
+    assertThat(cost.why()).containsExactly(Map.entry("scorer expected-cost", 1));
+    assertThat(report.lines()).isEqualTo(4);
+    assertThat(report.table()).contains("least-loaded", "scorer least-load 2");
+  }
+
+  @Test
+  void run_profileThatRemovesTheChosen_namesTheFilter() throws IOException {
+    Path own = Files.writeString(directory.resolve("own.conf"), """
+        idle-only {
+          prepare = [ tokenize, block-hash ]
+          filter = [ role, model, excluded, { plugin = saturation, in-flight = 3 } ]
+          score = cache-affinity, pick = max-score, execute = forward
+        }
+        """);
+
+    ReplayReport report = run(log(line("w0")), own.toString());
+
+    assertThat(report.rows().getFirst().why()).containsExactly(Map.entry("filter saturation", 1));
+  }
+
+  @Test
+  void run_linesThatAreNone_areCountedAndNamed() throws IOException {
+    Path log = log(line("w0"), "{\"kind\":\"decision\"}", "not json", line("w0").replace("\"slot\":1", "\"slot\":999"));
+
+    ReplayReport report = run(log, "least-loaded");
+
+    assertThat(report.faulty()).isEqualTo(3);
+    assertThat(report.faults()).hasSize(3).allMatch(fault -> fault.startsWith(log + ":"));
+    assertThat(report.faults().get(2)).contains(":4: ", "slot 999");
+    assertThat(report.rows().getFirst().decisions()).isEqualTo(1);
+  }
+
+  @Test
+  void run_gzippedLog_isRead() throws IOException {
+    Path log = directory.resolve("d.jsonl.gz");
+    try (OutputStream out = new GZIPOutputStream(Files.newOutputStream(log))) {
+      out.write(line("w0").getBytes(StandardCharsets.UTF_8));
+    }
+
+    assertThat(run(log, "least-loaded").rows().getFirst().decisions()).isEqualTo(1);
+  }
+
+  @Test
+  void of_manyFaults_tellsAllOfThem() {
+    List<String> faults = new ArrayList<>();
+
+    Replay.of(List.of(directory.resolve("none")), List.of("best", "absent.conf"), faults);
+
+    assertThat(faults).hasSize(3);
+  }
+
+  @Test
+  void write_report_isJson() throws IOException {
+    Path file = directory.resolve("out/report.json");
+
+    run(log(line("w0")), "least-loaded").write(file);
+
+    JsonNode profile = new ObjectMapper().readTree(file.toFile()).path("profiles").path(0);
+    assertThat(profile.path("changed").asInt()).isEqualTo(1);
+    assertThat(profile.path("why").path("scorer least-load").asInt()).isEqualTo(1);
+    assertThat(profile.path("changes").path(0).path("replayed").asText()).isEqualTo("w1");
+  }
+
+  private static String line(String chosen) {
+    return DecisionJson.of(decision(chosen)).toString();
+  }
+
+  private Path log(String... lines) throws IOException {
+    return Files.write(directory.resolve("d.jsonl"), List.of(lines));
+  }
+
+  private static ReplayReport run(Path log, String... profiles) throws IOException {
+    List<String> faults = new ArrayList<>();
+    Replay replay = Replay.of(List.of(log), List.of(profiles), faults);
+    assertThat(faults).isEmpty();
+    return replay.run(_ -> {});
+  }
+}

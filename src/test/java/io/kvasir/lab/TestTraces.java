@@ -1,0 +1,72 @@
+package io.kvasir.lab;
+
+import com.typesafe.config.ConfigFactory;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.atomic.DoubleAdder;
+
+/** Small traces and how to run them. */
+final class TestTraces {
+  static final String ENGINE = "h200-Qwen3-32B-tp2";
+
+  private TestTraces() {}
+
+  /** A source that is one trace, whatever load and seed. */
+  static TraceSource of(WorkloadTrace trace) {
+    return new TraceSource() {
+      @Override
+      public String name() {
+        return "test";
+      }
+
+      @Override
+      public WorkloadTrace at(double scale, long seed) {
+        return trace;
+      }
+    };
+  }
+
+  /** Requests that share prefixes at random, close enough together to queue. */
+  static WorkloadTrace random(int requests, long seed) {
+    SplittableRandom random = new SplittableRandom(seed);
+    List<LabRequest> list = new ArrayList<>();
+    double atMs = 0;
+    for (int i = 0; i < requests; i++) {
+      atMs += random.nextDouble() * 400;
+      int group = random.nextInt(12);
+      int shared = random.nextInt(1, 30);
+      int own = random.nextInt(0, 10);
+      long[] chain = new long[shared + own];
+      for (int block = 0; block < chain.length; block++) {
+        chain[block] = WorkloadTrace.hash(block < shared ? group * 1000L + block : 1_000_000L + i * 100L + block);
+      }
+      list.add(LabRequest.at(atMs, chain.length * 512 + random.nextInt(512) + 1, random.nextInt(1, 60), chain, ""));
+    }
+    return new WorkloadTrace(512, list);
+  }
+
+  static LabPlan.Run run(WorkloadTrace trace, int workers, String profile, String index, long seed) {
+    return run(trace, workers, profile, index, "exact", seed);
+  }
+
+  static LabPlan.Run run(
+      WorkloadTrace trace, int workers, String profile, String index, String coefficients, long seed) {
+    return new LabPlan.Run(
+        of(trace), ENGINE, new Pools(workers, 0, 0), 1, seed, index, Coefficients.parse(coefficients),
+        new LabPlan.ProfileChoice(profile, ConfigFactory.empty()), new Slo(2000, 50));
+  }
+
+  /** What prefill and decode engines make of a trace. */
+  static RunReport report(WorkloadTrace trace, String fleet, String profile, String settings) {
+    LabPlan.Run run =
+        new LabPlan.Run(
+            of(trace), ENGINE, Pools.parse(fleet), 1, 1, "exact", Coefficients.parse("exact"),
+            new LabPlan.ProfileChoice(profile, ConfigFactory.parseString(settings)), new Slo(2000, 50));
+    return new LabRun(run, new DoubleAdder()).execute();
+  }
+
+  static RunReport report(WorkloadTrace trace, int workers, String profile, String index, long seed) {
+    return new LabRun(run(trace, workers, profile, index, seed), new DoubleAdder()).execute();
+  }
+}

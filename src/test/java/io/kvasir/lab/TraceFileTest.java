@@ -1,0 +1,139 @@
+package io.kvasir.lab;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.zip.GZIPOutputStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+final class TraceFileTest {
+  @TempDir private Path directory;
+
+  @Test
+  void read_mooncake_takesFullBlocksAndKeepsEqualOnesEqual() throws IOException {
+    WorkloadTrace trace =
+        read(
+            """
+            {"timestamp": 0, "input_length": 1100, "output_length": 500, "hash_ids": [0, 1, 2]}
+            {"timestamp": 27482, "input_length": 1536, "output_length": 0, "hash_ids": [0, 1, 3]}
+            """);
+
+    assertThat(trace.blockSize()).isEqualTo(512);
+    LabRequest first = trace.requests().get(0);
+    LabRequest second = trace.requests().get(1);
+    assertThat(first.chain()).hasSize(2).isEqualTo(new long[] {WorkloadTrace.hash(0), WorkloadTrace.hash(1)});
+    assertThat(second.chain()).hasSize(3).startsWith(first.chain());
+    assertThat(second.arrivalMs()).isEqualTo(27482);
+    assertThat(second.outputTokens()).isOne();
+    assertThat(trace.ceiling()).isEqualTo(1024.0 / 2636);
+  }
+
+  @Test
+  void at_coarseClock_spreadsRequestsInOrderUpToTheNextTick() throws IOException {
+    StringBuilder lines = new StringBuilder();
+    for (int i = 0; i < 40; i++) {
+      lines.append("{\"timestamp\": %d, \"input_length\": 9, \"output_length\": 1, \"hash_ids\": []}\n"
+          .formatted(i / 20 * 3000));
+    }
+    TraceSource source = source(lines.toString());
+
+    List<LabRequest> requests = source.at(2, 1).requests();
+
+    for (int i = 0; i < 40; i++) {
+      double tick = i < 20 ? 0 : 1500;
+      assertThat(requests.get(i).arrivalMs()).isBetween(tick, tick + 1500);
+      assertThat(i == 0 || requests.get(i).arrivalMs() >= requests.get(i - 1).arrivalMs()).isTrue();
+    }
+    assertThat(source.at(2, 1).requests()).isEqualTo(requests);
+    assertThat(source.at(2, 2).requests()).isNotEqualTo(requests);
+  }
+
+  @Test
+  void read_bailian_hasSecondsSmallBlocksAndParents() throws IOException {
+    String lines =
+        """
+        {"chat_id": 7, "parent_chat_id": -1, "timestamp":1.5,"input_length": 20,"output_length": 9,"hash_ids": [5, 6]}
+        {"chat_id": 9, "parent_chat_id": 7, "timestamp":4.5,"input_length": 48,"output_length": 9,"hash_ids": [5, 8, 9]}
+        """;
+    WorkloadTrace open = read(lines);
+    assertThat(open.blockSize()).isEqualTo(16);
+    assertThat(open.requests().get(0).arrivalMs()).isEqualTo(1500);
+    assertThat(open.requests().get(0).chain()).hasSize(1);
+    assertThat(open.requests().get(1).parent()).isEqualTo(LabRequest.NO_PARENT);
+    assertThat(open.requests()).extracting(LabRequest::session).containsOnly("chat 7");
+
+    LabRequest turn = TraceFile.read(written("b.jsonl", lines), true, null).at(1, 1).requests().get(1);
+    assertThat(turn.parent()).isZero();
+    assertThat(turn.thinkMs()).isEqualTo(3000);
+  }
+
+  @Test
+  void read_sessions_waitForTheAnswerBefore() throws IOException {
+    WorkloadTrace trace =
+        read(
+            """
+            {"session_id": "a", "timestamp": 10, "input_length": 600, "output_length": 3, "hash_ids": [1, 2]}
+            {"session_id": "b", "timestamp": 20, "input_length": 600, "output_length": 3, "hash_ids": [1, 3]}
+            {"session_id": "a", "delay": 250, "input_length": 1100, "output_length": 3, "hash_ids": [1, 4, 5]}
+            """);
+
+    LabRequest turn = trace.requests().get(2);
+    assertThat(turn.parent()).isZero();
+    assertThat(turn.thinkMs()).isEqualTo(250);
+    assertThat(turn.session()).isEqualTo("a");
+  }
+
+  @Test
+  void read_mooncakeThinking_findsTurnsByTheirPrompts() throws IOException {
+    String lines =
+        """
+        {"timestamp": 0, "input_length": 1100, "output_length": 100, "hash_ids": [0, 1, 2]}
+        {"timestamp": 0, "input_length": 1100, "output_length": 100, "hash_ids": [0, 7, 8]}
+        {"timestamp": 9000, "input_length": 2100, "output_length": 1, "hash_ids": [0, 1, 3, 4, 5]}
+        """;
+
+    List<LabRequest> requests = TraceFile.read(written("m.jsonl", lines), true, null).at(1, 1).requests();
+
+    assertThat(requests).extracting(LabRequest::parent).containsExactly(-1, -1, 0);
+  }
+
+  @Test
+  void read_gzipped_isTheSame() throws IOException {
+    String lines = "{\"timestamp\": 5, \"input_length\": 9, \"output_length\": 1, \"hash_ids\": []}\n";
+    Path file = directory.resolve("t.jsonl.gz");
+    try (OutputStream out = new GZIPOutputStream(Files.newOutputStream(file))) {
+      out.write(lines.getBytes(StandardCharsets.UTF_8));
+    }
+
+    assertThat(TraceFile.read(file, false, null).at(1, 1)).usingRecursiveComparison().isEqualTo(read(lines));
+  }
+
+  @Test
+  void read_whatIsNoTrace_namesTheLine() throws IOException {
+    Path file = written("x.jsonl", "{\"timestamp\": 5, \"input_length\": 9, \"hash_ids\": []}\n");
+    assertThatThrownBy(() -> TraceFile.read(file, false, null))
+        .hasMessageContaining("x.jsonl")
+        .hasMessageContaining("line 1 has no output_length");
+    Path empty = written("empty.jsonl", "\n");
+    assertThatThrownBy(() -> TraceFile.read(empty, false, null)).hasMessageContaining("no requests");
+  }
+
+  private WorkloadTrace read(String lines) throws IOException {
+    return source(lines).at(1, 1);
+  }
+
+  private TraceSource source(String lines) throws IOException {
+    return TraceFile.read(written("t.jsonl", lines), false, null);
+  }
+
+  private Path written(String name, String lines) throws IOException {
+    return Files.writeString(directory.resolve(name), lines);
+  }
+}

@@ -1,0 +1,173 @@
+package io.kvasir.lab.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.zip.GZIPInputStream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.msgpack.core.MessagePack;
+
+/**
+ * Scheduler and cache do what a real vLLM 0.32.0 did: given the recorded requests one after the other, in a cache of
+ * its size, they report the same cached tokens and store and evict the same blocks in the same order.
+ */
+final class RecordedVllmTest {
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final int BLOCK = 32;
+  /** vLLM keeps one of its 300 blocks as the null block. */
+  private static final int CAPACITY = 299;
+
+  private final List<String> changes = new ArrayList<>();
+  private final Map<Long, String> names = new HashMap<>();
+
+  /** A request, or none after a reset, and the changes vLLM reported next. */
+  private record Episode(@Nullable JsonNode request, List<Change> changes) {}
+
+  /** {@code tokens}: of a stored block and everything before it; empty otherwise. */
+  private record Change(String what, int[] tokens) {}
+
+  @Test
+  void recordedRequests_hitStoreAndEvict_asVllmDid() throws IOException {
+    PagedCache cache = new PagedCache(CAPACITY, BLOCK, new Recorder());
+    Scheduler<TestSequence> scheduler = new Scheduler<>(cache, 8192, 256);
+    int requests = 0;
+    int evictions = 0;
+    for (Episode episode : recording()) {
+      if (episode.request == null) {
+        assertThat(cache.clear()).isTrue();
+        continue;
+      }
+      requests++;
+      TestSequence sequence = sequence(episode.request, episode.changes);
+      scheduler.add(sequence);
+      for (EngineStep<TestSequence> step = scheduler.plan(); !step.sequences().isEmpty(); step = scheduler.plan()) {
+        scheduler.complete(step);
+      }
+
+      String which = "request " + requests;
+      assertThat(sequence.cachedTokens()).as(which).isEqualTo(episode.request.path("cached_tokens").asInt());
+      assertThat(changes).as(which).isEqualTo(episode.changes.stream().map(Change::what).toList());
+      evictions += (int) changes.stream().filter(change -> change.startsWith("removed")).count();
+      changes.clear();
+    }
+    assertThat(requests).isEqualTo(120);
+    assertThat(evictions).isEqualTo(187);
+  }
+
+  /** The request, answered with the tokens that vLLM's own blocks show; what no full block shows is made up. */
+  private static TestSequence sequence(JsonNode request, List<Change> changes) {
+    int[] prompt = ints(request.path("prompt"));
+    int[] answer = new int[request.path("max_tokens").asInt()];
+    Arrays.fill(answer, -1);
+    for (Change change : changes) {
+      for (int i = prompt.length; i < change.tokens.length; i++) {
+        answer[i - prompt.length] = change.tokens[i];
+      }
+    }
+    JsonNode salt = request.path("cache_salt");
+    return new TestSequence(prompt, answer, BLOCK, salt.isTextual() ? salt.textValue() : null);
+  }
+
+  private static List<Episode> recording() throws IOException {
+    Map<String, int[]> prefixes = new HashMap<>();
+    Map<String, String> salts = new HashMap<>();
+    List<Episode> episodes = new ArrayList<>();
+    try (GZIPInputStream gzip =
+            new GZIPInputStream(
+                Objects.requireNonNull(
+                    RecordedVllmTest.class.getResourceAsStream("/events/vllm-0.32.0.jsonl.gz")));
+        BufferedReader lines = new BufferedReader(new InputStreamReader(gzip, StandardCharsets.UTF_8))) {
+      for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+        JsonNode json = JSON.readTree(line);
+        switch (json.path("kind").asText()) {
+          case "request" -> episodes.add(new Episode(json, new ArrayList<>()));
+          case "reset" -> episodes.add(new Episode(null, List.of()));
+          case "event" -> {
+            byte[] payload = HexFormat.of().parseHex(json.path("frames").get(2).asText());
+            JsonNode batch = JSON.readTree(MessagePack.newDefaultUnpacker(payload).unpackValue().toJson());
+            for (JsonNode event : batch.get(1)) {
+              changes(event, prefixes, salts, episodes.getLast().changes);
+            }
+          }
+          default -> { } // a replay repeats what was there
+        }
+      }
+    }
+    return episodes;
+  }
+
+  private static void changes(
+      JsonNode event, Map<String, int[]> prefixes, Map<String, String> salts, List<Change> into) {
+    switch (event.path("type").asText()) {
+      case "BlockStored" -> {
+        String parent = event.path("parent_block_hash").asText();
+        int[] prefix = prefixes.getOrDefault(parent, new int[0]);
+        String salt = prefix.length == 0 ? event.at("/extra_keys/0/0").asText() : salts.getOrDefault(parent, "");
+        int[] tokens = ints(event.path("token_ids"));
+        for (int i = 0; i < event.path("block_hashes").size(); i++) {
+          int[] longer = Arrays.copyOf(prefix, prefix.length + BLOCK);
+          System.arraycopy(tokens, i * BLOCK, longer, prefix.length, BLOCK);
+          prefix = longer;
+          String key = event.path("block_hashes").get(i).asText();
+          prefixes.put(key, prefix);
+          salts.put(key, salt);
+          into.add(new Change("stored " + name(salt, prefix), prefix));
+        }
+      }
+      case "BlockRemoved" -> {
+        for (JsonNode hash : event.path("block_hashes")) {
+          String key = hash.asText();
+          int[] tokens = Objects.requireNonNull(prefixes.get(key));
+          into.add(new Change("removed " + name(salts.getOrDefault(key, ""), tokens), new int[0]));
+        }
+      }
+      default -> into.add(new Change("cleared", new int[0]));
+    }
+  }
+
+  /** A block is what its salt and all tokens up to its end are. */
+  private static String name(String salt, int[] tokens) {
+    return salt + "/" + tokens.length + "/" + Arrays.hashCode(tokens);
+  }
+
+  private static int[] ints(JsonNode array) {
+    int[] ints = new int[array.size()];
+    Arrays.setAll(ints, i -> array.get(i).intValue());
+    return ints;
+  }
+
+  private final class Recorder implements CacheListener {
+    @Override
+    public void stored(Sequence sequence, int from, int to) {
+      TestSequence known = (TestSequence) sequence;
+      for (int i = from; i < to; i++) {
+        String name = name(Objects.requireNonNullElse(known.salt(), ""), known.tokens((i + 1) * BLOCK));
+        names.put(known.key(i), name);
+        changes.add("stored " + name);
+      }
+    }
+
+    @Override
+    public void removed(long key) {
+      changes.add("removed " + names.get(key));
+    }
+
+    @Override
+    public void cleared() {
+      changes.add("cleared");
+    }
+  }
+}

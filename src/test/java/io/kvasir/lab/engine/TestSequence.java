@@ -1,0 +1,62 @@
+package io.kvasir.lab.engine;
+
+import java.util.Arrays;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/** A sequence whose prompt and answer are known beforehand. */
+final class TestSequence extends Sequence {
+  private final int[] tokens;
+  private final int answer;
+  private final int blockSize;
+  private final @Nullable String salt;
+  private int sampled;
+
+  /** A sequence with an answer that depends on its prompt. */
+  TestSequence(int[] prompt, int answer, int blockSize) {
+    this(prompt, new int[answer], blockSize, null);
+    Arrays.setAll(tokens, i -> i < prompt.length ? prompt[i] : Arrays.hashCode(prompt) + i);
+  }
+
+  /** A sequence whose answer is given. */
+  TestSequence(int[] prompt, int[] answer, int blockSize, @Nullable String salt) {
+    super(prompt.length);
+    this.tokens = Arrays.copyOf(prompt, prompt.length + answer.length);
+    this.answer = answer.length;
+    this.blockSize = blockSize;
+    this.salt = salt;
+    System.arraycopy(answer, 0, tokens, prompt.length, answer.length);
+  }
+
+  @Override
+  protected long key(int block) {
+    long key = Objects.hashCode(salt);
+    for (int i = 0; i < (block + 1) * blockSize; i++) {
+      key = (key ^ tokens[i]) * 0x9E3779B97F4A7C15L;
+      key ^= key >>> 29;
+    }
+    return key;
+  }
+
+  @Override
+  protected boolean sample() {
+    if (answer == 0) {
+      return true;
+    }
+    grow();
+    return ++sampled == answer;
+  }
+
+  int sampled() {
+    return sampled;
+  }
+
+  /** The first {@code count} tokens of prompt and answer. */
+  int[] tokens(int count) {
+    return Arrays.copyOf(tokens, count);
+  }
+
+  @Nullable String salt() {
+    return salt;
+  }
+}
