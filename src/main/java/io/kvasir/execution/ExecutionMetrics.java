@@ -20,6 +20,7 @@ public final class ExecutionMetrics {
   private final Counter resumesRefused;
   private final Gauge workflows;
 
+  /** Registers them. */
   public ExecutionMetrics(Metrics metrics) {
     PrometheusRegistry registry = metrics.registry();
     retries = Counter.builder()

@@ -21,6 +21,7 @@ public final class RetryBudget {
   private final AtomicLong tokens;
   private final AtomicLong filledAt;
 
+  /** A full budget; {@code now} in nanoseconds of any monotonic clock. */
   public RetryBudget(Retries settings, long now) {
     perRequest = Math.round(settings.share() * RETRY);
     perSecond = settings.perSecond() * RETRY;

@@ -141,6 +141,7 @@ public final class RetryState {
     return lastFailure == null ? new Result.NoWorker(none, report(null)) : exhausted(lastFailure);
   }
 
+  /** The result when nothing is left to try: the last answer of a worker, or that none was reached. */
   public Result exhausted(Attempt.AttemptResult.Failed failed) {
     return lastAnswer != null
         ? lastAnswer

@@ -1,10 +1,10 @@
 /**
  * Carries a request out. {@link io.kvasir.execution.workflow.Dispatcher} asks the cells for a plan and sends the
- * request of a single worker there through {@link io.kvasir.http.client.PodClient}, on the caller's thread. A plan of several steps,
- * or a retry, gets a workflow actor: its {@code WorkflowExecution} says which leg goes when and what a failure leads
- * to, a {@code WorkflowState} what each worker is asked, by the dialects of package {@code dialect}. One request at one
- * worker is an {@code Attempt}: it holds the reservation, the connection and the deadlines, and lets go of them exactly
- * once.
+ * request of a single worker there through {@link io.kvasir.http.client.PodClient}, on the caller's thread. A plan of
+ * several steps, or a retry, gets a workflow actor: its {@code WorkflowExecution} says which leg goes when and what a
+ * failure leads to, a {@code WorkflowState} what each worker is asked, by the dialects of package {@code dialect}. One
+ * request at one worker is an {@code Attempt}: it holds the reservation, the connection and the deadlines, and lets go
+ * of them exactly once.
  *
  * <p>An answer's bytes pass unchanged and unparsed but for {@code AnswerTap}, which finds the first token, the usage
  * block, errors told inside a stream and the answer's own end. Only where a profile has cut streams resumed, their

@@ -167,6 +167,7 @@ public final class DemoCommand implements Callable<Integer> {
     }
   }
 
+  /** How many of a node's workers are healthy. */
   public static long healthy(Node node) {
     return node.cells().workers().stream()
         .filter(worker -> worker.health() == WorkerStatus.Health.HEALTHY)

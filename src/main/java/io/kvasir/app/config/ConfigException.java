@@ -10,6 +10,7 @@ public final class ConfigException extends Exception {
 
   private final transient List<ConfigFault> faults;
 
+  /** A configuration with these faults. */
   public ConfigException(List<ConfigFault> faults) {
     super(faults.stream().map(ConfigFault::toString).collect(Collectors.joining("\n")));
     this.faults = List.copyOf(faults);

@@ -1,6 +1,7 @@
 package io.kvasir.app.config;
 
 import io.kvasir.gateway.admin.ProfilesAdmin.ProfileFault;
+import io.kvasir.routing.CompilationFault;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -11,13 +12,13 @@ import org.jspecify.annotations.Nullable;
  * @param problem what is wrong and what to do
  * @param profile the same as the compiler of profiles told it, null when another did
  */
-public record ConfigFault(String place, String path, String problem, io.kvasir.routing.CompilationFault profile) {
+public record ConfigFault(String place, String path, String problem, @Nullable CompilationFault profile) {
   ConfigFault(String place, String path, String problem) {
     this(place, path, problem, null);
   }
 
   /** A fault of a profile. */
-  static ConfigFault of(io.kvasir.routing.CompilationFault fault) {
+  static ConfigFault of(CompilationFault fault) {
     String plugin = fault.plugin() == null ? "" : "plugin '" + fault.plugin() + "': ";
     return new ConfigFault(
         fault.where(),

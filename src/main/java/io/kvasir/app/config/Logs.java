@@ -7,6 +7,7 @@ import java.util.Locale;
 public final class Logs {
   private Logs() {}
 
+  /** Sets what {@code logback.xml} reads. Takes effect once, before the first logger. */
   public static void configure(LogConfig log) {
     System.setProperty("kvasir.log.format", log.format().name().toLowerCase(Locale.ROOT));
     System.setProperty("kvasir.log.level", log.level().name());

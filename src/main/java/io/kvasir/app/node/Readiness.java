@@ -38,6 +38,7 @@ public final class Readiness {
     return obstacles.stream().flatMap(obstacle -> obstacle.get().stream()).toList();
   }
 
+  /** What the node does without, in words; empty when it is whole. */
   public List<String> degraded() {
     List<String> degraded = new ArrayList<>();
     degradations.forEach(degradation -> degraded.addAll(degradation.get()));

@@ -28,6 +28,7 @@ public final class PodException extends IOException {
 
   private final Kind kind;
 
+  /** A call that failed; {@code message} is for the log. */
   public PodException(Kind kind, String message, @Nullable Throwable cause) {
     super(message, cause);
     this.kind = kind;
