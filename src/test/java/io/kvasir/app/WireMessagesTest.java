@@ -120,10 +120,10 @@ final class WireMessagesTest {
   /** What a node of this version writes, and every later one has to read. */
   @Test
   void notices_asTheyAreWritten() throws Exception {
-    Class<?> type = Class.forName("io.kvasir.cell.home.Cell$Notices");
+    Class<?> type = Class.forName("io.kvasir.cell.home.Cell$ReservationEvents");
     assertThat(HexFormat.of().formatHex(write(example(type))))
         .isEqualTo(
-            "bf646e6f64656474657874676e6f746963657381bf6b7265736572766174696f6e1b0000010000000000646b696e6466"
+            "bf646e6f64656474657874666576656e747381bf6b7265736572766174696f6e1b0000010000000000646b696e6466"
                 + "434c4f534544676f7574636f6d65bf646b696e646c4c4f53545f434f4e544143546c70726f6d7074546f6b656e73076c"
                 + "636163686564546f6b656e73076c6f7574707574546f6b656e73076a747466744d6963726f731b000001000000000066"
                 + "737461747573076664657461696c6474657874ffffff");
