@@ -70,16 +70,16 @@ public final class BlockIndex {
   /**
    * As {@link #open(int)}.
    *
-   * @param mostPredicted how many blocks may be predicted of it at a time, at least 1; beyond that the
+   * @param maxPredicted how many blocks may be predicted of it at a time, at least 1; beyond that the
    *     deepest blocks of the prompt that was predicted longest ago give way, which is how an engine that
    *     tells nothing forgets
    */
-  public WorkerBlocks open(int slot, int mostPredicted) {
-    if (mostPredicted < 1) {
-      throw new IllegalArgumentException("mostPredicted: must be at least 1, is " + mostPredicted);
+  public WorkerBlocks open(int slot, int maxPredicted) {
+    if (maxPredicted < 1) {
+      throw new IllegalArgumentException("maxPredicted: must be at least 1, is " + maxPredicted);
     }
     WorkerBlocks worker =
-        new WorkerBlocks(checked(slot), this, segments, shards, rows, budget, mostPredicted);
+        new WorkerBlocks(checked(slot), segments, shards, rows, budget, refused, maxPredicted);
     synchronized (workers) {
       if (!workers.compareAndSet(slot, null, worker)) {
         throw new IllegalStateException(
@@ -199,10 +199,6 @@ public final class BlockIndex {
   /** The segment that begins with a block, for tests of the layout. */
   int segmentOf(long hash) {
     return shards.find(hash);
-  }
-
-  void refuse(int blocks) {
-    refused.add(blocks);
   }
 
   private boolean isAlive(int slot) {

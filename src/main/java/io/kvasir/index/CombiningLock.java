@@ -5,41 +5,70 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * Whose turn it is to write what a worker holds: one thread's at a time. Who predicts never waits for it: what comes
- * while something else is being written is left behind, and done by whoever is writing before he lets go. Thread-safe.
+ * A lock for one writer at a time, to which other threads submit operations without waiting: an operation submitted
+ * while the lock is held is queued, and applied by its holder before unlocking (flat combining). Thread-safe.
+ *
+ * @param <T> the operations
  */
-final class CombiningLock {
-  /** Predictions left behind at a time: a writer in the middle of its longest call would have to meet more. */
+final class CombiningLock<T> {
+  /** Operations queued at a time; only a holder in the middle of a very long call could meet more. */
   private static final int MAX_PENDING = 4096;
 
   private final ReentrantLock lock = new ReentrantLock();
-  private final ConcurrentLinkedQueue<Prediction> pending = new ConcurrentLinkedQueue<>();
+  private final Hold hold = this::unlock;
+  private final ConcurrentLinkedQueue<T> pending = new ConcurrentLinkedQueue<>();
   private final AtomicInteger pendingCount = new AtomicInteger();
-  private final PendingWork work;
+  private final PendingWork<T> work;
 
-  /** What is to be done with predictions. */
-  interface PendingWork {
-    /** Places one, or takes it back. In the turn of the thread that calls. */
-    void apply(Prediction prediction);
+  /** The lock held by the calling thread, until closed. */
+  interface Hold extends AutoCloseable {
+    @Override
+    void close();
+  }
 
-    /** There are too many to remember this one. Any thread. */
-    void reject(Prediction prediction);
+  /** The effect of submitted operations. */
+  interface PendingWork<T> {
+    /** Applies an operation; the calling thread holds the lock. */
+    void apply(T operation);
 
-    /** The turn is about to end. */
+    /** Drops an operation because too many are queued. Any thread, without the lock. */
+    void reject(T operation);
+
+    /** Runs before each unlock; the calling thread holds the lock. */
     void beforeUnlock();
   }
 
-  CombiningLock(PendingWork work) {
+  CombiningLock(PendingWork<T> work) {
     this.work = work;
   }
 
-  /** Waits for the turn. */
-  void lock() {
+  /** Acquires the lock, waiting for its holder; allocates nothing. */
+  Hold acquire() {
     lock.lock();
+    return hold;
   }
 
-  /** Lets the next writer in, and before that does what was left behind. */
-  void unlock() {
+  /** Applies an operation now, or leaves it to the thread that holds the lock. Never waits. */
+  void submit(T operation) {
+    if (lock.tryLock()) {
+      try {
+        work.apply(operation);
+      } finally {
+        unlock();
+      }
+    } else if (pendingCount.incrementAndGet() > MAX_PENDING) {
+      pendingCount.decrementAndGet();
+      work.reject(operation);
+    } else {
+      pending.add(operation);
+      if (lock.tryLock()) {
+        unlock();
+      }
+    }
+  }
+
+  /** Applies the queued operations, then unlocks; again when another was queued in between. */
+  private void unlock() {
     do {
       try {
         drain();
@@ -49,28 +78,9 @@ final class CombiningLock {
     } while (!pending.isEmpty() && lock.tryLock());
   }
 
-  /** Has a prediction placed, or taken back: now, or when the call that is writing is over. Never waits. */
-  void submit(Prediction prediction) {
-    if (lock.tryLock()) {
-      try {
-        work.apply(prediction);
-      } finally {
-        unlock();
-      }
-    } else if (pendingCount.incrementAndGet() > MAX_PENDING) {
-      pendingCount.decrementAndGet();
-      work.reject(prediction);
-    } else {
-      pending.add(prediction);
-      if (lock.tryLock()) {
-        unlock();
-      }
-    }
-  }
-
   private void drain() {
     while (pendingCount.get() != 0) {
-      Prediction next = pending.poll();
+      T next = pending.poll();
       if (next == null) {
         break; // counted, and about to be added
       }

@@ -1,11 +1,13 @@
 package io.kvasir.index;
 
+import java.util.function.Consumer;
+
 /** What was predicted of one prompt when it was sent to a worker. Thread-safe. */
 public final class Prediction {
   /** {@link #confirmed}: not placed yet. */
   public static final int UNKNOWN = -1;
 
-  private final WorkerBlocks worker;
+  private final Consumer<Prediction> worker;
   private final long[] hashes;
   private final long expiry;
   private long number;
@@ -14,7 +16,7 @@ public final class Prediction {
   private volatile int confirmed = UNKNOWN;
   private volatile boolean retracted;
 
-  Prediction(WorkerBlocks worker, long[] hashes, long expiry) {
+  Prediction(Consumer<Prediction> worker, long[] hashes, long expiry) {
     this.worker = worker;
     this.hashes = hashes;
     this.expiry = expiry;
@@ -49,7 +51,7 @@ public final class Prediction {
       retracted = true;
     }
     if (first) {
-      worker.submit(this);
+      worker.accept(this);
     }
   }
 

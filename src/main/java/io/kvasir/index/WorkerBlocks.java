@@ -1,5 +1,7 @@
 package io.kvasir.index;
 
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,46 +25,50 @@ import org.jspecify.annotations.Nullable;
 public final class WorkerBlocks {
   private final int word;
   private final long bit;
-  private final BlockIndex index;
+  private final int slots;
+  private final LongAdder refused;
   private final Segments segments;
   private final Shards shards;
   private final Rows rows;
   private final Predictions predictions;
   private final KeyedBlocks keyed;
-  private final CombiningLock lock = new CombiningLock(new PredictionApplier());
+  private final CombiningLock<Prediction> lock = new CombiningLock<>(new PredictionApplier());
+  private final Consumer<Prediction> submit = this::submit;
+  private volatile int size;
   private volatile int predicted;
   private boolean open = true;
   private volatile @Nullable WorkerBlocks successor;
 
+  /**
+   * A handle on an empty slot.
+   *
+   * @param refused counts the blocks that the memory budget had no room for
+   * @param maxPredicted predicted blocks kept at a time, at least 1
+   */
   WorkerBlocks(
-      int slot, BlockIndex index, Segments segments, Shards shards, Rows rows, Budget budget, int mostPredicted) {
+      int slot, Segments segments, Shards shards, Rows rows, Budget budget, LongAdder refused, int maxPredicted) {
     this.word = slot >>> 6;
     this.bit = 1L << slot;
-    this.index = index;
+    this.slots = Long.SIZE * segments.width();
+    this.refused = refused;
     this.segments = segments;
     this.shards = shards;
     this.rows = rows;
-    this.predictions = new Predictions(rows, budget, word, bit, mostPredicted);
+    this.predictions = new Predictions(rows, budget, word, bit, maxPredicted);
     this.keyed = new KeyedBlocks(slot, segments, shards, rows, predictions, budget);
   }
 
   /** The chain hash of the block the engine calls {@code key}, {@link BlockHash#NONE} if it is not held. */
   public long hashOf(long key) {
-    lock.lock();
-    try {
+    try (var _ = lock.acquire()) {
       return keyed.hashOf(key);
-    } finally {
-      lock.unlock();
     }
   }
 
   /** Whether the block the engine calls {@code key} is held in a tier. */
   public boolean holds(long key, Tier tier) {
-    lock.lock();
-    try {
+    try (var _ = lock.acquire()) {
       return keyed.holds(key, tier);
-    } finally {
-      lock.unlock();
     }
   }
 
@@ -81,17 +87,14 @@ public final class WorkerBlocks {
    */
   public int store(
       long parentKey, boolean root, long[] blockKeys, long[] hashes, int count, Tier tier, boolean counted) {
-    lock.lock();
-    try {
+    try (var _ = lock.acquire()) {
       if (!open) {
         return 0;
       }
       checkHashes(hashes, count);
       int stored = keyed.store(parentKey, root, blockKeys, hashes, count, tier, counted);
-      index.refuse(count - stored);
+      refused.add(count - stored);
       return stored;
-    } finally {
-      lock.unlock();
     }
   }
 
@@ -105,11 +108,8 @@ public final class WorkerBlocks {
 
   /** Takes away one copy of a block in a tier. Unknown keys are ignored. Returns whether it was the last there. */
   public boolean remove(long key, Tier tier, boolean counted) {
-    lock.lock();
-    try {
+    try (var _ = lock.acquire()) {
       return open && keyed.remove(key, tier, counted);
-    } finally {
-      lock.unlock();
     }
   }
 
@@ -118,39 +118,30 @@ public final class WorkerBlocks {
    * does, and faster. Returns how many were the last in the tier.
    */
   public int remove(long[] blockKeys, int count, Tier tier, boolean counted) {
-    lock.lock();
-    try {
+    try (var _ = lock.acquire()) {
       return open ? keyed.remove(blockKeys, count, tier, counted) : 0;
-    } finally {
-      lock.unlock();
     }
   }
 
   /** Takes away everything the worker holds in a tier; what is predicted counts as the device's. */
   public void clear(Tier tier) {
-    lock.lock();
-    try {
+    try (var _ = lock.acquire()) {
       if (open) {
         keyed.clear(tier);
         if (tier == Tier.DEVICE) {
           predictions.clear();
         }
       }
-    } finally {
-      lock.unlock();
     }
   }
 
   /** Takes away everything the worker holds, and what is predicted of it. */
   public void clear() {
-    lock.lock();
-    try {
+    try (var _ = lock.acquire()) {
       if (open) {
         keyed.clear();
         predictions.clear();
       }
-    } finally {
-      lock.unlock();
     }
   }
 
@@ -166,20 +157,17 @@ public final class WorkerBlocks {
    */
   public Prediction predict(long[] hashes, long expiry) {
     checkHashes(hashes, hashes.length);
-    Prediction prediction = new Prediction(this, hashes, expiry);
+    Prediction prediction = new Prediction(submit, hashes, expiry);
     submit(prediction);
     return prediction;
   }
 
   /** Takes predictions away whose time is over. */
   public void expire(long now) {
-    lock.lock();
-    try {
+    try (var _ = lock.acquire()) {
       if (open) {
         predictions.expire(now);
       }
-    } finally {
-      lock.unlock();
     }
   }
 
@@ -188,11 +176,8 @@ public final class WorkerBlocks {
    * stored or removed until the last part has been asked for.
    */
   public HandOver handOver() {
-    lock.lock();
-    try {
+    try (var _ = lock.acquire()) {
       return keyed.handOver();
-    } finally {
-      lock.unlock();
     }
   }
 
@@ -207,17 +192,14 @@ public final class WorkerBlocks {
    * @return how many blocks could not be registered because the memory budget is reached
    */
   public int take(Holdings part) {
-    lock.lock();
-    try {
-      int refused = open ? takeHere(part) : 0;
-      index.refuse(refused);
-      return refused;
-    } finally {
-      lock.unlock();
+    try (var _ = lock.acquire()) {
+      int count = open ? takeOver(part) : 0;
+      refused.add(count);
+      return count;
     }
   }
 
-  private int takeHere(Holdings part) {
+  private int takeOver(Holdings part) {
     TakeOver from = new TakeOver(keyed, segments, shards, rows, word, bit);
     return switch (part) {
       case Holdings.Blocks blocks -> from.take(blocks);
@@ -231,34 +213,26 @@ public final class WorkerBlocks {
    * more. What was written here stays in its index, for those who still search it.
    */
   public void succeededBy(WorkerBlocks other) {
-    lock.lock();
-    try {
+    try (var _ = lock.acquire()) {
       if (open) {
         predictions.handOver(segments).forEachRemaining(other::take);
         open = false;
         successor = other;
       }
-    } finally {
-      lock.unlock();
     }
   }
 
   /** How many workers the index can tell apart that has these. */
   public int slots() {
-    return index.slots();
+    return slots;
   }
 
-  /** Engine keys that name a block, in whatever tier. Any thread. */
+  /** The number of engine keys that name a block, in any tier, after the last finished write. Any thread, wait-free. */
   public int size() {
-    lock.lock();
-    try {
-      return keyed.size();
-    } finally {
-      lock.unlock();
-    }
+    return size;
   }
 
-  /** Blocks that are only predicted. Any thread, wait-free. */
+  /** The number of blocks that are only predicted, after the last finished write. Any thread, wait-free. */
   public int predicted() {
     return predicted;
   }
@@ -273,7 +247,7 @@ public final class WorkerBlocks {
     }
   }
 
-  private final class PredictionApplier implements CombiningLock.PendingWork {
+  private final class PredictionApplier implements CombiningLock.PendingWork<Prediction> {
     @Override
     public void apply(Prediction prediction) {
       WorkerBlocks next = successor;
@@ -284,7 +258,7 @@ public final class WorkerBlocks {
           predictions.retract(prediction);
         }
       } else if (open && !prediction.isRetracted()) {
-        index.refuse(predictions.place(prediction));
+        refused.add(predictions.place(prediction));
       } else {
         prediction.placed(0, 0, 0, 0);
       }
@@ -293,13 +267,16 @@ public final class WorkerBlocks {
     @Override
     public void reject(Prediction prediction) {
       if (!prediction.isPlaced()) {
-        index.refuse(prediction.hashes().length);
+        refused.add(prediction.hashes().length);
         prediction.placed(0, 0, 0, 0);
       }
     }
 
     @Override
     public void beforeUnlock() {
+      if (size != keyed.size()) {
+        size = keyed.size();
+      }
       if (predicted != predictions.size()) {
         predicted = predictions.size();
       }
@@ -313,32 +290,23 @@ public final class WorkerBlocks {
 
   /** Stops the writer: when this returns, no call changes anything any more. */
   void close() {
-    lock.lock();
-    try {
+    try (var _ = lock.acquire()) {
       open = false;
-    } finally {
-      lock.unlock();
     }
   }
 
   /** Whether it is stopped. Any thread. */
   boolean isClosed() {
-    lock.lock();
-    try {
+    try (var _ = lock.acquire()) {
       return !open;
-    } finally {
-      lock.unlock();
     }
   }
 
   /** Gives the memory of a stopped worker's maps back. */
   void freeMaps() {
-    lock.lock();
-    try {
+    try (var _ = lock.acquire()) {
       keyed.free();
       predictions.clear();
-    } finally {
-      lock.unlock();
     }
   }
 }
