@@ -21,7 +21,7 @@ public final class ServeCommand implements Callable<Integer> {
       names = "--config",
       required = true,
       paramLabel = "FILE",
-      description = "The configuration; conf/kvasir.conf shows every setting.")
+      description = "The configuration; conf/defaults has every setting.")
   private Path config = Path.of("");
 
   @Override

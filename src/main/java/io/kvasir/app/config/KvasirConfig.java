@@ -34,8 +34,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A node's configuration, checked whole: an operator's file over {@code conf/kvasir.conf} over the
- * platform's settings.
+ * A node's configuration, checked whole: an operator's file over the defaults of {@code conf/defaults} over
+ * the platform's settings.
  *
  * @param gateway the front door
  * @param keepAlive after so long without an event a client's stream says something, null never

@@ -38,7 +38,7 @@ final class EffectiveSettingsTest {
                 .formatted(directory.resolve("router.conf")));
     JsonNode untouched = setting(shown, "kvasir.cell.slots");
     assertThat(untouched.path("source").asText()).isEqualTo("default");
-    assertThat(untouched.path("from").asText()).matches("kvasir\\.conf:\\d+");
+    assertThat(untouched.path("from").asText()).matches("defaults/cells\\.conf:\\d+");
     assertThat(setting(shown, "kvasir.management.port").path("source").asText()).isEqualTo("environment");
     assertThat(setting(shown, "kvasir.pods[0].url").path("from").asText()).endsWith("router.conf:5");
     assertThat(setting(shown, "kvasir.pods[0].models").path("value").toString()).isEqualTo("[\"m\"]");
