@@ -93,7 +93,7 @@ public final class LmCache implements CacheLayer, AutoCloseable {
   }
 
   @Override
-  public CompletionStage<String> find(RoutingContext context) {
+  public CompletionStage<CacheMatches> find(RoutingContext context) {
     Components now = running;
     return now == null ? CompletableFuture.completedStage(CacheMatches.UNKNOWN) : now.lookups.find(context);
   }

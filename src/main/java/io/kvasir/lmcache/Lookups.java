@@ -37,6 +37,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Lookups {
   private static final int MOST_REMEMBERED = 20_000;
+  private static final CacheMatches NOTHING = new CacheMatches(List.of());
 
   private final Controller controller;
   private final WorkerMap map;
@@ -45,8 +46,8 @@ final class Lookups {
   private final LongSupplier nanos;
   private final LmCacheMetrics metrics;
   private final Semaphore permits;
-  private final Cache<Long, String> answers;
-  private final Map<Long, CompletableFuture<String>> inFlight = new ConcurrentHashMap<>();
+  private final Cache<Long, CacheMatches> answers;
+  private final Map<Long, CompletableFuture<CacheMatches>> inFlight = new ConcurrentHashMap<>();
   private final LmCacheCircuitBreaker breaker;
 
   /**
@@ -77,18 +78,18 @@ final class Lookups {
             .build();
   }
 
-  /** Where the request's prompt is held, as {@link CacheMatches} text. The caller may cancel what it gets. */
-  CompletableFuture<String> find(RoutingContext context) {
+  /** The prefixes of the request's prompt that LMCache holds. The caller may cancel the future. */
+  CompletableFuture<CacheMatches> find(RoutingContext context) {
     ChunkedPrompt chunks = new ChunkedPrompt(context.get(Slots.CHAIN), chunkTokens);
     if (chunks.count() == 0) {
-      return answered(chunks.chain().length() == 0 ? CacheMatches.UNKNOWN : nothing(), LookupOutcome.NOTHING_TO_ASK);
+      return answered(chunks.chain().length() == 0 ? CacheMatches.UNKNOWN : NOTHING, LookupOutcome.NOTHING_TO_ASK);
     }
-    String known = known(chunks);
+    CacheMatches known = known(chunks);
     if (known != null) {
       return answered(known, LookupOutcome.REMEMBERED);
     }
     long key = chunks.hash(chunks.count());
-    CompletableFuture<String> asked = inFlight.get(key);
+    CompletableFuture<CacheMatches> asked = inFlight.get(key);
     if (asked != null) {
       metrics.recordLookup(LookupOutcome.SHARED);
       return asked.copy();
@@ -99,8 +100,8 @@ final class Lookups {
     if (!permits.tryAcquire()) {
       return answered(CacheMatches.UNKNOWN, LookupOutcome.CROWDED);
     }
-    CompletableFuture<String> mine = new CompletableFuture<>();
-    CompletableFuture<String> first = inFlight.putIfAbsent(key, mine);
+    CompletableFuture<CacheMatches> mine = new CompletableFuture<>();
+    CompletableFuture<CacheMatches> first = inFlight.putIfAbsent(key, mine);
     if (first != null) {
       permits.release();
       metrics.recordLookup(LookupOutcome.SHARED);
@@ -110,18 +111,15 @@ final class Lookups {
     return mine.copy();
   }
 
-  private static String nothing() {
-    return new CacheMatches(List.of()).text();
-  }
 
-  private CompletableFuture<String> answered(String text, LookupOutcome answer) {
+  private CompletableFuture<CacheMatches> answered(CacheMatches matches, LookupOutcome answer) {
     metrics.recordLookup(answer);
-    return CompletableFuture.completedFuture(text);
+    return CompletableFuture.completedFuture(matches);
   }
 
-  private @Nullable String known(ChunkedPrompt chunks) {
+  private @Nullable CacheMatches known(ChunkedPrompt chunks) {
     for (int i = chunks.count(); i > 0; i--) {
-      String known = answers.getIfPresent(chunks.hash(i) + (i == chunks.count() ? 0 : ChunkedPrompt.THROUGH));
+      CacheMatches known = answers.getIfPresent(chunks.hash(i) + (i == chunks.count() ? 0 : ChunkedPrompt.THROUGH));
       if (known != null) {
         return known;
       }
@@ -129,7 +127,7 @@ final class Lookups {
     return null;
   }
 
-  private void ask(RequestFacts facts, ChunkedPrompt chunks, long key, CompletableFuture<String> mine) {
+  private void ask(RequestFacts facts, ChunkedPrompt chunks, long key, CompletableFuture<CacheMatches> mine) {
     long began = nanos.getAsLong();
     var _ = CompletableFuture.supplyAsync(() -> tokens(facts), executor)
         .thenCompose(tokens -> tokens == null ? noTokens() : controller.lookup(tokens))
@@ -137,11 +135,11 @@ final class Lookups {
           permits.release();
           inFlight.remove(key);
           if (locations != null) {
-            String text = matches(locations).text();
-            remember(chunks, key, locations, text);
+            CacheMatches matches = matches(locations);
+            remember(chunks, key, locations, matches);
             breaker.record(true);
             metrics.recordLookup(LookupOutcome.ANSWERED, nanos.getAsLong() - began);
-            mine.complete(text);
+            mine.complete(matches);
           } else {
             failed(failed);
             mine.complete(CacheMatches.UNKNOWN);
@@ -173,12 +171,12 @@ final class Lookups {
     metrics.recordLookup(why instanceof HttpTimeoutException ? LookupOutcome.LATE : LookupOutcome.FAILED);
   }
 
-  private void remember(ChunkedPrompt chunks, long key, List<Location> locations, String text) {
-    answers.put(key, text);
+  private void remember(ChunkedPrompt chunks, long key, List<Location> locations, CacheMatches matches) {
+    answers.put(key, matches);
     int end = locations.stream().mapToInt(Location::end).max().orElse(0);
     int missed = end / chunkTokens + 1;
     if (missed <= chunks.count()) {
-      answers.put(chunks.hash(missed) + ChunkedPrompt.THROUGH, text);
+      answers.put(chunks.hash(missed) + ChunkedPrompt.THROUGH, matches);
     }
   }
 

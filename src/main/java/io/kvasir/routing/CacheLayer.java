@@ -18,7 +18,7 @@ public interface CacheLayer {
     }
 
     @Override
-    public CompletionStage<String> find(RoutingContext context) {
+    public CompletionStage<CacheMatches> find(RoutingContext context) {
       return CompletableFuture.completedStage(CacheMatches.UNKNOWN);
     }
 
@@ -35,7 +35,7 @@ public interface CacheLayer {
    * Asks where a prompt's beginning is held: {@link CacheMatches} as text, or {@link CacheMatches#UNKNOWN}. Looks at
    * the context, which has tokens, chain and facts, before it returns and not later.
    */
-  CompletionStage<String> find(RoutingContext context);
+  CompletionStage<CacheMatches> find(RoutingContext context);
 
   /** How long a request waits for {@link #find}. */
   Duration timeout();

@@ -7,26 +7,25 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where a {@link CacheLayer} holds the beginning of a prompt. It crosses to the request's cell as text, a line for each
- * match: {@code vllm-0=768@host}. Immutable.
+ * The prefixes of a prompt that a {@link CacheLayer} holds. Its text form has a line for each match: {@code
+ * vllm-0=768@host}. Immutable.
  *
+ * @param known whether the cache layer has answered; without an answer there are no matches
  * @param matches at most one for each worker and one for {@link #ANY_WORKER}
  */
-public record CacheMatches(List<Match> matches) {
-  /** The text of an answer that did not come. */
-  public static final String UNKNOWN = "";
-
-  /** Stands for every worker: what is held where all of them can load it from. */
+public record CacheMatches(boolean known, List<Match> matches) {
+  /** The matches when the cache layer has not answered. */
+  public static final CacheMatches UNKNOWN = new CacheMatches(false, List.of());
+  /** The worker id of a match in storage that all workers can load from. */
   public static final String ANY_WORKER = "*";
-
   private static final String NONE = "none";
 
   /**
-   * One worker's.
+   * The prefix that one worker can load.
    *
    * @param worker its id, or {@link #ANY_WORKER}
-   * @param tokens leading tokens of the prompt that it can load
-   * @param tier where from
+   * @param tokens leading tokens of the prompt, 0 or more
+   * @param tier the tier that holds them
    */
   public record Match(String worker, int tokens, Tier tier) {
     private String text() {
@@ -34,18 +33,26 @@ public record CacheMatches(List<Match> matches) {
     }
   }
 
-  /** Copies what it is given. */
+  /** Copies the list. */
   public CacheMatches {
     matches = List.copyOf(matches);
   }
 
-  /** As it crosses. */
-  public String text() {
-    return matches.isEmpty() ? NONE : String.join("\n", matches.stream().map(Match::text).toList());
+  /** The cache layer's answer. */
+  public CacheMatches(List<Match> matches) {
+    this(true, matches);
   }
 
-  /** From what crossed; lines that a node of another version has written otherwise are left out. */
-  public static CacheMatches of(String text) {
+  /** The text form, which {@link #decode} reads. */
+  public String encode() {
+    return !known ? "" : matches.isEmpty() ? NONE : String.join("\n", matches.stream().map(Match::text).toList());
+  }
+
+  /** Matches from their text form; lines in the format of another version are skipped. */
+  public static CacheMatches decode(String text) {
+    if (text.isEmpty()) {
+      return UNKNOWN;
+    }
     List<Match> matches = new ArrayList<>();
     for (int from = 0; from < text.length(); ) {
       int end = text.indexOf('\n', from);
@@ -69,7 +76,7 @@ public record CacheMatches(List<Match> matches) {
       int tokens = Integer.parseInt(line, equals + 1, at, 10);
       return new Match(
           line.substring(0, equals), tokens, Tier.valueOf(line.substring(at + 1).toUpperCase(Locale.ROOT)));
-    } catch (IllegalArgumentException otherwise) {
+    } catch (IllegalArgumentException ofAnotherVersion) {
       return null;
     }
   }

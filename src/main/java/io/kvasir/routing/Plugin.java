@@ -7,7 +7,7 @@ import java.util.Set;
  * threads at once, so what it keeps between decisions is thread-safe, and what it needs within one it finds in its
  * arguments.
  */
-public sealed interface Plugin permits Preparer, Filter, Scorer, Picker, Executor {
+public sealed interface Plugin permits Preparer, Filter, Scorer, Picker, ExecutionPolicy {
   /** The slots it reads; each must have exactly one writer that runs before it. */
   default Set<Slot<?>> reads() {
     return Set.of();

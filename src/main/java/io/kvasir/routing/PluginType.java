@@ -52,8 +52,8 @@ public record PluginType<P extends Plugin>(String name, Stage stage, String requ
     return new PluginType<>(name, Stage.PICK, "", make);
   }
 
-  /** An executor. */
-  public static PluginType<Executor> executor(String name, Function<Parameters, Executor> make) {
+  /** An execution policy. */
+  public static PluginType<ExecutionPolicy> executionPolicy(String name, Function<Parameters, ExecutionPolicy> make) {
     return new PluginType<>(name, Stage.EXECUTE, "", make);
   }
 }

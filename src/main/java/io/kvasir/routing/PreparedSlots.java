@@ -31,15 +31,32 @@ public record PreparedSlots(Map<String, String> texts, Map<String, Long> numbers
     Map<String, Long> numbers = HashMap.newHashMap(slots.length);
     Map<String, Chain> chains = HashMap.newHashMap(slots.length);
     for (Slot<?> slot : slots) {
-      switch (context.get(slot)) {
+      switch (transferred(context, slot)) {
         case String text -> texts.put(slot.name(), text);
         case Long number -> numbers.put(slot.name(), number);
         case Chain chain -> chains.put(slot.name(), chain);
         case Object other ->
-            throw new IllegalStateException("slot \"" + slot + "\" holds " + other.getClass() + ", which cannot cross");
+            throw new IllegalStateException(
+                "slot \"" + slot + "\" holds " + other.getClass() + ", which cannot be transferred");
       }
     }
     return new PreparedSlots(texts, numbers, chains);
+  }
+
+  private static <T> Object transferred(RoutingContext context, Slot<T> slot) {
+    return slot.toTransferred(context.get(slot));
+  }
+
+  /** The value of a slot, null when it was not transferred. */
+  public <T> @Nullable T get(Slot<T> slot) {
+    Object transferred = texts.get(slot.name());
+    if (transferred == null) {
+      transferred = numbers.get(slot.name());
+    }
+    if (transferred == null) {
+      transferred = chains.get(slot.name());
+    }
+    return transferred == null ? null : slot.fromTransferred(transferred);
   }
 
   /** Fills the slots again. One that no plugin of this node knows is left out. */
@@ -55,9 +72,16 @@ public record PreparedSlots(Map<String, String> texts, Map<String, Long> numbers
     }
     values.forEach((name, value) -> {
       Slot<?> slot = Slot.named(name);
-      if (slot != null && slot.accepts(value)) {
-        context.fill(slot, value);
+      if (slot != null) {
+        fill(context, slot, value);
       }
     });
+  }
+
+  private static <T> void fill(RoutingContext context, Slot<T> slot, Object transferred) {
+    T value = slot.fromTransferred(transferred);
+    if (value != null) {
+      context.put(slot, value);
+    }
   }
 }

@@ -55,7 +55,7 @@ public final class Profile {
       List<PluginUse<Filter>> filters,
       List<PluginUse<Scorer>> scorers,
       PluginUse<Picker> picker,
-      PluginUse<Executor> executor,
+      PluginUse<ExecutionPolicy> executionPolicy,
       @Nullable Profile otherwise) {
     Stages {
       preparers = List.copyOf(preparers);
@@ -71,7 +71,7 @@ public final class Profile {
     }
 
     private Stream<PluginUse<?>> uses() {
-      return Stream.of(preparers, filters, scorers, List.of(picker), List.of(executor)).flatMap(List::stream);
+      return Stream.of(preparers, filters, scorers, List.of(picker), List.of(executionPolicy)).flatMap(List::stream);
     }
   }
 
@@ -129,15 +129,15 @@ public final class Profile {
     return Stream.concat(Stream.of(this), others.flatMap(Profile::reachableProfiles));
   }
 
-  /** How plans of one worker are carried out. */
-  public Executor executor() {
-    return stages().executor.make();
+  /** The failure policy and resumes of plans with one worker. */
+  ExecutionPolicy executionPolicy() {
+    return stages().executionPolicy.proven();
   }
 
   /** How often a stream that its worker cut is continued by another, as the profile says that decides the last step. */
   public int resumes() {
     return composition == null
-        ? stages().executor.proven().resumes()
+        ? stages().executionPolicy.proven().resumes()
         : composition.parts.lastEntry().getValue().resumes();
   }
 

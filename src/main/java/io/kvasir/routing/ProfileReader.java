@@ -79,7 +79,7 @@ final class ProfileReader {
     List<PluginUse<Filter>> filters = stage(profile, Stage.FILTER, Filter.class);
     List<PluginUse<Scorer>> scorers = stage(profile, Stage.SCORE, Scorer.class);
     List<PluginUse<Picker>> pickers = stage(profile, Stage.PICK, Picker.class);
-    List<PluginUse<Executor>> executors = stage(profile, Stage.EXECUTE, Executor.class);
+    List<PluginUse<ExecutionPolicy>> policies = stage(profile, Stage.EXECUTE, ExecutionPolicy.class);
     ConfigValue named = profile.get(OTHERWISE);
     Profile otherwise =
         named != null && named.valueType() != ConfigValueType.NULL ? others.given(named, OTHERWISE, site) : null;
@@ -90,12 +90,12 @@ final class ProfileReader {
       scoresAndPicker(profile);
       new SlotProof(plugins, site, profile, mentions).check();
     }
-    return pickers.size() == 1 && executors.size() == 1
+    return pickers.size() == 1 && policies.size() == 1
         ? Profile.of(
             site.profile(),
             description,
             profile,
-            new Profile.Stages(preparers, filters, scorers, pickers.getFirst(), executors.getFirst(), otherwise))
+            new Profile.Stages(preparers, filters, scorers, pickers.getFirst(), policies.getFirst(), otherwise))
         : null;
   }
 

@@ -1,10 +1,10 @@
 package io.kvasir.routing;
 
+import io.kvasir.time.NanoClock;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.SequencedMap;
 import java.util.Set;
-import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
@@ -23,7 +23,7 @@ public final class RoutingContext {
   private @Nullable Object[] values;
   private long[] numbers;
   private @Nullable RandomGenerator random;
-  private @Nullable LongSupplier clock;
+  private @Nullable NanoClock clock;
   private boolean dryRun;
   private int missedLookups;
   private @Nullable SequencedMap<String, String> notes;
@@ -152,7 +152,7 @@ public final class RoutingContext {
     if (clock == null) {
       throw new IllegalStateException("there is no clock before a selector has taken the request");
     }
-    return clock.getAsLong();
+    return clock.nanos();
   }
 
   /** Whether the decision is only looked at: nothing is booked, and no plugin remembers it. */
@@ -165,21 +165,12 @@ public final class RoutingContext {
     this.role = of;
   }
 
-  void begin(RandomGenerator source, LongSupplier nanoClock, boolean dry) {
-    this.random = source;
+  void begin(RandomGenerator randomness, NanoClock nanoClock, boolean isDryRun) {
+    this.random = randomness;
     this.clock = nanoClock;
-    this.dryRun = dry;
+    this.dryRun = isDryRun;
   }
 
-  /** Fills a slot with a value that it {@link Slot#accepts}. */
-  void fill(Slot<?> slot, Object value) {
-    if (value instanceof Long number) {
-      number(slot, number);
-    } else {
-      room(slot);
-      values[slot.index] = value;
-    }
-  }
 
   private Object filled(Slot<?> slot) {
     Object value = slot.index < values.length ? values[slot.index] : null;

@@ -1,7 +1,7 @@
 package io.kvasir.routing;
 
+import io.kvasir.time.NanoClock;
 import java.util.concurrent.atomic.AtomicReferenceArray;
-import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 import java.util.random.RandomGenerator.SplittableGenerator;
 import org.jspecify.annotations.Nullable;
@@ -37,14 +37,14 @@ final class Scratch {
 
     private final SplittableGenerator random;
     private final RoutingMetrics metrics;
-    private final LongSupplier nanoClock;
+    private final NanoClock clock;
     private final AtomicReferenceArray<@Nullable Scratch> idle;
     private final int places;
 
-    Pool(SplittableGenerator random, RoutingMetrics metrics, LongSupplier nanoClock) {
+    Pool(SplittableGenerator random, RoutingMetrics metrics, NanoClock clock) {
       this.random = random;
       this.metrics = metrics;
-      this.nanoClock = nanoClock;
+      this.clock = clock;
       this.places = Integer.highestOneBit(Math.max(1, Runtime.getRuntime().availableProcessors())) * 2;
       this.idle = new AtomicReferenceArray<>(places * STRIDE);
     }
@@ -67,7 +67,7 @@ final class Scratch {
       synchronized (random) {
         own = random.split();
       }
-      return new Scratch(slots, own, new StageClock(metrics, nanoClock));
+      return new Scratch(slots, own, new StageClock(metrics, clock));
     }
   }
 }

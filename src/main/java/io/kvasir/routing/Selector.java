@@ -5,11 +5,11 @@ import io.kvasir.routing.Selection.Chosen;
 import io.kvasir.routing.Selection.None;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.routing.cost.FleetCosts;
+import io.kvasir.time.NanoClock;
 import java.util.Arrays;
 import java.util.BitSet;
 import java.util.List;
 import java.util.function.Consumer;
-import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator.SplittableGenerator;
 import org.jspecify.annotations.Nullable;
 
@@ -28,7 +28,7 @@ public final class Selector {
   private final Picker picker;
   private final FailurePolicy onFailure;
   private final PerMembership<FleetCosts> costs;
-  private final LongSupplier nanoClock;
+  private final NanoClock clock;
   private final Scratch.Pool scratches;
   private final RoutingMetrics.Counts counts;
 
@@ -40,21 +40,21 @@ public final class Selector {
    *
    * @param costs what prompts cost engines, for the load that is booked
    * @param random source of all randomness; the same seed and order of requests on one thread give the same choices
-   * @param nanoClock nanoseconds from any origin, for the metrics of stages and for plugins that remember for a time
+   * @param clock nanoseconds from any origin, for the metrics of stages and for plugins that remember for a time
    */
   public Selector(
-      Profile profile, CostModel costs, SplittableGenerator random, RoutingMetrics metrics, LongSupplier nanoClock) {
+      Profile profile, CostModel costs, SplittableGenerator random, RoutingMetrics metrics, NanoClock clock) {
     this.profile = profile;
     this.filters = profile.filters();
     this.scores = profile.scores();
     this.picker = profile.picker();
-    this.onFailure = profile.executor().onFailure();
+    this.onFailure = profile.executionPolicy().onFailure();
     this.costs = PerMembership.costs(costs);
-    this.nanoClock = nanoClock;
-    this.scratches = new Scratch.Pool(random, metrics, nanoClock);
+    this.clock = clock;
+    this.scratches = new Scratch.Pool(random, metrics, clock);
     this.counts = metrics.counts(profile.name());
     Profile other = profile.otherwise();
-    this.otherwise = other == null ? null : new Selector(other, costs, random.split(), metrics, nanoClock);
+    this.otherwise = other == null ? null : new Selector(other, costs, random.split(), metrics, clock);
   }
 
   /** The profile it follows. */
@@ -121,7 +121,7 @@ public final class Selector {
       boolean dryRun) {
     Scratch scratch = scratches.acquire(fleet.slots());
     try {
-      context.begin(scratch.random, nanoClock, dryRun);
+      context.begin(scratch.random, clock, dryRun);
       return pass(fleet, context, scratch, trace);
     } finally {
       scratch.candidates.bind(null, Chain.EMPTY);

@@ -5,6 +5,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -34,12 +35,14 @@ public final class Slot<T> {
 
   private final String name;
   private final Class<T> type;
+  private final @Nullable TextCodec<T> codec;
   private final boolean confidential;
 
-  private Slot(String name, Class<T> type, boolean confidential) {
+  private Slot(String name, Class<T> type, @Nullable TextCodec<T> codec, boolean confidential) {
     this.index = COUNT.getAndIncrement();
     this.name = name;
     this.type = type;
+    this.codec = codec;
     this.numberIndex = isNumber() ? NUMBERS.getAndIncrement() : -1;
     this.confidential = confidential;
   }
@@ -51,20 +54,35 @@ public final class Slot<T> {
    * @param type what it holds
    */
   public static <T> Slot<T> of(String name, Class<T> type) {
-    return register(new Slot<>(name, type, true));
+    return register(new Slot<>(name, type, null, true));
   }
 
   /** A new slot for a whole number, kept unboxed. */
   public static Slot<Long> number(String name) {
-    return register(new Slot<>(name, Long.class, false));
+    return register(new Slot<>(name, Long.class, null, false));
   }
 
-  /** A new slot for names from the configuration, which tell nothing of who asked. */
-  public static Slot<String> configured(String name) {
-    return register(new Slot<>(name, String.class, false));
+  /**
+   * A new slot whose values are transferred to the cell as text.
+   *
+   * @param name unique in the process, as fault reports show it
+   * @param type type of the values
+   * @param codec how values become text and back; the text must not change between versions
+   * @param confidential whether a value may identify the client, so that decision records keep only its hash
+   */
+  public static <T> Slot<T> encoded(String name, Class<T> type, TextCodec<T> codec, boolean confidential) {
+    return register(new Slot<>(name, type, codec, confidential));
   }
 
-  /** Whether what the slot of that name holds may tell who asked, so that records have only its hash. */
+  /**
+   * The text form of a slot's values. Thread-safe.
+   *
+   * @param encode from value to text
+   * @param decode from text to value; never fails, whatever text a node of another version sends
+   */
+  public record TextCodec<T>(Function<T, String> encode, Function<String, T> decode) {}
+
+  /** Whether values of the slot with that name may identify the client, so that records keep only their hash. */
   public static boolean isConfidential(String name) {
     Slot<?> slot = BY_NAME.get(name);
     return slot == null || slot.confidential;
@@ -97,13 +115,22 @@ public final class Slot<T> {
     return name;
   }
 
-  /** Whether what it holds can go to another node: a text, a whole number or a chain. */
+  /** Whether values can be sent to another node: text, whole numbers, chains, and values that are encoded as text. */
   public boolean isTransferable() {
-    return TRANSFERABLE.contains(type);
+    return codec != null || TRANSFERABLE.contains(type);
   }
 
-  boolean accepts(Object value) {
-    return type.isInstance(value);
+  /** A value as {@link PreparedSlots} carry it: a text, a whole number or a chain. */
+  Object toTransferred(T value) {
+    return codec == null ? value : codec.encode.apply(value);
+  }
+
+  /** The value that was transferred, null when it is none of this slot's type. */
+  @Nullable T fromTransferred(Object transferred) {
+    if (codec != null) {
+      return transferred instanceof String text ? codec.decode.apply(text) : null;
+    }
+    return type.isInstance(transferred) ? type.cast(transferred) : null;
   }
 
   boolean isNumber() {

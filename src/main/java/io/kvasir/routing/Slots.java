@@ -31,19 +31,21 @@ public final class Slots {
   /** Workers or pods the client does not want, with commas between; empty when it has nothing against any. */
   public static final Slot<String> EXCLUDED_WORKERS = Slot.of("unwanted-workers", String.class);
 
-  /** Where the request comes from: region, zone and host, with a line feed between; each may be empty. */
-  public static final Slot<String> LOCATION = Slot.of("location", String.class);
-
-  /**
-   * The {@link SemanticCluster} of what the user says, {@linkplain SemanticCluster#encode written}; a name and labels
-   * from the configuration.
-   */
-  public static final Slot<String> SEMANTIC_CLUSTER = Slot.configured("semantic-cluster");
-
-  /** {@link CacheMatches} as text, {@link CacheMatches#UNKNOWN} when they could not be had. */
-  public static final Slot<String> CACHE_MATCHES = Slot.configured("cache-matches");
-
-  /** The request itself, given to preparers where it arrived; nobody fills it and nobody else may read it. */
+  /** The client's location; parts that are not known are empty. */
+  public static final Slot<Location> LOCATION =
+      Slot.encoded("location", Location.class, new Slot.TextCodec<>(Location::encode, Location::decode), true);
+  /** The semantic cluster of the user's text: a name and labels from the configuration. */
+  public static final Slot<SemanticCluster> SEMANTIC_CLUSTER =
+      Slot.encoded(
+          "semantic-cluster",
+          SemanticCluster.class,
+          new Slot.TextCodec<>(SemanticCluster::encode, SemanticCluster::decode),
+          false);
+  /** The cache layer's answer about the prompt, {@link CacheMatches#UNKNOWN} when there is none. */
+  public static final Slot<CacheMatches> CACHE_MATCHES =
+      Slot.encoded(
+          "cache-matches", CacheMatches.class, new Slot.TextCodec<>(CacheMatches::encode, CacheMatches::decode), false);
+  /** The request itself, which preparers read on the node where it arrived; no plugin fills it. */
   public static final Slot<RequestFacts> FACTS = Slot.of("request-facts", RequestFacts.class);
 
   /** What the request asks for; {@link RequestShape#TEXT} where nobody has said. */

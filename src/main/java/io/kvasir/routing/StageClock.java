@@ -1,6 +1,6 @@
 package io.kvasir.routing;
 
-import java.util.function.LongSupplier;
+import io.kvasir.time.NanoClock;
 
 /**
  * Times the parts of one decision in {@value #SAMPLE}, the first among them; reading the clock for every
@@ -10,27 +10,27 @@ final class StageClock {
   private static final int SAMPLE = 16;
 
   private final RoutingMetrics metrics;
-  private final LongSupplier nanoClock;
+  private final NanoClock clock;
   private int decisions;
   private boolean running;
   private long last;
 
-  StageClock(RoutingMetrics metrics, LongSupplier nanoClock) {
+  StageClock(RoutingMetrics metrics, NanoClock clock) {
     this.metrics = metrics;
-    this.nanoClock = nanoClock;
+    this.clock = clock;
   }
 
   void start() {
     running = decisions++ % SAMPLE == 0;
     if (running) {
-      last = nanoClock.getAsLong();
+      last = clock.nanos();
     }
   }
 
   /** The part that began at the last call has ended. */
   void endPhase(RoutingMetrics.DecisionPhase part) {
     if (running) {
-      long now = nanoClock.getAsLong();
+      long now = clock.nanos();
       metrics.recordPhase(part, now - last);
       last = now;
     }

@@ -30,6 +30,7 @@ import org.junit.jupiter.api.Test;
 
 /** LMCache over sockets, with a controller that does what the test says. */
 final class LmCacheTest {
+  private static final CacheMatches FOUND = CacheMatches.decode("w0=512@host");
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
   private final ScriptedController controller = new ScriptedController();
@@ -120,9 +121,9 @@ final class LmCacheTest {
         "{\"lm-0\":[\"LocalCPUBackend\",768],\"w1\":[\"LocalDiskBackend\",1024],\"x\":[\"RemoteBackend\",1280]}";
     LmCache cache = start(Duration.ofMinutes(5), PATIENCE);
 
-    String found = cache.find(prompt(128, new int[] {5, 6})).toCompletableFuture().join();
+    CacheMatches found = cache.find(prompt(128, new int[] {5, 6})).toCompletableFuture().join();
 
-    assertThat(found.lines()).containsExactlyInAnyOrder("w0=768@host", "w1=1024@disk", "*=1280@remote");
+    assertThat(found.encode().lines()).containsExactlyInAnyOrder("w0=768@host", "w1=1024@disk", "*=1280@remote");
     assertThat(controller.lookups).containsExactly("{\"tokens\":[5,6]}");
   }
 
@@ -131,15 +132,15 @@ final class LmCacheTest {
     controller.layout = "{\"lm-0\":[\"LocalCPUBackend\",512]}";
     controller.gate = new CountDownLatch(1);
     LmCache cache = start(Duration.ofMinutes(5), PATIENCE);
-    List<CompletableFuture<String>> asked = new ArrayList<>();
+    List<CompletableFuture<CacheMatches>> asked = new ArrayList<>();
     for (int i = 0; i < 50; i++) {
       asked.add(cache.find(prompt(128, new int[] {1})).toCompletableFuture());
     }
     asked.getFirst().cancel(true);
     controller.gate.countDown();
 
-    assertThat(asked.subList(1, 50)).allSatisfy(one -> assertThat(one.join()).isEqualTo("w0=512@host"));
-    assertThat(cache.find(prompt(128, new int[] {1})).toCompletableFuture().join()).isEqualTo("w0=512@host");
+    assertThat(asked.subList(1, 50)).allSatisfy(one -> assertThat(one.join()).isEqualTo(FOUND));
+    assertThat(cache.find(prompt(128, new int[] {1})).toCompletableFuture().join()).isEqualTo(FOUND);
     assertThat(controller.lookups).hasSize(1);
     assertThat(lookups("shared")).isEqualTo(49);
     assertThat(lookups("remembered")).isEqualTo(1);
@@ -152,7 +153,7 @@ final class LmCacheTest {
     cache.find(prompt(128, new int[] {1})).toCompletableFuture().join();
 
     // 16 blocks are a chunk: 48 are two that are held and the one that is missing.
-    assertThat(cache.find(branch(48, 128)).toCompletableFuture().join()).isEqualTo("w0=512@host");
+    assertThat(cache.find(branch(48, 128)).toCompletableFuture().join()).isEqualTo(FOUND);
     assertThat(controller.lookups).hasSize(1);
     cache.find(branch(47, 128)).toCompletableFuture().join();
     assertThat(controller.lookups).hasSize(2);
@@ -162,7 +163,8 @@ final class LmCacheTest {
   void promptWithoutAWholeChunk_isNowhere_andOneThatIsNotKnownIsUnknown() {
     LmCache cache = start(Duration.ofMinutes(5), PATIENCE);
 
-    assertThat(cache.find(prompt(15, new int[] {1})).toCompletableFuture().join()).isEqualTo("none");
+    assertThat(cache.find(prompt(15, new int[] {1})).toCompletableFuture().join())
+        .isEqualTo(new CacheMatches(List.of()));
     assertThat(cache.find(prompt(0, new int[] {1})).toCompletableFuture().join()).isEqualTo(CacheMatches.UNKNOWN);
     assertThat(cache.find(prompt(128, null)).toCompletableFuture().join()).isEqualTo(CacheMatches.UNKNOWN);
     assertThat(controller.lookups).isEmpty();
@@ -178,7 +180,7 @@ final class LmCacheTest {
       assertThat(cache.find(refused).toCompletableFuture().join()).isEqualTo(CacheMatches.UNKNOWN);
     }
 
-    assertThat(cache.find(branch(9, 128)).toCompletableFuture().join()).isEqualTo("w0=512@host");
+    assertThat(cache.find(branch(9, 128)).toCompletableFuture().join()).isEqualTo(FOUND);
     assertThat(lookups("failed")).isZero();
   }
 
@@ -193,14 +195,14 @@ final class LmCacheTest {
     controller.gate.countDown();
     controller.layout = "{\"lm-0\":[\"LocalCPUBackend\",512]}";
     int[] next = {3};
-    await("it answers", () -> cache.find(branch(next[0]++, 128)).toCompletableFuture().join().equals("w0=512@host"));
+    await("it answers", () -> cache.find(branch(next[0]++, 128)).toCompletableFuture().join().equals(FOUND));
   }
 
   @Test
   void tooManyAtOnce_goWithout() {
     controller.gate = new CountDownLatch(1);
     LmCache cache = start(Duration.ofMinutes(5), PATIENCE);
-    List<CompletableFuture<String>> under = new ArrayList<>();
+    List<CompletableFuture<CacheMatches>> under = new ArrayList<>();
     for (int i = 0; i < 4; i++) {
       under.add(cache.find(branch(i, 128)).toCompletableFuture());
     }
@@ -208,7 +210,7 @@ final class LmCacheTest {
     assertThat(cache.find(branch(4, 128)).toCompletableFuture().join()).isEqualTo(CacheMatches.UNKNOWN);
     assertThat(lookups("crowded")).isEqualTo(1);
     controller.gate.countDown();
-    assertThat(under).allSatisfy(one -> assertThat(one.join()).isEqualTo("none"));
+    assertThat(under).allSatisfy(one -> assertThat(one.join()).isEqualTo(new CacheMatches(List.of())));
   }
 
   private double lookups(String result) {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.index.Chain;
 import io.kvasir.load.Ports;
+import io.kvasir.routing.CacheMatches;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.Slots;
@@ -15,6 +16,7 @@ import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
@@ -60,12 +62,12 @@ final class RealControllerIT {
         LockSupport.parkNanos(20_000_000);
       }
       assertThat(lmcache.view().instances()).isEmpty();
-      String found = "";
-      while (found.isEmpty()) {
+      CacheMatches found = CacheMatches.UNKNOWN;
+      while (!found.known()) {
         assertThat(Instant.now()).as("a lookup is answered").isBefore(deadline);
         found = lmcache.find(prompt()).toCompletableFuture().get(60, TimeUnit.SECONDS);
       }
-      assertThat(found).isEqualTo("none");
+      assertThat(found).isEqualTo(new CacheMatches(List.of()));
     } finally {
       lmcache.close();
       controller.destroy();

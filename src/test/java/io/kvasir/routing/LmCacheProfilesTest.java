@@ -24,7 +24,7 @@ final class LmCacheProfilesTest {
   /** A cache layer that says what the test says. */
   private static final class Said implements CacheLayer {
     private KeyCounts keys = KeyCounts.UNKNOWN;
-    private String matches = CacheMatches.UNKNOWN;
+    private CacheMatches matches = CacheMatches.UNKNOWN;
 
     @Override
     public KeyCounts keys() {
@@ -32,7 +32,7 @@ final class LmCacheProfilesTest {
     }
 
     @Override
-    public CompletionStage<String> find(RoutingContext context) {
+    public CompletionStage<CacheMatches> find(RoutingContext context) {
       return CompletableFuture.completedStage(matches);
     }
 
@@ -46,7 +46,7 @@ final class LmCacheProfilesTest {
     }
 
     void matches(Match... found) {
-      matches = new CacheMatches(List.of(found)).text();
+      matches = new CacheMatches(List.of(found));
     }
   }
 
@@ -238,10 +238,12 @@ final class LmCacheProfilesTest {
     CacheMatches matches =
         new CacheMatches(List.of(new Match("pod=a@b#1", 768, Tier.DISK), new Match("*", 1, Tier.REMOTE)));
 
-    assertThat(CacheMatches.of(matches.text())).isEqualTo(matches);
-    assertThat(CacheMatches.of("w=1@moon\nw=x@host\n\n=3@host\nw=4@host").matches())
+    assertThat(CacheMatches.decode(matches.encode())).isEqualTo(matches);
+    assertThat(CacheMatches.decode("w=1@moon\nw=x@host\n\n=3@host\nw=4@host").matches())
         .containsExactly(new Match("w", 4, Tier.HOST));
-    assertThat(new CacheMatches(List.of()).text()).isNotEqualTo(CacheMatches.UNKNOWN);
-    assertThat(CacheMatches.of(new CacheMatches(List.of()).text()).matches()).isEmpty();
+    CacheMatches nothing = new CacheMatches(List.of());
+    assertThat(nothing).isNotEqualTo(CacheMatches.UNKNOWN);
+    assertThat(CacheMatches.decode(nothing.encode())).isEqualTo(nothing);
+    assertThat(CacheMatches.decode(CacheMatches.UNKNOWN.encode())).isEqualTo(CacheMatches.UNKNOWN);
   }
 }

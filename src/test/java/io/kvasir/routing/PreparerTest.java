@@ -56,8 +56,8 @@ final class PreparerTest {
     preparer("location", parameters).prepare(silent);
     preparer("location", parameters).prepare(told);
 
-    assertThat(silent.get(Slots.LOCATION)).isEqualTo("eu\na\n");
-    assertThat(told.get(Slots.LOCATION)).isEqualTo("eu\nb\nh");
+    assertThat(silent.get(Slots.LOCATION)).isEqualTo(new Location("eu", "a", ""));
+    assertThat(told.get(Slots.LOCATION)).isEqualTo(new Location("eu", "b", "h"));
   }
 
   @Test

@@ -73,7 +73,8 @@ final class ProfileCompilerTest {
         expected-cost { score { plugin = least-load, by = kv }, execute { on-failure = fail } }
         """;
 
-    assertThat(routing.selector("expected-cost", own).profile().executor().onFailure()).isEqualTo(FailurePolicy.FAIL);
+    assertThat(routing.selector("expected-cost", own).profile().executionPolicy().onFailure())
+        .isEqualTo(FailurePolicy.FAIL);
   }
 
   @Test

@@ -8,11 +8,11 @@ import io.kvasir.routing.cost.CostModel;
 import io.kvasir.routing.cost.OutputLengths;
 import io.kvasir.routing.plugins.BuiltInPlugins;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.time.NanoClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.Map;
 import java.util.Set;
 import java.util.SplittableRandom;
-import java.util.function.LongSupplier;
 import java.util.stream.LongStream;
 
 /** Routing as a cell wires it, for tests. */
@@ -65,19 +65,19 @@ final class Routing {
 
   /** A selector for one of {@code profiles}. */
   Selector selector(String profile, String profiles) {
-    return selector(profile, profiles, System::nanoTime);
+    return selector(profile, profiles, NanoClock.SYSTEM);
   }
 
-  private Selector selector(String profile, String profiles, LongSupplier nanoClock) {
+  private Selector selector(String profile, String profiles, NanoClock clock) {
     Profile compiled = compile(profiles).get(profile);
     if (compiled == null) {
       throw new IllegalArgumentException(profile);
     }
-    return selector(compiled, nanoClock);
+    return selector(compiled, clock);
   }
 
-  Selector selector(Profile compiled, LongSupplier nanoClock) {
-    return new Selector(compiled, costs, new SplittableRandom(seed), metrics, nanoClock);
+  Selector selector(Profile compiled, NanoClock clock) {
+    return new Selector(compiled, costs, new SplittableRandom(seed), metrics, clock);
   }
 
   /** The workflow of one of {@code profiles}. */
@@ -91,16 +91,16 @@ final class Routing {
       throw new IllegalArgumentException(profile);
     }
     return compiled.workflow(
-        part -> new Selector(part, costs, new SplittableRandom(seed), metrics, System::nanoTime), metrics);
+        part -> new Selector(part, costs, new SplittableRandom(seed), metrics, NanoClock.SYSTEM), metrics);
   }
 
   /** A selector that picks and scores as told and otherwise does the usual. */
   Selector picking(String pickAndScore) {
-    return picking(pickAndScore, System::nanoTime);
+    return picking(pickAndScore, NanoClock.SYSTEM);
   }
 
   /** The same by a clock of the test's own. */
-  Selector picking(String pickAndScore, LongSupplier nanoClock) {
+  Selector picking(String pickAndScore, NanoClock clock) {
     return selector(
         "mine",
         """
@@ -112,7 +112,7 @@ final class Routing {
         }
         """
             .formatted(pickAndScore),
-        nanoClock);
+        clock);
   }
 
   /** A request for model {@code m} with a prompt of so many full blocks and tokens. */

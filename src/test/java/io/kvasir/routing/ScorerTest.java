@@ -193,11 +193,11 @@ final class ScorerTest {
             Map.of());
     Selector selector = routing.picking("score = locality, pick = max-score");
 
-    assertThat(scores(selector, fleet, Routing.request(1, 16, 20).put(Slots.LOCATION, "eu\na\nh")))
+    assertThat(scores(selector, fleet, Routing.request(1, 16, 20).put(Slots.LOCATION, new Location("eu", "a", "h"))))
         .containsExactly(1.0, 0.6, 0.3, 0.0, 0.0);
-    assertThat(scores(selector, fleet, Routing.request(1, 16, 20).put(Slots.LOCATION, "us\n\n")))
+    assertThat(scores(selector, fleet, Routing.request(1, 16, 20).put(Slots.LOCATION, new Location("us", "", ""))))
         .containsExactly(0.0, 0.0, 0.0, 0.3, 0.0);
-    assertThat(scores(selector, fleet, Routing.request(1, 16, 20).put(Slots.LOCATION, "\n\n")))
+    assertThat(scores(selector, fleet, Routing.request(1, 16, 20).put(Slots.LOCATION, new Location("", "", ""))))
         .containsOnly(0.0);
   }
 

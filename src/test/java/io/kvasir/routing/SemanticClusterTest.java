@@ -70,7 +70,7 @@ final class SemanticClusterTest {
     RoutingContext context = arrived(Map.of());
     profile("").prepare(context);
 
-    assertThat(context.get(Slots.SEMANTIC_CLUSTER)).isEqualTo(SemanticCluster.NONE.encode());
+    assertThat(context.get(Slots.SEMANTIC_CLUSTER)).isEqualTo(SemanticCluster.NONE);
     assertThat(asked).isEmpty();
     assertThat(context.missedLookups()).isZero();
   }

@@ -24,8 +24,8 @@ final class LmCacheWarmup implements Warmup {
   @Override
   public void prepare(Call call, Decision.Chosen reader) {
     DecisionRequest asked = call.decision();
-    String found = asked.prepared().texts().getOrDefault(Slots.CACHE_MATCHES.name(), CacheMatches.UNKNOWN);
-    if (found.equals(CacheMatches.UNKNOWN)) {
+    CacheMatches found = asked.prepared().get(Slots.CACHE_MATCHES);
+    if (found == null || !found.known()) {
       return;
     }
     // What is predicted to be cached has the tokens in it that the worker is to load.
@@ -36,7 +36,7 @@ final class LmCacheWarmup implements Warmup {
               reader.worker(),
               asked.promptTokens(),
               held,
-              CacheMatches.of(found),
+              found,
               call.facts()));
     } catch (RuntimeException broken) {
       LOG.warn("request {} goes on without what could have been fetched for it", asked.requestId(), broken);

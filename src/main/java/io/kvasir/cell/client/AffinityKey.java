@@ -22,8 +22,8 @@ final class AffinityKey {
    * than what counts, a power of two of blocks does, so that one that grows changes its key seldom.
    */
   static long of(DecisionRequest request) {
-    String session = request.prepared().texts().getOrDefault(Slots.SESSION_KEY.name(), "");
-    if (!session.isEmpty()) {
+    String session = request.prepared().get(Slots.SESSION_KEY);
+    if (session != null && !session.isEmpty()) {
       return Hashing.of(session);
     }
     Chain chain = request.chain();

@@ -1,6 +1,6 @@
 package io.kvasir.routing.plugins;
 
-import static io.kvasir.routing.PluginType.executor;
+import static io.kvasir.routing.PluginType.executionPolicy;
 import static io.kvasir.routing.PluginType.filter;
 import static io.kvasir.routing.PluginType.picker;
 import static io.kvasir.routing.PluginType.preparer;
@@ -11,6 +11,7 @@ import io.kvasir.index.Chain;
 import io.kvasir.routing.AsyncPreparer;
 import io.kvasir.routing.CacheLayer;
 import io.kvasir.routing.CacheMatches;
+import io.kvasir.routing.ExecutionPolicy;
 import io.kvasir.routing.ExternalMetrics;
 import io.kvasir.routing.Partner;
 import io.kvasir.routing.PluginRegistry;
@@ -79,7 +80,7 @@ public final class BuiltInPlugins {
                 preparer("client-wishes", ClientWishesPreparer::new),
                 preparer("location", LocationPreparer::new),
                 preparer("semantic-cluster", p -> SemanticClusterPreparer.of(p, clusters)),
-                preparer("lmcache-lookup", p -> lookUp(layer)),
+                preparer("lmcache-lookup", p -> cacheLookup(layer)),
                 preparer("partner", p -> new DefaultingPreparer<>(Slots.PARTNER, Partner.NONE)),
                 requiredFilter("role", "a prefill-only worker could be asked to generate", p -> new RoleFilter()),
                 requiredFilter("model", "requests could reach a worker without their model", p -> new ModelFilter()),
@@ -123,12 +124,12 @@ public final class BuiltInPlugins {
                 picker("session", SessionPicker::new),
                 picker("round-robin", p -> new RoundRobinPicker()),
                 picker("random", p -> new RandomPicker()),
-                executor("forward", ForwardExecutor::new)));
+                executionPolicy("forward", ExecutionPolicy::of)));
     plugins.addAll(List.of(more));
     return new PluginRegistry(plugins, BuiltInWorkflows.types());
   }
 
-  private static Preparer lookUp(CacheLayer layer) {
+  private static Preparer cacheLookup(CacheLayer layer) {
     return new AsyncPreparer<>(
         Slots.CACHE_MATCHES,
         Set.of(Slots.FACTS, Slots.CHAIN, Slots.PROMPT_TOKENS),

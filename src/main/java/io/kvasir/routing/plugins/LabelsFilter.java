@@ -17,13 +17,13 @@ import java.util.Set;
 final class LabelsFilter implements Filter {
   private final String match;
   private final boolean fromClient;
-  private final PerMembershipAndText<long[]> matching = new PerMembershipAndText<>(LabelsFilter::matching);
+  private final PerMembershipAndKey<String, long[]> matching = new PerMembershipAndKey<>(LabelsFilter::matching);
 
   LabelsFilter(Parameters parameters) {
     this.match = parameters.text("match", "");
     this.fromClient = parameters.flag("from-client", false);
     if (LabelSelector.of(match).conditions().isEmpty() && !fromClient) {
-      throw new IllegalArgumentException("it keeps everybody: say what to match, or from-client = true");
+      throw new IllegalArgumentException("it keeps every worker: set match, or from-client = true");
     }
   }
 
@@ -37,9 +37,9 @@ final class LabelsFilter implements Filter {
     if (!match.isBlank()) {
       Bitmaps.keep(candidates, matching.of(candidates, match));
     }
-    String wanted = fromClient ? context.get(Slots.REQUIRED_LABELS) : "";
-    if (!wanted.isEmpty()) {
-      Bitmaps.keep(candidates, matching.of(candidates, wanted));
+    String required = fromClient ? context.get(Slots.REQUIRED_LABELS) : "";
+    if (!required.isEmpty()) {
+      Bitmaps.keep(candidates, matching.of(candidates, required));
     }
   }
 

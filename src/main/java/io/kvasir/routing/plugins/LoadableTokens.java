@@ -32,7 +32,7 @@ final class LoadableTokens {
 
   /** Whether the question has been answered. */
   static boolean isKnown(RoutingContext context) {
-    return !context.get(Slots.CACHE_MATCHES).equals(CacheMatches.UNKNOWN);
+    return context.get(Slots.CACHE_MATCHES).known();
   }
 
   /**
@@ -42,7 +42,7 @@ final class LoadableTokens {
   int fill(RoutingContext context, Candidates candidates) {
     Arrays.fill(candidates.loadable, 0);
     int most = 0;
-    for (Match match : CacheMatches.of(context.get(Slots.CACHE_MATCHES)).matches()) {
+    for (Match match : context.get(Slots.CACHE_MATCHES).matches()) {
       most = Math.max(most, match.tokens());
       if (match.worker().equals(CacheMatches.ANY_WORKER)) {
         for (int slot = 0; slot < candidates.slots(); slot++) {

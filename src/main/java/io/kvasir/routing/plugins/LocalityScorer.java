@@ -1,64 +1,65 @@
 package io.kvasir.routing.plugins;
 
 import io.kvasir.routing.Candidates;
+import io.kvasir.routing.Location;
 import io.kvasir.routing.Parameters;
 import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.Scorer;
 import io.kvasir.routing.Slot;
 import io.kvasir.routing.Slots;
 import io.kvasir.routing.Worker;
-import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
- * How near a worker is to where the request comes from, by its labels {@code region-label} (region), {@code zone-label}
- * (zone) and {@code host-label} (host): {@code same-host} (1), {@code same-zone} (0.6), {@code same-region} (0.3), or
- * 0.
+ * Proximity of a worker to the request's location, by the worker's labels {@code region-label} (region), {@code
+ * zone-label} (zone) and {@code host-label} (host): {@code same-host} (1), {@code same-zone} (0.6), {@code same-region}
+ * (0.3), or 0.
  */
 final class LocalityScorer implements Scorer {
-  private final List<String> labels;
-  private final double[] worth;
-  private final PerMembershipAndText<double[]> nearness = new PerMembershipAndText<>(this::nearness);
+  private final String regionLabel;
+  private final String zoneLabel;
+  private final String hostLabel;
+  private final double sameRegion;
+  private final double sameZone;
+  private final double sameHost;
+  private final PerMembershipAndKey<Location, double[]> proximity = new PerMembershipAndKey<>(this::proximity);
 
   LocalityScorer(Parameters parameters) {
-    // From near to far, the opposite of how a location is written.
-    this.labels =
-        List.of(
-            parameters.text("host-label", "host"),
-            parameters.text("zone-label", "zone"),
-            parameters.text("region-label", "region"));
-    this.worth =
-        new double[] {
-          parameters.number("same-host", 1, 0, 1),
-          parameters.number("same-zone", 0.6, 0, 1),
-          parameters.number("same-region", 0.3, 0, 1)
-        };
+    this.regionLabel = parameters.text("region-label", "region");
+    this.zoneLabel = parameters.text("zone-label", "zone");
+    this.hostLabel = parameters.text("host-label", "host");
+    this.sameRegion = parameters.number("same-region", 0.3, 0, 1);
+    this.sameZone = parameters.number("same-zone", 0.6, 0, 1);
+    this.sameHost = parameters.number("same-host", 1, 0, 1);
   }
 
-  private double[] nearness(Worker[] table, String location) {
-    List<String> here = List.of(location.split("\n", -1)).reversed();
-    double[] nearness = new double[table.length];
+  private double[] proximity(Worker[] table, Location location) {
+    double[] scores = new double[table.length];
     for (int slot = 0; slot < table.length; slot++) {
       if (table[slot] != null) {
-        nearness[slot] = nearness(table[slot], here);
+        scores[slot] = proximity(table[slot].labels(), location);
       }
     }
-    return nearness;
+    return scores;
   }
 
-  private double nearness(Worker worker, List<String> here) {
-    for (int i = 0; i < labels.size() && i < here.size(); i++) {
-      if (!here.get(i).isEmpty() && here.get(i).equals(worker.labels().get(labels.get(i)))) {
-        return worth[i];
-      }
-    }
-    return 0;
+  private double proximity(Map<String, String> labels, Location location) {
+    return isSame(location.host(), labels.get(hostLabel)) ? sameHost
+        : isSame(location.zone(), labels.get(zoneLabel)) ? sameZone
+        : isSame(location.region(), labels.get(regionLabel)) ? sameRegion
+        : 0;
+  }
+
+  private static boolean isSame(String part, @Nullable String label) {
+    return !part.isEmpty() && part.equals(label);
   }
 
   @Override
   public void score(RoutingContext context, Candidates candidates, double[] out) {
-    double[] nearness = this.nearness.of(candidates, context.get(Slots.LOCATION));
-    System.arraycopy(nearness, 0, out, 0, nearness.length);
+    double[] scores = proximity.of(candidates, context.get(Slots.LOCATION));
+    System.arraycopy(scores, 0, out, 0, scores.length);
   }
 
   @Override

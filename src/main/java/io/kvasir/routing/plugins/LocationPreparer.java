@@ -1,5 +1,6 @@
 package io.kvasir.routing.plugins;
 
+import io.kvasir.routing.Location;
 import io.kvasir.routing.Parameters;
 import io.kvasir.routing.Preparer;
 import io.kvasir.routing.RequestFacts;
@@ -9,12 +10,12 @@ import io.kvasir.routing.Slots;
 import java.util.Set;
 
 /**
- * Where the request comes from: the client's {@code region-header}, {@code zone-header} and {@code host-header}, each
+ * The location of a request: the client's {@code region-header}, {@code zone-header} and {@code host-header}, each
  * where it is configured and sent, else the router node's own {@code region}, {@code zone} and {@code host} (nothing).
  * A node's own are best taken from its environment: {@code zone = ${?ZONE}}.
  */
 final class LocationPreparer implements Preparer {
-  private static final int LONGEST = 128;
+  private static final int MAX_LENGTH = 128;
 
   private final LocationPart region;
   private final LocationPart zone;
@@ -29,7 +30,7 @@ final class LocationPreparer implements Preparer {
   @Override
   public void prepare(RoutingContext context) {
     RequestFacts facts = context.facts();
-    context.put(Slots.LOCATION, region.of(facts) + '\n' + zone.of(facts) + '\n' + host.of(facts));
+    context.put(Slots.LOCATION, new Location(region.of(facts), zone.of(facts), host.of(facts)));
   }
 
   @Override
@@ -42,15 +43,15 @@ final class LocationPreparer implements Preparer {
     return Set.of(Slots.LOCATION);
   }
 
-  /** One part of an address: the node's own, and the header in which clients tell theirs, empty for none. */
+  /** One part of a location: the node's own, and the header with the client's, empty for none. */
   private record LocationPart(String own, String header) {
     static LocationPart of(Parameters parameters, String name) {
       return new LocationPart(parameters.text(name, ""), parameters.text(name + "-header", ""));
     }
 
     String of(RequestFacts facts) {
-      String told = header.isEmpty() ? null : facts.header(header);
-      return told == null || told.length() > LONGEST ? own : told.replace('\n', ' ');
+      String sent = header.isEmpty() ? null : facts.header(header);
+      return sent == null || sent.length() > MAX_LENGTH ? own : sent;
     }
   }
 }

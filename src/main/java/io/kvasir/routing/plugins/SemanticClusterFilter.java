@@ -12,39 +12,36 @@ import io.kvasir.routing.Worker;
 import java.util.Set;
 
 /**
- * Keeps the workers of the request's semantic cluster, and all where it has none. When nobody of the cluster can serve
- * the request, everybody may.
+ * Keeps the workers of the request's semantic cluster, and all workers when it has none. When no worker of the cluster
+ * can serve the request, the filter is relaxed.
  */
 final class SemanticClusterFilter implements Filter {
-  /** What the decision's reason says it about. */
+  /** Key of the note in the decision's reason. */
   private static final String NOTE = "cluster";
 
   private final TextClusters clusters;
-  private final PerMembershipAndText<Kept> kept = new PerMembershipAndText<>(Kept::of);
+  private final PerMembershipAndKey<SemanticCluster, long[]> members =
+      new PerMembershipAndKey<>(SemanticClusterFilter::members);
 
   SemanticClusterFilter(TextClusters clusters) {
     this.clusters = clusters;
   }
 
-  /** A cluster and the slots of its workers. */
-  private record Kept(SemanticCluster cluster, long[] bitmap) {
-    static Kept of(Worker[] table, String written) {
-      SemanticCluster cluster = SemanticCluster.decode(written);
-      LabelSelector selector = LabelSelector.of(cluster.workers());
-      return new Kept(cluster, Bitmaps.of(table, worker -> selector.matches(worker.labels())));
-    }
+  private static long[] members(Worker[] table, SemanticCluster cluster) {
+    LabelSelector selector = LabelSelector.of(cluster.workers());
+    return Bitmaps.of(table, worker -> selector.matches(worker.labels()));
   }
 
   @Override
   public void filter(RoutingContext context, Candidates candidates) {
-    Kept of = kept.of(candidates, context.get(Slots.SEMANTIC_CLUSTER));
-    context.note(NOTE, of.cluster.name());
-    Bitmaps.keep(candidates, of.bitmap);
+    SemanticCluster cluster = context.get(Slots.SEMANTIC_CLUSTER);
+    context.note(NOTE, cluster.name());
+    Bitmaps.keep(candidates, members.of(candidates, cluster));
   }
 
   @Override
   public boolean relax(RoutingContext context) {
-    SemanticCluster cluster = SemanticCluster.decode(context.get(Slots.SEMANTIC_CLUSTER));
+    SemanticCluster cluster = context.get(Slots.SEMANTIC_CLUSTER);
     if (cluster.workers().isEmpty()) {
       return false;
     }

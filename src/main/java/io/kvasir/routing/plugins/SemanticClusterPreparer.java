@@ -16,8 +16,7 @@ import java.util.concurrent.CompletionStage;
  * Unknown when telling it takes longer than the clusters' budget, or fails.
  */
 final class SemanticClusterPreparer {
-  private static final CompletionStage<String> NONE =
-      CompletableFuture.completedStage(SemanticCluster.NONE.encode());
+  private static final CompletionStage<SemanticCluster> NONE = CompletableFuture.completedStage(SemanticCluster.NONE);
 
   private SemanticClusterPreparer() {}
 
@@ -27,10 +26,10 @@ final class SemanticClusterPreparer {
         Slots.SEMANTIC_CLUSTER,
         Set.of(Slots.FACTS),
         clusters::budget,
-        SemanticCluster.UNKNOWN.encode(),
+        SemanticCluster.UNKNOWN,
         context -> {
           String text = context.facts().userText(turn);
-          return text == null ? NONE : clusters.of(text).thenApply(SemanticCluster::encode);
+          return text == null ? NONE : clusters.of(text);
         });
   }
 }

@@ -14,33 +14,34 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Keeps only the workers of a list, or removes them: those that the profile names under {@code workers}, by their own
- * names or their pods', and with {@code from-client} (false) those that the client names as well.
+ * Allow-list or exclude-list: keeps only the workers of a list, or removes them. The list has those that the profile
+ * names under {@code workers}, by their own names or their pods', and with {@code from-client} (false) also those that
+ * the client names.
  */
 final class WorkerListFilter implements Filter {
-  private final boolean keeps;
+  private final boolean isAllowList;
   private final String workers;
-  private final Slot<String> fromClient;
+  private final Slot<String> clientSlot;
   private final boolean readsClientList;
-  private final PerMembershipAndText<long[]> kept;
+  private final PerMembershipAndKey<String, long[]> kept;
 
-  private WorkerListFilter(Parameters parameters, boolean keeps, Slot<String> fromClient) {
-    this.keeps = keeps;
-    this.fromClient = fromClient;
+  private WorkerListFilter(Parameters parameters, boolean isAllowList, Slot<String> clientSlot) {
+    this.isAllowList = isAllowList;
+    this.clientSlot = clientSlot;
     this.workers = String.join(",", parameters.texts("workers", List.of()));
     this.readsClientList = parameters.flag("from-client", false);
-    this.kept = new PerMembershipAndText<>(this::kept);
+    this.kept = new PerMembershipAndKey<>(this::kept);
     if (workers.isEmpty() && !readsClientList) {
-      throw new IllegalArgumentException("it has no list: name workers, or say from-client = true");
+      throw new IllegalArgumentException("it has no list: name workers, or set from-client = true");
     }
   }
 
-  /** Keeps those of the list; no list keeps everybody. */
+  /** A filter that keeps only the listed workers; an empty list keeps all. */
   static WorkerListFilter allow(Parameters parameters) {
     return new WorkerListFilter(parameters, true, Slots.ALLOWED_WORKERS);
   }
 
-  /** Removes those of the list. */
+  /** A filter that removes the listed workers. */
   static WorkerListFilter exclude(Parameters parameters) {
     return new WorkerListFilter(parameters, false, Slots.EXCLUDED_WORKERS);
   }
@@ -48,7 +49,7 @@ final class WorkerListFilter implements Filter {
   private long[] kept(Worker[] table, String list) {
     Set<String> names = new HashSet<>();
     Arrays.stream(list.split(",", -1)).map(String::strip).forEach(names::add);
-    return Bitmaps.of(table, worker -> (names.contains(worker.id()) || names.contains(worker.pod())) == keeps);
+    return Bitmaps.of(table, worker -> (names.contains(worker.id()) || names.contains(worker.pod())) == isAllowList);
   }
 
   @Override
@@ -56,9 +57,9 @@ final class WorkerListFilter implements Filter {
     if (!workers.isEmpty()) {
       Bitmaps.keep(candidates, kept.of(candidates, workers));
     }
-    String asked = readsClientList ? context.get(fromClient) : "";
-    if (!asked.isEmpty()) {
-      Bitmaps.keep(candidates, kept.of(candidates, asked));
+    String listed = readsClientList ? context.get(clientSlot) : "";
+    if (!listed.isEmpty()) {
+      Bitmaps.keep(candidates, kept.of(candidates, listed));
     }
   }
 
@@ -69,6 +70,6 @@ final class WorkerListFilter implements Filter {
 
   @Override
   public Set<Slot<?>> reads() {
-    return readsClientList ? Set.of(fromClient) : Set.of();
+    return readsClientList ? Set.of(clientSlot) : Set.of();
   }
 }
