@@ -1,7 +1,9 @@
 package io.kvasir.load;
 
 import com.typesafe.config.ConfigFactory;
+import io.kvasir.http.ByteSink;
 import io.kvasir.http.Headers;
+import io.kvasir.http.StreamingBody;
 import io.kvasir.http.server.Exchange;
 import io.kvasir.http.server.HttpServer;
 import io.kvasir.http.server.HttpSettings;
@@ -9,6 +11,7 @@ import io.kvasir.http.server.Response;
 import io.kvasir.http.server.StreamRelay;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.io.IOException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.apache.pekko.actor.typed.ActorSystem;
@@ -102,17 +105,23 @@ final class DataPathRouter {
     if (!reply.isStreaming()) {
       return new Response.Buffered(200, Headers.of("Content-Type", "application/json"), reply.readAll());
     }
-    exchange.onCancelled(reply::close);
+    exchange.cancellation().onCancelled(reply::close);
     return new Response.Streaming(
         200,
         Headers.of("Content-Type", "text/event-stream; charset=utf-8"),
-        body -> {
-          byte[] buffer = new byte[8 << 10];
-          try (reply) {
-            for (int n = reply.read(buffer, 0, buffer.length); n >= 0; n = reply.read(buffer, 0, buffer.length)) {
-              body.write(buffer, 0, n);
-            }
-          }
-        });
+        StreamingBody.of(client -> copy(reply, client)));
+  }
+
+  private static void copy(Upstream.Reply reply, ByteSink client) throws IOException {
+    byte[] buffer = new byte[8 << 10];
+    try (reply) {
+      for (int n = reply.read(buffer, 0, buffer.length); n >= 0; n = reply.read(buffer, 0, buffer.length)) {
+        client.write(buffer, 0, n);
+      }
+    } catch (IOException | RuntimeException e) {
+      throw e;
+    } catch (Exception e) {
+      throw new IOException(e);
+    }
   }
 }

@@ -1,5 +1,8 @@
 package io.kvasir.answers;
 
+import io.kvasir.http.ByteSink;
+import io.kvasir.http.Cancellation;
+import io.kvasir.http.CancellationSource;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -34,6 +37,7 @@ public final class SharedResponse<H> {
   private final Lookup.Miss miss;
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
+  private final CancellationSource cancellation = new CancellationSource();
 
   // Guarded by the lock.
   private final AnswerBuffer buffer = new AnswerBuffer();
@@ -48,7 +52,6 @@ public final class SharedResponse<H> {
   private boolean over;
   private boolean abandoned;
   private @Nullable Throwable failure;
-  private @Nullable Runnable onAbandoned;
 
   SharedResponse(InFlightResponses<H> flights, Lookup.Miss miss, boolean joinable) {
     this.inFlight = flights;
@@ -98,18 +101,9 @@ public final class SharedResponse<H> {
     return hit;
   }
 
-  /** Runs {@code action} once when the last client has left before the end; at once if it has. It must not block. */
-  public void onAbandoned(Runnable action) {
-    lock.lock();
-    try {
-      if (!abandoned) {
-        onAbandoned = action;
-        return;
-      }
-    } finally {
-      lock.unlock();
-    }
-    action.run();
+  /** The token that is cancelled when the last client has cancelled before the end. */
+  public Cancellation cancellation() {
+    return cancellation;
   }
 
   /** The answer is here whole and fit for every client. Ends the flight. */
@@ -258,13 +252,6 @@ public final class SharedResponse<H> {
     return slowest;
   }
 
-  /** The way to a client. */
-  @FunctionalInterface
-  public interface Sink {
-    /** Writes bytes, which must not be changed; waits while the client is slow. */
-    void write(byte[] bytes, int offset, int length) throws IOException;
-  }
-
   /** A client's place. Its methods are for the client's own thread, but for {@link #cancel}. */
   public final class Subscriber {
     private final boolean leader;
@@ -327,7 +314,7 @@ public final class SharedResponse<H> {
      *
      * @throws IOException when the worker cut it short or the client left
      */
-    public void copyTo(Sink client) throws IOException {
+    public void copyTo(ByteSink client) throws IOException {
       try {
         for (AnswerBuffer.Slice next = next(); next != null; next = next()) {
           client.write(next.bytes(), next.from(), next.length());
@@ -369,9 +356,9 @@ public final class SharedResponse<H> {
       }
     }
 
-    /** The client wants no more. Idempotent; any thread; does not block. */
+    /** Ends the subscription. Idempotent; any thread; does not block. */
     public void cancel() {
-      Runnable stop = null;
+      boolean last = false;
       lock.lock();
       try {
         if (!subscribers.remove(this)) {
@@ -383,14 +370,14 @@ public final class SharedResponse<H> {
         if (subscribers.isEmpty() && !received && !saidAll()) {
           abandoned = true;
           joinable = false;
-          stop = onAbandoned;
+          last = true;
         }
         changed.signalAll();
       } finally {
         lock.unlock();
       }
-      if (stop != null) {
-        stop.run();
+      if (last) {
+        cancellation.cancel();
       }
     }
   }

@@ -6,12 +6,13 @@ import io.kvasir.execution.stream.AnswerTap;
 import io.kvasir.execution.stream.BodyFilter;
 import io.kvasir.execution.stream.UsageFilter;
 import io.kvasir.http.ByteSink;
+import io.kvasir.http.StreamingBody;
 import io.kvasir.http.client.PodException;
 import io.kvasir.http.client.PodResponse;
 import java.io.IOException;
 
-/** Hands a stream to the client as it comes, while an {@link AnswerTap} watches it. Runs once. */
-public final class AnswerRelay implements Result.Relay {
+/** The body of a pod's stream: goes to the client as it comes, while an {@link AnswerTap} watches it. */
+final class AnswerRelay implements StreamingBody {
   private final Attempt attempt;
   private final Task task;
   private final PodResponse answer;
@@ -60,15 +61,16 @@ public final class AnswerRelay implements Result.Relay {
     }
   }
 
-  /** Gives up an answer that nobody is going to hand on. */
+  @Override
   public void abandon() {
-    attempt.abandon();
+    attempt.abort(AbortReason.NOT_NEEDED);
+    attempt.streamEnded(new Outcome.Cancelled());
   }
 
   private BodyFilter sink(ByteSink client) {
     Translation translation = task.translation();
     if (translation != null && tap.form() == AnswerTap.Form.EVENTS) {
-      return new TranslatingFilter(translation.stream(client::write));
+      return new TranslatingFilter(translation.stream(client));
     }
     return task.stripUsage() ? new UsageFilter(client) : new PassThroughFilter(client);
   }

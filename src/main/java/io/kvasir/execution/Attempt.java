@@ -5,6 +5,7 @@ import io.kvasir.cell.Outcome;
 import io.kvasir.cell.Reservation;
 import io.kvasir.execution.dialect.Translation;
 import io.kvasir.execution.stream.AnswerTap;
+import io.kvasir.http.StreamingBody;
 import io.kvasir.http.client.PodCall;
 import io.kvasir.http.client.PodException;
 import io.kvasir.http.client.PodResponse;
@@ -152,8 +153,8 @@ public final class Attempt {
     boolean ended = streams ? !firstBytes.readFirst(answer) : firstBytes.readUpTo(answer, task.maxBufferedBytes());
     firstByteNanos = System.nanoTime() - started;
     if (!ended) {
-      Result.Relay relay = new AnswerRelay(this, task, answer, tap, firstBytes, deadlines);
-      return new AttemptResult.Responded(new Result.Streaming(task.route(), answer.status(), answer.headers(), relay));
+      StreamingBody body = new AnswerRelay(this, task, answer, tap, firstBytes, deadlines);
+      return new AttemptResult.Responded(new Result.Streaming(task.route(), answer.status(), answer.headers(), body));
     }
     if (streams && task.hasTerminator() && answer.status() < 300) {
       settle(new Outcome.Failed(false, "an empty stream"));
@@ -213,10 +214,11 @@ public final class Attempt {
     }
   }
 
-  /** A stream is over, in whatever way. */
+  /** Ends a stream, in whatever way; the first outcome counts. */
   void streamEnded(Outcome outcome) {
-    settle(outcome);
-    listener.ended(report(outcome));
+    if (settle(outcome)) {
+      listener.ended(report(outcome));
+    }
   }
 
   /** What a pod's failure in the middle of a stream means. */
@@ -251,10 +253,10 @@ public final class Attempt {
     return new Outcome.Failed(transport, why != null ? why.text() : String.valueOf(e.getMessage()));
   }
 
-  /** Lets go of everything. The first outcome counts. */
-  private void settle(Outcome outcome) {
+  /** Releases everything. The first outcome counts: true for that one. */
+  private boolean settle(Outcome outcome) {
     if (!settled.compareAndSet(false, true)) {
-      return;
+      return false;
     }
     deadlines.cancel();
     if (response != null) {
@@ -265,6 +267,7 @@ public final class Attempt {
     Reservation reservation = task.chosen().reservation();
     reservation.close(outcome);
     services.metrics().attemptEnded(outcome);
+    return true;
   }
 
   private Report report(Outcome outcome) {

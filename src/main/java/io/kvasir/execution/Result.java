@@ -1,9 +1,8 @@
 package io.kvasir.execution;
 
 import io.kvasir.cell.Decision;
-import io.kvasir.http.ByteSink;
 import io.kvasir.http.Headers;
-import java.io.IOException;
+import io.kvasir.http.StreamingBody;
 
 /** What became of a {@link Call}. */
 public sealed interface Result {
@@ -20,15 +19,15 @@ public sealed interface Result {
       implements Result {}
 
   /**
-   * A worker answers, and the first bytes are here. {@link Streaming#relay} must be run, once: it holds the
+   * A worker answers, and the first bytes are here. {@link Streaming#body} must be run or abandoned: it holds the
    * connection and the reservation.
    *
    * @param route the way it takes
    * @param status its HTTP status
    * @param headers its headers as they came, hop-by-hop ones included
-   * @param relay gives the body
+   * @param body the answer's body
    */
-  record Streaming(UpstreamRoute route, int status, Headers headers, Relay relay) implements Result {}
+  record Streaming(UpstreamRoute route, int status, Headers headers, StreamingBody body) implements Result {}
 
   /** No worker could be chosen, and none has failed before. */
   record NoWorker(Decision.NoWorker decision, Report report) implements Result {}
@@ -45,16 +44,4 @@ public sealed interface Result {
 
   /** The client left; there is nobody to answer. */
   record ClientCancelled(Report report) implements Result {}
-
-  /** The body of an answer under way. */
-  @FunctionalInterface
-  interface Relay {
-    /**
-     * Hands the body to the client as it comes.
-     *
-     * @throws IOException when the worker cut it short or the client left: the client's connection must then
-     *     be cut too
-     */
-    void run(ByteSink client) throws IOException;
-  }
 }

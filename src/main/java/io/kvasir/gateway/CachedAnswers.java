@@ -7,12 +7,14 @@ import io.kvasir.answers.InFlightResponses;
 import io.kvasir.answers.Lookup;
 import io.kvasir.answers.SharedResponse;
 import io.kvasir.answers.StoredAnswer;
-import io.kvasir.execution.CancellationSource;
+import io.kvasir.http.ByteSink;
+import io.kvasir.http.Cancellation;
 import io.kvasir.http.Headers;
+import io.kvasir.http.StreamingBody;
 import io.kvasir.http.server.Exchange;
 import io.kvasir.http.server.Response;
-import io.kvasir.http.server.StreamingBody;
 import java.io.IOException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -42,8 +44,8 @@ final class CachedAnswers {
   /** Has a worker answer. */
   @FunctionalInterface
   interface WorkerAnswer {
-    /** The worker's answer, or the router's own in its place; {@code client} says when nobody wants it any more. */
-    Response answer(CancellationSource client) throws ApiException, InterruptedException;
+    /** The worker's answer, or the router's own in its place. */
+    Response answer(Cancellation cancellation) throws ApiException, InterruptedException;
   }
 
   /** One request and what belongs to it. */
@@ -89,7 +91,7 @@ final class CachedAnswers {
   }
 
   private static Response past(CacheableRequest asked, Bypass why) throws ApiException, InterruptedException {
-    Response answer = asked.worker.answer(asked.exchange::onCancelled);
+    Response answer = asked.worker.answer(asked.exchange.cancellation());
     return answer.with(answer.headers().toBuilder().set(CACHE, BYPASS).set(REASON, why.label()).build());
   }
 
@@ -98,13 +100,13 @@ final class CachedAnswers {
     Headers headers =
         Headers.of("Content-Type", kept.contentType(), CACHE, HIT, "Age", Long.toString(hit.ageSeconds()));
     return kept.isEvents()
-        ? new Response.Streaming(200, headers, body -> inPieces(kept.body(), body))
+        ? new Response.Streaming(200, headers, StreamingBody.of(client -> inPieces(kept.body(), client)))
         : new Response.Buffered(200, headers, kept.body());
   }
 
-  private static void inPieces(byte[] bytes, StreamingBody.BodySink body) throws IOException {
+  private static void inPieces(byte[] bytes, ByteSink client) throws IOException {
     for (int from = 0; from < bytes.length; from += PIECE) {
-      body.write(bytes, from, Math.min(PIECE, bytes.length - from));
+      client.write(bytes, from, Math.min(PIECE, bytes.length - from));
     }
   }
 
@@ -120,7 +122,7 @@ final class CachedAnswers {
     if (seat == null) {
       return past(asked, Bypass.CROWDED);
     }
-    asked.exchange.onCancelled(seat::cancel);
+    asked.exchange.cancellation().onCancelled(seat::cancel);
     if (seat.isLeader()) {
       Thread.ofVirtual().name("kvasir-answer").start(() -> fly(seat.response(), asked));
     }
@@ -129,7 +131,7 @@ final class CachedAnswers {
       if (!seat.isLeader()) {
         asked.trace.cancelledFromCache(false);
       }
-      return new Response.Buffered(499, Headers.EMPTY, new byte[0]);
+      return ClientCancelled.RESPONSE;
     }
     if (!seat.isLeader() && again && isOfTheMoment(answer.status())) {
       seat.cancel();
@@ -137,7 +139,7 @@ final class CachedAnswers {
     }
     Response marked = answer.with(marked(answer.headers(), miss, seat.isLeader(), answer.status()));
     if (seat.isStreamed()) {
-      return new Response.Streaming(answer.status(), marked.headers(), body -> copy(seat, body, asked.trace));
+      return new Response.Streaming(answer.status(), marked.headers(), new SharedBody(seat, asked.trace));
     }
     seat.cancel();
     if (!seat.isLeader()) {
@@ -162,18 +164,41 @@ final class CachedAnswers {
     return leads || status != 200 ? marked.set(CACHE, MISS).build() : marked.set(CACHE, HIT).set("Age", "0").build();
   }
 
-  private static void copy(SharedResponse<Response>.Subscriber seat, StreamingBody.BodySink body, RequestTrace trace)
-      throws IOException {
-    try {
-      seat.copyTo(body::write);
-    } catch (IOException e) {
-      if (!seat.isLeader()) {
+  /** A subscriber's copy of a shared body. The leader's trace is finished with the worker's answer. */
+  private static final class SharedBody implements StreamingBody {
+    private final SharedResponse<Response>.Subscriber subscriber;
+    private final RequestTrace trace;
+    private final AtomicBoolean traced;
+
+    SharedBody(SharedResponse<Response>.Subscriber subscriber, RequestTrace trace) {
+      this.subscriber = subscriber;
+      this.trace = trace;
+      this.traced = new AtomicBoolean(subscriber.isLeader());
+    }
+
+    @Override
+    public void run(ByteSink client) throws IOException {
+      try {
+        subscriber.copyTo(client);
+      } catch (IOException e) {
+        cancelled();
+        throw e;
+      }
+      if (!traced.getAndSet(true)) {
+        trace.servedFromCache(200);
+      }
+    }
+
+    @Override
+    public void abandon() {
+      subscriber.cancel();
+      cancelled();
+    }
+
+    private void cancelled() {
+      if (!traced.getAndSet(true)) {
         trace.cancelledFromCache(true);
       }
-      throw e;
-    }
-    if (!seat.isLeader()) {
-      trace.servedFromCache(200);
     }
   }
 
@@ -195,7 +220,7 @@ final class CachedAnswers {
 
   private static Response live(SharedResponse<Response> flight, CacheableRequest asked) {
     try {
-      return asked.worker.answer(flight::onAbandoned);
+      return asked.worker.answer(flight.cancellation());
     } catch (ApiException e) {
       asked.trace.refused(e.error());
       return asked.shape.answer(e.error());
@@ -219,8 +244,8 @@ final class CachedAnswers {
       case Response.Streaming streamed -> {
         flight.start(streamed, type != null);
         try {
-          streamed.streamingBody().run(flight::write);
-        } catch (Exception e) {
+          streamed.body().run(flight::write);
+        } catch (IOException | RuntimeException e) {
           LOG.debug("an answer on its way was cut: {}", e.toString());
           flight.fail(e);
           return;

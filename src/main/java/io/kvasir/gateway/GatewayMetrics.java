@@ -113,7 +113,7 @@ final class GatewayMetrics {
 
   void requestEnded(ApiPath api, String model, String profile, int status, boolean stream, long nanos) {
     inFlight.labelValues(api.label()).dec();
-    String statusClass = status == 499 ? "499" : status / 100 + "xx";
+    String statusClass = status == ClientCancelled.STATUS ? "499" : status / 100 + "xx";
     requests.labelValues(api.label(), model, profile, statusClass, Boolean.toString(stream)).inc();
     seconds.labelValues(api.label()).observe(nanos / NANOS);
   }

@@ -4,10 +4,10 @@ import io.kvasir.answers.AnswerCache;
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.Decision;
 import io.kvasir.execution.Call;
-import io.kvasir.execution.CancellationSource;
 import io.kvasir.execution.Result;
 import io.kvasir.execution.UpstreamRoute;
 import io.kvasir.execution.workflow.Dispatcher;
+import io.kvasir.http.Cancellation;
 import io.kvasir.http.Headers;
 import io.kvasir.http.server.Exchange;
 import io.kvasir.http.server.Response;
@@ -87,9 +87,10 @@ final class InferenceHandler implements AutoCloseable {
     KeepAlive keepAlive = asked.request().stream() && api.streams()
         ? keepAlives.watch(exchange, shape, EARLY.toBuilder().set(RequestIds.HEADER, requestId).build())
         : null;
-    CachedAnswers.WorkerAnswer live = client -> carriedOut(asked, exchange, requestId, client, trace, shape);
+    CachedAnswers.WorkerAnswer live =
+        cancellation -> carriedOut(asked, exchange, requestId, cancellation, trace, shape);
     AnswerSource given = () -> cached == null || !known
-        ? live.answer(exchange::onCancelled)
+        ? live.answer(exchange.cancellation())
         : cached.answer(exchange, asked.request(), asked.context(), trace, shape, live);
     return keepAlive == null ? given.answer() : keptAlive(keepAlive, given, requestId, trace, shape);
   }
@@ -123,7 +124,7 @@ final class InferenceHandler implements AutoCloseable {
       RequestPreparer.ParsedRequest asked,
       Exchange exchange,
       String requestId,
-      CancellationSource client,
+      Cancellation cancellation,
       RequestTrace trace,
       ErrorFormat shape)
       throws ApiException, InterruptedException {
@@ -147,7 +148,7 @@ final class InferenceHandler implements AutoCloseable {
         injected,
         asked.context().profile().resumes());
     String profile = Objects.requireNonNull(call.decision().profile(), "the arrival chose none");
-    return switch (dispatcher.execute(call, client, trace)) {
+    return switch (dispatcher.execute(call, cancellation, trace)) {
       case Result.Buffered whole -> {
         trace.finished(whole.status(), whole.report());
         yield new Response.Buffered(
@@ -158,7 +159,7 @@ final class InferenceHandler implements AutoCloseable {
         yield new Response.Streaming(
             streaming.status(),
             named(streaming.headers(), streaming.route(), profile),
-            body -> streaming.relay().run(body::write));
+            streaming.body());
       }
       case Result.NoWorker(Decision.NoWorker none, _) -> throw new ApiException(noWorker(none, model));
       case Result.Unreachable unreachable -> {
@@ -168,7 +169,7 @@ final class InferenceHandler implements AutoCloseable {
       }
       case Result.ClientCancelled left -> {
         trace.clientCancelled(left.report());
-        yield new Response.Buffered(499, Headers.EMPTY, new byte[0]);
+        yield ClientCancelled.RESPONSE;
       }
     };
   }

@@ -1,9 +1,10 @@
 package io.kvasir.gateway;
 
+import io.kvasir.http.ByteSink;
 import io.kvasir.http.Headers;
+import io.kvasir.http.StreamingBody;
 import io.kvasir.http.server.Exchange;
 import io.kvasir.http.server.Response;
-import io.kvasir.http.server.StreamingBody;
 import java.io.IOException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
@@ -24,7 +25,7 @@ import org.slf4j.LoggerFactory;
  * <p>The relay's thread writes, and {@link #check} may have another thread write in between; whoever writes has the
  * lock.
  */
-final class KeepAlive implements StreamingBody.BodySink {
+final class KeepAlive implements ByteSink {
   private static final Logger LOG = LoggerFactory.getLogger(KeepAlive.class);
 
   private static final String EVENT_STREAM = "text/event-stream";
@@ -39,7 +40,7 @@ final class KeepAlive implements StreamingBody.BodySink {
   private final AtomicBoolean writingKeepAlive = new AtomicBoolean();
 
   // Guarded by the lock.
-  private StreamingBody.@Nullable BodySink sink;
+  private @Nullable ByteSink sink;
   private boolean headSentEarly;
   private boolean answered;
 
@@ -101,13 +102,13 @@ final class KeepAlive implements StreamingBody.BodySink {
     }
     boolean events = isEventStream(answer.headers());
     if (early) {
-      return new Response.Streaming(200, head, body -> watched(() -> continued(answer, events)));
+      return new Response.Streaming(200, head, new WatchedBody(answer, _ -> continueEarly(answer, events)));
     }
-    if (events && answer instanceof Response.Streaming(int status, Headers headers, StreamingBody relay)) {
-      return new Response.Streaming(status, headers, body -> {
-        open(body);
-        watched(() -> relay.run(this));
-      });
+    if (events && answer instanceof Response.Streaming(int status, Headers headers, StreamingBody body)) {
+      return new Response.Streaming(status, headers, new WatchedBody(answer, client -> {
+        open(client);
+        body.run(this);
+      }));
     }
     onEnd.accept(this);
     return answer;
@@ -129,44 +130,54 @@ final class KeepAlive implements StreamingBody.BodySink {
     }
   }
 
-  private interface BodyAction {
-    void run() throws Exception;
-  }
+  /** The body of an answer that is watched until it is over. */
+  private final class WatchedBody implements StreamingBody {
+    private final Response answer;
+    private final Writer writer;
 
-  private void watched(BodyAction relay) throws Exception {
-    try {
-      relay.run();
-    } finally {
-      onEnd.accept(this);
+    WatchedBody(Response answer, Writer writer) {
+      this.answer = answer;
+      this.writer = writer;
+    }
+
+    @Override
+    public void run(ByteSink client) throws IOException {
+      try {
+        writer.writeTo(client);
+      } finally {
+        onEnd.accept(KeepAlive.this);
+      }
+    }
+
+    @Override
+    public void abandon() {
+      if (answer instanceof Response.Streaming streamed) {
+        streamed.body().abandon();
+      }
+      onEnd.accept(KeepAlive.this);
     }
   }
 
-  private void open(StreamingBody.BodySink body) {
+  private void open(ByteSink client) {
     writing.lock();
     try {
-      sink = body;
+      sink = client;
     } finally {
       writing.unlock();
     }
   }
 
   /** Goes on after a head that told of an event stream. */
-  private void continued(Response answer, boolean events) throws Exception {
+  private void continueEarly(Response answer, boolean events) throws IOException {
     switch (answer) {
-      case Response.Streaming streamed when events && streamed.status() < 300 -> streamed.streamingBody().run(this);
+      case Response.Streaming streamed when events && streamed.status() < 300 -> streamed.body().run(this);
       case Response.Buffered whole when events && whole.status() < 300 -> writeAll(whole.body());
       case Response.Buffered whole when whole.status() >= 300 -> writeAll(shape.event(exchange.path(), whole));
       case Response.Buffered _ -> writeAll(notPromised());
       case Response.Streaming streamed -> {
-        try {
-          // It holds a worker, and lets go of it only when it is run.
-          streamed.streamingBody().run((_, _, _) -> {
-            throw new IOException("not the event stream that was promised");
-          });
-        } catch (IOException refused) {
-          LOG.warn("{} was answered with status {} and no event stream, after the head of one had gone out",
-              exchange.path(), streamed.status());
-        }
+        streamed.body().abandon();
+        LOG.warn("{} was answered with status {} and no event stream, after the head of one had been sent",
+            exchange.path(), streamed.status());
         writeAll(notPromised());
       }
     }
@@ -205,7 +216,7 @@ final class KeepAlive implements StreamingBody.BodySink {
   }
 
   private void pass(byte[] bytes, int offset, int length) throws IOException {
-    StreamingBody.BodySink to = sink;
+    ByteSink to = sink;
     if (to == null) {
       throw new IOException("nothing can be written before the head");
     }

@@ -16,7 +16,6 @@ import org.slf4j.LoggerFactory;
  */
 final class RequestTrace implements CallListener {
   private static final Logger LOG = LoggerFactory.getLogger("io.kvasir.access");
-  private static final int CLIENT_CANCELLED = 499;
 
   private final GatewayMetrics metrics;
   private final StoredResponses stored;
@@ -80,13 +79,13 @@ final class RequestTrace implements CallListener {
     if (left) {
       metrics.clientAborted(true);
     }
-    finished(left ? CLIENT_CANCELLED : status, report);
+    finished(left ? ClientCancelled.STATUS : status, report);
   }
 
   /** The client left before there was anything for it. */
   void clientCancelled(Report report) {
     metrics.clientAborted(false);
-    finished(CLIENT_CANCELLED, report);
+    finished(ClientCancelled.STATUS, report);
   }
 
   /** No worker had to do with it: the answer had been kept, or was got for an identical request. */
@@ -99,7 +98,7 @@ final class RequestTrace implements CallListener {
   /** The client left while it was getting an answer that no worker gives it; {@code begun} says how far that was. */
   void cancelledFromCache(boolean begun) {
     metrics.clientAborted(begun);
-    servedFromCache(CLIENT_CANCELLED);
+    servedFromCache(ClientCancelled.STATUS);
   }
 
   /** The router answers by itself. */

@@ -105,7 +105,7 @@ final class SharedResponseTest {
       InFlightResponses<String> flights = new InFlightResponses<>(cache);
       SharedResponse<String>.Subscriber leader = board(flights, cache);
       AtomicInteger stopped = new AtomicInteger();
-      leader.response().onAbandoned(stopped::incrementAndGet);
+      leader.response().cancellation().onCancelled(stopped::incrementAndGet);
       CompletableFuture<SharedResponse<String>.Subscriber> next = new CompletableFuture<>();
       meanwhile.complete(() -> {
         leader.cancel();
@@ -146,7 +146,7 @@ final class SharedResponseTest {
       SharedResponse<String>.Subscriber leader = board(flights, cache);
       SharedResponse<String>.Subscriber other = board(flights, cache);
       AtomicInteger stopped = new AtomicInteger();
-      leader.response().onAbandoned(stopped::incrementAndGet);
+      leader.response().cancellation().onCancelled(stopped::incrementAndGet);
       leader.response().start("", true);
       leader.cancel();
       leader.cancel();
@@ -169,7 +169,7 @@ final class SharedResponseTest {
       InFlightResponses<String> flights = new InFlightResponses<>(cache);
       SharedResponse<String>.Subscriber client = board(flights, cache);
       AtomicInteger stopped = new AtomicInteger();
-      client.response().onAbandoned(stopped::incrementAndGet);
+      client.response().cancellation().onCancelled(stopped::incrementAndGet);
       client.response().start("head", true);
       String sent = write(client.response(), TEXT.formatted("x".repeat(100_000))) + write(client.response(), END);
       client.cancel();

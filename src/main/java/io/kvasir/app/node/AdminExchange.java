@@ -1,5 +1,6 @@
 package io.kvasir.app.node;
 
+import io.kvasir.http.Cancellation;
 import io.kvasir.http.Headers;
 import io.kvasir.http.server.Exchange;
 import io.kvasir.http.server.HttpHandler;
@@ -35,6 +36,7 @@ record AdminExchange(HttpRequest request, byte[] body) implements Exchange {
 
   private static HttpResponse response(Response answer) {
     if (!(answer instanceof Response.Buffered whole)) {
+      ((Response.Streaming) answer).body().abandon();
       throw new IllegalStateException("administration does not stream");
     }
     Headers headers = whole.headers();
@@ -80,10 +82,7 @@ record AdminExchange(HttpRequest request, byte[] body) implements Exchange {
   }
 
   @Override
-  public boolean isCancelled() {
-    return false;
+  public Cancellation cancellation() {
+    return Cancellation.NONE;
   }
-
-  @Override
-  public void onCancelled(Runnable action) {}
 }

@@ -2,6 +2,7 @@ package io.kvasir.execution.dialect;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.http.ByteSink;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
@@ -10,12 +11,12 @@ import java.util.Arrays;
 abstract class ChatStream implements Translation.Stream {
   private static final byte[] DONE = "[DONE]".getBytes(StandardCharsets.US_ASCII);
 
-  private final Translation.Output client;
+  private final ByteSink client;
   private final EventData events = new EventData(this::event);
   private boolean started;
   private boolean ended;
 
-  ChatStream(Translation.Output client) {
+  ChatStream(ByteSink client) {
     this.client = client;
   }
 

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.http.ByteSink;
 import java.io.IOException;
 
 /** Anthropic's {@code /v1/messages} served by a chat completion. */
@@ -185,7 +186,7 @@ final class MessagesTranslation implements Translation {
   }
 
   @Override
-  public Stream stream(Output client) {
+  public Stream stream(ByteSink client) {
     return new MessagesStream(client);
   }
 
@@ -196,7 +197,7 @@ final class MessagesTranslation implements Translation {
     private ObjectNode end = JSON.objectNode().put("stop_reason", "end_turn").putNull("stop_sequence");
     private ObjectNode usage = usage(JSON.objectNode());
 
-    MessagesStream(Output client) {
+    MessagesStream(ByteSink client) {
       super(client);
     }
 

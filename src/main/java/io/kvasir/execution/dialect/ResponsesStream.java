@@ -3,6 +3,7 @@ package io.kvasir.execution.dialect;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.http.ByteSink;
 import java.io.IOException;
 
 /** Chunks of a chat as the events of a response: one item is open at a time. One thread at a time. */
@@ -21,7 +22,7 @@ final class ResponsesStream extends ChatStream {
   private String finish = "stop";
   private int sequence;
 
-  ResponsesStream(JsonMembers client, Translation.Output out) {
+  ResponsesStream(JsonMembers client, ByteSink out) {
     super(out);
     this.client = client;
     this.response = new ResponseObject(client, JSON.objectNode());

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.http.ByteSink;
 import java.util.Locale;
 
 /** OpenAI's {@code /v1/responses} served by a chat completion; nothing is stored. */
@@ -175,7 +176,7 @@ final class ResponsesTranslation implements Translation {
   }
 
   @Override
-  public Stream stream(Output out) {
+  public Stream stream(ByteSink out) {
     return new ResponsesStream(client, out);
   }
 }

@@ -1,5 +1,6 @@
 package io.kvasir.execution.dialect;
 
+import io.kvasir.http.ByteSink;
 import java.io.IOException;
 
 /**
@@ -17,7 +18,7 @@ public interface Translation {
   byte[] error(int status, byte[] answer);
 
   /** Takes the chat's event stream and gives the client's to {@code client}. */
-  Stream stream(Output client);
+  Stream stream(ByteSink client);
 
   /** A translated event stream. */
   interface Stream {
@@ -26,12 +27,5 @@ public interface Translation {
 
     /** The chat's stream is over; one that had not come to its own end is not given one. */
     void end() throws IOException;
-  }
-
-  /** Where translated bytes go. */
-  @FunctionalInterface
-  interface Output {
-    /** Writes bytes; the array is free again on return. */
-    void write(byte[] bytes, int offset, int length) throws IOException;
   }
 }

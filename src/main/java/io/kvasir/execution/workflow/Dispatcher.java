@@ -3,12 +3,10 @@ package io.kvasir.execution.workflow;
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.Outcome;
-import io.kvasir.execution.AnswerRelay;
+import io.kvasir.execution.AbortReason;
 import io.kvasir.execution.Attempt;
 import io.kvasir.execution.Call;
 import io.kvasir.execution.CallListener;
-import io.kvasir.execution.Cancellation;
-import io.kvasir.execution.CancellationSource;
 import io.kvasir.execution.ExecutionMetrics;
 import io.kvasir.execution.ExecutionServices;
 import io.kvasir.execution.ExecutionSettings;
@@ -18,11 +16,11 @@ import io.kvasir.execution.RetryBudget;
 import io.kvasir.execution.RetryState;
 import io.kvasir.execution.Task;
 import io.kvasir.execution.UpstreamRequest;
-import io.kvasir.execution.UpstreamRoute;
 import io.kvasir.execution.Warmup;
 import io.kvasir.execution.dialect.ClientRequest;
 import io.kvasir.execution.dialect.PreprocessingStep;
-import io.kvasir.http.Headers;
+import io.kvasir.http.Cancellation;
+import io.kvasir.http.CancellationSource;
 import io.kvasir.http.client.PodClient;
 import io.kvasir.telemetry.Metrics;
 import java.time.Duration;
@@ -76,28 +74,28 @@ public final class Dispatcher implements AutoCloseable {
    *
    * @throws InterruptedException when the thread is interrupted while a workflow goes on; it is given up then
    */
-  public Result execute(Call call, CancellationSource client, CallListener listener) throws InterruptedException {
-    Cancellation departure = new Cancellation();
-    client.onCancelled(departure::cancel);
+  public Result execute(Call call, Cancellation client, CallListener listener) throws InterruptedException {
+    CancellationSource cancellation = new CancellationSource();
+    client.onCancelled(cancellation::cancel);
     budget.recordRequest();
     if (call.maxResumes() == 0 || !call.decision().stream()) {
-      return carry(call, departure, listener, new RetryState(call, services, budget));
+      return carry(call, cancellation, listener, new RetryState(call, services, budget));
     }
     ClientRequest asked = ClientRequest.of(call.target(), call.body());
     String unfit = asked == null ? "body" : Continuation.unsupportedReason(asked);
     if (asked == null || unfit != null) {
       CallListener counting = new UnresumedListener(listener, String.valueOf(unfit), services.metrics());
-      return carry(call, departure, counting, new RetryState(call, services, budget));
+      return carry(call, cancellation, counting, new RetryState(call, services, budget));
     }
     Call read = call.withUsage();
     RetryState trials = new RetryState(read, services, budget);
     Resumption resumption = new Resumption(
-        call, new Continuation(asked), listener, departure, trials, services.metrics(),
-        (next, hears, tries) -> carry(next, departure, hears, tries));
-    return resumption.wrap(carry(read, departure, resumption, trials));
+        call, new Continuation(asked), listener, cancellation, trials, services.metrics(),
+        (next, hears, tries) -> carry(next, cancellation, hears, tries));
+    return resumption.wrap(carry(read, cancellation, resumption, trials));
   }
 
-  private Result carry(Call call, Cancellation departure, CallListener listener, RetryState trials)
+  private Result carry(Call call, CancellationSource cancellation, CallListener listener, RetryState trials)
       throws InterruptedException {
     String id = trials.nextRequestId();
     long before = System.nanoTime();
@@ -113,9 +111,9 @@ public final class Dispatcher implements AutoCloseable {
           planned.close(new Outcome.Cancelled());
           throw e;
         }
-        yield workflow(call, departure, listener, trials, course, Duration.ZERO);
+        yield workflow(call, cancellation, listener, trials, course, Duration.ZERO);
       }
-      case Decision.Planned planned -> once(call, departure, listener, trials, planned, id);
+      case Decision.Planned planned -> once(call, cancellation, listener, trials, planned, id);
     };
   }
 
@@ -127,7 +125,8 @@ public final class Dispatcher implements AutoCloseable {
   }
 
   private Result once(
-      Call call, Cancellation departure, CallListener listener, RetryState trials, Decision.Planned planned, String id)
+      Call call, CancellationSource cancellation, CallListener listener, RetryState trials, Decision.Planned planned,
+      String id)
       throws InterruptedException {
     Decision.Chosen chosen = planned.last();
     trials.recordTry(chosen.worker());
@@ -143,21 +142,21 @@ public final class Dispatcher implements AutoCloseable {
         listener,
         trials.deadline(),
         trials.counts());
-    departure.register(leg);
+    cancellation.onCancelled(() -> leg.abort(AbortReason.CLIENT_CANCELLED));
     return switch (leg.run()) {
       case Attempt.AttemptResult.Responded(Result result) -> result;
       case Attempt.AttemptResult.Aborted _ -> trials.clientCancelled();
       case Attempt.AttemptResult.Failed failed -> {
         trials.recordFailure(chosen.worker(), failed);
-        yield departure.isCancelled() ? trials.clientCancelled()
-            : again(call, departure, listener, trials, planned, failed);
+        yield cancellation.isCancelled() ? trials.clientCancelled()
+            : again(call, cancellation, listener, trials, planned, failed);
       }
     };
   }
 
   private Result again(
       Call call,
-      Cancellation departure,
+      CancellationSource cancellation,
       CallListener listener,
       RetryState trials,
       Decision.Planned planned,
@@ -165,14 +164,14 @@ public final class Dispatcher implements AutoCloseable {
       throws InterruptedException {
     return switch (Recovery.of(planned.last().step(), Recovery.FailedStep.LAST, false, failed, trials::acquireRetry)) {
       case Recovery.Replan(Duration pause, boolean _) ->
-          workflow(call, departure, listener, trials, null, pause);
+          workflow(call, cancellation, listener, trials, null, pause);
       case Recovery.RetryStep _, Recovery.SkipStep _, Recovery.FailRequest _ -> trials.exhausted(failed);
     };
   }
 
   private Result workflow(
       Call call,
-      Cancellation departure,
+      CancellationSource cancellation,
       CallListener listener,
       RetryState trials,
       @Nullable WorkflowState course,
@@ -180,7 +179,7 @@ public final class Dispatcher implements AutoCloseable {
       throws InterruptedException {
     CompletableFuture<Result> result = new CompletableFuture<>();
     if (!workflows.start(
-        new WorkflowSupervisor.WorkflowRequest(call, departure, listener, trials, course, pause, result))) {
+        new WorkflowSupervisor.WorkflowRequest(call, cancellation, listener, trials, course, pause, result))) {
       if (course != null) {
         course.plan().close(new Outcome.Cancelled());
       }
@@ -190,18 +189,17 @@ public final class Dispatcher implements AutoCloseable {
     try {
       return result.get();
     } catch (InterruptedException e) {
-      departure.cancel();
-      var _ = result.thenAccept(Dispatcher::giveUp);
+      cancellation.cancel();
+      var _ = result.thenAccept(Dispatcher::abandon);
       throw e;
     } catch (ExecutionException e) {
       throw e.getCause() instanceof RuntimeException why ? why : new IllegalStateException(e.getCause());
     }
   }
 
-  /** Nobody is there any more to relay it. */
-  private static void giveUp(Result result) {
-    if (result instanceof Result.Streaming(UpstreamRoute _, int _, Headers _, AnswerRelay relay)) {
-      relay.abandon();
+  private static void abandon(Result result) {
+    if (result instanceof Result.Streaming streaming) {
+      streaming.body().abandon();
     }
   }
 }

@@ -2,25 +2,24 @@ package io.kvasir.execution.workflow;
 
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.Outcome;
-import io.kvasir.execution.AnswerRelay;
 import io.kvasir.execution.Call;
 import io.kvasir.execution.CallListener;
-import io.kvasir.execution.Cancellation;
 import io.kvasir.execution.ExecutionMetrics;
 import io.kvasir.execution.Report;
 import io.kvasir.execution.Result;
 import io.kvasir.execution.RetryState;
-import io.kvasir.execution.UpstreamRoute;
 import io.kvasir.execution.stream.AnswerTap;
 import io.kvasir.execution.stream.PartialAnswer;
 import io.kvasir.execution.stream.StitchedStream;
 import io.kvasir.http.ByteSink;
-import io.kvasir.http.Headers;
+import io.kvasir.http.Cancellation;
+import io.kvasir.http.StreamingBody;
 import io.kvasir.http.client.PodException;
 import io.kvasir.routing.Worker;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -32,7 +31,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>One thread runs it, the one that relays.
  */
-final class Resumption implements Result.Relay, CallListener {
+final class Resumption implements StreamingBody, CallListener {
   /** Carries a call out. */
   @FunctionalInterface
   interface CallExecutor {
@@ -48,9 +47,10 @@ final class Resumption implements Result.Relay, CallListener {
   private final Cancellation cancellation;
   private final ExecutionMetrics metrics;
   private final CallExecutor executor;
+  private final AtomicBoolean ended = new AtomicBoolean();
 
   private RetryState retries;
-  private Result.@Nullable Relay current;
+  private @Nullable StreamingBody current;
   /** Whether what streams are events in plain bytes. */
   private boolean readable;
   private boolean resumed;
@@ -71,14 +71,14 @@ final class Resumption implements Result.Relay, CallListener {
       Call call,
       Continuation continuation,
       CallListener listener,
-      Cancellation departure,
+      Cancellation cancellation,
       RetryState trials,
       ExecutionMetrics metrics,
       CallExecutor carrier) {
     this.call = call;
     this.continuation = continuation;
     this.listener = listener;
-    this.cancellation = departure;
+    this.cancellation = cancellation;
     this.retries = trials;
     this.metrics = metrics;
     this.executor = carrier;
@@ -89,7 +89,7 @@ final class Resumption implements Result.Relay, CallListener {
     if (!(result instanceof Result.Streaming streaming)) {
       return result;
     }
-    current = streaming.relay();
+    current = streaming.body();
     readable = readable(streaming);
     return new Result.Streaming(streaming.route(), streaming.status(), streaming.headers(), this);
   }
@@ -103,7 +103,22 @@ final class Resumption implements Result.Relay, CallListener {
         Objects.requireNonNull(current).run(client);
       }
     } finally {
-      listener.ended(totalReport == null ? last() : totalReport);
+      end(totalReport == null ? last() : totalReport);
+    }
+  }
+
+  @Override
+  public void abandon() {
+    StreamingBody begun = current;
+    if (begun != null) {
+      begun.abandon();
+      end(last());
+    }
+  }
+
+  private void end(Report report) {
+    if (ended.compareAndSet(false, true)) {
+      listener.ended(report);
     }
   }
 
@@ -155,7 +170,7 @@ final class Resumption implements Result.Relay, CallListener {
   }
 
   /** Who goes on; null when nobody does, or nothing is left to say. */
-  private Result.@Nullable Relay next(StitchedStream stream, Report cut, int resumes) throws IOException {
+  private @Nullable StreamingBody next(StitchedStream stream, Report cut, int resumes) throws IOException {
     if (cancellation.isCancelled()) {
       return left(cut);
     }
@@ -175,7 +190,7 @@ final class Resumption implements Result.Relay, CallListener {
     return why == null ? continued(stream, cut) : refused(why, cut);
   }
 
-  private Result.@Nullable Relay continued(StitchedStream stream, Report cut) throws IOException {
+  private @Nullable StreamingBody continued(StitchedStream stream, Report cut) throws IOException {
     String text = stream.answer().text();
     int generated = stream.answer().generated();
     DecisionRequest decision = call.decision().without(retries.excluded()).withPromptTokens(generated);
@@ -193,10 +208,11 @@ final class Resumption implements Result.Relay, CallListener {
       metrics.resumed("resumed");
       LOG.info("request {}: worker {} cut its stream after {} characters, worker {} goes on",
           call.decision().requestId(), id(cut), text.length(), streaming.route().worker().id());
-      return streaming.relay();
+      return streaming.body();
     }
-    if (result instanceof Result.Streaming(UpstreamRoute _, int _, Headers _, AnswerRelay relay)) {
-      relay.abandon();
+    if (result instanceof Result.Streaming unreadable) {
+      unreadable.body().abandon();
+      lastReport = cut;
     }
     if (cancellation.isCancelled()) {
       return left(cut);
@@ -208,7 +224,7 @@ final class Resumption implements Result.Relay, CallListener {
   }
 
   /** The client has left meanwhile: nobody is to blame for what it has not got. */
-  private Result.@Nullable Relay left(Report cut) {
+  private @Nullable StreamingBody left(Report cut) {
     totalReport = cut.with(new Outcome.Cancelled());
     return null;
   }
@@ -217,7 +233,7 @@ final class Resumption implements Result.Relay, CallListener {
     return Objects.requireNonNull(lastReport, "the relay told of no end");
   }
 
-  private Result.@Nullable Relay refused(String why, Report cut) {
+  private @Nullable StreamingBody refused(String why, Report cut) {
     metrics.resumeRefused(why);
     LOG.info("request {}: worker {} cut its stream, which is not resumed: {}",
         call.decision().requestId(), id(cut), why);

@@ -1,6 +1,7 @@
 package io.kvasir.execution.workflow;
 
 import io.kvasir.cell.Decision;
+import io.kvasir.execution.AbortReason;
 import io.kvasir.execution.Attempt.AttemptResult;
 import io.kvasir.execution.ExecutionServices;
 import io.kvasir.execution.Result;
@@ -72,7 +73,7 @@ final class StepStarter {
 
   private void start(WorkflowState course, StepRun run, int request) {
     UpstreamRequest leg = run.requests().get(request);
-    workflow.cancellation().register(leg);
+    workflow.cancellation().onCancelled(() -> leg.abort(AbortReason.CLIENT_CANCELLED));
     Thread.ofVirtual().start(() -> {
       AttemptResult result = leg.run();
       if (closed && result instanceof AttemptResult.Responded(Result.Streaming _)) {

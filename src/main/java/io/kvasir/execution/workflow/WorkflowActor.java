@@ -4,6 +4,7 @@ import io.kvasir.cell.Decision;
 import io.kvasir.execution.Attempt.AttemptResult;
 import io.kvasir.execution.UpstreamRequest;
 import io.kvasir.execution.dialect.PrefillResult;
+import io.kvasir.http.Cancellation;
 import java.time.Duration;
 import java.util.function.Supplier;
 import org.apache.pekko.actor.typed.ActorRef;
@@ -66,6 +67,7 @@ final class WorkflowActor extends AbstractBehavior<WorkflowActor.Event> {
   private final TimerScheduler<Event> timers;
   private final Runnable onEnd;
   private final WorkflowExecution execution;
+  private final Cancellation.Registration cancelled;
   /** What is under way on other threads, besides legs. */
   private int background;
 
@@ -81,7 +83,7 @@ final class WorkflowActor extends AbstractBehavior<WorkflowActor.Event> {
     ActorRef<Event> self = context.getSelf();
     this.execution = new WorkflowExecution(services, order, self::tell, this::away, this::later);
     timers.startSingleTimer(new Event.DeadlineExceeded(), order.retries().remaining());
-    order.cancellation().onCancelled(() -> self.tell(new Event.CancelRequested()));
+    this.cancelled = order.cancellation().onCancelled(() -> self.tell(new Event.CancelRequested()));
   }
 
   /** A workflow; {@code whenOver} runs when it is, in whatever way. */
@@ -136,6 +138,7 @@ final class WorkflowActor extends AbstractBehavior<WorkflowActor.Event> {
   }
 
   private Behavior<Event> over() {
+    cancelled.close();
     execution.stopped();
     onEnd.run();
     return this;

@@ -123,7 +123,6 @@ final class WorkflowExecution {
 
   /** The actor was stopped, perhaps before its time. */
   void stopped() {
-    workflow.cancellation().onCancelled(() -> { });
     if (!isDone()) {
       queries.close();
       starter.close();

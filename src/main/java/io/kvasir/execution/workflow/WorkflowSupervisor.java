@@ -3,11 +3,11 @@ package io.kvasir.execution.workflow;
 import io.kvasir.cell.Cells;
 import io.kvasir.execution.Call;
 import io.kvasir.execution.CallListener;
-import io.kvasir.execution.Cancellation;
 import io.kvasir.execution.ExecutionServices;
 import io.kvasir.execution.Result;
 import io.kvasir.execution.RetryState;
 import io.kvasir.execution.dialect.PreprocessingStep;
+import io.kvasir.http.Cancellation;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -51,7 +51,7 @@ final class WorkflowSupervisor implements AutoCloseable {
    * A request to be carried out.
    *
    * @param call the request
-   * @param cancellation whether the client is still there
+   * @param cancellation cancelled when the client disconnects
    * @param listener hears of the answer that streams
    * @param retries what the request has been through; the workflow's from now on
    * @param state what to begin with, null when a plan has failed and the next is to be decided

@@ -1,5 +1,6 @@
 package io.kvasir.http.server;
 
+import io.kvasir.http.CancellationSource;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.InetAddress;
@@ -65,7 +66,7 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
   private Phase phase = Phase.IDLE;
   private long deadline;
   private boolean disconnected;
-  private @Nullable RunningExchange exchange;
+  private @Nullable CancellationSource exchange;
   private @Nullable AsyncCallback<Done> bodyTimedOut;
   private boolean streamStopped;
   private @Nullable Runnable onStreamStopped;
@@ -185,8 +186,8 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
     enter(Phase.BODY, settings.bodyTimeout().toNanos());
   }
 
-  /** An exchange begins; false when the client has left already. */
-  synchronized boolean startExchange(RunningExchange next) {
+  /** Notes that an exchange begins, which the client's disconnecting cancels; false when it has disconnected. */
+  synchronized boolean startExchange(CancellationSource next) {
     bodyTimedOut = null;
     if (disconnected || phase == Phase.LINGER) {
       return false;
@@ -205,7 +206,7 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
     boolean end = ending;
     if (end) {
       ending = false;
-      // Before the write: a client that has read its answer may leave, and is nobody's business then.
+      // Before the write: a client that has read its answer may disconnect, which then cancels nothing.
       completeExchange();
     }
     byte[] array = bytes.toArrayUnsafe();
@@ -222,13 +223,13 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
   }
 
   private void completeExchange() {
-    RunningExchange answered;
+    CancellationSource answered;
     synchronized (this) {
       answered = exchange;
       exchange = null;
     }
     if (answered != null) {
-      answered.complete();
+      answered.close();
     }
   }
 
@@ -253,14 +254,14 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
 
   /** The client has left, or the connection has ended otherwise. Idempotent. */
   void disconnected() {
-    RunningExchange left;
+    CancellationSource cut;
     synchronized (this) {
       disconnected = true;
-      left = exchange;
+      cut = exchange;
       exchange = null;
     }
-    if (left != null) {
-      left.cancel();
+    if (cut != null) {
+      cut.cancel();
     }
     abort();
     SocketStage.Inbound stream = inbound;

@@ -1,5 +1,7 @@
 package io.kvasir.http.server;
 
+import io.kvasir.http.ByteSink;
+import io.kvasir.http.Cancellation;
 import io.kvasir.http.Headers;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -30,24 +32,20 @@ public interface Exchange {
   /** Where the connection comes from. */
   InetAddress client();
 
-  /** Whether the client has closed its connection, or its sending half of it. */
-  boolean isCancelled();
-
   /**
-   * Runs {@code action} once if the client leaves before the answer is complete; at once if it has left.
-   * The action runs on the connection's reading thread and must not block. Never runs once the end of
-   * the answer is on its way.
+   * The token that is cancelled, on the connection's reading thread, when the client closes its connection, or its
+   * sending half of it, before the answer is complete. Never once the end of the answer is on its way.
    */
-  void onCancelled(Runnable action);
+  Cancellation cancellation();
 
   /**
    * Sends the head of a streamed answer while {@link HttpHandler#handle} still looks for its body. The handler then has
-   * to return an {@link Response.Streaming}, of which only the relay counts; until that runs, whoever has what this
-   * returns may write, one thread at a time. Once; waits until the head has left.
+   * to return a {@link Response.Streaming}, of which only the body counts; until that runs, the sink returned may be
+   * written to, by one thread at a time. Once; waits until the head has been written.
    *
-   * @throws IOException when the client has left
+   * @throws IOException when the client has disconnected
    */
-  default StreamingBody.BodySink sendHead(int status, Headers headers) throws IOException {
+  default ByteSink sendHead(int status, Headers headers) throws IOException {
     throw new IOException("answers cannot begin early here");
   }
 }

@@ -113,7 +113,7 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
         return;
       }
       RunningExchange exchange = new RunningExchange(connection, handler, answered, request, body);
-      if (connection.startExchange(exchange)) {
+      if (connection.startExchange(exchange.cancellation())) {
         Thread.startVirtualThread(exchange);
       }
     }

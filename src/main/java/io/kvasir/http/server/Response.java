@@ -1,6 +1,7 @@
 package io.kvasir.http.server;
 
 import io.kvasir.http.Headers;
+import io.kvasir.http.StreamingBody;
 
 /**
  * What a client is answered. The transport frames the body and writes Content-Length, Transfer-Encoding,
@@ -17,7 +18,7 @@ public sealed interface Response {
   default Response with(Headers others) {
     return switch (this) {
       case Buffered whole -> new Buffered(whole.status(), others, whole.body());
-      case Streaming streamed -> new Streaming(streamed.status(), others, streamed.streamingBody());
+      case Streaming streamed -> new Streaming(streamed.status(), others, streamed.body());
     };
   }
 
@@ -25,9 +26,9 @@ public sealed interface Response {
   record Buffered(int status, Headers headers, byte[] body) implements Response {}
 
   /**
-   * An answer whose body comes bit by bit. {@code relay} runs on the handler's virtual thread once the head
-   * has been written, and is then the only thing that may write; it runs exactly once, also when the
-   * client has left by then (its first write fails).
+   * An answer whose body comes bit by bit. The body is run on the handler's virtual thread once the head has been
+   * written, and is then the only one that may write; also when the client has disconnected by then (its first write
+   * fails). It is abandoned when the answer has no body on the wire, such as one to HEAD.
    */
-  record Streaming(int status, Headers headers, StreamingBody streamingBody) implements Response {}
+  record Streaming(int status, Headers headers, StreamingBody body) implements Response {}
 }

@@ -1,10 +1,11 @@
 package io.kvasir.http.server;
 
+import io.kvasir.http.ByteSink;
+import io.kvasir.http.CancellationSource;
 import io.kvasir.http.Headers;
+import io.kvasir.http.StreamingBody;
 import java.io.IOException;
 import java.net.InetAddress;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import org.apache.pekko.Done;
 import org.apache.pekko.http.javadsl.model.HttpMethods;
@@ -28,12 +29,9 @@ final class RunningExchange implements Exchange, Runnable {
   private final Headers headers;
   private final byte[] body;
 
-  /** Guards the client's leaving against the answer's being complete: one of them comes first. */
-  private final Object lock = new Object();
+  /** Cancelled when the client disconnects, closed when the answer is complete: one of them comes first. */
+  private final CancellationSource cancellation = new CancellationSource();
 
-  private @Nullable List<Runnable> cancelActions;
-  private boolean cancelled;
-  private boolean done;
   private volatile @Nullable SocketSink sink;
 
   RunningExchange(
@@ -77,57 +75,8 @@ final class RunningExchange implements Exchange, Runnable {
   }
 
   @Override
-  public boolean isCancelled() {
-    synchronized (lock) {
-      return cancelled;
-    }
-  }
-
-  @Override
-  public void onCancelled(Runnable action) {
-    synchronized (lock) {
-      if (done) {
-        return;
-      }
-      if (!cancelled) {
-        if (cancelActions == null) {
-          cancelActions = new ArrayList<>(2);
-        }
-        cancelActions.add(action);
-        return;
-      }
-    }
-    action.run();
-  }
-
-  /** The client has left: whoever works for it should know. */
-  void cancel() {
-    List<Runnable> actions;
-    synchronized (lock) {
-      if (done || cancelled) {
-        return;
-      }
-      cancelled = true;
-      actions = cancelActions;
-      cancelActions = null;
-    }
-    if (actions != null) {
-      for (Runnable action : actions) {
-        try {
-          action.run();
-        } catch (RuntimeException e) {
-          LOG.warn("An action on a client's leaving failed", e);
-        }
-      }
-    }
-  }
-
-  /** The answer has been sent whole: from here on a client that leaves is none of ours. */
-  void complete() {
-    synchronized (lock) {
-      done = true;
-      cancelActions = null;
-    }
+  public CancellationSource cancellation() {
+    return cancellation;
   }
 
   @Override
@@ -152,7 +101,7 @@ final class RunningExchange implements Exchange, Runnable {
       case Response.Buffered whole when sink != null -> {
         // Its head has gone out as a stream's: the client is to see that this is not all of it.
         LOG.error("{} {} was answered whole after its stream had begun", method(), target);
-        complete();
+        cancellation.close();
         connection.abort();
       }
       case Response.Buffered whole -> {
@@ -168,58 +117,58 @@ final class RunningExchange implements Exchange, Runnable {
     if (begun == null && (request.method().equals(HttpMethods.HEAD) || !PekkoMapping.allowsBody(answer.status()))) {
       connection.expectResponseEnd();
       sendResponse.invoke(PekkoMapping.response(answer, connection.closesAfterResponse()));
-      relay(answer.streamingBody(), (bytes, offset, length) -> {});
+      answer.body().abandon();
       return;
     }
-    SocketSink way = begun == null ? head(answer.status(), answer.headers()) : begun;
-    boolean whole = relay(answer.streamingBody(), way);
-    AsyncCallback<Done> end = way.end;
+    SocketSink client = begun == null ? head(answer.status(), answer.headers()) : begun;
+    boolean whole = relay(answer.body(), client);
+    AsyncCallback<Done> end = client.end;
     if (whole && end != null) {
       connection.expectResponseEnd();
       end.invoke(Done.getInstance());
     } else {
-      complete();
+      cancellation.close();
       connection.abort();
     }
   }
 
   @Override
-  public StreamingBody.BodySink sendHead(int status, Headers early) throws IOException {
-    if (isCancelled()) {
-      throw new IOException("the client left before the answer's head");
+  public ByteSink sendHead(int status, Headers early) throws IOException {
+    if (cancellation.isCancelled()) {
+      throw new IOException("the client disconnected before the answer's head");
     }
     return head(status, early);
   }
 
-  /** Sends the head of a streamed answer and waits until it has left. */
+  /** Sends the head of a streamed answer and waits until it has been written. */
   private SocketSink head(int status, Headers own) {
-    SocketSink way = new SocketSink(!request.protocol().equals(HttpProtocols.HTTP_1_0));
-    sink = way;
+    SocketSink client = new SocketSink(!request.protocol().equals(HttpProtocols.HTTP_1_0));
+    sink = client;
     sendResponse.invoke(
-        PekkoMapping.streamed(status, own, new StreamingBodySource(way), connection.closesAfterResponse()));
-    connection.onStreamStopped(way.headSent::countDown);
+        PekkoMapping.streamed(status, own, new StreamingBodySource(client), connection.closesAfterResponse()));
+    connection.onStreamStopped(client.headSent::countDown);
     try {
-      way.headSent.await();
+      client.headSent.await();
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
-    return way;
+    return client;
   }
 
-  private boolean relay(StreamingBody relay, StreamingBody.BodySink way) {
+  private boolean relay(StreamingBody body, ByteSink client) {
     try {
-      relay.run(way);
+      body.run(client);
       return true;
     } catch (IOException e) {
       LOG.debug("{} {} was cut: {}", method(), target, e.toString());
-    } catch (Exception | LinkageError | StackOverflowError e) {
+    } catch (RuntimeException | LinkageError | StackOverflowError e) {
       LOG.error("{} {} failed in its answer's body", method(), target, e);
     }
     return false;
   }
 
-  /** The relay's way to the socket, past the stream, open between the head and the end. */
-  final class SocketSink implements StreamingBody.BodySink {
+  /** The sink that writes a body straight to the socket, past the stream, between the head and the end. */
+  final class SocketSink implements ByteSink {
     private final CountDownLatch headSent = new CountDownLatch(1);
     private final boolean chunked;
     private volatile @Nullable AsyncCallback<Done> end;
@@ -228,13 +177,13 @@ final class RunningExchange implements Exchange, Runnable {
       this.chunked = chunked;
     }
 
-    /** The head is on its way; {@code end} ends the body. */
+    /** Notes that the head has been written; {@code end} ends the body. */
     void open(AsyncCallback<Done> end) {
       this.end = end;
       headSent.countDown();
     }
 
-    /** The stream wants no body any more. */
+    /** Notes that the stream takes no body any more. */
     void close() {
       headSent.countDown();
     }
@@ -242,7 +191,7 @@ final class RunningExchange implements Exchange, Runnable {
     @Override
     public void write(byte[] bytes, int offset, int length) throws IOException {
       if (end == null) {
-        throw new IOException("the client left before the answer's head");
+        throw new IOException("the client disconnected before the answer's head");
       }
       if (length == 0) {
         return;

@@ -20,8 +20,8 @@ final class StreamingBodySource extends GraphStage<SourceShape<ByteString>> {
   private final SourceShape<ByteString> shape = SourceShape.of(out);
   private final RunningExchange.SocketSink sink;
 
-  StreamingBodySource(RunningExchange.SocketSink way) {
-    this.sink = way;
+  StreamingBodySource(RunningExchange.SocketSink sink) {
+    this.sink = sink;
   }
 
   @Override

@@ -4,8 +4,8 @@
  * <p>{@link io.kvasir.http.server.HttpServer} accepts connections and gives each request, its body
  * read whole, to the {@link io.kvasir.http.server.HttpHandler} on a virtual thread of the exchange's own.
  * What the handler returns is an {@link io.kvasir.http.server.Response}: either whole bytes, or a head
- * and a {@link io.kvasir.http.server.StreamingBody} that writes the body as it comes. A client that leaves is
- * noticed at once, also before the first byte: see {@link io.kvasir.http.server.Exchange#onCancelled}.
+ * and a {@link io.kvasir.http.StreamingBody} that writes the body as it comes. A client that disconnects
+ * is noticed at once, also before the first byte: see {@link io.kvasir.http.server.Exchange#cancellation}.
  */
 @NullMarked
 package io.kvasir.http.server;

@@ -1,5 +1,6 @@
 package io.kvasir.gateway.admin;
 
+import io.kvasir.http.Cancellation;
 import io.kvasir.http.Headers;
 import io.kvasir.http.server.Exchange;
 import java.net.InetAddress;
@@ -14,10 +15,7 @@ record DirectExchange(String method, String target, Headers headers, InetAddress
   }
 
   @Override
-  public boolean isCancelled() {
-    return false;
+  public Cancellation cancellation() {
+    return Cancellation.NONE;
   }
-
-  @Override
-  public void onCancelled(Runnable action) {}
 }

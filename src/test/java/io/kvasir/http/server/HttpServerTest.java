@@ -5,7 +5,9 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.kvasir.http.ByteSink;
 import io.kvasir.http.Headers;
+import io.kvasir.http.StreamingBody;
 import io.kvasir.http.TestTls;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
@@ -214,22 +216,29 @@ final class HttpServerTest {
   }
 
   @Test
-  void head_hasNoBody() throws Exception {
-    CountDownLatch relayed = new CountDownLatch(1);
+  void head_hasNoBody_soThatItIsAbandoned() throws Exception {
+    CountDownLatch abandoned = new CountDownLatch(1);
+    StreamingBody never = new StreamingBody() {
+      @Override
+      public void run(ByteSink client) {
+        throw new AssertionError("there is no body in the answer to HEAD");
+      }
+
+      @Override
+      public void abandon() {
+        abandoned.countDown();
+      }
+    };
     HttpServer server =
         serve(
             exchange ->
                 exchange.path().equals("/s")
-                    ? stream(
-                        body -> {
-                          write(body, "never seen");
-                          relayed.countDown();
-                        })
+                    ? new Response.Streaming(200, Headers.of("Content-Type", "text/event-stream"), never)
                     : text(200, "12345"));
     RawClient client = client(server);
     assertThat(client.send("HEAD / HTTP/1.1\r\nHost: x\r\n\r\n").head()).contains("Content-Length: 5\r\n");
     client.send("HEAD /s HTTP/1.1\r\nHost: x\r\n\r\n").head();
-    assertThat(relayed.await(60, TimeUnit.SECONDS)).isTrue();
+    assertThat(abandoned.await(60, TimeUnit.SECONDS)).isTrue();
     assertThat(client.send(get("/", "")).answer()).endsWith("12345");
   }
 
@@ -373,7 +382,7 @@ final class HttpServerTest {
     HttpServer server =
         serve(
             exchange -> {
-              exchange.onCancelled(gone::countDown);
+              exchange.cancellation().onCancelled(gone::countDown);
               return stream(
                   body -> {
                     try {
@@ -402,7 +411,7 @@ final class HttpServerTest {
         serve(
             exchange -> {
               CountDownLatch gone = new CountDownLatch(1);
-              exchange.onCancelled(gone::countDown);
+              exchange.cancellation().onCancelled(gone::countDown);
               begun.countDown();
               gone.await();
               return stream(
@@ -427,7 +436,7 @@ final class HttpServerTest {
     HttpServer server =
         serve(
             exchange -> {
-              exchange.onCancelled(gone::countDown);
+              exchange.cancellation().onCancelled(gone::countDown);
               return text(200, "done");
             });
     RawClient client = client(server);
@@ -651,7 +660,7 @@ final class HttpServerTest {
     HttpServer server =
         serve(
             exchange -> {
-              exchange.onCancelled(gone::countDown);
+              exchange.cancellation().onCancelled(gone::countDown);
               return stream(
                   body -> {
                     write(body, "a");
@@ -686,7 +695,7 @@ final class HttpServerTest {
     HttpServer server =
         serve(
             exchange -> {
-              exchange.onCancelled(gone::countDown);
+              exchange.cancellation().onCancelled(gone::countDown);
               begun.countDown();
               gone.await();
               return text(200, "");
@@ -705,11 +714,24 @@ final class HttpServerTest {
     return new Response.Buffered(status, Headers.of("Content-Type", "text/plain; charset=utf-8"), text.getBytes(UTF_8));
   }
 
-  private static Response stream(StreamingBody relay) {
-    return new Response.Streaming(200, Headers.of("Content-Type", "text/event-stream"), relay);
+  /** Writes a body and may wait for something. */
+  private interface BodyWriter {
+    void writeTo(ByteSink client) throws Exception;
   }
 
-  private static void write(StreamingBody.BodySink body, String text) throws IOException {
+  private static Response stream(BodyWriter writer) {
+    return new Response.Streaming(200, Headers.of("Content-Type", "text/event-stream"), StreamingBody.of(client -> {
+      try {
+        writer.writeTo(client);
+      } catch (IOException | RuntimeException e) {
+        throw e;
+      } catch (Exception e) {
+        throw new IOException(e);
+      }
+    }));
+  }
+
+  private static void write(ByteSink body, String text) throws IOException {
     byte[] bytes = text.getBytes(UTF_8);
     body.write(bytes, 0, bytes.length);
   }
