@@ -7,10 +7,12 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One way a pod's cache events come. A pod may have several: then each tells the same facts, and what holds is what
- * any of them said last of a block (copies are not counted, and a loss on any of them is a loss).
+ * The configuration of one event stream of a pod's workers: a transport with its settings, which opens the sources of
+ * single workers. A pod may have several feeds, each of which carries all events; they are then merged
+ * ({@link MergedEvents}).
  *
- * <p>In texts, {@code {pod}}, {@code {rank}} and {@code {worker}} stand for the worker's.
+ * <p>In texts, {@code {pod}}, {@code {rank}} and {@code {worker}} are replaced for each worker
+ * ({@link WorkerAddress#expand}).
  */
 @JsonTypeInfo(use = JsonTypeInfo.Id.NAME, property = "source")
 @JsonSubTypes({
@@ -21,15 +23,16 @@ import org.jspecify.annotations.Nullable;
   @JsonSubTypes.Type(value = EventFeed.TensorRt.class, name = "tensorrt"),
   @JsonSubTypes.Type(value = EventFeed.Grpc.class, name = "grpc")
 })
-public sealed interface EventFeed {
-  /** Whether they come on a connection of the router's own to the engine, so that its loss says something of it. */
-  default boolean direct() {
-    return switch (this) {
-      case Zmq zmq -> !zmq.bind();
-      case TensorRt _, Grpc _ -> true;
-      case Push _, Nats _, Redis _ -> false;
-    };
-  }
+public interface EventFeed {
+  /** Whether the router itself connects to the engine, so that a lost connection is a sign of a failed engine. */
+  boolean direct();
+
+  /**
+   * Opens the source of one worker's events. Nothing is connected before the source is run.
+   *
+   * @param transports the node's transports, which the source shares with other workers' sources
+   */
+  EventSource open(WorkerAddress worker, EventTransports transports);
 
   /**
    * ZMQ sockets, as vLLM and SGLang have them. Rank r is found at each port + r.
@@ -37,7 +40,7 @@ public sealed interface EventFeed {
    * @param endpoint what the router's SUB socket connects to, or binds when {@code bind}
    * @param replay the replay ROUTER's endpoint, null when the engine offers none
    * @param topic topic prefix; when binding, it tells this pod's messages from others'
-   * @param bind whether the router binds and the engines dial in
+   * @param bind whether the router binds and the engines connect
    */
   record Zmq(String endpoint, @Nullable String replay, String topic, boolean bind) implements EventFeed {
     /**
@@ -48,14 +51,34 @@ public sealed interface EventFeed {
     public ZmqEndpoints endpoints() {
       return new ZmqEndpoints(endpoint, replay, topic, bind);
     }
+
+    @Override
+    public boolean direct() {
+      return !bind;
+    }
+
+    @Override
+    public EventSource open(WorkerAddress worker, EventTransports transports) {
+      return transports.shared(ZmqEvents.class, ZmqEvents::new).source(endpoints().ofRank(worker.rank()));
+    }
   }
 
   /**
-   * The engine's side pushes them to the gateway.
+   * HTTP requests to the gateway, with which a sidecar of the engine pushes its events.
    *
-   * @param key what it has to show as {@code Authorization: Bearer KEY}, null for nothing
+   * @param key the bearer token a request has to carry in {@code Authorization}, null for none
    */
-  record Push(@Nullable String key) implements EventFeed {}
+  record Push(@Nullable String key) implements EventFeed {
+    @Override
+    public boolean direct() {
+      return false;
+    }
+
+    @Override
+    public EventSource open(WorkerAddress worker, EventTransports transports) {
+      return transports.push().source(worker.id(), key);
+    }
+  }
 
   /**
    * A NATS JetStream.
@@ -67,29 +90,83 @@ public sealed interface EventFeed {
    * @param credentials a file with NATS credentials on every node, null for none
    */
   record Nats(String servers, String stream, String subject, Duration history, @Nullable String credentials)
-      implements EventFeed {}
+      implements EventFeed {
+    @Override
+    public boolean direct() {
+      return false;
+    }
+
+    @Override
+    public EventSource open(WorkerAddress worker, EventTransports transports) {
+      NatsConnections connections = transports.shared(NatsConnections.class, _ -> new NatsConnections());
+      NatsEndpoint endpoint =
+          new NatsEndpoint(servers, stream, worker.expand(subject), history, credentials, worker.id());
+      return transports.polled(
+          "nats", endpoint.description(), () -> new NatsTransport(endpoint, connections.to(endpoint)));
+    }
+  }
 
   /**
-   * A Redis stream.
+   * A Redis stream (Redis 7 or later), one key a worker.
    *
    * @param url such as {@code redis://user:password@host:6379/0}, {@code rediss} for TLS
    * @param stream the worker's key, a pattern
    */
-  record Redis(URI url, String stream) implements EventFeed {}
+  record Redis(URI url, String stream) implements EventFeed {
+    @Override
+    public boolean direct() {
+      return false;
+    }
+
+    @Override
+    public EventSource open(WorkerAddress worker, EventTransports transports) {
+      String key = worker.expand(stream);
+      return transports.polled(
+          "redis",
+          key + " at " + url.getHost() + ":" + RedisTransport.port(url),
+          () -> new RedisTransport(url, key));
+    }
+  }
 
   /**
-   * A TensorRT-LLM server that is asked; nobody else may ask it.
+   * A TensorRT-LLM server, which is polled; it must have no other reader.
    *
    * @param url its base URL, null for the pod's own
-   * @param interval between an answer without events and the next question
+   * @param interval pause after a response without events
    */
-  record TensorRt(@Nullable URI url, Duration interval) implements EventFeed {}
+  record TensorRt(@Nullable URI url, Duration interval) implements EventFeed {
+    @Override
+    public boolean direct() {
+      return true;
+    }
+
+    @Override
+    public EventSource open(WorkerAddress worker, EventTransports transports) {
+      return transports
+          .shared(TensorRtEvents.class, TensorRtEvents::new)
+          .source(url == null ? worker.url() : url, worker.rank(), worker.ranks(), interval);
+    }
+  }
 
   /**
-   * A stream that the engine's side serves.
+   * A gRPC stream that the engine or its sidecar serves ({@code src/main/proto/events.proto}).
    *
    * @param address host:port
-   * @param tls whether it is to prove who it is
+   * @param tls whether the connection is TLS
    */
-  record Grpc(String address, boolean tls) implements EventFeed {}
+  record Grpc(String address, boolean tls) implements EventFeed {
+    @Override
+    public boolean direct() {
+      return true;
+    }
+
+    @Override
+    public EventSource open(WorkerAddress worker, EventTransports transports) {
+      GrpcChannels channels = transports.shared(GrpcChannels.class, _ -> new GrpcChannels());
+      return transports.polled(
+          "grpc",
+          "rank " + worker.rank() + " at " + address,
+          () -> new GrpcTransport(channels.to(address, tls), worker.rank()));
+    }
+  }
 }

@@ -2,7 +2,9 @@ package io.kvasir.events;
 
 import io.grpc.CallOptions;
 import io.grpc.ManagedChannel;
+import io.grpc.MethodDescriptor;
 import io.grpc.StatusException;
+import io.grpc.protobuf.ProtoUtils;
 import io.grpc.stub.BlockingClientCall;
 import io.grpc.stub.ClientCalls;
 import io.kvasir.events.v1.Batch;
@@ -14,6 +16,15 @@ import org.jspecify.annotations.Nullable;
 
 /** Reads one rank's stream, each time from the first batch that is missing. */
 final class GrpcTransport implements Puller.Transport {
+  /** The only method, as the generated stub would have it. */
+  static final MethodDescriptor<SubscribeRequest, Batch> SUBSCRIBE =
+      MethodDescriptor.<SubscribeRequest, Batch>newBuilder()
+          .setType(MethodDescriptor.MethodType.SERVER_STREAMING)
+          .setFullMethodName(MethodDescriptor.generateFullMethodName("kvasir.events.v1.CacheEvents", "Subscribe"))
+          .setRequestMarshaller(ProtoUtils.marshaller(SubscribeRequest.getDefaultInstance()))
+          .setResponseMarshaller(ProtoUtils.marshaller(Batch.getDefaultInstance()))
+          .build();
+
   /** Batches read before the queue's room is looked at again. */
   private static final int BATCHES_PER_POLL = 64;
 
@@ -33,7 +44,7 @@ final class GrpcTransport implements Puller.Transport {
     SubscribeRequest request =
         SubscribeRequest.newBuilder().setFromSequence(inbox.next()).setEpoch(epoch).setRank(rank).build();
     return new GrpcSession(
-        ClientCalls.blockingV2ServerStreamingCall(channel, GrpcEvents.SUBSCRIBE, CallOptions.DEFAULT, request), inbox);
+        ClientCalls.blockingV2ServerStreamingCall(channel, SUBSCRIBE, CallOptions.DEFAULT, request), inbox);
   }
 
   private final class GrpcSession implements Puller.Session {

@@ -11,8 +11,7 @@ final class Inbox implements Sequencer.SequencerOutput {
   private final EventMetrics.SourceMetrics metrics;
   private final Sequencer sequencer;
   private final PayloadDecoder decoder = new PayloadDecoder();
-  private boolean connected;
-  private boolean everConnected;
+  private final ConnectionState connection;
   private boolean complete = true;
 
   /** An inbox that has nothing yet; numbers may begin at 0 or 1. */
@@ -28,6 +27,7 @@ final class Inbox implements Sequencer.SequencerOutput {
   Inbox(BatchQueue queue, EventMetrics.SourceMetrics metrics, @Nullable StreamPosition last) {
     this.queue = queue;
     this.metrics = metrics;
+    this.connection = new ConnectionState(metrics);
     this.sequencer = new Sequencer(this, false, true, metrics);
     if (last != null) {
       sequencer.resumeAfter(last);
@@ -44,26 +44,18 @@ final class Inbox implements Sequencer.SequencerOutput {
    * @param resumed whether it goes on exactly where it stopped; if not, something may have been missed meanwhile
    */
   void connected(boolean resumed) {
-    if (connected) {
-      return;
+    boolean first = !connection.connectedBefore();
+    if (connection.change(true)) {
+      emit(new KvEvent.Connected());
+      if (first || !resumed) {
+        sequencer.connected();
+      }
     }
-    connected = true;
-    metrics.connections(1);
-    if (everConnected) {
-      metrics.reconnected();
-    }
-    emit(new KvEvent.Connected());
-    if (!everConnected || !resumed) {
-      sequencer.connected();
-    }
-    everConnected = true;
   }
 
   /** The transport lost it. */
   void disconnected() {
-    if (connected) {
-      connected = false;
-      metrics.connections(-1);
+    if (connection.change(false)) {
       emit(new KvEvent.Disconnected());
     }
   }
@@ -116,10 +108,7 @@ final class Inbox implements Sequencer.SequencerOutput {
 
   /** The subscription is over. */
   void close() {
-    if (connected) {
-      connected = false;
-      metrics.connections(-1);
-    }
+    boolean _ = connection.change(false);
   }
 
   private void emit(KvEvent event) {

@@ -14,6 +14,9 @@ public record KvBatch(long sequence, long publishedAt, int rank, List<KvEvent> e
   /** Of a stream without numbers, and of what the stream itself has to say (gaps, restarts). */
   public static final long UNSEQUENCED = -1;
 
+  /** Header of a NATS message or an HTTP request with the engine's own number of a message. */
+  public static final String SEQUENCE_HEADER = "Kvasir-Sequence";
+
   /** The message names no rank. */
   public static final int UNKNOWN_RANK = -1;
 

@@ -4,14 +4,19 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where one worker's events are in NATS.
+ * The place of one worker's events in NATS.
  *
  * @param servers addresses such as {@code nats://user:password@host:4222}, separated by commas
  * @param stream the JetStream's name, empty to find it by the subject
- * @param subject the worker's own
+ * @param subject the worker's
  * @param history how far back the stream is read
  * @param credentials a credentials file, null for none
  * @param worker the worker's id, for names that operators see
  */
-public record NatsEndpoint(
-    String servers, String stream, String subject, Duration history, @Nullable String credentials, String worker) {}
+record NatsEndpoint(
+    String servers, String stream, String subject, Duration history, @Nullable String credentials, String worker) {
+  /** The subject and the servers, without passwords. */
+  String description() {
+    return subject + " at " + servers.replaceAll("//[^/@,]*@", "//");
+  }
+}

@@ -50,12 +50,12 @@ final class NatsTransport implements Puller.Transport {
     Connection connect() throws IOException, InterruptedException;
   }
 
-  NatsTransport(NatsEndpoint place, ConnectionSupplier connector) {
-    this.endpoint = place;
+  NatsTransport(NatsEndpoint endpoint, ConnectionSupplier connector) {
+    this.endpoint = endpoint;
     this.connector = connector;
     this.consumerName =
         "kvasir-%s-%08x"
-            .formatted(place.worker().replaceAll("[^A-Za-z0-9_-]", "_"), ThreadLocalRandom.current().nextInt());
+            .formatted(endpoint.worker().replaceAll("[^A-Za-z0-9_-]", "_"), ThreadLocalRandom.current().nextInt());
   }
 
   @Override
@@ -191,7 +191,7 @@ final class NatsTransport implements Puller.Transport {
     }
 
     private long engineNumber(@Nullable Headers headers) {
-      String text = headers == null ? null : headers.getFirst(NatsEvents.SEQUENCE);
+      String text = headers == null ? null : headers.getFirst(KvBatch.SEQUENCE_HEADER);
       if (text != null) {
         try {
           long number = Long.parseLong(text);

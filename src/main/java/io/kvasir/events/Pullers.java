@@ -5,36 +5,41 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 import org.apache.pekko.stream.javadsl.Source;
 
-/** Sources of which every run is read by a puller of its own, and all of which end together. Thread-safe. */
+/** The running pullers of one kind of source, which end together. Thread-safe. */
 final class Pullers {
   private final Set<Runnable> running = ConcurrentHashMap.newKeySet();
   private final EventMetrics.SourceMetrics metrics;
+  private volatile boolean ended;
 
   Pullers(EventMetrics.SourceMetrics metrics) {
     this.metrics = metrics;
   }
 
   /**
-   * A worker's events.
+   * A source each of whose subscriptions is read by a puller of its own.
    *
-   * @param what is read, for the log
-   * @param transport makes a run's way to them, when it begins
+   * @param description what is read, for the log
+   * @param transport makes a subscription's transport, when it begins
    */
-  EventSource source(String what, Supplier<Puller.Transport> transport) {
-    return () -> Source.fromGraph(new BatchStage(queue -> start(what, transport.get(), queue), metrics));
+  EventSource source(String description, Supplier<Puller.Transport> transport) {
+    return () -> Source.fromGraph(new BatchStage(queue -> start(description, transport.get(), queue), metrics));
   }
 
-  private Runnable start(String what, Puller.Transport transport, BatchQueue queue) {
-    Runnable stop = Puller.start(what, transport, queue, metrics);
+  private Runnable start(String description, Puller.Transport transport, BatchQueue queue) {
+    Runnable stop = Puller.start(description, transport, queue, metrics);
     running.add(stop);
+    if (ended) {
+      stop.run();
+    }
     return () -> {
       running.remove(stop);
       stop.run();
     };
   }
 
-  /** Ends every run. */
+  /** Ends every subscription, and those that begin later. */
   void end() {
+    ended = true;
     running.forEach(Runnable::run);
   }
 }

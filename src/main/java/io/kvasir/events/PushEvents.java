@@ -15,9 +15,10 @@ import org.jspecify.annotations.Nullable;
  * another. Batches with a number make a sequenced stream. There is no replay: a body that does not fit is refused,
  * and the engine's side keeps it until it does. Thread-safe.
  */
-public final class PushEvents {
+public final class PushEvents implements EventTransports.SharedTransport {
   private final Map<String, PushSubscription> subscriptions = new ConcurrentHashMap<>();
   private final EventMetrics.SourceMetrics metrics;
+  private volatile boolean closed;
 
   /** Takes pushes for no worker yet. */
   public PushEvents(EventMetrics metrics) {
@@ -60,10 +61,19 @@ public final class PushEvents {
       String worker, @Nullable String key, BatchQueue queue, @Nullable StreamPosition last) {
     PushSubscription link = new PushSubscription(key, queue, last);
     subscriptions.put(worker, link);
+    if (closed) {
+      queue.end(null);
+    }
     return () -> {
       subscriptions.remove(worker, link);
       link.close();
     };
+  }
+
+  @Override
+  public void close() {
+    closed = true;
+    subscriptions.values().forEach(subscription -> subscription.queue.end(null));
   }
 
   private record Item(DecodedMessage decoded, int bytes) {}

@@ -11,13 +11,23 @@ import org.zeromq.ZContext;
  * Event streams over ZMQ, as vLLM and SGLang publish them: PUB/SUB with a replay on the side. A few threads
  * read the sockets of all workers. Thread-safe; whoever makes it closes it, which completes every stream.
  */
-public final class ZmqEvents implements AutoCloseable {
+public final class ZmqEvents implements EventTransports.SharedTransport {
+  /** One of four cores reads: one thread decodes some 200,000 events a second. */
+  private static final int THREADS = Math.max(1, Runtime.getRuntime().availableProcessors() / 4);
+
+  private static final Duration REPLAY_IDLE = Duration.ofSeconds(2);
+
   private final ZContext context = new ZContext(1);
   private final List<ZmqLoop> loops = new ArrayList<>();
   private final List<Thread> threads = new ArrayList<>();
   private final AtomicInteger turn = new AtomicInteger();
   private final Duration replayIdle;
   private final EventMetrics.SourceMetrics metrics;
+
+  /** Starts one reading thread for every four cores; a replay that brings nothing for 2 s counts as over. */
+  public ZmqEvents(EventMetrics metrics) {
+    this(THREADS, REPLAY_IDLE, metrics);
+  }
 
   /**
    * Starts the threads.

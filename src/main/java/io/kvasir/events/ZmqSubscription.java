@@ -31,13 +31,12 @@ final class ZmqSubscription implements ZmqChannel.FrameHandler, Sequencer.Sequen
   private final long replayIdleNanos;
   private final EventDecoder decoder = new EventDecoder();
   private final Sequencer sequencer;
+  private final ConnectionState connection;
   private final Queue<Boolean> signals = new ConcurrentLinkedQueue<>();
   private @Nullable ZmqChannel sub;
   private @Nullable ZmqBinding binding;
   private @Nullable ZmqReplay replay;
   private boolean paused;
-  private boolean connected;
-  private boolean everConnected;
   private boolean closed;
 
   /**
@@ -51,6 +50,7 @@ final class ZmqSubscription implements ZmqChannel.FrameHandler, Sequencer.Sequen
     this.endpoints = endpoints;
     this.queue = queue;
     this.replayIdleNanos = replayIdleNanos;
+    this.connection = new ConnectionState(loop.metrics());
     this.sequencer = new Sequencer(this, endpoints.replay() != null, endpoints.bind(), loop.metrics());
     if (last != null) {
       sequencer.resumeAfter(last);
@@ -118,16 +118,10 @@ final class ZmqSubscription implements ZmqChannel.FrameHandler, Sequencer.Sequen
 
   private void takeSignals() {
     for (Boolean up = signals.poll(); up != null && !closed; up = signals.poll()) {
-      if (up == connected) {
+      if (!connection.change(up)) {
         continue;
       }
-      connected = up;
-      loop.metrics().connections(up ? 1 : -1);
       if (up) {
-        if (everConnected) {
-          loop.metrics().reconnected();
-        }
-        everConnected = true;
         deliver(KvBatch.ofStream(new KvEvent.Connected()), 0, false);
         sequencer.connected();
       } else {
@@ -261,8 +255,6 @@ final class ZmqSubscription implements ZmqChannel.FrameHandler, Sequencer.Sequen
     if (sub != null) {
       loop.close(sub);
     }
-    if (connected) {
-      loop.metrics().connections(-1);
-    }
+    boolean _ = connection.change(false);
   }
 }

@@ -1,16 +1,18 @@
 /**
- * What the engines tell us. An {@link io.kvasir.events.EventSource} brings one worker's messages as a stream
- * of {@link io.kvasir.events.KvBatch}es, in order, with the gaps and restarts it noticed between them. What
- * the events mean for the index is decided in the cell; the index never learns which transport spoke.
+ * The KV-cache events of engines. An {@link io.kvasir.events.EventSource} is one worker's stream of
+ * {@link io.kvasir.events.KvBatch}es, in order, with the gaps and restarts that were noticed between them. The cell
+ * applies the events to its index, which knows no transport.
  *
- * <p>Data passes so: a transport's thread reads ({@code ZmqLoop} and {@code ZmqSubscription} many sockets on a few
- * threads, a {@code Puller} one worker's on a virtual thread, {@link io.kvasir.events.PushEvents} whoever is pushed
- * to), a decoder turns payloads into {@link io.kvasir.events.KvEvent}s, the {@code Sequencer} puts numbered messages in
- * order, drops what came twice and notices what is missing, a bounded {@code BatchQueue} hands them to the stream. A
- * full queue stops the reading, so what waits waits where it can be kept.
+ * <p>An {@link io.kvasir.events.EventFeed} is the configuration of a stream and opens its source over the node's
+ * {@link io.kvasir.events.EventTransports}. There a thread reads the transport: a {@code ZmqLoop} the sockets of many
+ * workers, a {@code Puller} one worker's stream on a virtual thread, {@link io.kvasir.events.PushEvents} the bodies of
+ * HTTP requests. A decoder turns payloads into {@link io.kvasir.events.KvEvent}s; the {@code Sequencer} puts numbered
+ * messages in order, drops duplicates and detects gaps; a bounded {@code BatchQueue} hands them to the stream. While
+ * the queue is full its transport is not read, so that messages stay where they are kept.
  *
- * <p>A transport to come needs a class beside {@link io.kvasir.events.RedisEvents}, a {@code Puller.Transport}, and a
- * test that passes {@code SourceConformance}; decoders, sequencer and queue know of none.
+ * <p>A new transport needs a class ({@code Puller.Transport}, as {@code RedisTransport} is), an {@code EventFeed} that
+ * opens it, named in that interface's list, a line in the configuration's reader, and a test that passes
+ * {@code SourceConformance}. Decoders, sequencer, queue and wiring know none of them.
  */
 @NullMarked
 package io.kvasir.events;

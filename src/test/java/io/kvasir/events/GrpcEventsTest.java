@@ -23,8 +23,6 @@ import org.junit.jupiter.api.Test;
 
 /** Against an engine's side that keeps its last batches and sends no faster than it is read. */
 final class GrpcEventsTest extends SourceConformance {
-  private final GrpcEvents events = new GrpcEvents(metrics);
-
   @SuppressWarnings("NullAway.Init") // startEngine() comes first
   private Engine engine;
 
@@ -35,17 +33,12 @@ final class GrpcEventsTest extends SourceConformance {
 
   @Override
   EventSource source() {
-    return events.source("127.0.0.1:" + engine.port(), false, 3);
+    return open(new EventFeed.Grpc("127.0.0.1:" + engine.port(), false), 3, 4);
   }
 
   @Override
   void publish(long number, byte[] payload) {
     engine.publish(number, payload);
-  }
-
-  @Override
-  void closeTransport() {
-    events.close();
   }
 
   @Test
@@ -54,7 +47,7 @@ final class GrpcEventsTest extends SourceConformance {
       for (int i = 0; i < 5; i++) {
         small.publish(i, TestBatches.msgpack(i, 0, 0));
       }
-      TestStream stream = subscribe(events.source("127.0.0.1:" + small.port(), false, 3));
+      TestStream stream = subscribe(open(new EventFeed.Grpc("127.0.0.1:" + small.port(), false), 3, 4));
       stream.expect("up", "gap0", "lost0-1", "2", "3", "4");
       stream.close();
     }
@@ -94,14 +87,6 @@ final class GrpcEventsTest extends SourceConformance {
     anew.publish(0, TestBatches.msgpack(0, 1, 0));
     anew.publish(1, TestBatches.msgpack(1, 1, 0));
     stream.expect("up", "restart", "0", "1");
-  }
-
-  @Test
-  void closing_endsEveryStream() throws Exception {
-    TestStream stream = subscribe();
-    begun(stream);
-    events.close();
-    finishes(stream);
   }
 
   /** A server of the protocol, as an engine's side would have it. */
@@ -185,7 +170,7 @@ final class GrpcEventsTest extends SourceConformance {
       return NettyServerBuilder.forAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), port))
           .addService(
               ServerServiceDefinition.builder("kvasir.events.v1.CacheEvents")
-                  .addMethod(GrpcEvents.SUBSCRIBE, ServerCalls.asyncServerStreamingCall(this::subscribe))
+                  .addMethod(GrpcTransport.SUBSCRIBE, ServerCalls.asyncServerStreamingCall(this::subscribe))
                   .build())
           .build()
           .start();

@@ -24,7 +24,6 @@ final class NatsEventsIT extends SourceConformance {
   private static final String SUBJECT = "kv.pod.0";
 
   @TempDir private Path directory = Path.of("");
-  private final NatsEvents events = new NatsEvents(metrics);
 
   @SuppressWarnings("NullAway.Init") // startServer() comes first
   private TestServer server;
@@ -47,7 +46,7 @@ final class NatsEventsIT extends SourceConformance {
   }
 
   private EventSource source(String stream, Duration history) {
-    return events.source(new NatsEndpoint(url(), stream, SUBJECT, history, null, "pod#0"));
+    return open(new EventFeed.Nats(url(), stream, "kv.{pod}.{rank}", history, null), 0, 2);
   }
 
   @Override
@@ -55,7 +54,7 @@ final class NatsEventsIT extends SourceConformance {
     try {
       Headers headers = new Headers();
       if (numbered) {
-        headers.put(NatsEvents.SEQUENCE, Long.toString(number));
+        headers.put(KvBatch.SEQUENCE_HEADER, Long.toString(number));
       }
       publisher.jetStream().publish(SUBJECT, headers, payload);
     } catch (IOException e) {
@@ -63,11 +62,6 @@ final class NatsEventsIT extends SourceConformance {
     } catch (JetStreamApiException e) {
       throw new IllegalStateException(e);
     }
-  }
-
-  @Override
-  void closeTransport() {
-    events.close();
   }
 
   @Test
@@ -156,14 +150,6 @@ final class NatsEventsIT extends SourceConformance {
     begun(stream);
     publish(0);
     stream.expect("0");
-  }
-
-  @Test
-  void closing_endsEveryStream() throws Exception {
-    TestStream stream = subscribe();
-    begun(stream);
-    events.close();
-    finishes(stream);
   }
 
   private void stream(String name, String subjects, long maxMessages) throws Exception {

@@ -10,11 +10,11 @@ import org.junit.jupiter.api.Test;
 
 /** Bodies as an engine's sidecar pushes them; the way over HTTP is tested with the whole node. */
 final class PushEventsTest extends SourceConformance {
-  private final PushEvents events = new PushEvents(metrics);
+  private final PushEvents events = transports.push();
 
   @Override
   EventSource source() {
-    return events.source("pod", "secret");
+    return open(new EventFeed.Push("secret"), 0, 1);
   }
 
   @Override
@@ -42,11 +42,6 @@ final class PushEventsTest extends SourceConformance {
     await(() -> events.accepts("pod"));
     assertThat(push("{\"events\": []}")).isEqualTo(new PushResult.Accepted(1, 0, true));
     stream.expect("up", "gap0", "ok");
-  }
-
-  @Override
-  void closeTransport() {
-    // There is nothing to close.
   }
 
   @Test

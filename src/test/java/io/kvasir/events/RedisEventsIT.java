@@ -8,6 +8,7 @@ import java.net.URI;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -21,7 +22,6 @@ final class RedisEventsIT extends SourceConformance {
   private static final String KEY = "kvasir:events:pod:0";
 
   @TempDir private Path directory = Path.of("");
-  private final RedisEvents events = new RedisEvents(metrics);
 
   @SuppressWarnings("NullAway.Init") // startServer() comes first
   private TestServer server;
@@ -39,7 +39,7 @@ final class RedisEventsIT extends SourceConformance {
 
   @Override
   EventSource source() {
-    return events.source(URI.create("redis://127.0.0.1:" + server.port()), KEY);
+    return open(new EventFeed.Redis(URI.create("redis://127.0.0.1:" + server.port()), "kvasir:events:{pod}:{rank}"), 0, 1);
   }
 
   @Override
@@ -52,10 +52,9 @@ final class RedisEventsIT extends SourceConformance {
     }
   }
 
-  @Override
-  void closeTransport() {
+  @AfterEach
+  void closePublisher() {
     publisher.close();
-    events.close();
   }
 
   @Test
@@ -152,14 +151,6 @@ final class RedisEventsIT extends SourceConformance {
     publish(1);
     stream.expect("0", "1");
     assertThat(metric("kvasir_events_misframed")).isEqualTo(1);
-  }
-
-  @Test
-  void closing_endsEveryStream() throws Exception {
-    TestStream stream = subscribe();
-    begun(stream);
-    events.close();
-    finishes(stream);
   }
 
   private static byte[] bytes(String text) {

@@ -125,6 +125,15 @@ abstract class SourceConformance extends TransportFixture {
     await(() -> metric("kvasir_events_queued_messages") == 0);
   }
 
+  @Test
+  void closingTheTransports_endsEveryStream() throws Exception {
+    TestStream stream = subscribe();
+    begun(stream);
+    transports.close();
+    assertThat(stream.finished()).isEqualTo(Done.getInstance());
+    assertThat(subscribe().finished()).isEqualTo(Done.getInstance());
+  }
+
   TestStream subscribe() {
     return subscribe(source());
   }
@@ -132,10 +141,6 @@ abstract class SourceConformance extends TransportFixture {
   /** Publishes the message with a number as the engine of this life does. */
   void publish(long number) {
     publish(number, TestBatches.msgpack(number, life, 0));
-  }
-
-  void finishes(TestStream stream) throws Exception {
-    assertThat(stream.finished()).isEqualTo(Done.getInstance());
   }
 
   private double metric(String name, boolean asked) {

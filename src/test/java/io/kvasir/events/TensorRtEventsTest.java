@@ -23,8 +23,6 @@ import org.junit.jupiter.api.Test;
 
 /** Against a server with TensorRT-LLM's rules: an answer takes the events out, a full buffer drops the oldest. */
 final class TensorRtEventsTest extends SourceConformance {
-  private final TensorRtEvents events = new TensorRtEvents(metrics);
-
   @SuppressWarnings("NullAway.Init") // startServer() comes first
   private Server server;
 
@@ -68,13 +66,8 @@ final class TensorRtEventsTest extends SourceConformance {
     stream.expect("restart", "0");
   }
 
-  @Override
-  void closeTransport() {
-    events.close();
-  }
-
   private EventSource rank(int rank, int ranks) {
-    return events.source(server.url(), rank, ranks, Duration.ofMillis(1));
+    return open(new EventFeed.TensorRt(server.url(), Duration.ofMillis(1)), rank, ranks);
   }
 
   private static String removed(long number, long key) {
@@ -138,7 +131,7 @@ final class TensorRtEventsTest extends SourceConformance {
       for (int i = 0; i < 10; i++) {
         small.add(removed(i, i));
       }
-      TestStream stream = subscribe(events.source(small.url(), 0, 1, Duration.ofMillis(1)));
+      TestStream stream = subscribe(open(new EventFeed.TensorRt(small.url(), Duration.ofMillis(1)), 0, 1));
       stream.expect("up", "gap0", "lost0-5", "6", "7", "8", "9");
     }
   }

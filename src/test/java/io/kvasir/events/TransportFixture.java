@@ -3,6 +3,7 @@ package io.kvasir.events;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.telemetry.TestMetrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.net.URI;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -14,16 +15,14 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 
-/** Streams of one transport, what they count, and their end: whatever a test opens is closed before the transport. */
+/** Streams over the transports of one node, and their metrics; what a test opens is closed before the transports. */
 abstract class TransportFixture {
   private static @Nullable ActorSystem<Void> system;
 
   final PrometheusRegistry registry = new PrometheusRegistry();
   final EventMetrics metrics = new EventMetrics(new Metrics(registry));
+  final EventTransports transports = new EventTransports(metrics);
   private final List<AutoCloseable> opened = new ArrayList<>();
-
-  /** Closes what the sources belong to. */
-  abstract void closeTransport();
 
   @BeforeAll
   static void start() {
@@ -41,11 +40,17 @@ abstract class TransportFixture {
     for (AutoCloseable closeable : opened.reversed()) {
       closeable.close();
     }
-    closeTransport();
+    transports.close();
   }
 
   static ActorSystem<Void> system() {
     return Objects.requireNonNull(system);
+  }
+
+  /** The source of a rank of the pod {@code pod}, read from a feed. */
+  EventSource open(EventFeed feed, int rank, int ranks) {
+    String id = ranks == 1 ? "pod" : "pod#" + rank;
+    return feed.open(new WorkerAddress(id, "pod", URI.create("http://127.0.0.1:1"), rank, ranks), transports);
   }
 
   TestStream subscribe(EventSource source) {

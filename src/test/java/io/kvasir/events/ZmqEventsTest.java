@@ -19,15 +19,11 @@ import org.junit.jupiter.api.Test;
 
 /** Sources against a publisher on real sockets that loses, restarts and replays as vLLM does. */
 final class ZmqEventsTest extends TransportFixture {
-  private final ZmqEvents events = new ZmqEvents(1, Duration.ofMillis(300), metrics);
+  private final ZmqEvents events =
+      transports.shared(ZmqEvents.class, counted -> new ZmqEvents(1, Duration.ofMillis(300), counted));
   private final int port = freePorts();
   private final String pub = "tcp://127.0.0.1:" + port;
   private final String replay = "tcp://127.0.0.1:" + (port + 4);
-
-  @Override
-  void closeTransport() {
-    events.close();
-  }
 
   @Test
   void live_fromTheBeginning() {
@@ -307,7 +303,7 @@ final class ZmqEventsTest extends TransportFixture {
     publisher(true);
     TestStream stream = subscribe(endpoints());
     stream.expect("up", "gap0");
-    events.close();
+    transports.close();
     assertThat(finished(stream)).isEqualTo(Done.getInstance());
     assertThat(finished(subscribe(endpoints()))).isEqualTo(Done.getInstance());
   }

@@ -4,7 +4,6 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.cell.Cells;
 import io.kvasir.events.KvBatch;
-import io.kvasir.events.NatsEvents;
 import io.kvasir.events.PushEvents;
 import io.kvasir.events.PushResult;
 import io.kvasir.http.Headers;
@@ -48,11 +47,11 @@ final class PushHandler implements HttpHandler {
       return with(error(405, PATH + " does not take " + exchange.method() + ", but POST"), "Allow", "POST");
     }
     String worker = worker(exchange);
-    String header = exchange.headers().first(NatsEvents.SEQUENCE);
+    String header = exchange.headers().first(KvBatch.SEQUENCE_HEADER);
     long sequence = KvBatch.UNSEQUENCED;
     if (header != null) {
       if (!header.strip().matches("\\d{1,18}")) {
-        return error(400, NatsEvents.SEQUENCE + ": has to be a whole number of at least 0, not '" + header + "'");
+        return error(400, KvBatch.SEQUENCE_HEADER + ": has to be a whole number of at least 0, not '" + header + "'");
       }
       sequence = Long.parseLong(header.strip());
     }

@@ -10,50 +10,26 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Event streams kept by NATS JetStream, one subject a worker. A message's payload is a batch, msgpack or JSON; its
- * number is the engine's where the header {@value #SEQUENCE} (or the JSON's {@code seq}) tells it, else JetStream's
- * own where the stream holds nothing but this subject; else there is none, and then losses before JetStream, or
- * through its limits, go unseen.
- *
- * <p>Each worker is read by a virtual thread that pulls, so a slow reader leaves messages where they are. Workers
- * on the same servers share a connection. Thread-safe; whoever makes it closes it, which ends every stream.
+ * The NATS connections of event streams, one for each group of servers: workers whose streams they keep share it.
+ * Thread-safe.
  */
-public final class NatsEvents implements AutoCloseable {
-  /** Header with the engine's own number of a message. */
-  public static final String SEQUENCE = "Kvasir-Sequence";
-
+final class NatsConnections implements EventTransports.SharedTransport {
   private final Map<Server, SharedConnection> connections = new ConcurrentHashMap<>();
-  private final Pullers pullers;
 
   private record Server(String addresses, @Nullable String credentials) {}
 
-  /** Connects to nothing yet. */
-  public NatsEvents(EventMetrics metrics) {
-    this.pullers = new Pullers(metrics.of("nats"));
-  }
-
-  /** A worker's events. Nothing is connected before the source is run. */
-  public EventSource source(NatsEndpoint place) {
-    return pullers.source(
-        place.subject() + " at " + withoutPasswords(place.servers()),
-        () -> new NatsTransport(place, link(place)::connection));
-  }
-
-  private SharedConnection link(NatsEndpoint place) {
-    return connections.computeIfAbsent(new Server(place.servers(), place.credentials()), SharedConnection::new);
-  }
-
-  private static String withoutPasswords(String servers) {
-    return servers.replaceAll("//[^/@,]*@", "//");
+  /** The connection to an endpoint's servers, made when it is first asked for. */
+  NatsTransport.ConnectionSupplier to(NatsEndpoint endpoint) {
+    return connections.computeIfAbsent(
+        new Server(endpoint.servers(), endpoint.credentials()), SharedConnection::new)::connection;
   }
 
   @Override
   public void close() {
-    pullers.end();
     connections.values().forEach(SharedConnection::close);
   }
 
-  /** The one connection to a group of servers. */
+  /** The connection to one group of servers. */
   private static final class SharedConnection {
     private static final long RETRY_NANOS = Duration.ofMillis(250).toNanos();
 
@@ -70,7 +46,7 @@ public final class NatsEvents implements AutoCloseable {
     /**
      * The connection, made if there is none. It reconnects by itself.
      *
-     * @throws IOException when it is not there now
+     * @throws IOException when there is no connection now
      */
     synchronized Connection connection() throws IOException, InterruptedException {
       if (closed) {
@@ -102,7 +78,7 @@ public final class NatsEvents implements AutoCloseable {
               .connectionTimeout(Duration.ofSeconds(2))
               .reconnectWait(Duration.ofMillis(250))
               .maxReconnects(-1)
-              // A server that vanished without a word is noticed within half a minute.
+              // A server that vanished without closing the connection is noticed within half a minute.
               .pingInterval(Duration.ofSeconds(10))
               .maxPingsOut(2)
               .errorListener(new NatsErrors());

@@ -1,0 +1,73 @@
+package io.kvasir.events;
+
+import java.util.HashMap;
+import java.util.Map;
+import java.util.function.Function;
+import java.util.function.Supplier;
+
+/**
+ * The event transports of one node: what the sources of several workers share, such as sockets' threads and
+ * connections. Each is made when the first feed needs it. Thread-safe; closing it completes every stream, also those
+ * opened later.
+ */
+public final class EventTransports implements AutoCloseable {
+  private final EventMetrics metrics;
+  private final Map<Class<?>, SharedTransport> shared = new HashMap<>();
+  private final Map<String, Pullers> pullers = new HashMap<>();
+  private boolean closed;
+
+  /** A part of a transport that the sources of several workers share. */
+  public interface SharedTransport extends AutoCloseable {
+    @Override
+    void close();
+  }
+
+  /** Transports that count into {@code metrics}, none of them made yet. */
+  public EventTransports(EventMetrics metrics) {
+    this.metrics = metrics;
+  }
+
+  /** The instance of a type that all feeds of this node share, made on the first call. */
+  public synchronized <T extends SharedTransport> T shared(Class<T> type, Function<EventMetrics, T> factory) {
+    SharedTransport found = shared.get(type);
+    if (found == null) {
+      found = factory.apply(metrics);
+      shared.put(type, found);
+      if (closed) {
+        found.close();
+      }
+    }
+    return type.cast(found);
+  }
+
+  /** The receiver of pushed events. */
+  public PushEvents push() {
+    return shared(PushEvents.class, PushEvents::new);
+  }
+
+  /**
+   * A source that reads its transport on a virtual thread of its own.
+   *
+   * @param kind the source's name in metrics
+   * @param description what is read, for the log
+   * @param transport makes the transport of one subscription, when it begins
+   */
+  EventSource polled(String kind, String description, Supplier<Puller.Transport> transport) {
+    return pullers(kind).source(description, transport);
+  }
+
+  private synchronized Pullers pullers(String kind) {
+    Pullers found = pullers.computeIfAbsent(kind, name -> new Pullers(metrics.of(name)));
+    if (closed) {
+      found.end();
+    }
+    return found;
+  }
+
+  @Override
+  public synchronized void close() {
+    closed = true;
+    pullers.values().forEach(Pullers::end);
+    shared.values().forEach(SharedTransport::close);
+  }
+}

@@ -1,0 +1,19 @@
+package io.kvasir.events;
+
+import java.net.URI;
+
+/**
+ * A worker as event feeds find it.
+ *
+ * @param id the worker's id, unique in the fleet
+ * @param pod the pod's name
+ * @param url the pod's base URL
+ * @param rank data-parallel rank, from 0
+ * @param ranks how many ranks the pod has
+ */
+public record WorkerAddress(String id, String pod, URI url, int rank, int ranks) {
+  /** Replaces {@code {pod}}, {@code {rank}} and {@code {worker}} in a pattern. */
+  public String expand(String pattern) {
+    return pattern.replace("{pod}", pod).replace("{rank}", Integer.toString(rank)).replace("{worker}", id);
+  }
+}
