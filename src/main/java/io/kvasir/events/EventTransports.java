@@ -16,12 +16,6 @@ public final class EventTransports implements AutoCloseable {
   private final Map<String, Pullers> pullers = new HashMap<>();
   private boolean closed;
 
-  /** A part of a transport that the sources of several workers share. */
-  public interface SharedTransport extends AutoCloseable {
-    @Override
-    void close();
-  }
-
   /** Transports that count into {@code metrics}, none of them made yet. */
   public EventTransports(EventMetrics metrics) {
     this.metrics = metrics;

@@ -7,7 +7,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 
 /** The gRPC channels of event streams, one for each server: workers at one address share it. Thread-safe. */
-final class GrpcChannels implements EventTransports.SharedTransport {
+final class GrpcChannels implements SharedTransport {
   private static final int MAX_MESSAGE = 64 << 20;
 
   private final Map<Server, ManagedChannel> channels = new ConcurrentHashMap<>();

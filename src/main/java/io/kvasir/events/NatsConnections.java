@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * The NATS connections of event streams, one for each group of servers: workers whose streams they keep share it.
  * Thread-safe.
  */
-final class NatsConnections implements EventTransports.SharedTransport {
+final class NatsConnections implements SharedTransport {
   private final Map<Server, SharedConnection> connections = new ConcurrentHashMap<>();
 
   private record Server(String addresses, @Nullable String credentials) {}

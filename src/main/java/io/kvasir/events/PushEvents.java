@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * another. Batches with a number make a sequenced stream. There is no replay: a body that does not fit is refused,
  * and the engine's side keeps it until it does. Thread-safe.
  */
-public final class PushEvents implements EventTransports.SharedTransport {
+public final class PushEvents implements SharedTransport {
   private final Map<String, PushSubscription> subscriptions = new ConcurrentHashMap<>();
   private final EventMetrics.SourceMetrics metrics;
   private volatile boolean closed;

@@ -14,7 +14,7 @@ import org.apache.pekko.stream.javadsl.Source;
  *
  * <p>Thread-safe; whoever makes it closes it, which ends every stream.
  */
-public final class TensorRtEvents implements EventTransports.SharedTransport {
+public final class TensorRtEvents implements SharedTransport {
   private final HttpClient http =
       HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(Duration.ofSeconds(2)).build();
   private final Map<URI, TensorRtPoller> pollers = new HashMap<>();

@@ -11,7 +11,7 @@ import org.zeromq.ZContext;
  * Event streams over ZMQ, as vLLM and SGLang publish them: PUB/SUB with a replay on the side. A few threads
  * read the sockets of all workers. Thread-safe; whoever makes it closes it, which completes every stream.
  */
-public final class ZmqEvents implements EventTransports.SharedTransport {
+public final class ZmqEvents implements SharedTransport {
   /** One of four cores reads: one thread decodes some 200,000 events a second. */
   private static final int THREADS = Math.max(1, Runtime.getRuntime().availableProcessors() / 4);
 

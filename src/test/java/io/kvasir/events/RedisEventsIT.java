@@ -39,7 +39,8 @@ final class RedisEventsIT extends SourceConformance {
 
   @Override
   EventSource source() {
-    return open(new EventFeed.Redis(URI.create("redis://127.0.0.1:" + server.port()), "kvasir:events:{pod}:{rank}"), 0, 1);
+    URI url = URI.create("redis://127.0.0.1:" + server.port());
+    return open(new EventFeed.Redis(url, "kvasir:events:{pod}:{rank}"), 0, 1);
   }
 
   @Override

@@ -9,6 +9,7 @@ import io.kvasir.events.EventSource;
 import io.kvasir.events.EventTransports;
 import io.kvasir.events.KvBatch;
 import io.kvasir.events.KvEvent;
+import io.kvasir.events.SharedTransport;
 import io.kvasir.events.WorkerAddress;
 import io.kvasir.index.BlockHash;
 import io.kvasir.index.BlockIndex;
@@ -68,7 +69,7 @@ final class EventStreamsTest {
   }
 
   /** The transport that workers share. */
-  private record Bus(List<String> topics) implements EventTransports.SharedTransport {
+  private record Bus(List<String> topics) implements SharedTransport {
     EventSource source(String topic) {
       topics.add(topic);
       return () -> Source.from(List.of(stored(0, true, 0, 1, 2), stored(1, false, 2, 3)));
