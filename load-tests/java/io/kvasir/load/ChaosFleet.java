@@ -109,7 +109,7 @@ final class ChaosFleet implements AutoCloseable {
 
   /** Requests that the node believes to be in flight, and workers that still have prompts to read. */
   long reserved() {
-    return node.cells().workers().stream()
+    return node.cells().describeWorkers().stream()
         .mapToLong(worker -> Math.abs(worker.inFlight()) + (worker.pendingTokens() == 0 ? 0 : 1))
         .sum();
   }
@@ -118,7 +118,7 @@ final class ChaosFleet implements AutoCloseable {
   void awaitHealthy() throws IOException {
     long deadline = System.nanoTime() + TIMEOUT_NANOS;
     while (true) {
-      List<WorkerStatus> workers = node.cells().workers();
+      List<WorkerStatus> workers = node.cells().describeWorkers();
       if (workers.size() == members.size()
           && workers.stream().allMatch(worker -> worker.health() == WorkerStatus.Health.HEALTHY)) {
         return;

@@ -59,7 +59,7 @@ public class CellChoiceBenchmark {
   public int cells;
 
   private final DecisionRequest[] requests = new DecisionRequest[PROMPTS];
-  private final PressureGauges gauges = new PressureGauges();
+  private final CellReports gauges = new CellReports();
   private @Nullable CellRanking ranking;
   private @Nullable CellRanking forgetful;
   private @Nullable CellChoice choice;
@@ -90,10 +90,10 @@ public class CellChoiceBenchmark {
     tell(gauges, cells(cells));
   }
 
-  public static void tell(PressureGauges gauges, CellRanking.WeightedCells cells) {
+  public static void tell(CellReports gauges, CellRanking.WeightedCells cells) {
     SplittableRandom random = new SplittableRandom(2);
     for (String cell : cells.names()) {
-      gauges.of(cell).update(new CellPressure(0.3 + 0.1 * random.nextDouble(), WORKERS * 256), System.nanoTime());
+      gauges.gauge(cell).update(new CellPressure(0.3 + 0.1 * random.nextDouble(), WORKERS * 256), System.nanoTime());
     }
   }
 
@@ -134,10 +134,10 @@ public class CellChoiceBenchmark {
       CellRanking.WeightedCells these = cells(count);
       CellMetrics metrics = new CellMetrics(new Metrics(new PrometheusRegistry()));
       long before = used();
-      PressureGauges gauges = new PressureGauges();
+      CellReports gauges = new CellReports();
       CellRanking ranking = new CellRanking(these, new long[CellRanking.BUCKETS]);
       CellChoice choice = new CellChoice(ranking, gauges, metrics);
-      these.names().forEach(cell -> gauges.of(cell).update(new CellPressure(0.5, 1), 1));
+      these.names().forEach(cell -> gauges.gauge(cell).update(new CellPressure(0.5, 1), 1));
       long after = used();
       System.out.printf("%5d cells: %d KiB%n", choice.choose(1, 2) < 0 ? -1 : count, (after - before) / 1024);
     }

@@ -10,7 +10,7 @@ import io.kvasir.cell.TestProfiles;
 import io.kvasir.cell.TestSettings;
 import io.kvasir.cell.client.CellChoice;
 import io.kvasir.cell.client.CellChoiceBenchmark;
-import io.kvasir.cell.client.PressureGauges;
+import io.kvasir.cell.client.CellReports;
 import io.kvasir.cell.directory.PodEntry;
 import io.kvasir.cell.view.CellMetrics;
 import io.kvasir.cell.worker.Member;
@@ -106,7 +106,7 @@ public class DecisionBenchmark {
   private int[] serialInFlight = new int[0];
   private @Nullable ActorTestKit kit;
   private @Nullable Members members;
-  private final PressureGauges gauges = new PressureGauges();
+  private final CellReports gauges = new CellReports();
   private @Nullable CellChoice choice;
 
   /** Seats the workers and fills their caches. */

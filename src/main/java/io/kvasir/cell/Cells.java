@@ -26,11 +26,24 @@ public interface Cells {
   /** Tells how a decision would come about. Books nothing and is not remembered; never throws for want of a worker. */
   DecisionRecord explain(DecisionRequest request);
 
-  /** Every worker of every cell with its state, as this node knows it. */
-  List<WorkerStatus> workers();
+  /**
+   * Every worker of every cell, as its cell's home describes it. Sends a message to every home on another node and
+   * waits for all of them, each up to the decision timeout; a home that does not answer leaves its workers out. For
+   * administration: the path of a request uses {@link #workers}.
+   */
+  List<WorkerStatus> describeWorkers();
 
-  /** Nodes, cells with their homes, and workers, as this node knows them. */
-  ClusterStatus status();
+  /** Nodes, cells with their homes, and workers; waits like {@link #describeWorkers}. */
+  ClusterStatus describeCluster();
+
+  /** Every worker of the roster, from this node's memory: never waits. */
+  List<WorkerSummary> workers();
+
+  /** The workers of the roster that serve a model, from this node's memory: never waits. */
+  List<WorkerSummary> workers(String model);
+
+  /** The ids of all workers of the roster. Unmodifiable; from this node's memory, and not copied. */
+  Set<String> workerIds();
 
   /** Every name requests may call a model by, wherever its workers are. */
   Set<String> models();

@@ -3,8 +3,8 @@ package io.kvasir.gateway;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import io.kvasir.answers.AnswerCache;
 import io.kvasir.cell.Cells;
-import io.kvasir.cell.WorkerStatus;
 import io.kvasir.cell.WorkerStatus.Health;
+import io.kvasir.cell.WorkerSummary;
 import io.kvasir.execution.workflow.Dispatcher;
 import io.kvasir.http.Headers;
 import io.kvasir.http.server.Exchange;
@@ -120,7 +120,7 @@ public final class Gateway implements HttpHandler, AutoCloseable {
   }
 
   private Response health() {
-    List<WorkerStatus> workers = cells.workers();
+    List<WorkerSummary> workers = cells.workers();
     long healthy = workers.stream().filter(worker -> worker.health() == Health.HEALTHY).count();
     String body = JsonNodeFactory.instance.objectNode()
         .put("status", "ok")

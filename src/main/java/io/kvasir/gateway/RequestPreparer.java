@@ -3,7 +3,6 @@ package io.kvasir.gateway;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.DecisionRequest;
-import io.kvasir.cell.WorkerStatus;
 import io.kvasir.http.server.Exchange;
 import io.kvasir.index.Chain;
 import io.kvasir.prompt.Api;
@@ -122,15 +121,8 @@ final class RequestPreparer {
   }
 
   private Set<String> allBut(String worker) {
-    Set<String> others = new HashSet<>();
-    boolean there = false;
-    for (WorkerStatus status : cells.workers()) {
-      String id = status.worker().id();
-      there |= id.equals(worker);
-      others.add(id);
-    }
-    others.remove(worker);
-    // Gone with all it stored: any worker can say so.
-    return there ? others : Set.of();
+    Set<String> others = new HashSet<>(cells.workerIds());
+    // A worker that has left the roster took all it stored with it: any other can answer that.
+    return others.remove(worker) ? others : Set.of();
   }
 }

@@ -124,7 +124,7 @@ final class BootstrapIT {
   }
 
   private static long up(Node node) {
-    return node.cells().status().nodes().stream().map(NodeStatus::state).filter("up"::equals).count();
+    return node.cells().describeCluster().nodes().stream().map(NodeStatus::state).filter("up"::equals).count();
   }
 
   private static Node node(FakeDns dns, int management) throws Exception {

@@ -87,7 +87,7 @@ final class DrainIT {
         "cell.health.probe-interval = 20 ms, cluster { port = %d, seed-nodes = [\"127.0.0.1:" + first + "\"] }\n";
     Node home = start(cluster.formatted(first), "300 ms");
     Node other = node(cluster.formatted(Ports.free()), "300 ms");
-    await("the cell to have a copy", () -> home.cells().status().cells().stream().anyMatch(DrainIT::isCopied));
+    await("the cell to have a copy", () -> home.cells().describeCluster().cells().stream().anyMatch(DrainIT::isCopied));
     CompletableFuture<Void> stopped = CompletableFuture.runAsync(home::close);
     List<String> answers = new ArrayList<>();
     while (!stopped.isDone()) {
@@ -107,7 +107,8 @@ final class DrainIT {
   private Node start(String cluster, String grace) throws Exception {
     engine = SimEngine.start(SimSettings.builder().port(0).speed(1).events(EventSettings.OFF).build());
     Node node = node(cluster, grace);
-    await("the engine to be known", () -> node.readiness().obstacles().isEmpty() && !node.cells().workers().isEmpty());
+    await("the engine to be known", () -> node.readiness().obstacles().isEmpty()
+        && !node.cells().describeWorkers().isEmpty());
     return node;
   }
 
@@ -149,6 +150,6 @@ final class DrainIT {
   }
 
   private static int inFlight(Node node) {
-    return node.cells().workers().stream().mapToInt(worker -> worker.inFlight()).sum();
+    return node.cells().describeWorkers().stream().mapToInt(worker -> worker.inFlight()).sum();
   }
 }

@@ -161,7 +161,7 @@ final class EndToEndIT {
     }
     await(
         "every reservation to be given back",
-        () -> node.cells().workers().stream().allMatch(w -> w.inFlight() == 0 && w.pendingTokens() == 0));
+        () -> node.cells().describeWorkers().stream().allMatch(w -> w.inFlight() == 0 && w.pendingTokens() == 0));
     await(
         "the engines to have nothing left",
         () -> engines.stream().allMatch(engine -> engine.stats().running() == 0 && engine.stats().waiting() == 0));
@@ -202,7 +202,7 @@ final class EndToEndIT {
       assertThat(admin("POST", "/admin/workers/late/drain", "").statusCode()).isBetween(200, 202);
       assertThat(admin("GET", "/admin/workers", "").body()).contains("\"late\"");
       assertThat(admin("DELETE", "/admin/workers/late", "").statusCode()).isBetween(200, 204);
-      await("the removed worker to be gone", () -> node.cells().workers().size() == 4);
+      await("the removed worker to be gone", () -> node.cells().describeWorkers().size() == 4);
     }
     assertThat(admin("POST", "/admin/workers", "{\"name\": 1}").statusCode()).isEqualTo(400);
     HttpResponse<String> tooLong = admin("POST", "/admin/workers", " ".repeat(1 << 21));
@@ -331,11 +331,11 @@ final class EndToEndIT {
   }
 
   private int blocks() {
-    return node.cells().workers().stream().mapToInt(worker -> worker.blocks()).sum();
+    return node.cells().describeWorkers().stream().mapToInt(worker -> worker.blocks()).sum();
   }
 
   private int blocksOf(String id) {
-    return node.cells().workers().stream()
+    return node.cells().describeWorkers().stream()
         .filter(worker -> worker.worker().id().equals(id))
         .mapToInt(worker -> worker.blocks())
         .sum();

@@ -49,13 +49,14 @@ final class PartitionIT {
     assertThat(header(ask(alone), "X-Router-Reason")).startsWith("fallback; this node is cut");
     assertThat(node(alone).readiness().obstacles()).isEmpty();
     assertThat(node(alone).readiness().degraded()).anyMatch(text -> text.startsWith("cut off"));
-    assertThat(node(alone).cells().status().nodes()).extracting(NodeStatus::state).contains("cut off");
+    assertThat(node(alone).cells().describeCluster().nodes()).extracting(NodeStatus::state).contains("cut off");
     assertThat(node(alone).whenRejoinable().toCompletableFuture()).isNotDone();
     network.heal();
     await("three nodes again", () -> up() == NODES && homes().size() == 1);
     HttpResponse<String> again = ask(alone);
     assertThat(again.statusCode()).isEqualTo(200);
-    await("nothing to be left booked", () -> node(0).cells().workers().stream().allMatch(w -> w.inFlight() == 0));
+    await("nothing to be left booked",
+        () -> node(0).cells().describeWorkers().stream().allMatch(w -> w.inFlight() == 0));
     assertThat(node(alone).readiness().degraded()).isEmpty();
   }
 
@@ -92,7 +93,7 @@ final class PartitionIT {
 
   /** Whether a node knows a home of the cell, and not the one cut off any more. */
   private boolean hasHome(int node) {
-    ClusterStatus status = node(node).cells().status();
+    ClusterStatus status = node(node).cells().describeCluster();
     return status.cells().stream().allMatch(cell -> cell.home() != null) && status.nodes().size() == NODES - 1;
   }
 
@@ -137,7 +138,7 @@ final class PartitionIT {
   /** Where the cell is at home, as far as nodes know. */
   private List<String> homes() {
     return nodes.stream()
-        .flatMap(running -> running.node().cells().status().cells().stream())
+        .flatMap(running -> running.node().cells().describeCluster().cells().stream())
         .map(cell -> String.valueOf(cell.home()))
         .distinct()
         .toList();
@@ -148,7 +149,8 @@ final class PartitionIT {
     return nodes.stream()
         .mapToLong(
             running ->
-                running.node().cells().status().nodes().stream().filter(node -> node.state().equals("up")).count())
+                running.node().cells().describeCluster().nodes().stream().filter(node -> node.state().equals("up"))
+                    .count())
         .min()
         .orElse(0);
   }

@@ -74,7 +74,7 @@ final class PushIT {
     assertThat(taken.path("complete").asBoolean()).isTrue();
     await(
         "every message to be applied",
-        () -> node.cells().workers().stream()
+        () -> node.cells().describeWorkers().stream()
             .anyMatch(w -> w.worker().id().equals("a") && w.lastSequence() == messages.size() - 1 && !w.suspect()));
   }
 
@@ -119,7 +119,7 @@ final class PushIT {
                 .formatted(cluster));
     nodes.add(node);
     if (nodes.size() == 1) {
-      await("the cell to be at home", () -> node.cells().workers().size() == 4);
+      await("the cell to be at home", () -> node.cells().describeWorkers().size() == 4);
     }
     return node;
   }
@@ -142,7 +142,7 @@ final class PushIT {
   }
 
   private int blocks(String worker) {
-    return nodes.getFirst().cells().workers().stream()
+    return nodes.getFirst().cells().describeWorkers().stream()
         .filter(status -> status.worker().id().equals(worker))
         .mapToInt(status -> status.blocks())
         .sum();

@@ -11,6 +11,7 @@ import io.kvasir.cell.PodSource;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.Reservation;
 import io.kvasir.cell.WorkerStatus;
+import io.kvasir.cell.WorkerSummary;
 import io.kvasir.routing.FailurePolicy;
 import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.Role;
@@ -31,6 +32,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** Cells that choose the first worker in order, and remember everything. */
@@ -49,6 +51,8 @@ public final class FakeCells implements Cells {
   public final Set<String> asked = ConcurrentHashMap.newKeySet();
   public final BlockingQueue<Outcome> outcomes = new LinkedBlockingQueue<>();
   public final AtomicInteger open = new AtomicInteger();
+  /** How often the homes of cells were asked to describe their workers. */
+  public final AtomicInteger described = new AtomicInteger();
   public final AtomicInteger closedTwice = new AtomicInteger();
   public final AtomicInteger firstTokens = new AtomicInteger();
   /** What is said when nobody is left. */
@@ -169,12 +173,32 @@ public final class FakeCells implements Cells {
   }
 
   @Override
-  public List<WorkerStatus> workers() {
+  public List<WorkerStatus> describeWorkers() {
+    described.incrementAndGet();
     return workers.stream()
         .map(worker -> new WorkerStatus(
             worker, "cell-0", WorkerStatus.Health.HEALTHY, "", drained.contains(worker.pod()), false, 0, 0,
             EngineReport.NONE, 0, 0, 1, 0, -1))
         .toList();
+  }
+
+  @Override
+  public List<WorkerSummary> workers() {
+    return workers.stream()
+        .map(worker -> new WorkerSummary(
+            worker.id(), worker.pod(), worker.url(), worker.models(), drained.contains(worker.pod()),
+            WorkerStatus.Health.HEALTHY))
+        .toList();
+  }
+
+  @Override
+  public List<WorkerSummary> workers(String model) {
+    return workers().stream().filter(worker -> worker.models().contains(model)).toList();
+  }
+
+  @Override
+  public Set<String> workerIds() {
+    return workers.stream().map(Worker::id).collect(Collectors.toSet());
   }
 
   @Override
@@ -199,7 +223,7 @@ public final class FakeCells implements Cells {
   }
 
   @Override
-  public ClusterStatus status() {
+  public ClusterStatus describeCluster() {
     return new ClusterStatus(
         List.of(new ClusterStatus.NodeStatus("10.0.0.1:7355", "up", true, "1.2.3", true)),
         List.of(
@@ -208,7 +232,7 @@ public final class FakeCells implements Cells {
                 "10.0.0.1:7355",
                 0.25,
                 List.of(new ClusterStatus.StandbyStatus("10.0.0.2:7355", true, 3, 20)))),
-        workers());
+        describeWorkers());
   }
 
   @Override

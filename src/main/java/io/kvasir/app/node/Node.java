@@ -48,10 +48,8 @@ import java.util.Deque;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.pekko.Done;
 import org.apache.pekko.actor.CoordinatedShutdown;
@@ -118,7 +116,8 @@ public final class Node implements AutoCloseable {
               decisions);
       LmCache lmcache = routing.lmcache();
       if (lmcache != null) {
-        ownForCells(lmcache).start(this::workerIds, () -> asksCacheLayer(profiles.current()), routing.costs(), metrics);
+        ownForCells(lmcache)
+            .start(cells::workerIds, () -> asksCacheLayer(profiles.current()), routing.costs(), metrics);
         readiness.degradation(lmcache::degraded);
       }
       PodClient pods = own(new PodClient(config.podClient(), metrics));
@@ -266,10 +265,6 @@ public final class Node implements AutoCloseable {
             pod.engine());
       }
     }
-  }
-
-  private Set<String> workerIds() {
-    return cells.workers().stream().map(status -> status.worker().id()).collect(Collectors.toSet());
   }
 
   private static boolean asksCacheLayer(Profiles profiles) {

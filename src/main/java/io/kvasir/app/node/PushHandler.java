@@ -79,8 +79,7 @@ final class PushHandler implements HttpHandler {
     if (answer != null) {
       return answer;
     }
-    boolean known = cells.workers().stream().anyMatch(status -> status.worker().id().equals(worker));
-    return known
+    return cells.workerIds().contains(worker)
         ? again(503, worker + " takes no pushed events now: its cell moves, or its events have no source = push")
         : error(404, "there is no worker '" + worker + "'; GET /admin/workers on the management port lists them");
   }

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.kvasir.app.config.KvasirConfig;
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.WorkerStatus;
+import io.kvasir.cell.WorkerSummary;
 import io.kvasir.prompt.EngineTokenizer;
 import io.kvasir.prompt.Parity;
 import io.kvasir.prompt.PromptModel;
@@ -135,10 +136,9 @@ final class ServedModels implements AutoCloseable {
   }
 
   private @Nullable URI healthy(String model) {
-    return cells.workers().stream()
+    return cells.workers(model).stream()
         .filter(worker -> worker.health() == WorkerStatus.Health.HEALTHY)
-        .filter(worker -> worker.worker().models().contains(model))
-        .map(worker -> worker.worker().url())
+        .map(WorkerSummary::url)
         .findAny()
         .orElse(null);
   }

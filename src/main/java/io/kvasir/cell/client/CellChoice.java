@@ -49,12 +49,12 @@ public final class CellChoice {
   private record MeanPressure(double share, long nanos) {}
 
   /** Chooses among the cells of a ranking, by what is known of their pressure. */
-  public CellChoice(CellRanking ranking, PressureGauges gauges, CellMetrics metrics) {
+  public CellChoice(CellRanking ranking, CellReports reports, CellMetrics metrics) {
     this.ranking = ranking;
     this.metrics = metrics;
     this.gauges =
         IntStream.range(0, ranking.size())
-            .mapToObj(cell -> gauges.of(ranking.name(cell)))
+            .mapToObj(cell -> reports.gauge(ranking.name(cell)))
             .toArray(PressureGauge[]::new);
   }
 

@@ -14,7 +14,7 @@ final class CellChoices {
   /** Sets of cells whose orders are remembered: 32 MiB at most, however many adapters have cells of their own. */
   private static final int MAX_CACHED = 64;
 
-  private final PressureGauges gauges;
+  private final CellReports reports;
   private final CellMetrics metrics;
   private volatile Ranked ranked = new Ranked(Roster.EMPTY, Map.of());
 
@@ -29,14 +29,14 @@ final class CellChoices {
       this.before = before;
     }
 
-    @Nullable CellChoice choice(String model, PressureGauges gauges, CellMetrics metrics) {
+    @Nullable CellChoice choice(String model, CellReports reports, CellMetrics metrics) {
       Map<String, Integer> workers = roster.cellsOf(model);
       if (workers.isEmpty()) {
         return null;
       }
       CellRanking.WeightedCells cells = CellRanking.WeightedCells.of(workers);
       CellRanking ranking = new CellRanking(cells, cells.names().size() == 1 ? null : cached(cells));
-      return new CellChoice(ranking, gauges, metrics);
+      return new CellChoice(ranking, reports, metrics);
     }
 
     private long @Nullable [] cached(CellRanking.WeightedCells cells) {
@@ -50,8 +50,8 @@ final class CellChoices {
     }
   }
 
-  CellChoices(PressureGauges gauges, CellMetrics metrics) {
-    this.gauges = gauges;
+  CellChoices(CellReports reports, CellMetrics metrics) {
+    this.reports = reports;
     this.metrics = metrics;
   }
 
@@ -61,7 +61,7 @@ final class CellChoices {
     Ranked current = now.roster == roster ? now : renew(roster);
     CellChoice known = current.byModel.get(model);
     return known == null
-        ? current.byModel.computeIfAbsent(model, name -> current.choice(name, gauges, metrics))
+        ? current.byModel.computeIfAbsent(model, name -> current.choice(name, reports, metrics))
         : known;
   }
 

@@ -7,6 +7,7 @@ import io.kvasir.cell.ledger.InFlightLoad;
 import io.kvasir.cell.ledger.ReservationEvent;
 import io.kvasir.cell.view.CellMetrics;
 import io.kvasir.cell.view.DecisionReply;
+import io.kvasir.time.NanoClock;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -17,7 +18,6 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.LongSupplier;
 import org.apache.pekko.cluster.sharding.typed.javadsl.EntityRef;
 import org.jspecify.annotations.Nullable;
 
@@ -33,7 +33,7 @@ final class CellHomeClient implements HomeNotifier {
   private final Duration timeout;
   private final Executor delayed;
   private final CellMetrics metrics;
-  private final LongSupplier nanos;
+  private final NanoClock clock;
   private final Queue<ReservationEvent> pending = new ConcurrentLinkedQueue<>();
   private final AtomicBoolean flushScheduled = new AtomicBoolean();
 
@@ -54,26 +54,26 @@ final class CellHomeClient implements HomeNotifier {
       Duration patience,
       Executor soon,
       CellMetrics metrics,
-      LongSupplier nanos) {
+      NanoClock clock) {
     this.home = home;
     this.node = node;
     this.peerDecisions = lines;
     this.timeout = patience;
     this.delayed = soon;
     this.metrics = metrics;
-    this.nanos = nanos;
+    this.clock = clock;
   }
 
   /** Asks; null when no home answers in time. What is booked by then or later for nobody is given back. */
   @Nullable HomeReply query(DecisionRequest request, CorrelationIds tickets) {
-    long begun = nanos.getAsLong();
+    long begun = clock.nanos();
     long ticket = tickets.next();
     CompletableFuture<@Nullable DecisionReply> answer = queryPeer(request, ticket);
     if (answer != null) {
       try {
         DecisionReply decided = answer.join();
         if (decided != null) {
-          metrics.decidedRemotely("line", nanos.getAsLong() - begun);
+          metrics.decidedRemotely("line", clock.nanos() - begun);
           return new HomeReply(decided, ticket);
         }
       } catch (CompletionException failed) {
@@ -103,13 +103,13 @@ final class CellHomeClient implements HomeNotifier {
   }
 
   private @Nullable HomeReply queryCluster(DecisionRequest request, long ticket) {
-    long begun = nanos.getAsLong();
+    long begun = clock.nanos();
     try {
       DecisionReply decided =
           home.<DecisionReply>ask(replyTo -> new Cell.Decide(request, node, ticket, replyTo), timeout)
               .toCompletableFuture()
               .join();
-      metrics.decidedRemotely("cluster", nanos.getAsLong() - begun);
+      metrics.decidedRemotely("cluster", clock.nanos() - begun);
       return new HomeReply(decided, ticket);
     } catch (CompletionException late) {
       home.tell(new Cell.Abandon(node, ticket));

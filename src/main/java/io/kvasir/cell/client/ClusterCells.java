@@ -13,6 +13,7 @@ import io.kvasir.cell.PodSource;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.ProfileSet;
 import io.kvasir.cell.WorkerStatus;
+import io.kvasir.cell.WorkerSummary;
 import io.kvasir.cell.directory.CellNodes;
 import io.kvasir.cell.directory.CellNodesKeeper;
 import io.kvasir.cell.directory.CurrentRoster;
@@ -36,6 +37,7 @@ import io.kvasir.peer.PeerConnections;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.DecisionRecord;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.time.NanoClock;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -84,14 +86,15 @@ public final class ClusterCells implements Cells {
   /** Ways to cells that are not at home here, or were not. */
   private final Map<String, RemoteCell> remote = new ConcurrentHashMap<>();
 
-  private final PressureGauges gauges = new PressureGauges();
+  private final CellReports reports = new CellReports();
   private final CellChoices choices;
+  private final RosterWorkers rosterWorkers;
   private final ClusterDescription description;
   /** What nodes tell each other of requests goes together while it is this young: no load looks old for it. */
   private final Executor delayed =
       CompletableFuture.delayedExecutor(2, TimeUnit.MILLISECONDS, task -> Thread.ofVirtual().start(task));
 
-  private final Fallback fallback = new Fallback(System::nanoTime);
+  private final Fallback fallback = new Fallback(NanoClock.SYSTEM);
 
   /**
    * Starts this node's directory and makes it a home for cells.
@@ -119,9 +122,10 @@ public final class ClusterCells implements Cells {
     this.settings = settings;
     this.partitionPolicy = minority;
     this.metrics = new CellMetrics(metrics);
-    this.choices = new CellChoices(gauges, this.metrics);
+    this.choices = new CellChoices(reports, this.metrics);
+    this.rosterWorkers = new RosterWorkers(roster, views, reports);
     this.sharding = ClusterSharding.get(system);
-    this.description = new ClusterDescription(system, views, roster, gauges, settings.decisionTimeout());
+    this.description = new ClusterDescription(system, views, roster, reports, settings.decisionTimeout());
     this.self = NodeNames.of(cluster.selfMember().uniqueAddress());
     this.peerDecisions = new PeerDecisions(system, self, lines, nodesByCell);
     this.directory =
@@ -154,7 +158,7 @@ public final class ClusterCells implements Cells {
             this.metrics,
             decisions,
             system.dispatchers().lookup(DispatcherSelector.fromConfig("kvasir-background-dispatcher")),
-            System::nanoTime,
+            NanoClock.SYSTEM,
             roster,
             new Replication(self, lines.port(), nodesByCell, copies, keeper, this::remote));
     sharding.init(
@@ -164,10 +168,10 @@ public final class ClusterCells implements Cells {
                     sharding.defaultShardAllocationStrategy(ClusterShardingSettings.create(system)),
                     nodesByCell,
                     (cell, node) -> sharding.entityRefFor(Cell.KEY, cell).tell(new Cell.MoveTo(node)),
-                    System::nanoTime))
+                    NanoClock.SYSTEM))
             .withMessageExtractor(new OneShardPerCell()));
     system.systemActorOf(
-        PressureBroadcast.create(views, roster, gauges, System::nanoTime), "kvasir-cell-pressure", Props.empty());
+        PressureBroadcast.create(views, roster, reports, NanoClock.SYSTEM), "kvasir-cell-pressure", Props.empty());
     this.peerDecisions.serve(views);
     var _ = system.getWhenTerminated().thenRun(lines::close);
     directory.tell(new Directory.Announce(pods));
@@ -184,7 +188,7 @@ public final class ClusterCells implements Cells {
     }
     String joined = cellOfOtherSteps(now, request);
     return joined == null
-        ? choice.decide(request, System.nanoTime(), cell -> decide(now, cell, request))
+        ? choice.decide(request, NanoClock.SYSTEM.nanos(), cell -> decide(now, cell, request))
         : decide(now, joined, request);
   }
 
@@ -225,7 +229,7 @@ public final class ClusterCells implements Cells {
     CellChoice choice = choices.of(roster.get(), request.model());
     return choice == null
         ? DecisionRecorder.withoutCandidates("", request, unknownModel(request))
-        : choice.explain(request, System.nanoTime(), cell -> explain(cell, request));
+        : choice.explain(request, NanoClock.SYSTEM.nanos(), cell -> explain(cell, request));
   }
 
   private DecisionRecord explain(String cell, DecisionRequest request) {
@@ -259,22 +263,37 @@ public final class ClusterCells implements Cells {
   private RemoteCell createRemote(String cell) {
     EntityRef<Cell.Message> home = sharding.entityRefFor(Cell.KEY, cell);
     return new RemoteCell(
-        new CellHomeClient(home, self, peerDecisions, settings.decisionTimeout(), delayed, metrics, System::nanoTime),
-        new RemoteProgress(home::tell, System::nanoTime),
+        new CellHomeClient(home, self, peerDecisions, settings.decisionTimeout(), delayed, metrics, NanoClock.SYSTEM),
+        new RemoteProgress(home::tell, NanoClock.SYSTEM),
         settings.moveTimeout(),
         cluster::isTerminated,
         () -> nodesByCell.of(cell),
-        System::nanoTime);
+        NanoClock.SYSTEM);
   }
 
   @Override
-  public List<WorkerStatus> workers() {
+  public List<WorkerStatus> describeWorkers() {
     return description.workers();
   }
 
   @Override
-  public ClusterStatus status() {
+  public ClusterStatus describeCluster() {
     return description.status();
+  }
+
+  @Override
+  public List<WorkerSummary> workers() {
+    return rosterWorkers.all();
+  }
+
+  @Override
+  public List<WorkerSummary> workers(String model) {
+    return rosterWorkers.serving(model);
+  }
+
+  @Override
+  public Set<String> workerIds() {
+    return roster.get().workerIds();
   }
 
   @Override

@@ -9,6 +9,7 @@ import io.kvasir.cell.directory.NodeNames;
 import io.kvasir.cell.home.Cell;
 import io.kvasir.cell.view.CellView;
 import io.kvasir.cell.view.CellViews;
+import io.kvasir.time.NanoClock;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -34,7 +35,7 @@ final class ClusterDescription {
   private final ClusterSharding sharding;
   private final CellViews views;
   private final CurrentRoster roster;
-  private final PressureGauges gauges;
+  private final CellReports reports;
   private final Duration timeout;
 
   /**
@@ -42,17 +43,17 @@ final class ClusterDescription {
    *
    * @param views the cells at home here
    * @param roster all cells
-   * @param gauges how pressed they are
+   * @param reports how pressed they are
    * @param patience how long a cell's home may take to describe it
    */
   ClusterDescription(
-      ActorSystem<?> system, CellViews views, CurrentRoster roster, PressureGauges gauges, Duration patience) {
+      ActorSystem<?> system, CellViews views, CurrentRoster roster, CellReports reports, Duration patience) {
     this.system = system;
     this.cluster = Cluster.get(system);
     this.sharding = ClusterSharding.get(system);
     this.views = views;
     this.roster = roster;
-    this.gauges = gauges;
+    this.reports = reports;
     this.timeout = patience;
   }
 
@@ -129,7 +130,7 @@ final class ClusterDescription {
   }
 
   private CellStatus cell(String name, Cell.Description described) {
-    double pressure = gauges.of(name).share(System.nanoTime());
+    double pressure = reports.gauge(name).share(NanoClock.SYSTEM.nanos());
     return new CellStatus(
         name,
         described.home(),

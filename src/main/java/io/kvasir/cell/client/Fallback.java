@@ -13,13 +13,13 @@ import io.kvasir.routing.Role;
 import io.kvasir.routing.RoutingPlan;
 import io.kvasir.routing.RoutingPlan.Step;
 import io.kvasir.routing.Worker;
+import io.kvasir.time.NanoClock;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -40,11 +40,11 @@ final class Fallback {
 
   private static final int NO_SLOT = -1;
 
-  private final LongSupplier nanos;
-  private volatile RosterWorkers workers = new RosterWorkers(Roster.EMPTY, Map.of());
+  private final NanoClock clock;
+  private volatile WorkersByCell workers = new WorkersByCell(Roster.EMPTY, Map.of());
 
-  Fallback(LongSupplier nanos) {
-    this.nanos = nanos;
+  Fallback(NanoClock clock) {
+    this.clock = clock;
   }
 
   /** Where loads that no home has chosen are kept. */
@@ -56,7 +56,7 @@ final class Fallback {
   }
 
   /** The workers of a roster, by their cells and the names of their models. */
-  private record RosterWorkers(Roster roster, Map<String, Map<String, List<FallbackWorker>>> byCell) {
+  private record WorkersByCell(Roster roster, Map<String, Map<String, List<FallbackWorker>>> byCell) {
     List<FallbackWorker> serving(String cell, String model) {
       return byCell.getOrDefault(cell, Map.of()).getOrDefault(model, List.of());
     }
@@ -188,15 +188,15 @@ final class Fallback {
   }
 
   private boolean reachable(FallbackWorker seat) {
-    return !seat.load().unreachable || nanos.getAsLong() - seat.load().unreachableSinceNanos > UNREACHABLE_NANOS;
+    return !seat.load().unreachable || clock.nanos() - seat.load().unreachableSinceNanos > UNREACHABLE_NANOS;
   }
 
-  private RosterWorkers fleet(Roster roster) {
-    RosterWorkers now = workers;
+  private WorkersByCell fleet(Roster roster) {
+    WorkersByCell now = workers;
     return now.roster() == roster ? now : renew(roster);
   }
 
-  private synchronized RosterWorkers renew(Roster roster) {
+  private synchronized WorkersByCell renew(Roster roster) {
     if (workers.roster() != roster) {
       Map<String, LocalLoad> known = new HashMap<>();
       workers.byCell().values().forEach(
@@ -216,7 +216,7 @@ final class Fallback {
           worker.models().forEach(model -> byModel.computeIfAbsent(model, _ -> new ArrayList<>()).add(seat));
         }
       }
-      workers = new RosterWorkers(roster, byCell);
+      workers = new WorkersByCell(roster, byCell);
     }
     return workers;
   }
@@ -241,7 +241,7 @@ final class Fallback {
       load.inFlight.decrementAndGet();
       switch (outcome) {
         case Outcome.Failed failed when failed.transport() -> {
-          load.unreachableSinceNanos = nanos.getAsLong();
+          load.unreachableSinceNanos = clock.nanos();
           load.unreachable = true;
         }
         case Outcome.Completed completed -> load.unreachable = false;

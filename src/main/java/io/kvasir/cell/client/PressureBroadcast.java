@@ -1,37 +1,45 @@
 package io.kvasir.cell.client;
 
 import io.kvasir.cell.ClusterMessage;
+import io.kvasir.cell.WorkerStatus.Health;
 import io.kvasir.cell.directory.CurrentRoster;
 import io.kvasir.cell.view.CellPressure;
+import io.kvasir.cell.view.CellView;
 import io.kvasir.cell.view.CellViews;
+import io.kvasir.time.NanoClock;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.function.LongSupplier;
 import org.apache.pekko.actor.typed.ActorRef;
 import org.apache.pekko.actor.typed.Behavior;
 import org.apache.pekko.actor.typed.javadsl.Behaviors;
 import org.apache.pekko.actor.typed.pubsub.Topic;
+import org.jspecify.annotations.Nullable;
 
 /**
- * One per node: tells all nodes how pressed the cells at home here are, in one message, and hears the same from them.
+ * An actor, one per node, that publishes the pressure on the cells whose home is this node and the health of their
+ * workers, all in one message, and puts what other nodes publish into the {@link CellReports}.
  */
 final class PressureBroadcast {
   private static final String TOPIC = "kvasir-cell-pressure";
   private static final Duration INTERVAL = Duration.ofMillis(500);
 
-  /** What the actor is told. */
   sealed interface Message {}
 
-  /** The pressure on the cells of some node. Crosses between nodes. */
-  record PressureUpdate(Map<String, CellPressure> byCell) implements Message, ClusterMessage {}
+  /**
+   * What a node publishes of the cells it is home of. Crosses between nodes.
+   *
+   * @param byCell the pressure on each cell that knows its workers
+   * @param unhealthy of each cell the workers that are not healthy, by id; null from a node of an earlier version
+   */
+  record PressureUpdate(Map<String, CellPressure> byCell, @Nullable Map<String, Map<String, Health>> unhealthy)
+      implements Message, ClusterMessage {}
 
   private enum Publish implements Message { INSTANCE }
 
   private PressureBroadcast() {}
 
-  /** Tells and hears until it is stopped. */
-  static Behavior<Message> create(CellViews views, CurrentRoster roster, PressureGauges gauges, LongSupplier nanos) {
+  static Behavior<Message> create(CellViews views, CurrentRoster roster, CellReports reports, NanoClock clock) {
     return Behaviors.setup(
         context ->
             Behaviors.withTimers(
@@ -42,27 +50,43 @@ final class PressureBroadcast {
                   timers.startTimerWithFixedDelay(Publish.INSTANCE, INTERVAL);
                   return Behaviors.receiveMessage(
                       message -> {
-                        long now = nanos.getAsLong();
                         switch (message) {
                           case Publish _ -> {
-                            Map<String, CellPressure> here = new HashMap<>();
-                            views.all().forEach((cell, view) -> {
-                              CellPressure pressure = view.pressure();
-                              // One that has just come to its home is not full: it will know its workers soon.
-                              if (pressure.capacity() > 0 || view.isWorkerHealthKnown()) {
-                                here.put(cell, pressure);
-                              }
-                            });
-                            if (!here.isEmpty()) {
-                              topic.tell(Topic.publish(new PressureUpdate(here)));
+                            if (!views.all().isEmpty()) {
+                              topic.tell(Topic.publish(update(views.all())));
                             }
-                            gauges.retain(roster.get().cells());
+                            reports.retain(roster.get().cells());
                           }
-                          case PressureUpdate said ->
-                              said.byCell().forEach((cell, pressure) -> gauges.of(cell).update(pressure, now));
+                          case PressureUpdate update -> receive(update, reports, clock.nanos());
                         }
                         return Behaviors.same();
                       });
                 }));
+  }
+
+  private static PressureUpdate update(Map<String, CellView> views) {
+    Map<String, CellPressure> pressures = new HashMap<>();
+    Map<String, Map<String, Health>> unhealthy = new HashMap<>();
+    views.forEach((cell, view) -> {
+      CellPressure pressure = view.pressure();
+      // A cell that has just come to its home is not full: it will know its workers soon.
+      if (pressure.capacity() > 0 || view.isWorkerHealthKnown()) {
+        pressures.put(cell, pressure);
+      }
+      Map<String, Health> workers = view.workerHealth();
+      workers.values().removeIf(health -> health == Health.HEALTHY);
+      unhealthy.put(cell, workers);
+    });
+    return new PressureUpdate(pressures, unhealthy);
+  }
+
+  private static void receive(PressureUpdate update, CellReports reports, long nowNanos) {
+    update.byCell().forEach((cell, pressure) -> reports.gauge(cell).update(pressure, nowNanos));
+    Map<String, Map<String, Health>> unhealthy = update.unhealthy();
+    if (unhealthy != null) {
+      unhealthy.forEach(reports::updateHealth);
+    } else {
+      update.byCell().keySet().forEach(cell -> reports.updateHealth(cell, Map.of()));
+    }
   }
 }

@@ -11,12 +11,12 @@ import io.kvasir.cell.view.DecisionReply;
 import io.kvasir.routing.Booking;
 import io.kvasir.routing.RoutingPlan;
 import io.kvasir.routing.Worker;
+import io.kvasir.time.NanoClock;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.BooleanSupplier;
-import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -32,7 +32,7 @@ final class RemoteCell implements NextHome {
   private final Duration moveTimeout;
   private final BooleanSupplier cutOff;
   private final Supplier<@Nullable CellNodes> cellNodes;
-  private final LongSupplier nanos;
+  private final NanoClock clock;
   private final CorrelationIds correlationIds = new CorrelationIds();
   private final RemoteProgress progress;
   private final InFlightLoads loads;
@@ -54,13 +54,13 @@ final class RemoteCell implements NextHome {
       Duration movePatience,
       BooleanSupplier cutOff,
       Supplier<@Nullable CellNodes> cellNodes,
-      LongSupplier nanos) {
+      NanoClock clock) {
     this.home = home;
     this.progress = movements;
     this.moveTimeout = movePatience;
     this.cutOff = cutOff;
     this.cellNodes = cellNodes;
-    this.nanos = nanos;
+    this.clock = clock;
     this.loads = new InFlightLoads(home);
   }
 
@@ -77,7 +77,7 @@ final class RemoteCell implements NextHome {
     if (unresponsive && !moves && !mayQuery()) {
       return noHome();
     }
-    long begun = nanos.getAsLong();
+    long begun = clock.nanos();
     do {
       Decision decision = query(request);
       if (decision != null) {
@@ -85,7 +85,7 @@ final class RemoteCell implements NextHome {
       }
       CellNodes now = cellNodes.get();
       moves |= isMoving(now) || (before != null && now != null && !now.home().equals(before.home()));
-    } while (moves && nanos.getAsLong() - begun < moveTimeout.toNanos());
+    } while (moves && clock.nanos() - begun < moveTimeout.toNanos());
     timedOut();
     return noHome();
   }
@@ -145,7 +145,7 @@ final class RemoteCell implements NextHome {
   }
 
   private synchronized boolean mayQuery() {
-    long now = nanos.getAsLong();
+    long now = clock.nanos();
     if (now - retryNanos < 0) {
       return false;
     }
@@ -154,7 +154,7 @@ final class RemoteCell implements NextHome {
   }
 
   private synchronized void timedOut() {
-    retryNanos = nanos.getAsLong() + RETRY_NANOS;
+    retryNanos = clock.nanos() + RETRY_NANOS;
     unresponsive = true;
   }
 

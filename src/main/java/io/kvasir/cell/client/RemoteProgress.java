@@ -3,9 +3,9 @@ package io.kvasir.cell.client;
 import io.kvasir.cell.CellSettings;
 import io.kvasir.cell.home.Cell;
 import io.kvasir.routing.Worker;
+import io.kvasir.time.NanoClock;
 import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.function.Consumer;
-import java.util.function.LongSupplier;
 
 /**
  * Tells a cell that is at home elsewhere which of its workers move: of each at most once a second, however many
@@ -17,19 +17,19 @@ final class RemoteProgress {
 
   private final AtomicLongArray sentNanos = new AtomicLongArray(CellSettings.MAX_SLOTS);
   private final Consumer<Cell.Message> cell;
-  private final LongSupplier nanos;
+  private final NanoClock clock;
 
-  RemoteProgress(Consumer<Cell.Message> cell, LongSupplier nanos) {
+  RemoteProgress(Consumer<Cell.Message> cell, NanoClock clock) {
     this.cell = cell;
-    this.nanos = nanos;
-    long before = nanos.getAsLong() - INTERVAL_NANOS;
+    this.clock = clock;
+    long before = clock.nanos() - INTERVAL_NANOS;
     for (int slot = 0; slot < sentNanos.length(); slot++) {
       sentNanos.setPlain(slot, before);
     }
   }
 
   void progressed(Worker worker) {
-    long now = nanos.getAsLong();
+    long now = clock.nanos();
     long before = sentNanos.getOpaque(worker.slot());
     if (now - before >= INTERVAL_NANOS && sentNanos.compareAndSet(worker.slot(), before, now)) {
       cell.accept(new Cell.WorkerProgressed(worker.slot(), worker.id()));

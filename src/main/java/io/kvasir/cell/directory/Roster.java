@@ -66,6 +66,11 @@ public final class Roster {
     return cellByWorker.get(worker);
   }
 
+  /** The ids of all workers. */
+  public Set<String> workerIds() {
+    return Collections.unmodifiableSet(cellByWorker.keySet());
+  }
+
   /** The names of all cells. */
   public Set<String> cells() {
     return Collections.unmodifiableSet(byCell.keySet());

@@ -174,7 +174,7 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
     timers.startTimerWithFixedDelay(Tick.INSTANCE, TICK);
     apply(services.roster().get());
     services.views().publish(name, view);
-    standbys.check(services.nanos().getAsLong());
+    standbys.check(services.clock().nanos());
     started(copy);
   }
 
@@ -279,7 +279,7 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
   }
 
   private void tick() {
-    long now = services.nanos().getAsLong();
+    long now = services.clock().nanos();
     leased.expire();
     resizer.abandonOverdue(now);
     for (Member member : members.all()) {

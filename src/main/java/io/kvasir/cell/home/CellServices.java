@@ -9,8 +9,8 @@ import io.kvasir.cell.directory.Directory;
 import io.kvasir.cell.view.CellMetrics;
 import io.kvasir.cell.view.CellViews;
 import io.kvasir.telemetry.DecisionLog;
+import io.kvasir.time.NanoClock;
 import java.util.concurrent.Executor;
-import java.util.function.LongSupplier;
 import org.apache.pekko.actor.typed.ActorRef;
 
 /**
@@ -25,7 +25,7 @@ import org.apache.pekko.actor.typed.ActorRef;
  * @param metrics the room's metrics
  * @param decisions where sampled decisions are recorded
  * @param background for work that takes time, such as sweeps
- * @param nanos a monotonic clock
+ * @param clock measures time
  * @param roster the pods, as the directory has them
  * @param replication how cells come to have copies
  */
@@ -39,6 +39,6 @@ public record CellServices(
     CellMetrics metrics,
     DecisionLog decisions,
     Executor background,
-    LongSupplier nanos,
+    NanoClock clock,
     CurrentRoster roster,
     Replication replication) {}

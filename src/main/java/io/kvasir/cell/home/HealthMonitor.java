@@ -76,7 +76,7 @@ final class HealthMonitor {
   void onStreamLost(Member member) {
     boolean direct = member.pod().events().stream().allMatch(EventFeed::direct);
     if (direct && members.all().stream().anyMatch(other -> other.serves(member) && other.isRoutable())) {
-      member.health().reachability().onStreamLost(services.nanos().getAsLong());
+      member.health().reachability().onStreamLost(services.clock().nanos());
     }
     probeDueNanos.remove(member.pod().name());
     probe();
@@ -95,7 +95,7 @@ final class HealthMonitor {
 
   /** Asks those pods whose time has come, or of whom somebody wants to know at once. */
   private void probe() {
-    long now = services.nanos().getAsLong();
+    long now = services.clock().nanos();
     Set<String> asked = new HashSet<>();
     for (Member member : members.all()) {
       String pod = member.pod().name();
@@ -137,11 +137,11 @@ final class HealthMonitor {
         contact.isReachable()
             ? services.settings().health().probeInterval()
             : services.settings().health().probeIntervalDown();
-    probeDueNanos.put(pod, services.nanos().getAsLong() + interval.toNanos());
+    probeDueNanos.put(pod, services.clock().nanos() + interval.toNanos());
   }
 
   private void onReports(String pod, @Nullable Map<Integer, EngineReport> figures) {
-    boolean read = reports.onReports(pod, figures, members.all(), services.nanos().getAsLong());
+    boolean read = reports.onReports(pod, figures, members.all(), services.clock().nanos());
     services.metrics().reported(pod, read);
   }
 }

@@ -104,7 +104,7 @@ final class IndexResizer {
     events.resume();
     log.info(
         "cell {} decides from an index of {} slots after {} ms",
-        cell, done.index().slots(), (services.nanos().getAsLong() - done.startedNanos()) / 1_000_000);
+        cell, done.index().slots(), (services.clock().nanos() - done.startedNanos()) / 1_000_000);
     onFinished.run();
   }
 }

@@ -66,7 +66,7 @@ final class Members {
             services.profiles(),
             services.metrics(),
             services.decisions(),
-            services.nanos(),
+            services.clock(),
             services.settings().reservationLease(),
             () -> services.replication().nextHomes().apply(cell));
     this.reachable = copy.reachable();
@@ -111,10 +111,10 @@ final class Members {
               pod.spec().worker(rank, slot),
               pod.spec(),
               new WorkerHealth(
-                  services.settings().health(), reachability(pod), services.nanos().getAsLong(), view.changes()),
+                  services.settings().health(), reachability(pod), services.clock().nanos(), view.changes()),
               blocks,
               services.settings(),
-              services.nanos(),
+              services.clock(),
               view.changes(),
               listener);
       if (copied != null) {
@@ -229,7 +229,7 @@ final class Members {
     }
     IndexResize begun =
         new IndexResize(
-            new BlockIndex(slots, services.settings().indexBudgetBytes()), services.nanos().getAsLong());
+            new BlockIndex(slots, services.settings().indexBudgetBytes()), services.clock().nanos());
     all().forEach(begun::open);
     resize = begun;
     return begun;

@@ -106,7 +106,7 @@ final class Standbys {
     if (services.settings().standbys() > 0 && !node.equals(replication.node()) && !node.equals(target)) {
       log.info("cell {} is to move to {}", cell, node);
       target = node;
-      targetNanos = services.nanos().getAsLong();
+      targetNanos = services.clock().nanos();
       check(targetNanos);
     }
   }
@@ -116,7 +116,7 @@ final class Standbys {
     if (node.equals(replication.node())) {
       leaving = true;
       whenReady.add(ready);
-      check(services.nanos().getAsLong());
+      check(services.clock().nanos());
     } else {
       ready.run();
     }
@@ -227,7 +227,7 @@ final class Standbys {
   private void onPublished(CellNodes cellNodes) {
     if (cellNodes.equals(published)) {
       movePublished = true;
-      check(services.nanos().getAsLong());
+      check(services.clock().nanos());
     }
   }
 

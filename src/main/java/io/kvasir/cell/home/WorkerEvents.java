@@ -214,7 +214,7 @@ public final class WorkerEvents {
       }
       case AddReplica copy -> {
         standbys.put(copy.node(), copy.standby());
-        replicas.add(copy.node(), new ReplicaLink(sender(copy), copy.progress(), services.nanos()));
+        replicas.add(copy.node(), new ReplicaLink(sender(copy), copy.progress(), services.clock()));
         sendSnapshots();
       }
       case RemoveReplica copy -> {

@@ -2,6 +2,7 @@ package io.kvasir.cell.ledger;
 
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.Reservation;
+import io.kvasir.time.NanoClock;
 import java.time.Duration;
 import java.util.EnumSet;
 import java.util.HashMap;
@@ -14,7 +15,6 @@ import java.util.SequencedSet;
 import java.util.Set;
 import java.util.function.BiPredicate;
 import java.util.function.Function;
-import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,7 +28,7 @@ public final class LeasedReservations {
   private static final int MAX_REMEMBERED = 10_000;
 
   private final long leaseNanos;
-  private final LongSupplier nanos;
+  private final NanoClock clock;
   private final Map<RemoteId, Lease> leases = new HashMap<>();
 
   /** Loads on workers that are not members yet, as when a cell has just come to its home. */
@@ -46,9 +46,9 @@ public final class LeasedReservations {
   private record Lease(Reservation reservation, long expiresNanos) {}
 
   /** None yet. */
-  public LeasedReservations(Duration lease, LongSupplier nanos) {
+  public LeasedReservations(Duration lease, NanoClock clock) {
     this.leaseNanos = lease.toNanos();
-    this.nanos = nanos;
+    this.clock = clock;
   }
 
   /** Keeps a reservation for a node under the name it gave it, and does to it what has been heard of it. */
@@ -61,7 +61,7 @@ public final class LeasedReservations {
       booked.close(new Outcome.Cancelled());
       return;
     }
-    leases.put(name, new Lease(booked, nanos.getAsLong() + leaseNanos));
+    leases.put(name, new Lease(booked, clock.nanos() + leaseNanos));
     if (before.contains(ReservationEvent.Kind.LOCAL_PREFILL)) {
       booked.prefillLocally();
     }
@@ -137,7 +137,7 @@ public final class LeasedReservations {
 
   /** Closes those whose lease has ended. */
   public synchronized void expire() {
-    long now = nanos.getAsLong();
+    long now = clock.nanos();
     closeIf((name, entry) -> now - entry.expiresNanos() >= 0);
   }
 

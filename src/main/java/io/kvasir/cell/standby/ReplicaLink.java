@@ -1,9 +1,9 @@
 package io.kvasir.cell.standby;
 
+import io.kvasir.time.NanoClock;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.function.LongSupplier;
 
 /**
  * The way of one worker's changes to one copy: numbers frames, sends a few of them ahead of what the copy has
@@ -21,7 +21,7 @@ public final class ReplicaLink {
 
   private final FrameSender sender;
   private final ReplicaProgress progress;
-  private final LongSupplier nanos;
+  private final NanoClock clock;
   private final ArrayDeque<PendingFrame> frames = new ArrayDeque<>();
   private long stream;
   private long next;
@@ -46,10 +46,10 @@ public final class ReplicaLink {
   private record PendingFrame(byte[] payload, boolean finishes, boolean change, long eventsSent, long madeNanos) {}
 
   /** A way to a copy that knows nothing yet. */
-  public ReplicaLink(FrameSender way, ReplicaProgress progress, LongSupplier nanos) {
+  public ReplicaLink(FrameSender way, ReplicaProgress progress, NanoClock clock) {
     this.sender = way;
     this.progress = progress;
-    this.nanos = nanos;
+    this.clock = clock;
   }
 
   /** Whether the copy is to be told everything, and nothing that is on its way stands before that. */
@@ -79,13 +79,13 @@ public final class ReplicaLink {
     snapshotEnd = Long.MAX_VALUE;
     resentFrom = -1;
     eventsAcknowledged = eventsSent;
-    progressNanos = nanos.getAsLong();
+    progressNanos = clock.nanos();
     updateProgress();
   }
 
   /** A piece of everything. */
   void snapshotPart(byte[] payload) {
-    add(new PendingFrame(payload, true, false, eventsSent, nanos.getAsLong()));
+    add(new PendingFrame(payload, true, false, eventsSent, clock.nanos()));
   }
 
   /** The last piece of everything: changes follow. */
@@ -107,7 +107,7 @@ public final class ReplicaLink {
     if (waitingBytes > MAX_WAITING_BYTES) {
       restart();
     } else {
-      add(new PendingFrame(payload, finishes, true, eventsSent, nanos.getAsLong()));
+      add(new PendingFrame(payload, finishes, true, eventsSent, clock.nanos()));
     }
   }
 
@@ -153,7 +153,7 @@ public final class ReplicaLink {
     }
     warm |= next > snapshotEnd;
     if (moved) {
-      progressNanos = nanos.getAsLong();
+      progressNanos = clock.nanos();
     }
     int again = 0;
     if (missing && resentFrom != next) {
@@ -169,8 +169,8 @@ public final class ReplicaLink {
   /** Sends again what has found no answer for long; returns how many frames. */
   public int resendOverdue() {
     int again = 0;
-    if (sent > 0 && nanos.getAsLong() - progressNanos > ACK_TIMEOUT_NANOS) {
-      progressNanos = nanos.getAsLong();
+    if (sent > 0 && clock.nanos() - progressNanos > ACK_TIMEOUT_NANOS) {
+      progressNanos = clock.nanos();
       again = resend();
     }
     updateProgress();
@@ -185,7 +185,7 @@ public final class ReplicaLink {
 
   private void send() {
     if (sent == 0) {
-      progressNanos = nanos.getAsLong();
+      progressNanos = clock.nanos();
     }
     int at = 0;
     for (PendingFrame frame : frames) {
@@ -216,7 +216,7 @@ public final class ReplicaLink {
 
   private void updateProgress() {
     PendingFrame oldest = frames.peekFirst();
-    progress.update(warm && !snapshotNeeded, eventsSent - eventsAcknowledged, oldest == null ? nanos.getAsLong()
+    progress.update(warm && !snapshotNeeded, eventsSent - eventsAcknowledged, oldest == null ? clock.nanos()
         : oldest.madeNanos());
   }
 }

@@ -3,6 +3,7 @@ package io.kvasir.cell.standby;
 import io.kvasir.cell.directory.CellNodes;
 import io.kvasir.cell.directory.NodeNames;
 import io.kvasir.cell.directory.NodesByCell;
+import io.kvasir.time.NanoClock;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -14,7 +15,6 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.BiConsumer;
-import java.util.function.LongSupplier;
 import org.apache.pekko.actor.ActorRef;
 import org.apache.pekko.actor.ActorSystem;
 import org.apache.pekko.actor.Address;
@@ -37,7 +37,7 @@ public final class WarmAllocation implements ActorSystemDependentAllocationStrat
   private final ShardAllocationStrategy delegate;
   private final NodesByCell nodesByCell;
   private final BiConsumer<String, String> prepare;
-  private final LongSupplier nanos;
+  private final NanoClock clock;
   private final Map<String, Long> requestedNanos = new HashMap<>();
   private @Nullable Address self;
 
@@ -50,11 +50,11 @@ public final class WarmAllocation implements ActorSystemDependentAllocationStrat
       ShardAllocationStrategy beneath,
       NodesByCell nodesByCell,
       BiConsumer<String, String> prepare,
-      LongSupplier nanos) {
+      NanoClock clock) {
     this.delegate = beneath;
     this.nodesByCell = nodesByCell;
     this.prepare = prepare;
-    this.nanos = nanos;
+    this.clock = clock;
   }
 
   @Override
@@ -105,7 +105,7 @@ public final class WarmAllocation implements ActorSystemDependentAllocationStrat
   /** Those that may move now; the others are prepared for it. */
   private scala.collection.immutable.Set<String> ready(
       Set<String> moves, Map<ActorRef, IndexedSeq<String>> regions) {
-    long now = nanos.getAsLong();
+    long now = clock.nanos();
     requestedNanos.keySet().retainAll(moves);
     Set<String> ready = new HashSet<>();
     Map<ActorRef, Integer> load = new HashMap<>();

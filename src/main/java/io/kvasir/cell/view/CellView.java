@@ -23,11 +23,13 @@ import io.kvasir.routing.Slots;
 import io.kvasir.routing.Workflow;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.DecisionRecord;
+import io.kvasir.time.NanoClock;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -45,7 +47,7 @@ public final class CellView {
   private final ProfileSet profiles;
   private final CellMetrics metrics;
   private final DecisionLog decisions;
-  private final LongSupplier nanos;
+  private final NanoClock clock;
   private final ProfileSet.CellWorkflows workflows;
   private final PrefixStripes stripes = new PrefixStripes();
   private final long incarnation = ThreadLocalRandom.current().nextLong() | 1;
@@ -60,7 +62,7 @@ public final class CellView {
    * A cell without members.
    *
    * @param decisions where sampled decisions are recorded
-   * @param nanos a monotonic clock
+   * @param clock measures time
    * @param reservationLease how long what another node holds may live
    * @param nextHome the way to the cell when it has left this node
    */
@@ -70,17 +72,17 @@ public final class CellView {
       ProfileSet profiles,
       CellMetrics metrics,
       DecisionLog decisions,
-      LongSupplier nanos,
+      NanoClock clock,
       Duration reservationLease,
       Supplier<NextHome> nextHome) {
     this.cell = cell;
     this.profiles = profiles;
     this.metrics = metrics;
     this.decisions = decisions;
-    this.nanos = nanos;
+    this.clock = clock;
     this.workflows = profiles.workflows();
     this.localReservations = new LocalReservations(nextHome);
-    this.remoteDecisions = new RemoteDecisions(this, new LeasedReservations(reservationLease, nanos));
+    this.remoteDecisions = new RemoteDecisions(this, new LeasedReservations(reservationLease, clock));
     this.table = MemberTable.in(index);
     this.health = new HealthSnapshot(table, changes.count());
     metrics.watch(cell, index, this);
@@ -121,7 +123,7 @@ public final class CellView {
       known = new HealthSnapshot(seated, now);
       health = known;
     }
-    return new CellFleet(seated, known, stripes, nanos);
+    return new CellFleet(seated, known, stripes, clock);
   }
 
   /** Decides for a request of this node. */
@@ -309,6 +311,17 @@ public final class CellView {
   /** Shows how the cell's copies are. Called by the cell's actor alone. */
   public void standbys(List<ClusterStatus.StandbyStatus> now) {
     standbys = now;
+  }
+
+  /** The health of each of the cell's workers, by worker id. */
+  public Map<String, WorkerStatus.Health> workerHealth() {
+    Map<String, WorkerStatus.Health> health = new HashMap<>();
+    for (Member member : members()) {
+      if (member != null) {
+        health.put(member.worker().id(), member.currentHealth());
+      }
+    }
+    return health;
   }
 
   /** The cell's workers with their state. */

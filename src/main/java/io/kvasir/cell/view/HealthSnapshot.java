@@ -4,8 +4,8 @@ import io.kvasir.cell.EngineReport;
 import io.kvasir.cell.worker.ChangeCounter;
 import io.kvasir.cell.worker.Member;
 import io.kvasir.routing.Candidates;
+import io.kvasir.time.NanoClock;
 import java.util.Arrays;
-import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -77,12 +77,12 @@ final class HealthSnapshot {
   }
 
   /** Fills in who may be chosen, and the columns that come from here. */
-  void copyTo(Candidates candidates, LongSupplier nanos) {
+  void copyTo(Candidates candidates, NanoClock clock) {
     System.arraycopy(healthy, 0, candidates.live, 0, healthy.length);
     System.arraycopy(waiting, 0, candidates.waiting, 0, waiting.length);
     System.arraycopy(kvUse, 0, candidates.kvUse, 0, kvUse.length);
     if (tripped != null) {
-      removeOpenCircuits(tripped, candidates, nanos.getAsLong());
+      removeOpenCircuits(tripped, candidates, clock.nanos());
     }
   }
 

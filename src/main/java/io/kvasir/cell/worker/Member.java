@@ -15,7 +15,7 @@ import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.Worker;
 import io.kvasir.routing.cost.PrefillSample;
-import java.util.function.LongSupplier;
+import io.kvasir.time.NanoClock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,7 +33,7 @@ public final class Member {
   private final CacheHitAccuracy accuracy;
   private final PredictionSettings prediction;
   private final ChangeCounter changes;
-  private final LongSupplier nanos;
+  private final NanoClock clock;
   private final RequestListener listener;
   private volatile WorkerBlocks blocks;
   private volatile boolean draining;
@@ -73,7 +73,7 @@ public final class Member {
       WorkerHealth health,
       WorkerBlocks blocks,
       CellSettings settings,
-      LongSupplier nanos,
+      NanoClock clock,
       ChangeCounter revision,
       RequestListener onEnd) {
     this.worker = worker;
@@ -83,7 +83,7 @@ public final class Member {
     this.blocks = blocks;
     this.accuracy = new CacheHitAccuracy(settings.accuracy(), revision);
     this.prediction = settings.prediction();
-    this.nanos = nanos;
+    this.clock = clock;
     this.changes = revision;
     this.listener = onEnd;
   }
@@ -170,7 +170,7 @@ public final class Member {
   /** Whether requests may go there now. */
   public boolean isRoutable() {
     CircuitBreaker circuit = health.breaker();
-    return isHealthy() && (!circuit.isTripped() || circuit.permits(nanos.getAsLong()));
+    return isHealthy() && (!circuit.isTripped() || circuit.permits(clock.nanos()));
   }
 
   /** Whether it could do what another pod's worker does. */
@@ -183,7 +183,7 @@ public final class Member {
 
   /** Something of an answer came. Cheap: called for every piece of it. */
   public void progressed() {
-    health.stallDetector().progressed(nanos.getAsLong());
+    health.stallDetector().progressed(clock.nanos());
   }
 
   /** Its event stream spoke. */
@@ -224,7 +224,7 @@ public final class Member {
 
   private long expiry() {
     long nanosUntil = (long) (load.queueMs() * 1e6 * prediction.factor());
-    return nanos.getAsLong()
+    return clock.nanos()
         + Math.clamp(nanosUntil, prediction.min().toNanos(), prediction.max().toNanos());
   }
 
@@ -242,7 +242,7 @@ public final class Member {
   public void requestEnded(String model, Outcome outcome, int promptTokens, HitPrediction forecast) {
     switch (outcome) {
       case Outcome.Completed completed -> {
-        health.onSuccess(nanos.getAsLong());
+        health.onSuccess(clock.nanos());
         compare(completed, promptTokens, forecast);
       }
       case Outcome.Cancelled ignored -> {}
@@ -254,9 +254,9 @@ public final class Member {
       }
       case Outcome.Failed failed -> {
         if (failed.transport()) {
-          health.reachability().onConnectionLost(nanos.getAsLong(), "a connection to it was refused or cut");
+          health.reachability().onConnectionLost(clock.nanos(), "a connection to it was refused or cut");
         } else {
-          health.onFailure(nanos.getAsLong());
+          health.onFailure(clock.nanos());
         }
       }
     }
@@ -298,9 +298,14 @@ public final class Member {
     return accuracy.record(promised, found, forecast.blockSize()) ? HitOutcome.BROKEN : HitOutcome.KEPT;
   }
 
+  /** Whether requests may go to the worker now, its circuit breaker included. */
+  public WorkerStatus.Health currentHealth() {
+    return health.state(clock.nanos()).health();
+  }
+
   /** What people are told of it, as a worker of that cell. */
   public WorkerStatus status(String cell) {
-    WorkerHealth.State state = health.state(nanos.getAsLong());
+    WorkerHealth.State state = health.state(clock.nanos());
     return new WorkerStatus(
         worker,
         cell,

@@ -37,14 +37,14 @@ public final class FleetHandler implements AdminResource {
   @Override
   public List<AdminRoute> routes() {
     return List.of(
-        AdminRoute.get(WORKERS, _ -> AdminResponse.ok(FleetJson.workers(cells.workers()))),
+        AdminRoute.get(WORKERS, _ -> AdminResponse.ok(FleetJson.workers(cells.describeWorkers()))),
         AdminRoute.post(WORKERS, this::add),
         AdminRoute.get(POD, this::pod),
         AdminRoute.delete(POD, this::remove),
         AdminRoute.post(POD + "/drain", this::drain),
         AdminRoute.post(POD + "/undrain", this::undrain),
-        AdminRoute.get("/admin/cells", _ -> AdminResponse.ok(FleetJson.cells(cells.status()))),
-        AdminRoute.get(CLUSTER, _ -> AdminResponse.ok(FleetJson.cluster(cells.status()))));
+        AdminRoute.get("/admin/cells", _ -> AdminResponse.ok(FleetJson.cells(cells.describeCluster()))),
+        AdminRoute.get(CLUSTER, _ -> AdminResponse.ok(FleetJson.cluster(cells.describeCluster()))));
   }
 
   private AdminResponse add(AdminRequest request) throws AdminException {
@@ -112,7 +112,7 @@ public final class FleetHandler implements AdminResource {
   }
 
   private List<WorkerStatus> workers(String pod) {
-    return cells.workers().stream().filter(status -> status.worker().pod().equals(pod)).toList();
+    return cells.describeWorkers().stream().filter(status -> status.worker().pod().equals(pod)).toList();
   }
 
   private static AdminException unknown(String pod) {

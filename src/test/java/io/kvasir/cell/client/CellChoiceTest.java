@@ -31,7 +31,7 @@ final class CellChoiceTest {
   private static final int ROOM = 1000;
   private static final long[] KEYS = new SplittableRandom(1).longs(2000).toArray();
 
-  private final PressureGauges gauges = new PressureGauges();
+  private final CellReports gauges = new CellReports();
   private final CellRanking ranking;
   private final CellChoice choice;
   private long now = 5;
@@ -88,8 +88,8 @@ final class CellChoiceTest {
 
   @Test
   void cellThatCanTakeNothing_isPassedOver() {
-    IntStream.range(0, 10).forEach(cell -> gauges.of("m~" + cell).update(new CellPressure(0.99, ROOM), now));
-    gauges.of("m~4").update(new CellPressure(0.5, ROOM), now);
+    IntStream.range(0, 10).forEach(cell -> gauges.gauge("m~" + cell).update(new CellPressure(0.99, ROOM), now));
+    gauges.gauge("m~4").update(new CellPressure(0.5, ROOM), now);
     for (long key : KEYS) {
       long order = ranking.order(key);
       if (IntStream.range(0, CellRanking.RANKS).anyMatch(rank -> CellRanking.at(order, rank) == 4)) {
@@ -113,12 +113,12 @@ final class CellChoiceTest {
     assertThat(moved()).isNotEmpty();
     now += Duration.ofSeconds(10).toNanos();
     assertThat(moved()).isEmpty();
-    assertThat(gauges.of("m~3").share(now)).isEqualTo(PressureGauge.UNKNOWN);
+    assertThat(gauges.gauge("m~3").share(now)).isEqualTo(PressureGauge.UNKNOWN);
   }
 
   @Test
   void requestsSentSince_countAsPressure() {
-    PressureGauge gauge = gauges.of("m~3");
+    PressureGauge gauge = gauges.gauge("m~3");
     gauge.update(new CellPressure(0.2, 10), now);
     IntStream.range(0, 3).forEach(_ -> gauge.sent());
     assertThat(gauge.share(now)).isEqualTo(0.5);
@@ -204,7 +204,7 @@ final class CellChoiceTest {
   }
 
   private void hear(int cell, double share) {
-    gauges.of("m~" + cell).update(new CellPressure(share, ROOM), now);
+    gauges.gauge("m~" + cell).update(new CellPressure(share, ROOM), now);
   }
 
   private static DecisionRecord record(String cell, @Nullable String refused) {

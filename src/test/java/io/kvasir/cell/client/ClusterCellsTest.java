@@ -18,6 +18,7 @@ import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.TestProfiles;
 import io.kvasir.cell.TestSettings;
 import io.kvasir.cell.WorkerStatus;
+import io.kvasir.cell.WorkerSummary;
 import io.kvasir.cell.directory.PodEntry;
 import io.kvasir.cell.home.Cell;
 import io.kvasir.events.EventFeed;
@@ -49,6 +50,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.apache.pekko.NotUsed;
@@ -297,8 +299,9 @@ final class ClusterCellsTest {
     add("seen", 4);
     await(() -> healthy() == 1);
     ClusterCells other = other();
-    await(() -> !home(home().status()).isEmpty() && home(home().status()).equals(home(other.status())));
-    ClusterStatus status = other.status();
+    await(() -> !home(home().describeCluster()).isEmpty()
+        && home(home().describeCluster()).equals(home(other.describeCluster())));
+    ClusterStatus status = other.describeCluster();
     assertThat(status.nodes()).extracting(ClusterStatus.NodeStatus::address).contains(home(status));
     assertThat(status.nodes()).filteredOn(ClusterStatus.NodeStatus::self).hasSize(1);
     assertThat(status.nodes()).extracting(ClusterStatus.NodeStatus::state).contains("up");
@@ -381,6 +384,9 @@ final class ClusterCellsTest {
     if (pod.getHost().startsWith(LonelyStream.NAME)) {
       LonelyStream.ASKED.incrementAndGet();
     }
+    if (pod.getHost().equals(SilentHome.NAME + ".test")) {
+      return SilentHome.probe();
+    }
     return PROBES.getOrDefault(pod.getHost(), CompletableFuture.completedFuture(true));
   }
 
@@ -428,11 +434,49 @@ final class ClusterCellsTest {
     assertThat(planned.workflow()).isEqualTo(here.workflow());
     chosen.reservation().prefillLocally();
     assertThat(inFlight()).isEqualTo(1);
-    assertThat(other.workers()).as("asked over the cluster").anyMatch(worker -> worker.inFlight() == 1);
+    assertThat(other.describeWorkers()).as("asked over the cluster").anyMatch(worker -> worker.inFlight() == 1);
     chosen.reservation().firstToken();
     await(() -> pending() == 0);
     chosen.reservation().close(new Outcome.Completed(100, 0, 5, 1000));
     await(() -> inFlight() == 0);
+  }
+
+  /** Only what administration asks for waits for a home; what a request needs is in each node's memory. */
+  @Test
+  void workers_whileTheHomeDoesNotAnswer_areKnown() {
+    add(SilentHome.NAME, 4);
+    awaitChosen(home()).reservation().close(new Outcome.Cancelled());
+    ClusterCells other = other();
+    await(() -> other.workers(model).stream().anyMatch(worker -> worker.health() == WorkerStatus.Health.HEALTHY));
+    try {
+      SilentHome.SILENT.set(true);
+      SilentHome.PROBED.join();
+      assertThat(other.describeWorkers()).as("asked of the home")
+          .noneMatch(worker -> worker.worker().id().equals(SilentHome.NAME));
+      assertThat(other.workers()).as("known")
+          .anyMatch(worker -> worker.id().equals(SilentHome.NAME) && worker.health() == WorkerStatus.Health.HEALTHY);
+      assertThat(other.workers(model)).extracting(WorkerSummary::id).containsExactly(SilentHome.NAME);
+      assertThat(other.workerIds()).contains(SilentHome.NAME);
+      assertThat(other.models()).contains(model);
+    } finally {
+      SilentHome.ANSWER.complete(true);
+    }
+  }
+
+  /** The pod whose probe keeps its home, which starts it, from answering anything. */
+  private static final class SilentHome {
+    static final String NAME = "silent";
+    static final AtomicBoolean SILENT = new AtomicBoolean();
+    static final CompletableFuture<Boolean> PROBED = new CompletableFuture<>();
+    static final CompletableFuture<Boolean> ANSWER = new CompletableFuture<>();
+
+    static CompletableFuture<Boolean> probe() {
+      if (SILENT.get()) {
+        PROBED.complete(true);
+        ANSWER.join();
+      }
+      return CompletableFuture.completedFuture(true);
+    }
   }
 
   @Test
@@ -638,7 +682,7 @@ final class ClusterCellsTest {
   }
 
   private List<WorkerStatus> workers() {
-    return home().workers().stream().filter(worker -> worker.cell().equals(model)).toList();
+    return home().describeWorkers().stream().filter(worker -> worker.cell().equals(model)).toList();
   }
 
   private int inFlight() {

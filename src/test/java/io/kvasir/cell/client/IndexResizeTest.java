@@ -184,11 +184,11 @@ final class IndexResizeTest {
         List.of(
             start(failures, new SplittableRandom(1), this::tell), start(failures, new SplittableRandom(2), this::ask));
     cells.add(pod("b0", 16));
-    await(() -> cells.workers().size() == 80 && slots() == 128);
+    await(() -> cells.describeWorkers().size() == 80 && slots() == 128);
     cells.add(pod("b1", 64));
     assertThat(cells.remove("a2")).isTrue();
     engines.keySet().removeIf(worker -> worker.startsWith("a2"));
-    await(() -> cells.workers().size() == 128 && slots() == 256);
+    await(() -> cells.describeWorkers().size() == 128 && slots() == 256);
     long before = decisions.get();
     await(() -> decisions.get() > before + 200 || !failures.isEmpty());
     done.set(true);
@@ -205,14 +205,14 @@ final class IndexResizeTest {
 
     engines.values().forEach(engine -> engine.remove(0));
     await(() -> settled(128));
-    assertThat(cells.workers()).allSatisfy(worker -> assertThat(worker.blocks()).isZero());
+    assertThat(cells.describeWorkers()).allSatisfy(worker -> assertThat(worker.blocks()).isZero());
 
     cells.add(pod("c0", 64));
     cells.add(pod("c1", 64));
     await(() -> settled(256));
     cells.add(pod("c2", 1));
-    await(() -> cells.workers().size() == 257);
-    assertThat(cells.workers()).filteredOn(worker -> worker.worker().pod().equals("c2"))
+    await(() -> cells.describeWorkers().size() == 257);
+    assertThat(cells.describeWorkers()).filteredOn(worker -> worker.worker().pod().equals("c2"))
         .singleElement()
         .satisfies(worker -> assertThat(worker.cell()).endsWith("~2"));
   }
@@ -274,7 +274,7 @@ final class IndexResizeTest {
 
   /** Whether so many workers are there, well, and the index knows of each what its engine holds. */
   private boolean settled(int workers) {
-    List<WorkerStatus> now = cells.workers();
+    List<WorkerStatus> now = cells.describeWorkers();
     return now.size() == workers
         && now.stream()
             .allMatch(
@@ -287,7 +287,7 @@ final class IndexResizeTest {
   }
 
   private int inFlight() {
-    return cells.workers().stream().mapToInt(WorkerStatus::inFlight).sum();
+    return cells.describeWorkers().stream().mapToInt(WorkerStatus::inFlight).sum();
   }
 
   private int slots() {

@@ -187,7 +187,7 @@ final class ManyCellsTest {
   }
 
   private static double pressure(ClusterCells cells, String name) {
-    for (ClusterStatus.CellStatus cell : cells.status().cells()) {
+    for (ClusterStatus.CellStatus cell : cells.describeCluster().cells()) {
       Double pressure = cell.pressure();
       if (cell.name().equals(name) && pressure != null) {
         return pressure;
@@ -209,7 +209,7 @@ final class ManyCellsTest {
   }
 
   private static List<WorkerStatus> workers(ClusterCells cells, String model) {
-    return cells.workers().stream().filter(worker -> worker.worker().models().contains(model)).toList();
+    return cells.describeWorkers().stream().filter(worker -> worker.worker().models().contains(model)).toList();
   }
 
   /** Adds pods, and waits until all of them can be sent requests from both nodes. */

@@ -83,7 +83,7 @@ final class PartitionPolicyTest {
 
   @Test
   void status_isTheNodesOwn() {
-    ClusterStatus status = cutOff(PartitionPolicy.SERVE).status();
+    ClusterStatus status = cutOff(PartitionPolicy.SERVE).describeCluster();
     assertThat(status.nodes()).singleElement().extracting(ClusterStatus.NodeStatus::state).isEqualTo("cut off");
     assertThat(status.cells()).singleElement().satisfies(cell -> assertThat(cell.home()).isNull());
     assertThat(status.workers()).isEmpty();

@@ -215,7 +215,7 @@ final class StandbyTest {
   }
 
   private static int inFlight(Node node, String cell) {
-    return node.cells().workers().stream()
+    return node.cells().describeWorkers().stream()
         .filter(worker -> worker.cell().equals(cell))
         .mapToInt(WorkerStatus::inFlight)
         .sum();
@@ -304,7 +304,7 @@ final class StandbyTest {
               CellNodes known = node.cells().nodesOf(cell);
               return known != null && !known.warm().isEmpty();
             }));
-    assertThat(nodes.getFirst().cells().status().cells())
+    assertThat(nodes.getFirst().cells().describeCluster().cells())
         .filteredOn(each -> each.name().equals(cell))
         .flatMap(ClusterStatus.CellStatus::standbys)
         .hasSize(1);

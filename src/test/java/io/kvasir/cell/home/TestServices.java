@@ -11,8 +11,8 @@ import io.kvasir.cell.view.CellMetrics;
 import io.kvasir.cell.view.CellViews;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.time.NanoClock;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.LongSupplier;
 import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
 import org.apache.pekko.stream.javadsl.Source;
 
@@ -26,7 +26,7 @@ final class TestServices {
       ProfileSet profiles,
       Metrics metrics,
       DecisionLog decisions,
-      LongSupplier nanos) {
+      NanoClock clock) {
     return new CellServices(
         settings,
         new CellViews(),
@@ -37,7 +37,7 @@ final class TestServices {
         new CellMetrics(metrics),
         decisions,
         Runnable::run,
-        nanos,
+        clock,
         new CurrentRoster(),
         alone(kit));
   }

@@ -1,0 +1,19 @@
+package io.kvasir.cell;
+
+import io.kvasir.cell.WorkerStatus.Health;
+import java.net.URI;
+import java.util.Set;
+
+/**
+ * A worker of the roster as every node knows it without a message to another node. {@link WorkerStatus} is what its
+ * cell's home describes.
+ *
+ * @param id the worker's id
+ * @param pod its pod's name
+ * @param url the pod's base URL
+ * @param models names requests may call a model by there
+ * @param draining whether it finishes what it has and gets nothing new
+ * @param health as its cell's home published it last, {@link Health#UNKNOWN} until it has
+ */
+public record WorkerSummary(
+    String id, String pod, URI url, Set<String> models, boolean draining, Health health) {}

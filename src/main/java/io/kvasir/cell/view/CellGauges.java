@@ -1,0 +1,165 @@
+package io.kvasir.cell.view;
+
+import io.kvasir.cell.ClusterStatus.StandbyStatus;
+import io.kvasir.cell.WorkerStatus;
+import io.kvasir.index.BlockIndex;
+import io.prometheus.metrics.model.registry.MultiCollector;
+import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
+import io.prometheus.metrics.model.snapshots.GaugeSnapshot.GaugeDataPointSnapshot;
+import io.prometheus.metrics.model.snapshots.Labels;
+import io.prometheus.metrics.model.snapshots.MetricSnapshots;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.ToDoubleFunction;
+import java.util.stream.Stream;
+
+/**
+ * The gauges of the cells whose home is this node. A scrape reads every cell, standby and worker once for all of its
+ * gauges, and takes no lock that a writer of the index holds. Thread-safe.
+ */
+final class CellGauges implements MultiCollector {
+  private static final List<Gauge<CellView>> CELL =
+      List.of(
+          new Gauge<>(
+              "kvasir_cell_pressure",
+              "Share of what the cell can do that is in use, 0 to 1: requests in flight, or prompts that wait.",
+              view -> view.pressure().share()));
+
+  private static final List<Gauge<BlockIndex>> INDEX =
+      List.of(
+          new Gauge<>("kvasir_index_rows", "Distinct blocks held by some worker of the cell.", BlockIndex::rows),
+          new Gauge<>("kvasir_index_bytes", "Memory of the cell's index.", BlockIndex::bytes),
+          new Gauge<>("kvasir_index_slots", "Workers the cell's index has room for.", BlockIndex::slots),
+          new Gauge<>(
+              "kvasir_index_refused_blocks",
+              "Blocks that were not indexed because the budget was reached, since the cell came here.",
+              BlockIndex::refused));
+
+  private static final List<Gauge<StandbyStatus>> STANDBY =
+      List.of(
+          new Gauge<>(
+              "kvasir_standby_warm",
+              "1 while the cell's copy on the node could take over.",
+              standby -> standby.warm() ? 1 : 0),
+          new Gauge<>(
+              "kvasir_standby_lag_events",
+              "Events that the cell has applied and its copy on the node has not confirmed.",
+              StandbyStatus::behind),
+          new Gauge<>(
+              "kvasir_standby_lag_seconds",
+              "How long the oldest of those events has waited.",
+              standby -> standby.lagMillis() / 1e3));
+
+  private static final List<Gauge<WorkerStatus>> WORKER =
+      List.of(
+          new Gauge<>("kvasir_worker_in_flight", "Requests booked on the worker.", WorkerStatus::inFlight),
+          new Gauge<>(
+              "kvasir_worker_pending_tokens",
+              "Uncached prompt tokens booked on the worker whose first token has not been seen.",
+              WorkerStatus::pendingTokens),
+          new Gauge<>("kvasir_worker_blocks", "KV blocks the index knows the worker holds.", WorkerStatus::blocks),
+          new Gauge<>(
+              "kvasir_worker_predicted_blocks",
+              "KV blocks the worker is believed to hold because of what it was sent, though its engine has not told.",
+              WorkerStatus::predictedBlocks),
+          new Gauge<>(
+              "kvasir_worker_trust",
+              "What the index's word on the worker is worth, 0 to 1; below 1 answers contradict it.",
+              WorkerStatus::trust),
+          new Gauge<>(
+              "kvasir_worker_healthy",
+              "1 while the worker may be sent requests.",
+              worker -> worker.health() == WorkerStatus.Health.HEALTHY && !worker.draining() ? 1 : 0),
+          new Gauge<>(
+              "kvasir_worker_wedged",
+              "1 while the worker has requests and does not move, and so gets nothing new.",
+              worker -> worker.health() == WorkerStatus.Health.WEDGED ? 1 : 0),
+          new Gauge<>(
+              "kvasir_worker_engine_waiting",
+              "Requests that wait in the worker's engine by its own word, -1 while it does not say.",
+              worker -> worker.report().waiting()),
+          new Gauge<>(
+              "kvasir_worker_engine_running",
+              "Requests the worker's engine computes by its own word, -1 while it does not say.",
+              worker -> worker.report().running()),
+          new Gauge<>(
+              "kvasir_worker_engine_kv_use",
+              "Share of the worker's KV cache in use by its engine's own word, -1 while it does not say.",
+              worker -> worker.report().kvUse()),
+          new Gauge<>(
+              "kvasir_worker_suspect",
+              "1 while events of the worker are known to be missing.",
+              worker -> worker.suspect() ? 1 : 0));
+
+  private final Map<String, WatchedCell> watched = new ConcurrentHashMap<>();
+
+  private record WatchedCell(BlockIndex index, CellView view) {}
+
+  /** A gauge of everything of one kind. */
+  private record Gauge<T>(String name, String help, ToDoubleFunction<T> value) {}
+
+  /** The gauges of one kind in one scrape. */
+  private static final class Scrape<T> {
+    private final List<Gauge<T>> gauges;
+    private final List<GaugeSnapshot.Builder> snapshots = new ArrayList<>();
+
+    Scrape(List<Gauge<T>> gauges) {
+      this.gauges = gauges;
+      for (Gauge<T> gauge : gauges) {
+        snapshots.add(GaugeSnapshot.builder().name(gauge.name()).help(gauge.help()));
+      }
+    }
+
+    void add(T measured, Labels labels) {
+      for (int i = 0; i < gauges.size(); i++) {
+        double value = gauges.get(i).value().applyAsDouble(measured);
+        snapshots.get(i).dataPoint(GaugeDataPointSnapshot.builder().labels(labels).value(value).build());
+      }
+    }
+
+    void build(MetricSnapshots.Builder all) {
+      snapshots.forEach(snapshot -> all.metricSnapshot(snapshot.build()));
+    }
+  }
+
+  /** Includes a cell until {@link #unwatch}; a cell that is watched already is replaced. */
+  void watch(String cell, BlockIndex index, CellView view) {
+    watched.put(cell, new WatchedCell(index, view));
+  }
+
+  void unwatch(String cell) {
+    watched.remove(cell);
+  }
+
+  @Override
+  public MetricSnapshots collect() {
+    Scrape<CellView> cells = new Scrape<>(CELL);
+    Scrape<BlockIndex> indexes = new Scrape<>(INDEX);
+    Scrape<StandbyStatus> standbys = new Scrape<>(STANDBY);
+    Scrape<WorkerStatus> workers = new Scrape<>(WORKER);
+    watched.forEach((name, cell) -> {
+      Labels labels = Labels.of("cell", name);
+      cells.add(cell.view(), labels);
+      indexes.add(cell.index(), labels);
+      for (StandbyStatus standby : cell.view().standbys()) {
+        standbys.add(standby, Labels.of("cell", name, "node", standby.node()));
+      }
+      for (WorkerStatus worker : cell.view().workers()) {
+        workers.add(worker, Labels.of("cell", name, "worker", worker.worker().id()));
+      }
+    });
+    MetricSnapshots.Builder all = MetricSnapshots.builder();
+    cells.build(all);
+    indexes.build(all);
+    standbys.build(all);
+    workers.build(all);
+    return all.build();
+  }
+
+  @Override
+  public List<String> getPrometheusNames() {
+    return Stream.of(CELL, INDEX, STANDBY, WORKER).flatMap(List::stream).map(Gauge::name).toList();
+  }
+}
