@@ -1,8 +1,8 @@
 package io.kvasir.execution;
 
-/** Why somebody else ended a call. */
+/** Why an attempt was aborted from outside. */
 public enum AbortReason {
-  CLIENT_CANCELLED("the client left", false),
+  CLIENT_CANCELLED("the client cancelled", false),
   /** Another step of the same plan failed, or another worker was faster. */
   NOT_NEEDED("not needed any more", false),
   FIRST_BYTE_TIMEOUT("no first byte in time", true),
@@ -13,16 +13,16 @@ public enum AbortReason {
   private final String text;
   private final boolean timeout;
 
-  AbortReason(String text, boolean late) {
+  AbortReason(String text, boolean timeout) {
     this.text = text;
-    this.timeout = late;
+    this.timeout = timeout;
   }
 
   String text() {
     return text;
   }
 
-  /** Whether the worker is to blame: it was too slow. */
+  /** Whether the worker was too slow, so that the abort counts as its failure. */
   boolean isTimeout() {
     return timeout;
   }

@@ -11,22 +11,22 @@ import io.kvasir.http.client.PodException;
 import io.kvasir.http.client.PodResponse;
 import java.io.IOException;
 
-/** The body of a pod's stream: goes to the client as it comes, while an {@link AnswerTap} watches it. */
+/** The body of a worker's stream: goes to the client as it comes, while an {@link AnswerTap} reads along. */
 final class AnswerRelay implements StreamingBody {
   private final Attempt attempt;
   private final Task task;
-  private final PodResponse answer;
+  private final PodResponse response;
   private final AnswerTap tap;
   private final FirstBytes firstBytes;
   private final Deadlines deadlines;
 
   AnswerRelay(
-      Attempt attempt, Task task, PodResponse answer, AnswerTap tap, FirstBytes beginning, Deadlines deadlines) {
+      Attempt attempt, Task task, PodResponse response, AnswerTap tap, FirstBytes firstBytes, Deadlines deadlines) {
     this.attempt = attempt;
     this.task = task;
-    this.answer = answer;
+    this.response = response;
     this.tap = tap;
-    this.firstBytes = beginning;
+    this.firstBytes = firstBytes;
     this.deadlines = deadlines;
   }
 
@@ -41,49 +41,50 @@ final class AnswerRelay implements StreamingBody {
         deadlines.awaitingClient();
         tap.accept(buffer, 0, read);
         task.chosen().reservation().progressed();
-        attempt.notifyListener();
+        attempt.notifyListener(task);
         sink.write(buffer, 0, read);
         deadlines.awaitingPod();
-        read = answer.read(buffer, 0, buffer.length);
+        read = response.read(buffer, 0, buffer.length);
       }
       tap.end();
       sink.end();
       outcome = streamed();
     } catch (PodException e) {
-      outcome = attempt.outcomeOfTruncation(e);
+      outcome = attempt.truncatedOutcome(e);
       throw e;
     } catch (IOException e) {
-      // Not the pod's: the client's socket took no more.
+      // Not the pod's: the client's socket failed.
       outcome = new Outcome.Cancelled();
       throw e;
     } finally {
-      attempt.streamEnded(outcome);
+      attempt.streamEnded(task, outcome);
     }
   }
 
   @Override
   public void abandon() {
     attempt.abort(AbortReason.NOT_NEEDED);
-    attempt.streamEnded(new Outcome.Cancelled());
+    attempt.streamEnded(task, new Outcome.Cancelled());
   }
 
   private BodyFilter sink(ByteSink client) {
-    Translation translation = task.translation();
+    Translation translation = task.handling().translation();
     if (translation != null && tap.form() == AnswerTap.Form.EVENTS) {
       return new TranslatingFilter(translation.stream(client));
     }
-    return task.stripUsage() ? new UsageFilter(client) : new PassThroughFilter(client);
+    return task.handling().stripUsage() ? new UsageFilter(client) : new PassThroughFilter(client);
   }
 
   private Outcome streamed() {
     if (tap.failed()) {
       return new Outcome.Failed(false, "an error inside the stream");
     }
-    if (task.hasTerminator() && tap.form() == AnswerTap.Form.EVENTS && answer.status() < 300 && !tap.ended()) {
-      boolean framed = answer.contentLength() >= 0 || answer.headers().hasToken("Transfer-Encoding", "chunked");
+    if (task.handling().hasTerminator() && tap.form() == AnswerTap.Form.EVENTS && response.status() < 300
+        && !tap.ended()) {
+      boolean framed = response.contentLength() >= 0 || response.headers().hasToken("Transfer-Encoding", "chunked");
       return new Outcome.Failed(!framed, "a stream without its end");
     }
-    return attempt.completedOutcome();
+    return attempt.completedOutcome(task);
   }
 
   private record PassThroughFilter(ByteSink client) implements BodyFilter {

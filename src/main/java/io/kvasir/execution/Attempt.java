@@ -2,7 +2,6 @@ package io.kvasir.execution;
 
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.Outcome;
-import io.kvasir.cell.Reservation;
 import io.kvasir.execution.dialect.Translation;
 import io.kvasir.execution.stream.AnswerTap;
 import io.kvasir.http.StreamingBody;
@@ -12,239 +11,248 @@ import io.kvasir.http.client.PodResponse;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
- * One request at one worker, from dispatch to outcome. Owns the booked load, the connection and the
- * deadlines, and lets go of all three exactly once, in {@link #settle}, on whichever path it ends.
+ * One request to one worker, from its booked load to its outcome. An attempt owns the reservation, the connection and
+ * the deadlines, and releases all three exactly once, in {@link #settle}, on whichever path it ends.
  *
- * <p>Nothing goes to the client before the first byte of the answer's body is here: until then the
- * request can still be tried elsewhere, and that includes engines that send the head of a stream
- * before they have begun to work.
+ * <p>Nothing goes to the client before the first byte of the response's body has arrived: until then the request can
+ * still be tried elsewhere, and that includes engines that send the head of a stream before they have begun to work.
  *
- * <p>One thread runs it; {@link #abort} and the deadlines come from others and only abort the call,
- * so that the running thread's read fails and finds the reason in {@link #abortReason}.
+ * <p>One thread runs it, and may block; {@link #abort} comes from others, also before it has begun. An abort only cuts
+ * the connection, so that the running thread's read fails and finds the reason in {@link #abortReason}.
  */
 public final class Attempt {
-  /** What came of a try. */
-  public sealed interface AttemptResult {
-    /** There is an answer for the client. */
-    record Responded(Result result) implements AttemptResult {}
+  private static final Logger LOG = LoggerFactory.getLogger(Attempt.class);
 
-    /**
-     * The worker failed, and nothing has reached the client.
-     *
-     * @param why the kind of failure, for metrics
-     * @param detail for the log, and for the client when nobody answers
-     * @param transport whether the connection failed, and so the whole pod
-     * @param timedOut whether it was only too slow
-     * @param retryable whether another worker may be asked
-     * @param errorResponse its error answer, null when there was none
-     */
-    record Failed(
-        String why,
-        String detail,
-        boolean transport,
-        boolean timedOut,
-        boolean retryable,
-        Result.@Nullable Buffered errorResponse)
-        implements AttemptResult {}
-
-    /** It was stopped, and nobody is to blame: the client left, or the answer is not needed any more. */
-    record Aborted() implements AttemptResult {}
-  }
-
-  private final Task task;
-  private final PodCall podCall;
+  private final Decision.Chosen chosen;
+  private final Supplier<Task> tasks;
   private final ExecutionServices services;
   private final CallListener listener;
+  private final RetryState retries;
   private final Deadlines deadlines;
-  private final RetryCounts counts;
-  private final long started = System.nanoTime();
-  private final AtomicBoolean settled = new AtomicBoolean();
   private final FirstBytes firstBytes;
+  private final AtomicBoolean settled = new AtomicBoolean();
 
   private volatile @Nullable AbortReason abortReason;
+  private volatile @Nullable PodCall podCall;
 
   private @Nullable PodResponse response;
   private AnswerTap tap = new AnswerTap(AnswerTap.Form.OPAQUE);
   private boolean identified;
   private boolean firstToken;
+  private long started;
   private long headNanos;
   private long firstByteNanos;
 
   /**
    * An attempt about to begin.
    *
-   * @param deadline when the whole request must be over, in {@link System#nanoTime}
-   * @param tally what the request has taken so far
-   * @throws IllegalArgumentException when the request cannot be sent; the reservation is closed then
+   * @param chosen the worker, and the load that the attempt releases on every path
+   * @param tasks gives the request, once, on the running thread, for bodies are large
+   * @param retries the request's history, this try included
    */
-  Attempt(Task task, ExecutionServices means, CallListener listener, long deadline, RetryCounts tally) {
-    this.task = task;
-    this.services = means;
+  public Attempt(
+      Decision.Chosen chosen,
+      Supplier<Task> tasks,
+      ExecutionServices services,
+      CallListener listener,
+      RetryState retries) {
+    this.chosen = chosen;
+    this.tasks = tasks;
+    this.services = services;
     this.listener = listener;
-    this.counts = tally;
-    this.deadlines = new Deadlines(means, deadline, this::abort);
+    this.retries = retries;
+    this.deadlines = new Deadlines(services, retries.deadline(), this::abort);
     this.firstBytes = new FirstBytes(deadlines);
-    try {
-      // The deadlines are kept here; the client's own only back them up.
-      podCall = means.pods().call(task.request(), means.settings().total(), means.settings().total());
-    } catch (RuntimeException e) {
-      task.chosen().reservation().close(new Outcome.Failed(false, "could not be sent"));
-      throw e;
-    }
-    means.metrics().attemptStarted();
   }
 
-  /** Sends the request and waits until there is something for the client. */
-  AttemptResult start() {
-    boolean keep = false;
+  /** Sends the request and waits for something that can go to the client, or to the next step. Once. */
+  public AttemptResult run() {
+    AttemptResult result;
     try {
-      deadlines.check();
-      PodResponse answer = podCall.send();
-      response = answer;
-      headNanos = System.nanoTime() - started;
-      AttemptResult result = switch (answer.status()) {
-        case 408, 429, 500, 502, 503, 504 -> refused(answer);
-        default -> answer.status() > 504 ? refused(answer) : answered(answer);
+      Task task = tasks.get();
+      // The deadlines are kept here; the HTTP client's own only back them up.
+      PodCall call = services.pods().call(task.request(), services.settings().total(), services.settings().total());
+      services.metrics().attemptStarted();
+      podCall = call;
+      if (abortReason != null) {
+        call.abort();
+      }
+      result = exchange(task, call);
+    } catch (RuntimeException e) {
+      // A request that cannot be built, or a response that cannot be read: another worker's may be different.
+      LOG.warn("request {} to worker {} failed within the router", retries.requestId(), chosen.worker().id(), e);
+      settle(new Outcome.Failed(false, "could not be sent"));
+      result = AttemptResult.Failed.of("internal", String.valueOf(e.getMessage()), true);
+    }
+    if (result instanceof AttemptResult.Failed failure) {
+      LOG.warn("request {} try {} at worker {} failed ({}): {}",
+          retries.requestId(), retries.tries(), chosen.worker().id(), failure.why(), failure.detail());
+    }
+    return result;
+  }
+
+  private AttemptResult exchange(Task task, PodCall call) {
+    boolean streaming = false;
+    started = services.clock().nanos();
+    try {
+      deadlines.start();
+      PodResponse head = call.send();
+      response = head;
+      headNanos = services.clock().nanos() - started;
+      AttemptResult result = switch (head.status()) {
+        case 408, 429, 500, 502, 503, 504 -> refused(task, head);
+        default -> head.status() > 504 ? refused(task, head) : responded(task, head);
       };
-      keep = result instanceof AttemptResult.Responded(Result.Streaming _);
+      streaming = result instanceof AttemptResult.Responded(Result.Streaming _);
       return result;
     } catch (PodException e) {
-      return failed(e);
+      return failed(task, e);
     } finally {
-      if (!keep) {
+      if (!streaming) {
         settle(new Outcome.Failed(false, "given up"));
       }
     }
   }
 
-  /** Ends the call at once: the engine sees its client gone. The first reason counts. Any thread; does not block. */
-  void abort(AbortReason why) {
-    if (abortReason == null) {
-      abortReason = why;
+  /**
+   * Cuts the connection: the engine sees its client disconnect. The first reason counts. Any thread; does not block.
+   */
+  public void abort(AbortReason why) {
+    synchronized (this) {
+      if (abortReason == null) {
+        abortReason = why;
+      }
     }
-    podCall.abort();
+    PodCall running = podCall;
+    if (running != null) {
+      running.abort();
+    }
   }
 
-  /** Gives up an answer that {@link #start} has returned and nobody is going to relay. */
-  void abandon() {
+  /** Releases a streaming response that {@link #run} has returned and that will not be relayed. Idempotent. */
+  public void abandon() {
     abort(AbortReason.NOT_NEEDED);
     settle(new Outcome.Cancelled());
   }
 
-  private AttemptResult refused(PodResponse answer) throws PodException {
-    int status = answer.status();
-    byte[] body = answer.readAll(task.maxBufferedBytes());
+  private AttemptResult refused(Task task, PodResponse head) throws PodException {
+    int status = head.status();
+    byte[] body = head.readAll(task.handling().maxBufferedBytes());
     boolean busy = status == 429 || status == 503;
     Outcome outcome = busy ? new Outcome.Refused(status) : new Outcome.Failed(false, "status " + status);
     settle(outcome);
     return new AttemptResult.Failed(
-        busy ? "busy" : "error", "status " + status, false, false, busy || task.retryable(),
-        whole(answer, body, outcome));
+        busy ? "busy" : "error", "status " + status, false, false, busy || task.handling().retryable(),
+        buffered(task, head, body, outcome));
   }
 
-  private AttemptResult answered(PodResponse answer) throws PodException {
-    AnswerTap.Form form = AnswerTap.formOf(answer.headers());
+  private AttemptResult responded(Task task, PodResponse head) throws PodException {
+    Task.ResponseHandling handling = task.handling();
+    AnswerTap.Form form = AnswerTap.formOf(head.headers());
     tap = new AnswerTap(form);
-    boolean streams = !task.forRouter()
-        && (form == AnswerTap.Form.EVENTS || (form == AnswerTap.Form.OPAQUE && answer.contentLength() < 0));
-    boolean ended = streams ? !firstBytes.readFirst(answer) : firstBytes.readUpTo(answer, task.maxBufferedBytes());
-    firstByteNanos = System.nanoTime() - started;
+    boolean streams = !handling.forRouter()
+        && (form == AnswerTap.Form.EVENTS || (form == AnswerTap.Form.OPAQUE && head.contentLength() < 0));
+    boolean ended = streams ? !firstBytes.readFirst(head) : firstBytes.readUpTo(head, handling.maxBufferedBytes());
+    firstByteNanos = services.clock().nanos() - started;
     if (!ended) {
-      StreamingBody body = new AnswerRelay(this, task, answer, tap, firstBytes, deadlines);
-      return new AttemptResult.Responded(new Result.Streaming(task.route(), answer.status(), answer.headers(), body));
+      StreamingBody body = new AnswerRelay(this, task, head, tap, firstBytes, deadlines);
+      return new AttemptResult.Responded(new Result.Streaming(task.route(), head.status(), head.headers(), body));
     }
-    if (streams && task.hasTerminator() && answer.status() < 300) {
+    if (streams && handling.hasTerminator() && head.status() < 300) {
       settle(new Outcome.Failed(false, "an empty stream"));
-      return new AttemptResult.Failed("truncated", "an empty stream", false, false, task.retryable(), null);
+      return AttemptResult.Failed.of("truncated", "an empty stream", handling.retryable());
     }
     tap.accept(firstBytes.buffer(), 0, firstBytes.length());
     tap.end();
-    identify();
-    Outcome outcome = answer.status() < 400 && tap.failed()
+    identify(task);
+    Outcome outcome = head.status() < 400 && tap.failed()
         ? new Outcome.Failed(false, "an error in the answer")
-        : completedOutcome();
+        : completedOutcome(task);
     settle(outcome);
-    if (task.forRouter() && outcome instanceof Outcome.Failed(boolean _, String detail)) {
-      return new AttemptResult.Failed("error", detail, false, false, task.retryable(), null);
+    if (handling.forRouter() && outcome instanceof Outcome.Failed(boolean _, String detail)) {
+      return AttemptResult.Failed.of("error", detail, handling.retryable());
     }
-    return new AttemptResult.Responded(whole(answer, firstBytes.bytes(), outcome));
+    return new AttemptResult.Responded(buffered(task, head, firstBytes.bytes(), outcome));
   }
 
-  private Result.Buffered whole(PodResponse answer, byte[] body, Outcome outcome) {
-    Translation translation = task.translation();
-    byte[] own = translation == null || (task.forRouter() && answer.status() < 300) ? body
-        : answer.status() < 300 ? translation.whole(body)
-        : translation.error(answer.status(), body);
-    return new Result.Buffered(task.route(), answer.status(), answer.headers(), own, report(outcome));
+  private Result.Buffered buffered(Task task, PodResponse head, byte[] body, Outcome outcome) {
+    Translation translation = task.handling().translation();
+    byte[] translated = translation == null || (task.handling().forRouter() && head.status() < 300) ? body
+        : head.status() < 300 ? translation.whole(body)
+        : translation.error(head.status(), body);
+    return new Result.Buffered(task.route(), head.status(), head.headers(), translated, report(task, outcome));
   }
 
-  private AttemptResult failed(PodException e) {
+  private AttemptResult failed(Task task, PodException e) {
     AbortReason why = abortReason;
     if (why != null && !why.isTimeout()) {
       settle(new Outcome.Cancelled());
       return new AttemptResult.Aborted();
     }
-    Outcome.Failed outcome = outcomeOf(e);
+    Outcome.Failed outcome = failedOutcome(e);
     settle(outcome);
     boolean late = why != null
         || e.kind() == PodException.Kind.HEAD_TIMEOUT
         || e.kind() == PodException.Kind.IDLE_TIMEOUT;
-    boolean untouched = e.kind() == PodException.Kind.CONNECT;
+    boolean unsent = e.kind() == PodException.Kind.CONNECT;
     return new AttemptResult.Failed(
         late ? "timeout" : e.kind().name().toLowerCase(Locale.ROOT),
         outcome.detail(),
         outcome.transport(),
         late,
-        why != AbortReason.TOTAL_TIMEOUT && (untouched || task.retryable()),
+        why != AbortReason.TOTAL_TIMEOUT && (unsent || task.handling().retryable()),
         null);
   }
 
   // For the relay.
 
-  /** Tells of the answer's id and first token as they are found. */
-  void notifyListener() {
-    identify();
+  /** Notifies the listener of the response's id and first token once they are known. */
+  void notifyListener(Task task) {
+    identify(task);
     if (!firstToken && tap.firstToken()) {
       firstToken = true;
-      task.chosen().reservation().firstToken();
+      chosen.reservation().firstToken();
       listener.firstToken();
     }
   }
 
-  /** Ends a stream, in whatever way; the first outcome counts. */
-  void streamEnded(Outcome outcome) {
+  /** Ends a stream, on whichever path. The first outcome counts. */
+  void streamEnded(Task task, Outcome outcome) {
     if (settle(outcome)) {
-      listener.ended(report(outcome));
+      listener.ended(report(task, outcome));
     }
   }
 
-  /** What a pod's failure in the middle of a stream means. */
-  Outcome outcomeOfTruncation(PodException e) {
+  /** The outcome of a stream whose pod failed in the middle. */
+  Outcome truncatedOutcome(PodException e) {
     AbortReason why = abortReason;
-    return why != null && !why.isTimeout() ? new Outcome.Cancelled() : outcomeOf(e);
+    return why != null && !why.isTimeout() ? new Outcome.Cancelled() : failedOutcome(e);
   }
 
-  /** The answer came to its end. */
-  Outcome completedOutcome() {
-    // Where another worker has read the prompt, this one's figure says nothing about its cache.
+  /** The outcome of a response that was complete. */
+  Outcome completedOutcome(Task task) {
+    // Where another worker has computed the prompt, this one's figure says nothing about its cache.
     int cached = task.prefillReport() == null ? tap.cachedTokens() : Outcome.UNKNOWN;
     return new Outcome.Completed(
         tap.promptTokens(), cached, tap.outputTokens(), TimeUnit.NANOSECONDS.toMicros(firstByteNanos));
   }
 
-  private void identify() {
+  private void identify(Task task) {
     if (!identified && !tap.id().isEmpty()) {
       identified = true;
-      if (task.translation() == null) {
-        listener.identified(tap.id(), task.chosen().worker());
+      if (task.handling().translation() == null) {
+        listener.identified(tap.id(), chosen.worker());
       }
     }
   }
 
-  private Outcome.Failed outcomeOf(PodException e) {
+  private Outcome.Failed failedOutcome(PodException e) {
     AbortReason why = abortReason;
     boolean transport = switch (e.kind()) {
       case CONNECT, RESET, TRUNCATED -> true;
@@ -259,30 +267,31 @@ public final class Attempt {
       return false;
     }
     deadlines.cancel();
+    PodCall call = podCall;
     if (response != null) {
       response.close();
-    } else {
-      podCall.abort();
+    } else if (call != null) {
+      call.abort();
     }
-    Reservation reservation = task.chosen().reservation();
-    reservation.close(outcome);
-    services.metrics().attemptEnded(outcome);
+    chosen.reservation().close(outcome);
+    if (call != null) {
+      services.metrics().attemptEnded(outcome);
+    }
     return true;
   }
 
-  private Report report(Outcome outcome) {
-    Decision.Chosen chosen = task.chosen();
-    Report read = task.prefillReport();
+  private Report report(Task task, Outcome outcome) {
+    Report prefill = task.prefillReport();
     return new Report(
         chosen.worker(),
         outcome,
-        counts.tries(),
-        read == null ? chosen.predictedCachedTokens() : read.predictedCachedTokens(),
-        read == null ? chosen.confirmedCachedTokens() : read.confirmedCachedTokens(),
+        retries.tries(),
+        prefill == null ? chosen.predictedCachedTokens() : prefill.predictedCachedTokens(),
+        prefill == null ? chosen.confirmedCachedTokens() : prefill.confirmedCachedTokens(),
         tap.promptTokens(),
-        read == null ? tap.cachedTokens() : read.cachedTokens(),
+        prefill == null ? tap.cachedTokens() : prefill.cachedTokens(),
         tap.outputTokens(),
-        counts.decideNanos(),
+        retries.decideNanos(),
         headNanos);
   }
 }

@@ -1,90 +1,100 @@
 package io.kvasir.execution;
 
+import io.kvasir.time.NanoClock;
+import io.kvasir.time.Timer;
 import java.util.Objects;
-import java.util.concurrent.Future;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One attempt's deadlines: until the first byte of the body, between its pieces, and for the whole request. One
- * timer per attempt and none per event. The running thread tells what it waits for; what is overdue is told from the
- * timer's thread.
+ * The deadlines of one attempt: for the first byte of the response's body, between two of its pieces, and for the
+ * whole request. One timer per attempt and none per event: the attempt's thread only notes what it waits for, and the
+ * timer's thread compares that with the clock.
  */
 final class Deadlines {
-  /** {@link #waitingSince} while this side is not waiting for the pod. */
+  /** {@link #waitingSince} while the attempt does not wait for the pod. */
   private static final long NOT_WAITING = 0;
 
-  private final ExecutionServices services;
+  private final ExecutionSettings settings;
+  private final NanoClock clock;
+  private final Timer timer;
   private final long total;
   private final Consumer<AbortReason> onTimeout;
-  private final long started = System.nanoTime();
 
+  private long started;
   private volatile boolean cancelled;
   private volatile boolean firstByteReceived;
-  private volatile long waitingSince = started;
-  private volatile @Nullable Future<?> watch;
+  private volatile long waitingSince = NOT_WAITING;
+  private volatile Timer.@Nullable Timeout timeout;
 
   /**
-   * Deadlines of an attempt that begins now.
+   * Deadlines that are not checked before {@link #start}.
    *
-   * @param total when the whole request must be over, in {@link System#nanoTime}
-   * @param overdue hears of what is too late; must not block
+   * @param total when the whole request must be over, on the services' clock
+   * @param onTimeout receives the deadline that passed, on the timer's thread; must not block
    */
-  Deadlines(ExecutionServices means, long total, Consumer<AbortReason> overdue) {
-    this.services = means;
+  Deadlines(ExecutionServices services, long total, Consumer<AbortReason> onTimeout) {
+    this.settings = services.settings();
+    this.clock = services.clock();
+    this.timer = services.timer();
     this.total = total;
-    this.onTimeout = overdue;
+    this.onTimeout = onTimeout;
   }
 
-  /** The first byte of the body is here, or its end. */
+  /** Counts from now on. Once. */
+  void start() {
+    started = clock.nanos();
+    waitingSince = started;
+    check();
+  }
+
+  /** The first byte of the body has arrived, or the body's end. */
   void firstByteReceived() {
     firstByteReceived = true;
   }
 
-  /** The pod is waited for from now on. */
+  /** The attempt waits for the pod from now on. */
   void awaitingPod() {
-    waitingSince = System.nanoTime();
+    waitingSince = clock.nanos();
   }
 
-  /** The client is waited for, for as long as it takes. */
+  /** The attempt waits for the client, which has no deadline of its own. */
   void awaitingClient() {
     waitingSince = NOT_WAITING;
   }
 
-  /** Nothing is watched any more. Idempotent. */
+  /** Ends the checks. Idempotent. */
   void cancel() {
     cancelled = true;
-    Future<?> running = watch;
-    if (running != null) {
-      running.cancel(false);
+    Timer.Timeout next = timeout;
+    if (next != null) {
+      next.cancel();
     }
   }
 
-  /** Looks at the deadlines, and comes back when the next one is due. */
-  void check() {
+  /** Reports the deadline that has passed, or schedules the next check. */
+  private void check() {
     if (cancelled) {
       return;
     }
-    ExecutionSettings settings = services.settings();
-    long now = System.nanoTime();
+    long now = clock.nanos();
     long waiting = waitingSince;
     long untilTotal = total - now;
-    long patience = (firstByteReceived ? settings.idle() : settings.firstByte()).toNanos();
+    long limit = (firstByteReceived ? settings.idle() : settings.firstByte()).toNanos();
     long untilNext = firstByteReceived
-        ? (waiting == NOT_WAITING ? patience : patience - (now - waiting))
-        : patience - (now - started);
+        ? (waiting == NOT_WAITING ? limit : limit - (now - waiting))
+        : limit - (now - started);
     if (untilTotal <= 0) {
       onTimeout.accept(AbortReason.TOTAL_TIMEOUT);
     } else if (untilNext <= 0) {
       onTimeout.accept(firstByteReceived ? AbortReason.IDLE_TIMEOUT : AbortReason.FIRST_BYTE_TIMEOUT);
     } else {
-      // Never later than the shorter patience, which may begin to count meanwhile.
+      // Never later than the idle timeout, which may begin to count meanwhile.
       long delay = Math.min(Math.min(untilTotal, untilNext), settings.idle().toNanos());
-      watch = services.timer().schedule(this::check, delay, TimeUnit.NANOSECONDS);
+      timeout = timer.schedule(delay, this::check);
       if (cancelled) {
-        // Ended in between, with the future of the round before.
-        Objects.requireNonNull(watch).cancel(false);
+        // Cancelled meanwhile, with the timeout of the check before.
+        Objects.requireNonNull(timeout).cancel();
       }
     }
   }

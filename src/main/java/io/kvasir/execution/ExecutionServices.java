@@ -1,20 +1,23 @@
 package io.kvasir.execution;
 
 import io.kvasir.http.client.PodClient;
-import java.util.concurrent.ScheduledExecutorService;
+import io.kvasir.time.NanoClock;
+import io.kvasir.time.Timer;
 
 /**
- * What every request is carried out with.
+ * What every attempt of a node shares.
  *
- * @param pods the way to the pods
+ * @param pods the HTTP client to the workers' pods
  * @param settings the limits
- * @param metrics what operators see
- * @param timer for deadlines; what it runs does not block
- * @param warmup comes before a worker is asked to read a prompt
+ * @param metrics the metrics of attempts and workflows
+ * @param clock measures deadlines and latencies
+ * @param timer runs the checks of deadlines
+ * @param warmup runs before a worker is sent a prompt
  */
 public record ExecutionServices(
     PodClient pods,
     ExecutionSettings settings,
     ExecutionMetrics metrics,
-    ScheduledExecutorService timer,
+    NanoClock clock,
+    Timer timer,
     Warmup warmup) {}

@@ -4,7 +4,7 @@ import io.kvasir.http.client.PodException;
 import io.kvasir.http.client.PodResponse;
 import java.util.Arrays;
 
-/** An answer's first bytes, kept here while it can still be tried elsewhere. One thread at a time. */
+/** Buffers the first bytes of a response while its request can still be tried elsewhere. One thread at a time. */
 final class FirstBytes {
   private static final int READ_BYTES = 8 << 10;
 
@@ -16,13 +16,12 @@ final class FirstBytes {
     this.deadlines = deadlines;
   }
 
-  /** The bytes, with room behind them that may be used once they are passed on. */
+  /** The bytes, with space behind them that may be used once they are relayed. */
   byte[] buffer() {
     return buffer;
   }
 
-  /** How many there are. */
-  int length() {
+    int length() {
     return held;
   }
 

@@ -1,49 +1,53 @@
 package io.kvasir.execution;
 
 import io.kvasir.execution.ExecutionSettings.Retries;
+import io.kvasir.time.NanoClock;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * How many retries the fleet is asked to bear: a share of its requests, and so many a second besides. When most
+ * Bounds the retries of a node: to a share of its requests, and so many a second besides. When most
  * requests fail, retrying each of them several times is what keeps a fleet down.
  *
  * <p>A bucket in thousandths of a retry: requests and time fill it, retries empty it; it holds what ten seconds of
- * time alone would bring, but at least ten retries. Thread-safe; time comes in, in nanoseconds.
+ * time alone would bring, but at least ten retries. Thread-safe.
  */
 public final class RetryBudget {
   private static final long RETRY = 1000;
   private static final int SECONDS = 10;
 
+  private final NanoClock clock;
   private final long perRequest;
   private final long perSecond;
-  private final long most;
+  private final long capacity;
   private final AtomicLong tokens;
   private final AtomicLong filledAt;
 
-  /** A full budget; {@code now} in nanoseconds of any monotonic clock. */
-  public RetryBudget(Retries settings, long now) {
+  /** A full budget. */
+  public RetryBudget(Retries settings, NanoClock clock) {
+    this.clock = clock;
     perRequest = Math.round(settings.share() * RETRY);
     perSecond = settings.perSecond() * RETRY;
-    most = perRequest + perSecond == 0 ? 0 : Math.max(perSecond, RETRY) * SECONDS;
-    tokens = new AtomicLong(most);
-    filledAt = new AtomicLong(now);
+    capacity = perRequest + perSecond == 0 ? 0 : Math.max(perSecond, RETRY) * SECONDS;
+    tokens = new AtomicLong(capacity);
+    filledAt = new AtomicLong(clock.nanos());
   }
 
-  /** A request begins. One read while the budget is full. */
-  public void recordRequest() {
+  /** Adds a request's share. Costs one read while the budget is full. */
+  void recordRequest() {
     fill(perRequest);
   }
 
-  /** Whether there may be a retry; it is taken then. */
-  boolean tryAcquire(long now) {
+  /** Takes a retry; false when none is left. */
+  boolean tryAcquire() {
+    long now = clock.nanos();
     long since = filledAt.get();
     long millis = TimeUnit.NANOSECONDS.toMillis(now - since);
     if (millis > 0 && filledAt.compareAndSet(since, since + TimeUnit.MILLISECONDS.toNanos(millis))) {
       fill(Math.min(millis, SECONDS * 1000L) * perSecond / 1000);
     }
-    for (long there = tokens.get(); there >= RETRY; there = tokens.get()) {
-      if (tokens.compareAndSet(there, there - RETRY)) {
+    for (long held = tokens.get(); held >= RETRY; held = tokens.get()) {
+      if (tokens.compareAndSet(held, held - RETRY)) {
         return true;
       }
     }
@@ -51,8 +55,8 @@ public final class RetryBudget {
   }
 
   private void fill(long added) {
-    for (long there = tokens.get(); there < most; there = tokens.get()) {
-      if (tokens.compareAndSet(there, Math.min(most, there + added))) {
+    for (long held = tokens.get(); held < capacity; held = tokens.get()) {
+      if (tokens.compareAndSet(held, Math.min(capacity, held + added))) {
         return;
       }
     }

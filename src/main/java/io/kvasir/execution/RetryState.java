@@ -2,151 +2,98 @@ package io.kvasir.execution;
 
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.Outcome;
-import io.kvasir.execution.ExecutionSettings.Retries;
 import io.kvasir.routing.Worker;
-import java.time.Duration;
+import java.util.HashSet;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
-/** What a request has been through, and what the client is told when it leads nowhere. One thread at a time. */
-public final class RetryState {
-  private static final Logger LOG = LoggerFactory.getLogger(RetryState.class);
-
-  private final Call call;
-  private final ExecutionServices services;
-  private final RetryBudget budget;
-  private final long deadline;
-  /** Read when a stream is resumed, while a workflow may still hear of a leg it has stopped. */
-  private final Set<String> excluded = ConcurrentHashMap.newKeySet();
-  private RetryCounts counts;
-
-  private @Nullable Worker lastWorker;
-  private Attempt.AttemptResult.@Nullable Failed lastFailure;
-  private Result.@Nullable Buffered lastAnswer;
-
-  public RetryState(Call call, ExecutionServices means, RetryBudget budget) {
-    this(call, means, budget, System.nanoTime() + means.settings().total().toNanos(), RetryCounts.NONE);
+/**
+ * The history of one request's tries, and the result the client gets when they lead nowhere. Immutable; whether there
+ * may be another try is the {@link RetryPolicy}'s.
+ *
+ * @param requestId the request's {@code X-Request-Id}
+ * @param deadline when the whole request must be over, on the clock of the {@link RetryPolicy}
+ * @param tries workers the request was sent to, the one under way included; the steps of one plan count as one
+ * @param decideNanos spent in deciding, all tries together
+ * @param excluded ids of the workers that must not be tried any more
+ * @param lastWorker the worker of the latest try, null before the first
+ * @param lastFailure the latest failure, null before the first
+ * @param lastErrorResponse the latest error response of a worker, null before the first
+ */
+public record RetryState(
+    String requestId,
+    long deadline,
+    int tries,
+    long decideNanos,
+    Set<String> excluded,
+    @Nullable Worker lastWorker,
+    AttemptResult.@Nullable Failed lastFailure,
+    Result.@Nullable Buffered lastErrorResponse) {
+  /** The state before the first try; {@code excluded} is shared, not copied, and must not change. */
+  public RetryState(String requestId, long deadline, Set<String> excluded) {
+    this(requestId, deadline, 0, 0, excluded, null, null, null);
   }
 
-  private RetryState(Call call, ExecutionServices means, RetryBudget budget, long deadline, RetryCounts tally) {
-    this.call = call;
-    this.services = means;
-    this.budget = budget;
-    this.deadline = deadline;
-    this.counts = tally;
-    this.excluded.addAll(call.decision().excluded());
+  public RetryState withDecision(long nanos) {
+    return new RetryState(
+        requestId, deadline, tries, decideNanos + nanos, excluded, lastWorker, lastFailure, lastErrorResponse);
   }
 
-  /** Why a stream that was cut may not be resumed; null when it may, and a retry is taken from the budget then. */
-  @Nullable public String acquireResume(Report cut) {
-    if (cut.worker() != null) {
-      exclude(cut.worker(), cut.outcome() instanceof Outcome.Failed(boolean transport, String _) && transport);
-    }
-    return deadline - System.nanoTime() <= 0 ? "overdue"
-        : budget.tryAcquire(System.nanoTime()) ? null
-        : "budget";
+  /** The state when a plan, or a step decided anew, is about to be tried; {@code worker} is the last step's. */
+  public RetryState withTry(Worker worker) {
+    return new RetryState(requestId, deadline, tries + 1, decideNanos, excluded, worker, lastFailure,
+        lastErrorResponse);
   }
 
-  /** The trials of the call that continues a stream: the same time, the next try. */
-  public RetryState forResumption(Call continuing, Report cut) {
-    return new RetryState(continuing, services, budget, deadline, new RetryCounts(cut.tries(), cut.decideNanos()));
+  /** The state after a worker's failure, which excludes the worker. */
+  public RetryState withFailure(Worker worker, AttemptResult.Failed failure) {
+    return new RetryState(
+        requestId, deadline, tries, decideNanos, excluding(worker, failure.transport()), worker, failure,
+        failure.errorResponse() == null ? lastErrorResponse : failure.errorResponse());
   }
 
-  /** When the whole request must be over, in {@link System#nanoTime}. */
-  public long deadline() {
-    return deadline;
+  /** The state of the call that continues a stream after its worker cut it: the same deadline, the next try. */
+  public RetryState afterTruncation(Report cut) {
+    Worker worker = cut.worker();
+    boolean transport = cut.outcome() instanceof Outcome.Failed failed && failed.transport();
+    return new RetryState(
+        requestId, deadline, cut.tries(), cut.decideNanos(), worker == null ? excluded
+            : excluding(worker, transport), null, null,
+        null);
   }
 
-  public RetryCounts counts() {
-    return counts;
-  }
-
-  /** Workers that are not to be asked, by their ids. */
-  public Set<String> excluded() {
-    return Set.copyOf(excluded);
-  }
-
-  public void recordDecision(long nanos) {
-    counts = counts.withDecision(nanos);
-  }
-
-  /** A plan, or a step decided anew, is about to be tried; {@code worker} is the one that will answer. */
-  public void recordTry(Worker worker) {
-    counts = counts.withTry();
-    lastWorker = worker;
-  }
-
-  /** A worker has failed. */
-  public void recordFailure(Worker worker, Attempt.AttemptResult.Failed failure) {
-    LOG.warn("request {} try {} at worker {} failed ({}): {}",
-        call.decision().requestId(), counts.tries(), worker.id(), failure.why(), failure.detail());
-    exclude(worker, failure.transport());
-    lastWorker = worker;
-    lastFailure = failure;
-    if (failure.errorResponse() != null) {
-      lastAnswer = failure.errorResponse();
-    }
-  }
-
-  /** A pod that cannot be reached is not tried again rank by rank. */
-  private void exclude(Worker worker, boolean wholePod) {
-    excluded.add(worker.id());
+  /** A pod that cannot be reached is excluded with all its ranks. */
+  private Set<String> excluding(Worker worker, boolean wholePod) {
+    Set<String> all = new HashSet<>(excluded);
+    all.add(worker.id());
     if (wholePod && worker.ranks() > 1) {
       for (int rank = 0; rank < worker.ranks(); rank++) {
-        excluded.add(worker.pod() + "#" + rank);
+        all.add(worker.pod() + "#" + rank);
       }
     }
+    return Set.copyOf(all);
   }
 
-  /** How long to wait before the next try; null when there is none to be. Counts it where there is. */
-  @Nullable public Duration acquireRetry(Attempt.AttemptResult.Failed failure) {
-    Retries limits = services.settings().retries();
-    if (!failure.retryable() || counts.tries() >= limits.tries()) {
-      return null;
-    }
-    double longest = (double) limits.firstPause().toNanos() * Math.pow(limits.pauseFactor(), counts.tries() - 1);
-    double whole = Math.min(longest, (double) limits.longestPause().toNanos());
-    long nanos = (long) (whole * ThreadLocalRandom.current().nextDouble(0.5, 1.0));
-    if (deadline - System.nanoTime() <= nanos) {
-      return null;
-    }
-    if (!budget.tryAcquire(System.nanoTime())) {
-      services.metrics().retryRefused("budget");
-      return null;
-    }
-    services.metrics().retried(failure.why());
-    return Duration.ofNanos(nanos);
+  /** {@code X-Request-Id} of the next try: engines may reject one they have seen. */
+  public String nextRequestId() {
+    return tries == 0 ? requestId : requestId + "-" + (tries + 1);
   }
-
-  /** Whether a second worker may be asked, too. */
-  public boolean acquireHedge() {
-    return budget.tryAcquire(System.nanoTime());
-  }
-
-  public Duration remaining() {
-    return Duration.ofNanos(Math.max(1, deadline - System.nanoTime()));
-  }
-
-  // What the client is told.
 
   public Result clientCancelled() {
     return new Result.ClientCancelled(report(new Outcome.Cancelled()));
   }
 
+  /** The result when no worker could be chosen: the latest failure's where there was one. */
   public Result noWorker(Decision.NoWorker none) {
     return lastFailure == null ? new Result.NoWorker(none, report(null)) : exhausted(lastFailure);
   }
 
-  /** The result when nothing is left to try: the last answer of a worker, or that none was reached. */
-  public Result exhausted(Attempt.AttemptResult.Failed failed) {
-    return lastAnswer != null
-        ? lastAnswer
+  /** The result when nothing is left to try: the latest error response, or that no worker was reached. */
+  public Result exhausted(AttemptResult.Failed failure) {
+    return lastErrorResponse != null
+        ? lastErrorResponse
         : new Result.Unreachable(
-            failed.timedOut(), failed.why(), report(new Outcome.Failed(failed.transport(), failed.detail())));
+            failure.timedOut(), failure.why(), report(new Outcome.Failed(failure.transport(), failure.detail())));
   }
 
   public Result timedOut() {
@@ -155,13 +102,6 @@ public final class RetryState {
 
   private Report report(@Nullable Outcome outcome) {
     return new Report(
-        lastWorker, outcome, counts.tries(), 0, 0, Outcome.UNKNOWN, Outcome.UNKNOWN, Outcome.UNKNOWN,
-        counts.decideNanos(), 0);
-  }
-
-  /** {@code X-Request-Id} of the try that would be next: engines may choke on one they have seen. */
-  public String nextRequestId() {
-    String id = call.decision().requestId();
-    return counts.tries() == 0 ? id : id + "-" + (counts.tries() + 1);
+        lastWorker, outcome, tries, 0, 0, Outcome.UNKNOWN, Outcome.UNKNOWN, Outcome.UNKNOWN, decideNanos, 0);
   }
 }

@@ -4,53 +4,64 @@ import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.DecisionRequest.StepReplacement;
 import io.kvasir.execution.Call;
+import io.kvasir.execution.dialect.ClientRequest;
 import io.kvasir.routing.RoutingPlan;
 import java.util.HashSet;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
-/** What a workflow asks the cells for. */
+/** What a workflow needs decided by the cells. */
 sealed interface DecisionQuery {
   /**
-   * Workers for everything.
+   * Workers for every step.
    *
-   * @param orDecodeOnly whether, when there are none, a decode worker is to do it alone
-   * @param singleWorker whether one worker has to do everything
+   * @param orDecodeOnly whether, when there are none, a decode worker is to serve the request alone
+   * @param singleWorker whether one worker has to serve the request
    */
   record FullPlan(boolean orDecodeOnly, boolean singleWorker) implements DecisionQuery {}
 
   /** Another worker for one step, the others keeping theirs. */
   record SingleStep(String name) implements DecisionQuery {}
 
-  /** A decode worker that reads the prompt itself. */
+  /** A decode worker that computes the prompt itself. */
   record DecodeOnly(String why) implements DecisionQuery {}
 
-  /** A second worker besides that of {@code first}. */
-  record Hedge(StepRun first) implements DecisionQuery {}
+  /** A second worker beside the one of the run {@code first}. */
+  record Hedge(int first, String worker) implements DecisionQuery {}
 
-  /** As the cells understand it. */
-  default DecisionRequest toRequest(DecisionRequest asked, Set<String> failed, WorkflowState course) {
+  /**
+   * The query as the cells understand it.
+   *
+   * @param original the request's first
+   * @param excluded ids of workers that must not be chosen
+   * @param plan the plan so far, null before the first
+   */
+  default DecisionRequest toRequest(DecisionRequest original, Set<String> excluded, @Nullable PlanState plan) {
     return switch (this) {
-      case FullPlan plan -> (plan.singleWorker() ? asked.onSingleWorker() : asked).without(failed);
+      case FullPlan full -> (full.singleWorker() ? original.onSingleWorker() : original).without(excluded);
       case SingleStep(String name) ->
-          asked.replacing(new StepReplacement(name, course.workersOfOtherSteps(name)), failed);
-      case DecodeOnly _ -> asked.replacing(new StepReplacement(RoutingPlan.DECODE, Map.of()), failed);
-      case Hedge(StepRun first) -> {
-        Set<String> all = new HashSet<>(failed);
-        all.add(first.chosen().worker().id());
-        yield asked.without(all);
+          original.replacing(
+              new StepReplacement(name, Objects.requireNonNull(plan).workersOfOtherSteps(name)), excluded);
+      case DecodeOnly _ -> original.replacing(new StepReplacement(RoutingPlan.DECODE, Map.of()), excluded);
+      case Hedge(int _, String worker) -> {
+        Set<String> all = new HashSet<>(excluded);
+        all.add(worker);
+        yield original.without(all);
       }
     };
   }
 
-  /** What is begun, or gone on with, after the cells' answer; may take long, for it reads the client's request. */
-  default WorkflowState nextState(Call call, WorkflowState before, Decision.Planned planned, String id) {
+  /** The plan after the cells' decision; may take long, for it may parse the client's request. */
+  default PlanState toPlan(Call call, @Nullable PlanState before, Decision.Planned planned, String requestId) {
+    ClientRequest known = before == null ? null : before.content().original();
     return switch (this) {
-      case FullPlan plan -> WorkflowState.of(call, planned, id, before.request(), plan.singleWorker());
-      case Hedge _ -> WorkflowState.of(call, planned, id, before.request(), false);
-      case SingleStep _ -> before.with(planned.last(), id);
+      case FullPlan full -> PlanState.of(call, planned, requestId, known, full.singleWorker());
+      case Hedge _ -> PlanState.of(call, planned, requestId, known, false);
+      case SingleStep _ -> Objects.requireNonNull(before).with(planned.last(), requestId);
       case DecodeOnly(String why) ->
-          WorkflowState.of(call, planned, id, before.request(), false).withNote("without prefill: " + why);
+          PlanState.of(call, planned, requestId, known, false).withNote("without prefill: " + why);
     };
   }
 }

@@ -1,61 +1,54 @@
 package io.kvasir.execution.workflow;
 
-import io.kvasir.execution.Attempt.AttemptResult;
 import io.kvasir.routing.FailurePolicy;
-import io.kvasir.routing.RoutingPlan;
 import java.time.Duration;
-import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** What a step's failure leads to. */
 sealed interface Recovery {
   /**
-   * Everything anew, without the worker that failed.
+   * Every step is decided again, without the worker that failed.
    *
-   * @param orDecodeOnly whether, when the fleet has no such plan any more, a decode worker is to do it alone
+   * @param orDecodeOnly whether, when the fleet has no such plan any more, a decode worker is to serve alone
    */
   record Replan(Duration pause, boolean orDecodeOnly) implements Recovery {}
 
-  /** The step anew; the workers of the steps after it have not been asked yet and keep their place. */
+  /** The step is decided again; the steps after it have not started and keep their workers. */
   record RetryStep(Duration pause) implements Recovery {}
 
-  /** On without the step. */
+  /** The plan goes on without the step. */
   record SkipStep() implements Recovery {}
 
-  /** The client is told. */
+  /** The client gets the failure. */
   record FailRequest() implements Recovery {}
 
-  /** What is known of the step that failed. */
+  /** The failed step's place in its plan. */
   enum FailedStep {
-    /** Its answer would have been the client's. */
+    /** Its response would have been the client's. */
     LAST,
-    /** Its answer would have been read here, and nothing after it has begun. */
+    /** The router would have read its response, and nothing after it has started. */
     BEFORE,
     /** It ran beside the last step, which has been stopped. */
     CONCURRENT
   }
 
   /**
-   * What the step's policy makes of it.
+   * The recovery by a step's failure policy.
    *
-   * @param dispensable whether the plan can be carried out without the step at all
-   * @param retry takes a retry and says how long to wait before it; null when there is none to be
+   * @param optional whether the plan can be carried out without the step at all
+   * @param retry takes a retry: the pause before it, null when there must be none
    */
   static Recovery of(
-      RoutingPlan.Step step,
-      FailedStep kind,
-      boolean dispensable,
-      AttemptResult.Failed failure,
-      Function<AttemptResult.Failed, @Nullable Duration> retry) {
-    FailurePolicy policy = step.onFailure();
-    boolean without = kind != FailedStep.LAST && dispensable && policy.canSkipStep();
+      FailurePolicy policy, FailedStep step, boolean optional, Supplier<@Nullable Duration> retry) {
+    boolean canSkip = step != FailedStep.LAST && optional && policy.canSkipStep();
     Duration pause = switch (policy) {
-      case NEXT_CANDIDATE, NEXT_CANDIDATE_THEN_WITHOUT -> retry.apply(failure);
+      case NEXT_CANDIDATE, NEXT_CANDIDATE_THEN_WITHOUT -> retry.get();
       case WITHOUT, FAIL -> null;
     };
     if (pause == null) {
-      return without ? new SkipStep() : new FailRequest();
+      return canSkip ? new SkipStep() : new FailRequest();
     }
-    return kind == FailedStep.BEFORE ? new RetryStep(pause) : new Replan(pause, without);
+    return step == FailedStep.BEFORE ? new RetryStep(pause) : new Replan(pause, canSkip);
   }
 }

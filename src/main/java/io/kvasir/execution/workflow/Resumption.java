@@ -3,16 +3,19 @@ package io.kvasir.execution.workflow;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.Outcome;
 import io.kvasir.execution.Call;
+import io.kvasir.execution.CallContext;
 import io.kvasir.execution.CallListener;
+import io.kvasir.execution.Execution;
 import io.kvasir.execution.ExecutionMetrics;
 import io.kvasir.execution.Report;
 import io.kvasir.execution.Result;
+import io.kvasir.execution.RetryPolicy;
 import io.kvasir.execution.RetryState;
 import io.kvasir.execution.stream.AnswerTap;
 import io.kvasir.execution.stream.PartialAnswer;
 import io.kvasir.execution.stream.StitchedStream;
 import io.kvasir.http.ByteSink;
-import io.kvasir.http.Cancellation;
+import io.kvasir.http.CancellationSource;
 import io.kvasir.http.StreamingBody;
 import io.kvasir.http.client.PodException;
 import io.kvasir.routing.Worker;
@@ -25,18 +28,52 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A stream that goes on elsewhere when its worker cuts it: the same request, longer by what the client already has, is
- * decided anew without that worker and carried out as any other. To the client, and to whoever hears of the call, it is
- * one answer. When nobody can continue it, it ends cut, as it would have without.
+ * A stream that is continued by another worker when its own cuts it: the same request, longer by what the client
+ * already has, is decided again without that worker and carried out as any other. To the client, and to the call's
+ * listener, it is one stream. When no worker can continue it, it ends truncated, as it would have without.
  *
- * <p>One thread runs it, the one that relays.
+ * <p>Confined to the thread that relays it.
  */
 final class Resumption implements StreamingBody, CallListener {
-  /** Carries a call out. */
+  /**
+   * What all resumptions of a node share.
+   *
+   * @param retries decides whether a stream is continued
+   * @param metrics counts resumptions
+   * @param executor carries out the call that continues
+   */
+  record Services(RetryPolicy retries, ExecutionMetrics metrics, CallExecutor executor) {}
+
+  /** Carries out a call. */
   @FunctionalInterface
   interface CallExecutor {
-    /** As {@link Dispatcher#execute} does. */
-    Result execute(Call call, CallListener listener, RetryState trials) throws InterruptedException;
+    /** The call's result, once there is one; {@code retries} is the history before it. */
+    Execution execute(CallContext context, RetryState retries) throws InterruptedException;
+  }
+
+  /**
+   * Counts a truncated stream that its profile would have continued, were the request of another kind.
+   *
+   * @param reason why it is not continued
+   */
+  private record Unsupported(CallListener listener, String reason, ExecutionMetrics metrics) implements CallListener {
+    @Override
+    public void identified(String answerId, Worker worker) {
+      listener.identified(answerId, worker);
+    }
+
+    @Override
+    public void firstToken() {
+      listener.firstToken();
+    }
+
+    @Override
+    public void ended(Report report) {
+      if (report.outcome() instanceof Outcome.Failed) {
+        metrics.resumeRefused(reason);
+      }
+      listener.ended(report);
+    }
   }
 
   private static final Logger LOG = LoggerFactory.getLogger(Resumption.class);
@@ -44,12 +81,11 @@ final class Resumption implements StreamingBody, CallListener {
   private final Call call;
   private final Continuation continuation;
   private final CallListener listener;
-  private final Cancellation cancellation;
-  private final ExecutionMetrics metrics;
-  private final CallExecutor executor;
+  private final CancellationSource cancellation;
+  private final Services services;
   private final AtomicBoolean ended = new AtomicBoolean();
 
-  private RetryState retries;
+  private @Nullable RetryState retries;
   private @Nullable StreamingBody current;
   /** Whether what streams are events in plain bytes. */
   private boolean readable;
@@ -64,31 +100,32 @@ final class Resumption implements StreamingBody, CallListener {
    * A resumption of a call about to be carried out.
    *
    * @param call as the client made it
-   * @param listener hears of all workers' answers as of one
-   * @param trials those of the call
+   * @param listener notified of all workers' streams as of one
    */
   Resumption(
       Call call,
       Continuation continuation,
       CallListener listener,
-      Cancellation cancellation,
-      RetryState trials,
-      ExecutionMetrics metrics,
-      CallExecutor carrier) {
+      CancellationSource cancellation,
+      Services services) {
     this.call = call;
     this.continuation = continuation;
     this.listener = listener;
     this.cancellation = cancellation;
-    this.retries = trials;
-    this.metrics = metrics;
-    this.executor = carrier;
+    this.services = services;
+  }
+
+  /** The listener of a call whose stream cannot be continued, for the reason that metrics name. */
+  static CallListener unsupported(CallListener listener, String reason, ExecutionMetrics metrics) {
+    return new Unsupported(listener, reason, metrics);
   }
 
   /** The call's result, for the client: a stream in it is this one. */
-  Result wrap(Result result) {
-    if (!(result instanceof Result.Streaming streaming)) {
-      return result;
+  Result wrap(Execution execution) {
+    if (!(execution.result() instanceof Result.Streaming streaming)) {
+      return execution.result();
     }
+    retries = execution.retries();
     current = streaming.body();
     readable = readable(streaming);
     return new Result.Streaming(streaming.route(), streaming.status(), streaming.headers(), this);
@@ -183,29 +220,32 @@ final class Resumption implements StreamingBody, CallListener {
     if (stream.done() || answer.finished() || continuation.remainingTokens(answer.generated()) <= 0) {
       stream.finish(!call.stripUsage() && continuation.usageRequested(), prompt);
       totalReport = total(cut, Outcome.UNKNOWN, answer);
-      metrics.resumed("finished");
+      services.metrics().resumed("finished");
       return null;
     }
-    String why = resumes >= call.maxResumes() ? "most" : retries.acquireResume(cut);
-    return why == null ? continued(stream, cut) : refused(why, cut);
+    RetryState next = Objects.requireNonNull(retries).afterTruncation(cut);
+    String why = resumes >= call.maxResumes() ? "most" : services.retries().acquireResume(next);
+    return why == null ? continued(stream, cut, next) : refused(why, cut);
   }
 
-  private @Nullable StreamingBody continued(StitchedStream stream, Report cut) throws IOException {
+  private @Nullable StreamingBody continued(StitchedStream stream, Report cut, RetryState next)
+      throws IOException {
     String text = stream.answer().text();
     int generated = stream.answer().generated();
-    DecisionRequest decision = call.decision().without(retries.excluded()).withPromptTokens(generated);
+    DecisionRequest decision = call.decision().without(next.excluded()).withPromptTokens(generated);
     Call rest = call.withUsage().continuation(decision, continuation.body(text, generated));
-    retries = retries.forResumption(rest, cut);
     resumed = true;
-    Result result;
+    Execution execution;
     try {
-      result = executor.execute(rest, this, retries);
+      execution = services.executor().execute(new CallContext(rest, cancellation, this), next);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new InterruptedIOException("interrupted while a stream was to be resumed");
     }
+    retries = execution.retries();
+    Result result = execution.result();
     if (result instanceof Result.Streaming streaming && readable(streaming)) {
-      metrics.resumed("resumed");
+      services.metrics().resumed("resumed");
       LOG.info("request {}: worker {} cut its stream after {} characters, worker {} goes on",
           call.decision().requestId(), id(cut), text.length(), streaming.route().worker().id());
       return streaming.body();
@@ -217,7 +257,7 @@ final class Resumption implements StreamingBody, CallListener {
     if (cancellation.isCancelled()) {
       return left(cut);
     }
-    metrics.resumed("failed");
+    services.metrics().resumed("failed");
     LOG.warn("request {}: worker {} cut its stream after {} characters and nobody goes on with it: {}",
         call.decision().requestId(), id(cut), text.length(), said(result));
     return null;
@@ -234,7 +274,7 @@ final class Resumption implements StreamingBody, CallListener {
   }
 
   private @Nullable StreamingBody refused(String why, Report cut) {
-    metrics.resumeRefused(why);
+    services.metrics().resumeRefused(why);
     LOG.info("request {}: worker {} cut its stream, which is not resumed: {}",
         call.decision().requestId(), id(cut), why);
     return null;

@@ -1,11 +1,17 @@
 package io.kvasir.execution.workflow;
 
 import io.kvasir.cell.Decision;
-import io.kvasir.execution.Attempt.AttemptResult;
-import io.kvasir.execution.UpstreamRequest;
-import io.kvasir.execution.dialect.PrefillResult;
+import io.kvasir.execution.AbortReason;
+import io.kvasir.execution.Attempt;
+import io.kvasir.execution.Execution;
+import io.kvasir.execution.ExecutionMetrics;
 import io.kvasir.http.Cancellation;
-import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.apache.pekko.actor.typed.ActorRef;
 import org.apache.pekko.actor.typed.Behavior;
@@ -15,132 +21,205 @@ import org.apache.pekko.actor.typed.javadsl.ActorContext;
 import org.apache.pekko.actor.typed.javadsl.Behaviors;
 import org.apache.pekko.actor.typed.javadsl.Receive;
 import org.apache.pekko.actor.typed.javadsl.TimerScheduler;
-import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
- * The life of one workflow: its mailbox, its timers, and the virtual threads that do for it what blocks or takes
- * long. What happens when is the {@link WorkflowExecution}'s. It ends when there is a result and nothing of its own
- * runs any more; stopped before that, it stops its legs and gives back what is booked.
+ * The mailbox, the timers and the virtual threads of one workflow: it hands each event to {@link WorkflowTransitions}
+ * and carries out the effects. It stops when the client has its result and nothing runs any more; stopped before that,
+ * it aborts its requests and releases what is booked.
  */
-final class WorkflowActor extends AbstractBehavior<WorkflowActor.Event> {
-  /** What happens to a workflow. */
-  sealed interface Event {
-    /** The client has left. */
-    record CancelRequested() implements Event {}
+final class WorkflowActor extends AbstractBehavior<WorkflowActor.Message> {
+  private static final Logger LOG = LoggerFactory.getLogger(WorkflowActor.class);
 
-    /** The request's time is up. */
-    record DeadlineExceeded() implements Event {}
+  /** A message to the actor. */
+  sealed interface Message {
+    /** An event of a timer or of the client. */
+    record Occurred(WorkflowEvent event) implements Message {}
 
-    /** A pause is over. */
-    record PauseElapsed(DecisionQuery question) implements Event {}
+    /** The event that follows an effect carried out on another thread. */
+    final class Completed implements Message {
+      private final WorkflowEvent event;
 
-    /** A second worker may be asked. */
-    record HedgeDue(StepRun first) implements Event {}
-
-    /** A step's own time is up. */
-    record StepTimedOut(StepRun run) implements Event {}
-
-    /** The cells have decided; {@code begun} is what to go on with, null without workers. */
-    record DecisionReceived(DecisionQuery question, Decision decision, long nanos, @Nullable WorkflowState state)
-        implements Event {}
-
-    /** What a preparation's worker is to be sent is known. */
-    record PreprocessingReady(Decision.Chosen step, PendingPreprocessing pending) implements Event {}
-
-    /** The prefill engine's bootstrap server has answered. */
-    record BootstrapReceived(WorkflowState state) implements Event {}
-
-    /** It has not. */
-    record BootstrapFailed(AttemptResult.Failed failure) implements Event {}
-
-    /** A leg is over; {@code handed} is what its answer means for the next, null where it means nothing. */
-    record RequestEnded(StepRun run, int request, UpstreamRequest upstream, AttemptResult result,
-        @Nullable PrefillResult prefillResult) implements Event {}
-
-    /** Something that was computed elsewhere went wrong. */
-    record BackgroundTaskFailed(RuntimeException cause) implements Event {}
-
-    /** What another thread was asked for is here. */
-    record BackgroundTaskDone(Event event) implements Event {}
+      Completed(WorkflowEvent event) {
+        this.event = event;
+      }
+    }
   }
 
-  private final TimerScheduler<Event> timers;
+  private final TimerScheduler<Message> timers;
+  private final WorkflowRequest request;
+  private final WorkflowIo io;
+  private final WorkflowTransitions.Rules rules;
   private final Runnable onEnd;
-  private final WorkflowExecution execution;
-  private final Cancellation.Registration cancelled;
-  /** What is under way on other threads, besides legs. */
-  private int background;
+  private final Cancellation.Registration cancellation;
+  private final Map<Integer, List<Attempt>> attempts = new ConcurrentHashMap<>();
+  /** Messages on their way here: what they hold is released when the actor stops before it receives them. */
+  private final Set<Message.Completed> undelivered = ConcurrentHashMap.newKeySet();
+  private volatile boolean stopped;
+  private WorkflowState state;
+  /** Effects under way on other threads. */
+  private int pending;
 
   private WorkflowActor(
-      ActorContext<Event> context,
-      TimerScheduler<Event> timers,
-      WorkflowSupervisor.Services services,
-      WorkflowSupervisor.WorkflowRequest order,
-      Runnable whenOver) {
+      ActorContext<Message> context,
+      TimerScheduler<Message> timers,
+      WorkflowIo.Services services,
+      WorkflowRequest request,
+      Runnable onEnd) {
     super(context);
     this.timers = timers;
-    this.onEnd = whenOver;
-    ActorRef<Event> self = context.getSelf();
-    this.execution = new WorkflowExecution(services, order, self::tell, this::away, this::later);
-    timers.startSingleTimer(new Event.DeadlineExceeded(), order.retries().remaining());
-    this.cancelled = order.cancellation().onCancelled(() -> self.tell(new Event.CancelRequested()));
+    this.request = request;
+    this.io = new WorkflowIo(services, request.context().call(), request.context().listener());
+    this.rules = new WorkflowTransitions.Rules(
+        request.context().call(), services.retries(), services.preprocessing(),
+        services.execution().settings().hedgeAfter());
+    this.onEnd = onEnd;
+    this.state = WorkflowState.initial(request.retries());
+    ActorRef<Message> self = context.getSelf();
+    timers.startSingleTimer(
+        new Message.Occurred(new WorkflowEvent.DeadlineExceeded()), services.retries().remaining(request.retries()));
+    this.cancellation = request.context().cancellation()
+        .onCancelled(() -> self.tell(new Message.Occurred(new WorkflowEvent.CancelRequested())));
   }
 
-  /** A workflow; {@code whenOver} runs when it is, in whatever way. */
-  static Behavior<Event> create(WorkflowSupervisor.Services services, WorkflowSupervisor.WorkflowRequest order,
-      Runnable whenOver) {
+  /** A workflow's actor; {@code onEnd} runs once, when it stops on whichever path. */
+  static Behavior<Message> create(
+      WorkflowIo.Services services, WorkflowRequest request, Runnable onEnd) {
     return Behaviors.setup(context -> Behaviors.withTimers(timers -> {
-      WorkflowActor workflow = new WorkflowActor(context, timers, services, order, whenOver);
-      workflow.execution.start();
+      WorkflowActor workflow = new WorkflowActor(context, timers, services, request, onEnd);
+      workflow.on(request.start());
       return workflow;
     }));
   }
 
   @Override
-  public Receive<Event> createReceive() {
+  public Receive<Message> createReceive() {
     return newReceiveBuilder()
-        .onMessage(Event.class, this::on)
-        .onSignal(PostStop.class, signal -> over())
+        .onMessage(Message.class, this::receive)
+        .onSignal(PostStop.class, signal -> stop())
         .build();
   }
 
-  private Behavior<Event> on(Event event) {
-    try {
-      if (event instanceof Event.BackgroundTaskDone(Event inner)) {
-        background--;
-        execution.on(inner);
-      } else {
-        execution.on(event);
+  private Behavior<Message> receive(Message message) {
+    switch (message) {
+      case Message.Occurred(WorkflowEvent event) -> on(event);
+      case Message.Completed completed -> {
+        pending--;
+        undelivered.remove(completed);
+        if (request.context().cancellation().isCancelled()) {
+          // The message that says so is still on its way.
+          on(new WorkflowEvent.CancelRequested());
+        }
+        on(completed.event);
+        attempts.keySet().removeIf(run -> state.steps().run(run) == null);
       }
-    } catch (RuntimeException e) {
-      execution.crashed(e);
     }
-    return execution.isDone() && background == 0 ? Behaviors.stopped() : this;
+    return state.isDone() && pending == 0 ? Behaviors.stopped() : this;
   }
 
-  /** Has something done on a virtual thread, and hears of it. */
-  private void away(Supplier<Event> work) {
-    background++;
-    ActorRef<Event> self = getContext().getSelf();
+  private void on(WorkflowEvent event) {
+    if (event instanceof WorkflowEvent.InternalError(RuntimeException cause) && state.finished()) {
+      LOG.warn("request {} failed within the router after its end",
+          request.context().call().decision().requestId(), cause);
+    }
+    try {
+      apply(event);
+    } catch (RuntimeException e) {
+      apply(new WorkflowEvent.InternalError(e));
+      // The workflow is finished now: it releases what the event holds.
+      apply(event);
+    }
+  }
+
+  private void apply(WorkflowEvent event) {
+    Transition transition = WorkflowTransitions.next(rules, state, event);
+    state = transition.state();
+    transition.effects().forEach(this::carryOut);
+  }
+
+  private void carryOut(WorkflowEffect effect) {
+    switch (effect) {
+      case WorkflowEffect.Decide decide -> inBackground(() -> io.decide(decide));
+      case WorkflowEffect.Preprocess preprocess -> inBackground(() -> io.preprocess(preprocess));
+      case WorkflowEffect.FetchBootstrap(var server) -> inBackground(() -> io.fetchBootstrap(server));
+      case WorkflowEffect.InvalidateBootstrap(var server) -> io.invalidateBootstrap(server);
+      case WorkflowEffect.StartStep step -> start(step);
+      case WorkflowEffect.Abort(int run, AbortReason reason) ->
+          attempts.getOrDefault(run, List.of()).forEach(attempt -> attempt.abort(reason));
+      case WorkflowEffect.AbandonResponse(int run, int number) ->
+          attempts.getOrDefault(run, List.of()).get(number).abandon();
+      case WorkflowEffect.Release(Decision.Chosen step, var outcome) -> step.reservation().close(outcome);
+      case WorkflowEffect.PrefillLocally(Decision.Chosen step) -> step.reservation().prefillLocally();
+      case WorkflowEffect.Schedule(var delay, WorkflowEvent event) ->
+          timers.startSingleTimer(new Message.Occurred(event), delay);
+      case WorkflowEffect.Finish(var result, var retries) ->
+          request.result().complete(new Execution(result, retries));
+      case WorkflowEffect.Crash(RuntimeException cause) -> request.result().completeExceptionally(cause);
+      case WorkflowEffect.Count count -> count(count, io.services().execution().metrics());
+    }
+  }
+
+  private static void count(WorkflowEffect.Count count, ExecutionMetrics metrics) {
+    switch (count) {
+      case WorkflowEffect.Count.RequestEnded(String dialect, String step, String outcome) ->
+          metrics.stepRequestEnded(dialect, step, outcome);
+      case WorkflowEffect.Count.SplitSkipped(String why) -> metrics.splitSkipped(why);
+      case WorkflowEffect.Count.StepSkipped(String step, String why) -> metrics.stepSkipped(step, why);
+      case WorkflowEffect.Count.Hedged(boolean won) -> metrics.hedged(won);
+    }
+  }
+
+  private void start(WorkflowEffect.StartStep step) {
+    int requests = step.work().requests();
+    Decision.Chosen shared = SharedReservation.share(step.run().chosen(), requests);
+    List<Attempt> started = new ArrayList<>(requests);
+    for (int number = 0; number < requests; number++) {
+      Attempt attempt = io.attempt(step, shared, number);
+      request.context().cancellation().onCancelled(() -> attempt.abort(AbortReason.CLIENT_CANCELLED));
+      started.add(attempt);
+    }
+    attempts.put(step.run().id(), List.copyOf(started));
+    for (int number = 0; number < requests; number++) {
+      int each = number;
+      inBackground(() -> io.run(step, started.get(each), each));
+    }
+  }
+
+  /** Carries out an effect on a virtual thread and delivers the event that follows. */
+  private void inBackground(Supplier<WorkflowEvent> work) {
+    pending++;
+    Consumer<Message> self = getContext().getSelf()::tell;
     Thread.ofVirtual().start(() -> {
-      Event result;
-      try {
-        result = work.get();
-      } catch (RuntimeException e) {
-        result = new Event.BackgroundTaskFailed(e);
+      Message.Completed completed = new Message.Completed(complete(work));
+      undelivered.add(completed);
+      self.accept(completed);
+      if (stopped) {
+        discard(completed);
       }
-      self.tell(new Event.BackgroundTaskDone(result));
     });
   }
 
-  private void later(Duration delay, Event event) {
-    timers.startSingleTimer(event, delay);
+  private static WorkflowEvent complete(Supplier<WorkflowEvent> work) {
+    try {
+      return work.get();
+    } catch (RuntimeException e) {
+      return new WorkflowEvent.InternalError(e);
+    }
   }
 
-  private Behavior<Event> over() {
-    cancelled.close();
-    execution.stopped();
+  private Behavior<Message> stop() {
+    cancellation.close();
+    stopped = true;
+    on(new WorkflowEvent.NodeStopped());
+    undelivered.forEach(this::discard);
     onEnd.run();
     return this;
+  }
+
+  private void discard(Message.Completed completed) {
+    if (undelivered.remove(completed)) {
+      io.discard(completed.event, attempts);
+    }
   }
 }

@@ -1,0 +1,36 @@
+package io.kvasir.execution;
+
+import org.jspecify.annotations.Nullable;
+
+/** The result of one {@link Attempt}. */
+public sealed interface AttemptResult {
+  /** The worker responded, and its response is the client's or a later step's. */
+  record Responded(Result result) implements AttemptResult {}
+
+  /**
+   * The worker failed, and nothing has reached the client.
+   *
+   * @param why the kind of failure, as metrics name it
+   * @param detail the failure in words, for the log and for the client when no worker responds
+   * @param transport whether the connection failed, and so the whole pod
+   * @param timedOut whether a deadline passed
+   * @param retryable whether another worker may get the request
+   * @param errorResponse the worker's error response, null without one
+   */
+  record Failed(
+      String why,
+      String detail,
+      boolean transport,
+      boolean timedOut,
+      boolean retryable,
+      Result.@Nullable Buffered errorResponse)
+      implements AttemptResult {
+    /** A failure that is neither the connection's nor a timeout, and without an error response. */
+    public static Failed of(String why, String detail, boolean retryable) {
+      return new Failed(why, detail, false, false, retryable, null);
+    }
+  }
+
+  /** The attempt was aborted without a fault of the worker: by the client, or because it is not needed any more. */
+  record Aborted() implements AttemptResult {}
+}

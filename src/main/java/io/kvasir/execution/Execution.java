@@ -1,0 +1,9 @@
+package io.kvasir.execution;
+
+/**
+ * The result of a call and the history of its tries, which a resumption of its stream continues.
+ *
+ * @param result the result
+ * @param retries the history
+ */
+public record Execution(Result result, RetryState retries) {}

@@ -1,0 +1,58 @@
+package io.kvasir.execution.workflow;
+
+import io.kvasir.cell.Decision;
+import io.kvasir.cell.Outcome;
+import io.kvasir.cell.Reservation;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One booked load for several requests of a step: closed with the last of them, with the worst of their outcomes.
+ * Thread-safe.
+ */
+final class SharedReservation implements Reservation {
+  private final Reservation delegate;
+  private int open;
+  private @Nullable Outcome worst;
+
+  private SharedReservation(Reservation delegate, int requests) {
+    this.delegate = delegate;
+    this.open = requests;
+  }
+
+  /** The step as each of its requests holds it. */
+  static Decision.Chosen share(Decision.Chosen chosen, int requests) {
+    return requests == 1 ? chosen : new Decision.Chosen(
+        chosen.step(),
+        new SharedReservation(chosen.reservation(), requests),
+        chosen.depth(),
+        chosen.predictedCachedTokens(),
+        chosen.confirmedCachedTokens(),
+        chosen.suspect());
+  }
+
+  @Override
+  public void firstToken() {}
+
+  @Override
+  public void prefillLocally() {}
+
+  @Override
+  public void progressed() {
+    delegate.progressed();
+  }
+
+  @Override
+  public void close(Outcome outcome) {
+    Outcome last;
+    synchronized (this) {
+      if (worst == null || outcome instanceof Outcome.Failed || outcome instanceof Outcome.Refused) {
+        worst = outcome;
+      }
+      open--;
+      last = open == 0 ? worst : null;
+    }
+    if (last != null) {
+      delegate.close(last);
+    }
+  }
+}

@@ -1,0 +1,102 @@
+package io.kvasir.execution.workflow;
+
+import io.kvasir.cell.Decision;
+import io.kvasir.execution.AttemptResult;
+import io.kvasir.execution.Call;
+import io.kvasir.execution.PodRequests;
+import io.kvasir.execution.Result;
+import io.kvasir.execution.Task;
+import io.kvasir.execution.UpstreamRoute;
+import io.kvasir.execution.dialect.ClientRequest;
+import io.kvasir.execution.dialect.EngineRequest;
+import io.kvasir.execution.dialect.PrefillResult;
+import io.kvasir.execution.dialect.Translation;
+import io.kvasir.http.client.PodRequest;
+import io.kvasir.routing.RoutingPlan;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The requests that a plan's workers get, and what their responses mean for the next. Bodies are large, so this belongs
+ * on threads that may take long. Immutable.
+ *
+ * @param call the client's request
+ * @param plan the plan
+ * @param maxBufferedBytes the longest response for the client that is buffered
+ */
+record StepTasks(Call call, PlanState plan, int maxBufferedBytes) {
+  /** The longest response that the router reads: a long prompt's ids, a connector's state. */
+  private static final int MAX_READ_BYTES = 64 << 20;
+
+  /**
+   * One request of a step.
+   *
+   * @param chosen the step, with the load booked for this request
+   * @param request the request's number within the step
+   */
+  Task task(Decision.Chosen chosen, StepWork work, int request) {
+    return switch (work) {
+      case StepWork.Whole _ -> whole(chosen);
+      case StepWork.Prefill _ -> forRouter(
+          chosen, plan.protocol().prefill(plan.split(chosen)), translation());
+      case StepWork.Decode decode -> decode(chosen, decode);
+      case StepWork.Preprocessing preprocessing -> forRouter(chosen, preprocessing.messages().get(request), null);
+    };
+  }
+
+  /** What a response means for decode; null where it means nothing. */
+  @Nullable PrefillResult prefillResult(Decision.Chosen chosen, AttemptResult result) {
+    boolean awaited = chosen.step().name().equals(RoutingPlan.PREFILL) && !plan.dialect().concurrent();
+    if (!awaited || !(result instanceof AttemptResult.Responded(Result.Buffered response))
+        || response.status() >= 300) {
+      return null;
+    }
+    try {
+      return plan.protocol().prefillResult(plan.split(chosen), response.body());
+    } catch (IllegalArgumentException e) {
+      return new PrefillResult.NoBlocks("unreadable");
+    }
+  }
+
+  private Task whole(Decision.Chosen chosen) {
+    ClientRequest changed = plan.content().changed() ? plan.content().current() : null;
+    PodRequest request = changed == null
+        ? PodRequests.original(call, chosen.worker(), requestId())
+        : PodRequests.passedThrough(call, chosen.worker(), requestId(),
+            new EngineRequest(changed.path(), changed.members().bytes(), Map.of()));
+    return Task.single(call, chosen, request, plan.planned().reason(), maxBufferedBytes);
+  }
+
+  private Task decode(Decision.Chosen chosen, StepWork.Decode decode) {
+    EngineRequest message = plan.protocol().decode(plan.split(decode.prefill()), decode.blocks());
+    Translation translation = translation();
+    PodRequest request = translation == null
+        ? PodRequests.passedThrough(call, chosen.worker(), requestId(), message)
+        : PodRequests.readByRouter(call, chosen.worker(), requestId(), message);
+    String reason = plan.planned().reason() + "; split=" + plan.dialectName();
+    return new Task(
+        chosen,
+        request,
+        new UpstreamRoute(chosen.worker(), decode.prefill().worker(), reason),
+        Task.ResponseHandling.forClient(call, translation == null ? maxBufferedBytes : MAX_READ_BYTES, translation),
+        decode.prefillReport());
+  }
+
+  private Task forRouter(Decision.Chosen chosen, EngineRequest message, @Nullable Translation translation) {
+    return new Task(
+        chosen,
+        PodRequests.readByRouter(call, chosen.worker(), requestId(), message),
+        new UpstreamRoute(chosen.worker(), null, plan.planned().reason()),
+        Task.ResponseHandling.forRouter(MAX_READ_BYTES, translation),
+        null);
+  }
+
+  private String requestId() {
+    return plan.rendezvous().requestId();
+  }
+
+  private @Nullable Translation translation() {
+    ClientRequest request = plan.content().current();
+    return request == null ? null : plan.protocol().translation(request);
+  }
+}

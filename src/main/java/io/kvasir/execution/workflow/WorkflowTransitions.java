@@ -1,0 +1,420 @@
+package io.kvasir.execution.workflow;
+
+import io.kvasir.cell.Decision;
+import io.kvasir.cell.Outcome;
+import io.kvasir.execution.AbortReason;
+import io.kvasir.execution.AttemptResult;
+import io.kvasir.execution.Call;
+import io.kvasir.execution.Report;
+import io.kvasir.execution.Result;
+import io.kvasir.execution.RetryPolicy;
+import io.kvasir.execution.dialect.ClientRequest;
+import io.kvasir.execution.dialect.PrefillResult;
+import io.kvasir.execution.dialect.PreprocessingStep;
+import io.kvasir.execution.workflow.DecisionQuery.DecodeOnly;
+import io.kvasir.execution.workflow.DecisionQuery.FullPlan;
+import io.kvasir.execution.workflow.DecisionQuery.Hedge;
+import io.kvasir.execution.workflow.DecisionQuery.SingleStep;
+import io.kvasir.routing.RoutingPlan;
+import java.net.URI;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The transition function of a workflow: from its state and an event to the next state and the effects that follow.
+ * Here is decided which step starts when, what a failure leads to, and that every reservation is released. Without
+ * threads, I/O or waiting; retries are drawn from the {@link RetryPolicy}. A finished workflow only cleans up, whatever
+ * event comes.
+ *
+ * <p>A failed step's siblings are aborted at once. A retry of a split request repeats its prefill: KV blocks are handed
+ * over once. A plan that goes on without prefill has the decode worker compute the prompt. When a client cancels
+ * between prefill and decode, the prefill engine gets no message: its lease expires.
+ */
+final class WorkflowTransitions {
+  /**
+   * What does not change while a workflow goes on.
+   *
+   * @param call the client's request
+   * @param retries decides on retries and hedges
+   * @param preprocessing how steps before prefill are done, by their names
+   * @param hedgeAfter how long a request waits for the first worker before it is hedged, null for never
+   */
+  record Rules(
+      Call call, RetryPolicy retries, Map<String, PreprocessingStep> preprocessing, @Nullable Duration hedgeAfter) {}
+
+  /** The client's message when the node shuts down. */
+  static final String NODE_STOPPING = "This router node is stopping. Try again.";
+
+  private final Rules rules;
+  private final Transition next;
+
+  private WorkflowTransitions(Rules rules, WorkflowState state) {
+    this.rules = rules;
+    this.next = new Transition(state);
+  }
+
+  static Transition next(Rules rules, WorkflowState state, WorkflowEvent event) {
+    WorkflowTransitions transition = new WorkflowTransitions(rules, state);
+    transition.on(event);
+    return transition.next;
+  }
+
+  private WorkflowState state() {
+    return next.state();
+  }
+
+  private void on(WorkflowEvent event) {
+    switch (event) {
+      case WorkflowEvent.PlanStarted(PlanState plan) when state().finished() ->
+          next.releaseAll(plan.planned().steps());
+      case WorkflowEvent.PlanStarted(PlanState plan) -> begin(plan);
+      case WorkflowEvent.RetryStarted(Duration pause) -> decideAfter(pause, new FullPlan(false, false));
+      case WorkflowEvent.CancelRequested _ -> end(AbortReason.CLIENT_CANCELLED, state().retries().clientCancelled());
+      case WorkflowEvent.DeadlineExceeded _ when state().finished() -> {
+        // The deadlines of what still runs are its own.
+      }
+      case WorkflowEvent.DeadlineExceeded _ -> end(AbortReason.TOTAL_TIMEOUT, state().retries().timedOut());
+      case WorkflowEvent.NodeStopped _ -> end(
+          AbortReason.NOT_NEEDED,
+          state().retries().noWorker(new Decision.NoWorker(
+              Decision.NoWorkerReason.NO_HOME, NODE_STOPPING)));
+      case WorkflowEvent.InternalError(RuntimeException cause) -> next.crash(cause);
+      case WorkflowEvent.PauseElapsed(DecisionQuery query) -> decide(query);
+      case WorkflowEvent.HedgeDue(int run) -> hedge(run);
+      case WorkflowEvent.StepTimedOut(int run) -> {
+        if (state().steps().run(run) != null) {
+          next.add(new WorkflowEffect.Abort(run, AbortReason.STEP_TIMEOUT));
+        }
+      }
+      case WorkflowEvent.DecisionReceived decided -> decided(decided);
+      case WorkflowEvent.PreprocessingReady ready -> preprocess(ready);
+      case WorkflowEvent.BootstrapReceived received -> {
+        if (!state().finished()) {
+          proceed(state().requirePlan().withBootstrap(received.response()));
+        }
+      }
+      case WorkflowEvent.BootstrapFailed(AttemptResult.Failed failure) -> bootstrapFailed(failure);
+      case WorkflowEvent.RequestEnded ended -> requestEnded(ended);
+    }
+  }
+
+  // Decisions.
+
+  private void decideAfter(Duration pause, DecisionQuery query) {
+    if (pause.isZero()) {
+      decide(query);
+    } else {
+      next.add(new WorkflowEffect.Schedule(pause, new WorkflowEvent.PauseElapsed(query)));
+    }
+  }
+
+  private void decide(DecisionQuery query) {
+    if (!state().finished()) {
+      next.add(new WorkflowEffect.Decide(
+          query,
+          query.toRequest(rules.call().decision(), state().retries().excluded(), state().plan()),
+          state().plan(),
+          state().retries().nextRequestId()));
+    }
+  }
+
+  private void decided(WorkflowEvent.DecisionReceived decided) {
+    next.set(state().with(state().retries().withDecision(decided.nanos())));
+    PlanState plan = decided.plan();
+    switch (decided.decision()) {
+      case Decision.NoWorker none -> noWorker(decided.query(), none);
+      case Decision.Planned planned when state().finished() || plan == null -> next.releaseAll(planned.steps());
+      case Decision.Planned planned -> {
+        switch (decided.query()) {
+          case FullPlan _ -> begin(plan);
+          case DecodeOnly _ -> {
+            next.add(new WorkflowEffect.PrefillLocally(planned.last()));
+            begin(plan);
+          }
+          case SingleStep _ -> {
+            next.reserve(plan, planned.steps());
+            proceed(plan);
+          }
+          case Hedge(int first, String _) -> startHedge(first, plan);
+        }
+      }
+    }
+  }
+
+  private void noWorker(DecisionQuery query, Decision.NoWorker none) {
+    switch (query) {
+      case FullPlan(boolean orDecodeOnly, boolean _) when orDecodeOnly -> decide(new DecodeOnly("nobody left"));
+      case SingleStep(String name) when !state().finished() && state().requirePlan().isOptional(name) ->
+          skip(name, "nobody left");
+      case Hedge _ -> {
+        // The first run goes on.
+      }
+      case FullPlan _, SingleStep _, DecodeOnly _ -> next.finish(state().retries().noWorker(none));
+    }
+  }
+
+  // Steps.
+
+  /** Begins a plan whose load is booked. */
+  private void begin(PlanState plan) {
+    next.reserve(plan, plan.planned().steps());
+    String unsupported = plan.shape().unsupportedReason();
+    if (unsupported == null) {
+      proceed(plan);
+      return;
+    }
+    next.add(new WorkflowEffect.Count.SplitSkipped(unsupported));
+    if (plan.isOptional(RoutingPlan.PREFILL)) {
+      proceed(leaveOut(RoutingPlan.PREFILL, "whole: " + unsupported));
+      return;
+    }
+    next.releaseReserved();
+    if (plan.shape().singleWorker()) {
+      next.finish(state().retries().noWorker(new Decision.NoWorker(
+          Decision.NoWorkerReason.NONE_HEALTHY,
+          "This request has to be served by one worker (" + unsupported
+              + "), and none of the model's serves one alone.")));
+    } else {
+      decide(new FullPlan(false, true));
+    }
+  }
+
+  /** Starts every step that can start now. */
+  private void proceed(PlanState plan) {
+    next.set(state().with(plan));
+    Decision.Chosen preprocessing = plan.nextPreprocessing();
+    Decision.Chosen prefill = plan.prefill();
+    URI server = plan.bootstrapServer();
+    if (preprocessing != null) {
+      next.add(new WorkflowEffect.Preprocess(plan, preprocessing));
+    } else if (prefill == null) {
+      scheduleHedge(next.start(plan, plan.last(), new StepWork.Whole(), false));
+    } else if (server != null && plan.rendezvous().bootstrap() == null) {
+      next.add(new WorkflowEffect.FetchBootstrap(server));
+    } else {
+      next.start(plan, prefill, new StepWork.Prefill(), false);
+      if (plan.dialect().concurrent()) {
+        startDecode(prefill, PrefillResult.KvBlocks.NOT_AWAITED, predictedReport(prefill));
+      }
+    }
+  }
+
+  private void startDecode(Decision.Chosen prefill, PrefillResult.KvBlocks blocks, Report prefillReport) {
+    PlanState plan = state().requirePlan();
+    next.start(plan, plan.last(), new StepWork.Decode(prefill, blocks, prefillReport), false);
+  }
+
+  /** The report of a prefill that runs beside decode: only what was predicted is known. */
+  private Report predictedReport(Decision.Chosen prefill) {
+    return new Report(
+        prefill.worker(), null, state().retries().tries(), prefill.predictedCachedTokens(),
+        prefill.confirmedCachedTokens(), Outcome.UNKNOWN, Outcome.UNKNOWN, Outcome.UNKNOWN,
+        state().retries().decideNanos(), 0);
+  }
+
+  private void preprocess(WorkflowEvent.PreprocessingReady ready) {
+    if (state().finished()) {
+      return;
+    }
+    if (ready.request() != null) {
+      next.set(state().with(state().requirePlan().withRequest(ready.request())));
+    }
+    if (ready.messages().isEmpty()) {
+      proceed(leaveOut(ready.step().step().name(), ""));
+    } else {
+      next.start(state().requirePlan(), ready.step(), new StepWork.Preprocessing(ready.messages()), false);
+    }
+  }
+
+  private void bootstrapFailed(AttemptResult.Failed failure) {
+    Decision.Chosen prefill = state().steps().reserved(RoutingPlan.PREFILL);
+    if (prefill != null) {
+      next.release(prefill, new Outcome.Failed(failure.transport(), failure.detail()));
+      failed(prefill, failure);
+    }
+  }
+
+  /** Goes on without a step. */
+  private void skip(String step, String why) {
+    next.add(new WorkflowEffect.Count.StepSkipped(step, why));
+    proceed(leaveOut(step, "without " + step + ": " + why));
+  }
+
+  /** The plan without a step, whose load is released if it has not started. */
+  private PlanState leaveOut(String step, String note) {
+    PlanState plan = state().requirePlan();
+    Decision.Chosen reserved = state().steps().reserved(step);
+    if (reserved != null) {
+      next.release(reserved, new Outcome.Cancelled());
+    }
+    if (step.equals(RoutingPlan.PREFILL)) {
+      next.add(new WorkflowEffect.PrefillLocally(plan.last()));
+    }
+    return plan.without(step, note);
+  }
+
+  // Results.
+
+  private void requestEnded(WorkflowEvent.RequestEnded ended) {
+    StepRun before = state().steps().run(ended.run());
+    if (before == null) {
+      return;
+    }
+    count(before, ended.result());
+    StepRun run = before.withRequestEnded();
+    next.set(state().with(state().steps().with(run)));
+    if (state().finished() || run.stopped()) {
+      if (ended.result() instanceof AttemptResult.Responded(Result.Streaming _)) {
+        next.add(new WorkflowEffect.AbandonResponse(ended.run(), ended.request()));
+      }
+      return;
+    }
+    boolean last = run.name().equals(state().requirePlan().last().step().name());
+    switch (ended.result()) {
+      case AttemptResult.Aborted _ -> next.finish(state().retries().clientCancelled());
+      case AttemptResult.Failed failure -> {
+        next.stop(run, AbortReason.NOT_NEEDED);
+        failed(run.chosen(), failure);
+      }
+      case AttemptResult.Responded(Result response) when last -> won(run, response);
+      case AttemptResult.Responded(Result.Buffered response) when response.status() < 300 ->
+          responded(run.withAnswer(ended.request(), response.body()), response, ended.prefillResult());
+      case AttemptResult.Responded(Result.Buffered response) -> {
+        next.stop(run, AbortReason.NOT_NEEDED);
+        rejected(run, response);
+      }
+      case AttemptResult.Responded _ -> {
+        next.add(new WorkflowEffect.AbandonResponse(ended.run(), ended.request()));
+        next.stop(run, AbortReason.NOT_NEEDED);
+        failed(run.chosen(), AttemptResult.Failed.of("protocol", "an answer without end", true));
+      }
+    }
+  }
+
+  /** A response that the router reads has arrived: with the run's last one, the next step starts. */
+  private void responded(StepRun run, Result.Buffered response, @Nullable PrefillResult prefillResult) {
+    next.set(state().with(state().steps().with(run)));
+    if (run.open() > 0) {
+      return;
+    }
+    if (!run.name().equals(RoutingPlan.PREFILL)) {
+      PlanState plan = state().requirePlan();
+      PreprocessingStep step = rules.preprocessing().get(run.name());
+      ClientRequest request = plan.content().current();
+      if (step == null || request == null) {
+        throw new IllegalStateException("nothing was preprocessed by " + run.name());
+      }
+      proceed(plan.without(run.name(), "").withRequest(step.apply(request, run.answers())));
+      return;
+    }
+    switch (prefillResult) {
+      // Beside decode, which needs nothing of it.
+      case null -> { }
+      case PrefillResult.KvBlocks blocks -> startDecode(run.chosen(), blocks, response.report());
+      case PrefillResult.NoBlocks(String why) -> skip(RoutingPlan.PREFILL, why);
+      case PrefillResult.FinalAnswer answer ->
+          next.finish(state().requirePlan().finalAnswer(run.chosen(), answer, response.report()));
+    }
+  }
+
+  /** The client's response has arrived: a hedge is not needed any more, but prefill beside it ends by itself. */
+  private void won(StepRun run, Result response) {
+    StepRun twin = state().steps().activeRun(run.name(), run.id());
+    if (twin != null) {
+      next.add(new WorkflowEffect.Count.Hedged(run.hedge()));
+      next.stop(twin, AbortReason.NOT_NEEDED);
+    }
+    next.finish(response);
+  }
+
+  /** An error response that is the client's own fault as far as the worker can tell: another would send the same. */
+  private void rejected(StepRun run, Result.Buffered response) {
+    if (run.name().equals(RoutingPlan.PREFILL)) {
+      end(AbortReason.NOT_NEEDED, response);
+    } else {
+      failed(
+          run.chosen(),
+          new AttemptResult.Failed("error", "status " + response.status(), false, false, false, response));
+    }
+  }
+
+  private void failed(Decision.Chosen chosen, AttemptResult.Failed failure) {
+    next.set(state().with(state().retries().withFailure(chosen.worker(), failure)));
+    PlanState plan = state().requirePlan();
+    URI server = plan.bootstrapServer();
+    if (server != null) {
+      next.add(new WorkflowEffect.InvalidateBootstrap(server));
+    }
+    String name = chosen.step().name();
+    String lastName = plan.last().step().name();
+    boolean last = name.equals(lastName);
+    if (last && state().steps().activeRun(name, -1) != null) {
+      // The run that hedges, or is hedged, may still respond.
+      return;
+    }
+    boolean concurrent = !last && state().steps().reserved(lastName) == null;
+    next.stopAll(AbortReason.NOT_NEEDED);
+    Recovery.FailedStep place =
+        last ? Recovery.FailedStep.LAST
+            : concurrent ? Recovery.FailedStep.CONCURRENT
+            : Recovery.FailedStep.BEFORE;
+    Recovery recovery = Recovery.of(
+        chosen.step().onFailure(), place, plan.isOptional(name),
+        () -> rules.retries().acquireRetry(state().retries(), failure));
+    switch (recovery) {
+      case Recovery.Replan(Duration pause, boolean orDecodeOnly) -> {
+        next.releaseReserved();
+        decideAfter(pause, new FullPlan(orDecodeOnly, plan.shape().singleWorker()));
+      }
+      case Recovery.RetryStep(Duration pause) -> decideAfter(pause, new SingleStep(name));
+      case Recovery.SkipStep() when concurrent -> decide(new DecodeOnly(failure.why()));
+      case Recovery.SkipStep() -> skip(name, failure.why());
+      case Recovery.FailRequest() -> next.finish(state().retries().exhausted(failure));
+    }
+  }
+
+  private void count(StepRun run, AttemptResult result) {
+    PlanState plan = state().requirePlan();
+    if (plan.shape().several()) {
+      next.add(new WorkflowEffect.Count.RequestEnded(plan.dialectName(), run.name(), switch (result) {
+        case AttemptResult.Responded(Result.Buffered response) when response.status() >= 300 -> "refused";
+        case AttemptResult.Responded _ -> "answered";
+        case AttemptResult.Failed failed -> failed.why();
+        case AttemptResult.Aborted _ -> "stopped";
+      }));
+    }
+  }
+
+  // Hedging.
+
+  private void scheduleHedge(StepRun first) {
+    if (rules.hedgeAfter() != null && rules.call().retryable() && !state().requirePlan().shape().several()) {
+      next.add(new WorkflowEffect.Schedule(rules.hedgeAfter(), new WorkflowEvent.HedgeDue(first.id())));
+    }
+  }
+
+  private void hedge(int first) {
+    StepRun run = next.activeRun(first);
+    if (!state().finished() && run != null && rules.retries().acquireHedge()) {
+      decide(new Hedge(first, run.chosen().worker().id()));
+    }
+  }
+
+  private void startHedge(int first, PlanState plan) {
+    if (next.activeRun(first) == null || plan.shape().several()) {
+      next.releaseAll(plan.planned().steps());
+      return;
+    }
+    next.set(state().with(state().retries().withTry(plan.last().worker())));
+    next.start(plan, plan.last(), new StepWork.Whole(), true);
+  }
+
+  // The end.
+
+  private void end(AbortReason reason, Result result) {
+    next.stopAll(reason);
+    next.finish(result);
+  }
+}
