@@ -34,6 +34,7 @@ public record RetryState(
     this(requestId, deadline, 0, 0, excluded, null, null, null);
   }
 
+  /** The state after a decision that took so long. */
   public RetryState withDecision(long nanos) {
     return new RetryState(
         requestId, deadline, tries, decideNanos + nanos, excluded, lastWorker, lastFailure, lastErrorResponse);

@@ -18,7 +18,6 @@ import io.kvasir.execution.workflow.DecisionQuery.SingleStep;
 import io.kvasir.routing.RoutingPlan;
 import java.net.URI;
 import java.time.Duration;
-import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
