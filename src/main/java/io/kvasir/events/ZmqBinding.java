@@ -10,25 +10,41 @@ import org.jspecify.annotations.Nullable;
 import org.zeromq.SocketType;
 
 /**
- * A bound SUB socket that several workers' engines dial in to. Their messages are told apart by topic: a worker
- * gets those that begin with its own, the longest match counting. One of them that is not taken from fast
- * enough holds up the others: nothing is dropped here. Belongs to a loop's thread.
+ * A bound SUB socket to which the engines of several workers connect. Their messages are routed by topic: to the
+ * subscriber with the longest matching prefix. A subscriber with a full queue holds up the others: nothing is dropped
+ * here. Belongs to a loop's thread.
  */
 final class ZmqBinding implements ZmqChannel.FrameHandler {
+  /** Messages ZMQ may hold for us beside its network buffers. */
+  static final int RECEIVE_HWM = 4096;
+
   private static final int MAX_KNOWN = 4096;
 
   private final ZmqLoop loop;
   private final String endpoint;
+  private final Runnable onClose;
   private final ZmqChannel channel;
-  private final List<ZmqSubscription> subscriptions = new ArrayList<>();
-  private final Map<String, ZmqSubscription> byTopic = new HashMap<>();
+  private final List<TopicSubscriber> subscriptions = new ArrayList<>();
+  private final Map<String, TopicSubscriber> byTopic = new HashMap<>();
 
-  ZmqBinding(ZmqLoop loop, String endpoint) {
+  /** A subscription to the messages of one topic. */
+  interface TopicSubscriber extends ZmqChannel.FrameHandler {
+    /** The prefix of the messages' topics. */
+    String topic();
+  }
+
+  /**
+   * Binds the socket.
+   *
+   * @param onClose called when the last subscriber was removed and the socket closes
+   */
+  ZmqBinding(ZmqLoop loop, String endpoint, Runnable onClose) {
     this.loop = loop;
     this.endpoint = endpoint;
+    this.onClose = onClose;
     var socket = loop.socket(SocketType.SUB);
     try {
-      socket.setRcvHWM(ZmqSubscription.RECEIVE_HWM);
+      socket.setRcvHWM(RECEIVE_HWM);
       socket.bind(endpoint);
     } catch (RuntimeException e) {
       socket.close();
@@ -37,27 +53,27 @@ final class ZmqBinding implements ZmqChannel.FrameHandler {
     this.channel = loop.channel(socket, this);
   }
 
-  void add(ZmqSubscription link) {
-    for (ZmqSubscription other : subscriptions) {
-      if (other.topic().equals(link.topic())) {
+  void add(TopicSubscriber subscriber) {
+    for (TopicSubscriber other : subscriptions) {
+      if (other.topic().equals(subscriber.topic())) {
         throw new IllegalStateException(
-            "two workers at " + endpoint + " with the topic '" + link.topic() + "': give each its own");
+            "two workers at " + endpoint + " with the topic '" + subscriber.topic() + "': give each its own");
       }
     }
-    subscriptions.add(link);
+    subscriptions.add(subscriber);
     byTopic.clear();
-    channel.socket().subscribe(link.topic());
+    channel.socket().subscribe(subscriber.topic());
     loop.serveSoon(channel);
   }
 
-  void remove(ZmqSubscription link) {
-    if (!subscriptions.remove(link)) {
+  void remove(TopicSubscriber subscriber) {
+    if (!subscriptions.remove(subscriber)) {
       return;
     }
     byTopic.clear();
-    channel.socket().unsubscribe(link.topic());
+    channel.socket().unsubscribe(subscriber.topic());
     if (subscriptions.isEmpty()) {
-      loop.unbind(endpoint);
+      onClose.run();
       loop.close(channel);
     } else {
       resume();
@@ -70,8 +86,8 @@ final class ZmqBinding implements ZmqChannel.FrameHandler {
 
   @Override
   public boolean ready() {
-    for (ZmqSubscription link : subscriptions) {
-      if (!link.ready()) {
+    for (TopicSubscriber subscriber : subscriptions) {
+      if (!subscriber.ready()) {
         return false;
       }
     }
@@ -80,27 +96,27 @@ final class ZmqBinding implements ZmqChannel.FrameHandler {
 
   @Override
   public void message(byte[][] frames, int count) {
-    ZmqSubscription link = find(new String(frames[0], UTF_8));
-    if (link != null) {
-      link.message(frames, count);
+    TopicSubscriber subscriber = find(new String(frames[0], UTF_8));
+    if (subscriber != null) {
+      subscriber.message(frames, count);
     }
   }
 
   @Override
   public void failed(RuntimeException why) {
-    List.copyOf(subscriptions).forEach(link -> link.fail(why));
+    List.copyOf(subscriptions).forEach(subscriber -> subscriber.failed(why));
   }
 
-  private @Nullable ZmqSubscription find(String topic) {
-    ZmqSubscription known = byTopic.get(topic);
+  private @Nullable TopicSubscriber find(String topic) {
+    TopicSubscriber known = byTopic.get(topic);
     if (known != null) {
       return known;
     }
-    ZmqSubscription longest = null;
-    for (ZmqSubscription link : subscriptions) {
-      if (topic.startsWith(link.topic())
-          && (longest == null || link.topic().length() > longest.topic().length())) {
-        longest = link;
+    TopicSubscriber longest = null;
+    for (TopicSubscriber subscriber : subscriptions) {
+      if (topic.startsWith(subscriber.topic())
+          && (longest == null || subscriber.topic().length() > longest.topic().length())) {
+        longest = subscriber;
       }
     }
     if (longest != null && byTopic.size() < MAX_KNOWN) {

@@ -10,15 +10,15 @@ import org.zeromq.ZMQ.Socket;
 final class ZmqChannel {
   private static final int MAX_FRAMES = 8;
 
-  /** Who the messages are for. */
+  /** The receiver of the messages. */
   interface FrameHandler {
-    /** Whether a message may come now; if not, the port rests until it is resumed. */
+    /** Whether a message may come now; if not, the channel is not read until it is resumed. */
     boolean ready();
 
     /** A message of {@code count} frames; more than the array holds are not kept. */
     void message(byte[][] frames, int count);
 
-    /** The socket or the handler failed: the port is of no use any more. */
+    /** The socket or the handler failed: the channel cannot be used any more. */
     void failed(RuntimeException why);
   }
 
@@ -28,7 +28,7 @@ final class ZmqChannel {
   private final byte[][] frames = new byte[MAX_FRAMES][];
   private boolean closed;
 
-  /** Whether the port stands in its loop's line. */
+  /** Whether it is in its loop's run queue. */
   boolean queued;
 
   ZmqChannel(Socket socket, Selector selector, FrameHandler handler) {
@@ -51,7 +51,7 @@ final class ZmqChannel {
 
   /**
    * Reads up to {@code budget} messages. Returns whether there may be more: a socket signals only what comes
-   * after it was found empty, so it must be asked until it is.
+   * after it was found empty, so it has to be read until it is.
    */
   boolean serve(int budget) {
     for (int i = 0; i < budget; i++) {
@@ -85,7 +85,7 @@ final class ZmqChannel {
     }
   }
 
-  /** Takes the port off its selector; its socket is closed by who opened it. */
+  /** Takes it off its selector; the socket is closed by the loop. */
   void close() {
     closed = true;
     key.cancel();

@@ -3,6 +3,8 @@ package io.kvasir.events;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.zeromq.ZContext;
@@ -20,6 +22,8 @@ public final class ZmqEvents implements SharedTransport {
   private final ZContext context = new ZContext(1);
   private final List<ZmqLoop> loops = new ArrayList<>();
   private final List<Thread> threads = new ArrayList<>();
+  /** The bound sockets, by endpoint. */
+  private final Map<String, ZmqBinding> bindings = new ConcurrentHashMap<>();
   private final AtomicInteger turn = new AtomicInteger();
   private final Duration replayIdle;
   private final EventMetrics.SourceMetrics metrics;
@@ -58,12 +62,12 @@ public final class ZmqEvents implements SharedTransport {
     // Workers that share a bound socket share its thread.
     int number = endpoints.bind() ? endpoints.endpoint().hashCode() : turn.getAndIncrement();
     ZmqLoop loop = loops.get(Math.floorMod(number, loops.size()));
-    ZmqSubscription link = new ZmqSubscription(loop, endpoints, queue, replayIdle.toNanos(), last);
-    loop.execute(link::open);
+    ZmqSubscription subscription = new ZmqSubscription(loop, bindings, endpoints, queue, replayIdle.toNanos(), last);
+    loop.execute(subscription::open);
     if (loop.closing()) {
       queue.end(null);
     }
-    return () -> loop.execute(link::close);
+    return () -> loop.execute(subscription::close);
   }
 
   @Override

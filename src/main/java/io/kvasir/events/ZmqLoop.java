@@ -6,10 +6,8 @@ import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.PriorityQueue;
 import java.util.Queue;
 import java.util.Set;
@@ -23,7 +21,7 @@ import org.zeromq.ZMQ.Socket;
 
 /**
  * One thread that reads many ZMQ sockets. ZMQ's own poller looks at every socket in every turn; this loop
- * waits on the sockets' signals with a selector and looks only at those that have something, so hundreds of
+ * waits on the sockets' signals with a selector and looks only at those that have messages, so hundreds of
  * idle workers cost nothing.
  *
  * <p>Everything but {@link #execute} and {@link #shutdown} happens on the loop's thread.
@@ -31,10 +29,10 @@ import org.zeromq.ZMQ.Socket;
 final class ZmqLoop implements Runnable {
   private static final Logger LOG = LoggerFactory.getLogger(ZmqLoop.class);
 
-  /** Messages a socket may hand over before the others have their turn. */
+  /** Messages read from one socket before the next one is read. */
   private static final int BUDGET = 64;
 
-  /** Replays under way at once: each may bring an engine's whole buffer into memory. */
+  /** Replays at once: each may bring an engine's whole buffer into memory. */
   private static final int MAX_REPLAYS = 16;
 
   private final ZContext context;
@@ -43,11 +41,23 @@ final class ZmqLoop implements Runnable {
   private final Queue<Runnable> tasks = new ConcurrentLinkedQueue<>();
   private final PriorityQueue<ScheduledTask> scheduled = new PriorityQueue<>();
   private final ArrayDeque<ZmqChannel> runQueue = new ArrayDeque<>();
-  private final Set<ZmqSubscription> subscriptions = new HashSet<>();
-  private final Map<String, ZmqBinding> bindings = new HashMap<>();
-  private final Set<ZmqReplay> replays = new HashSet<>();
-  private final ArrayDeque<ZmqReplay> waitingReplays = new ArrayDeque<>();
+  private final Set<Runnable> onShutdown = new HashSet<>();
+  private final Set<Replay> replays = new HashSet<>();
+  private final ArrayDeque<Replay> waitingReplays = new ArrayDeque<>();
   private volatile boolean closing;
+
+  /** A round of replay; only so many of them run at once. */
+  interface Replay {
+    void open();
+
+    void close();
+
+    /** Nanoseconds until the round counts as over because nothing comes. */
+    long nanosLeft(long now);
+
+    /** Called when no time is left. */
+    void timedOut();
+  }
 
   private record ScheduledTask(long dueNanos, Runnable task) implements Comparable<ScheduledTask> {
     @Override
@@ -105,11 +115,11 @@ final class ZmqLoop implements Runnable {
       LOG.error("the event loop ends: its selector failed", e);
     } finally {
       closing = true;
-      // A subscription that has just been asked for ends too.
+      // A subscription that was just being opened ends too.
       for (Runnable task = tasks.poll(); task != null; task = tasks.poll()) {
         guarded(task);
       }
-      List.copyOf(subscriptions).forEach(ZmqSubscription::end);
+      List.copyOf(onShutdown).forEach(Runnable::run);
       try {
         selector.close();
       } catch (IOException e) {
@@ -132,15 +142,15 @@ final class ZmqLoop implements Runnable {
     selector.selectedKeys().clear();
   }
 
-  private void serve(ZmqChannel port) {
-    port.queued = false;
+  private void serve(ZmqChannel channel) {
+    channel.queued = false;
     try {
-      if (port.serve(BUDGET)) {
-        serveSoon(port);
+      if (channel.serve(BUDGET)) {
+        serveSoon(channel);
       }
     } catch (RuntimeException e) {
       LOG.error("reading an event socket", e);
-      port.handler().failed(e);
+      channel.handler().failed(e);
     }
   }
 
@@ -152,24 +162,24 @@ final class ZmqLoop implements Runnable {
     }
   }
 
-  /** Asks a port for messages in the next turn, whatever its signal says. */
-  void serveSoon(ZmqChannel port) {
-    if (!port.queued) {
-      port.queued = true;
-      runQueue.add(port);
+  /** Reads a channel in the next turn, whatever its signal says. */
+  void serveSoon(ZmqChannel channel) {
+    if (!channel.queued) {
+      channel.queued = true;
+      runQueue.add(channel);
     }
   }
 
-  void resume(ZmqChannel port) {
-    port.resume();
-    serveSoon(port);
+  void resume(ZmqChannel channel) {
+    channel.resume();
+    serveSoon(channel);
   }
 
   EventMetrics.SourceMetrics metrics() {
     return metrics;
   }
 
-  /** A socket with what every socket of ours has: nothing held back at the end, no unbounded message. */
+  /** A socket with the options that all event sockets share: no linger, bounded messages, keep-alive. */
   Socket socket(SocketType type) {
     Socket socket = context.createSocket(type);
     socket.setLinger(0);
@@ -179,7 +189,7 @@ final class ZmqLoop implements Runnable {
     // JeroMQ 0.6.0 forgets to read from a new connection now and then: its poller loses the engine's key when the
     // connecter's is cancelled in the same turn. Giving up on the handshake soon and connecting again mends that.
     socket.setHandshakeIvl(1000);
-    // A peer that vanished without a word is noticed within half a minute.
+    // A peer that vanished without closing the connection is noticed within half a minute.
     socket.setTCPKeepAlive(1);
     socket.setTCPKeepAliveIdle(15);
     socket.setTCPKeepAliveInterval(5);
@@ -188,35 +198,27 @@ final class ZmqLoop implements Runnable {
   }
 
   ZmqChannel channel(Socket socket, ZmqChannel.FrameHandler handler) {
-    ZmqChannel port = new ZmqChannel(socket, selector, handler);
-    serveSoon(port);
-    return port;
+    ZmqChannel channel = new ZmqChannel(socket, selector, handler);
+    serveSoon(channel);
+    return channel;
   }
 
-  void close(ZmqChannel port) {
-    port.close();
-    port.socket().close();
+  void close(ZmqChannel channel) {
+    channel.close();
+    channel.socket().close();
   }
 
-  void add(ZmqSubscription link) {
-    subscriptions.add(link);
+  /** Registers a task that {@link #shutdown} runs on the loop's thread. */
+  void onShutdown(Runnable task) {
+    onShutdown.add(task);
   }
 
-  void remove(ZmqSubscription link) {
-    subscriptions.remove(link);
+  void cancelOnShutdown(Runnable task) {
+    onShutdown.remove(task);
   }
 
-  /** The socket bound to an endpoint, shared by all whose engines dial in there. */
-  ZmqBinding binding(String endpoint) {
-    return bindings.computeIfAbsent(endpoint, e -> new ZmqBinding(this, e));
-  }
-
-  void unbind(String endpoint) {
-    bindings.remove(endpoint);
-  }
-
-  /** Begins a replay as soon as there is room for one. */
-  void begin(ZmqReplay replay) {
+  /** Begins a replay, as soon as fewer than {@value #MAX_REPLAYS} run. */
+  void begin(Replay replay) {
     if (replays.size() < MAX_REPLAYS) {
       replays.add(replay);
       replay.open();
@@ -225,13 +227,13 @@ final class ZmqLoop implements Runnable {
     }
   }
 
-  void end(ZmqReplay replay) {
+  void end(Replay replay) {
     if (!replays.remove(replay)) {
       waitingReplays.remove(replay);
       return;
     }
     replay.close();
-    ZmqReplay next = waitingReplays.poll();
+    Replay next = waitingReplays.poll();
     if (next != null) {
       begin(next);
     }
@@ -246,21 +248,21 @@ final class ZmqLoop implements Runnable {
 
   private void endOverdueReplays() {
     long now = System.nanoTime();
-    for (ZmqReplay replay : new ArrayList<>(replays)) {
+    for (Replay replay : new ArrayList<>(replays)) {
       if (replays.contains(replay) && replay.nanosLeft(now) <= 0) {
-        guarded(replay::idle);
+        guarded(replay::timedOut);
       }
     }
   }
 
-  /** Milliseconds to the next deadline, at least 1; 0 when there is none, which a selector takes for ever. */
+  /** Milliseconds to the next deadline, at least 1; 0, which a selector takes as no limit, when there is none. */
   private long millisToDeadline() {
     long now = System.nanoTime();
     ScheduledTask first = scheduled.peek();
-    long least = first == null ? Long.MAX_VALUE : first.dueNanos - now;
-    for (ZmqReplay replay : replays) {
-      least = Math.min(least, replay.nanosLeft(now));
+    long nearest = first == null ? Long.MAX_VALUE : first.dueNanos - now;
+    for (Replay replay : replays) {
+      nearest = Math.min(nearest, replay.nanosLeft(now));
     }
-    return least == Long.MAX_VALUE ? 0 : Math.max(1, TimeUnit.NANOSECONDS.toMillis(least) + 1);
+    return nearest == Long.MAX_VALUE ? 0 : Math.max(1, TimeUnit.NANOSECONDS.toMillis(nearest) + 1);
   }
 }

@@ -11,33 +11,48 @@ import org.zeromq.ZMQ.Socket;
  * One round of replay: a DEALER that sends {@code ["", from]} to the engine's ROUTER and takes every message
  * from that number on until the end mark, or until nothing comes any more (the mark is lost when
  * the engine's pipe is full). A socket per round: its pipe is empty, so the first thousand messages get through,
- * and late answers to an earlier round are never taken for this one's. Receiving is unlimited, since a full pipe
+ * and late replies to an earlier round are never taken for this one's. Receiving is unlimited, since a full pipe
  * makes the engine drop.
  *
- * <p>Answers are read from their end, {@code …, number, payload}: newer engines put the topic before them.
+ * <p>Replies are read from their end, {@code …, number, payload}: newer engines put the topic before them.
  * Belongs to a loop's thread.
  */
-final class ZmqReplay implements ZmqChannel.FrameHandler {
+final class ZmqReplay implements ZmqChannel.FrameHandler, ZmqLoop.Replay {
   private static final VarHandle LONG = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.BIG_ENDIAN);
 
   private final ZmqLoop loop;
   private final String endpoint;
   private final long from;
   private final long idleNanos;
-  private final ZmqSubscription subscription;
+  private final ReplayOutput output;
   private @Nullable ZmqChannel channel;
   private boolean paused;
   private long deadline;
 
-  ZmqReplay(ZmqLoop loop, String endpoint, long from, long idleNanos, ZmqSubscription link) {
+  /** The receiver of a round's messages. */
+  interface ReplayOutput {
+    /** Whether a replayed message may come now. */
+    boolean acceptsReplay();
+
+    void replayed(ZmqReplay round, long sequence, byte[] payload);
+
+    /** The round is over; {@code marked} when the engine sent the end mark. */
+    void replayEnded(ZmqReplay round, boolean marked);
+
+    /** The round cannot go on. */
+    void failed(RuntimeException why);
+  }
+
+  ZmqReplay(ZmqLoop loop, String endpoint, long from, long idleNanos, ReplayOutput output) {
     this.loop = loop;
     this.endpoint = endpoint;
     this.from = from;
     this.idleNanos = idleNanos;
-    this.subscription = link;
+    this.output = output;
   }
 
-  void open() {
+  @Override
+  public void open() {
     Socket dealer = loop.socket(SocketType.DEALER);
     channel = loop.channel(dealer, this);
     dealer.setRcvHWM(0);
@@ -49,17 +64,18 @@ final class ZmqReplay implements ZmqChannel.FrameHandler {
     deadline = System.nanoTime() + idleNanos;
   }
 
-  void close() {
+  @Override
+  public void close() {
     if (channel != null) {
       loop.close(channel);
       channel = null;
     }
   }
 
-  /** While nobody takes what comes, silence says nothing. */
+  /** Whether a message may come; while none may, silence does not end the round. */
   @Override
   public boolean ready() {
-    paused = !subscription.acceptsReplay();
+    paused = !output.acceptsReplay();
     return !paused;
   }
 
@@ -71,12 +87,14 @@ final class ZmqReplay implements ZmqChannel.FrameHandler {
     }
   }
 
-  long nanosLeft(long now) {
+  @Override
+  public long nanosLeft(long now) {
     return paused ? Long.MAX_VALUE : deadline - now;
   }
 
-  void idle() {
-    subscription.replayEnded(this, false);
+  @Override
+  public void timedOut() {
+    output.replayEnded(this, false);
   }
 
   @Override
@@ -88,14 +106,14 @@ final class ZmqReplay implements ZmqChannel.FrameHandler {
     }
     byte[] payload = frames[count - 1];
     if (payload.length == 0) {
-      subscription.replayEnded(this, true);
+      output.replayEnded(this, true);
     } else {
-      subscription.replayed(this, (long) LONG.get(frames[count - 2], 0), payload);
+      output.replayed(this, (long) LONG.get(frames[count - 2], 0), payload);
     }
   }
 
   @Override
   public void failed(RuntimeException why) {
-    subscription.fail(why);
+    output.failed(why);
   }
 }

@@ -3,6 +3,7 @@ package io.kvasir.events;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
+import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import org.jspecify.annotations.Nullable;
@@ -12,20 +13,20 @@ import org.zeromq.ZMQ.Socket;
 import org.zeromq.ZMonitor;
 
 /**
- * One subscription to one worker's events: reads its messages, decodes them, has them put in order and
- * fills a queue. Reading stops while the queue is full; ZMQ's buffers and then the engine's fill up, and what
- * the engine drops shows as a gap. Belongs to a loop's thread, but for {@link #signal}.
+ * One subscription to one worker's events: reads its messages, decodes them, puts them in order and fills a queue.
+ * Reading stops while the queue is full; ZMQ's buffers and then the engine's fill up, and what the engine drops shows
+ * as a gap. Belongs to a loop's thread, but for {@link #signal}.
  */
-final class ZmqSubscription implements ZmqChannel.FrameHandler, Sequencer.SequencerOutput {
-  /** Messages ZMQ may hold for us beside its network buffers. */
-  static final int RECEIVE_HWM = 4096;
-
+final class ZmqSubscription
+    implements ZmqBinding.TopicSubscriber, ZmqReplay.ReplayOutput, Sequencer.SequencerOutput {
   private static final int BIND_TRIES = 20;
   private static final long BIND_PAUSE_MILLIS = 100;
   private static final int MONITORED = ZMQ.EVENT_HANDSHAKE_PROTOCOL | ZMQ.EVENT_DISCONNECTED;
   private static final VarHandle LONG = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.BIG_ENDIAN);
 
   private final ZmqLoop loop;
+  private final Map<String, ZmqBinding> bindings;
+  private final Runnable end = this::end;
   private final ZmqEndpoints endpoints;
   private final BatchQueue queue;
   private final long replayIdleNanos;
@@ -42,11 +43,18 @@ final class ZmqSubscription implements ZmqChannel.FrameHandler, Sequencer.Sequen
   /**
    * A subscription that is not open yet.
    *
-   * @param last what has been delivered elsewhere, null when nothing has
+   * @param bindings the bound sockets, by endpoint; those of one endpoint are used on one loop's thread only
+   * @param last the position up to which another subscription has delivered, null for none
    */
   ZmqSubscription(
-      ZmqLoop loop, ZmqEndpoints endpoints, BatchQueue queue, long replayIdleNanos, @Nullable StreamPosition last) {
+      ZmqLoop loop,
+      Map<String, ZmqBinding> bindings,
+      ZmqEndpoints endpoints,
+      BatchQueue queue,
+      long replayIdleNanos,
+      @Nullable StreamPosition last) {
     this.loop = loop;
+    this.bindings = bindings;
     this.endpoints = endpoints;
     this.queue = queue;
     this.replayIdleNanos = replayIdleNanos;
@@ -57,7 +65,8 @@ final class ZmqSubscription implements ZmqChannel.FrameHandler, Sequencer.Sequen
     }
   }
 
-  String topic() {
+  @Override
+  public String topic() {
     return endpoints.topic();
   }
 
@@ -68,7 +77,7 @@ final class ZmqSubscription implements ZmqChannel.FrameHandler, Sequencer.Sequen
     if (closed) {
       return;
     }
-    loop.add(this);
+    loop.onShutdown(end);
     queue.onSpace(() -> loop.execute(this::resume));
     if (endpoints.bind()) {
       bind(BIND_TRIES);
@@ -77,21 +86,23 @@ final class ZmqSubscription implements ZmqChannel.FrameHandler, Sequencer.Sequen
     }
   }
 
-  /** What was just given up, by a stream that ended or by the node that had the worker before, frees late. */
+  /** Binds; tried again for a while, since a socket closed just before frees its address late. */
   private void bind(int tries) {
     if (closed) {
       return;
     }
     try {
-      binding = loop.binding(endpoints.endpoint());
+      binding =
+          bindings.computeIfAbsent(
+              endpoints.endpoint(), endpoint -> new ZmqBinding(loop, endpoint, () -> bindings.remove(endpoint)));
       binding.add(this);
-      // Who dials in later is not told apart here: the history is asked for at once.
+      // Engines that connect later are not noticed here: the history is requested at once.
       sequencer.connected();
     } catch (RuntimeException e) {
       if (tries > 1) {
         loop.executeAfter(BIND_PAUSE_MILLIS, () -> bind(tries - 1));
       } else {
-        fail(new IllegalStateException("cannot bind " + endpoints.endpoint() + ": " + e.getMessage(), e));
+        failed(new IllegalStateException("cannot bind " + endpoints.endpoint() + ": " + e.getMessage(), e));
       }
     }
   }
@@ -100,17 +111,17 @@ final class ZmqSubscription implements ZmqChannel.FrameHandler, Sequencer.Sequen
     try {
       Socket socket = loop.socket(SocketType.SUB);
       sub = loop.channel(socket, this);
-      socket.setRcvHWM(RECEIVE_HWM);
+      socket.setRcvHWM(ZmqBinding.RECEIVE_HWM);
       socket.setEventHook(event -> signal(event.getEvent()), MONITORED);
       socket.subscribe(endpoints.topic());
       socket.connect(endpoints.endpoint());
       loop.serveSoon(sub);
     } catch (RuntimeException e) {
-      fail(new IllegalStateException("cannot connect to " + endpoints.endpoint() + ": " + e.getMessage(), e));
+      failed(new IllegalStateException("cannot connect to " + endpoints.endpoint() + ": " + e.getMessage(), e));
     }
   }
 
-  /** From ZMQ's own thread. */
+  /** Called on ZMQ's own thread. */
   private void signal(ZMonitor.Event event) {
     signals.add(event != ZMonitor.Event.DISCONNECTED);
     loop.execute(this::takeSignals);
@@ -131,15 +142,16 @@ final class ZmqSubscription implements ZmqChannel.FrameHandler, Sequencer.Sequen
     }
   }
 
-  /** Whether a live message may come. */
+  /** Whether a live message may come now. */
   @Override
   public boolean ready() {
     paused = queue.full() || sequencer.full();
     return !paused;
   }
 
-  /** Whether a replayed message may come: it may be the one that all others wait for. */
-  boolean acceptsReplay() {
+  /** Whether a replayed message may come now, also while live ones may not: they may wait for it. */
+  @Override
+  public boolean acceptsReplay() {
     return !queue.full();
   }
 
@@ -147,7 +159,7 @@ final class ZmqSubscription implements ZmqChannel.FrameHandler, Sequencer.Sequen
   @Override
   public void message(byte[][] frames, int count) {
     if (!signals.isEmpty()) {
-      // Whatever happened to the connection before this message came is taken in first.
+      // Changes of the connection before this message are taken into account first.
       takeSignals();
     }
     if (count != 3 || frames[1].length != Long.BYTES || (long) LONG.get(frames[1], 0) < 0) {
@@ -160,8 +172,9 @@ final class ZmqSubscription implements ZmqChannel.FrameHandler, Sequencer.Sequen
     sequencer.live(decoded, payload.length);
   }
 
-  void replayed(ZmqReplay from, long sequence, byte[] payload) {
-    if (from != replay) {
+  @Override
+  public void replayed(ZmqReplay round, long sequence, byte[] payload) {
+    if (round != replay) {
       return;
     }
     if (sequencer.needs(sequence)) {
@@ -176,8 +189,9 @@ final class ZmqSubscription implements ZmqChannel.FrameHandler, Sequencer.Sequen
     }
   }
 
-  void replayEnded(ZmqReplay which, boolean marked) {
-    if (which == replay) {
+  @Override
+  public void replayEnded(ZmqReplay round, boolean marked) {
+    if (round == replay) {
       endReplay();
       sequencer.replayEnded(marked);
       resume();
@@ -224,30 +238,26 @@ final class ZmqSubscription implements ZmqChannel.FrameHandler, Sequencer.Sequen
     }
   }
 
+  /** Ends the subscription because it cannot go on. */
   @Override
   public void failed(RuntimeException why) {
-    fail(why);
-  }
-
-  /** Ends the subscription because it cannot go on. */
-  void fail(RuntimeException why) {
     queue.end(why);
     close();
   }
 
   /** Ends the subscription because the transport is closed. */
-  void end() {
+  private void end() {
     queue.end(null);
     close();
   }
 
-  /** Gives back everything; idempotent. */
+  /** Releases everything; idempotent. */
   void close() {
     if (closed) {
       return;
     }
     closed = true;
-    loop.remove(this);
+    loop.cancelOnShutdown(end);
     endReplay();
     if (binding != null) {
       binding.remove(this);

@@ -138,14 +138,14 @@ final class Predictions {
   }
 
   /** Takes what was predicted in another index; returns how many blocks the memory budget had no room for. */
-  int take(Holdings.Predicted part, TakeOver from) {
+  int take(Holdings.Predicted part) {
     if (slice.length == 0) {
       slice = new int[SLICE];
     }
     int refused = 0;
     for (int i = 0; i < part.firsts().length; i++) {
-      int row = from.find(part.firsts()[i], part.places()[i]);
-      if (row != Segments.NONE && !predicted.has(row)) {
+      int row = rows.find(part.firsts()[i], part.places()[i]);
+      if (row != Segments.NONE && rows.has(row, word, bit) && !predicted.has(row)) {
         if (predicted.reserve(1)) {
           predicted.restore(row, part.uses()[i], part.births()[i], part.expiries()[i]);
         } else {

@@ -72,6 +72,12 @@ final class Rows {
     return shards.touch(hashes, from, count);
   }
 
+  /** The row at a place of the segment that begins with a block; {@link Segments#NONE} if none does. */
+  int find(long first, int place) {
+    int segment = shards.find(first);
+    return segment == Segments.NONE ? Segments.NONE : (segment << Segments.ROW_BITS) + place;
+  }
+
   /** As {@link Shards#after}. */
   int after(int previous, long hash) {
     return shards.after(previous, hash);

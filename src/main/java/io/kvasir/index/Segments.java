@@ -43,6 +43,7 @@ final class Segments {
   static final VarHandle LONGS =
       MethodHandles.arrayElementVarHandle(long[].class).withInvokeExactBehavior();
 
+  private static final long PHI = 0x9E3779B97F4A7C15L;
   private static final int CHUNK_BITS = 6;
   private static final int CHUNK = 1 << CHUNK_BITS;
   private static final int MAX_CHUNKS = 1 << (31 - CHUNK_BITS - ROW_BITS);
@@ -65,11 +66,16 @@ final class Segments {
     this.budget = budget;
   }
 
+  /** A hash times 2⁶⁴/φ: its upper bits depend on all of the hash's. */
+  static long mix(long hash) {
+    return hash * PHI;
+  }
+
   /** Where a table by rows, of a power of two's length, begins to look for one: those of a segment stand together. */
   static int home(int row, int length) {
     // Which segments a worker's rows are in has a pattern, and one multiplication would keep it.
-    long mixed = Shards.mix(row >>> ROW_BITS);
-    mixed = Shards.mix(mixed ^ (mixed >>> 32));
+    long mixed = mix(row >>> ROW_BITS);
+    mixed = mix(mixed ^ (mixed >>> 32));
     return ((int) (mixed >>> Long.numberOfLeadingZeros(length - 1L)) + (row & PLACE)) & (length - 1);
   }
 

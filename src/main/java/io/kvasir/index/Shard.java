@@ -1,17 +1,21 @@
 package io.kvasir.index;
 
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+
 /**
  * The writers' side of one shard: makes and frees the segments whose first hash falls to it, under its
  * own monitor. Both are short and concern new segments only; a row or a bit is set without it.
  */
 final class Shard extends CacheLinePadding {
+  private static final VarHandle TABLES = MethodHandles.arrayElementVarHandle(long[][].class);
   private static final long REMOVED = 1L << 63; // an entry of no segment
 
   /** Segments out of use that are not shared with the other shards: few, for there are many shards. */
   private static final int MAX_KEPT = 2;
 
   private final int number;
-  private final Shards shards;
+  private final long[][] tables;
   private final Segments segments;
   private final Budget budget;
   private int live;
@@ -19,25 +23,45 @@ final class Shard extends CacheLinePadding {
   private int kept; // segments out of use
   private int free = Segments.NONE; // the first of them, chained by their next links
 
-  Shard(int number, Shards shards, Segments segments, Budget budget) {
+  /**
+   * An empty shard.
+   *
+   * @param tables the tables of all shards; this one reads and replaces its own
+   */
+  Shard(int number, long[][] tables, Segments segments, Budget budget) {
     this.number = number;
-    this.shards = shards;
+    this.tables = tables;
     this.segments = segments;
     this.budget = budget;
   }
 
+  /** A shard's table, among those of all shards. */
+  static long[] table(long[][] tables, int shard) {
+    return (long[]) TABLES.getAcquire(tables, shard);
+  }
+
+  /** Where the search for a mixed hash begins in a table. */
+  static int home(long mixed, int length) {
+    return (int) ((mixed << 8) >>> Long.numberOfLeadingZeros(length - 1L));
+  }
+
+  /** The entry of a segment whose first row has this mixed hash. */
+  static long entry(long mixed, int segment) {
+    return (mixed << 32) | segment;
+  }
+
   /** As {@link Shards#pinned}. */
   synchronized int pinned(long hash, int pins) {
-    long mixed = Shards.mix(hash);
+    long mixed = Segments.mix(hash);
     long[] table = roomy();
     int mask = table.length - 1;
     int target = -1;
-    int i = Shards.home(mixed, table.length);
+    int i = home(mixed, table.length);
     for (; table[i] != 0; i = (i + 1) & mask) {
       int segment = (int) table[i];
       if (segment == Segments.NONE) {
         target = target < 0 ? i : target;
-      } else if (table[i] == Shards.entry(mixed, segment)
+      } else if (table[i] == entry(mixed, segment)
           && segments.hash(segment << Segments.ROW_BITS) == hash) {
         if (segments.tryPin(segment << Segments.ROW_BITS, pins)) {
           return segment;
@@ -46,7 +70,7 @@ final class Shard extends CacheLinePadding {
         int row = allocate();
         if (row != Segments.NONE) {
           segments.start(row, hash, pins);
-          Segments.LONGS.setRelease(table, i, Shards.entry(mixed, row >>> Segments.ROW_BITS));
+          Segments.LONGS.setRelease(table, i, entry(mixed, row >>> Segments.ROW_BITS));
         }
         return row >>> Segments.ROW_BITS;
       }
@@ -64,17 +88,17 @@ final class Shard extends CacheLinePadding {
     }
     live++;
     segments.start(row, hash, pins);
-    Segments.LONGS.setRelease(table, target, Shards.entry(mixed, row >>> Segments.ROW_BITS));
+    Segments.LONGS.setRelease(table, target, entry(mixed, row >>> Segments.ROW_BITS));
     return row >>> Segments.ROW_BITS;
   }
 
   /** Takes a segment that has ended off the table and keeps it for another chain. */
   synchronized void free(int row, long hash) {
-    long mixed = Shards.mix(hash);
-    long entry = Shards.entry(mixed, row >>> Segments.ROW_BITS);
-    long[] table = shards.table(number);
+    long mixed = Segments.mix(hash);
+    long entry = entry(mixed, row >>> Segments.ROW_BITS);
+    long[] table = table(tables, number);
     int mask = table.length - 1;
-    int i = Shards.home(mixed, table.length);
+    int i = home(mixed, table.length);
     while (table[i] != 0 && table[i] != entry) {
       i = (i + 1) & mask;
     }
@@ -118,7 +142,7 @@ final class Shard extends CacheLinePadding {
 
   /** The table, replaced first if it is too full. */
   private long[] roomy() {
-    long[] table = shards.table(number);
+    long[] table = table(tables, number);
     if (used < table.length / 4 * 3) {
       return table;
     }
@@ -131,8 +155,8 @@ final class Shard extends CacheLinePadding {
     for (long entry : table) {
       int segment = (int) entry;
       if (segment != Segments.NONE) {
-        long mixed = Shards.mix(segments.hash(segment << Segments.ROW_BITS));
-        int i = Shards.home(mixed, replacement.length);
+        long mixed = Segments.mix(segments.hash(segment << Segments.ROW_BITS));
+        int i = home(mixed, replacement.length);
         while (replacement[i] != 0) {
           i = (i + 1) & mask;
         }
@@ -140,7 +164,7 @@ final class Shard extends CacheLinePadding {
       }
     }
     used = live;
-    shards.table(number, replacement);
+    TABLES.setRelease(tables, number, replacement);
     return replacement;
   }
 }

@@ -1,8 +1,5 @@
 package io.kvasir.index;
 
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
-
 /**
  * Where a chain is entered: the hash of every segment's first row, in {@value #COUNT} tables.
  *
@@ -16,8 +13,6 @@ import java.lang.invoke.VarHandle;
 final class Shards {
   static final int COUNT = 256;
 
-  private static final VarHandle TABLES = MethodHandles.arrayElementVarHandle(long[][].class);
-  private static final long PHI = 0x9E3779B97F4A7C15L;
   private static final int TABLE = 16;
 
   private final Segments segments;
@@ -28,26 +23,12 @@ final class Shards {
     this.segments = segments;
     for (int i = 0; i < COUNT; i++) {
       tables[i] = new long[TABLE];
-      shards[i] = new Shard(i, this, segments, budget);
+      shards[i] = new Shard(i, tables, segments, budget);
     }
     if (!budget.reserve(COUNT * Budget.arrayOf(TABLE))) {
       throw new IllegalArgumentException(
           "budgetBytes: an empty index takes " + COUNT * Budget.arrayOf(TABLE) + " bytes, allow more");
     }
-  }
-
-  static long mix(long hash) {
-    return hash * PHI;
-  }
-
-  /** Where the search for a mixed hash begins in a table. */
-  static int home(long mixed, int length) {
-    return (int) ((mixed << 8) >>> Long.numberOfLeadingZeros(length - 1L));
-  }
-
-  /** The entry of a segment whose first row has this mixed hash. */
-  static long entry(long mixed, int segment) {
-    return (mixed << 32) | segment;
   }
 
   private static int shard(long mixed) {
@@ -56,16 +37,16 @@ final class Shards {
 
   /** The segment that begins with a block, as of some moment during the call; {@link Segments#NONE} if none does. */
   int find(long hash) {
-    long mixed = mix(hash);
+    long mixed = Segments.mix(hash);
     long[] table = table(shard(mixed));
     int mask = table.length - 1;
-    for (int i = home(mixed, table.length); ; i = (i + 1) & mask) {
+    for (int i = Shard.home(mixed, table.length); ; i = (i + 1) & mask) {
       long entry = (long) Segments.LONGS.getAcquire(table, i);
       if (entry == 0) {
         return Segments.NONE;
       }
       int segment = (int) entry;
-      if (entry == entry(mixed, segment)
+      if (entry == Shard.entry(mixed, segment)
           && segment != Segments.NONE
           && segments.hash(segment << Segments.ROW_BITS) == hash) {
         return segment;
@@ -90,9 +71,9 @@ final class Shards {
 
   /** Loads the line where a hash would be found, and waits for nothing. */
   void touch(long hash) {
-    long mixed = mix(hash);
+    long mixed = Segments.mix(hash);
     long[] table = table(shard(mixed));
-    long _ = (long) Segments.LONGS.getAcquire(table, home(mixed, table.length));
+    long _ = (long) Segments.LONGS.getAcquire(table, Shard.home(mixed, table.length));
   }
 
   /**
@@ -102,9 +83,9 @@ final class Shards {
   long touch(long[] hashes, int from, int count) {
     long seen = 0;
     for (int i = from; i < from + count; i++) {
-      long mixed = mix(hashes[i]);
+      long mixed = Segments.mix(hashes[i]);
       long[] table = table(shard(mixed));
-      seen += table[home(mixed, table.length)];
+      seen += table[Shard.home(mixed, table.length)];
     }
     return seen;
   }
@@ -125,7 +106,7 @@ final class Shards {
         unpin(row, pins);
       }
     }
-    return shards[shard(mix(hash))].pinned(hash, pins);
+    return shards[shard(Segments.mix(hash))].pinned(hash, pins);
   }
 
   /** Takes pins, or bits that were cleared, off a segment's count, and frees it when they were the last. */
@@ -133,15 +114,11 @@ final class Shards {
     if (pins != 0 && segments.unpin(row, pins)) {
       int first = row & ~Segments.PLACE;
       long hash = segments.hash(first);
-      shards[shard(mix(hash))].free(first, hash);
+      shards[shard(Segments.mix(hash))].free(first, hash);
     }
   }
 
-  long[] table(int shard) {
-    return (long[]) TABLES.getAcquire(tables, shard);
-  }
-
-  void table(int shard, long[] table) {
-    TABLES.setRelease(tables, shard, table);
+  private long[] table(int shard) {
+    return Shard.table(tables, shard);
   }
 }

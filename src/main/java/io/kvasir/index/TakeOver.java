@@ -58,13 +58,6 @@ final class TakeOver {
     return refused;
   }
 
-  /** Finds where a block is that was handed over, {@link Segments#NONE} if it is not. */
-  int find(long first, int place) {
-    int segment = shards.find(first);
-    int row = (segment << Segments.ROW_BITS) + place;
-    return segment != Segments.NONE && rows.has(row, word, bit) ? row : Segments.NONE;
-  }
-
   /** Places a run, with the worker's bit on those that are held. */
   private void place(long[] hashes, int from, int length, int held, long follows) {
     int previous = last(follows);

@@ -200,10 +200,9 @@ public final class WorkerBlocks {
   }
 
   private int takeOver(Holdings part) {
-    TakeOver from = new TakeOver(keyed, segments, shards, rows, word, bit);
     return switch (part) {
-      case Holdings.Blocks blocks -> from.take(blocks);
-      case Holdings.Predicted these -> predictions.take(these, from);
+      case Holdings.Blocks blocks -> new TakeOver(keyed, segments, shards, rows, word, bit).take(blocks);
+      case Holdings.Predicted rest -> predictions.take(rest);
     };
   }
 

@@ -42,9 +42,9 @@ final class HtmlPage {
   }
 
   private static void section(Experiment about, List<Summary> summaries, StringBuilder page) {
-    page.append("<section>\n<h2>").append(escaped(about.trace)).append("</h2>\n<p class=\"about\">");
-    page.append(about.workers).append(" &times; ").append(escaped(about.engine));
-    page.append(", index ").append(escaped(about.index)).append(", ");
+    page.append("<section>\n<h2>").append(Plot.escaped(about.trace)).append("</h2>\n<p class=\"about\">");
+    page.append(about.workers).append(" &times; ").append(Plot.escaped(about.engine));
+    page.append(", index ").append(Plot.escaped(about.index)).append(", ");
     page.append(summaries.getFirst().first().requests()).append(" requests, cache ceiling ");
     page.append(String.format(Locale.ROOT, "%.1f&thinsp;%%", 100 * summaries.getFirst().first().ceiling()));
     page.append(", mean of ").append(summaries.getFirst().runs().size()).append(" seed(s)</p>\n");
@@ -79,21 +79,17 @@ final class HtmlPage {
 
   private static void table(List<Summary> summaries, StringBuilder page) {
     page.append("<div class=\"wide\"><table>\n<tr><th>profile</th>");
-    ResultTable.titles().forEach(title -> page.append("<th>").append(escaped(title)).append("</th>"));
+    ResultTable.titles().forEach(title -> page.append("<th>").append(Plot.escaped(title)).append("</th>"));
     page.append("</tr>\n");
     double best = summaries.stream().mapToDouble(summary -> summary.mean(RunReport::goodput)).max().orElse(0);
     for (Summary summary : summaries) {
       boolean first = summary.mean(RunReport::goodput) == best;
       page.append(first ? "<tr class=\"best\">" : "<tr>");
-      page.append("<th>").append(escaped(summary.first().profile())).append("</th>");
-      ResultTable.cells(summary).forEach(cell -> page.append("<td>").append(escaped(cell)).append("</td>"));
+      page.append("<th>").append(Plot.escaped(summary.first().profile())).append("</th>");
+      ResultTable.cells(summary).forEach(cell -> page.append("<td>").append(Plot.escaped(cell)).append("</td>"));
       page.append("</tr>\n");
     }
     page.append("</table></div>\n");
-  }
-
-  static String escaped(String text) {
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\"", "&quot;");
   }
 
   private static String style() throws IOException {

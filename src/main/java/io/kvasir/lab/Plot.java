@@ -78,7 +78,7 @@ final class Plot {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" role=\"img\" "
             + "font-family=\"system-ui, sans-serif\" font-size=\"12\" fill=\"#777\">%n<title>%s</title>%n"
             + "<text class=\"title\" x=\"%d\" y=\"18\" font-size=\"14\" font-weight=\"600\">%s (%s)</text>%n",
-        WIDTH, height, HtmlPage.escaped(title), bars ? 8 : LEFT, HtmlPage.escaped(title), unit);
+        WIDTH, height, escaped(title), bars ? 8 : LEFT, escaped(title), unit);
     if (bars) {
       bars(svg);
     } else {
@@ -131,13 +131,13 @@ final class Plot {
           number % COLOURS.length, path, colour, dash);
       for (Point point : line.getValue()) {
         svg.format("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" fill=\"%s\"><title>%s &#215;%s: %s</title></circle>%n",
-            x(point.load), y(point), colour, HtmlPage.escaped(line.getKey()), ResultTable.plain(point.load),
+            x(point.load), y(point), colour, escaped(line.getKey()), ResultTable.plain(point.load),
             rounded(point.value));
       }
       int y = TOP + 8 + number * LINE;
       svg.format("<line x1=\"%d\" x2=\"%d\" y1=\"%d\" y2=\"%d\" stroke=\"%s\" stroke-width=\"2\"%s/>%n",
           WIDTH - RIGHT + 12, WIDTH - RIGHT + 30, y, y, colour, dash);
-      svg.format("<text x=\"%d\" y=\"%d\">%s</text></g>%n", WIDTH - RIGHT + 36, y + 4, HtmlPage.escaped(line.getKey()));
+      svg.format("<text x=\"%d\" y=\"%d\">%s</text></g>%n", WIDTH - RIGHT + 36, y + 4, escaped(line.getKey()));
       number++;
     }
   }
@@ -149,7 +149,7 @@ final class Plot {
       double share = (height(point) - least) / (most - least);
       int y = TOP + number * (LINE + 6);
       svg.format("<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%s</text>%n", RIGHT - 8, y + 12,
-          HtmlPage.escaped(bar.getKey()));
+          escaped(bar.getKey()));
       svg.format("<rect class=\"s%d\" x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%d\" rx=\"2\" fill=\"%s\"/>%n",
           number % COLOURS.length, RIGHT, y, Math.max(1, share * (WIDTH - RIGHT - LEFT)), LINE,
           COLOURS[number % COLOURS.length]);
@@ -176,5 +176,10 @@ final class Plot {
   private static String rounded(double value) {
     String format = value < 1.5 ? "%.3f" : value < 9.95 ? "%.1f" : "%.0f";
     return Double.isFinite(value) ? String.format(Locale.ROOT, format, value) : "none";
+  }
+
+  /** A text with the characters replaced that mean something in XML and HTML. */
+  static String escaped(String text) {
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\"", "&quot;");
   }
 }

@@ -281,7 +281,7 @@ final class BlockIndexConcurrencyTest {
     WorkerBlocks other = index.open(slots - 1);
     long[] first = {1};
     long[] second = {2};
-    while (Shards.mix(first[0]) >>> 56 != Shards.mix(second[0]) >>> 56) {
+    while (Segments.mix(first[0]) >>> 56 != Segments.mix(second[0]) >>> 56) {
       second[0]++;
     }
     Thread reader =

@@ -147,7 +147,7 @@ public abstract class IndexModel {
     }
     WorkerBlocks other = index.open(63);
     for (long hash = chains[0][0] + 1000; crowd > 0; hash++) {
-      if (Shards.mix(hash) >>> 56 == Shards.mix(chains[0][0]) >>> 56) {
+      if (Segments.mix(hash) >>> 56 == Segments.mix(chains[0][0]) >>> 56) {
         other.store(0, true, new long[] {hash}, new long[] {hash}, 1, Tier.DEVICE, false);
         crowd--;
       }
@@ -276,7 +276,7 @@ public abstract class IndexModel {
 
   private static long[][] sameShard() {
     long other = 2;
-    while (Shards.mix(other) >>> 56 != Shards.mix(1) >>> 56) {
+    while (Segments.mix(other) >>> 56 != Segments.mix(1) >>> 56) {
       other++;
     }
     return new long[][] {{1}, {other}};
