@@ -6,40 +6,40 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.concurrent.locks.LockSupport;
 
-/** Waiting for what other threads, processes and machines bring about, of which nobody tells a test. */
+/** Waits, by polling, for a state that other threads, processes and machines bring about without a signal. */
 public final class Await {
-  /** Nothing that a test waits for takes as long, however busy the machine is. */
+  /** Longer than anything that a test waits for, however busy the machine is. */
   private static final Duration TIMEOUT = Duration.ofSeconds(90);
 
   private Await() {}
 
-  /** What is waited for. */
+  /** The state that is waited for. */
   @FunctionalInterface
   public interface Condition {
     boolean holds() throws Exception;
   }
 
-  /** Looks again and again until the condition holds; fails when that takes too long, or when it cannot be told. */
+  /** Polls until the condition holds; fails when that takes too long, or when the condition throws. */
   public static void await(String what, Condition condition) {
     within(TIMEOUT, what, condition);
   }
 
-  /** The same for a test that waits no longer than this. */
-  public static void within(Duration patience, Condition condition) {
-    within(patience, "what this line of the test says", condition);
+  /** The same with a timeout of the test's own. */
+  public static void within(Duration timeout, Condition condition) {
+    within(timeout, "the condition at this line of the test", condition);
   }
 
-  private static void within(Duration patience, String what, Condition condition) {
-    Instant deadline = Instant.now().plus(patience);
+  private static void within(Duration timeout, String what, Condition condition) {
+    Instant deadline = Instant.now().plus(timeout);
     while (!holds(what, condition)) {
       assertThat(Instant.now()).as("waited too long: " + what).isBefore(deadline);
       LockSupport.parkNanos(5_000_000);
     }
   }
 
-  /** The same where the code says what is waited for. */
+  /** The same where the code itself names the state. */
   public static void await(Condition condition) {
-    await("what this line of the test says", condition);
+    await("the condition at this line of the test", condition);
   }
 
   private static boolean holds(String what, Condition condition) {
@@ -48,7 +48,7 @@ public final class Await {
     } catch (RuntimeException e) {
       throw e;
     } catch (Exception e) {
-      throw new AssertionError("cannot tell: " + what, e);
+      throw new AssertionError("cannot be checked: " + what, e);
     }
   }
 }

@@ -15,8 +15,9 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 
 /**
- * The dependencies between top-level classes, by name. A nested class counts as its top-level class. What a type needs of
- * its own subtypes does not count: a sealed interface names those that it permits, and a factory makes an implementation.
+ * The dependencies between top-level classes, by name. A nested class counts as its top-level class. What a type needs
+ * of its own subtypes does not count: a sealed interface names those that it permits, and a factory makes an
+ * implementation.
  */
 final class ClassGraph {
   private final Map<String, Set<String>> dependencies = new TreeMap<>();

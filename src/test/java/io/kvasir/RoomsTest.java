@@ -90,8 +90,9 @@ final class RoomsTest {
         .as("new circles between classes: turn one of these arrows (or, at worst, list it in class-circles.txt)")
         .isEmpty();
     assertThat(known)
-        .as("arrows of class-circles.txt that are gone, or close no circle any more: delete these lines")
-        .allMatch(arrow -> graph.has(arrow) && !rest.path(arrow.to(), arrow.from()).isEmpty());
+        .filteredOn(arrow -> !graph.has(arrow) || rest.path(arrow.to(), arrow.from()).isEmpty())
+        .as("arrows of class-circles.txt that do not exist or close no circle any more: delete these lines")
+        .isEmpty();
   }
 
   private static List<Arrow> knownCircles() throws IOException {

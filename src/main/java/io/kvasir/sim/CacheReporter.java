@@ -16,8 +16,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Tells the world what a rank's caches do: the device's as events, one batch a step; host memory's to an LMCache
- * controller and, if told to, as the events of LMCache's connector, which never tell that a chunk was dropped. Used by
- * the rank's thread.
+ * controller and, if enabled, as the events of LMCache's connector, which never include that a chunk was dropped. Used
+ * by the rank's thread.
  */
 final class CacheReporter implements CacheListener, HostTier.Listener, AutoCloseable {
   private static final String DEVICE = "GPU";
@@ -45,7 +45,7 @@ final class CacheReporter implements CacheListener, HostTier.Listener, AutoClose
     worker =
         controller == null
             ? null
-            : new CacheWorker(controller, host.instance(rank, settings.ranks()), host.heartbeat());
+            : new CacheWorker(controller, host.instance(rank, settings.engine().ranks()), host.heartbeat());
   }
 
   /** Sends what happened since it was called last. */
@@ -65,7 +65,7 @@ final class CacheReporter implements CacheListener, HostTier.Listener, AutoClose
       return;
     }
     GeneratedSequence generation = (GeneratedSequence) sequence;
-    int blockSize = settings.blockSize();
+    int blockSize = settings.engine().blockSize();
     events.add(
         new CacheEvent.Stored(
             from == 0 ? null : generation.key(from - 1),
@@ -93,19 +93,19 @@ final class CacheReporter implements CacheListener, HostTier.Listener, AutoClose
 
   @Override
   public void copied(Sequence sequence, int chunk, long key) {
-    boolean tells = publisher != null && settings.hostTier().events();
-    if (!tells && worker == null) {
+    boolean publishes = publisher != null && settings.hostTier().events();
+    if (!publishes && worker == null) {
       return;
     }
     GeneratedSequence generation = (GeneratedSequence) sequence;
     int chunkTokens = HostTierSettings.CHUNK_TOKENS;
     int[] tokens = generation.tokens(chunk * chunkTokens, (chunk + 1) * chunkTokens);
-    Long before = chunk == 0 ? null : generation.key(chunk * (chunkTokens / settings.blockSize()) - 1);
+    Long before = chunk == 0 ? null : generation.key(chunk * (chunkTokens / settings.engine().blockSize()) - 1);
     long name = names.add(before, key, tokens);
     if (worker != null) {
       worker.admit(name);
     }
-    if (tells) {
+    if (publishes) {
       events.add(
           new CacheEvent.Stored(
               before == null ? null : names.name(before), new long[] {name}, tokens, chunkTokens, null, null, HOST));

@@ -17,15 +17,15 @@ final class CompletionFormat implements ResponseFormat {
   private final long created;
   private final int choices;
   private final boolean includeUsage;
-  /** The prompts' tokens, for clients that asked; else null. */
+  /** The prompts' tokens, for clients that requested them; else null. */
   private final @Nullable List<int[]> prompts;
   private final String head;
   private final boolean[] started;
 
   /**
-   * The shape of one answer.
+   * The format of one answer.
    *
-   * @param prompts the prompts' tokens when the answer is to tell token ids; else null
+   * @param prompts the prompts' tokens when the answer includes token ids; else null
    * @param choices choices in all, {@code n} for every prompt
    */
   CompletionFormat(

@@ -12,20 +12,20 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The paths by which a running engine is told to misbehave, {@code /sim/…}; no real engine has them. Faults and
- * conditions last until they are taken back or, with {@code "ms"}, for that long.
+ * The paths that make a running engine misbehave, {@code /sim/…}; no real engine has them. Faults and conditions last
+ * until they are withdrawn or, with {@code "ms"}, for that long.
  */
 final class ControlApi implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(ControlApi.class);
   private static final ObjectMapper JSON = new ObjectMapper();
-  /** Time for the answer to leave before the engine dies. */
+  /** Time for the answer to be sent before the engine crashes. */
   private static final long CRASH_DELAY_MS = 20;
 
-  private final SimEngine engine;
+  private final EngineControls engine;
   private final ScheduledThreadPoolExecutor timer =
       new ScheduledThreadPoolExecutor(1, Thread.ofPlatform().daemon().name("sim-controls").factory());
 
-  ControlApi(SimEngine engine) {
+  ControlApi(EngineControls engine) {
     this.engine = engine;
     timer.setRemoveOnCancelPolicy(true);
     timer.setKeepAliveTime(1, TimeUnit.SECONDS);
@@ -104,18 +104,18 @@ final class ControlApi implements AutoCloseable {
     }
   }
 
-  /** Something to be done that may fail. */
+  /** An action that may fail. */
   private interface FailableAction {
     void run() throws IOException, EngineApiException;
   }
 
-  private void schedule(long ms, FailableAction act) {
+  private void schedule(long ms, FailableAction action) {
     var _ = timer.schedule(
         () -> {
           try {
-            act.run();
+            action.run();
           } catch (IOException | EngineApiException e) {
-            LOG.error("The engine could not be changed as told", e);
+            LOG.error("A scheduled change of the engine failed", e);
           }
         },
         ms,

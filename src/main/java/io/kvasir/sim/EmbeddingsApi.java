@@ -21,13 +21,13 @@ import org.jspecify.annotations.Nullable;
 final class EmbeddingsApi {
   private static final int DIMENSIONS = 384;
 
-  /** Places of a vector that tell of a token. */
+  /** Dimensions of a vector that a token affects. */
   private static final int PLACES = 8;
 
   private final RequestDispatcher dispatcher;
 
-  EmbeddingsApi(RequestDispatcher desk) {
-    this.dispatcher = desk;
+  EmbeddingsApi(RequestDispatcher dispatcher) {
+    this.dispatcher = dispatcher;
   }
 
   JsonNode answer(
@@ -40,8 +40,8 @@ final class EmbeddingsApi {
       String model,
       long created)
       throws IOException, EngineApiException {
-    Integer asked = body.integer("dimensions");
-    int dimensions = asked == null ? DIMENSIONS : asked;
+    Integer requested = body.integer("dimensions");
+    int dimensions = requested == null ? DIMENSIONS : requested;
     if (dimensions < 1 || dimensions > 8192) {
       throw EngineApiException.badRequest("dimensions must be 1 to 8192, got " + dimensions + ".", "dimensions");
     }
@@ -54,12 +54,12 @@ final class EmbeddingsApi {
             "input");
       }
     }
-    GenerationRequest job =
+    GenerationRequest request =
         new GenerationRequest(
             inputs, 1, new GeneratedSequence.SamplingParams(0, 0, false), false, false, false, false, lora,
             body.text("cache_salt"),
             GenerationRequest.noTransfers(inputs.size()), 0);
-    Usage usage = dispatcher.prefillOnly(exchange, job);
+    Usage usage = dispatcher.prefillOnly(exchange, request);
     ObjectNode answer = JsonNodeFactory.instance.objectNode();
     answer.put("id", id).put("object", "list").put("created", created).put("model", model);
     ArrayNode data = answer.putArray("data");

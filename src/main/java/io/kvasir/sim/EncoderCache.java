@@ -21,9 +21,9 @@ import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What became of images and sounds: an encoder leaves its work under the item's name in a directory, as vLLM's example
+ * The encoded images and sounds: an encoder writes its result under the item's name in a directory, as vLLM's example
  * connector does, and other engines take it from there instead of doing it again. An item's name is its {@code uuid},
- * else the digest of its content; it stands in the prompt where the item was, so what an engine says depends on it.
+ * else the digest of its content; it stands in the prompt where the item was, so the answer depends on it.
  * Thread-safe.
  */
 final class EncoderCache {
@@ -45,7 +45,7 @@ final class EncoderCache {
    * A conversation whose items are named in its text.
    *
    * @param body to be templated
-   * @param missing names of the items that nobody has encoded yet
+   * @param missing names of the items that are not encoded yet
    */
   record ScannedItems(ObjectNode body, List<String> names, List<String> missing) {}
 
@@ -78,7 +78,7 @@ final class EncoderCache {
     return new ScannedItems(copy, names, missing);
   }
 
-  /** Items have been encoded here; an encoder leaves them for others. */
+  /** Records encoded items; an encoder writes them to the directory for others. */
   void recordEncoded(List<String> names, boolean forOthers) {
     for (String name : names) {
       encoded.increment();
@@ -95,7 +95,7 @@ final class EncoderCache {
     }
   }
 
-  /** What an encoder's answer says of its items, for {@code ec_transfer_params}. */
+  /** The {@code ec_transfer_params} of an encoder's answer. */
   static ObjectNode params(List<String> names) {
     ObjectNode params = JsonNodeFactory.instance.objectNode();
     ArrayNode items = params.putArray("ec_items");

@@ -1,7 +1,7 @@
 package io.kvasir.sim;
 
 /**
- * Images and sounds an engine has met.
+ * The images and sounds in an engine's requests.
  *
  * @param loaded taken from an encoder
  * @param encoded encoded by itself

@@ -2,7 +2,7 @@ package io.kvasir.sim;
 
 import org.jspecify.annotations.Nullable;
 
-/** A request the engine refuses, as its API says so. */
+/** An error that the engine's API answers a request with. */
 final class EngineApiException extends Exception {
   private static final long serialVersionUID = 1;
 

@@ -11,13 +11,13 @@ public enum EngineCondition {
   WEDGE,
   /** Every step takes ten times as long, and ten milliseconds more. */
   SLOW,
-  /** It finishes what it has and refuses what is new with 503, as {@code /health} says. */
+  /** It finishes its requests and refuses new ones with 503, also {@code /health}. */
   DRAIN;
 
   /**
    * Reads a condition's name.
    *
-   * @throws IllegalArgumentException in plain words
+   * @throws IllegalArgumentException whose message says what is wrong
    */
   public static EngineCondition parse(String name) {
     return Arrays.stream(EngineCondition.values())

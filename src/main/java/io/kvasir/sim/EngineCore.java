@@ -18,13 +18,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One data-parallel rank: a thread that plans an iteration, lets its time pass, completes it, sends its
- * cache events as one batch and then shows the new tokens. Everything else asks through its inbox.
+ * One data-parallel rank: a thread that plans an iteration, lets its time pass, completes it, publishes its cache
+ * events as one batch and then delivers the new tokens. Other threads enqueue commands, which it runs between
+ * iterations.
  *
- * <p>As in vLLM an idle engine takes no steps, so a cleared cache is told of only when the next request
- * causes one. SGLang tells when idle.
+ * <p>As in vLLM an idle engine takes no steps, so the event of a cleared cache is published only when the next request
+ * causes one. SGLang publishes when idle.
  */
-final class EngineCore implements AutoCloseable {
+final class EngineCore implements EngineMetrics.RankLoad, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(EngineCore.class);
   private static final double SLOWNESS = 10;
   private static final long SLOW_STEP_NANOS = 10_000_000;
@@ -58,36 +59,38 @@ final class EngineCore implements AutoCloseable {
     this.settings = settings;
     this.metrics = metrics;
     this.counters = metrics.forRank(rank);
-    this.stepTime = settings.effectiveStepTime();
-    this.hostLink = settings.hostTier().link(settings.engine());
+    this.stepTime = settings.engine().stepTime();
+    this.hostLink = settings.hostTier().link(settings.engine().coefficients());
     this.reporter = new CacheReporter(rank, settings, publisher);
-    this.cache = new PagedCache(settings.effectiveBlocks(), settings.blockSize(), reporter);
-    this.scheduler = new Scheduler<>(cache, hostTier(), settings.maxBatchedTokens(), settings.maxSequences());
+    this.cache = new PagedCache(settings.engine().blocks(), settings.engine().blockSize(), reporter);
+    this.scheduler =
+        new Scheduler<>(cache, hostTier(), settings.engine().maxBatchedTokens(), settings.engine().maxSequences());
     this.thread = Thread.ofPlatform().daemon().name("sim-rank-" + rank).start(this::run);
   }
 
   private @Nullable HostTier hostTier() {
-    int blocksPerChunk = HostTierSettings.CHUNK_TOKENS / settings.blockSize();
+    int blocksPerChunk = HostTierSettings.CHUNK_TOKENS / settings.engine().blockSize();
     int blocks = settings.hostTier().blocks();
     return blocks == 0 ? null : new HostTier(blocks / blocksPerChunk, blocksPerChunk, reporter);
   }
 
-  int rank() {
+  @Override
+  public int rank() {
     return rank;
   }
 
-  /** Sequences admitted. */
-  int running() {
+  @Override
+  public int running() {
     return running;
   }
 
-  /** Sequences waiting for admission. */
-  int waiting() {
+  @Override
+  public int waiting() {
     return waiting;
   }
 
-  /** Blocks held by sequences. */
-  int usedBlocks() {
+  @Override
+  public int usedBlocks() {
     return usedBlocks;
   }
 
@@ -128,16 +131,16 @@ final class EngineCore implements AutoCloseable {
         }));
   }
 
-  /** What another engine computed of {@code generation} is here. */
-  void loaded(GeneratedSequence generation, Runnable arrived) {
+  /** Admits {@code generation} with the blocks that another engine computed, once {@code onLoaded} has run. */
+  void loaded(GeneratedSequence generation, Runnable onLoaded) {
     enqueue(() -> {
-      arrived.run();
+      onLoaded.run();
       scheduler.loaded(generation);
       generation.clearRemoteTokens();
     });
   }
 
-  /** What another engine computed of {@code generation} cannot be had: it is computed here. */
+  /** Computes what another engine computed of {@code generation} and could not be fetched. */
   void loadFailed(GeneratedSequence generation) {
     enqueue(() -> {
       generation.clearRemoteTokens();
@@ -160,25 +163,25 @@ final class EngineCore implements AutoCloseable {
     enqueue(() -> scheduler.abort(generation));
   }
 
-  /** Whether it stands still: sequences are taken and nothing becomes of them. */
-  void setWedged(boolean stands) {
-    wedged = stands;
+  /** Makes the rank take sequences and do nothing with them, or ends that. */
+  void setWedged(boolean on) {
+    wedged = on;
     LockSupport.unpark(thread);
   }
 
-  /** Whether its steps take {@link #SLOWNESS} times as long, and ten milliseconds more. */
-  void setSlow(boolean drags) {
-    slow = drags;
+  /** Makes steps take {@link #SLOWNESS} times as long and ten milliseconds more, or ends that. */
+  void setSlow(boolean on) {
+    slow = on;
   }
 
-  /** Forgets the cache unless it is in use; tells whether it did. */
+  /** Clears the cache unless it is in use; completes with whether it did. */
   CompletableFuture<Boolean> clear() {
     CompletableFuture<Boolean> done = new CompletableFuture<>();
     enqueue(() -> done.complete(cache.clear()));
     return done;
   }
 
-  /** Stops at once; answers in the making are aborted, their events lost. */
+  /** Stops at once; unfinished sequences are aborted, their events lost. */
   @Override
   public void close() {
     closed = true;
@@ -200,7 +203,7 @@ final class EngineCore implements AutoCloseable {
     try {
       loop();
     } catch (RuntimeException e) {
-      LOG.error("Rank {} died", rank, e);
+      LOG.error("Rank {} failed", rank, e);
     } finally {
       inbox.forEach(Runnable::run);
       scheduler.abortAll().forEach(GeneratedSequence::abort);
@@ -244,13 +247,14 @@ final class EngineCore implements AutoCloseable {
   /** Lets the step's time pass; returns when it was due to end. */
   private long await(EngineStep<GeneratedSequence> step, long due) {
     long now = System.nanoTime();
-    boolean drags = slow;
-    if (settings.speed() == 0 && !drags) {
+    boolean slowed = slow;
+    if (settings.engine().speed() == 0 && !slowed) {
       return now;
     }
     double real =
-        settings.speed() == 0 ? 0 : (stepTime.millis(step) + hostLink.millis(step)) * 1e6 / settings.speed();
-    long takes = drags ? (long) (real * SLOWNESS) + SLOW_STEP_NANOS : (long) real;
+        settings.engine().speed() == 0 ? 0
+            : (stepTime.millis(step) + hostLink.millis(step)) * 1e6 / settings.engine().speed();
+    long takes = slowed ? (long) (real * SLOWNESS) + SLOW_STEP_NANOS : (long) real;
     long end = Math.max(due, now - SLACK_NANOS) + takes;
     for (long left = end - now; left > 0 && !closed; left = end - System.nanoTime()) {
       LockSupport.parkNanos(this, left);

@@ -4,7 +4,7 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import org.jspecify.annotations.Nullable;
 
-/** What an engine says when it failed, in vLLM's shape. */
+/** The JSON of an engine's errors, as vLLM writes them. */
 final class EngineErrors {
   static final String MESSAGE = "EngineCore encountered an issue. See stack trace (above) for the root cause.";
 

@@ -35,7 +35,7 @@ final class EngineMetrics {
   private final Counter successes;
   private final Histogram firstToken;
 
-  /** What a family calls its series. */
+  /** The names that an engine family gives its series. */
   private enum Names {
     VLLM("vllm:", "engine", "num_requests_running", "num_requests_waiting", "kv_cache_usage_perc"),
     SGLANG("sglang:", "dp_rank", "num_running_reqs", "num_queue_reqs", "token_usage");
@@ -93,7 +93,7 @@ final class EngineMetrics {
             .register(registry);
   }
 
-  /** One rank's counters; written by its thread. */
+  /** One rank's counters; incremented by its thread. */
   record RankMetrics(
       CounterDataPoint queries,
       CounterDataPoint hits,
@@ -103,6 +103,20 @@ final class EngineMetrics {
       CounterDataPoint generated,
       CounterDataPoint preemptions,
       DistributionDataPoint firstToken) {}
+
+  /** One rank's load, as its gauges show it. Thread-safe. */
+  interface RankLoad {
+    int rank();
+
+    /** Sequences admitted. */
+    int running();
+
+    /** Sequences waiting for admission. */
+    int waiting();
+
+    /** Blocks held by sequences. */
+    int usedBlocks();
+  }
 
   RankMetrics forRank(int rank) {
     String engine = Integer.toString(rank);
@@ -121,19 +135,19 @@ final class EngineMetrics {
     successes.labelValues(model, Integer.toString(rank), reason.name().toLowerCase(Locale.ROOT)).inc();
   }
 
-  /** Shows what is now and what the engine was told to be; called once. */
-  void registerGauges(List<EngineCore> ranks, SimSettings settings, TransferAgent transfer) {
-    gauge(names.running, "Number of requests in model execution batches.", ranks, EngineCore::running);
-    gauge(names.waiting, "Number of requests waiting to be processed.", ranks, EngineCore::waiting);
+  /** Registers the gauges of the ranks' load and of the engine's settings; called once. */
+  void registerGauges(List<? extends RankLoad> ranks, SimSettings settings, TransferAgent transfer) {
+    gauge(names.running, "Number of requests in model execution batches.", ranks, RankLoad::running);
+    gauge(names.waiting, "Number of requests waiting to be processed.", ranks, RankLoad::waiting);
     gauge(
         names.usage,
         "KV-cache usage. 1 means 100 percent usage.",
         ranks,
-        rank -> rank.usedBlocks() / (double) settings.effectiveBlocks());
+        rank -> rank.usedBlocks() / (double) settings.engine().blocks());
     if (names == Names.SGLANG) {
-      int blockSize = settings.blockSize();
+      int blockSize = settings.engine().blockSize();
       gauge("num_used_tokens", "The number of used tokens.", ranks, rank -> (double) rank.usedBlocks() * blockSize);
-      double tokens = (double) settings.effectiveBlocks() * blockSize;
+      double tokens = (double) settings.engine().blocks() * blockSize;
       gauge("max_total_num_tokens", "Tokens the KV cache holds.", ranks, rank -> tokens);
       gauge("page_size", "Tokens in a page.", ranks, rank -> blockSize);
       return;
@@ -149,7 +163,7 @@ final class EngineMetrics {
     describeCache(ranks, settings);
   }
 
-  private void describeCache(List<EngineCore> ranks, SimSettings settings) {
+  private void describeCache(List<? extends RankLoad> ranks, SimSettings settings) {
     Info cacheConfig =
         Info.builder()
             .name("vllm:cache_config_info")
@@ -158,14 +172,14 @@ final class EngineMetrics {
                 "block_size", "cache_dtype", "enable_prefix_caching", "engine", "kv_cache_size_tokens",
                 "num_gpu_blocks", "prefix_caching_hash_algo")
             .register(registry);
-    for (EngineCore rank : ranks) {
+    for (RankLoad rank : ranks) {
       cacheConfig.addLabelValues(
-          Integer.toString(settings.blockSize()),
+          Integer.toString(settings.engine().blockSize()),
           "auto",
           "True",
           Integer.toString(rank.rank()),
-          Long.toString((long) settings.effectiveBlocks() * settings.blockSize()),
-          Integer.toString(settings.effectiveBlocks()),
+          Long.toString((long) settings.engine().blocks() * settings.engine().blockSize()),
+          Integer.toString(settings.engine().blocks()),
           "sha256_cbor");
     }
   }
@@ -188,7 +202,7 @@ final class EngineMetrics {
         .register(registry);
   }
 
-  private void gauge(String name, String help, List<EngineCore> ranks, ToDoubleFunction<EngineCore> value) {
+  private void gauge(String name, String help, List<? extends RankLoad> ranks, ToDoubleFunction<RankLoad> value) {
     GaugeWithCallback.builder()
         .name(names.prefix + name)
         .help(help)

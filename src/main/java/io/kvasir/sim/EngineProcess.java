@@ -1,5 +1,6 @@
 package io.kvasir.sim;
 
+import io.kvasir.sim.http.SimHttpLimits;
 import io.kvasir.sim.http.SimHttpServer;
 import io.kvasir.sim.lmcache.CoordinatorMember;
 import io.kvasir.sim.publisher.EventPublisher;
@@ -13,7 +14,7 @@ import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 import org.zeromq.ZMQException;
 
-/** One run of an engine, from its start to its death: what a process is to a real one. */
+/** One run of an engine, from its start to its crash: what a process is to a real one. */
 final class EngineProcess implements AutoCloseable {
   private static final int MAX_BODY_BYTES = 256 << 20;
   private static final int PORT_TRIES = 50;
@@ -34,37 +35,44 @@ final class EngineProcess implements AutoCloseable {
    */
   EngineProcess(SimSettings settings, ModelText text, FaultInjector faults, ControlApi controls) throws IOException {
     this.settings = settings;
-    SyntheticText prose = new SyntheticText(text);
-    EngineMetrics metrics = new EngineMetrics(settings.model(), settings.transfer().dialect());
+    SyntheticText syntheticText = new SyntheticText(text);
+    EngineMetrics metrics = new EngineMetrics(settings.model().name(), settings.transfer().dialect());
     publishers = publishers(settings);
-    TransferAgent moving = null;
+    TransferAgent agent = null;
     try {
-      for (int rank = 0; rank < settings.ranks(); rank++) {
+      for (int rank = 0; rank < settings.engine().ranks(); rank++) {
         EventPublisher publisher = settings.events().enabled() ? publishers.get(rank) : null;
         ranks.add(new EngineCore(rank, settings, publisher, metrics));
       }
-      moving =
+      agent =
           new TransferAgent(
-              settings.transfer(), settings.role(), settings.host(), settings.ranks(), settings.blockSize());
-      transfer = moving;
+              settings.transfer(), settings.role(), settings.http().host(), settings.engine().ranks(),
+              settings.engine().blockSize());
+      transfer = agent;
       metrics.registerGauges(ranks, settings, transfer);
       encoders = new EncoderCache(settings.transfer().encoderDirectory());
-      RequestDispatcher desk = new RequestDispatcher(ranks, settings, prose, text.eos(), transfer);
-      OperationsApi operations = new OperationsApi(settings, desk, ranks, metrics, controls);
-      api = new HttpApi(settings, text, desk, operations, faults, encoders);
+      RequestDispatcher dispatcher = new RequestDispatcher(ranks, settings, syntheticText, text.eos(), transfer);
+      OperationsApi operations = new OperationsApi(settings, dispatcher, ranks, metrics, controls);
+      api = new HttpApi(settings, text, dispatcher, operations, faults, encoders);
       server =
           new SimHttpServer(
-              new InetSocketAddress(settings.host(), settings.port()),
-              new SimHttpServer.Limits(MAX_BODY_BYTES, settings.keepAlive()),
+              new InetSocketAddress(settings.http().host(), settings.http().port()),
+              new SimHttpLimits(MAX_BODY_BYTES, settings.http().keepAlive()),
               api);
     } catch (IOException e) {
-      if (moving != null) {
-        moving.close();
+      if (agent != null) {
+        agent.close();
       }
       ranks.forEach(EngineCore::close);
-      throw new IOException(moving == null ? e.getMessage() : "port " + settings.port() + ": " + e.getMessage(), e);
+      String port = agent == null ? "" : "port " + settings.http().port() + ": ";
+      throw new IOException(port + e.getMessage(), e);
     }
     member = member();
+  }
+
+  /** An address that others can connect to, where {@code host} may mean all interfaces. */
+  static String reachable(String host) {
+    return host.equals("*") || host.equals("0.0.0.0") ? "127.0.0.1" : host;
   }
 
   private @Nullable CoordinatorMember member() {
@@ -73,7 +81,7 @@ final class EngineProcess implements AutoCloseable {
     return coordinator == null
         ? null
         : new CoordinatorMember(
-            coordinator, host.instance(), SimEngine.reachable(settings.host()), port(), host.coordinatorHeartbeat());
+            coordinator, host.instance(), reachable(settings.http().host()), port(), host.coordinatorHeartbeat());
   }
 
   int port() {
@@ -122,7 +130,7 @@ final class EngineProcess implements AutoCloseable {
     ranks.forEach(EngineCore::close);
   }
 
-  /** The settings of the next life: on the same ports. */
+  /** The settings of the next run: on the same ports. */
   SimSettings restartSettings() {
     EventSettings events =
         settings.events().enabled()
@@ -139,14 +147,14 @@ final class EngineProcess implements AutoCloseable {
     if (!events.enabled()) {
       return List.of();
     }
-    boolean anyPort = settings.ranks() > 1 && (events.port() == 0 || events.replayPort() == 0);
+    boolean anyPort = settings.engine().ranks() > 1 && (events.port() == 0 || events.replayPort() == 0);
     for (int tries = 1; ; tries++) {
-      int spread = 2 * settings.ranks();
+      int spread = 2 * settings.engine().ranks();
       int free = anyPort ? ThreadLocalRandom.current().nextInt(20_000, 60_000 - spread) : 0;
       List<EventPublisher> made = new ArrayList<>();
       try {
-        for (int rank = 0; rank < settings.ranks(); rank++) {
-          made.add(publisher(events, rank, free, free == 0 ? 0 : free + settings.ranks()));
+        for (int rank = 0; rank < settings.engine().ranks(); rank++) {
+          made.add(publisher(events, rank, free, free == 0 ? 0 : free + settings.engine().ranks()));
         }
         return List.copyOf(made);
       } catch (ZMQException e) {

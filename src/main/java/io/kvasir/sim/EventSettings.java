@@ -1,24 +1,22 @@
 package io.kvasir.sim;
 
 import io.kvasir.sim.publisher.EventFormat;
-import java.util.ArrayList;
-import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a simulated engine tells of its cache.
+ * How a simulated engine publishes its cache events.
  *
- * @param enabled whether it does at all
+ * @param enabled whether it does
  * @param host interface to bind, {@code *} for all
  * @param port port of rank 0's PUB socket, rank r's is {@code port + r}; 0 for free ones
  * @param connect an address such as {@code tcp://router:5557} that the PUB sockets connect to instead of
  *     binding (rank r to its port + r); null to bind
- * @param replay whether the last batches can be asked for again
+ * @param replay whether the last batches can be replayed
  * @param replayPort port of rank 0's ROUTER socket, rank r's is {@code replayPort + r}; 0 for free ones
  * @param topic first frame of every message; may be empty
  * @param topicInReplay whether replayed messages carry the topic frame (vLLM since 0.26) or not (before, SGLang)
  * @param bufferSteps batches kept for replay, per rank
- * @param format shape of the events
+ * @param format the format of the events
  */
 public record EventSettings(
     boolean enabled,
@@ -51,7 +49,7 @@ public record EventSettings(
         enabled, address, 0, connect, replay, 0, topic, topicInReplay, bufferSteps, format);
   }
 
-  /** These, in another shape. */
+  /** These, in another format. */
   public EventSettings withFormat(EventFormat other) {
     return new EventSettings(
         enabled, host, port, connect, replay, replayPort, topic, topicInReplay, bufferSteps, other);
@@ -63,26 +61,24 @@ public record EventSettings(
         enabled, host, events, connect, replay, replayOf, topic, topicInReplay, bufferSteps, format);
   }
 
-  /** All that is wrong for so many ranks, in the words of the command line; empty when an engine can start. */
-  List<String> validate(int ranks) {
-    List<String> wrong = new ArrayList<>();
+  /** Adds the faults that these settings have for so many ranks. */
+  void validate(SettingFaults faults, int ranks) {
     if (!enabled) {
-      return wrong;
+      return;
     }
     if (connect == null) {
-      SimSettings.port(wrong, "events-port", port, ranks);
+      faults.checkPort("events-port", port, ranks);
     } else if (!connect.matches("tcp://[^:]+:\\d{1,5}")) {
-      wrong.add("events-connect: must look like tcp://host:port, is '" + connect + "'");
+      faults.add("events-connect: must look like tcp://host:port, is '" + connect + "'");
     }
     if (replay) {
-      SimSettings.port(wrong, "replay-port", replayPort, ranks);
+      faults.checkPort("replay-port", replayPort, ranks);
       boolean bothFixed = connect == null && port > 0 && replayPort > 0;
       if (bothFixed && Math.abs(port - replayPort) < ranks) {
-        wrong.add("replay-port: " + replayPort + " is nearer than " + ranks + " to events-port "
+        faults.add("replay-port: " + replayPort + " is nearer than " + ranks + " to events-port "
             + port + ", and every rank takes the next port of each");
       }
-      SimSettings.atLeast(wrong, "buffer-steps", bufferSteps, 1);
+      faults.checkAtLeast("buffer-steps", bufferSteps, 1);
     }
-    return wrong;
   }
 }

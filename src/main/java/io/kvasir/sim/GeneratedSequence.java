@@ -7,7 +7,7 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One answer in the making. The engine's thread writes it, token by token; the thread that asked waits
+ * One sequence being generated. The engine's thread writes it, token by token; the request's thread waits
  * for it and reads what has been delivered.
  */
 final class GeneratedSequence extends Sequence {
@@ -19,7 +19,7 @@ final class GeneratedSequence extends Sequence {
   }
 
   /**
-   * How much to say.
+   * The length of the output.
    *
    * @param maxTokens tokens after which the answer is cut; 0 to read the prompt only
    * @param minTokens tokens before which it does not end by itself
@@ -29,7 +29,7 @@ final class GeneratedSequence extends Sequence {
 
   /** Copies what another engine computed; called on the engine's thread, which it must not hold up. */
   interface Loader {
-    /** Copies all but the first {@code from} tokens and tells the engine how it went. */
+    /** Copies all but the first {@code from} tokens and reports the outcome to the engine. */
     void load(GeneratedSequence generation, int from);
   }
 
@@ -61,7 +61,7 @@ final class GeneratedSequence extends Sequence {
    * An answer to {@code prompt}.
    *
    * @param keys an empty chain in the engine's and the request's namespace
-   * @param eachToken whether the reader wants every token as it comes, or to be woken at the end
+   * @param eachToken whether the reader is woken for every token, or only at the end
    */
   GeneratedSequence(
       int[] prompt,

@@ -7,16 +7,16 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a client asks the engine to generate, whichever API it came through.
+ * A client's request to generate, from any of the APIs.
  *
  * @param prompts token ids; one for a chat, one or more for text completions
  * @param choices answers per prompt
  * @param maxTokensInContext how long an answer may become
  * @param stream whether the answer goes out token by token
  * @param includeUsage whether a streamed answer ends with its usage
- * @param continuousUsage whether every event tells the usage so far
- * @param returnTokenIds whether prompt and answer are told as token ids, too
- * @param lora adapter asked for, or null
+ * @param continuousUsage whether every event has the usage so far
+ * @param returnTokenIds whether the answer includes the token ids of prompt and answer
+ * @param lora the adapter, or null
  * @param salt cache salt, or null
  * @param transfers what every sequence has to do with other engines
  * @param requestedTokens tokens that the client allows, whatever the engine makes of it
@@ -37,8 +37,8 @@ record GenerationRequest(
   /**
    * Reads what the APIs have in common.
    *
-   * @param most tokens the request allows, or null when it does not say
-   * @param otherwise tokens when it does not say; 0 for all the context that is left
+   * @param most tokens the request allows, or null for no limit
+   * @param otherwise tokens without a limit; 0 for the whole remaining context
    */
   static GenerationRequest of(
       RequestBody body, List<int[]> prompts, @Nullable Integer most, int otherwise, int modelLen, @Nullable String lora)
@@ -81,7 +81,7 @@ record GenerationRequest(
     return Collections.nCopies(sequences, new TransferSpec.NoTransfer());
   }
 
-  /** This job, whose sequences have to do with other engines; an engine that only prefills says one token. */
+  /** This request with its transfers; an engine that only prefills generates one token. */
   GenerationRequest withTransfers(List<TransferSpec> others) {
     boolean first = others.getFirst() instanceof TransferSpec.Send send && send.firstTokenOnly();
     return new GenerationRequest(
@@ -90,7 +90,7 @@ record GenerationRequest(
         continuousUsage, returnTokenIds, lora, salt, List.copyOf(others), requestedTokens);
   }
 
-  /** Refuses what the context cannot hold, in the engine's words. */
+  /** Refuses what the context cannot hold, with the engine's message. */
   private static int maxTokensInContext(int prompt, @Nullable Integer most, int otherwise, int modelLen)
       throws EngineApiException {
     if (most != null && most < 1) {

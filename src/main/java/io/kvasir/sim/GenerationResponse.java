@@ -15,13 +15,13 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.IntUnaryOperator;
 import org.jspecify.annotations.Nullable;
 
-/** The sequences of one job and the way of what they say to the client. Used by the request's thread. */
+/** The answer to a generation request: submits its sequences and writes their text. Used by the request's thread. */
 final class GenerationResponse {
   private static final int BREAK_AFTER_TOKENS = 3;
   private static final long LOOK_UP_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private final SimHttpExchange exchange;
-  private final GenerationRequest job;
+  private final GenerationRequest request;
   private final EngineCore rank;
   private final List<GeneratedSequence> generations;
   private final RequestTransfer transfer;
@@ -32,24 +32,24 @@ final class GenerationResponse {
 
   GenerationResponse(
       SimHttpExchange exchange,
-      GenerationRequest job,
+      GenerationRequest request,
       EngineCore rank,
       List<GeneratedSequence> generations,
-      RequestTransfer handover,
+      RequestTransfer transfer,
       SyntheticText prose,
       boolean tellsCached) {
     this.exchange = exchange;
-    this.job = job;
+    this.request = request;
     this.rank = rank;
     this.generations = generations;
-    this.transfer = handover;
+    this.transfer = transfer;
     this.syntheticText = prose;
     this.reportsCachedTokens = tellsCached;
     this.deliveredCounts = new int[generations.size()];
   }
 
-  /** Submits the sequences, once the other leg has come if they wait for one. */
-  void submit(Duration patience) throws IOException, EngineApiException {
+  /** Submits the sequences, once the receivers have requested their blocks where transfers wait for them. */
+  void submit(Duration timeout) throws IOException, EngineApiException {
     Thread reader = Thread.currentThread();
     generations.forEach(generation -> generation.setReader(reader));
     transfer.prepare();
@@ -58,12 +58,12 @@ final class GenerationResponse {
       rank.abort(generations);
       LockSupport.unpark(reader);
     });
-    CompletableFuture<?> sibling = transfer.receiversReady();
-    var _ = sibling.thenRun(() -> LockSupport.unpark(reader));
-    long deadline = System.nanoTime() + patience.toNanos();
-    while (!sibling.isDone()) {
+    CompletableFuture<?> receiversReady = transfer.receiversReady();
+    var _ = receiversReady.thenRun(() -> LockSupport.unpark(reader));
+    long deadline = System.nanoTime() + timeout.toNanos();
+    while (!receiversReady.isDone()) {
       if (deadline - System.nanoTime() <= 0) {
-        throw EngineApiException.of(500, "Prefill bootstrap failed: nobody came for the KV within " + patience);
+        throw EngineApiException.of(500, "Prefill bootstrap failed: nobody came for the KV within " + timeout);
       }
       pause(Math.min(LOOK_UP_NANOS, deadline - System.nanoTime()));
     }
@@ -79,14 +79,14 @@ final class GenerationResponse {
     transfer.close();
   }
 
-  void stream(ResponseFormat shape, InjectedFault.@Nullable Kind fault) throws IOException {
+  void stream(ResponseFormat format, InjectedFault.@Nullable Kind fault) throws IOException {
     exchange.start(200, "text/event-stream; charset=utf-8"); // as vLLM: the head at once, the first event late
     if (fault == InjectedFault.Kind.HANG_AFTER_HEAD) {
       hang();
     }
     awaitFirst();
     StringBuilder out = new StringBuilder(512);
-    shape.begin(out);
+    format.begin(out);
     exchange.send(out);
     out.setLength(0);
     int open = generations.size();
@@ -102,7 +102,7 @@ final class GenerationResponse {
           failStream(failure(i));
           return;
         }
-        ended[i] = appendNewTokens(shape, i, out);
+        ended[i] = appendNewTokens(format, i, out);
         open -= ended[i] ? 1 : 0;
         exchange.send(out);
         out.setLength(0);
@@ -117,13 +117,13 @@ final class GenerationResponse {
       }
     }
     if (fault != InjectedFault.Kind.NO_END) {
-      shape.end(out, usage());
+      format.end(out, usage());
       exchange.send(out);
     }
     exchange.end();
   }
 
-  void writeBody(ResponseFormat shape, InjectedFault.@Nullable Kind fault) throws IOException, EngineApiException {
+  void writeBody(ResponseFormat format, InjectedFault.@Nullable Kind fault) throws IOException, EngineApiException {
     awaitAll();
     if (fault == InjectedFault.Kind.STREAM_ERROR) {
       throw EngineApiException.of(500, EngineErrors.MESSAGE);
@@ -142,7 +142,7 @@ final class GenerationResponse {
       int[] tokens = tokens(generation, 0, generation.delivered());
       choices.add(new ResponseFormat.Choice(text(tokens), tokens, finish(generation)));
     }
-    JsonNode whole = shape.body(choices, usage());
+    JsonNode whole = format.body(choices, usage());
     if (whole instanceof ObjectNode answer) {
       transfer.addParams(answer);
     }
@@ -168,14 +168,14 @@ final class GenerationResponse {
     return usage(i -> generations.get(i).delivered());
   }
 
-  private Usage usage(IntUnaryOperator said) {
+  private Usage usage(IntUnaryOperator completionTokens) {
     int prompt = 0;
     int completion = 0;
     int cached = 0;
     for (int i = 0; i < generations.size(); i++) {
       GeneratedSequence generation = generations.get(i);
-      completion += said.applyAsInt(i);
-      if (i % job.choices() == 0) {
+      completion += completionTokens.applyAsInt(i);
+      if (i % request.choices() == 0) {
         prompt += generation.promptLength();
         cached += Math.max(0, generation.cachedTokens());
       }
@@ -198,15 +198,15 @@ final class GenerationResponse {
   }
 
   /** Appends what is new of a choice; returns whether that was its end. */
-  private boolean appendNewTokens(ResponseFormat shape, int i, StringBuilder out) {
+  private boolean appendNewTokens(ResponseFormat format, int i, StringBuilder out) {
     GeneratedSequence generation = generations.get(i);
     GeneratedSequence.FinishReason finish = generation.finish();
     int delivered = generation.delivered();
     int[] tokens = tokens(generation, deliveredCounts[i], delivered);
     deliveredCounts[i] = delivered;
-    shape.delta(
-        out, i, text(tokens), job.returnTokenIds() ? tokens : null, finish,
-        job.continuousUsage() ? usage(of -> deliveredCounts[of]) : null);
+    format.delta(
+        out, i, text(tokens), request.returnTokenIds() ? tokens : null, finish,
+        request.continuousUsage() ? usage(of -> deliveredCounts[of]) : null);
     return finish != null;
   }
 
@@ -218,7 +218,7 @@ final class GenerationResponse {
     }
   }
 
-  /** As vLLM tells of an error when the answer's head is out. */
+  /** Writes an error as vLLM does after the answer's head. */
   private void failStream(@Nullable String why) throws IOException {
     exchange.send("data: " + EngineErrors.json(500, "InternalServerError", why) + "\n\ndata: [DONE]\n\n");
     exchange.end();
@@ -240,7 +240,7 @@ final class GenerationResponse {
     }
   }
 
-  /** Waits for the engine's thread or the client's leaving. */
+  /** Waits for the engine's thread or a cancellation. */
   private void pause(long nanos) throws IOException {
     if (cancelled.get()) {
       throw new IOException("The client left");

@@ -10,14 +10,14 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a simulated engine keeps in host memory, as with LMCache's connector.
+ * A simulated engine's KV cache in host memory, as with LMCache's connector.
  *
  * @param blocks KV blocks per rank; 0 for no host tier
- * @param gbps what goes from host to device, gigabits per second
- * @param events whether the engine's events tell what is stored there; what is dropped is never told, as with LMCache
- * @param controller the LMCache controller that hears of it; null for none
+ * @param gbps bandwidth from host to device, gigabits per second
+ * @param events whether the engine publishes what is stored there; it never publishes what is dropped, as with LMCache
+ * @param controller the LMCache controller that it is reported to; null for none
  * @param coordinator the coordinator of LMCache's multi-process mode that the engine joins; null for none
- * @param instance the engine's id towards the controller and the coordinator; to the controller rank r's is {@code
+ * @param instance the engine's id for the controller and the coordinator; for the controller rank r's is {@code
  *     instance-r} with several
  * @param heartbeat between two heartbeats; zero for LMCache's defaults: none to a controller, 5 s to a coordinator
  */
@@ -30,7 +30,7 @@ public record HostTierSettings(
     String instance,
     Duration heartbeat) {
 
-  /** Tokens in a chunk, LMCache's unit of copying; its controller knows no other. */
+  /** Tokens in a chunk, LMCache's unit of copying, and its controller's only one. */
   static final int CHUNK_TOKENS = 256;
 
   private static final double SET_UP_MS = 0.5;
@@ -44,7 +44,7 @@ public record HostTierSettings(
     return new HostTierSettings(blocks, 350, false, null, null, "lmcache_default_instance", Duration.ZERO);
   }
 
-  /** These, told to a controller. */
+  /** These, reported to a controller. */
   public HostTierSettings withController(ControllerAddress address, String as, Duration beat) {
     return new HostTierSettings(blocks, gbps, events, address, coordinator, as, beat);
   }
@@ -54,12 +54,12 @@ public record HostTierSettings(
     return new HostTierSettings(blocks, gbps, events, controller, fleet, as, beat);
   }
 
-  /** These, told in the engine's events. */
+  /** These, published in the engine's events. */
   public HostTierSettings withEvents() {
     return new HostTierSettings(blocks, gbps, true, controller, coordinator, instance, heartbeat);
   }
 
-  /** All that is wrong, in the words of the command line; empty when an engine can start. */
+  /** All faults, by the command line's options; empty when an engine can start. */
   List<String> validate(int blockSize) {
     List<String> wrong = new ArrayList<>();
     if (blocks < 0) {
@@ -94,17 +94,17 @@ public record HostTierSettings(
     return wrong;
   }
 
-  /** How often a coordinator hears of the engine. */
+  /** The interval of heartbeats to a coordinator. */
   Duration coordinatorHeartbeat() {
     return heartbeat.isZero() ? COORDINATOR_HEARTBEAT : heartbeat;
   }
 
-  /** A rank's id towards the controller. */
+  /** A rank's id for the controller. */
   String instance(int rank, int ranks) {
     return ranks == 1 ? instance : instance + "-" + rank;
   }
 
-  /** What loading from there takes. */
+  /** The time that loading from host memory takes. */
   HostLink link(String engine) {
     return HostLink.of(gbps, EngineModel.named(engine).kvBytesPerToken(), SET_UP_MS);
   }

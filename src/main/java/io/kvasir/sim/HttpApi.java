@@ -5,17 +5,15 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.routing.Role;
 import io.kvasir.sim.http.SimHttpExchange;
-import io.kvasir.sim.http.SimHttpServer;
+import io.kvasir.sim.http.SimHttpHandler;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CountDownLatch;
 import org.jspecify.annotations.Nullable;
 
 /** vLLM's HTTP surface: reads requests and hands the work to the {@link RequestDispatcher}. */
-final class HttpApi implements SimHttpServer.Handler {
-  private static final String JSON = "application/json";
+final class HttpApi implements SimHttpHandler {
   private static final int COMPLETION_TOKENS = 16;
 
   private final SimSettings settings;
@@ -27,15 +25,16 @@ final class HttpApi implements SimHttpServer.Handler {
   private final EncoderCache encoders;
   private volatile boolean draining;
 
-  HttpApi(SimSettings settings, ModelText text, RequestDispatcher desk, OperationsApi operations, FaultInjector faults,
+  HttpApi(SimSettings settings, ModelText text, RequestDispatcher dispatcher, OperationsApi operations,
+      FaultInjector faults,
       EncoderCache encoders) {
     this.settings = settings;
     this.prompts = new PromptReader(settings, text);
-    this.dispatcher = desk;
+    this.dispatcher = dispatcher;
     this.operations = operations;
     this.faults = faults;
     this.encoders = encoders;
-    this.embeddings = new EmbeddingsApi(desk);
+    this.embeddings = new EmbeddingsApi(dispatcher);
   }
 
   /** Whether what is new is refused. */
@@ -56,7 +55,7 @@ final class HttpApi implements SimHttpServer.Handler {
         default -> throw EngineApiException.of(405, "Method Not Allowed");
       }
     } catch (EngineApiException e) {
-      exchange.reply(e.status(), JSON, bytes(anthropic ? anthropicError(e) : openAiError(e)));
+      JsonReply.send(exchange, e.status(), anthropic ? anthropicError(e) : openAiError(e));
     }
   }
 
@@ -71,15 +70,15 @@ final class HttpApi implements SimHttpServer.Handler {
       case "/v1/messages" -> generate(exchange, fault, this::message);
       case "/v1/messages/count_tokens" -> {
         int[] prompt = prompts.messages(RequestBody.parse(exchange.body()));
-        reply(exchange, object().put("input_tokens", prompt.length));
+        JsonReply.send(exchange, object().put("input_tokens", prompt.length));
       }
       case "/v1/embeddings" -> embed(exchange, RequestBody.parse(exchange.body()));
       case "/tokenize" -> {
         RequestBody body = RequestBody.parse(exchange.body());
         lora(body); // or it names no model that is served
-        reply(exchange, prompts.tokenize(body));
+        JsonReply.send(exchange, prompts.tokenize(body));
       }
-      case "/detokenize" -> reply(exchange, prompts.detokenize(RequestBody.parse(exchange.body())));
+      case "/detokenize" -> JsonReply.send(exchange, prompts.detokenize(RequestBody.parse(exchange.body())));
       default -> operations.post(exchange);
     }
   }
@@ -104,44 +103,44 @@ final class HttpApi implements SimHttpServer.Handler {
   private void chat(SimHttpExchange exchange, RequestBody body, InjectedFault.@Nullable Kind fault)
       throws IOException, EngineApiException {
     String lora = lora(body);
-    EncoderCache.ScannedItems seen = encoders.scan(body.json());
+    EncoderCache.ScannedItems items = encoders.scan(body.json());
     if (settings.role() == Role.ENCODE) {
-      encode(exchange, body, seen);
+      encode(exchange, body, items);
       return;
     }
-    encodeMissing(exchange, seen, lora);
-    int[] prompt = prompts.chat(new RequestBody(seen.body()));
-    GenerationRequest job = GenerationRequest.of(body, List.of(prompt), GenerationRequest.maxTokens(body), 0,
-        settings.effectiveModelLen(), lora);
+    encodeMissing(exchange, items, lora);
+    int[] prompt = prompts.chat(new RequestBody(items.body()));
+    GenerationRequest request = GenerationRequest.of(body, List.of(prompt), GenerationRequest.maxTokens(body), 0,
+        settings.maxModelLen(), lora);
     String id = "chatcmpl-" + requestId(exchange, body);
-    ResponseFormat shape =
+    ResponseFormat format =
         new CompletionFormat(
-            true, id, servedModel(body), now(), job.choices(),
-            job.includeUsage(), job.returnTokenIds() ? job.prompts() : null);
-    dispatcher.dispatch(exchange, body, id, job, shape, fault);
+            true, id, servedModel(body), now(), request.choices(),
+            request.includeUsage(), request.returnTokenIds() ? request.prompts() : null);
+    dispatcher.dispatch(exchange, body, id, request, format, fault);
   }
 
   /** An encoder's whole answer: what it made of the items. */
-  private void encode(SimHttpExchange exchange, RequestBody body, EncoderCache.ScannedItems seen)
+  private void encode(SimHttpExchange exchange, RequestBody body, EncoderCache.ScannedItems items)
       throws IOException, EngineApiException {
-    if (seen.names().isEmpty()) {
+    if (items.names().isEmpty()) {
       throw EngineApiException.badRequest("An encoder-only engine needs at least one multimodal item.", "messages");
     }
-    encodeMissing(exchange, seen, null);
-    CompletionFormat shape =
+    encodeMissing(exchange, items, null);
+    CompletionFormat format =
         new CompletionFormat(
             true, "chatcmpl-" + requestId(exchange, body), servedModel(body), now(), 1, false, null);
     ResponseFormat.Choice nothing = new ResponseFormat.Choice("", new int[0], GeneratedSequence.FinishReason.STOP);
-    JsonNode answer = shape.body(List.of(nothing), new Usage(EncoderCache.TOKENS * seen.names().size(), 0, null));
-    ((ObjectNode) answer).set("ec_transfer_params", EncoderCache.params(seen.names()));
-    reply(exchange, answer);
+    JsonNode answer = format.body(List.of(nothing), new Usage(EncoderCache.TOKENS * items.names().size(), 0, null));
+    ((ObjectNode) answer).set("ec_transfer_params", EncoderCache.params(items.names()));
+    JsonReply.send(exchange, answer);
   }
 
-  private void encodeMissing(SimHttpExchange exchange, EncoderCache.ScannedItems seen, @Nullable String lora)
+  private void encodeMissing(SimHttpExchange exchange, EncoderCache.ScannedItems items, @Nullable String lora)
       throws IOException, EngineApiException {
-    if (!seen.missing().isEmpty()) {
-      dispatcher.computeTokens(exchange, EncoderCache.TOKENS * seen.missing().size(), lora);
-      encoders.recordEncoded(seen.missing(), settings.role() == Role.ENCODE);
+    if (!items.missing().isEmpty()) {
+      dispatcher.computeTokens(exchange, EncoderCache.TOKENS * items.missing().size(), lora);
+      encoders.recordEncoded(items.missing(), settings.role() == Role.ENCODE);
     }
   }
 
@@ -149,69 +148,69 @@ final class HttpApi implements SimHttpServer.Handler {
       throws IOException, EngineApiException {
     String lora = lora(body);
     List<int[]> several = prompts.prompts(body, "prompt");
-    GenerationRequest job = GenerationRequest.of(body, several, body.integer("max_tokens"), COMPLETION_TOKENS,
-        settings.effectiveModelLen(), lora);
+    GenerationRequest request = GenerationRequest.of(body, several, body.integer("max_tokens"), COMPLETION_TOKENS,
+        settings.maxModelLen(), lora);
     String id = "cmpl-" + requestId(exchange, body);
-    ResponseFormat shape =
+    ResponseFormat format =
         new CompletionFormat(
-            false, id, servedModel(body), now(), several.size() * job.choices(),
-            job.includeUsage(), job.returnTokenIds() ? several : null);
-    dispatcher.dispatch(exchange, body, id, job, shape, fault);
+            false, id, servedModel(body), now(), several.size() * request.choices(),
+            request.includeUsage(), request.returnTokenIds() ? several : null);
+    dispatcher.dispatch(exchange, body, id, request, format, fault);
   }
 
   private void respond(SimHttpExchange exchange, RequestBody body, InjectedFault.@Nullable Kind fault)
       throws IOException, EngineApiException {
     String lora = lora(body);
     int[] prompt = prompts.response(body);
-    GenerationRequest job = GenerationRequest.of(body, List.of(prompt), body.integer("max_output_tokens"), 0,
-        settings.effectiveModelLen(), lora);
+    GenerationRequest request = GenerationRequest.of(body, List.of(prompt), body.integer("max_output_tokens"), 0,
+        settings.maxModelLen(), lora);
     JsonNode instructions = body.get("instructions");
     String id = requestId(exchange, body);
-    ResponseFormat shape =
+    ResponseFormat format =
         new ResponsesFormat(
             id, servedModel(body), now(),
             instructions == null ? JsonNodeFactory.instance.nullNode()
-                : instructions, job.maxTokensInContext().maxTokens());
-    dispatcher.dispatch(exchange, body, "resp_" + id, job, shape, fault);
+                : instructions, request.maxTokensInContext().maxTokens());
+    dispatcher.dispatch(exchange, body, "resp_" + id, request, format, fault);
   }
 
   private void message(SimHttpExchange exchange, RequestBody body, InjectedFault.@Nullable Kind fault)
       throws IOException, EngineApiException {
     String lora = lora(body);
-    Integer most = body.integer("max_tokens");
-    if (most == null) {
+    Integer maxTokens = body.integer("max_tokens");
+    if (maxTokens == null) {
       throw EngineApiException.missing("max_tokens");
     }
     int[] prompt = prompts.messages(body);
-    GenerationRequest job = GenerationRequest.of(body, List.of(prompt), most, 0, settings.effectiveModelLen(), lora);
+    GenerationRequest request = GenerationRequest.of(body, List.of(prompt), maxTokens, 0, settings.maxModelLen(), lora);
     String id = "chatcmpl-" + requestId(exchange, body);
-    dispatcher.dispatch(exchange, body, id, job, new MessagesFormat(id, servedModel(body), prompt.length), fault);
+    dispatcher.dispatch(exchange, body, id, request, new MessagesFormat(id, servedModel(body), prompt.length), fault);
   }
 
   private void embed(SimHttpExchange exchange, RequestBody body) throws IOException, EngineApiException {
     String lora = lora(body);
-    reply(
+    JsonReply.send(
         exchange,
         embeddings.answer(
-            exchange, body, prompts.prompts(body, "input"), lora, settings.effectiveModelLen(),
+            exchange, body, prompts.prompts(body, "input"), lora, settings.maxModelLen(),
             "embd-" + requestId(exchange, body), servedModel(body), now()));
   }
 
   /** The adapter that the request's model names; null for the base model or when it names none. */
   private @Nullable String lora(RequestBody body) throws EngineApiException {
-    String asked = body.text("model");
-    if (asked == null || asked.isEmpty() || asked.equals(settings.model())) {
+    String name = body.text("model");
+    if (name == null || name.isEmpty() || name.equals(settings.model().name())) {
       return null;
     }
-    if (settings.loras().contains(asked)) {
-      return asked;
+    if (settings.model().loras().contains(name)) {
+      return name;
     }
-    throw EngineApiException.notFound("The model `" + asked + "` does not exist.", "model");
+    throw EngineApiException.notFound("The model `" + name + "` does not exist.", "model");
   }
 
   private String servedModel(RequestBody body) throws EngineApiException {
-    String asked = body.text("model");
-    return asked == null || asked.isEmpty() ? settings.model() : asked;
+    String name = body.text("model");
+    return name == null || name.isEmpty() ? settings.model().name() : name;
   }
 
   private void failEarly(SimHttpExchange exchange, InjectedFault.@Nullable Kind fault)
@@ -224,9 +223,9 @@ final class HttpApi implements SimHttpServer.Handler {
       case STATUS_503 -> throw EngineApiException.of(503, "Service Unavailable");
       case STATUS_429 -> throw EngineApiException.of(429, "Too many requests");
       case HANG -> {
-        CountDownLatch gone = new CountDownLatch(1);
-        exchange.onCancelled(gone::countDown);
-        awaitQuietly(gone);
+        CountDownLatch closed = new CountDownLatch(1);
+        exchange.onCancelled(closed::countDown);
+        awaitQuietly(closed);
         throw new IOException("The client left");
       }
       case RESET -> {
@@ -265,14 +264,6 @@ final class HttpApi implements SimHttpServer.Handler {
     ObjectNode answer = object().put("type", "error");
     answer.putObject("error").put("type", e.type()).put("message", e.getMessage());
     return answer;
-  }
-
-  static void reply(SimHttpExchange exchange, JsonNode answer) throws IOException {
-    exchange.reply(200, JSON, bytes(answer));
-  }
-
-  private static byte[] bytes(JsonNode json) {
-    return json.toString().getBytes(StandardCharsets.UTF_8);
   }
 
   private static ObjectNode object() {

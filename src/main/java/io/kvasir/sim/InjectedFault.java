@@ -6,10 +6,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
 /**
- * Something a simulated engine does wrong on purpose, to the requests that ask it for work ({@code POST
+ * A fault that a simulated engine injects into the requests for work ({@code POST
  * /v1/…}).
  *
- * @param kind what goes wrong
+ * @param kind the fault
  * @param probability share of requests it happens to, 0 to 1
  * @param first how many requests it happens to for certain before {@code probability} counts
  */
@@ -58,7 +58,7 @@ public record InjectedFault(Kind kind, double probability, int first) {
    * Reads {@code KIND=SHARE} or {@code KIND=COUNTx}: {@code 503=0.05} for every twentieth request,
    * {@code hang=2x} for the first two.
    *
-   * @throws IllegalArgumentException in plain words
+   * @throws IllegalArgumentException whose message says what is wrong
    */
   public static InjectedFault parse(String text) {
     String[] parts = text.split("=", 2);
@@ -83,7 +83,7 @@ public record InjectedFault(Kind kind, double probability, int first) {
         }
       }
     } catch (NumberFormatException e) {
-      // told below, with everything else that is no amount
+      // reported below, with everything else that is no amount
     }
     throw new IllegalArgumentException(
         "fault '" + text + "': give a share from 0 to 1, such as " + kind.key

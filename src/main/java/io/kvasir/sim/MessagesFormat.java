@@ -6,7 +6,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** {@code /v1/messages}: Anthropic's shape, as vLLM serves it. */
+/** {@code /v1/messages}: Anthropic's format, as vLLM serves it. */
 final class MessagesFormat implements ResponseFormat {
   private final String id;
   private final String model;

@@ -22,7 +22,7 @@ import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** A model's way with text, from its files: tokenizer, chat template, the token that ends an answer. Thread-safe. */
+/** A model's tokenizer, chat template and end-of-sequence token, from its files. Thread-safe. */
 final class ModelText {
   private static final String MODEL = "served";
   /** The engine makes every prompt's tokens afresh; the least the memory for prefixes can be. */

@@ -13,7 +13,7 @@ import java.util.Locale;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
-/** The part of vLLM's HTTP surface that is about the engine and not about an answer. */
+/** The routes of vLLM's HTTP surface that concern the engine and not a generation. */
 final class OperationsApi {
   private static final String PREFETCHES = "/cache/prefetches";
   private static final String VERSION = "0.32.0+kvasir.sim";
@@ -26,39 +26,39 @@ final class OperationsApi {
   private final PrefetchApi prefetches;
   private final long startedAt = System.currentTimeMillis() / 1000;
 
-  OperationsApi(SimSettings settings, RequestDispatcher desk, List<EngineCore> ranks, EngineMetrics metrics,
+  OperationsApi(SimSettings settings, RequestDispatcher dispatcher, List<EngineCore> ranks, EngineMetrics metrics,
       ControlApi controls) {
     this.settings = settings;
-    this.dispatcher = desk;
+    this.dispatcher = dispatcher;
     this.ranks = ranks;
     this.metrics = metrics;
     this.controls = controls;
-    this.prefetches = new PrefetchApi(desk);
+    this.prefetches = new PrefetchApi(dispatcher);
   }
 
   void get(SimHttpExchange exchange) throws IOException, EngineApiException {
     switch (exchange.path()) {
       case "/health", "/ping" -> {
-        sleep(settings.healthDelay().toMillis());
+        sleep(settings.http().healthDelay().toMillis());
         exchange.reply(200, "", new byte[0]);
       }
-      case "/version" -> HttpApi.reply(exchange, object().put("version", VERSION));
-      case "/v1/models" -> HttpApi.reply(exchange, models());
-      case "/load" -> HttpApi.reply(exchange, object().put("server_load", dispatcher.inFlight()));
+      case "/version" -> JsonReply.send(exchange, object().put("version", VERSION));
+      case "/v1/models" -> JsonReply.send(exchange, models());
+      case "/load" -> JsonReply.send(exchange, object().put("server_load", dispatcher.inFlight()));
       case "/metrics" -> {
         if (settings.transfer().dialect() == TransferDialect.TENSORRT_LLM) {
-          HttpApi.reply(exchange, iterations());
+          JsonReply.send(exchange, iterations());
         } else {
           exchange.reply(200, EngineMetrics.CONTENT_TYPE, metrics.text());
         }
       }
-      case "/sim" -> HttpApi.reply(exchange, controls.state());
-      case "/server_info" -> HttpApi.reply(exchange, serverInfo());
+      case "/sim" -> JsonReply.send(exchange, controls.state());
+      case "/server_info" -> JsonReply.send(exchange, serverInfo());
       default -> {
         if (!exchange.path().startsWith(PREFETCHES + "/")) {
           throw EngineApiException.notFound("Not Found", null);
         }
-        HttpApi.reply(exchange, prefetches.status(exchange.path().substring(PREFETCHES.length() + 1)));
+        JsonReply.send(exchange, prefetches.status(exchange.path().substring(PREFETCHES.length() + 1)));
       }
     }
   }
@@ -70,12 +70,12 @@ final class OperationsApi {
         for (EngineCore rank : ranks) {
           cleared &= rank.clear().join();
         }
-        HttpApi.reply(exchange, object().put("success", cleared));
+        JsonReply.send(exchange, object().put("success", cleared));
       }
       case "/ping" -> exchange.reply(200, "", new byte[0]);
-      case PREFETCHES -> HttpApi.reply(exchange, prefetches.submit(RequestBody.parse(exchange.body())));
+      case PREFETCHES -> JsonReply.send(exchange, prefetches.submit(RequestBody.parse(exchange.body())));
       case "/sim/faults", "/sim/conditions", "/sim/crash" ->
-          HttpApi.reply(exchange, controls.post(exchange.path(), RequestBody.parse(exchange.body())));
+          JsonReply.send(exchange, controls.post(exchange.path(), RequestBody.parse(exchange.body())));
       default -> throw EngineApiException.notFound("Not Found", null);
     }
   }
@@ -83,15 +83,15 @@ final class OperationsApi {
   private JsonNode models() {
     ObjectNode answer = object().put("object", "list");
     ArrayNode data = answer.putArray("data");
-    model(data, settings.model(), null);
-    settings.loras().forEach(lora -> model(data, lora, settings.model()));
+    model(data, settings.model().name(), null);
+    settings.model().loras().forEach(lora -> model(data, lora, settings.model().name()));
     return answer;
   }
 
   private void model(ArrayNode data, String name, @Nullable String parent) {
     ObjectNode model = data.addObject();
     model.put("id", name).put("object", "model").put("created", startedAt).put("owned_by", "vllm");
-    model.put("root", name).put("parent", parent).put("max_model_len", settings.effectiveModelLen());
+    model.put("root", name).put("parent", parent).put("max_model_len", settings.maxModelLen());
     ObjectNode permission = model.putArray("permission").addObject();
     permission.put("id", "modelperm-" + UUID.nameUUIDFromBytes(name.getBytes(StandardCharsets.UTF_8)));
     permission.put("object", "model_permission").put("created", startedAt);
@@ -100,26 +100,26 @@ final class OperationsApi {
     permission.put("organization", "*").putNull("group").put("is_blocking", false);
   }
 
-  /** TensorRT-LLM's page is a list of iterations, the last of each rank here. */
+  /** TensorRT-LLM's page is a list of iterations; this one has the last of each rank. */
   private JsonNode iterations() {
     ArrayNode all = JsonNodeFactory.instance.arrayNode();
     for (EngineCore rank : ranks) {
       ObjectNode one = all.addObject().put("numActiveRequests", rank.running());
-      one.put("numQueuedRequests", rank.waiting()).put("maxNumActiveRequests", settings.maxSequences());
+      one.put("numQueuedRequests", rank.waiting()).put("maxNumActiveRequests", settings.engine().maxSequences());
       one.putObject("kvCacheStats")
-          .put("maxNumBlocks", settings.effectiveBlocks())
+          .put("maxNumBlocks", settings.engine().blocks())
           .put("usedNumBlocks", rank.usedBlocks())
-          .put("freeNumBlocks", settings.effectiveBlocks() - rank.usedBlocks())
-          .put("tokensPerBlock", settings.blockSize());
+          .put("freeNumBlocks", settings.engine().blocks() - rank.usedBlocks())
+          .put("tokensPerBlock", settings.engine().blockSize());
     }
     return all;
   }
 
   private JsonNode serverInfo() {
     ObjectNode info = object();
-    info.put("engine", settings.engine()).put("role", settings.role().name().toLowerCase(Locale.ROOT));
-    info.put("block_size", settings.blockSize()).put("num_gpu_blocks", settings.effectiveBlocks());
-    info.put("data_parallel_size", settings.ranks()).put("speed", settings.speed());
+    info.put("engine", settings.engine().coefficients()).put("role", settings.role().name().toLowerCase(Locale.ROOT));
+    info.put("block_size", settings.engine().blockSize()).put("num_gpu_blocks", settings.engine().blocks());
+    info.put("data_parallel_size", settings.engine().ranks()).put("speed", settings.engine().speed());
     return info;
   }
 

@@ -10,8 +10,8 @@ import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * The prefetches that LMCache's coordinator passes on. Below host memory there is nothing to fetch from, so what is
- * found is what is there; it counts as used, and so stays longer. Thread-safe.
+ * The prefetches that LMCache's coordinator forwards. There is no tier below host memory to fetch from, so those chunks
+ * are found that host memory has; they count as used, and so are evicted later. Thread-safe.
  */
 final class PrefetchApi {
   private static final int REMEMBERED = 10_000;
@@ -30,8 +30,8 @@ final class PrefetchApi {
 
   private record PrefetchJob(int chunks, CompletableFuture<Integer> found) {}
 
-  PrefetchApi(RequestDispatcher desk) {
-    this.dispatcher = desk;
+  PrefetchApi(RequestDispatcher dispatcher) {
+    this.dispatcher = dispatcher;
   }
 
   /** {@code POST /cache/prefetches}. */
@@ -52,7 +52,7 @@ final class PrefetchApi {
     return answer.put("request_id", id).put("chunks", chunks).put("status", "submitted");
   }
 
-  /** {@code GET /cache/prefetches/ID}; what is complete is told once. */
+  /** {@code GET /cache/prefetches/ID}; a complete one is reported once. */
   ObjectNode status(String id) throws EngineApiException {
     PrefetchJob job = jobs.get(id);
     if (job == null) {

@@ -9,7 +9,7 @@ import io.kvasir.sim.transfer.TransferDialect;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The prompts of requests as tokens, with vLLM's rules of what a prompt may be. */
+/** The prompts of requests as tokens, by vLLM's rules for prompts. */
 final class PromptReader {
   private final SimSettings settings;
   private final ModelText text;
@@ -104,7 +104,7 @@ final class PromptReader {
       tokens = text.encode(prompt, special(body));
     }
     ObjectNode answer = JsonNodeFactory.instance.objectNode();
-    answer.put("count", tokens.length).put("max_model_len", settings.effectiveModelLen());
+    answer.put("count", tokens.length).put("max_model_len", settings.maxModelLen());
     ArrayNode list = answer.putArray("tokens");
     for (int token : tokens) {
       list.add(Integer.toUnsignedLong(token));

@@ -18,9 +18,9 @@ import java.util.concurrent.atomic.AtomicIntegerArray;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Takes a {@link GenerationRequest} to a rank and its answer to the client: finds out what the job has to do with other
- * engines, chooses the rank, makes the sequences, and aborts everything when the client leaves. Called on the request's
- * own virtual thread, which waits for the engine's.
+ * Runs a {@link GenerationRequest} on a rank and writes its answer to the client: reads its transfers with other
+ * engines, chooses the rank, makes the sequences, and aborts everything when the client cancels. Called on the
+ * request's own virtual thread, which waits for the engine's.
  */
 final class RequestDispatcher {
   private final List<EngineCore> ranks;
@@ -30,19 +30,20 @@ final class RequestDispatcher {
   private final byte[] root;
   private final TransferAgent transfer;
   private final RequestTransfer.CopyCost copyCost;
-  /** Sequences per rank that were taken and are not finished: fresher than what the ranks tell. */
+  /** Sequences per rank that were taken and are not finished: fresher than the ranks' own counts. */
   private final AtomicIntegerArray load;
   private final AtomicInteger inFlight = new AtomicInteger();
 
-  RequestDispatcher(List<EngineCore> ranks, SimSettings settings, SyntheticText prose, int eos,
+  RequestDispatcher(List<EngineCore> ranks, SimSettings settings, SyntheticText syntheticText, int eos,
       TransferAgent transfer) {
     this.ranks = ranks;
     this.settings = settings;
-    this.syntheticText = prose;
+    this.syntheticText = syntheticText;
     this.eos = eos;
     this.transfer = transfer;
     this.copyCost =
-        new RequestTransfer.CopyCost(prose, EngineModel.named(settings.engine()).kvBytesPerToken(), settings.speed());
+        new RequestTransfer.CopyCost(syntheticText,
+            EngineModel.named(settings.engine().coefficients()).kvBytesPerToken(), settings.engine().speed());
     this.load = new AtomicIntegerArray(ranks.size());
     this.root = KeyChain.root(Long.toString(settings.seed()));
   }
@@ -53,35 +54,36 @@ final class RequestDispatcher {
   }
 
   /**
-   * Generates, and answers in {@code shape}.
+   * Generates, and answers in {@code format}.
    *
    * @param body as the client sent it
    * @param id the engine's name for the request
    */
-  void dispatch(SimHttpExchange exchange, RequestBody body, String id, GenerationRequest job, ResponseFormat shape,
+  void dispatch(SimHttpExchange exchange, RequestBody body, String id, GenerationRequest request, ResponseFormat format,
       InjectedFault.@Nullable Kind fault)
       throws IOException, EngineApiException {
-    Integer asked = requestedRank(exchange, body);
-    GenerationRequest whole = job.withTransfers(transferSpecs(exchange, body, ids(id, exchange.path(), job), asked));
+    Integer requestedRank = requestedRank(exchange, body);
+    GenerationRequest withTransfers =
+        request.withTransfers(transferSpecs(exchange, body, ids(id, exchange.path(), request), requestedRank));
     respond(
         exchange,
-        whole,
-        asked,
+        withTransfers,
+        requestedRank,
         answer -> {
-          if (whole.stream()) {
-            answer.stream(shape, fault);
+          if (withTransfers.stream()) {
+            answer.stream(format, fault);
           } else {
-            answer.writeBody(shape, fault);
+            answer.writeBody(format, fault);
           }
         });
   }
 
-  /** Reads the prompts and nothing more; returns what that cost. */
-  Usage prefillOnly(SimHttpExchange exchange, GenerationRequest job) throws IOException, EngineApiException {
+  /** Prefills the prompts and generates nothing; returns the usage. */
+  Usage prefillOnly(SimHttpExchange exchange, GenerationRequest request) throws IOException, EngineApiException {
     Usage[] usage = new Usage[1];
     respond(
         exchange,
-        job,
+        request,
         null,
         answer -> {
           answer.awaitAll();
@@ -90,11 +92,11 @@ final class RequestDispatcher {
     return usage[0];
   }
 
-  /** Computes so many tokens that nobody asks for again. */
+  /** Computes so many tokens without a prefix that could be shared. */
   void computeTokens(SimHttpExchange exchange, int tokens, @Nullable String lora)
       throws IOException, EngineApiException {
     int[] random =
-        ThreadLocalRandom.current().ints(Math.min(tokens, settings.effectiveModelLen()), 0, 1 << 20).toArray();
+        ThreadLocalRandom.current().ints(Math.min(tokens, settings.maxModelLen()), 0, 1 << 20).toArray();
     prefillOnly(
         exchange,
         new GenerationRequest(
@@ -108,19 +110,19 @@ final class RequestDispatcher {
     GeneratedSequence.SamplingParams nothing = new GeneratedSequence.SamplingParams(0, 0, false);
     CompletableFuture<Integer> most = CompletableFuture.completedFuture(0);
     for (EngineCore rank : ranks) {
-      KeyChain keys = new KeyChain(root, settings.blockSize(), null, salt);
+      KeyChain keys = new KeyChain(root, settings.engine().blockSize(), null, salt);
       GeneratedSequence probe =
           new GeneratedSequence(tokens, keys, syntheticText.writerAfter(tokens, 0), eos, nothing, false, null, salt);
       most = most.thenCombine(rank.hostBlocks(probe), Math::max);
     }
-    return most.thenApply(blocks -> blocks * settings.blockSize() / HostTierSettings.CHUNK_TOKENS);
+    return most.thenApply(blocks -> blocks * settings.engine().blockSize() / HostTierSettings.CHUNK_TOKENS);
   }
 
-  /** A request was refused before the engine had it: other engines need not keep what it would have fetched. */
+  /** Releases, on other engines, the blocks that a request refused at once would have fetched. */
   void abandonTransfers(SimHttpExchange exchange, RequestBody body) {
     try {
-      for (TransferSpec leg : transferSpecs(exchange, body, List.of("refused"), null)) {
-        if (leg instanceof TransferSpec.Receive receive) {
+      for (TransferSpec spec : transferSpecs(exchange, body, List.of("refused"), null)) {
+        if (spec instanceof TransferSpec.Receive receive) {
           Thread.startVirtualThread(() -> transfer.abandon(receive));
         }
       }
@@ -134,28 +136,30 @@ final class RequestDispatcher {
     void apply(GenerationResponse answer) throws IOException, EngineApiException;
   }
 
-  private void respond(SimHttpExchange exchange, GenerationRequest job, @Nullable Integer asked, ResponseAction use)
+  private void respond(SimHttpExchange exchange, GenerationRequest request, @Nullable Integer requestedRank,
+      ResponseAction action)
       throws IOException, EngineApiException {
-    EngineCore rank = rank(asked, job.transfers());
+    EngineCore rank = rank(requestedRank, request.transfers());
     List<GeneratedSequence> generations = new ArrayList<>();
-    for (int[] prompt : job.prompts()) {
-      for (int choice = 0; choice < job.choices(); choice++) {
-        KeyChain keys = new KeyChain(root, settings.blockSize(), job.lora(), job.salt());
+    for (int[] prompt : request.prompts()) {
+      for (int choice = 0; choice < request.choices(); choice++) {
+        KeyChain keys = new KeyChain(root, settings.engine().blockSize(), request.lora(), request.salt());
         generations.add(
             new GeneratedSequence(
-                prompt, keys, syntheticText.writerAfter(prompt, choice), eos, job.maxTokensInContext(), job.stream(),
-                job.lora(), job.salt()));
+                prompt, keys, syntheticText.writerAfter(prompt, choice), eos, request.maxTokensInContext(),
+                request.stream(),
+                request.lora(), request.salt()));
       }
     }
-    RequestTransfer handover = new RequestTransfer(transfer, copyCost, job, rank, generations);
+    RequestTransfer requestTransfer = new RequestTransfer(transfer, copyCost, request, rank, generations);
     GenerationResponse answer =
-        new GenerationResponse(exchange, job, rank, generations, handover, syntheticText,
+        new GenerationResponse(exchange, request, rank, generations, requestTransfer, syntheticText,
             settings.reportCachedTokens());
     inFlight.incrementAndGet();
     load.addAndGet(rank.rank(), generations.size());
     try {
       answer.submit(transfer.watchdog());
-      use.apply(answer);
+      action.apply(answer);
     } finally {
       inFlight.decrementAndGet();
       load.addAndGet(rank.rank(), -generations.size());
@@ -173,10 +177,10 @@ final class RequestDispatcher {
   }
 
   /** The engine's name for every sequence; text completions number their prompts. */
-  private static List<String> ids(String id, String path, GenerationRequest job) {
+  private static List<String> ids(String id, String path, GenerationRequest request) {
     List<String> ids = new ArrayList<>();
-    for (int prompt = 0; prompt < job.prompts().size(); prompt++) {
-      for (int choice = 0; choice < job.choices(); choice++) {
+    for (int prompt = 0; prompt < request.prompts().size(); prompt++) {
+      for (int choice = 0; choice < request.choices(); choice++) {
         String one = path.equals("/v1/completions") ? id + "-" + prompt : id;
         ids.add(choice == 0 ? one : one + "_" + choice);
       }
@@ -193,13 +197,13 @@ final class RequestDispatcher {
     return field.isInt() && field.intValue() >= 0 && field.intValue() < ranks.size() ? field.intValue() : null;
   }
 
-  /** The rank that the job's legs or the client name, or the one with the least to do. */
-  private EngineCore rank(@Nullable Integer asked, List<TransferSpec> legs) {
-    if (legs.getFirst() instanceof TransferSpec.Send send && send.rank() >= 0) {
+  /** The rank that the request's transfers or the client name, or the one with the fewest sequences. */
+  private EngineCore rank(@Nullable Integer requestedRank, List<TransferSpec> specs) {
+    if (specs.getFirst() instanceof TransferSpec.Send send && send.rank() >= 0) {
       return ranks.get(send.rank());
     }
-    if (asked != null) {
-      return ranks.get(asked);
+    if (requestedRank != null) {
+      return ranks.get(requestedRank);
     }
     int least = 0;
     for (int rank = 1; rank < ranks.size(); rank++) {

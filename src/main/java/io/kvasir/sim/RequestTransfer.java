@@ -3,7 +3,7 @@ package io.kvasir.sim;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.sim.transfer.FetchedBlocks;
 import io.kvasir.sim.transfer.LeasedBlocks;
-import io.kvasir.sim.transfer.PrefillResult;
+import io.kvasir.sim.transfer.FinishedPrefill;
 import io.kvasir.sim.transfer.TransferAgent;
 import io.kvasir.sim.transfer.TransferRejectedException;
 import io.kvasir.sim.transfer.TransferSpec;
@@ -19,7 +19,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One request's part in moving KV between engines: what its sequences are to send is offered when they end, what they
+ * The transfers of one request: what its sequences are to send is offered when they end, what they
  * are to receive is fetched when the engine has blocks for it. Used by the request's thread; fetching has threads of
  * its own, which closing ends.
  */
@@ -28,7 +28,7 @@ final class RequestTransfer {
 
   private final TransferAgent transfer;
   private final CopyCost copyCost;
-  private final GenerationRequest job;
+  private final GenerationRequest request;
   private final EngineCore rank;
   private final List<GeneratedSequence> generations;
   private final List<TransferSpec.Send> opened = new ArrayList<>();
@@ -44,11 +44,11 @@ final class RequestTransfer {
    */
   record CopyCost(SyntheticText syntheticText, double bytesPerToken, double speed) {}
 
-  RequestTransfer(TransferAgent transfer, CopyCost wire, GenerationRequest job, EngineCore rank,
+  RequestTransfer(TransferAgent transfer, CopyCost copyCost, GenerationRequest request, EngineCore rank,
       List<GeneratedSequence> generations) {
     this.transfer = transfer;
-    this.copyCost = wire;
-    this.job = job;
+    this.copyCost = copyCost;
+    this.request = request;
     this.rank = rank;
     this.generations = generations;
     this.offered = new boolean[generations.size()];
@@ -58,7 +58,7 @@ final class RequestTransfer {
   void prepare() throws EngineApiException {
     for (int i = 0; i < generations.size(); i++) {
       GeneratedSequence generation = generations.get(i);
-      switch (job.transfers().get(i)) {
+      switch (request.transfers().get(i)) {
         case TransferSpec.NoTransfer _ -> { }
         case TransferSpec.Send send -> {
           try {
@@ -70,14 +70,14 @@ final class RequestTransfer {
           generation.retainBlocks(send.keepOnStop());
         }
         case TransferSpec.Receive receive -> {
-          int variant = i % job.choices();
+          int variant = i % request.choices();
           generation.copyPrefix(receive.maxTokens(), (loading, from) -> fetch(receive, loading, from, variant));
         }
       }
     }
   }
 
-  /** Completes when the sequences may be computed: when those who want their blocks have asked for them. */
+  /** Completes when the sequences may be computed: when the receivers have requested their blocks. */
   CompletableFuture<?> receiversReady() {
     return CompletableFuture.allOf(
         opened.stream()
@@ -88,27 +88,27 @@ final class RequestTransfer {
 
   /** From when the scheduler has the sequences, their blocks elsewhere are kept alive. */
   void startHeartbeats() {
-    for (TransferSpec leg : job.transfers()) {
-      if (leg instanceof TransferSpec.Receive receive && !receive.heartbeatInterval().isZero()) {
+    for (TransferSpec spec : request.transfers()) {
+      if (spec instanceof TransferSpec.Receive receive && !receive.heartbeatInterval().isZero()) {
         heartbeats.add(transfer.startHeartbeats(receive));
       }
     }
   }
 
-  /** Offers what has ended; adds to an answer in one piece what the next leg needs. */
+  /** Offers the blocks of ended sequences; adds the next engine's parameters to an unstreamed answer. */
   void addParams(ObjectNode answer) {
     offer();
-    List<PrefillResult> sent = new ArrayList<>();
+    List<FinishedPrefill> sent = new ArrayList<>();
     for (int i = 0; i < generations.size(); i++) {
       GeneratedSequence generation = generations.get(i);
-      if (job.transfers().get(i) instanceof TransferSpec.Send leg) {
+      if (request.transfers().get(i) instanceof TransferSpec.Send spec) {
         int[] blocks = generation.keptBlocks();
         boolean unfinished =
-            leg.firstTokenOnly() && job.requestedTokens() > 1
+            spec.firstTokenOnly() && request.requestedTokens() > 1
                 && generation.finish() == GeneratedSequence.FinishReason.LENGTH;
         sent.add(
-            new PrefillResult(
-                leg, rank.rank(), generation.prompt(), generatedTokens(generation), blocks == null ? new int[0]
+            new FinishedPrefill(
+                spec, rank.rank(), generation.prompt(), generatedTokens(generation), blocks == null ? new int[0]
                     : blocks,
                 blocks != null, unfinished));
       }
@@ -122,7 +122,7 @@ final class RequestTransfer {
     fetches.forEach(Thread::interrupt);
     heartbeats.forEach(beat -> beat.cancel(false));
     for (int i = 0; i < generations.size(); i++) {
-      switch (job.transfers().get(i)) {
+      switch (request.transfers().get(i)) {
         case TransferSpec.NoTransfer _ -> { }
         case TransferSpec.Send send -> {
           if (!offered[i] && opened.contains(send)) {
@@ -131,7 +131,7 @@ final class RequestTransfer {
         }
         case TransferSpec.Receive receive -> {
           GeneratedSequence.FinishReason finish = generations.get(i).finish();
-          // Without anything fetched, what is held here already was enough.
+          // Without anything fetched, the local cache already had enough.
           if (finish == null || finish == GeneratedSequence.FinishReason.ABORT || fetches.isEmpty()) {
             Thread.startVirtualThread(() -> transfer.abandon(receive));
           }
@@ -144,7 +144,7 @@ final class RequestTransfer {
     for (int i = 0; i < generations.size(); i++) {
       GeneratedSequence generation = generations.get(i);
       int[] blocks = generation.finish() == null ? null : generation.keptBlocks();
-      if (blocks != null && !offered[i] && job.transfers().get(i) instanceof TransferSpec.Send send) {
+      if (blocks != null && !offered[i] && request.transfers().get(i) instanceof TransferSpec.Send send) {
         offered[i] = true;
         transfer.offer(
             send,
@@ -164,19 +164,20 @@ final class RequestTransfer {
   }
 
   /** On the engine's thread. */
-  private void fetch(TransferSpec.Receive leg, GeneratedSequence generation, int from, int variant) {
-    fetches.add(Thread.startVirtualThread(() -> fetchNow(leg, generation, from, variant)));
+  private void fetch(TransferSpec.Receive spec, GeneratedSequence generation, int from, int variant) {
+    fetches.add(Thread.startVirtualThread(() -> fetchNow(spec, generation, from, variant)));
   }
 
-  private void fetchNow(TransferSpec.Receive leg, GeneratedSequence generation, int from, int variant) {
+  private void fetchNow(TransferSpec.Receive spec, GeneratedSequence generation, int from, int variant) {
     try {
-      FetchedBlocks parcel = transfer.fetch(leg);
-      copy(Math.max(0, Math.min(parcel.tokens().length, leg.maxTokens()) - from));
-      transfer.confirmCopied(leg);
-      int[] generated = leg.firstTokens().length > 0 ? leg.firstTokens() : parcel.firstTokens();
-      rank.loaded(generation, () -> generation.onCopied(parcel.tokens(), generated, copyCost.syntheticText(), variant));
+      FetchedBlocks fetched = transfer.fetch(spec);
+      copy(Math.max(0, Math.min(fetched.tokens().length, spec.maxTokens()) - from));
+      transfer.confirmCopied(spec);
+      int[] generated = spec.firstTokens().length > 0 ? spec.firstTokens() : fetched.firstTokens();
+      rank.loaded(generation,
+          () -> generation.onCopied(fetched.tokens(), generated, copyCost.syntheticText(), variant));
     } catch (IOException e) {
-      LOG.warn("KV of {} from {}:{} did not come: {}", leg.id(), leg.host(), leg.port(), e.getMessage());
+      LOG.warn("KV of {} from {}:{} did not come: {}", spec.id(), spec.host(), spec.port(), e.getMessage());
       transfer.countFailure(transfer.recomputesOnFailure());
       if (transfer.recomputesOnFailure()) {
         rank.loadFailed(generation);

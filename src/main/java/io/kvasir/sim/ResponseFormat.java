@@ -7,8 +7,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One answer in the shape of one API. The stream methods append whole server-sent events to {@code out};
- * whoever calls them sends what they appended. Used by one thread.
+ * One answer in the format of one API. The stream methods append whole server-sent events to {@code out}, which the
+ * caller sends. Used by one thread.
  */
 interface ResponseFormat {
   /** What comes before the first token. */
@@ -17,9 +17,9 @@ interface ResponseFormat {
   /**
    * New text of a choice.
    *
-   * @param tokens what the text was made of, when the client asked for it; else null
+   * @param tokens the text's tokens, when the client requested them; else null
    * @param finish why the choice ends with this text, or null
-   * @param usage so far, when the client asked for it with every event; else null
+   * @param usage so far, when the client requested it with every event; else null
    */
   void delta(
       StringBuilder out,
@@ -38,11 +38,11 @@ interface ResponseFormat {
   /**
    * A complete choice.
    *
-   * @param tokens what its text was made of
+   * @param tokens its text's tokens
    */
   record Choice(String text, int[] tokens, GeneratedSequence.FinishReason finish) {}
 
-  /** A finish reason in OpenAI's words. */
+  /** OpenAI's name of a finish reason. */
   static String reason(GeneratedSequence.FinishReason finish) {
     return switch (finish) {
       case STOP -> "stop";

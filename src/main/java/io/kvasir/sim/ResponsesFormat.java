@@ -18,7 +18,7 @@ final class ResponsesFormat implements ResponseFormat {
   private GeneratedSequence.FinishReason finish = GeneratedSequence.FinishReason.STOP;
   private int sequence;
 
-  /** The shape of one answer; {@code id} without the prefixes that responses and their items have. */
+  /** The format of one answer; {@code id} without the prefixes that responses and their items have. */
   ResponsesFormat(String id, String model, long created, JsonNode instructions, int maxOutputTokens) {
     this.id = "resp_" + id;
     this.item = "msg_" + id;

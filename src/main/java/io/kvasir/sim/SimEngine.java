@@ -12,12 +12,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A running simulated engine. It answers on a real HTTP port as vLLM does, tells of its KV cache on real
- * ZMQ ports as vLLM does, and takes the time its coefficients say. Several may run in one process; they
- * share nothing. {@link #close()} is as sudden as a crash, and the ports are free afterwards; {@link #restart()} comes
- * back on the same ports with an empty cache, events that count from 0 and another engine id. Thread-safe.
+ * A running simulated engine. It answers on a real HTTP port and publishes its KV cache's events on real ZMQ ports,
+ * both as vLLM does, and takes the time that its coefficients give. Several may run in one process; they share nothing.
+ * {@link #close()} is as sudden as a crash, and the ports are free afterwards; {@link #restart()} starts it again on
+ * the same ports with an empty cache, events that count from 0 and another engine id. Thread-safe.
  */
-public final class SimEngine implements AutoCloseable {
+public final class SimEngine implements EngineControls, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(SimEngine.class);
 
   private final SimSettings settings;
@@ -31,7 +31,7 @@ public final class SimEngine implements AutoCloseable {
 
   private SimEngine(SimSettings settings) throws IOException {
     this.settings = settings;
-    text = new ModelText(settings.modelDirectory());
+    text = new ModelText(settings.model().directory());
     faults = new FaultInjector(settings.seed(), settings.faults());
     process = new EngineProcess(settings, text, faults, controls);
     restartSettings = process.restartSettings();
@@ -52,42 +52,44 @@ public final class SimEngine implements AutoCloseable {
       throw new IllegalArgumentException(String.join("\n", wrong));
     }
     SimEngine engine = new SimEngine(settings);
-    LOG.info("Simulated engine {} serves {} at {}, events at {}", settings.engine(), settings.model(), engine.url(),
+    LOG.info("Simulated engine {} serves {} at {}, events at {}", settings.engine().coefficients(),
+        settings.model().name(), engine.url(),
         engine.eventsEndpoint());
     return engine;
   }
 
   /** Where it answers, such as {@code http://127.0.0.1:8000}. */
   public URI url() {
-    return URI.create("http://" + reachable(settings.host()) + ":" + process.port());
+    return URI.create("http://" + EngineProcess.reachable(settings.http().host()) + ":" + process.port());
   }
 
-  /** Rank 0's events, such as {@code tcp://127.0.0.1:5557}; null without events or when its sockets connect. */
+  /** Rank 0's event endpoint, such as {@code tcp://127.0.0.1:5557}; null without events or when its sockets connect. */
   public @Nullable String eventsEndpoint() {
     return eventsEndpoint(0);
   }
 
-  /** A rank's events. */
+  /** A rank's event endpoint; null without events or when its socket connects. */
   public @Nullable String eventsEndpoint(int rank) {
     return endpoint(process.eventsPort(rank));
   }
 
-  /** Where rank 0's last events can be asked for again; null without replay. */
+  /** Rank 0's replay endpoint; null without replay. */
   public @Nullable String replayEndpoint() {
     return replayEndpoint(0);
   }
 
-  /** Where a rank's last events can be asked for again. */
+  /** A rank's replay endpoint; null without replay. */
   public @Nullable String replayEndpoint(int rank) {
     return endpoint(process.replayPort(rank));
   }
 
-  /** What it was told to be. */
+  /** The settings it was started with. */
   public SimSettings settings() {
     return settings;
   }
 
   /** What it is doing, all ranks together. */
+  @Override
   public EngineStats stats() {
     int running = 0;
     int waiting = 0;
@@ -104,12 +106,13 @@ public final class SimEngine implements AutoCloseable {
     return new EngineStats(running, waiting, queried, hit, hostHit);
   }
 
-  /** What it has had to do with other engines since it started last. */
+  /** Its transfers with other engines since it started last. */
+  @Override
   public TransferStats transferStats() {
     return process.transfer().stats();
   }
 
-  /** Images and sounds it has met since it started last. */
+  /** Images and sounds in its requests since it started last. */
   public EncoderStats encoderStats() {
     return process.encoders().stats();
   }
@@ -119,12 +122,13 @@ public final class SimEngine implements AutoCloseable {
     return process.transfer().port();
   }
 
-  /** A rank's id towards other engines. */
+  /** The id by which other engines know a rank. */
   public String engineId(int rank) {
     return process.transfer().engineId(rank);
   }
 
-  /** From the next request on, these things go wrong and no others. */
+  /** Replaces the faults that requests meet from now on. */
+  @Override
   public void setFaults(List<InjectedFault> next) {
     faults.set(next);
   }
@@ -134,6 +138,7 @@ public final class SimEngine implements AutoCloseable {
    *
    * @throws IOException when it is to listen again and its port is taken
    */
+  @Override
   public synchronized void setCondition(EngineCondition condition, boolean on) throws IOException {
     if (started) {
       process.setCondition(condition, on);
@@ -146,11 +151,13 @@ public final class SimEngine implements AutoCloseable {
   }
 
   /** What is wrong with it now. */
+  @Override
   public synchronized Set<EngineCondition> conditions() {
     return Collections.unmodifiableSet(EnumSet.copyOf(conditions));
   }
 
-  /** Dies, as a process that is killed: every connection breaks, the cache is lost. Idempotent. */
+  /** Stops as suddenly as a process that is killed: every connection breaks, the cache is lost. Idempotent. */
+  @Override
   public synchronized void crash() {
     if (started) {
       started = false;
@@ -160,10 +167,11 @@ public final class SimEngine implements AutoCloseable {
   }
 
   /**
-   * Dies if it lives, and starts again on the same ports, well and with an empty cache.
+   * Stops if it runs, and starts again on the same ports, with no condition and an empty cache.
    *
    * @throws IOException when a port has been taken meanwhile
    */
+  @Override
   public synchronized void restart() throws IOException {
     crash();
     process = new EngineProcess(restartSettings, text, faults, controls);
@@ -178,11 +186,7 @@ public final class SimEngine implements AutoCloseable {
   }
 
   private @Nullable String endpoint(int port) {
-    return port == 0 ? null : "tcp://" + reachable(settings.events().host()) + ":" + port;
+    return port == 0 ? null : "tcp://" + EngineProcess.reachable(settings.events().host()) + ":" + port;
   }
 
-  /** An address for others in place of all interfaces'. */
-  static String reachable(String host) {
-    return host.equals("*") || host.equals("0.0.0.0") ? "127.0.0.1" : host;
-  }
 }

@@ -1,61 +1,34 @@
 package io.kvasir.sim;
 
-import io.kvasir.lab.engine.EngineModel;
 import io.kvasir.lab.engine.StepTime;
 import io.kvasir.routing.Role;
 import io.kvasir.sim.transfer.TransferSettings;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Everything a simulated engine can be told. {@link #builder()} starts from an aggregated vLLM with one rank
- * on port 8000; {@link #validate()} names all faults at once, in the words of the command line.
+ * The settings of a simulated engine. {@link #builder()} starts from an aggregated vLLM with one rank on port 8000;
+ * {@link #validate()} names all faults at once, by the command line's options.
  *
- * @param host interface to listen on
- * @param port HTTP port; 0 for a free one
- * @param model name it is served under
- * @param modelDirectory where {@code tokenizer.json} and the chat template are; null for the demo model that ships
- * @param loras names of the adapters it serves beside the model
- * @param maxModelLen longest prompt and answer together, tokens; 0 for what the cache holds, at most 131,072
- * @param blockSize tokens per KV block
- * @param capacityBlocks KV blocks per rank; 0 for what the engine's memory would hold
- * @param engine name of a coefficient set, see {@link EngineModel#names()}
- * @param stepTime own coefficients in place of the set's; null for the set's
- * @param maxBatchedTokens tokens computed per iteration at most
- * @param maxSequences sequences per iteration at most
- * @param speed how many times faster than real; 0 for as fast as the machine can
- * @param ranks data-parallel ranks, each with a cache and event ports of its own
+ * @param http where and how it listens
+ * @param model the model it serves
+ * @param engine its size and speed
  * @param role what the engine is for
  * @param seed decides block keys and fault draws
- * @param reportCachedTokens whether usage tells cached tokens
+ * @param reportCachedTokens whether usage reports cached tokens
  * @param transfer how it moves KV from or to other engines
- * @param hostTier what it keeps in host memory
- * @param events how it tells of its cache
- * @param faults what goes wrong on purpose
- * @param conditions what is wrong with all of it from the start
- * @param healthDelay how long {@code /health} takes to answer
- * @param keepAlive how long an idle connection stays open
+ * @param hostTier its KV cache in host memory
+ * @param events how it publishes its cache events
+ * @param faults the faults that requests meet
+ * @param conditions the conditions that hold for the whole engine from the start
  */
 public record SimSettings(
-    String host,
-    int port,
-    String model,
-    @Nullable Path modelDirectory,
-    List<String> loras,
-    int maxModelLen,
-    int blockSize,
-    int capacityBlocks,
-    String engine,
-    @Nullable StepTime stepTime,
-    int maxBatchedTokens,
-    int maxSequences,
-    double speed,
-    int ranks,
+    HttpSettings http,
+    ModelSettings model,
+    EngineSettings engine,
     Role role,
     long seed,
     boolean reportCachedTokens,
@@ -63,103 +36,47 @@ public record SimSettings(
     HostTierSettings hostTier,
     EventSettings events,
     List<InjectedFault> faults,
-    Set<EngineCondition> conditions,
-    Duration healthDelay,
-    Duration keepAlive) {
+    Set<EngineCondition> conditions) {
 
   private static final int LONGEST_MODEL_LEN = 131_072;
 
   /** Copies the lists. */
   public SimSettings {
-    loras = List.copyOf(loras);
     faults = List.copyOf(faults);
     conditions = Set.copyOf(conditions);
   }
 
-  /** Settings to begin with. */
   public static Builder builder() {
     return new Builder();
   }
 
-  /** These, at other places. */
-  SimSettings withPorts(int otherPort, EventSettings otherEvents, TransferSettings otherTransfer) {
+  /** These, on other ports. */
+  SimSettings withPorts(int port, EventSettings otherEvents, TransferSettings otherTransfer) {
     return new SimSettings(
-        host, otherPort, model, modelDirectory, loras, maxModelLen, blockSize, capacityBlocks, engine, stepTime,
-        maxBatchedTokens, maxSequences, speed, ranks, role, seed, reportCachedTokens, otherTransfer, hostTier,
-        otherEvents, faults, conditions, healthDelay, keepAlive);
+        http.withPort(port), model, engine, role, seed, reportCachedTokens, otherTransfer, hostTier, otherEvents,
+        faults, conditions);
   }
 
-  /** All that is wrong, one plain sentence each; empty when an engine can start. */
+  /** All faults, one plain sentence each; empty when an engine can start. */
   public List<String> validate() {
-    List<String> wrong = new ArrayList<>();
-    port(wrong, "port", port, 1);
-    if (model.isBlank()) {
-      wrong.add("model: give a name to serve the model under");
-    }
-    if (modelDirectory != null && !Files.isRegularFile(modelDirectory.resolve("tokenizer.json"))) {
-      wrong.add("model-dir: there is no tokenizer.json in " + modelDirectory);
-    }
-    atLeast(wrong, "block-size", blockSize, 1);
-    atLeast(wrong, "capacity", capacityBlocks, 0);
-    atLeast(wrong, "max-model-len", maxModelLen, 0);
-    atLeast(wrong, "max-batched-tokens", maxBatchedTokens, 1);
-    atLeast(wrong, "max-sequences", maxSequences, 1);
-    if (!EngineModel.names().contains(engine)) {
-      wrong.add("engine: '" + engine + "' is not known; one of " + String.join(", ", EngineModel.names()));
-    } else if (blockSize >= 1 && (long) maxModelLen > (long) effectiveBlocks() * blockSize) {
-      wrong.add("max-model-len: " + maxModelLen + " tokens do not fit into " + effectiveBlocks() + " blocks of "
-          + blockSize
-          + "; raise capacity or lower max-model-len");
-    } else if (blockSize >= 1 && effectiveBlocks() < 1) {
-      wrong.add("block-size: " + blockSize + " is more than the engine's whole cache holds");
-    }
-    if (!(speed >= 0) || Double.isInfinite(speed)) {
-      wrong.add("speed: must be 0 (as fast as possible) or more, is " + speed);
-    }
-    if (ranks < 1 || ranks > 64) {
-      wrong.add("ranks: must be 1 to 64, is " + ranks);
-    }
+    SettingFaults found = new SettingFaults();
+    http.validate(found);
+    model.validate(found);
+    engine.validate(found, model.maxLength());
     if (role == Role.ENCODE && transfer.encoderDirectory() == null) {
-      wrong.add("encoder-dir: an encoder needs a directory in which other engines find what it made");
+      found.add("encoder-dir: an encoder needs a directory in which other engines find its embeddings");
     }
-    if (healthDelay.isNegative()) {
-      wrong.add("health-delay: must not be negative");
-    }
-    if (keepAlive.toMillis() < 1) {
-      wrong.add("keep-alive: must be at least a millisecond");
-    }
-    wrong.addAll(transfer.validate());
-    wrong.addAll(hostTier.validate(blockSize));
-    wrong.addAll(events.validate(ranks));
-    return List.copyOf(wrong);
-  }
-
-  /** KV blocks per rank, from the settings or the engine's memory. */
-  int effectiveBlocks() {
-    return capacityBlocks > 0 ? capacityBlocks : EngineModel.named(engine).kvTokens() / blockSize;
+    found.addAll(transfer.validate());
+    found.addAll(hostTier.validate(engine.blockSize()));
+    events.validate(found, engine.ranks());
+    return found.list();
   }
 
   /** Longest prompt and answer together, tokens. */
-  int effectiveModelLen() {
-    return maxModelLen > 0 ? maxModelLen : (int) Math.min(LONGEST_MODEL_LEN, (long) effectiveBlocks() * blockSize);
-  }
-
-  /** What an iteration takes. */
-  StepTime effectiveStepTime() {
-    return stepTime != null ? stepTime : EngineModel.named(engine).stepTime();
-  }
-
-  /** Notes when {@code count} ports from this one on cannot be. */
-  static void port(List<String> wrong, String name, int port, int count) {
-    if (port < 0 || port > 65_536 - count) {
-      wrong.add(name + ": must be 0 to " + (65_536 - count) + ", is " + port);
-    }
-  }
-
-  static void atLeast(List<String> wrong, String name, int value, int least) {
-    if (value < least) {
-      wrong.add(name + ": must be at least " + least + ", is " + value);
-    }
+  int maxModelLen() {
+    return model.maxLength() > 0
+        ? model.maxLength()
+        : (int) Math.min(LONGEST_MODEL_LEN, (long) engine.blocks() * engine.blockSize());
   }
 
   /** Settings under construction; not thread-safe. */
@@ -287,7 +204,7 @@ public record SimSettings(
       return this;
     }
 
-    /** Whether usage tells cached tokens. */
+    /** Whether usage reports cached tokens. */
     public Builder reportCachedTokens(boolean value) {
       reportCachedTokens = value;
       return this;
@@ -299,25 +216,25 @@ public record SimSettings(
       return this;
     }
 
-    /** What the engine keeps in host memory. */
+    /** The KV cache in host memory. */
     public Builder hostTier(HostTierSettings value) {
       hostTier = value;
       return this;
     }
 
-    /** How the engine tells of its cache. */
+    /** How cache events are published. */
     public Builder events(EventSettings value) {
       events = value;
       return this;
     }
 
-    /** What goes wrong on purpose. */
+    /** The faults that requests meet. */
     public Builder faults(List<InjectedFault> value) {
       faults = value;
       return this;
     }
 
-    /** What is wrong with all of it. */
+    /** The conditions that hold for the whole engine. */
     public Builder conditions(Set<EngineCondition> value) {
       conditions = value;
       return this;
@@ -335,12 +252,14 @@ public record SimSettings(
       return this;
     }
 
-    /** The settings; they may still be wrong, see {@link SimSettings#validate()}. */
+    /** The settings; they may have faults, see {@link SimSettings#validate()}. */
     public SimSettings build() {
       return new SimSettings(
-          host, port, model, modelDirectory, loras, maxModelLen, blockSize, capacityBlocks, engine, stepTime,
-          maxBatchedTokens, maxSequences, speed, ranks, role, seed, reportCachedTokens, transfer, hostTier,
-          events, faults, conditions, healthDelay, keepAlive);
+          new HttpSettings(host, port, healthDelay, keepAlive),
+          new ModelSettings(model, modelDirectory, loras, maxModelLen),
+          new EngineSettings(
+              engine, stepTime, blockSize, capacityBlocks, maxBatchedTokens, maxSequences, ranks, speed),
+          role, seed, reportCachedTokens, transfer, hostTier, events, faults, conditions);
     }
   }
 }

@@ -9,7 +9,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a simulated model says: plain sentences of words that are one token each in its tokenizer, so that
+ * The text of a simulated model: plain sentences of words that are one token each in its tokenizer, so that
  * the answer, sent back as history, has the very tokens that were generated, and hits the cache.
  *
  * <p>The next token is a function of all tokens before it and of nothing else. Any engine continues
@@ -48,7 +48,7 @@ final class SyntheticText {
   private final int eos;
   private final Map<Integer, String> texts = new HashMap<>();
 
-  /** Finds the words {@code model} has one token for. */
+  /** Collects the words that are one token in {@code model}. */
   SyntheticText(ModelText model) {
     List<String> lower = List.of(WORDS.split(" "));
     List<String> upper = lower.stream().map(word -> word.substring(0, 1).toUpperCase(Locale.ROOT) + word.substring(1))

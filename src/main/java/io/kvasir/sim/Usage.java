@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param prompt tokens read
  * @param completion tokens generated
- * @param cached of those read, the ones found in the cache; null when the engine does not tell
+ * @param cached of those read, the ones found in the cache; null when the engine does not report them
  */
 record Usage(int prompt, int completion, @Nullable Integer cached) {
 

@@ -1,5 +1,6 @@
 package io.kvasir.events;
 
+import io.kvasir.Await;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
@@ -10,7 +11,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongPredicate;
 import org.jspecify.annotations.Nullable;
 import org.msgpack.core.MessageBufferPacker;
@@ -88,18 +88,13 @@ final class FakePublisher implements AutoCloseable {
 
   /** A port taken over from a publisher that has just been closed may need a moment. */
   private static void bind(Socket socket, String endpoint) {
-    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
-    while (true) {
+    Await.await("the port of " + endpoint + " is free", () -> {
       try {
-        socket.bind(endpoint);
-        return;
-      } catch (ZMQException e) {
-        if (System.nanoTime() > deadline) {
-          throw e;
-        }
-        LockSupport.parkNanos(1_000_000);
+        return socket.bind(endpoint);
+      } catch (ZMQException taken) {
+        return false;
       }
-    }
+    });
   }
 
   /** Publishes the next messages; returns the last number. */

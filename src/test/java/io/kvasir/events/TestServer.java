@@ -2,6 +2,7 @@ package io.kvasir.events;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.kvasir.Await;
 import io.kvasir.load.Ports;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -12,9 +13,8 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 
-/** A real server as a process of the test's, on a free port; killed at the latest when it is closed. */
+/** A real server in a child process, on a free port; killed at the latest when it is closed. */
 public final class TestServer implements AutoCloseable {
   private final List<String> command;
   private final Path log;
@@ -39,7 +39,10 @@ public final class TestServer implements AutoCloseable {
         directory.resolve("nats.log"));
   }
 
-  /** {@code redis-server}, which keeps what it has in {@code directory}, or forgets it when {@code forgetful}. */
+  /**
+   * {@code redis-server}, which keeps what it has in {@code directory}, or keeps nothing on disk when {@code
+   * forgetful}.
+   */
   public static TestServer redis(Path directory, boolean forgetful) throws IOException {
     int port = Ports.free();
     return new TestServer(
@@ -54,7 +57,7 @@ public final class TestServer implements AutoCloseable {
     return port;
   }
 
-  /** Ends it as a machine that dies would. */
+  /** Kills the process without a shutdown. */
   public void kill() {
     process.destroyForcibly();
     try {
@@ -64,7 +67,7 @@ public final class TestServer implements AutoCloseable {
     }
   }
 
-  /** Starts it again where it was. */
+  /** Kills it and starts it again on the same port and directory. */
   public void restart() throws IOException {
     kill();
     process = start();
@@ -82,28 +85,31 @@ public final class TestServer implements AutoCloseable {
             .redirectOutput(ProcessBuilder.Redirect.appendTo(log.toFile()))
             .start();
     Runtime.getRuntime().addShutdownHook(new Thread(started::destroyForcibly));
-    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
-    while (true) {
-      try (Socket socket = new Socket()) {
-        socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 200);
-        return started;
-      } catch (IOException notYet) {
-        assertThat(started.isAlive()).as("%s runs; see %s", command, log).isTrue();
-        assertThat(System.nanoTime()).as("%s listens; see %s", command, log).isLessThan(deadline);
-        LockSupport.parkNanos(5_000_000);
-      }
+    Await.await(command + " listens; see " + log, () -> {
+      assertThat(started.isAlive()).as("%s runs; see %s", command, log).isTrue();
+      return isListening();
+    });
+    return started;
+  }
+
+  private boolean isListening() {
+    try (Socket socket = new Socket()) {
+      socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 200);
+      return true;
+    } catch (IOException notYet) {
+      return false;
     }
   }
 
-  /** Where a server's program is: on the PATH, or fetched by the script. Fails with what to install. */
+  /** The path of a server's program: on the PATH, or fetched by the script. Fails with what to install. */
   private static String program(String name) throws IOException {
     Process script = new ProcessBuilder("src/test/servers").start();
     script.getOutputStream().close();
     List<String> lines = new ArrayList<>(script.inputReader().lines().toList());
-    String said = new String(script.getErrorStream().readAllBytes(), StandardCharsets.UTF_8);
+    String errors = new String(script.getErrorStream().readAllBytes(), StandardCharsets.UTF_8);
     String found =
         lines.stream().filter(line -> line.startsWith(name + " ")).findFirst().orElse(name + " ");
-    assertThat(found).as(said).isNotEqualTo(name + " ");
+    assertThat(found).as(errors).isNotEqualTo(name + " ");
     return found.substring(name.length() + 1);
   }
 }

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.sim.lmcache.CacheController;
+import io.kvasir.sim.lmcache.ControllerBinding;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.time.Duration;
@@ -49,7 +50,7 @@ final class HostTierEngineTest extends EngineTest {
 
   @Test
   void controller_isToldWhatIsHeld() throws Exception {
-    try (CacheController controller = CacheController.start(CacheController.Binding.ANYWHERE, Duration.ZERO)) {
+    try (CacheController controller = CacheController.start(ControllerBinding.ANYWHERE, Duration.ZERO)) {
       SimEngine engine =
           start(
               settings()
@@ -67,7 +68,7 @@ final class HostTierEngineTest extends EngineTest {
 
   @Test
   void ranks_areInstancesOfTheirOwn() throws Exception {
-    try (CacheController controller = CacheController.start(CacheController.Binding.ANYWHERE, Duration.ZERO)) {
+    try (CacheController controller = CacheController.start(ControllerBinding.ANYWHERE, Duration.ZERO)) {
       SimEngine engine =
           start(
               settings()

@@ -19,8 +19,8 @@ final class SimSettingsTest {
     SimSettings settings = SimSettings.builder().build();
 
     assertThat(settings.validate()).isEmpty();
-    assertThat(settings.effectiveBlocks()).isEqualTo(434_527 / 16);
-    assertThat(settings.effectiveModelLen()).isEqualTo(131_072);
+    assertThat(settings.engine().blocks()).isEqualTo(434_527 / 16);
+    assertThat(settings.maxModelLen()).isEqualTo(131_072);
   }
 
   @Test

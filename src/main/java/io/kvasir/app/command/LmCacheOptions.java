@@ -1,6 +1,7 @@
 package io.kvasir.app.command;
 
 import io.kvasir.sim.lmcache.CacheController;
+import io.kvasir.sim.lmcache.ControllerBinding;
 import io.kvasir.sim.lmcache.CacheCoordinator;
 import java.io.IOException;
 import java.time.Duration;
@@ -58,6 +59,6 @@ final class LmCacheOptions {
 
   CacheController startController(String host, int port) throws IOException {
     return CacheController.start(
-        new CacheController.Binding(host, port, pullPort, replyPort, heartbeatPort), Duration.ofMillis(listMs));
+        new ControllerBinding(host, port, pullPort, replyPort, heartbeatPort), Duration.ofMillis(listMs));
   }
 }

@@ -8,6 +8,7 @@ import io.kvasir.sim.InjectedFault;
 import io.kvasir.sim.SimEngine;
 import io.kvasir.sim.SimSettings;
 import io.kvasir.sim.lmcache.CacheController;
+import io.kvasir.sim.lmcache.ControllerBinding;
 import io.kvasir.sim.lmcache.CacheCoordinator;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -147,7 +148,7 @@ public final class SimCommand implements Callable<Integer> {
   }
 
   private int runController() throws StartException, InterruptedException {
-    try (CacheController sim = lmcache.startController(host, portOr(CacheController.Binding.HTTP))) {
+    try (CacheController sim = lmcache.startController(host, portOr(ControllerBinding.HTTP))) {
       System.out.printf("LMCache controller at %s, workers at %s%n", sim.url(), sim.workerAddress());
       awaitStop();
       return 0;
@@ -179,7 +180,7 @@ public final class SimCommand implements Callable<Integer> {
       throw new StartException("the engine cannot start:\n  --" + String.join("\n  --", wrong));
     }
     try (SimEngine sim = SimEngine.start(settings)) {
-      System.out.printf("simulated engine %s at %s%n", settings.model(), sim.url());
+      System.out.printf("simulated engine %s at %s%n", settings.model().name(), sim.url());
       if (sim.eventsEndpoint() != null) {
         System.out.printf("events at %s, replay at %s%n", sim.eventsEndpoint(), sim.replayEndpoint());
       }

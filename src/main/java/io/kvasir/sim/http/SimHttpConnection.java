@@ -23,8 +23,8 @@ final class SimHttpConnection {
 
   private final Socket socket;
   private final InputStream in;
-  private final SimHttpServer.Limits limits;
-  private final SimHttpServer.Handler handler;
+  private final SimHttpLimits limits;
+  private final SimHttpHandler handler;
   private final Semaphore turn = new Semaphore(1);
   private final byte[] buffer = new byte[16 * 1024];
   private int position;
@@ -33,14 +33,14 @@ final class SimHttpConnection {
   private volatile @Nullable SimHttpExchange current;
   private volatile long idleSince = System.nanoTime();
 
-  SimHttpConnection(Socket socket, SimHttpServer.Limits limits, SimHttpServer.Handler handler) throws IOException {
+  SimHttpConnection(Socket socket, SimHttpLimits limits, SimHttpHandler handler) throws IOException {
     this.socket = socket;
     this.in = socket.getInputStream();
     this.limits = limits;
     this.handler = handler;
   }
 
-  /** Reads requests until the client leaves, is idle too long or breaks the protocol. */
+  /** Reads requests until the client closes the connection, is idle too long or breaks the protocol. */
   void run() throws IOException {
     try {
       while (awaitRequest()) {
@@ -72,7 +72,7 @@ final class SimHttpConnection {
       handler.handle(exchange);
       reusable = exchange.complete();
     } catch (IOException e) {
-      LOG.trace("A client left before its answer was written", e);
+      LOG.trace("A client closed its connection before the answer was written", e);
     } catch (RuntimeException e) {
       LOG.error("{} {} failed", exchange.method(), exchange.path(), e);
       reusable = exchange.fail();
@@ -80,7 +80,7 @@ final class SimHttpConnection {
       idleSince = System.nanoTime();
       current = null;
       if (!reusable) {
-        SimHttpServer.closeQuietly(socket);
+        SimHttpExchange.closeQuietly(socket);
       }
       turn.release();
     }
@@ -152,7 +152,7 @@ final class SimHttpConnection {
       int length = checkedLength(extension < 0 ? size : size.substring(0, extension), 16);
       if (length == 0) {
         while (!readLine().isEmpty()) {
-          // trailers say nothing to us
+          // trailers are ignored
         }
         return body.toByteArray();
       }
@@ -194,7 +194,7 @@ final class SimHttpConnection {
     position += buffered;
     int rest = length - buffered;
     if (in.readNBytes(into, buffered, rest) < rest) {
-      throw new EOFException("The client left within its request");
+      throw new EOFException("The client closed the connection within its request");
     }
   }
 
@@ -202,7 +202,7 @@ final class SimHttpConnection {
     StringBuilder line = new StringBuilder(64);
     while (true) {
       if (position == limit && !fill()) {
-        throw new EOFException("The client left within its request");
+        throw new EOFException("The client closed the connection within its request");
       }
       int from = position;
       while (position < limit && buffer[position] != '\n') {
@@ -231,7 +231,7 @@ final class SimHttpConnection {
     return read > 0;
   }
 
-  /** What the client sent is not HTTP as we speak it. */
+  /** The client sent something that is not HTTP/1.x. */
   private static final class ProtocolException extends Exception {
     private static final long serialVersionUID = 1;
     private final int status;

@@ -5,13 +5,15 @@ import java.io.OutputStream;
 import java.net.Socket;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
-import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
-/** A request and the way to answer it. Used by its handler's thread. */
+/** An HTTP request and its response. Used by the handler's thread, but for {@link #cancel()}. */
 public final class SimHttpExchange {
+  private static final Logger LOG = LoggerFactory.getLogger(SimHttpExchange.class);
   private static final byte[] CRLF = {'\r', '\n'};
   private static final byte[] LAST_CHUNK = "0\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
 
@@ -22,7 +24,6 @@ public final class SimHttpExchange {
   private final byte[] body;
   private final Socket socket;
   private final boolean keepAlive;
-  private final Map<String, String> replyHeaders = new LinkedHashMap<>();
   private final AtomicReference<@Nullable Runnable> cancelAction = new AtomicReference<>();
   private volatile boolean cancelled;
   private boolean started;
@@ -78,14 +79,9 @@ public final class SimHttpExchange {
     return !started;
   }
 
-  /** Adds a header to the answer, before it starts. */
-  public void replyHeader(String name, String value) {
-    replyHeaders.put(name, value);
-  }
-
   /**
-   * Calls {@code action} once when the client leaves before the answer is complete, or now if it has. It takes
-   * the place of one that was given before.
+   * Calls {@code action} once when the client closes the connection before the answer is complete, or now if it has. It
+   * replaces the action set before.
    */
   public void onCancelled(Runnable action) {
     cancelAction.set(action);
@@ -144,7 +140,7 @@ public final class SimHttpExchange {
 
   /** Drops the connection in the middle of the answer. */
   public void dropConnection() {
-    SimHttpServer.closeQuietly(socket);
+    closeQuietly(socket);
   }
 
   /** Drops the connection with a reset, as a process that dies with unread data does. */
@@ -154,7 +150,7 @@ public final class SimHttpExchange {
     } catch (IOException e) {
       // closed already
     }
-    SimHttpServer.closeQuietly(socket);
+    closeQuietly(socket);
   }
 
   /** Whether the answer is whole and the connection may carry another request. */
@@ -180,6 +176,14 @@ public final class SimHttpExchange {
     runCancelAction();
   }
 
+  static void closeQuietly(Socket socket) {
+    try {
+      socket.close();
+    } catch (IOException e) {
+      LOG.trace("A socket could not be closed", e);
+    }
+  }
+
   private void runCancelAction() {
     Runnable action = cancelAction.getAndSet(null);
     if (action != null) {
@@ -203,7 +207,6 @@ public final class SimHttpExchange {
     if (!contentType.isEmpty()) {
       head.append("content-type: ").append(contentType).append("\r\n");
     }
-    replyHeaders.forEach((name, value) -> head.append(name).append(": ").append(value).append("\r\n"));
     if (!keepAlive) {
       head.append("connection: close\r\n");
     }

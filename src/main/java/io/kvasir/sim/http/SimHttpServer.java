@@ -4,17 +4,16 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
-import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Accepts connections and hands every request to a handler on a virtual thread of its own. While a request
- * is handled its connection is read on, so that a client who leaves is noticed at once, also before the
- * first byte of the answer ({@link SimHttpExchange#onCancelled}); a client who half-closes counts as gone, as with
- * the engines' own servers. Requests of one connection are answered in order.
+ * An HTTP/1.1 server that accepts connections and hands every request to a handler on a virtual thread of its own.
+ * While a request is handled its connection is read on, so that a closed connection is noticed at once, also before the
+ * first byte of the answer ({@link SimHttpExchange#onCancelled}); a half-closed one counts as closed, as with the
+ * engines' own servers. Requests of one connection are answered in order. Thread-safe.
  */
 public final class SimHttpServer implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(SimHttpServer.class);
@@ -23,23 +22,9 @@ public final class SimHttpServer implements AutoCloseable {
   private final int port;
   private volatile ServerSocket server;
   private volatile boolean closed;
-  private final Handler handler;
-  private final Limits limits;
+  private final SimHttpHandler handler;
+  private final SimHttpLimits limits;
   private final Set<Socket> open = ConcurrentHashMap.newKeySet();
-
-  /** Answers requests; called on a virtual thread, may block. */
-  public interface Handler {
-    /** Answers {@code exchange}. An exception thrown before anything was sent becomes a 500. */
-    void handle(SimHttpExchange exchange) throws IOException;
-  }
-
-  /**
-   * What a connection may cost.
-   *
-   * @param bodyBytes largest request body; above, 413
-   * @param idle how long a connection may wait for its next request
-   */
-  public record Limits(int bodyBytes, Duration idle) {}
 
   /**
    * Binds and starts.
@@ -47,7 +32,7 @@ public final class SimHttpServer implements AutoCloseable {
    * @param address where to listen; port 0 for any free one
    * @throws IOException when the port is taken
    */
-  public SimHttpServer(InetSocketAddress address, Limits limits, Handler handler) throws IOException {
+  public SimHttpServer(InetSocketAddress address, SimHttpLimits limits, SimHttpHandler handler) throws IOException {
     this.limits = limits;
     this.handler = handler;
     server = listen(address);
@@ -63,7 +48,7 @@ public final class SimHttpServer implements AutoCloseable {
   /**
    * Stops listening, or listens again on the same port; connections that are open stay.
    *
-   * @throws IOException when somebody else has taken the port meanwhile
+   * @throws IOException when another process has taken the port meanwhile
    */
   public synchronized void setRefusing(boolean refuses) throws IOException {
     if (refuses) {
@@ -83,7 +68,7 @@ public final class SimHttpServer implements AutoCloseable {
     } catch (IOException e) {
       LOG.debug("Closing the listening socket failed", e);
     }
-    open.forEach(SimHttpServer::closeQuietly);
+    open.forEach(SimHttpExchange::closeQuietly);
   }
 
   private static ServerSocket listen(InetSocketAddress address) throws IOException {
@@ -109,7 +94,7 @@ public final class SimHttpServer implements AutoCloseable {
         Socket socket = listening.accept();
         open.add(socket);
         if (closed) {
-          closeQuietly(socket);
+          SimHttpExchange.closeQuietly(socket);
         }
         Thread.startVirtualThread(() -> serve(socket));
       } catch (IOException e) {
@@ -128,14 +113,6 @@ public final class SimHttpServer implements AutoCloseable {
       LOG.trace("A connection ended", e);
     } finally {
       open.remove(socket);
-    }
-  }
-
-  static void closeQuietly(Socket socket) {
-    try {
-      socket.close();
-    } catch (IOException e) {
-      LOG.trace("A connection was gone already", e);
     }
   }
 }

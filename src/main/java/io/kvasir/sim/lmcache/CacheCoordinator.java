@@ -1,5 +1,6 @@
 package io.kvasir.sim.lmcache;
 
+import io.kvasir.sim.http.SimHttpLimits;
 import io.kvasir.sim.http.SimHttpServer;
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -10,7 +11,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A stand-in for the coordinator of LMCache's multi-process mode: servers are members as long as they send heartbeats,
- * and prefetches are passed on to the one they name. It knows nobody when it starts. Thread-safe.
+ * and prefetches are forwarded to the one they name. It starts without members. Thread-safe.
  */
 public final class CacheCoordinator implements AutoCloseable {
   /** LMCache's usual port. */
@@ -29,7 +30,7 @@ public final class CacheCoordinator implements AutoCloseable {
     this.api = new CoordinatorApi(silence);
     try {
       server =
-          new SimHttpServer(new InetSocketAddress(host, port), new SimHttpServer.Limits(MAX_BODY_BYTES, KEEP_ALIVE),
+          new SimHttpServer(new InetSocketAddress(host, port), new SimHttpLimits(MAX_BODY_BYTES, KEEP_ALIVE),
               api);
     } catch (IOException e) {
       api.close();
@@ -55,7 +56,7 @@ public final class CacheCoordinator implements AutoCloseable {
     return URI.create("http://" + host + ":" + server.port());
   }
 
-  /** Dies, as a process that is killed. */
+  /** Stops as suddenly as a process that is killed. */
   @Override
   public void close() {
     server.close();

@@ -24,10 +24,10 @@ import org.zeromq.ZMsg;
 import zmq.ZError;
 
 /**
- * Tells an LMCache controller what an engine keeps in host memory, as LMCache's worker does: it registers, pushes what
- * comes and goes in small batches, sends heartbeats if told to, and tells everything again when a heartbeat's answer
- * asks for it. One thread owns the sockets; what it is told never waits for the controller, and what a controller that
- * is away does not hear in time is lost to it until then.
+ * Reports to an LMCache controller what an engine keeps in host memory, as LMCache's worker does: it registers, pushes
+ * what is stored and evicted in small batches, sends heartbeats if configured, and reports all its chunks again when a
+ * heartbeat's reply commands it. One thread owns the sockets; callers never wait for the controller, and changes that
+ * find the queue full are lost until the next full report. Thread-safe.
  */
 public final class CacheWorker implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(CacheWorker.class);
@@ -53,7 +53,7 @@ public final class CacheWorker implements AutoCloseable {
   private final Thread thread;
 
   /**
-   * Starts; the controller may come later.
+   * Starts; the controller may start later.
    *
    * @param instance the engine's id
    * @param heartbeat between two heartbeats; zero for none
@@ -108,7 +108,7 @@ public final class CacheWorker implements AutoCloseable {
     }
   }
 
-  /** The sockets and what is said through them; used by the worker's thread. */
+  /** The sockets and the messages sent through them; used by the worker's thread. */
   private final class ControllerSession implements AutoCloseable {
     private final ZMQ.Socket pushSocket = connected(SocketType.PUSH, controller.pull());
     private final ZMQ.Socket replySocket = context.socket(SocketType.REP);
@@ -227,7 +227,7 @@ public final class CacheWorker implements AutoCloseable {
       push(new ControllerMessage.SyncBatch(instance, RANK, LOCATION, id, batch, some));
     }
 
-    /** Answers what the controller asks: whether all is well, and nothing else. */
+    /** Answers the controller's health checks; it sends nothing else. */
     private void answer() {
       byte[] request = replySocket.recv(ZMQ.DONTWAIT);
       if (request == null) {

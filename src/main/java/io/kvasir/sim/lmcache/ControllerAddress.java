@@ -4,11 +4,11 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Where an LMCache controller hears its workers.
+ * The address of an LMCache controller for its workers.
  *
  * @param host name or address
- * @param pullPort of what workers only tell
- * @param replyPort of what they ask
+ * @param pullPort of workers' reports, which get no reply
+ * @param replyPort of workers' requests
  */
 public record ControllerAddress(String host, int pullPort, int replyPort) {
   private static final Pattern FORM = Pattern.compile("([^:,\\s]+)(?::(\\d{1,5}),(\\d{1,5}))?");

@@ -11,7 +11,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.sim.http.SimHttpExchange;
-import io.kvasir.sim.http.SimHttpServer;
+import io.kvasir.sim.http.SimHttpHandler;
 import io.kvasir.sim.lmcache.FastApi.HttpException;
 import io.kvasir.sim.lmcache.FastApi.Reply;
 import io.kvasir.sim.lmcache.KeyRegistry.WorkerSnapshot;
@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * The controller's HTTP surface, with FastAPI's errors. What would move, pin or compress chunks is answered with the
  * tokens it would concern, and changes nothing.
  */
-final class ControllerApi implements SimHttpServer.Handler {
+final class ControllerApi implements SimHttpHandler {
 
   private static final Set<String> GETS = Set.of("/controller/workers", "/controller/key-stats");
   private static final Set<String> POSTS =
@@ -101,7 +101,7 @@ final class ControllerApi implements SimHttpServer.Handler {
     return event("QueryInst").put("res", instance);
   }
 
-  /** Everybody it knows is well, as far as it knows. */
+  /** Reports every registered worker as healthy, as the real one does without heartbeats. */
   private JsonNode health(String instance) {
     ObjectNode answer = event("health");
     ObjectNode codes = answer.putObject("error_codes");
@@ -111,15 +111,15 @@ final class ControllerApi implements SimHttpServer.Handler {
 
   private JsonNode workerInfo(JsonNode body) throws HttpException {
     String instance = text(body, "instance_id");
-    JsonNode asked = body.path("worker_ids");
+    JsonNode workerIds = body.path("worker_ids");
     ObjectNode answer = event("QueryWorkerInfo");
     ArrayNode infos = answer.putArray("worker_infos");
     for (WorkerSnapshot worker : registry.list(instance.equals("all") ? null : instance)) {
-      boolean wanted = asked.isEmpty();
-      for (JsonNode id : asked) {
-        wanted |= id.asInt() == worker.address().worker();
+      boolean all = workerIds.isEmpty();
+      for (JsonNode id : workerIds) {
+        all |= id.asInt() == worker.address().worker();
       }
-      if (wanted) {
+      if (all) {
         ObjectNode info = describe(worker);
         info.remove("key_count");
         infos.add(info);
@@ -201,7 +201,7 @@ final class ControllerApi implements SimHttpServer.Handler {
         .put("key_count", worker.keys());
   }
 
-  /** The workers of an instance; the real controller trips over there being none, and says so like this. */
+  /** The workers of an instance; without any, the real controller fails with this message. */
   private List<WorkerSnapshot> known(String instance, String done) throws HttpException {
     List<WorkerSnapshot> workers = registry.list(instance);
     if (workers.isEmpty()) {

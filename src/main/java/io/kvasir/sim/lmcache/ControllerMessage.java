@@ -8,7 +8,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What LMCache's workers and controller say to each other: a map whose {@code type} names the message. A worker is an
+ * A message between LMCache's workers and controller: a map whose {@code type} names the message. A worker is an
  * instance's tensor-parallel rank. {@link MessageCodec} writes and reads them.
  */
 @JsonTypeInfo(use = JsonTypeInfo.Id.NAME, property = "type")
@@ -31,28 +31,28 @@ import org.jspecify.annotations.Nullable;
 })
 sealed interface ControllerMessage {
 
-  /** A worker is there; asked on the reply socket. */
+  /** Registers a worker; a request on the reply socket. */
   record Register(String instanceId, int workerId, String ip, int port, @Nullable String peerInitUrl)
       implements ControllerMessage {}
 
   /** The answer; {@code extraConfig} may name a {@code heartbeat_url}. */
   record Registered(Map<String, String> extraConfig) implements ControllerMessage {}
 
-  /** A worker leaves. */
+  /** Deregisters a worker. */
   record Deregister(String instanceId, int workerId, String ip, int port) implements ControllerMessage {}
 
   /** Chunks came or went, in order. */
   record Operations(String instanceId, int workerId, String location, List<Operation> operations)
       implements ControllerMessage {}
 
-  /** A worker still lives; what it says of itself serves a controller that has forgotten it. */
+  /** A worker's heartbeat; its address serves a controller that has restarted. */
   record Heartbeat(String instanceId, int workerId, String ip, int port, @Nullable String peerInitUrl)
       implements ControllerMessage {}
 
   /** The answer to a heartbeat. */
   record Commands(List<Command> commands) implements ControllerMessage {}
 
-  /** A worker is about to tell all its chunks. */
+  /** Begins a worker's report of all its chunks. */
   record SyncStart(
       String instanceId, int workerId, String location, String syncId, int totalKeys, int batchCount)
       implements ControllerMessage {}
@@ -97,7 +97,7 @@ sealed interface ControllerMessage {
     EVICT
   }
 
-  /** What a controller wants of a worker; {@code full_sync} is the only kind there is. */
+  /** A controller's command to a worker; {@code full_sync} is the only kind there is. */
   record Command(String commandType, @Nullable String reason, @Nullable Map<String, Object> args) {
     static final String FULL_SYNC = "full_sync";
   }

@@ -6,7 +6,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.sim.http.SimHttpExchange;
-import io.kvasir.sim.http.SimHttpServer;
+import io.kvasir.sim.http.SimHttpHandler;
 import io.kvasir.sim.lmcache.FastApi.HttpException;
 import io.kvasir.sim.lmcache.FastApi.Reply;
 import java.io.IOException;
@@ -23,7 +23,7 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /** The coordinator's HTTP surface: {@code /instances}, {@code /healthz} and {@code /cache/prefetches}. */
-final class CoordinatorApi implements SimHttpServer.Handler, AutoCloseable {
+final class CoordinatorApi implements SimHttpHandler, AutoCloseable {
   private static final Duration TIMEOUT = Duration.ofSeconds(5);
 
   private final long expiryNanos;
@@ -31,7 +31,7 @@ final class CoordinatorApi implements SimHttpServer.Handler, AutoCloseable {
   private final Map<String, Member> members = new LinkedHashMap<>();
   private final HttpClient http = HttpClient.newBuilder().connectTimeout(TIMEOUT).build();
 
-  /** A server, as {@code GET /instances} shows it, and when it was heard last. */
+  /** A server, as {@code GET /instances} shows it, and the time of its last heartbeat. */
   private record Member(ObjectNode description, long lastHeartbeatNanos) {
     Member withHeartbeatNow() {
       return new Member(description, System.nanoTime());

@@ -18,7 +18,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Makes an engine a member of an LMCache coordinator: registers, sends heartbeats, and registers again when the
- * coordinator does not know it any more. One thread of its own; the coordinator may come later.
+ * coordinator has no record of it. One thread of its own; the coordinator may start later.
  */
 public final class CoordinatorMember implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(CoordinatorMember.class);

@@ -13,16 +13,16 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What an LMCache controller knows: who holds which chunk. Its rules are the real one's, oddities included: a chunk is
- * attributed to one holder only, the instance that registered first; a worker that registers again is taken to be
- * empty; chunks of a worker that never registered are not noted; a worker that falls silent keeps its chunks; the list
- * of all workers may be old. Model, LoRA and salt are unknown here. Thread-safe.
+ * An LMCache controller's registry: which workers hold which chunk. Its rules are the real one's, oddities included: a
+ * chunk is attributed to one holder only, the instance that registered first; a worker that registers again is taken to
+ * be empty; chunks of a worker that never registered are not noted; a worker that falls silent keeps its chunks; the
+ * list of all workers may be old. Model, LoRA and salt are unknown here. Thread-safe.
  */
 final class KeyRegistry {
   /** Tokens of a chunk; fixed in the controller, whatever its workers use. */
   static final int CHUNK_TOKENS = 256;
 
-  /** Share of workers whose chunks must be known before a restarted controller asks nobody any more. */
+  /** Share of workers whose chunks must be known before a restarted controller requests no more reports. */
   private static final double SYNC_QUORUM = 0.8;
 
   private final DoubleSupplier clock;
@@ -52,7 +52,7 @@ final class KeyRegistry {
 
   /**
    * Who holds the prompt's leading chunks, the last of which may be shorter: each chunk is attributed to one instance,
-   * and an instance is told with the end of the last chunk attributed to it.
+   * and an instance is reported with the end of the last chunk attributed to it.
    */
   synchronized Map<String, PrefixMatch> lookup(int[] tokens) {
     Map<String, PrefixMatch> layout = new LinkedHashMap<>();
@@ -141,7 +141,7 @@ final class KeyRegistry {
     }
   }
 
-  /** Notes a heartbeat; tells what the worker is to do. One that is not known is taken in. */
+  /** Records a heartbeat and returns the commands for the worker. An unknown worker is registered. */
   synchronized List<Command> heartbeat(WorkerAddress place) {
     RegisteredWorker worker = worker(place.instance(), place.worker());
     if (worker == null) {

@@ -8,7 +8,7 @@ import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** One worker as its controller knows it. Guarded by its {@link KeyRegistry}. */
+/** A controller's record of one worker. Guarded by its {@link KeyRegistry}. */
 final class RegisteredWorker {
   private final WorkerAddress address;
   private final double registeredAt;
@@ -20,7 +20,7 @@ final class RegisteredWorker {
   /** Where a worker is: instance, tensor-parallel rank, address. */
   record WorkerAddress(String instance, int worker, String ip, int port, @Nullable String peer) {}
 
-  /** The worker is telling, or has told, all its chunks. */
+  /** The state of the worker's report of all its chunks. */
   private static final class FullSync {
     private final String id;
     private final int batches;
@@ -80,14 +80,14 @@ final class RegisteredWorker {
     keys.clear();
   }
 
-  /** Applies what changed; refused while the worker tells all its chunks. */
+  /** Applies what changed; refused during a report of all its chunks. */
   void apply(String location, List<ControllerMessage.Operation> operations) {
     if (sync == null || sync.complete) {
       operations.forEach(operation -> apply(location, operation));
     }
   }
 
-  /** Whether it has never told all its chunks, nor is about to. */
+  /** Whether no report of all its chunks has been made or begun. */
   boolean neverSynced() {
     return sync == null;
   }

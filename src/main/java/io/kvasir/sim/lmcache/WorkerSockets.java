@@ -13,8 +13,8 @@ import org.zeromq.ZMsg;
 import zmq.ZError;
 
 /**
- * The sockets on which a controller hears its workers: PULL for what they tell, a ROUTER for what they ask and another
- * one for heartbeats. One thread owns all three.
+ * A controller's sockets towards its workers: PULL for reports, a ROUTER for requests and another one for heartbeats.
+ * One thread owns all three.
  */
 final class WorkerSockets implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(WorkerSockets.class);
@@ -35,7 +35,7 @@ final class WorkerSockets implements AutoCloseable {
    *
    * @throws IOException when a port is taken
    */
-  WorkerSockets(CacheController.Binding binding, KeyRegistry registry) throws IOException {
+  WorkerSockets(ControllerBinding binding, KeyRegistry registry) throws IOException {
     this.registry = registry;
     ZMQ.Socket pull = context.socket(SocketType.PULL);
     ZMQ.Socket reply = context.socket(SocketType.ROUTER);
@@ -108,7 +108,7 @@ final class WorkerSockets implements AutoCloseable {
       }
     } catch (ZMQException e) {
       if (e.getErrorCode() != ZError.ETERM) {
-        LOG.error("The controller hears its workers no more", e);
+        LOG.error("The controller's sockets failed", e);
       }
     }
   }
@@ -138,7 +138,7 @@ final class WorkerSockets implements AutoCloseable {
           ControllerMessage.Registered _, ControllerMessage.Commands _,
           ControllerMessage.SyncStarted _, ControllerMessage.SyncStatus _, ControllerMessage.HealthCheck _,
           ControllerMessage.Health _, ControllerMessage.Failure _ ->
-          LOG.warn("A worker tells what it ought to ask: {}", message);
+          LOG.warn("A worker reported what has to be a request: {}", message);
     }
   }
 

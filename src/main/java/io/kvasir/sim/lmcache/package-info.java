@@ -1,5 +1,5 @@
 /**
- * LMCache's control plane, both sides of it: {@link io.kvasir.sim.lmcache.CacheWorker} tells a controller what a
+ * LMCache's control plane, both sides of it: {@link io.kvasir.sim.lmcache.CacheWorker} reports to a controller what a
  * simulated engine keeps in host memory, and {@link io.kvasir.sim.lmcache.CacheController} stands in for the controller
  * where there is none. Both speak the real one's messages (LMCache 0.5) over ZMQ, so either can be exchanged for it.
  * {@link io.kvasir.sim.lmcache.CoordinatorMember} and {@link io.kvasir.sim.lmcache.CacheCoordinator} are the two sides

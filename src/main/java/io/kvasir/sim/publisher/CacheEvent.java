@@ -25,9 +25,9 @@ public sealed interface CacheEvent {
       String medium)
       implements CacheEvent {}
 
-  /** One copy of each block is gone. */
+  /** One copy of each block was removed. */
   record Removed(long[] keys, String medium) implements CacheEvent {}
 
-  /** Everything is gone. */
+  /** The whole cache was cleared. */
   record Cleared() implements CacheEvent {}
 }

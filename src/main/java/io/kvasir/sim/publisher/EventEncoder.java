@@ -36,7 +36,7 @@ public final class EventEncoder {
    * The batch's bytes.
    *
    * @param seconds Unix time of the step
-   * @param rank data-parallel rank, or null where an engine leaves it out
+   * @param rank data-parallel rank, or null where an engine omits it
    */
   public byte[] encode(double seconds, List<CacheEvent> events, @Nullable Integer rank) {
     List<CacheEvent> written = format.encoding() == Encoding.SGLANG ? merged(events) : events;

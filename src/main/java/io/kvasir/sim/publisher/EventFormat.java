@@ -3,7 +3,7 @@ package io.kvasir.sim.publisher;
 /**
  * How an engine writes its events.
  *
- * @param encoding the events' shape
+ * @param encoding the events' encoding
  * @param byteKeys keys as 32-byte strings whose last eight are the number, as vLLM does with
  *     {@code VLLM_KV_EVENTS_USE_INT_BLOCK_HASHES=0}; else as numbers
  * @param zeroParent a first block's parent is 0, as llm-d's simulator writes it; else nil

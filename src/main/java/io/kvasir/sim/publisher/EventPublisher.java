@@ -21,7 +21,7 @@ import zmq.ZError;
  * through a ROUTER socket ({@code "", sequence} → every kept batch from there on, then an end marker).
  *
  * <p>A ZMQ socket belongs to one thread: the PUB socket to the one that calls {@link #publish}, the ROUTER
- * to a thread of its own. What is sent to nobody, or to one who does not read 100,000 messages, is dropped.
+ * to a thread of its own. Messages without a subscriber, or beyond 100,000 unread ones, are dropped.
  */
 public final class EventPublisher implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(EventPublisher.class);

@@ -1,5 +1,5 @@
 /**
- * What a simulated engine tells the world about its cache: {@link io.kvasir.sim.publisher.CacheEvent}s,
+ * The cache events that a simulated engine publishes: {@link io.kvasir.sim.publisher.CacheEvent}s,
  * collected over one engine step, encoded as the engine of choice would, numbered and sent over ZMQ, and
  * kept for replay. Written against the engines' formats and their golden bytes, and sharing no code with
  * the room that decodes them, so that one cannot hide the other's mistakes.

@@ -1,9 +1,9 @@
 package io.kvasir.sim.transfer;
 
 /**
- * What came from another engine.
+ * The blocks fetched from another engine.
  *
- * @param tokens whose keys and values came
- * @param firstTokens what that engine generated after them, when its family hands that over
+ * @param tokens whose keys and values were fetched
+ * @param firstTokens the tokens that engine generated after them, where its family transfers these
  */
 public record FetchedBlocks(int[] tokens, int[] firstTokens) {}

@@ -14,7 +14,7 @@ import java.time.Duration;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Talks to other engines' {@link SideChannel}. Thread-safe; calls block. */
+/** A client of other engines' {@link SideChannel}. Thread-safe; calls block. */
 final class KvFetcher implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(KvFetcher.class);
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -23,25 +23,25 @@ final class KvFetcher implements AutoCloseable {
   private final HttpClient http =
       HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(TIMEOUT).build();
 
-  FetchedBlocks fetch(TransferSpec.Receive leg) throws IOException {
-    ObjectNode ask = request(leg).put("wait_ms", leg.timeout().toMillis());
-    if (leg.engine() != null) {
-      ask.put("engine", leg.engine());
+  FetchedBlocks fetch(TransferSpec.Receive spec) throws IOException {
+    ObjectNode body = request(spec).put("wait_ms", spec.timeout().toMillis());
+    if (spec.engine() != null) {
+      body.put("engine", spec.engine());
     }
-    if (leg.blocks() != null) {
-      ask.put("blocks", leg.blocks());
+    if (spec.blocks() != null) {
+      body.put("blocks", spec.blocks());
     }
-    JsonNode answer = post(leg, "/kv/take", ask, leg.timeout().plus(TIMEOUT));
+    JsonNode answer = post(spec, "/kv/take", body, spec.timeout().plus(TIMEOUT));
     return new FetchedBlocks(
         JSON.convertValue(answer.path("tokens"), int[].class), JSON.convertValue(answer.path("first"), int[].class));
   }
 
-  void sendHeartbeat(TransferSpec.Receive leg) {
-    postQuietly(leg, "/kv/beat", request(leg));
+  void sendHeartbeat(TransferSpec.Receive spec) {
+    postQuietly(spec, "/kv/beat", request(spec));
   }
 
-  void sendDone(TransferSpec.Receive leg, boolean copied) {
-    postQuietly(leg, "/kv/done", request(leg).put("copied", copied));
+  void sendDone(TransferSpec.Receive spec, boolean copied) {
+    postQuietly(spec, "/kv/done", request(spec).put("copied", copied));
   }
 
   @Override
@@ -49,29 +49,29 @@ final class KvFetcher implements AutoCloseable {
     http.shutdownNow();
   }
 
-  private static ObjectNode request(TransferSpec.Receive leg) {
-    return JsonNodeFactory.instance.objectNode().put("id", leg.id()).put("rank", leg.rank());
+  private static ObjectNode request(TransferSpec.Receive spec) {
+    return JsonNodeFactory.instance.objectNode().put("id", spec.id()).put("rank", spec.rank());
   }
 
-  /** The other engine's lease makes good what it does not hear. */
-  private void postQuietly(TransferSpec.Receive leg, String path, ObjectNode ask) {
+  /** Sends without an error: the other engine's lease makes up for a lost message. */
+  private void postQuietly(TransferSpec.Receive spec, String path, ObjectNode body) {
     try {
-      post(leg, path, ask, TIMEOUT);
+      post(spec, path, body, TIMEOUT);
     } catch (IOException e) {
-      LOG.debug("{}:{} did not hear {}: {}", leg.host(), leg.port(), path, e.getMessage());
+      LOG.debug("{}:{} did not accept {}: {}", spec.host(), spec.port(), path, e.getMessage());
     }
   }
 
-  private JsonNode post(TransferSpec.Receive leg, String path, ObjectNode ask, Duration limit) throws IOException {
+  private JsonNode post(TransferSpec.Receive spec, String path, ObjectNode body, Duration limit) throws IOException {
     HttpRequest request;
     try {
       request =
-          HttpRequest.newBuilder(URI.create("http://" + leg.host() + ":" + leg.port() + path))
+          HttpRequest.newBuilder(URI.create("http://" + spec.host() + ":" + spec.port() + path))
               .timeout(limit)
-              .POST(HttpRequest.BodyPublishers.ofString(ask.toString()))
+              .POST(HttpRequest.BodyPublishers.ofString(body.toString()))
               .build();
     } catch (IllegalArgumentException e) {
-      throw new IOException("no such address: " + leg.host() + ":" + leg.port(), e);
+      throw new IOException("no such address: " + spec.host() + ":" + spec.port(), e);
     }
     try {
       HttpResponse<byte[]> response = http.send(request, HttpResponse.BodyHandlers.ofByteArray());

@@ -10,9 +10,8 @@ import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The sequences whose blocks an engine keeps for others, each under an id and until it is fetched, given up or too
- * old. Whoever comes first, the engine that has them or the one that wants them, may wait here for the other.
- * Thread-safe.
+ * The sequences whose blocks an engine keeps for others, each under an id and until they are fetched, released or
+ * expired. A request for blocks may come before or after their offer. Thread-safe.
  */
 final class KvLeases {
   private final Map<String, KvLease> entries = new HashMap<>();
@@ -27,7 +26,7 @@ final class KvLeases {
     this.timer = timer;
   }
 
-  /** What is known of one id. Guarded by the outbox. */
+  /** The lease of one id. Guarded by the enclosing object. */
   private static final class KvLease {
     final CompletableFuture<LeasedBlocks> offered = new CompletableFuture<>();
     final CompletableFuture<Void> requested = new CompletableFuture<>();
@@ -37,7 +36,7 @@ final class KvLeases {
     long expiresNanos;
   }
 
-  /** Says that blocks are in the making. False when some are under this id already. */
+  /** Announces blocks that are being computed; false when the id is in use already. */
   synchronized boolean open(String id) {
     KvLease entry = entry(id);
     boolean fresh = !entry.opened;
@@ -45,12 +44,12 @@ final class KvLeases {
     return fresh;
   }
 
-  /** Completes when somebody has asked for {@code id}. */
+  /** Completes when the blocks of {@code id} have been requested. */
   synchronized CompletableFuture<Void> requested(String id) {
     return entry(id).requested;
   }
 
-  /** The blocks are there; from now on the lease runs. */
+  /** Offers computed blocks, and starts their lease. */
   synchronized void offer(String id, LeasedBlocks held) {
     KvLease entry = entry(id);
     entry.held = held;
@@ -59,7 +58,7 @@ final class KvLeases {
     entry.offered.complete(held);
   }
 
-  /** There will be no blocks; whoever waits for them is not told, as no engine tells. */
+  /** Withdraws an announcement; a waiting receiver is not notified, as with the real engines. */
   synchronized void withdraw(String id) {
     KvLease entry = entries.get(id);
     if (entry != null && entry.held == null) {
@@ -68,7 +67,7 @@ final class KvLeases {
   }
 
   /**
-   * Asks for blocks, once.
+   * Requests blocks, once.
    *
    * @return completes when they are there; null when they are not and {@code wait} is false, or were taken before
    */
@@ -82,7 +81,7 @@ final class KvLeases {
     return entry.offered;
   }
 
-  /** Whoever asked is gone, or tired of waiting. */
+  /** Undoes a request whose receiver closed the connection or timed out. */
   synchronized void abandon(String id) {
     KvLease entry = entries.get(id);
     if (entry != null && entry.held == null) {
@@ -94,7 +93,7 @@ final class KvLeases {
     }
   }
 
-  /** The blocks of {@code id} are copied, or not wanted any more. */
+  /** Frees the blocks of {@code id}, copied or no longer needed. */
   void release(String id, boolean copied) {
     LeasedBlocks held;
     synchronized (this) {
@@ -111,7 +110,7 @@ final class KvLeases {
     held.release().run();
   }
 
-  /** The blocks of {@code id} are still wanted: two thirds of a lease more. */
+  /** Extends the lease of {@code id} by two thirds of its duration. */
   synchronized void renew(String id) {
     KvLease entry = entries.get(id);
     if (entry != null && entry.held != null) {

@@ -5,7 +5,7 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * The engine a connector works for, as others see it.
+ * The engine that a connector serves, as other engines address it.
  *
  * @param host where its side channel is
  * @param port of the side channel

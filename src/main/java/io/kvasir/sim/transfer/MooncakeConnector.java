@@ -10,12 +10,13 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * vLLM's MooncakeConnector: both legs at once, matched by {@code transfer_id}; where the prefill engine's ranks are is
- * asked at its bootstrap server. Blocks are dropped when the first token ends the answer, and nobody is told.
+ * vLLM's MooncakeConnector: prefill and decode requests are sent at once and match by {@code transfer_id}; the prefill
+ * engine's bootstrap server has the addresses of its ranks. Blocks are freed when the first token ends the answer,
+ * without a notice to the decode engine.
  */
 final class MooncakeConnector implements KvConnector {
   @Override
-  public @Nullable List<TransferSpec> specs(ConnectorRequest request, LocalEngine here) {
+  public @Nullable List<TransferSpec> specs(ConnectorRequest request, LocalEngine localEngine) {
     if (!(request.body().get("kv_transfer_params") instanceof ObjectNode params)) {
       return KvConnector.noTransfers(request);
     }
@@ -28,22 +29,22 @@ final class MooncakeConnector implements KvConnector {
     if (transfer.isEmpty()) {
       return null;
     }
-    List<TransferSpec> legs = new ArrayList<>();
+    List<TransferSpec> specs = new ArrayList<>();
     for (int i = 0; i < request.ids().size(); i++) {
       if (sends) {
-        legs.add(new TransferSpec.Send(transfer, -1, false, false, false));
+        specs.add(new TransferSpec.Send(transfer, -1, false, false, false));
         continue;
       }
       URI bootstrap = address(params.path("remote_bootstrap_addr").asText(""));
       if (bootstrap == null || !params.path("remote_engine_id").isTextual()) {
         return null;
       }
-      legs.add(
+      specs.add(
           new TransferSpec.Receive(
               bootstrap.getHost(), bootstrap.getPort(), params.path("remote_engine_id").asText(), transfer, -1, null,
-              Integer.MAX_VALUE, here.watchdog(), Duration.ZERO, new int[0], true));
+              Integer.MAX_VALUE, localEngine.watchdog(), Duration.ZERO, new int[0], true));
     }
-    return legs;
+    return specs;
   }
 
   private static @Nullable URI address(String text) {
@@ -53,21 +54,21 @@ final class MooncakeConnector implements KvConnector {
     return URI.create(text);
   }
 
-  /** The decode engine knows all it needs; the answer tells nothing. */
+  /** Adds nothing: the decode engine needs no parameters from the answer. */
   @Override
-  public void addParams(ObjectNode answer, List<PrefillResult> sent, LocalEngine here) {
+  public void addParams(ObjectNode answer, List<FinishedPrefill> sent, LocalEngine localEngine) {
     answer.putNull("kv_transfer_params");
   }
 
   @Override
-  public @Nullable JsonNode page(String path, LocalEngine here) {
+  public @Nullable JsonNode page(String path, LocalEngine localEngine) {
     if (!path.equals("/query")) {
       return null;
     }
     ObjectNode ranks = JsonNodeFactory.instance.objectNode();
-    for (int rank = 0; rank < here.ranks(); rank++) {
-      ObjectNode one = ranks.putObject(Integer.toString(rank)).put("engine_id", here.engineIds().get(rank));
-      one.putObject("worker_addr").putObject("0").put("0", here.host() + ":" + here.port());
+    for (int rank = 0; rank < localEngine.ranks(); rank++) {
+      ObjectNode one = ranks.putObject(Integer.toString(rank)).put("engine_id", localEngine.engineIds().get(rank));
+      one.putObject("worker_addr").putObject("0").put("0", localEngine.host() + ":" + localEngine.port());
     }
     return ranks;
   }

@@ -14,11 +14,12 @@ import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 
 /**
- * vLLM's NixlConnector and NixlPushConnector: {@code kv_transfer_params} go into the prefill leg, come back filled in,
- * and go as they are into the decode leg; with push both legs may go at once and meet by request id.
+ * vLLM's NixlConnector and NixlPushConnector: {@code kv_transfer_params} are sent with the prefill request, come back
+ * filled in, and are sent unchanged with the decode request; with push both may be sent at once and match by request
+ * id.
  *
- * <p>Beside the known fields the parameters carry some that no router knows ({@code kv_layout}, {@code kv_handle});
- * the decode engine notices when they were lost or rounded.
+ * <p>Beside the documented fields the parameters carry some that are unknown to routers ({@code kv_layout}, {@code
+ * kv_handle}); the decode engine notices when they were lost or rounded.
  */
 final class NixlConnector implements KvConnector {
   private static final String PARAMS = "kv_transfer_params";
@@ -31,25 +32,25 @@ final class NixlConnector implements KvConnector {
   }
 
   @Override
-  public @Nullable List<TransferSpec> specs(ConnectorRequest request, LocalEngine here)
+  public @Nullable List<TransferSpec> specs(ConnectorRequest request, LocalEngine localEngine)
       throws TransferRejectedException {
     if (!(request.body().get(PARAMS) instanceof ObjectNode params)) {
       return KvConnector.noTransfers(request);
     }
-    List<TransferSpec> legs = new ArrayList<>();
+    List<TransferSpec> specs = new ArrayList<>();
     for (String id : request.ids()) {
       if (params.path("do_remote_decode").asBoolean()) {
         String name = dialect == TransferDialect.VLLM_PUSH ? id : id + "-" + suffix();
-        legs.add(new TransferSpec.Send(name, -1, true, false, false));
+        specs.add(new TransferSpec.Send(name, -1, true, false, false));
       } else if (!params.path("do_remote_prefill").asBoolean()) {
-        legs.add(new TransferSpec.NoTransfer());
+        specs.add(new TransferSpec.NoTransfer());
       } else if (!complete(params)) {
         return null;
       } else {
-        legs.add(receive(params, id, here));
+        specs.add(receive(params, id, localEngine));
       }
     }
-    return legs;
+    return specs;
   }
 
   private boolean complete(ObjectNode params) {
@@ -60,7 +61,7 @@ final class NixlConnector implements KvConnector {
         && params.hasNonNull(fourth);
   }
 
-  private TransferSpec.Receive receive(ObjectNode params, String ownId, LocalEngine here)
+  private TransferSpec.Receive receive(ObjectNode params, String ownId, LocalEngine localEngine)
       throws TransferRejectedException {
     boolean push = dialect == TransferDialect.VLLM_PUSH;
     boolean old = dialect == TransferDialect.VLLM_NIXL_OLD;
@@ -78,19 +79,20 @@ final class NixlConnector implements KvConnector {
         push ? ownId : params.path(old ? "kv_handle" : "remote_request_id").asText(),
         -1,
         push ? null : blocks.toString(),
-        push ? Integer.MAX_VALUE : params.path("remote_num_tokens").asInt(count * here.blockSize()),
-        push ? here.watchdog() : Duration.ZERO,
-        beats ? here.lease().dividedBy(6) : Duration.ZERO,
+        push ? Integer.MAX_VALUE : params.path("remote_num_tokens").asInt(count * localEngine.blockSize()),
+        push ? localEngine.watchdog() : Duration.ZERO,
+        beats ? localEngine.lease().dividedBy(6) : Duration.ZERO,
         new int[0],
         true);
   }
 
   @Override
-  public void addParams(ObjectNode answer, List<PrefillResult> sent, LocalEngine here) {
-    PrefillResult first = sent.getFirst();
+  public void addParams(ObjectNode answer, List<FinishedPrefill> sent, LocalEngine localEngine) {
+    FinishedPrefill first = sent.getFirst();
     boolean old = dialect == TransferDialect.VLLM_NIXL_OLD;
     // Before connector version 2 only full blocks went over.
-    int[] blocks = old ? Arrays.copyOf(first.blocks(), first.prompt().length / here.blockSize()) : first.blocks();
+    int[] blocks =
+        old ? Arrays.copyOf(first.blocks(), first.prompt().length / localEngine.blockSize()) : first.blocks();
     if (!first.blocksKept() || blocks.length == 0) {
       answer.putNull(PARAMS);
       return;
@@ -98,8 +100,8 @@ final class NixlConnector implements KvConnector {
     ObjectNode params = answer.putObject(PARAMS);
     params.put("do_remote_prefill", true).put("do_remote_decode", false);
     params.set("remote_block_ids", blockIds(blocks));
-    params.put("remote_engine_id", here.engineIds().get(first.rank()));
-    params.put("remote_host", here.host()).put("remote_port", here.port()).put("tp_size", 1);
+    params.put("remote_engine_id", localEngine.engineIds().get(first.rank()));
+    params.put("remote_host", localEngine.host()).put("remote_port", localEngine.port()).put("tp_size", 1);
     if (old) {
       params.put("kv_handle", first.spec().id());
     } else {

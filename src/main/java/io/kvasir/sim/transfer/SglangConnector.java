@@ -13,20 +13,20 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * SGLang's prefill and decode servers: the same body goes to both, which meet in a bootstrap room. The prefill server
- * generates one token by itself and hands it over with the blocks; it computes nothing before the decode server has
- * asked. The room's residue is the prefill server's rank.
+ * generates one token by itself and transfers it with the blocks; it computes nothing before the decode server has
+ * requested them. The room's residue is the prefill server's rank.
  */
 final class SglangConnector implements KvConnector {
-  /** A host by which the server tests itself. */
+  /** The bootstrap host of the server's own warm-up requests. */
   private static final String FAKE_HOST = "2.2.2.2";
 
   private static final int DEFAULT_PORT = 8998;
-  /** Whose request models have the bootstrap fields; elsewhere they are unknown and so ignored. */
+  /** The paths whose request models have the bootstrap fields; others ignore them. */
   private static final Set<String> PATHS = Set.of("/v1/chat/completions", "/v1/completions", "/generate");
 
   @Override
-  public List<TransferSpec> specs(ConnectorRequest request, LocalEngine here) throws TransferRejectedException {
-    if (here.role() == Role.BOTH) {
+  public List<TransferSpec> specs(ConnectorRequest request, LocalEngine localEngine) throws TransferRejectedException {
+    if (localEngine.role() == Role.BOTH) {
       return KvConnector.noTransfers(request);
     }
     JsonNode body = PATHS.contains(request.path()) ? request.body() : JsonNodeFactory.instance.objectNode();
@@ -37,25 +37,26 @@ final class SglangConnector implements KvConnector {
           "Invalid request: Disaggregated request received without bootstrap room id. recv_req.rid='"
               + request.ids().getFirst() + "'");
     }
-    List<TransferSpec> legs = new ArrayList<>();
+    List<TransferSpec> specs = new ArrayList<>();
     for (int i = 0; i < request.ids().size(); i++) {
       String host = item(body.path("bootstrap_host"), i).asText("");
       if (host.equals(FAKE_HOST)) {
-        legs.add(new TransferSpec.NoTransfer());
+        specs.add(new TransferSpec.NoTransfer());
         continue;
       }
       long room = room(rooms, i, request.ids().size());
-      legs.add(here.role() == Role.PREFILL ? send(room, request, here) : receive(body, i, host, room, here));
+      specs.add(localEngine.role() == Role.PREFILL ? send(room, request, localEngine)
+          : receive(body, i, host, room, localEngine));
     }
-    return legs;
+    return specs;
   }
 
-  private static TransferSpec send(long room, ConnectorRequest request, LocalEngine here) {
-    int rank = request.rank() != null ? request.rank() : (int) (room % here.ranks());
+  private static TransferSpec send(long room, ConnectorRequest request, LocalEngine localEngine) {
+    int rank = request.rank() != null ? request.rank() : (int) (room % localEngine.ranks());
     return new TransferSpec.Send(Long.toString(room), rank, true, true, true);
   }
 
-  private static TransferSpec receive(JsonNode body, int i, String host, long room, LocalEngine here)
+  private static TransferSpec receive(JsonNode body, int i, String host, long room, LocalEngine localEngine)
       throws TransferRejectedException {
     if (host.isEmpty()) {
       throw new TransferRejectedException(500,
@@ -65,7 +66,8 @@ final class SglangConnector implements KvConnector {
     JsonNode rank = body.path("disagg_prefill_dp_rank");
     return new TransferSpec.Receive(
         host, port.canConvertToInt() && port.isNumber() ? port.asInt() : DEFAULT_PORT, null, Long.toString(room),
-        rank.isInt() ? rank.asInt() : -1, null, Integer.MAX_VALUE, here.watchdog(), Duration.ZERO, new int[0], false);
+        rank.isInt() ? rank.asInt()
+            : -1, null, Integer.MAX_VALUE, localEngine.watchdog(), Duration.ZERO, new int[0], false);
   }
 
   /** A scalar room is that of the first sequence and counts on; a list, repeated, has one for each. */
@@ -91,24 +93,24 @@ final class SglangConnector implements KvConnector {
   }
 
   @Override
-  public void addParams(ObjectNode answer, List<PrefillResult> sent, LocalEngine here) {}
+  public void addParams(ObjectNode answer, List<FinishedPrefill> sent, LocalEngine localEngine) {}
 
   @Override
-  public String key(String id, int rank, LocalEngine here) {
-    return (rank >= 0 ? rank : Long.parseLong(id) % here.ranks()) + ":" + id;
+  public String key(String id, int rank, LocalEngine localEngine) {
+    return (rank >= 0 ? rank : Long.parseLong(id) % localEngine.ranks()) + ":" + id;
   }
 
   @Override
-  public @Nullable JsonNode page(String path, LocalEngine here) {
+  public @Nullable JsonNode page(String path, LocalEngine localEngine) {
     if (!path.equals("/route")) {
       return null;
     }
     return JsonNodeFactory.instance.objectNode()
         .put("attn_tp_size", 1)
         .put("attn_cp_size", 1)
-        .put("dp_size", here.ranks())
+        .put("dp_size", localEngine.ranks())
         .put("pp_size", 1)
-        .put("page_size", here.blockSize())
+        .put("page_size", localEngine.blockSize())
         .put("kv_cache_dtype", "auto")
         .put("follow_bootstrap_room", true);
   }

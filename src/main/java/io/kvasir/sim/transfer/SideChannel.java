@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.sim.http.SimHttpExchange;
+import io.kvasir.sim.http.SimHttpLimits;
 import io.kvasir.sim.http.SimHttpServer;
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -18,9 +19,9 @@ import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where other engines fetch blocks: NIXL's side channel, Mooncake's and SGLang's bootstrap server. What the real ones
- * say there in protocols of their own is here JSON over HTTP between simulated engines ({@link KvFetcher} is the other
- * side); the pages that routers read are as the real ones'.
+ * The server from which other engines fetch blocks: NIXL's side channel, Mooncake's and SGLang's bootstrap server. The
+ * real ones' own protocols are JSON over HTTP between simulated engines ({@link KvFetcher} is the client); the pages
+ * that routers read are as the real ones'. Thread-safe.
  */
 final class SideChannel implements AutoCloseable {
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -31,13 +32,13 @@ final class SideChannel implements AutoCloseable {
   private final CountDownLatch ready = new CountDownLatch(1);
   private volatile @Nullable Backend backend;
 
-  /** Who answers, once known: the port has to be bound before others can be told of it. */
+  /** Set after the port is bound, since the engine's own address contains it. */
   private record Backend(KvLeases leases, KvConnector connector, LocalEngine localEngine) {}
 
   SideChannel(String host, int port) throws IOException {
     try {
       server =
-          new SimHttpServer(new InetSocketAddress(host, port), new SimHttpServer.Limits(MAX_BODY_BYTES, IDLE),
+          new SimHttpServer(new InetSocketAddress(host, port), new SimHttpLimits(MAX_BODY_BYTES, IDLE),
               this::handle);
     } catch (IOException taken) {
       throw new IOException("transfer-port " + port + ": " + taken.getMessage(), taken);
@@ -48,8 +49,8 @@ final class SideChannel implements AutoCloseable {
     return server.port();
   }
 
-  void serve(KvLeases outbox, KvConnector connector, LocalEngine here) {
-    backend = new Backend(outbox, connector, here);
+  void serve(KvLeases leases, KvConnector connector, LocalEngine localEngine) {
+    backend = new Backend(leases, connector, localEngine);
     ready.countDown();
   }
 
@@ -61,18 +62,18 @@ final class SideChannel implements AutoCloseable {
   private void handle(SimHttpExchange exchange) throws IOException {
     try {
       ready.await();
-      Backend at = backend;
-      if (at != null) {
-        answer(exchange, at);
+      Backend current = backend;
+      if (current != null) {
+        answer(exchange, current);
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
   }
 
-  private static void answer(SimHttpExchange exchange, Backend at) throws IOException, InterruptedException {
+  private static void answer(SimHttpExchange exchange, Backend backend) throws IOException, InterruptedException {
     if (exchange.method().equals("GET")) {
-      JsonNode page = at.connector.page(exchange.path(), at.localEngine);
+      JsonNode page = backend.connector.page(exchange.path(), backend.localEngine);
       if (page == null) {
         reply(exchange, exchange.path().equals("/health") ? 200 : 404, JsonNodeFactory.instance.objectNode());
       } else {
@@ -80,49 +81,50 @@ final class SideChannel implements AutoCloseable {
       }
       return;
     }
-    JsonNode asked = JSON.readTree(exchange.body());
-    String key = at.connector.key(asked.path("id").asText(), asked.path("rank").asInt(-1), at.localEngine);
+    JsonNode request = JSON.readTree(exchange.body());
+    String key =
+        backend.connector.key(request.path("id").asText(), request.path("rank").asInt(-1), backend.localEngine);
     switch (exchange.path()) {
-      case "/kv/take" -> take(exchange, asked, key, at);
+      case "/kv/take" -> take(exchange, request, key, backend);
       case "/kv/beat" -> {
-        at.leases.renew(key);
+        backend.leases.renew(key);
         reply(exchange, 200, JsonNodeFactory.instance.objectNode());
       }
       case "/kv/done" -> {
-        at.leases.release(key, asked.path("copied").asBoolean());
+        backend.leases.release(key, request.path("copied").asBoolean());
         reply(exchange, 200, JsonNodeFactory.instance.objectNode());
       }
       default -> reply(exchange, 404, JsonNodeFactory.instance.objectNode());
     }
   }
 
-  private static void take(SimHttpExchange exchange, JsonNode asked, String key, Backend at)
+  private static void take(SimHttpExchange exchange, JsonNode request, String key, Backend backend)
       throws IOException, InterruptedException {
-    String engine = asked.path("engine").asText("");
-    if (!engine.isEmpty() && !at.localEngine.engineIds().contains(engine)) {
-      error(exchange, 409, "handshake failed: engine " + engine + " is not here (any more)");
+    String engine = request.path("engine").asText("");
+    if (!engine.isEmpty() && !backend.localEngine.engineIds().contains(engine)) {
+      error(exchange, 409, "handshake failed: engine " + engine + " is not served (any more)");
       return;
     }
-    long wait = asked.path("wait_ms").asLong();
-    CompletableFuture<LeasedBlocks> blocks = at.leases.take(key, wait > 0);
+    long wait = request.path("wait_ms").asLong();
+    CompletableFuture<LeasedBlocks> blocks = backend.leases.take(key, wait > 0);
     if (blocks == null) {
-      error(exchange, 410, "nothing is kept under " + asked.path("id") + ": fetched, expired or never there");
+      error(exchange, 410, "nothing is kept under " + request.path("id") + ": fetched, expired or never there");
       return;
     }
-    CompletableFuture<Void> gone = new CompletableFuture<>();
-    exchange.onCancelled(() -> gone.complete(null));
+    CompletableFuture<Void> closed = new CompletableFuture<>();
+    exchange.onCancelled(() -> closed.complete(null));
     try {
-      CompletableFuture.anyOf(blocks, gone).get(Math.max(1, wait), TimeUnit.MILLISECONDS);
+      CompletableFuture.anyOf(blocks, closed).get(Math.max(1, wait), TimeUnit.MILLISECONDS);
     } catch (TimeoutException | ExecutionException e) {
-      at.leases.abandon(key);
+      backend.leases.abandon(key);
       error(exchange, 408, "the other leg did not come within " + wait + " ms");
       return;
     }
     if (!blocks.isDone()) {
-      at.leases.abandon(key);
-      throw new IOException("Whoever asked for blocks is gone");
+      backend.leases.abandon(key);
+      throw new IOException("The receiver closed its connection");
     }
-    replyBlocks(exchange, blocks.join(), asked.path("blocks").asText(""));
+    replyBlocks(exchange, blocks.join(), request.path("blocks").asText(""));
   }
 
   private static void replyBlocks(SimHttpExchange exchange, LeasedBlocks held, String blocks) throws IOException {
@@ -136,9 +138,9 @@ final class SideChannel implements AutoCloseable {
     reply(exchange, 200, answer);
   }
 
-  private static boolean isStartOf(String asked, int[] held) {
-    String[] ids = asked.replaceAll("[\\[\\]\\s]", "").split(",", -1);
-    for (int i = 0; i < ids.length && !asked.isEmpty(); i++) {
+  private static boolean isStartOf(String request, int[] held) {
+    String[] ids = request.replaceAll("[\\[\\]\\s]", "").split(",", -1);
+    for (int i = 0; i < ids.length && !request.isEmpty(); i++) {
       if (i >= held.length || !ids[i].equals(Integer.toString(held[i]))) {
         return false;
       }

@@ -14,16 +14,16 @@ import java.util.zip.CRC32;
 import org.jspecify.annotations.Nullable;
 
 /**
- * TensorRT-LLM: a context request generates one token and tells, in every choice, what the generation request has to
- * bring along; with {@code schedule_style} 1 both go at once and meet by {@code disagg_request_id}. The opaque state
- * says where the blocks are and carries a check sum.
+ * TensorRT-LLM: a context request generates one token and returns, in every choice, the parameters of the generation
+ * request; with {@code schedule_style} 1 both are sent at once and match by {@code disagg_request_id}. The opaque state
+ * names the blocks' engine and carries a check sum.
  */
 final class TensorRtConnector implements KvConnector {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final String PARAMS = "disaggregated_params";
 
   @Override
-  public List<TransferSpec> specs(ConnectorRequest request, LocalEngine here) throws TransferRejectedException {
+  public List<TransferSpec> specs(ConnectorRequest request, LocalEngine localEngine) throws TransferRejectedException {
     JsonNode params = request.body().path(PARAMS);
     if (!params.isObject()) {
       return KvConnector.noTransfers(request);
@@ -33,7 +33,7 @@ final class TensorRtConnector implements KvConnector {
     }
     return switch (params.path("request_type").asText()) {
       case "context_only" -> List.of(context(request, params));
-      case "generation_only" -> List.of(generation(params, here));
+      case "generation_only" -> List.of(generation(params, localEngine));
       case "context_and_generation" -> KvConnector.noTransfers(request);
       default -> throw new TransferRejectedException(
           400, "disaggregated_params.request_type must be context_only, generation_only or context_and_generation");
@@ -49,7 +49,7 @@ final class TensorRtConnector implements KvConnector {
     return new TransferSpec.Send(id, -1, false, true, false);
   }
 
-  private static TransferSpec generation(JsonNode params, LocalEngine here) throws TransferRejectedException {
+  private static TransferSpec generation(JsonNode params, LocalEngine localEngine) throws TransferRejectedException {
     if (params.path("schedule_style").asInt() == 1 && !params.hasNonNull("encoded_opaque_state")) {
       String[] at = params.path("ctx_info_endpoint").asText("").split(":", -1);
       if (at.length != 2 || !at[1].matches("\\d{1,5}") || !params.path("disagg_request_id").isIntegralNumber()) {
@@ -58,7 +58,7 @@ final class TensorRtConnector implements KvConnector {
       }
       return new TransferSpec.Receive(
           at[0], Integer.parseInt(at[1]), null, "d" + params.path("disagg_request_id").asText(), -1, null,
-          Integer.MAX_VALUE, here.watchdog(), Duration.ZERO, new int[0], true);
+          Integer.MAX_VALUE, localEngine.watchdog(), Duration.ZERO, new int[0], true);
     }
     JsonNode state = opened(params.path("encoded_opaque_state").asText(""));
     if (state == null) {
@@ -82,8 +82,8 @@ final class TensorRtConnector implements KvConnector {
   }
 
   @Override
-  public void addParams(ObjectNode answer, List<PrefillResult> sent, LocalEngine here) {
-    PrefillResult only = sent.getFirst();
+  public void addParams(ObjectNode answer, List<FinishedPrefill> sent, LocalEngine localEngine) {
+    FinishedPrefill only = sent.getFirst();
     if (!(answer.path("choices").path(0) instanceof ObjectNode choice)) {
       return;
     }
@@ -101,22 +101,22 @@ final class TensorRtConnector implements KvConnector {
       params.putNull("ctx_request_id").putNull("encoded_opaque_state");
     } else {
       params.put("ctx_request_id", Long.parseLong(id));
-      params.put("encoded_opaque_state", only.blocksKept() ? sealed(id, only.rank(), here) : null);
+      params.put("encoded_opaque_state", only.blocksKept() ? sealed(id, only.rank(), localEngine) : null);
     }
     params.putNull("draft_tokens").putNull("first_gen_log_probs");
-    params.put("ctx_dp_rank", only.rank()).put("ctx_info_endpoint", here.host() + ":" + here.port());
+    params.put("ctx_dp_rank", only.rank()).put("ctx_info_endpoint", localEngine.host() + ":" + localEngine.port());
     ArrayNode prompt = answer.putArray("prompt_token_ids");
     for (int token : only.prompt()) {
       prompt.add(Integer.toUnsignedLong(token));
     }
   }
 
-  private static String sealed(String id, int rank, LocalEngine here) {
+  private static String sealed(String id, int rank, LocalEngine localEngine) {
     String state =
         JSON.createObjectNode()
-            .put("engine", here.engineIds().get(rank))
-            .put("host", here.host())
-            .put("port", here.port())
+            .put("engine", localEngine.engineIds().get(rank))
+            .put("host", localEngine.host())
+            .put("port", localEngine.port())
             .put("request", id)
             .toString();
     return Base64.getEncoder().encodeToString((sum(state) + state).getBytes(StandardCharsets.UTF_8));

@@ -15,9 +15,8 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An engine's part in moving KV between engines: what it keeps for others, the side channel where they fetch it, and
- * the way to fetch what others keep. Closing it is as sudden as a crash: whoever waits for it is left waiting.
- * Thread-safe.
+ * An engine's KV transfers: the blocks it keeps for others, the side channel from which they fetch them, and the client
+ * that fetches from others. Closing it is as sudden as a crash: waiting engines get no answer. Thread-safe.
  */
 public final class TransferAgent implements AutoCloseable {
   private final TransferSettings settings;
@@ -73,28 +72,28 @@ public final class TransferAgent implements AutoCloseable {
     return localEngine.port();
   }
 
-  /** A rank's id towards other engines. */
+  /** The id by which other engines know a rank. */
   public String engineId(int rank) {
     return localEngine.engineIds().get(rank);
   }
 
-  /** Whether what a request asks of transfer is looked at. */
+  /** Whether requests' transfer parameters are read. */
   public boolean isEnabled() {
     return connector != null;
   }
 
-  /** How long a leg waits for its sibling. */
+  /** How long an engine waits for the other one of a transfer. */
   public Duration watchdog() {
     return settings.effectiveWatchdog();
   }
 
-  /** Whether a failed transfer is made good by computing. */
+  /** Whether a failed transfer is recomputed, or fails the request. */
   public boolean recomputesOnFailure() {
     return settings.recompute();
   }
 
   /**
-   * What each sequence of a request has to do with other engines.
+   * The transfer of each sequence of a request.
    *
    * @throws TransferRejectedException when the engine does not serve such a request
    */
@@ -102,86 +101,86 @@ public final class TransferAgent implements AutoCloseable {
     if (connector == null) {
       return KvConnector.noTransfers(request);
     }
-    List<TransferSpec> legs = connector.specs(request, localEngine);
-    if (legs == null) {
+    List<TransferSpec> specs = connector.specs(request, localEngine);
+    if (specs == null) {
       ignored.increment();
       return KvConnector.noTransfers(request);
     }
-    return legs;
+    return specs;
   }
 
-  /** Adds to an answer in one piece what the next leg needs. */
-  public void addParams(ObjectNode answer, List<PrefillResult> sent) {
+  /** Adds the next engine's parameters to an unstreamed answer. */
+  public void addParams(ObjectNode answer, List<FinishedPrefill> sent) {
     if (connector != null && !sent.isEmpty()) {
       connector.addParams(answer, sent, localEngine);
     }
   }
 
   /**
-   * Says that blocks are in the making.
+   * Announces blocks that are being computed.
    *
-   * @throws TransferRejectedException when some are under this name already
+   * @throws TransferRejectedException when the name is in use already
    */
-  public void open(TransferSpec.Send leg) throws TransferRejectedException {
-    if (!leases.open(key(leg.id(), leg.rank()))) {
-      throw new TransferRejectedException(400, "'" + leg.id() + "' is in use by another request");
+  public void open(TransferSpec.Send spec) throws TransferRejectedException {
+    if (!leases.open(key(spec.id(), spec.rank()))) {
+      throw new TransferRejectedException(400, "'" + spec.id() + "' is in use by another request");
     }
   }
 
-  /** Completes when somebody has asked for the blocks. */
-  public CompletableFuture<Void> requested(TransferSpec.Send leg) {
-    return leases.requested(key(leg.id(), leg.rank()));
+  /** Completes when the blocks have been requested. */
+  public CompletableFuture<Void> requested(TransferSpec.Send spec) {
+    return leases.requested(key(spec.id(), spec.rank()));
   }
 
-  /** The blocks are there, and kept until they are fetched or their lease ends. */
-  public void offer(TransferSpec.Send leg, LeasedBlocks held) {
-    leases.offer(key(leg.id(), leg.rank()), held);
+  /** Offers computed blocks, kept until they are fetched or their lease ends. */
+  public void offer(TransferSpec.Send spec, LeasedBlocks held) {
+    leases.offer(key(spec.id(), spec.rank()), held);
   }
 
-  /** There will be no blocks. */
-  public void withdraw(TransferSpec.Send leg) {
-    leases.withdraw(key(leg.id(), leg.rank()));
+  /** Withdraws announced blocks. */
+  public void withdraw(TransferSpec.Send spec) {
+    leases.withdraw(key(spec.id(), spec.rank()));
   }
 
-  /** Tells the other engine from time to time that its blocks are still wanted, until the returned is cancelled. */
-  public ScheduledFuture<?> startHeartbeats(TransferSpec.Receive leg) {
-    long nanos = leg.heartbeatInterval().toNanos();
+  /** Renews the other engine's lease at the spec's interval, until the returned future is cancelled. */
+  public ScheduledFuture<?> startHeartbeats(TransferSpec.Receive spec) {
+    long nanos = spec.heartbeatInterval().toNanos();
     return timer.scheduleAtFixedRate(
-        () -> Thread.startVirtualThread(() -> fetcher.sendHeartbeat(leg)), 0, nanos, TimeUnit.NANOSECONDS);
+        () -> Thread.startVirtualThread(() -> fetcher.sendHeartbeat(spec)), 0, nanos, TimeUnit.NANOSECONDS);
   }
 
   /**
    * Waits for another engine's blocks. The copying itself takes the time the caller gives it; {@link #confirmCopied}
    * ends it.
    *
-   * @throws IOException when they cannot be had, in plain words
+   * @throws IOException when they cannot be fetched; the message says why
    */
-  public FetchedBlocks fetch(TransferSpec.Receive leg) throws IOException {
-    return fetcher.fetch(leg);
+  public FetchedBlocks fetch(TransferSpec.Receive spec) throws IOException {
+    return fetcher.fetch(spec);
   }
 
-  /** Blocks were copied; the other engine can free them. */
-  public void confirmCopied(TransferSpec.Receive leg) {
+  /** Confirms that blocks were copied, so that the other engine frees them. */
+  public void confirmCopied(TransferSpec.Receive spec) {
     received.increment();
-    fetcher.sendDone(leg, true);
+    fetcher.sendDone(spec, true);
   }
 
-  /** Blocks are not wanted any more. */
-  public void abandon(TransferSpec.Receive leg) {
-    if (leg.releasesOnAbandon()) {
-      fetcher.sendDone(leg, false);
+  /** Releases blocks that are no longer needed, where the engine family does so. */
+  public void abandon(TransferSpec.Receive spec) {
+    if (spec.releasesOnAbandon()) {
+      fetcher.sendDone(spec, false);
     }
   }
 
   /** Counts a transfer that failed. */
-  public void countFailure(boolean madeGood) {
+  public void countFailure(boolean isRecomputed) {
     failed.increment();
-    if (madeGood) {
+    if (isRecomputed) {
       recomputed.increment();
     }
   }
 
-  /** How long {@code bytes} take over the wire, nanoseconds. */
+  /** The time to copy {@code bytes} over the network, nanoseconds. */
   public long nanosFor(double bytes) {
     return (long) (bytes * 8 / settings.gbps());
   }

@@ -28,12 +28,12 @@ public enum TransferDialect {
     watchdog = Duration.ofSeconds(watchdogSeconds);
   }
 
-  /** How long a prefill engine keeps blocks that nobody fetches. */
+  /** How long a prefill engine keeps blocks that are not fetched. */
   public Duration lease() {
     return lease;
   }
 
-  /** How long a leg waits for its sibling. */
+  /** How long an engine waits for the other one of a transfer. */
   public Duration watchdog() {
     return watchdog;
   }

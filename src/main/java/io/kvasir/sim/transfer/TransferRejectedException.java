@@ -1,6 +1,6 @@
 package io.kvasir.sim.transfer;
 
-/** What a request says of KV transfer cannot be served. */
+/** A request's transfer parameters cannot be served. */
 public final class TransferRejectedException extends Exception {
   private static final long serialVersionUID = 1;
 

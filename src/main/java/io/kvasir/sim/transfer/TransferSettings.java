@@ -7,17 +7,17 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How an engine takes part in moving KV between engines.
+ * The settings of an engine's KV transfers.
  *
- * @param dialect the engine family's way; {@link TransferDialect#NONE} for none
+ * @param dialect the engine family's protocol; {@link TransferDialect#NONE} for none
  * @param port port of the side channel (NIXL's handshake, the bootstrap server); 0 for a free one
- * @param engineId the engine's id towards others, rank r's is {@code id_dpr} with several; null for a new one at every
- *     start
- * @param gbps what goes over the wire, gigabits per second
+ * @param engineId the id by which other engines know it, rank r's is {@code id_dpr} with several; null for a new one at
+ *     every start
+ * @param gbps bandwidth of the network, gigabits per second
  * @param lease how long blocks are kept for others; null for the dialect's
- * @param watchdog how long a leg waits for its sibling; null for the dialect's
- * @param recompute whether a failed transfer is made good by computing, or fails the request
- * @param encoderDirectory where encoders leave what they made of an item and others find it; null for nowhere
+ * @param watchdog how long an engine waits for the other one of a transfer; null for the dialect's
+ * @param recompute whether a failed transfer is recomputed, or fails the request
+ * @param encoderDirectory the directory where encoders write encoded items and others find them; null for none
  */
 public record TransferSettings(
     TransferDialect dialect,
@@ -47,22 +47,17 @@ public record TransferSettings(
     return new TransferSettings(dialect, port, engineId, gbps, lease, watchdog, recompute, encoderDirectory);
   }
 
-  /** These, with failed transfers made good by computing. */
+  /** These, with failed transfers recomputed. */
   public TransferSettings withRecompute() {
     return new TransferSettings(dialect, port, engineId, gbps, lease, watchdog, true, encoderDirectory);
   }
 
-  /** These, at another speed. */
-  public TransferSettings withGbps(double gbps) {
-    return new TransferSettings(dialect, port, engineId, gbps, lease, watchdog, recompute, encoderDirectory);
-  }
-
-  /** These, with a directory for what encoders make. */
+  /** These, with a directory for encoded items. */
   public TransferSettings withEncoderDirectory(Path directory) {
     return new TransferSettings(dialect, port, engineId, gbps, lease, watchdog, recompute, directory);
   }
 
-  /** All that is wrong, in the words of the command line; empty when an engine can start. */
+  /** All faults, by the command line's options; empty when an engine can start. */
   public List<String> validate() {
     List<String> wrong = new ArrayList<>();
     if (port < 0 || port > 65_535) {

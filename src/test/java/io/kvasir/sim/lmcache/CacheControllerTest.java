@@ -32,7 +32,7 @@ final class CacheControllerTest {
 
   @BeforeEach
   void start() throws IOException {
-    controller = CacheController.start(CacheController.Binding.ANYWHERE, Duration.ZERO);
+    controller = CacheController.start(ControllerBinding.ANYWHERE, Duration.ZERO);
   }
 
   @AfterEach
@@ -183,7 +183,7 @@ final class CacheControllerTest {
     controller.close();
     controller =
         CacheController.start(
-            new CacheController.Binding(
+            new ControllerBinding(
                 "127.0.0.1", port, address.pullPort(), address.replyPort(), controller.heartbeatPort()),
             Duration.ZERO);
   }

@@ -1,0 +1,28 @@
+package io.kvasir.sim;
+
+import java.time.Duration;
+
+/**
+ * How a simulated engine listens.
+ *
+ * @param host interface to listen on
+ * @param port HTTP port; 0 for a free one
+ * @param healthDelay how long {@code /health} takes to answer
+ * @param keepAlive how long an idle connection stays open
+ */
+public record HttpSettings(String host, int port, Duration healthDelay, Duration keepAlive) {
+  /** These, on another port. */
+  HttpSettings withPort(int other) {
+    return new HttpSettings(host, other, healthDelay, keepAlive);
+  }
+
+  void validate(SettingFaults faults) {
+    faults.checkPort("port", port, 1);
+    if (healthDelay.isNegative()) {
+      faults.add("health-delay: must not be negative");
+    }
+    if (keepAlive.toMillis() < 1) {
+      faults.add("keep-alive: must be at least a millisecond");
+    }
+  }
+}
