@@ -1,7 +1,6 @@
 package io.kvasir.load;
 
 import com.typesafe.config.ConfigFactory;
-import io.kvasir.app.command.Addresses;
 import io.kvasir.app.config.ConfigException;
 import io.kvasir.app.config.KvasirConfig;
 import io.kvasir.app.node.Node;
@@ -100,11 +99,11 @@ final class ChaosFleet implements AutoCloseable {
   }
 
   URI gateway() {
-    return URI.create("http://" + Addresses.of(node.gateway()));
+    return node.gatewayUrl();
   }
 
   URI management() {
-    return URI.create("http://" + Addresses.of(node.management()));
+    return node.managementUrl();
   }
 
   /** Requests that the node believes to be in flight, and workers that still have prompts to read. */

@@ -4,16 +4,21 @@ import static com.tngtech.archunit.library.Architectures.layeredArchitecture;
 import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.tngtech.archunit.base.DescribedPredicate;
+import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption.DoNotIncludeTests;
 import com.tngtech.archunit.lang.syntax.ArchRuleDefinition;
 import io.kvasir.ClassGraph.Arrow;
+import io.kvasir.app.config.PluginJars;
 import java.io.IOException;
+import java.net.http.HttpClient;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.Executor;
 import org.junit.jupiter.api.Test;
 
 /** Holds the house's arrows: who may import whom. */
@@ -156,6 +161,20 @@ final class RoomsTest {
           .that().resideInAnyPackage("io.kvasir.events..", "io.kvasir.prompt..", "io.kvasir.gateway..")
           .should().dependOnClassesThat().haveFullyQualifiedName("io.kvasir.index.BlockIndex")
           .because("events, prompt and gateway know the index's hash types only")
+        .check(HOUSE);
+  }
+
+  /** Plugin jars are opened for the proof of profiles, and closed after it. */
+  @Test
+  void configurationIsData() {
+    ArchRuleDefinition.noClasses()
+          .that().resideInAPackage("io.kvasir.app.config..")
+          .should().dependOnClassesThat(
+              JavaClass.Predicates.resideInAPackage("io.kvasir..")
+                  .and(JavaClass.Predicates.assignableTo(AutoCloseable.class))
+                  .and(DescribedPredicate.not(JavaClass.Predicates.type(PluginJars.class))))
+          .orShould().dependOnClassesThat().belongToAnyOf(Thread.class, Executor.class, HttpClient.class)
+          .because("validating a configuration opens no socket and starts no thread: app.node builds what it describes")
         .check(HOUSE);
   }
 

@@ -7,14 +7,15 @@ import org.jspecify.annotations.Nullable;
  *
  * @param profile the profile's name
  * @param plugin the plugin's name, null when the fault is the profile's own
- * @param where file and line, as the configuration library describes them
+ * @param place where it is written
  * @param problem what is wrong
  * @param remedy what to do
  */
-public record CompilationFault(String profile, @Nullable String plugin, String where, String problem, String remedy) {
+public record CompilationFault(
+    String profile, @Nullable String plugin, ConfigPlace place, String problem, String remedy) {
   @Override
   public String toString() {
-    return "profile \"" + profile + "\"" + (plugin == null ? "" : ", plugin \"" + plugin + "\"") + " (" + where
+    return "profile \"" + profile + "\"" + (plugin == null ? "" : ", plugin \"" + plugin + "\"") + " (" + place
         + ")\n   " + problem + "\n   -> " + remedy;
   }
 }

@@ -1,8 +1,8 @@
 package io.kvasir.routing;
 
 /**
- * How a plan of one worker is carried out: what a profile names under {@code execute}, of which there is one kind, {@code
- * forward}. The request is sent to the chosen worker as it came. When that fails before the client has received
+ * How a plan of one worker is carried out: what a profile names under {@code execute}, of which there is one kind,
+ * {@code forward}. The request is sent to the chosen worker as it came. When that fails before the client has received
  * anything, {@code on-failure} (next-candidate) applies; when it fails later, another worker continues the stream up to
  * {@code resumes} (0) times.
  *

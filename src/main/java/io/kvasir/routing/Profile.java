@@ -224,7 +224,7 @@ public final class Profile {
    *
    * @param stage when it runs
    * @param plugin its name
-   * @param where file and line that mention it
+   * @param place where the configuration mentions it
    * @param parameters those that are written, with their values as plain objects
    * @param weight a scorer's weight, 1 for others
    * @param normalise how a scorer's numbers are brought to a common scale: {@code none} or {@code min-max}
@@ -234,7 +234,7 @@ public final class Profile {
   public record PluginInfo(
       Stage stage,
       String plugin,
-      String where,
+      ConfigPlace place,
       Map<String, Object> parameters,
       double weight,
       String normalise,
@@ -245,7 +245,7 @@ public final class Profile {
   record PluginUse<P extends Plugin>(
       String name,
       Stage stage,
-      String where,
+      ConfigPlace place,
       P proven,
       Function<Parameters, ? extends Plugin> factory,
       Class<P> kind,
@@ -260,7 +260,7 @@ public final class Profile {
       return new PluginInfo(
           stage,
           name,
-          where,
+          place,
           parameters.unwrapped(),
           weight,
           Parameters.written(normalisation),

@@ -167,7 +167,7 @@ final class ProfileReader {
     }
     mentions.add(new SlotProof.Mention(name, stage, mention, plugin));
     return new PluginUse<>(
-        name, stage, CompilationFaults.where(mention.origin()), plugin, type.make(), kind, given, weight,
+        name, stage, ConfigPlace.of(mention.origin()), plugin, type.make(), kind, given, weight,
         normalisation);
   }
 

@@ -37,6 +37,7 @@ public final class Slot<T> {
   private final Class<T> type;
   private final @Nullable TextCodec<T> codec;
   private final boolean confidential;
+  private final ClassLoader definer;
 
   private Slot(String name, Class<T> type, @Nullable TextCodec<T> codec, boolean confidential) {
     this.index = COUNT.getAndIncrement();
@@ -45,12 +46,13 @@ public final class Slot<T> {
     this.codec = codec;
     this.numberIndex = isNumber() ? NUMBERS.getAndIncrement() : -1;
     this.confidential = confidential;
+    this.definer = definer();
   }
 
   /**
    * A new slot.
    *
-   * @param name unique in the process, as fault reports show it
+   * @param name unique among the plugins of a node, as fault reports show it
    * @param type what it holds
    */
   public static <T> Slot<T> of(String name, Class<T> type) {
@@ -65,7 +67,7 @@ public final class Slot<T> {
   /**
    * A new slot whose values are transferred to the cell as text.
    *
-   * @param name unique in the process, as fault reports show it
+   * @param name unique among the plugins of a node, as fault reports show it
    * @param type type of the values
    * @param codec how values become text and back; the text must not change between versions
    * @param confidential whether a value may identify the client, so that decision records keep only its hash
@@ -88,11 +90,30 @@ public final class Slot<T> {
     return slot == null || slot.confidential;
   }
 
+  /**
+   * Registers a constant by its name. Plugin jars that are opened again define their constants again, which take the
+   * place of the earlier ones: the class loaders of jars that are opened together have one parent.
+   */
   private static <T> Slot<T> register(Slot<T> slot) {
-    if (BY_NAME.putIfAbsent(slot.name, slot) != null) {
-      throw new IllegalArgumentException("there is a slot named \"" + slot + "\" already; share its constant");
-    }
+    BY_NAME.merge(slot.name, slot, (earlier, later) -> {
+      if (earlier.definer == Slot.class.getClassLoader() || earlier.definer.getParent() == later.definer.getParent()) {
+        throw new IllegalArgumentException("there is a slot named \"" + slot + "\" already; share its constant");
+      }
+      return later;
+    });
     return slot;
+  }
+
+  /** The class loader of the class that has a new slot as a constant. */
+  private static ClassLoader definer() {
+    return StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE)
+        .walk(
+            frames ->
+                frames.<Class<?>>map(StackWalker.StackFrame::getDeclaringClass)
+                    .filter(type -> type != Slot.class)
+                    .findFirst())
+        .map(Class::getClassLoader)
+        .orElse(Slot.class.getClassLoader());
   }
 
   /** The slot of that name, null when the class that has it as a constant has not been loaded. */

@@ -3,12 +3,12 @@ package io.kvasir.routing;
 import java.util.Collection;
 import org.jspecify.annotations.Nullable;
 
-/** What somebody probably meant. */
-final class Spelling {
+/** Suggestions for misspelt names: "did you mean …?". */
+public final class Spelling {
   private Spelling() {}
 
   /** The name nearest to what was written, null when none is near. */
-  static @Nullable String nearest(String written, Collection<String> names) {
+  public static @Nullable String nearest(String written, Collection<String> names) {
     String nearest = null;
     int least = Math.max(2, written.length() / 3) + 1;
     for (String name : names) {

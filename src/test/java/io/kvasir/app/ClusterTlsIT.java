@@ -142,7 +142,7 @@ final class ClusterTlsIT {
         ActorSystem.create(
             Behaviors.empty(),
             "kvasir",
-            KvasirConfig.of(ConfigFactory.parseString("kvasir {\n" + tls + "}")).platform());
+            KvasirConfig.of(ConfigFactory.parseString("kvasir {\n" + tls + "}")).source().platform());
     systems.add(system);
     return system;
   }

@@ -8,7 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
 import io.kvasir.app.command.DemoCommand;
-import io.kvasir.app.config.KvasirConfig;
+import io.kvasir.app.config.ConfigFiles;
 import io.kvasir.app.node.Node;
 import io.kvasir.lmcache.ScriptedController;
 import io.kvasir.sim.EventSettings;
@@ -55,7 +55,7 @@ final class LmCacheExamplesIT {
                   """
                       .formatted(
                           controller.address(), prefill0.url(), prefill1.url(), decode0.url(), decode1.url()))
-              .withFallback(KvasirConfig.parse(Path.of("conf", "examples", file)));
+              .withFallback(ConfigFiles.parse(Path.of("conf", "examples", file)));
       try (Node node = TestNodes.start(own)) {
         await("the workers are healthy", () -> DemoCommand.healthy(node) == 4);
         await("LMCache has a say", () -> {

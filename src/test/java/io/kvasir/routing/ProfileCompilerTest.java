@@ -123,70 +123,70 @@ final class ProfileCompilerTest {
             """
             15 faults in the routing profiles:
 
-            1. profile "mine" (kvasir.conf: 2)
+            1. profile "mine" (kvasir.conf:2)
                "description" is 7
                -> give a text
 
-            2. profile "mine", plugin "tokenise" (kvasir.conf: 3)
+            2. profile "mine", plugin "tokenise" (kvasir.conf:3)
                there is no preparer of this name
                -> did you mean "tokenize"? The preparers are block-hash, client-wishes, hash-key, lmcache-lookup, \
             location, partner, semantic-cluster, session-key, tokenize
 
-            3. profile "mine", plugin "max-score" (kvasir.conf: 4)
+            3. profile "mine", plugin "max-score" (kvasir.conf:4)
                there is no filter of this name
                -> it is a picker: move it to "pick"
 
-            4. profile "mine", plugin "exluded" (kvasir.conf: 4)
+            4. profile "mine", plugin "exluded" (kvasir.conf:4)
                there is no filter of this name
                -> did you mean "excluded"? The filters are allow-list, concurrency-limit, \
             exclude-list, excluded, labels, model, overload, pair, role, saturation, semantic-cluster, \
             start-in-time, warm
 
-            5. profile "mine", plugin "expected-csot" (kvasir.conf: 6)
+            5. profile "mine", plugin "expected-csot" (kvasir.conf:6)
                there is no scorer of this name
                -> did you mean "expected-cost"? The scorers are additive-blocks, cache-affinity, cache-aware, \
             expected-cost, expected-cost-lmcache, external-metric, handover-cost, kv-room, least-load, lmcache-lookup, \
             lmcache-occupancy, lmetric, locality, longest-prefix, \
             lora-affinity, near-prefill, no-hit-lru, preble, random, session-affinity, tier-affinity, work-left
 
-            6. profile "mine", plugin "expected-cost" (kvasir.conf: 7)
+            6. profile "mine", plugin "expected-cost" (kvasir.conf:7)
                parameter "weight" is -1
                -> give a number between 0.000001 and 1000000
 
-            7. profile "mine", plugin "expected-cost" (kvasir.conf: 7)
+            7. profile "mine", plugin "expected-cost" (kvasir.conf:7)
                parameter "gamma" is "lots"
                -> give a number between 0 and 1000000
 
-            8. profile "mine", plugin "expected-cost" (kvasir.conf: 7)
+            8. profile "mine", plugin "expected-cost" (kvasir.conf:7)
                has no parameter "kapa"
                -> did you mean "kappa"? The parameters are delta, gamma, kappa
 
-            9. profile "mine", plugin "least-load" (kvasir.conf: 8)
+            9. profile "mine", plugin "least-load" (kvasir.conf:8)
                parameter "normalise" is "maybe"
                -> give one of none, min-max
 
-            10. profile "mine", plugin "least-load" (kvasir.conf: 8)
+            10. profile "mine", plugin "least-load" (kvasir.conf:8)
                parameter "by" is "moon"
                -> give one of requests, tokens, kv, queue
 
-            11. profile "mine" (kvasir.conf: 9)
+            11. profile "mine" (kvasir.conf:9)
                "score" has {"by":"kv"}, which names no plugin
                -> write a scorer's name, or { plugin = NAME, PARAMETER = VALUE }
 
-            12. profile "mine" (kvasir.conf: 11)
+            12. profile "mine" (kvasir.conf:11)
                names 2 pickers
                -> keep exactly one under "pick"
 
-            13. profile "mine" (kvasir.conf: 12)
+            13. profile "mine" (kvasir.conf:12)
                has no key "exekute"
                -> did you mean "execute"? The keys are description, prepare, filter, score, pick, execute, \
             otherwise, workflow
 
-            14. profile "Other" (kvasir.conf: 14)
+            14. profile "Other" (kvasir.conf:14)
                its name cannot stand in headers and metric labels
                -> use at most 40 lower-case letters, digits and hyphens
 
-            15. profile "Other" (kvasir.conf: 14)
+            15. profile "Other" (kvasir.conf:14)
                is [1,2]
                -> give an object with description, prepare, filter, score, pick, execute, otherwise, workflow
             """);
@@ -198,32 +198,32 @@ final class ProfileCompilerTest {
             """
             7 faults in the routing profiles:
 
-            1. profile "mine" (kvasir.conf: 1)
+            1. profile "mine" (kvasir.conf:1)
                names no picker
                -> add pick = NAME; the pickers are consistent-hash, max-score, power-of-two, random, \
             round-robin, session, weighted-random
 
-            2. profile "mine" (kvasir.conf: 1)
+            2. profile "mine" (kvasir.conf:1)
                names no executor
                -> add execute = NAME; the executors are forward
 
-            3. profile "mine" (kvasir.conf: 1)
+            3. profile "mine" (kvasir.conf:1)
                does not filter by excluded, so a retry could return to the worker that failed
                -> add excluded to "filter"
 
-            4. profile "mine" (kvasir.conf: 1)
+            4. profile "mine" (kvasir.conf:1)
                does not filter by model, so requests could reach a worker without their model
                -> add model to "filter"
 
-            5. profile "mine" (kvasir.conf: 1)
+            5. profile "mine" (kvasir.conf:1)
                does not filter by role, so a prefill-only worker could be asked to generate
                -> add role to "filter"
 
-            6. profile "mine" (kvasir.conf: 1)
+            6. profile "mine" (kvasir.conf:1)
                nothing fills slot "prompt-tokens", which every decision reads to book load
                -> add tokenize to "prepare"
 
-            7. profile "mine" (kvasir.conf: 1)
+            7. profile "mine" (kvasir.conf:1)
                nothing fills slot "chain", which every decision reads to book load
                -> add block-hash to "prepare"
             """);
@@ -238,11 +238,11 @@ final class ProfileCompilerTest {
             """
             2 faults in the routing profiles:
 
-            1. profile "blind", plugin "round-robin" (kvasir.conf: 5)
+            1. profile "blind", plugin "round-robin" (kvasir.conf:5)
                does not look at the scores this profile computes
                -> remove "score", or pick with one that does, such as max-score
 
-            2. profile "idle", plugin "max-score" (kvasir.conf: 11)
+            2. profile "idle", plugin "max-score" (kvasir.conf:11)
                ranks by score, and nothing scores
                -> add "score"; the scorers are additive-blocks, cache-affinity, cache-aware, expected-cost, \
             expected-cost-lmcache, external-metric, handover-cost, kv-room, least-load, lmcache-lookup, \
@@ -266,42 +266,42 @@ final class ProfileCompilerTest {
             """
             2 faults in the routing profiles:
 
-            1. profile "mine", plugin "needs-orphan" (kvasir.conf: 3)
+            1. profile "mine", plugin "needs-orphan" (kvasir.conf:3)
                reads slot "orphan", which nothing fills
                -> remove it: there is no plugin that fills the slot
 
-            2. profile "mine", plugin "left-from-right" (kvasir.conf: 3)
+            2. profile "mine", plugin "left-from-right" (kvasir.conf:3)
                reads slot "right", which nothing fills
                -> add right or right-from-left before it
 
             1 fault in the routing profiles:
 
-            1. profile "mine", plugin "left-from-right" (kvasir.conf: 3)
+            1. profile "mine", plugin "left-from-right" (kvasir.conf:3)
                reads slot "right", which "right" fills only after it
                -> list "right" before "left-from-right"
 
             1 fault in the routing profiles:
 
-            1. profile "mine", plugin "left-from-right" (kvasir.conf: 3)
+            1. profile "mine", plugin "left-from-right" (kvasir.conf:3)
                reads slot "right", which in the end depends on itself: left-from-right needs right-from-left, \
             which needs left-from-right
                -> remove or replace one of them
 
             1 fault in the routing profiles:
 
-            1. profile "mine", plugin "left-from-right" (kvasir.conf: 3)
+            1. profile "mine", plugin "left-from-right" (kvasir.conf:3)
                fills slot "left", which "left" fills already
                -> keep one of the two
 
             1 fault in the routing profiles:
 
-            1. profile "mine", plugin "block-hash" (kvasir.conf: 3)
+            1. profile "mine", plugin "block-hash" (kvasir.conf:3)
                reads slot "prompt-tokens", which "tokenize" fills only after it
                -> list "tokenize" before "block-hash"
 
             1 fault in the routing profiles:
 
-            1. profile "mine" (kvasir.conf: 3)
+            1. profile "mine" (kvasir.conf:3)
                nothing fills slot "chain", which every decision reads to book load
                -> add block-hash to "prepare"
             """);
@@ -344,11 +344,11 @@ final class ProfileCompilerTest {
             """
             2 faults in the routing profiles:
 
-            1. profile "mine", plugin "nosy" (kvasir.conf: 4)
+            1. profile "mine", plugin "nosy" (kvasir.conf:4)
                reads slot "request-facts", which stays on the node where the request arrived
                -> have a preparer put what is needed of it into a slot of type String, Long or Chain
 
-            2. profile "mine", plugin "nosy" (kvasir.conf: 4)
+            2. profile "mine", plugin "nosy" (kvasir.conf:4)
                reads slot "stays", which stays on the node where the request arrived
                -> have a preparer put what is needed of it into a slot of type String, Long or Chain
             """);
@@ -366,7 +366,7 @@ final class ProfileCompilerTest {
               () -> compiler().compile(ConfigFactory.parseFile(file.toFile())));
 
       assertThat(e.faults()).anyMatch(
-          fault -> fault.where().equals(file + ": 2") && "max-scor".equals(fault.plugin())
+          fault -> fault.place().equals(new ConfigPlace(file.toString(), 2)) && "max-scor".equals(fault.plugin())
               && fault.remedy().startsWith("did you mean \"max-score\"?"));
     } finally {
       Files.delete(file);
@@ -390,19 +390,19 @@ final class ProfileCompilerTest {
             """
             4 faults in the routing profiles:
 
-            1. profile "expected-cost", plugin "expected-cost" (kvasir.conf: 3)
+            1. profile "expected-cost", plugin "expected-cost" (kvasir.conf:3)
                parameter "kappa" is "many"
                -> give a number between 0 and 1000000
 
-            2. profile "expected-cost", plugin "expected-cost" (kvasir.conf: 4)
+            2. profile "expected-cost", plugin "expected-cost" (kvasir.conf:4)
                has no parameter "kapa"
                -> did you mean "kappa"? The parameters are delta, gamma, kappa
 
-            3. profile "expected-cost", plugin "round-robin" (kvasir.conf: 6)
+            3. profile "expected-cost", plugin "round-robin" (kvasir.conf:6)
                does not look at the scores this profile computes
                -> remove "score", or pick with one that does, such as max-score
 
-            4. profile "prefix-aware", plugin "least-load" (kvasir.conf: 8)
+            4. profile "prefix-aware", plugin "least-load" (kvasir.conf:8)
                has no parameter "saturation"
                -> the parameters are by
             """);

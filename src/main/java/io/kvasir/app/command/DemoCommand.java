@@ -175,11 +175,11 @@ public final class DemoCommand implements Callable<Integer> {
   }
 
   private void explain(Node node) {
-    String gateway = "http://" + Addresses.of(node.gateway());
+    String gateway = node.gatewayUrl().toString();
     System.out.printf(
         """
 
-        Kvasir is ready at %s with %d simulated engines; metrics at http://%s/metrics
+        Kvasir is ready at %s with %d simulated engines; metrics at %s/metrics
 
         A cold request, its prefix cached nowhere:
 
@@ -193,7 +193,7 @@ public final class DemoCommand implements Callable<Integer> {
         Ctrl-C stops everything.
 
         """,
-        gateway, workers, Addresses.of(node.management()), curl(gateway, "When does the sun set in Tromso in June?"),
+        gateway, workers, node.managementUrl(), curl(gateway, "When does the sun set in Tromso in June?"),
         prefillDecode ? "X-Router-Prefill-Backend, X-Router-Backend" : "X-Router-Backend",
         curl(gateway, "And which ferry leaves last?"));
   }

@@ -2,11 +2,12 @@ package io.kvasir.app.command;
 
 import io.kvasir.app.config.ConfigException;
 import io.kvasir.app.config.KvasirConfig;
-import io.kvasir.app.config.Logs;
+import io.kvasir.app.config.KvasirConfig.LogConfig;
 import io.kvasir.app.node.Node;
 import io.kvasir.app.node.NodeSupervisor;
 import io.kvasir.app.node.StartException;
 import java.nio.file.Path;
+import java.util.Locale;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -21,20 +22,24 @@ public final class ServeCommand implements Callable<Integer> {
       names = "--config",
       required = true,
       paramLabel = "FILE",
-      description = "The configuration; conf/defaults has every setting.")
+      description = "The configuration; the files in conf/defaults show every setting.")
   private Path config = Path.of("");
 
   @Override
   public Integer call() throws ConfigException, StartException, InterruptedException {
     KvasirConfig valid = KvasirConfig.load(config);
-    Logs.configure(valid.log());
+    configureLog(valid.operations().log());
     NodeSupervisor running = new NodeSupervisor(() -> KvasirConfig.load(config), valid);
     Node node = running.node();
-    System.out.printf(
-        "gateway at http://%s, management at http://%s%n",
-        Addresses.of(node.gateway()), Addresses.of(node.management()));
+    System.out.printf("gateway at %s, management at %s%n", node.gatewayUrl(), node.managementUrl());
     Runtime.getRuntime().addShutdownHook(Thread.ofPlatform().name("kvasir-stop").unstarted(running::close));
     running.await();
     return 0;
+  }
+
+  /** Sets the properties that {@code logback.xml} reads when the first logger is made. */
+  private static void configureLog(LogConfig log) {
+    System.setProperty("kvasir.log.format", log.format().name().toLowerCase(Locale.ROOT));
+    System.setProperty("kvasir.log.level", log.level().name());
   }
 }

@@ -21,7 +21,7 @@ public final class ValidateCommand implements Callable<Integer> {
     KvasirConfig valid = KvasirConfig.load(config);
     System.out.printf(
         "%s is valid: %d models, %d pods, default profile %s%n",
-        config, valid.models().size(), valid.pods().size(), valid.routing().validProfiles().choice().standard());
+        config, valid.prompts().models().size(), valid.fleet().pods().size(), valid.routing().profile());
     return 0;
   }
 }

@@ -8,6 +8,7 @@ import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
 import com.typesafe.config.ConfigParseOptions;
 import com.typesafe.config.ConfigSyntax;
+import io.kvasir.routing.ConfigPlace;
 import java.util.List;
 import java.util.Map;
 import java.util.function.BiConsumer;
@@ -52,7 +53,8 @@ final class AdminJsonConfig {
       String name = member.getKey().replace('_', '-');
       String at = path + "." + name;
       if (respelt.has(name)) {
-        faults.add(new ConfigFault("", at, "is given twice, as " + name + " and " + name.replace('-', '_')));
+        String problem = "is given twice, as " + name + " and " + name.replace('-', '_');
+        faults.add(new ConfigFault(ConfigPlace.UNKNOWN, at, problem));
       }
       respelt.set(name, respelt(member.getValue(), at, faults));
     }

@@ -2,6 +2,7 @@ package io.kvasir.app.config;
 
 import com.typesafe.config.Config;
 import com.typesafe.config.ConfigValueFactory;
+import io.kvasir.app.config.KvasirConfig.ClusterConfig;
 import io.kvasir.app.config.KvasirConfig.Endpoint;
 import io.kvasir.app.config.KvasirConfig.NodeDiscovery;
 import io.kvasir.cell.CellSettings;
@@ -13,7 +14,7 @@ import java.util.List;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** Reads what the operator says of the cluster, and says it in the platform's own settings. */
+/** Reads the section {@code cluster}, and translates it into the platform's own settings. */
 final class ClusterReader {
   private static final Pattern HOST_AND_PORT = Pattern.compile("([^:/\\s]+|\\[[0-9a-fA-F:]+]):\\d{1,5}");
   private static final Pattern LOOPBACK =
@@ -35,11 +36,11 @@ final class ClusterReader {
   private Config platform;
 
   /**
-   * Reads.
+   * Reads the section.
    *
-   * @param config everything
+   * @param config the whole configuration
    * @param cluster the section
-   * @param management where other nodes ask this one
+   * @param management the address of the management port, which discovery uses
    */
   ClusterReader(Config config, ConfigSection cluster, Endpoint management) {
     this.cluster = cluster;
@@ -83,12 +84,12 @@ final class ClusterReader {
     new TlsReader(cluster.section("tls")).settings().forEach(this::set);
   }
 
-  NodeDiscovery discovery() {
-    return discovery;
+  ClusterConfig settings() {
+    return new ClusterConfig(discovery, peers(), minority);
   }
 
-  /** Where other nodes ask this one, and where it asks them from: at and from the addresses of remoting. */
-  PeerSettings peerSettings() {
+  /** Listens at and connects from the addresses of remoting. */
+  private PeerSettings peers() {
     Config artery = platform.getConfig("pekko.remote.artery");
     String bound = artery.getString("bind.hostname");
     return new PeerSettings(
@@ -98,11 +99,7 @@ final class ClusterReader {
         artery.getString("advanced.tcp.outbound-client-hostname"));
   }
 
-  PartitionPolicy partitionPolicy() {
-    return minority;
-  }
-
-  /** Everything, for the actor system. */
+  /** Every setting, for the actor system. */
   Config platform() {
     return platform;
   }

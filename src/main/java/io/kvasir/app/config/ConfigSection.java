@@ -8,6 +8,8 @@ import com.typesafe.config.ConfigOrigin;
 import com.typesafe.config.ConfigUtil;
 import com.typesafe.config.ConfigValue;
 import com.typesafe.config.ConfigValueType;
+import io.kvasir.routing.ConfigPlace;
+import io.kvasir.routing.Spelling;
 import java.io.File;
 import java.math.BigDecimal;
 import java.net.URI;
@@ -274,18 +276,14 @@ final class ConfigSection {
     for (Map.Entry<String, ConfigValue> entry : config.root().entrySet()) {
       String key = entry.getKey();
       if (!read.contains(key)) {
-        String near = nearest(key);
+        String near = Spelling.nearest(key, read);
         faults.add(
             new ConfigFault(
                 place(entry.getValue().origin()),
                 full(key),
-                "is no setting" + (near.isEmpty() ? "; remove it" : "; did you mean '" + near + "'?")));
+                "is no setting" + (near == null ? "; remove it" : "; did you mean '" + near + "'?")));
       }
     }
-  }
-
-  private String nearest(String key) {
-    return read.stream().filter(known -> distance(known, key) <= Math.max(2, key.length() / 4)).findFirst().orElse("");
   }
 
   private <T> T within(String key, boolean good, String range, T value, T instead) {
@@ -315,14 +313,11 @@ final class ConfigSection {
     return path.isEmpty() ? key : path + "." + key;
   }
 
-  /** File and line, as far as they are known. */
-  static String place(ConfigOrigin origin) {
-    String file = origin.filename() != null ? origin.filename() : origin.resource();
-    if (file == null && origin.lineNumber() > 0 && !origin.description().startsWith("String")) {
-      // What was read from a text is told by the name it was given: "workers.json: 3".
-      return origin.description().replaceFirst(": (\\d+)$", ":$1");
-    }
-    return file == null ? "" : origin.lineNumber() > 0 ? file + ":" + origin.lineNumber() : file;
+  /** The place of a value as far as it is known: a text without a name, such as a command's, has none. */
+  static ConfigPlace place(ConfigOrigin origin) {
+    boolean inFile = origin.filename() != null || origin.resource() != null;
+    boolean named = origin.lineNumber() > 0 && !origin.description().startsWith("String");
+    return inFile || named ? ConfigPlace.of(origin) : ConfigPlace.UNKNOWN;
   }
 
   private static String plain(double number) {
@@ -331,22 +326,5 @@ final class ConfigSection {
 
   private static String spelt(Enum<?> constant) {
     return constant.name().toLowerCase(Locale.ROOT).replace('_', '-');
-  }
-
-  /** Levenshtein's distance, for "did you mean". */
-  private static int distance(String a, String b) {
-    int[] row = new int[b.length() + 1];
-    Arrays.setAll(row, i -> i);
-    for (int i = 1; i <= a.length(); i++) {
-      int diagonal = row[0];
-      row[0] = i;
-      for (int j = 1; j <= b.length(); j++) {
-        int above = row[j];
-        int change = diagonal + (a.charAt(i - 1) == b.charAt(j - 1) ? 0 : 1);
-        row[j] = Math.min(change, 1 + Math.min(above, row[j - 1]));
-        diagonal = above;
-      }
-    }
-    return row[b.length()];
   }
 }

@@ -78,7 +78,7 @@ public final class EffectiveSettings {
   private static String from(ConfigOrigin origin) {
     return switch (source(origin)) {
       case DEFAULT -> origin.resource() + ":" + origin.lineNumber();
-      case FILE, ENVIRONMENT, COMMAND -> ConfigSection.place(origin);
+      case FILE, ENVIRONMENT, COMMAND -> ConfigSection.place(origin).toString();
     };
   }
 }

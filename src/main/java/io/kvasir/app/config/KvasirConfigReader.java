@@ -1,20 +1,20 @@
 package io.kvasir.app.config;
 
 import com.typesafe.config.Config;
-import io.kvasir.answers.AnswerSettings;
+import io.kvasir.app.config.KvasirConfig.ExecutionConfig;
+import io.kvasir.app.config.KvasirConfig.FleetConfig;
+import io.kvasir.app.config.KvasirConfig.GatewayConfig;
 import io.kvasir.app.config.KvasirConfig.LogConfig;
 import io.kvasir.app.config.KvasirConfig.LogFormat;
 import io.kvasir.app.config.KvasirConfig.LogLevel;
-import io.kvasir.app.config.KvasirConfig.ManagementConfig;
-import io.kvasir.app.config.KvasirConfig.RoutingConfig;
-import io.kvasir.cell.CellSettings;
-import io.kvasir.cell.PodSpec;
+import io.kvasir.app.config.KvasirConfig.OperationsConfig;
+import io.kvasir.app.config.KvasirConfig.PromptConfig;
+import io.kvasir.app.config.KvasirConfig.Source;
 import io.kvasir.execution.ExecutionSettings;
 import io.kvasir.http.client.PodClient;
 import io.kvasir.http.server.HttpSettings;
 import io.kvasir.prompt.ModelConfig;
 import io.kvasir.prompt.PromptMode;
-import io.kvasir.telemetry.DecisionLogSettings;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -28,8 +28,8 @@ import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads a node's configuration section by section, noting every fault, so that all of them can be told.
- * What it returns is of use only when it noted none.
+ * Reads a node's configuration section by section and collects every fault, so that all are reported together. The
+ * result is usable only without faults.
  */
 final class KvasirConfigReader {
   /** How a model's prompts become tokens, as the configuration spells it. */
@@ -58,63 +58,96 @@ final class KvasirConfigReader {
   }
 
   KvasirConfig read() {
-    ConfigSection gateway = root.section("gateway");
-    HttpSettings http = gateway(gateway);
-    Duration keepAlive = gateway.durationOrOff("keep-alive");
-    Duration drainDelay = gateway.durationOrOff("drain-delay");
-    Duration drain = gateway.duration("drain-timeout");
-    gateway.rejectUnread();
-    ManagementConfig management = ManagementReader.read(root.section("management"));
+    GatewayConfig gateway = gateway(root.section("gateway"));
+    ConfigSection management = root.section("management");
     root.section("routing");
-    RoutingConfig routing = new RoutingReader(config, faults).read(LmCacheReader.read(root.section("lmcache")));
-    ConfigSection cell = root.section("cell");
-    CellSettings cellSettings = CellSettingsReader.read(cell);
-    Duration probeTimeout = CellSettingsReader.probeTimeout(cell);
-    ConfigSection execution = root.section("execution");
-    ExecutionSettings executionSettings = execution(execution);
-    PodClient.Settings podClient = podClient(execution);
-    execution.rejectUnread();
-    AnswerSettings answers = AnswerSettingsReader.read(root.section("answers"));
-    List<ModelConfig> models = models();
-    ConfigSection prompt = root.section("prompt");
-    long memoBytes = prompt.bytes("memo");
-    prompt.rejectUnread();
-    PodListReader podReader = new PodListReader(config, root, blockSizes(models));
-    List<PodSpec> pods = podReader.configured();
-    DiscoveryReader podsFrom = new DiscoveryReader(root.section("pods-from"));
-    ConfigSection log = root.section("log");
-    LogConfig logConfig = new LogConfig(log.choice("format", LogFormat.class), log.choice("level", LogLevel.class));
-    log.rejectUnread();
+    RoutingSettings routing = new RoutingReader(config, faults).read(LmCacheReader.read(root.section("lmcache")));
+    PromptConfig prompts = prompts();
+    DiscoveryReader discovery = new DiscoveryReader(root.section("pods-from"));
+    FleetConfig fleet = fleet(root.section("cell"), prompts.models(), discovery);
+    ExecutionConfig execution = execution();
+    OperationsConfig operations =
+        new OperationsConfig(
+            ManagementReader.endpoint(management),
+            ManagementReader.keys(management),
+            DecisionLogReader.read(root.section("decisions")),
+            log(root.section("log")));
+    management.rejectUnread();
     ConfigSection cluster = root.section("cluster");
-    ClusterReader clusterReader = new ClusterReader(config, cluster, management.endpoint());
+    ClusterReader clusterReader = new ClusterReader(config, cluster, operations.management());
     cluster.rejectUnread();
-    DecisionLogSettings decisions = DecisionLogReader.read(root.section("decisions"));
     root.rejectUnread();
     return new KvasirConfig(
-        http, keepAlive, drainDelay, drain, management, routing, cellSettings, probeTimeout, executionSettings,
-        podClient, answers, models, memoBytes, pods, podReader.defaults(), podReader::listed, podsFrom.settings(),
-        logConfig, clusterReader.discovery(), clusterReader.peerSettings(), clusterReader.partitionPolicy(), decisions,
-        podsFrom.roles(clusterReader.platform()), file);
+        gateway,
+        prompts,
+        routing,
+        execution,
+        fleet,
+        clusterReader.settings(),
+        operations,
+        new Source(discovery.roles(clusterReader.platform()), file));
   }
 
-  private static HttpSettings gateway(ConfigSection gateway) {
+  private static GatewayConfig gateway(ConfigSection gateway) {
     long body = gateway.bytes("max-body");
     if (body > 1L << 30) {
       gateway.fault("max-body", "has to be at most 1 GiB: a body is read into memory whole");
     }
-    return new HttpSettings(
-        gateway.name("host"),
-        gateway.count("port", 0, 65_535),
-        gateway.count("max-connections", 1, 1_000_000),
-        (int) Math.min(body, 1 << 30),
-        gateway.duration("head-timeout"),
-        gateway.duration("body-timeout"),
-        gateway.duration("idle-timeout"),
-        gateway.duration("write-timeout"),
-        null);
+    HttpSettings http =
+        new HttpSettings(
+            gateway.name("host"),
+            gateway.count("port", 0, 65_535),
+            gateway.count("max-connections", 1, 1_000_000),
+            (int) Math.min(body, 1 << 30),
+            gateway.duration("head-timeout"),
+            gateway.duration("body-timeout"),
+            gateway.duration("idle-timeout"),
+            gateway.duration("write-timeout"),
+            null);
+    GatewayConfig read =
+        new GatewayConfig(
+            http,
+            gateway.durationOrOff("keep-alive"),
+            gateway.durationOrOff("drain-delay"),
+            gateway.duration("drain-timeout"));
+    gateway.rejectUnread();
+    return read;
   }
 
-  private static ExecutionSettings execution(ConfigSection execution) {
+  private PromptConfig prompts() {
+    ConfigSection prompt = root.section("prompt");
+    PromptConfig read = new PromptConfig(models(), prompt.bytes("memo"));
+    prompt.rejectUnread();
+    return read;
+  }
+
+  private FleetConfig fleet(ConfigSection cell, List<ModelConfig> models, DiscoveryReader discovery) {
+    PodListReader pods = new PodListReader(config, root, blockSizes(models));
+    return new FleetConfig(
+        CellSettingsReader.read(cell),
+        CellSettingsReader.probeTimeout(cell),
+        pods.configured(),
+        pods.defaults(),
+        pods::listed,
+        discovery.settings());
+  }
+
+  private ExecutionConfig execution() {
+    ConfigSection execution = root.section("execution");
+    ExecutionConfig read =
+        new ExecutionConfig(
+            requests(execution), podClient(execution), AnswerSettingsReader.read(root.section("answers")));
+    execution.rejectUnread();
+    return read;
+  }
+
+  private static LogConfig log(ConfigSection log) {
+    LogConfig read = new LogConfig(log.choice("format", LogFormat.class), log.choice("level", LogLevel.class));
+    log.rejectUnread();
+    return read;
+  }
+
+  private static ExecutionSettings requests(ConfigSection execution) {
     ConfigSection retry = execution.section("retry");
     ExecutionSettings.Retries retries =
         new ExecutionSettings.Retries(

@@ -1,6 +1,5 @@
 package io.kvasir.app.config;
 
-import io.kvasir.lmcache.LmCache;
 import io.kvasir.lmcache.LmCacheSettings;
 import io.kvasir.lmcache.PrefetchSettings;
 import java.net.URI;
@@ -9,18 +8,18 @@ import java.util.Map;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
-/** Reads {@code kvasir.lmcache}; faults are told whether there is a controller or not. */
+/** Reads {@code kvasir.lmcache}; faults are reported whether there is a controller or not. */
 final class LmCacheReader {
   private static final Duration LONGEST_WAIT = Duration.ofSeconds(2);
 
   private LmCacheReader() {}
 
-  /** What the section says, null when it names no controller. */
-  static @Nullable LmCache read(ConfigSection lmcache) {
+  /** The settings, null without a controller. */
+  static @Nullable LmCacheSettings read(ConfigSection lmcache) {
     boolean named = !lmcache.text("controller").isBlank();
     URI controller = named ? lmcache.url("controller") : URI.create("http://localhost");
-    Duration patience = lmcache.duration("controller-timeout");
-    if (patience.compareTo(LONGEST_WAIT) > 0 || patience.toMillis() == 0) {
+    Duration timeout = lmcache.duration("controller-timeout");
+    if (timeout.compareTo(LONGEST_WAIT) > 0 || timeout.toMillis() == 0) {
       lmcache.fault("controller-timeout", "has to be from 1 ms to 2 s: requests wait for it");
     }
     Duration interval = lmcache.duration("poll-interval");
@@ -36,14 +35,14 @@ final class LmCacheReader {
             controller,
             interval,
             staleAfter,
-            patience,
+            timeout,
             lmcache.count("chunk-size", 1, 65_536),
             lmcache.count("max-lookups", 1, 10_000),
             lmcache.duration("remember"),
             workers(lmcache.section("workers")),
             prefetch(lmcache, named));
     lmcache.rejectUnread();
-    return named ? new LmCache(settings) : null;
+    return named ? settings : null;
   }
 
   /** Null without a coordinator. */

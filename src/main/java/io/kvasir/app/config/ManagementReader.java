@@ -1,14 +1,13 @@
 package io.kvasir.app.config;
 
 import io.kvasir.app.config.KvasirConfig.Endpoint;
-import io.kvasir.app.config.KvasirConfig.ManagementConfig;
 import io.kvasir.gateway.admin.AdminKeys;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Reads where operators look, and who of them may administer. */
+/** Reads the management port's address, and the keys of administrators. */
 final class ManagementReader {
   private static final String KEYS = "admin-keys";
   private static final String FILE = "admin-key-file";
@@ -16,14 +15,15 @@ final class ManagementReader {
 
   private ManagementReader() {}
 
-  static ManagementConfig read(ConfigSection management) {
-    Endpoint endpoint = new Endpoint(management.name("host"), management.count("port", 0, 65_535));
-    AdminKeys keys = new AdminKeys(keys(management), file(management));
-    management.rejectUnread();
-    return new ManagementConfig(endpoint, keys);
+  static Endpoint endpoint(ConfigSection management) {
+    return new Endpoint(management.name("host"), management.count("port", 0, 65_535));
   }
 
-  private static List<String> keys(ConfigSection management) {
+  static AdminKeys keys(ConfigSection management) {
+    return new AdminKeys(written(management), file(management));
+  }
+
+  private static List<String> written(ConfigSection management) {
     List<String> keys = management.textOrTexts(KEYS);
     for (int i = 0; i < keys.size(); i++) {
       if (!AdminKeys.isKey(keys.get(i))) {

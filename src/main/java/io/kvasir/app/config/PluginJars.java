@@ -1,6 +1,8 @@
 package io.kvasir.app.config;
 
+import io.kvasir.routing.ConfigPlace;
 import io.kvasir.routing.PluginProvider;
+import io.kvasir.routing.PluginRegistry;
 import io.kvasir.routing.PluginType;
 import java.io.IOException;
 import java.net.URL;
@@ -13,20 +15,19 @@ import java.util.ServiceConfigurationError;
 import java.util.ServiceLoader;
 import java.util.jar.JarFile;
 import java.util.stream.Stream;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
- * The plugins that jars on the plugin path bring, each jar with a class loader of its own. The jars stay open as long
- * as their plugins may be used, so they are not to be replaced under a running node. Owns the class loaders.
+ * The plugins in the jars of the plugin path, each jar with a class loader of its own. The jars stay open as long as
+ * their plugins may be used, so they are not to be replaced under a running node. Owns the class loaders. Logs nothing:
+ * a configuration is read before logging is configured.
  */
-final class PluginJars implements AutoCloseable {
-  private static final Logger LOG = LoggerFactory.getLogger(PluginJars.class);
+public final class PluginJars implements AutoCloseable {
   private static final String SERVICE = "META-INF/services/" + PluginProvider.class.getName();
 
+  private final ClassLoader visible = new FilteringClassLoader();
   private final List<URLClassLoader> loaders = new ArrayList<>();
   private final List<LoadedPlugin> plugins = new ArrayList<>();
-  private final List<ConfigFault> faults;
+  private final List<ConfigFault> faults = new ArrayList<>();
 
   /**
    * A plugin and the jar it came from.
@@ -34,16 +35,14 @@ final class PluginJars implements AutoCloseable {
    * @param type the plugin
    * @param jar the jar
    */
-  record LoadedPlugin(PluginType<?> type, Path jar) {}
+  public record LoadedPlugin(PluginType<?> type, Path jar) {}
 
   /**
-   * Opens every jar of a path.
+   * Opens every jar of a path. Jars with a fault have no plugins.
    *
-   * @param path jars, and directories whose jars are meant
-   * @param faults where faults go: a jar with one brings no plugins
+   * @param path jars, and directories of jars
    */
-  PluginJars(List<Path> path, List<ConfigFault> faults) {
-    this.faults = faults;
+  public PluginJars(List<Path> path) {
     for (Path entry : path) {
       if (Files.isDirectory(entry)) {
         jarsOf(entry).forEach(this::open);
@@ -55,8 +54,27 @@ final class PluginJars implements AutoCloseable {
     }
   }
 
-  List<LoadedPlugin> plugins() {
+  /** All plugins with the jars they came from. */
+  public List<LoadedPlugin> plugins() {
     return List.copyOf(plugins);
+  }
+
+  /** Faults of the path and its jars. */
+  public List<ConfigFault> faults() {
+    return List.copyOf(faults);
+  }
+
+  /** A registry with these plugins as well; one whose name is taken is left out and becomes a fault. */
+  public PluginRegistry addTo(PluginRegistry others) {
+    PluginRegistry registry = others;
+    for (LoadedPlugin loaded : plugins) {
+      try {
+        registry = registry.plus(loaded.type());
+      } catch (IllegalArgumentException taken) {
+        fault(loaded.jar(), taken.getMessage() + "; rename this jar's");
+      }
+    }
+    return registry;
   }
 
   private List<Path> jarsOf(Path directory) {
@@ -75,22 +93,16 @@ final class PluginJars implements AutoCloseable {
     try {
       URLClassLoader loader =
           new URLClassLoader("plugins of " + jar.getFileName(), new URL[] {jar.toUri().toURL()},
-              new FilteringClassLoader());
+              visible);
       loaders.add(loader);
-      int before = plugins.size();
       for (PluginProvider provider : ServiceLoader.load(PluginProvider.class, loader)) {
         for (PluginType<?> type : provider.plugins()) {
           plugins.add(new LoadedPlugin(type, jar));
         }
       }
-      LOG.info("{} brings the plugins {}", jar, names(plugins.subList(before, plugins.size())));
     } catch (ServiceConfigurationError | RuntimeException | LinkageError | IOException broken) {
       fault(jar, inPlainWords(broken));
     }
-  }
-
-  private static List<String> names(List<LoadedPlugin> plugins) {
-    return plugins.stream().map(plugin -> plugin.type().name()).toList();
   }
 
   private boolean declares(Path jar) {
@@ -136,7 +148,7 @@ final class PluginJars implements AutoCloseable {
   }
 
   private void fault(Path at, String problem) {
-    faults.add(new ConfigFault(at.toString(), "kvasir.routing.plugin-path", problem));
+    faults.add(new ConfigFault(new ConfigPlace(at.toString(), 0), "kvasir.routing.plugin-path", problem));
   }
 
   @Override
@@ -145,7 +157,7 @@ final class PluginJars implements AutoCloseable {
       try {
         loader.close();
       } catch (IOException stillOpen) {
-        LOG.warn("the class loader of {} did not close", loader.getName(), stillOpen);
+        // A jar that was only read has nothing to lose; the process closes it at its end.
       }
     }
   }

@@ -1,10 +1,7 @@
 package io.kvasir.app.config;
 
 import com.typesafe.config.Config;
-import io.kvasir.app.config.KvasirConfig.RoutingConfig;
-import io.kvasir.lmcache.LmCache;
-import io.kvasir.routing.CacheLayer;
-import io.kvasir.routing.ExternalMetrics;
+import io.kvasir.lmcache.LmCacheSettings;
 import io.kvasir.routing.InvalidProfilesException;
 import io.kvasir.routing.PluginRegistry;
 import io.kvasir.routing.Profile;
@@ -14,60 +11,71 @@ import io.kvasir.routing.Profiles;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.routing.cost.OutputLengths;
 import io.kvasir.routing.plugins.BuiltInPlugins;
-import io.kvasir.semantic.SemanticClusters;
 import io.kvasir.semantic.SemanticSettings;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SequencedMap;
 import org.jspecify.annotations.Nullable;
 
-/** Reads {@code kvasir.routing}: at start, and again at every reload of the profiles. */
+/** Reads {@code kvasir.routing} and proves its profiles: at start, and again at every reload. */
 public final class RoutingReader {
   private final Config config;
   private final List<ConfigFault> faults;
 
+  /**
+   * The part of routing that can be reloaded while a node runs.
+   *
+   * @param profiles the compiled profiles, and which requests use which
+   * @param semanticClusters the semantic clusters
+   */
+  public record ReloadableRouting(Profiles profiles, SemanticSettings semanticClusters) {}
+
   /** Reads from a whole resolved configuration. */
-  public RoutingReader(Config config, List<ConfigFault> faults) {
+  RoutingReader(Config config, List<ConfigFault> faults) {
     this.config = config;
     this.faults = faults;
   }
 
   /**
-   * What a node starts with.
+   * Reads what can be reloaded, and compiles the profiles.
    *
-   * @param lmcache what LMCache says, null where there is none
+   * @param config a whole resolved configuration
+   * @param plugins the plugins that profiles are made of
+   * @throws ConfigException with every fault
    */
-  RoutingConfig read(@Nullable LmCache lmcache) {
-    CostModel costs = CostModel.bundled();
-    OutputLengths outputs = new OutputLengths();
-    PluginJars jars = new PluginJars(pluginPath(), faults);
-    ExternalMetrics figures = new ExternalMetrics();
-    SemanticClusters clusters = new SemanticClusters(semanticClusters());
-    PluginRegistry plugins =
-        BuiltInPlugins.registry(costs, outputs, figures, clusters, lmcache == null ? CacheLayer.NONE : lmcache);
-    for (PluginJars.LoadedPlugin brought : jars.plugins()) {
-      try {
-        plugins = plugins.plus(brought.type());
-      } catch (IllegalArgumentException taken) {
-        faults.add(
-            new ConfigFault(
-                brought.jar().toString(), "kvasir.routing.plugin-path", taken.getMessage() + "; rename this jar's"));
-      }
+  public static ReloadableRouting reloadable(Config config, PluginRegistry plugins) throws ConfigException {
+    List<ConfigFault> faults = new ArrayList<>();
+    RoutingReader reader = new RoutingReader(config, faults);
+    Profiles profiles = reader.profiles(plugins);
+    SemanticSettings clusters = reader.semanticClusters();
+    if (profiles == null || !faults.isEmpty()) {
+      throw new ConfigException(faults.stream().distinct().toList());
     }
+    return new ReloadableRouting(profiles, clusters);
+  }
+
+  /**
+   * The settings a node starts with. The profiles are proven against the plugins, whose jars are closed again.
+   *
+   * @param lmcache the settings of LMCache, null without a controller
+   */
+  RoutingSettings read(@Nullable LmCacheSettings lmcache) {
+    List<Path> pluginPath = section().textsOrPath("plugin-path").stream().map(Path::of).toList();
+    SemanticSettings clusters = semanticClusters();
     Duration reloadInterval = section().durationOrNever("reload-interval");
-    return new RoutingConfig(
-        profiles(plugins), plugins, jars, reloadInterval, costs, outputs, figures, clusters, lmcache);
+    try (PluginJars jars = new PluginJars(pluginPath)) {
+      PluginRegistry plugins = jars.addTo(BuiltInPlugins.registry(CostModel.bundled(), new OutputLengths()));
+      faults.addAll(jars.faults());
+      profiles(plugins);
+    }
+    return new RoutingSettings(section().name("profile"), pluginPath, clusters, lmcache, reloadInterval);
   }
 
-  private List<Path> pluginPath() {
-    return section().textsOrPath("plugin-path").stream().map(Path::of).toList();
-  }
-
-  /** The semantic clusters as they are written. */
-  public SemanticSettings semanticClusters() {
+  private SemanticSettings semanticClusters() {
     return SemanticReader.read(section().section("semantic-clusters"));
   }
 
@@ -75,20 +83,20 @@ public final class RoutingReader {
     return new ConfigSection(config.getConfig("kvasir.routing"), "kvasir.routing", faults);
   }
 
-  /** The profiles and who goes by which; null when a fault leaves none. */
-  @Nullable public Profiles profiles(PluginRegistry plugins) {
+  /** The profiles and their choice; null when a fault leaves none. */
+  private @Nullable Profiles profiles(PluginRegistry plugins) {
     ConfigSection routing = section();
     SequencedMap<String, Profile> profiles = compiled(routing, plugins);
     String standard = routing.name("profile");
     if (profiles != null) {
-      known(routing, "profile", standard, profiles);
+      checkExists(routing, "profile", standard, profiles);
       SemanticReader.checkUse(routing.section("semantic-clusters"), profiles.values());
     }
     ProfileChoice choice =
         new ProfileChoice(
             standard,
-            chosen(routing.section("models"), profiles),
-            chosen(routing.section("tenants"), profiles),
+            choices(routing.section("models"), profiles),
+            choices(routing.section("tenants"), profiles),
             routing.texts("tenant-headers"),
             routing.flag("allow-profile-header"));
     routing.has("plugin-path");
@@ -103,29 +111,27 @@ public final class RoutingReader {
     try {
       return new ProfileCompiler(plugins).compile(config.getConfig("kvasir.routing.profiles"));
     } catch (InvalidProfilesException invalid) {
-      for (io.kvasir.routing.CompilationFault fault : invalid.faults()) {
-        faults.add(ConfigFault.of(fault));
-      }
+      invalid.faults().stream().map(ConfigFault::of).forEach(faults::add);
     } catch (com.typesafe.config.ConfigException wrong) {
       routing.fault("profiles", "has to be a section of profiles: " + wrong.getMessage());
     }
     return null;
   }
 
-  /** Names of profiles by whatever chooses them. */
-  private Map<String, String> chosen(ConfigSection section, @Nullable SequencedMap<String, Profile> profiles) {
-    Map<String, String> chosen = new LinkedHashMap<>();
+  /** Names of profiles by model or tenant. */
+  private Map<String, String> choices(ConfigSection section, @Nullable SequencedMap<String, Profile> profiles) {
+    Map<String, String> choices = new LinkedHashMap<>();
     for (String key : section.keys()) {
       String profile = section.name(key);
       if (profiles != null) {
-        known(section, key, profile, profiles);
+        checkExists(section, key, profile, profiles);
       }
-      chosen.put(key, profile);
+      choices.put(key, profile);
     }
-    return chosen;
+    return choices;
   }
 
-  private void known(ConfigSection section, String key, String profile, Map<String, Profile> profiles) {
+  private void checkExists(ConfigSection section, String key, String profile, Map<String, Profile> profiles) {
     if (!profile.isEmpty() && !profiles.containsKey(profile)) {
       section.fault(
           key,

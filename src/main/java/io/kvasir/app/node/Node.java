@@ -3,12 +3,10 @@ package io.kvasir.app.node;
 import io.kvasir.answers.AnswerCache;
 import io.kvasir.app.config.EffectiveSettings;
 import io.kvasir.app.config.KvasirConfig;
+import io.kvasir.app.config.KvasirConfig.FleetConfig;
 import io.kvasir.app.config.KvasirConfig.NodeDiscovery;
-import io.kvasir.app.config.KvasirConfig.RoutingConfig;
 import io.kvasir.app.membership.Membership;
 import io.kvasir.cell.Cells;
-import io.kvasir.cell.PodSpec;
-import io.kvasir.cell.ProfileSet;
 import io.kvasir.cell.client.ClusterCells;
 import io.kvasir.discovery.Discovery;
 import io.kvasir.execution.Warmup;
@@ -29,47 +27,41 @@ import io.kvasir.http.server.HttpHandler;
 import io.kvasir.http.server.HttpServer;
 import io.kvasir.lmcache.LmCache;
 import io.kvasir.peer.PeerConnections;
-import io.kvasir.routing.LiveProfiles;
-import io.kvasir.routing.ProfileChoice;
-import io.kvasir.routing.Profiles;
-import io.kvasir.routing.RoutingMetrics;
-import io.kvasir.routing.plugins.BuiltInPlugins;
-import io.kvasir.semantic.SemanticClusters;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.IOException;
+import java.net.Inet6Address;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.URI;
 import java.time.Duration;
 import java.time.InstantSource;
-import java.util.ArrayDeque;
-import java.util.Collection;
-import java.util.Deque;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.stream.Stream;
 import org.apache.pekko.Done;
 import org.apache.pekko.actor.CoordinatedShutdown;
 import org.apache.pekko.actor.typed.ActorSystem;
 import org.apache.pekko.management.cluster.bootstrap.ClusterBootstrap;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
-/** A router node: every room wired to the others. Closing it drains the front door and leaves the cluster. */
+/**
+ * A router node: the wiring of every package to the others. The constructor builds from the inside out: routing, the
+ * actor system, cells, execution, the gateway, management. Closing drains the gateway and leaves the cluster.
+ */
 public final class Node implements AutoCloseable {
-  private static final Logger LOG = LoggerFactory.getLogger(Node.class);
+  /** Closed when the gateway has drained. */
+  private final Resources resources = new Resources();
 
-  private final Deque<AutoCloseable> resources = new ArrayDeque<>();
-
-  /** What cells need to the end: they decide for other nodes until they have left. */
-  private final Deque<AutoCloseable> cellResources = new ArrayDeque<>();
+  /** Closed last: cells decide for other nodes until they have left. */
+  private final Resources cellResources = new Resources();
 
   private final Readiness readiness = new Readiness();
   private final Metrics metrics = new Metrics(new PrometheusRegistry()).withJvm();
+  private final KvasirConfig config;
   private final ActorSystem<Void> system;
   private final Cells cells;
   private final Membership membership;
@@ -84,103 +76,61 @@ public final class Node implements AutoCloseable {
    * @throws StartException when a port is taken or a model cannot be loaded; says which and what to do
    */
   public Node(KvasirConfig config) throws StartException {
-    warnOfUnknownEngines(config);
-    RoutingConfig routing = config.routing();
-    try {
-      this.system = NodeSystem.start(config);
-    } catch (StartException failed) {
-      close(routing.jars());
-      throw failed;
-    }
-    // Plugins decide for other nodes until the cells have left.
-    var _ = system.getWhenTerminated().thenRun(() -> close(routing.jars()));
+    this.config = config;
+    RoutingAssembly routing = new RoutingAssembly(config);
+    this.system = system(routing);
     this.membership = new Membership(system, metrics);
     try {
-      LiveProfiles profiles = new LiveProfiles(routing.validProfiles());
-      RoutingMetrics routingMetrics = new RoutingMetrics(metrics);
-      routingMetrics.watch(routing.costs());
-      DecisionLog decisions = ownForCells(new DecisionLog(config.decisions(), metrics));
-      EventStreams events = ownForCells(new EventStreams(metrics));
-      HttpProbe probe = ownForCells(new HttpProbe(config.probeTimeout()));
-      this.cells =
-          new ClusterCells(
-              system,
-              config.cell(),
-              config.partitionPolicy(),
-              new LinkedHashSet<>(config.pods()),
-              new ProfileSet(profiles, routing.costs(), routing.outputs(), routingMetrics),
-              events,
-              probe,
-              metrics,
-              lines(config),
-              decisions);
-      LmCache lmcache = routing.lmcache();
-      if (lmcache != null) {
-        ownForCells(lmcache)
-            .start(cells::workerIds, () -> asksCacheLayer(profiles.current()), routing.costs(), metrics);
-        readiness.degradation(lmcache::degraded);
-      }
-      PodClient pods = own(new PodClient(config.podClient(), metrics));
-      ServedModels models = own(new ServedModels(config, cells, metrics, readiness));
-      Dispatcher dispatcher =
-          own(
-              new Dispatcher(
-                  system,
-                  cells,
-                  pods,
-                  config.execution(),
-                  PreprocessingStep.builtIn(),
-                  lmcache == null ? Warmup.NONE : new LmCacheWarmup(lmcache),
-                  metrics));
-      SemanticClusters clusters = own(routing.clusters());
-      clusters.start(metrics);
-      readiness.degradation(clusters::degraded);
-      AnswerCache answers = answers(config);
-      GatewaySettings settings = GatewaySettings.defaults().withKeepAlive(config.keepAlive());
-      Gateway handler = own(new Gateway(models.prompts(), profiles, cells, dispatcher, answers, settings, metrics));
-      PushForwarder homes = own(new PushForwarder(system));
-      this.gateway = own(front(system, config, new PushHandler(handler, events.push(), homes, cells)));
-      homes.announce(address(config), events.push()::accepts);
-      new ClusterReadiness(system, cells, membership, config.partitionPolicy()).register(readiness);
-      readiness.obstacle(() -> stopping ? Optional.of("the node is stopping") : Optional.empty());
-      Discovery discovery = new Discovery(system, config.podDiscovery(), config.podsReader(), cells, metrics);
-      readiness.degradation(discovery::degraded);
-      ProfileReloader reload = own(new ProfileReloader(config, profiles, metrics, System::nanoTime));
-      readiness.degradation(() -> reload.degraded().stream().toList());
-      this.admin =
-          new AdminApi(
-              config.management().keys(),
-              List.of(
-                  new FleetHandler(cells, config.podDefaults()),
-                  new ProfilesHandler(reload),
-                  new ExternalMetricsHandler(routing.externalMetrics(),
-                      new ExternalMetricsBroadcast(system, routing.externalMetrics())::publish),
-                  new DecisionsHandler(decisions),
-                  new CacheHandler(answers),
-                  new ConfigHandler(() -> EffectiveSettings.of(config.platform(), reload.readFrom())),
-                  new LmCacheAdmin(lmcache),
-                  new OpenApiHandler()),
-              metrics);
-      this.management = own(new ManagementServer(system, config.management().endpoint(), metrics, readiness, admin));
-      if (config.discovery() != NodeDiscovery.SEEDS) {
-        // Once the management port answers: the other nodes ask it.
+      DecisionLog decisions = cellResources.own(new DecisionLog(config.operations().decisions(), metrics));
+      EventStreams events = cellResources.own(new EventStreams(metrics));
+      this.cells = cells(routing, events, decisions);
+      startRouting(routing);
+      ServedModels models = resources.own(new ServedModels(config.prompts(), cells, metrics, readiness));
+      Dispatcher dispatcher = dispatcher(routing.lmcache());
+      AnswerCache answers = answers();
+      GatewaySettings settings = GatewaySettings.defaults().withKeepAlive(config.gateway().keepAlive());
+      Gateway handler =
+          resources.own(
+              new Gateway(models.prompts(), routing.profiles(), cells, dispatcher, answers, settings, metrics));
+      PushForwarder pushes = resources.own(new PushForwarder(system));
+      this.gateway = resources.own(listener(new PushHandler(handler, events.push(), pushes, cells)));
+      pushes.announce(addressForNodes(), events.push()::accepts);
+      ProfileReloader reloader = resources.own(new ProfileReloader(config, routing, metrics, System::nanoTime));
+      this.admin = admin(routing, reloader, answers, decisions);
+      report(reloader, discovery());
+      this.management = resources.own(
+          new ManagementServer(system, config.operations().management(), metrics, readiness, admin));
+      if (config.cluster().discovery() != NodeDiscovery.SEEDS) {
+        // After the management port is bound: other nodes contact it.
         ClusterBootstrap.get(system).start();
       }
     } catch (StartException | RuntimeException failed) {
-      close(resources);
+      resources.close();
       close();
-      close(cellResources);
+      cellResources.close();
       throw failed;
     }
-    stopInOrder(config);
+    stopInOrder();
   }
 
+  /** The address the gateway listens on. */
   public InetSocketAddress gateway() {
     return gateway.address();
   }
 
+  /** The address the management port listens on. */
   public InetSocketAddress management() {
     return management.address();
+  }
+
+  /** The gateway's address for clients on this machine. */
+  public URI gatewayUrl() {
+    return url("http", gateway.address());
+  }
+
+  /** The management port's address for clients on this machine. */
+  public URI managementUrl() {
+    return url("http", management.address());
   }
 
   public AdminApi admin() {
@@ -209,35 +159,161 @@ public final class Node implements AutoCloseable {
   }
 
   /**
-   * Completes when the others, who had taken this node out of the cluster, can be reached again: a new node has to be
-   * started in its place.
+   * Completes when the other nodes, which had removed this one from the cluster, can be reached again: a new node has
+   * to be started in its place.
    */
   public CompletionStage<Done> whenRejoinable() {
     return membership.whenRejoinable();
   }
 
-  /** Completes when the node has stopped, whoever wanted that. */
+  /** Completes when the node has stopped, for whatever reason. */
   CompletionStage<Done> whenStopped() {
     return system.getWhenTerminated();
   }
 
-  /** What is the node's own ends before its part in the cluster does: streams need decisions and reservations. */
-  private void stopInOrder(KvasirConfig config) {
+  /** The actor system. Plugins decide for other nodes until it has ended, so their jars are closed after it. */
+  private ActorSystem<Void> system(RoutingAssembly routing) throws StartException {
+    try {
+      ActorSystem<Void> started = NodeSystem.start(config);
+      var _ = started.getWhenTerminated().thenRun(routing::close);
+      return started;
+    } catch (StartException failed) {
+      routing.close();
+      throw failed;
+    }
+  }
+
+  private Cells cells(RoutingAssembly routing, EventStreams events, DecisionLog decisions) throws StartException {
+    FleetConfig fleet = config.fleet();
+    return new ClusterCells(
+        system,
+        fleet.cell(),
+        config.cluster().partitionPolicy(),
+        new LinkedHashSet<>(fleet.pods()),
+        routing.profileSet(metrics),
+        events,
+        cellResources.own(new HttpProbe(fleet.probeTimeout())),
+        metrics,
+        peerConnections(),
+        decisions);
+  }
+
+  private PeerConnections peerConnections() throws StartException {
+    try {
+      return PeerConnections.bind(config.cluster().peers(), NodeTls.of(system));
+    } catch (IOException taken) {
+      throw new StartException(
+          "the port for decisions between nodes cannot be bound: " + taken.getMessage()
+              + "; see kvasir.cluster.line-port and line-bind-port",
+          taken);
+    }
+  }
+
+  private void startRouting(RoutingAssembly routing) {
+    if (routing.lmcache() != null) {
+      cellResources.own(routing.lmcache());
+    }
+    resources.own(routing.clusters());
+    routing.start(cells::workerIds, metrics, readiness);
+  }
+
+  private Dispatcher dispatcher(@Nullable LmCache lmcache) {
+    return resources.own(
+        new Dispatcher(
+            system,
+            cells,
+            resources.own(new PodClient(config.execution().pods(), metrics)),
+            config.execution().requests(),
+            PreprocessingStep.builtIn(),
+            lmcache == null ? Warmup.NONE : new LmCacheWarmup(lmcache),
+            metrics));
+  }
+
+  private @Nullable AnswerCache answers() throws StartException {
+    if (config.execution().answers() == null) {
+      return null;
+    }
+    try {
+      AnswerCache answers =
+          resources.own(new AnswerCache(config.execution().answers(), InstantSource.system(), metrics));
+      readiness.degradation(answers::degraded);
+      return answers;
+    } catch (IOException unusable) {
+      throw new StartException("the response cache cannot start: " + unusable.getMessage(), unusable);
+    }
+  }
+
+  private HttpServer listener(HttpHandler handler) throws StartException {
+    try {
+      return HttpServer.start(system, config.gateway().http(), handler, metrics);
+    } catch (IOException taken) {
+      throw new StartException(
+          "the gateway cannot listen: " + taken.getMessage() + "; set kvasir.gateway.port to a free one", taken);
+    }
+  }
+
+  /** The gateway's address for other nodes. */
+  private String addressForNodes() {
+    String host = config.source().platform().getString("pekko.remote.artery.canonical.hostname");
+    return "http://" + host + ":" + gateway.address().getPort();
+  }
+
+  private static URI url(String scheme, InetSocketAddress listener) {
+    InetAddress address = listener.getAddress();
+    String host =
+        address == null || address.isAnyLocalAddress() ? "localhost"
+            : address instanceof Inet6Address ? "[" + address.getHostAddress() + "]"
+            : address.getHostAddress();
+    return URI.create(scheme + "://" + host + ":" + listener.getPort());
+  }
+
+  private Discovery discovery() {
+    FleetConfig fleet = config.fleet();
+    return new Discovery(system, fleet.discovery(), fleet.podsReader(), cells, metrics);
+  }
+
+  private AdminApi admin(
+      RoutingAssembly routing, ProfileReloader reloader, @Nullable AnswerCache answers, DecisionLog decisions) {
+    ExternalMetricsBroadcast broadcast = new ExternalMetricsBroadcast(system, routing.externalMetrics());
+    return new AdminApi(
+        config.operations().adminKeys(),
+        List.of(
+            new FleetHandler(cells, config.fleet().podDefaults()),
+            new ProfilesHandler(reloader),
+            new ExternalMetricsHandler(routing.externalMetrics(), broadcast::publish),
+            new DecisionsHandler(decisions),
+            new CacheHandler(answers),
+            new ConfigHandler(() -> EffectiveSettings.of(config.source().platform(), reloader.readFrom())),
+            new LmCacheAdmin(routing.lmcache()),
+            new OpenApiHandler()),
+        metrics);
+  }
+
+  /** Makes the node's state visible at {@code /ready}. */
+  private void report(ProfileReloader reloader, Discovery discovery) {
+    new ClusterReadiness(system, cells, membership, config.cluster().partitionPolicy()).register(readiness);
+    readiness.obstacle(() -> stopping ? Optional.of("the node is stopping") : Optional.empty());
+    readiness.degradation(discovery::degraded);
+    readiness.degradation(() -> reloader.degraded().stream().toList());
+  }
+
+  /** Ends the gateway before the node's part in the cluster: streams need decisions and reservations. */
+  private void stopInOrder() {
     CoordinatedShutdown shutdown = CoordinatedShutdown.get(system);
     shutdown.addTask(
         CoordinatedShutdown.PhaseBeforeServiceUnbind(),
         "kvasir-not-ready",
-        () -> inBackground(() -> announceStop(config.drainDelay())));
+        () -> inBackground(() -> announceStop(config.gateway().drainDelay())));
     shutdown.addTask(
         CoordinatedShutdown.PhaseServiceRequestsDone(),
         "kvasir-drain",
-        () -> inBackground(() -> gateway.drain(config.drainTimeout())));
+        () -> inBackground(() -> gateway.drain(config.gateway().drainTimeout())));
     shutdown.addTask(
-        CoordinatedShutdown.PhaseServiceStop(), "kvasir-rooms", () -> inBackground(() -> close(resources)));
+        CoordinatedShutdown.PhaseServiceStop(), "kvasir-rooms", () -> inBackground(resources::close));
     shutdown.addTask(
         CoordinatedShutdown.PhaseBeforeActorSystemTerminate(),
         "kvasir-rooms-of-cells",
-        () -> inBackground(() -> close(cellResources)));
+        () -> inBackground(cellResources::close));
   }
 
   private void announceStop(@Nullable Duration delay) {
@@ -253,89 +329,5 @@ public final class Node implements AutoCloseable {
 
   private static CompletionStage<Done> inBackground(Runnable step) {
     return CompletableFuture.runAsync(step, task -> Thread.ofVirtual().start(task)).thenApply(_ -> Done.getInstance());
-  }
-
-  /** A name nobody knows is no fault, for there are more engines than coefficients, but may be a slip. */
-  private static void warnOfUnknownEngines(KvasirConfig config) {
-    for (PodSpec pod : config.pods()) {
-      if (!config.routing().costs().hasCoefficients(pod.engine())) {
-        LOG.warn(
-            "pod {}: no latency coefficients are known by the name '{}'; a middling engine's are used",
-            pod.name(),
-            pod.engine());
-      }
-    }
-  }
-
-  private static boolean asksCacheLayer(Profiles profiles) {
-    ProfileChoice choice = profiles.choice();
-    return Stream.of(List.of(choice.standard()), choice.models().values(), choice.tenants().values())
-        .flatMap(Collection::stream)
-        .map(profiles::named)
-        .anyMatch(profile -> profile != null && BuiltInPlugins.useCacheLayer(profile));
-  }
-
-  private @Nullable AnswerCache answers(KvasirConfig config) throws StartException {
-    if (config.answers() == null) {
-      return null;
-    }
-    try {
-      AnswerCache answers = own(new AnswerCache(config.answers(), InstantSource.system(), metrics));
-      readiness.degradation(answers::degraded);
-      return answers;
-    } catch (IOException unusable) {
-      throw new StartException("the response cache cannot start: " + unusable.getMessage(), unusable);
-    }
-  }
-
-  private PeerConnections lines(KvasirConfig config) throws StartException {
-    try {
-      return PeerConnections.bind(config.peerSettings(), NodeTls.of(system));
-    } catch (IOException taken) {
-      throw new StartException(
-          "other nodes cannot ask this one: " + taken.getMessage()
-              + "; see kvasir.cluster.line-port and line-bind-port",
-          taken);
-    }
-  }
-
-  /** Where other nodes reach this one's gateway. */
-  private String address(KvasirConfig config) {
-    String host = config.platform().getString("pekko.remote.artery.canonical.hostname");
-    return "http://" + host + ":" + gateway.address().getPort();
-  }
-
-  private HttpServer front(ActorSystem<Void> system, KvasirConfig config, HttpHandler handler)
-      throws StartException {
-    try {
-      return HttpServer.start(system, config.gateway(), handler, metrics);
-    } catch (IOException taken) {
-      throw new StartException(
-          "the gateway cannot listen: " + taken.getMessage() + "; set kvasir.gateway.port to a free one", taken);
-    }
-  }
-
-  private <T extends AutoCloseable> T own(T part) {
-    resources.push(part);
-    return part;
-  }
-
-  private <T extends AutoCloseable> T ownForCells(T part) {
-    cellResources.push(part);
-    return part;
-  }
-
-  private static void close(Deque<AutoCloseable> parts) {
-    while (!parts.isEmpty()) {
-      close(parts.pop());
-    }
-  }
-
-  private static void close(AutoCloseable part) {
-    try {
-      part.close();
-    } catch (Exception failed) {
-      LOG.warn("{} did not close well", part, failed);
-    }
   }
 }

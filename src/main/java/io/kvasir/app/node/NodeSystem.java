@@ -31,8 +31,8 @@ final class NodeSystem {
           "the cluster's transport cannot start: " + failed.getMessage() + "; see kvasir.cluster.host and port",
           failed);
     }
-    boolean alone = config.platform().getStringList("pekko.cluster.seed-nodes").isEmpty();
-    if (config.discovery() == NodeDiscovery.SEEDS && alone) {
+    boolean alone = config.source().platform().getStringList("pekko.cluster.seed-nodes").isEmpty();
+    if (config.cluster().discovery() == NodeDiscovery.SEEDS && alone) {
       Cluster cluster = Cluster.get(system);
       cluster.manager().tell(Join.create(cluster.selfMember().address()));
     }
@@ -41,14 +41,14 @@ final class NodeSystem {
 
   /** Phases in which we wait last as long as we do. */
   private static Config phases(KvasirConfig config) {
-    Duration delay = config.drainDelay() == null ? Duration.ZERO : config.drainDelay();
-    return config.platform()
+    Duration delay = config.gateway().drainDelay() == null ? Duration.ZERO : config.gateway().drainDelay();
+    return config.source().platform()
         .withValue(
             "pekko.coordinated-shutdown.phases.before-service-unbind.timeout",
             ConfigValueFactory.fromAnyRef(delay.plus(STEP)))
         .withValue(
             "pekko.coordinated-shutdown.phases.service-requests-done.timeout",
-            ConfigValueFactory.fromAnyRef(config.drainTimeout().plus(STEP)))
+            ConfigValueFactory.fromAnyRef(config.gateway().drainTimeout().plus(STEP)))
         .withValue(
             "pekko.coordinated-shutdown.phases.service-stop.timeout", ConfigValueFactory.fromAnyRef(STEP))
         .withValue(

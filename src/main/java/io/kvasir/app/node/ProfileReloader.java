@@ -3,23 +3,23 @@ package io.kvasir.app.node;
 import com.typesafe.config.Config;
 import io.kvasir.app.config.ConfigException;
 import io.kvasir.app.config.ConfigFault;
+import io.kvasir.app.config.ConfigFiles;
 import io.kvasir.app.config.FileFingerprints;
 import io.kvasir.app.config.KvasirConfig;
 import io.kvasir.app.config.RoutingReader;
+import io.kvasir.app.config.RoutingReader.ReloadableRouting;
 import io.kvasir.gateway.admin.ProfilesAdmin;
 import io.kvasir.gateway.admin.ProfilesHandler;
+import io.kvasir.routing.CompilationFault;
 import io.kvasir.routing.LiveProfiles;
 import io.kvasir.routing.PluginRegistry;
 import io.kvasir.routing.Profiles;
 import io.kvasir.semantic.SemanticClusters;
-import io.kvasir.semantic.SemanticSettings;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.core.metrics.Counter;
 import io.prometheus.metrics.core.metrics.GaugeWithCallback;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Optional;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -27,10 +27,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reads the profiles, their choice and the semantic clusters anew when an operator asks, or has changed the
- * configuration's file or one that it includes. What has a fault is refused whole. A change is taken up when the files
- * have stayed the same between two looks, so that one that is being written is not read by half. Owns the thread that
- * looks. Thread-safe.
+ * Reloads the profiles, their choice and the semantic clusters on an operator's request, and when the configuration's
+ * file or one that it includes has changed. A configuration with a fault is rejected whole. A change is applied when
+ * the files have stayed the same between two checks, so that a half-written one is not read. Owns the thread that
+ * checks. Thread-safe.
  */
 final class ProfileReloader implements ProfilesAdmin, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(ProfileReloader.class);
@@ -52,18 +52,18 @@ final class ProfileReloader implements ProfilesAdmin, AutoCloseable {
    * Begins to look for changes.
    *
    * @param config what the node was started with
-   * @param profiles where reloaded ones go
+   * @param routing takes the reloaded profiles and semantic clusters
    * @param nanos a monotonic clock
    */
-  ProfileReloader(KvasirConfig config, LiveProfiles profiles, Metrics metrics, LongSupplier nanos) {
-    this.file = config.file();
-    this.profiles = profiles;
-    this.plugins = config.routing().plugins();
-    this.clusters = config.routing().clusters();
+  ProfileReloader(KvasirConfig config, RoutingAssembly routing, Metrics metrics, LongSupplier nanos) {
+    this.file = config.source().file();
+    this.profiles = routing.profiles();
+    this.plugins = routing.plugins();
+    this.clusters = routing.clusters();
     this.nanos = nanos;
     this.changedNanos = nanos.getAsLong();
-    this.readFrom = config.platform();
-    this.read = FileFingerprints.of(file, config.platform());
+    this.readFrom = config.source().platform();
+    this.read = FileFingerprints.of(file, config.source().platform());
     this.lastSeen = read;
     this.reloads = Counter.builder()
         .name("kvasir_profiles_reloads_total")
@@ -92,7 +92,7 @@ final class ProfileReloader implements ProfilesAdmin, AutoCloseable {
     });
   }
 
-  /** Reloads if the files have changed since they were read, and not since the last look. */
+  /** Reloads if the files have changed since they were read, and not since the last check. */
   synchronized void reloadIfChanged() {
     FileFingerprints now = read.reread();
     if (now.equals(read)) {
@@ -124,39 +124,42 @@ final class ProfileReloader implements ProfilesAdmin, AutoCloseable {
       return new ReloadResult.NotSupported(
           "this node was not started from a configuration file, so there is none to read");
     }
-    FileFingerprints before = read.reread();
-    List<ConfigFault> found = new ArrayList<>();
-    Profiles next = null;
-    SemanticSettings semantic = null;
-    Config whole = readFrom;
+    // Files that cannot be parsed are not read again before they change.
+    read = read.reread();
     try {
-      whole = KvasirConfig.withDefaults(KvasirConfig.parse(file));
-      RoutingReader reader = new RoutingReader(whole, found);
-      next = reader.profiles(plugins);
-      semantic = reader.semanticClusters();
+      Config whole = ConfigFiles.load(file);
       read = FileFingerprints.of(file, whole);
-    } catch (ConfigException unreadable) {
-      found.addAll(unreadable.faults());
-      read = before;
+      ReloadableRouting routing = RoutingReader.reloadable(whole, plugins);
+      readFrom = whole;
+      clusters.configure(routing.semanticClusters());
+      return applied(routing.profiles());
+    } catch (ConfigException faulty) {
+      return rejected(faulty);
+    } finally {
+      lastSeen = read;
     }
-    lastSeen = read;
-    if (next == null || semantic == null || !found.isEmpty()) {
-      return refused(found.stream().distinct().toList());
-    }
-    readFrom = whole;
-    clusters.configure(semantic);
-    return done(next);
   }
 
-  private ReloadResult refused(List<ConfigFault> found) {
-    faults = found.size();
+  private ReloadResult rejected(ConfigException faulty) {
+    faults = faulty.faults().size();
     reloads.labelValues("refused").inc();
-    LOG.error(
-        "the profiles were not reloaded, those before stay in service:\n{}", new ConfigException(found).getMessage());
-    return new ReloadResult.Rejected(found.stream().map(ConfigFault::ofProfile).toList());
+    LOG.error("the profiles were not reloaded, the previous ones stay in service:\n{}", faulty.getMessage());
+    return new ReloadResult.Rejected(faulty.faults().stream().map(ProfileReloader::shown).toList());
   }
 
-  private ReloadResult done(Profiles next) {
+  private static ProfileFault shown(ConfigFault fault) {
+    CompilationFault compiled = fault.profile();
+    return new ProfileFault(
+        fault.path(),
+        compiled == null ? null : compiled.profile(),
+        compiled == null ? null : compiled.plugin(),
+        fault.place().file(),
+        fault.place().line(),
+        compiled == null ? fault.problem() : compiled.problem(),
+        compiled == null ? "" : compiled.remedy());
+  }
+
+  private ReloadResult applied(Profiles next) {
     faults = 0;
     LiveProfiles.Change change = profiles.replace(next);
     reloads.labelValues(change.isNone() ? "unchanged" : "changed").inc();

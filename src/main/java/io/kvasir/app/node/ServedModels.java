@@ -2,7 +2,7 @@ package io.kvasir.app.node;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.kvasir.app.config.KvasirConfig;
+import io.kvasir.app.config.KvasirConfig.PromptConfig;
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.WorkerStatus;
 import io.kvasir.cell.WorkerSummary;
@@ -50,7 +50,7 @@ final class ServedModels implements AutoCloseable {
    *
    * @throws StartException when one cannot be loaded; names it and what is missing
    */
-  ServedModels(KvasirConfig config, Cells cells, Metrics metrics, Readiness readiness) throws StartException {
+  ServedModels(PromptConfig config, Cells cells, Metrics metrics, Readiness readiness) throws StartException {
     this.cells = cells;
     try {
       this.prompts =

@@ -127,7 +127,7 @@ public final class ProfilesHandler implements AdminResource {
     if (part.stage() == Stage.SCORE) {
       shown.put("weight", part.weight()).put("normalise", part.normalise());
     }
-    shown.put("from", part.where());
+    shown.put("from", part.place().toString());
     texts(shown.putArray("reads"), part.reads());
     texts(shown.putArray("writes"), part.writes());
     return shown;

@@ -98,16 +98,16 @@ final class ClusterConfigsTest {
                     kvasir { cluster.host = 10.0.0.1, pods-from.kubernetes { api = "http://10.0.0.2", namespace = n } }
                     """)
                 .withFallback(configured()));
-    assertThat(config.discovery()).isEqualTo(NodeDiscovery.KUBERNETES);
-    assertThat(config.podDiscovery().kubernetes()).isNotNull();
+    assertThat(config.cluster().discovery()).isEqualTo(NodeDiscovery.KUBERNETES);
+    assertThat(config.fleet().discovery().kubernetes()).isNotNull();
   }
 
   @Test
   void localSet_isValid() throws Exception {
     for (int node = 1; node <= 3; node++) {
       KvasirConfig config = KvasirConfig.load(CONFIGS.resolve("local/node-" + node + ".conf"));
-      assertThat(config.pods()).hasSize(4);
-      assertThat(config.management().endpoint().port()).isEqualTo(7625 + node);
+      assertThat(config.fleet().pods()).hasSize(4);
+      assertThat(config.operations().management().port()).isEqualTo(7625 + node);
     }
   }
 

@@ -159,11 +159,11 @@ public final class ClusterReaderTest {
   }
 
   private static Config platform(String own) throws ConfigException {
-    return KvasirConfig.of(ConfigFactory.parseString("kvasir {\n" + own + "\n}")).platform();
+    return KvasirConfig.of(ConfigFactory.parseString("kvasir {\n" + own + "\n}")).source().platform();
   }
 
   private static PeerSettings lines(String everything) throws ConfigException {
-    return KvasirConfig.of(ConfigFactory.parseString(everything)).peerSettings();
+    return KvasirConfig.of(ConfigFactory.parseString(everything)).cluster().peers();
   }
 
   private static List<ConfigFault> faults(String own) {

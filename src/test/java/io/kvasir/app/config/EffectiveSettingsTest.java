@@ -107,7 +107,7 @@ final class EffectiveSettingsTest {
   }
 
   private Config whole(String text) throws IOException, ConfigException {
-    return KvasirConfig.withDefaults(KvasirConfig.parse(Files.writeString(directory.resolve("router.conf"), text)));
+    return ConfigFiles.load(Files.writeString(directory.resolve("router.conf"), text));
   }
 
   private static JsonNode shown(Config config, String query) throws IOException {

@@ -9,6 +9,9 @@ import io.kvasir.answers.AnswerSettings;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.KvTransfer.Dialect;
+import io.kvasir.routing.cost.CostModel;
+import io.kvasir.routing.cost.OutputLengths;
+import io.kvasir.routing.plugins.BuiltInPlugins;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -25,12 +28,16 @@ final class KvasirConfigTest {
   @Test
   void load_empty_isTheDefaults() throws Exception {
     KvasirConfig config = KvasirConfig.load(write(""));
-    assertThat(config.gateway().port()).isEqualTo(8080);
-    assertThat(config.management().endpoint().port()).isEqualTo(7626);
-    assertThat(config.routing().validProfiles().choice().standard()).isEqualTo("expected-cost");
-    assertThat(config.routing().validProfiles().byName())
+    assertThat(config.gateway().http().port()).isEqualTo(8080);
+    assertThat(config.operations().management().port()).isEqualTo(7626);
+    assertThat(config.routing().profile()).isEqualTo("expected-cost");
+    assertThat(
+            RoutingReader.reloadable(
+                    config.source().platform(), BuiltInPlugins.registry(CostModel.bundled(), new OutputLengths()))
+                .profiles()
+                .byName())
         .containsKeys("expected-cost", "prefix-aware", "least-loaded", "round-robin", "random");
-    assertThat(config.pods()).isEmpty();
+    assertThat(config.fleet().pods()).isEmpty();
   }
 
   @Test
@@ -54,7 +61,10 @@ final class KvasirConfigTest {
             "kvasir.routing.profile",
             "kvasir.cell.slots",
             "kvasir.pods[0].url");
-    assertThat(faults).extracting(ConfigFault::place).allMatch(place -> place.matches(".*test\\.conf:[2-6]"));
+    assertThat(faults).extracting(ConfigFault::place).allSatisfy(place -> {
+      assertThat(place.file()).endsWith("test.conf");
+      assertThat(place.line()).isBetween(2, 6);
+    });
     assertThat(faults)
         .filteredOn(fault -> fault.path().endsWith("max-bdy"))
         .singleElement()
@@ -65,7 +75,7 @@ final class KvasirConfigTest {
 
   @Test
   void load_answers_areOff_orWhatIsWritten() throws Exception {
-    assertThat(KvasirConfig.load(write("")).answers()).isNull();
+    assertThat(KvasirConfig.load(write("")).execution().answers()).isNull();
     AnswerSettings settings =
         Objects.requireNonNull(
             KvasirConfig.load(
@@ -76,6 +86,7 @@ final class KvasirConfigTest {
                           redis { url = "rediss://cache:7000/2", password = secret }
                         }
                         """))
+                .execution()
                 .answers());
     assertThat(settings.ttl()).isEqualTo(Duration.ofMinutes(5));
     assertThat(settings.shareInFlight()).isTrue();
@@ -144,7 +155,7 @@ final class KvasirConfigTest {
                   pods = [{ name = a, url = "http://h:1/", models = [m], events.endpoint = "tcp://h:5557" }]
                 }
                 """));
-    assertThat(config.pods())
+    assertThat(config.fleet().pods())
         .singleElement()
         .satisfies(
             pod -> {
@@ -170,7 +181,7 @@ final class KvasirConfigTest {
               ]
             }
             """));
-    assertThat(config.pods())
+    assertThat(config.fleet().pods())
         .extracting(PodSpec::kvTransfer)
         .containsExactly(
             new KvTransfer(Dialect.SGLANG, "east", "p.test", 8998, "", 1, 1, new KvTransfer.TransferCost(3, 5)),
@@ -217,7 +228,7 @@ final class KvasirConfigTest {
     Path file = directory.resolve("pods.conf");
     Files.writeString(file, "pods = [\n{ name = a, url = \"http://h:1\", models = [m], draining = true }\n]");
     List<String> faults = new ArrayList<>();
-    assertThat(config.podsReader().read(ConfigFactory.parseFile(file.toFile()), faults::add))
+    assertThat(config.fleet().podsReader().read(ConfigFactory.parseFile(file.toFile()), faults::add))
         .singleElement()
         .satisfies(
             pod -> {
@@ -227,7 +238,7 @@ final class KvasirConfigTest {
     assertThat(faults).isEmpty();
 
     String wrong = "[\n{ name = a, url = \"ftp://h\", models = [m] },\n{ name = b, colour = red }]";
-    config.podsReader().read(
+    config.fleet().podsReader().read(
         ConfigFactory.parseString(
             "pods = " + wrong, ConfigParseOptions.defaults().setOriginDescription("dir/pods.json")),
         faults::add);
@@ -263,7 +274,7 @@ final class KvasirConfigTest {
       Files.writeString(included, "kvasir.gateway.port = 1234");
       Files.writeString(file, "include required(\"" + included.getFileName() + "\")");
 
-      assertThat(KvasirConfig.load(file).gateway().port()).isEqualTo(1234);
+      assertThat(KvasirConfig.load(file).gateway().http().port()).isEqualTo(1234);
     } finally {
       Files.delete(file);
       Files.delete(included);
@@ -293,13 +304,13 @@ final class KvasirConfigTest {
 
   @Test
   void load_adminKeys_areAListOrOne_andLong() throws Exception {
-    assertThat(KvasirConfig.load(write("")).management().keys().isRequired()).isFalse();
+    assertThat(KvasirConfig.load(write("")).operations().adminKeys().isRequired()).isFalse();
     String key = "0123456789abcdef";
     Path file = Files.writeString(directory.resolve("keys"), key + "\n");
     for (String keys :
         List.of("admin-keys = \"%s\"".formatted(key), "admin-keys = [\"%s\", \"x%s\"]".formatted(key, key),
             "admin-key-file = \"%s\"".formatted(file))) {
-      assertThat(KvasirConfig.load(write("kvasir.management { " + keys + " }")).management().keys().isRequired())
+      assertThat(KvasirConfig.load(write("kvasir.management { " + keys + " }")).operations().adminKeys().isRequired())
           .isTrue();
     }
     Files.writeString(file, "# none yet\n");

@@ -12,6 +12,7 @@ import io.kvasir.routing.Explanation;
 import io.kvasir.routing.Fleet;
 import io.kvasir.routing.InvalidRoutingHintException;
 import io.kvasir.routing.PluginProvider;
+import io.kvasir.routing.PluginRegistry;
 import io.kvasir.routing.PluginType;
 import io.kvasir.routing.Profile;
 import io.kvasir.routing.RequestFacts;
@@ -24,6 +25,8 @@ import io.kvasir.routing.Slots;
 import io.kvasir.routing.TestFacts;
 import io.kvasir.routing.Worker;
 import io.kvasir.routing.cost.CostModel;
+import io.kvasir.routing.cost.OutputLengths;
+import io.kvasir.routing.plugins.BuiltInPlugins;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.IOException;
@@ -31,8 +34,10 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.LinkedHashMap;
@@ -76,10 +81,13 @@ final class PluginJarsTest {
           }
         }
         """.formatted(directory));
-    try (PluginJars jars = config.routing().jars()) {
+    try (PluginJars jars = new PluginJars(config.routing().pluginPath())) {
       assertThat(jars.plugins()).extracting(brought -> brought.type().name())
           .containsExactly("client-coordinates", "proximity");
-      Profile nearest = Objects.requireNonNull(config.routing().validProfiles().named("nearest"));
+      PluginRegistry plugins = jars.addTo(BuiltInPlugins.registry(CostModel.bundled(), new OutputLengths()));
+      Profile nearest =
+          Objects.requireNonNull(
+              RoutingReader.reloadable(config.source().platform(), plugins).profiles().named("nearest"));
 
       assertThat(distances(nearest, "59.33,18.07")).containsExactly(0L, 396L, 6320L, Long.MAX_VALUE);
       assertThat(distances(nearest, null)).containsOnly(0L);
@@ -110,7 +118,7 @@ final class PluginJarsTest {
         faults("kvasir.routing.plugin-path = [\"%s\", \"%s/none.jar\"]".formatted(directory, directory));
 
     assertThat(faults).allMatch(fault -> fault.path().equals("kvasir.routing.plugin-path"));
-    assertThat(faults).extracting(fault -> Path.of(fault.place()).getFileName() + ": " + fault.problem())
+    assertThat(faults).extracting(fault -> Path.of(fault.place().file()).getFileName() + ": " + fault.problem())
         .satisfiesExactlyInAnyOrder(
             told -> assertThat(told).startsWith("a-text.jar: is no jar, or a damaged one"),
             told -> assertThat(told).startsWith("b-nobody.jar: names no plugins").contains("META-INF/services/"),
@@ -125,11 +133,27 @@ final class PluginJarsTest {
             told -> assertThat(told).startsWith("none.jar: there is no such jar or directory"));
   }
 
+  /** A configuration is data: the proof of its profiles leaves no jar open. */
+  @Test
+  void load_closesTheJarsItOpened() throws Exception {
+    Path jar = directory.resolve("geo.jar");
+    jar("geo.jar", GeoPlugins.class.getName(), classes(GEO));
+
+    load("kvasir.routing.plugin-path = [\"%s\"]".formatted(jar));
+    assertThat(faults("kvasir { routing.plugin-path = [\"%s\"], gateway.port = x }".formatted(jar))).hasSize(1);
+
+    assertThat(openFiles()).isNotEmpty().doesNotContain(jar.toRealPath());
+    try (PluginJars jars = new PluginJars(List.of(jar))) {
+      assertThat(jars.plugins()).isNotEmpty();
+      assertThat(openFiles()).contains(jar.toRealPath());
+    }
+  }
+
   @Test
   void load_pathFromTheEnvironment_isSplit() throws Exception {
     List<ConfigFault> faults = faults("kvasir.routing.plugin-path = \"/nowhere/a.jar:/nowhere/b.jar\"");
 
-    assertThat(faults).extracting(ConfigFault::place).containsExactly("/nowhere/a.jar", "/nowhere/b.jar");
+    assertThat(faults).extracting(fault -> fault.place().file()).containsExactly("/nowhere/a.jar", "/nowhere/b.jar");
   }
 
   @Test
@@ -137,7 +161,9 @@ final class PluginJarsTest {
     KvasirConfig config = load("kvasir.routing.plugin-path = [\"%s\"]".formatted(Files.createDirectory(
         directory.resolve("none"))));
 
-    assertThat(config.routing().jars().plugins()).isEmpty();
+    try (PluginJars jars = new PluginJars(config.routing().pluginPath())) {
+      assertThat(jars.plugins()).isEmpty();
+    }
   }
 
   /** Fails as soon as it is made. */
@@ -210,6 +236,21 @@ final class PluginJarsTest {
         .put(Slots.FACTS, facts)
         .put(Slots.CHAIN, Chain.EMPTY)
         .put(Slots.PROMPT_TOKENS, 7);
+  }
+
+  /** Files that this process holds open, as Linux lists them. */
+  private static List<Path> openFiles() throws IOException {
+    List<Path> open = new ArrayList<>();
+    try (DirectoryStream<Path> descriptors = Files.newDirectoryStream(Path.of("/proc/self/fd"))) {
+      for (Path descriptor : descriptors) {
+        try {
+          open.add(descriptor.toRealPath());
+        } catch (IOException closed) {
+          // It was the listing's own, or a socket.
+        }
+      }
+    }
+    return open;
   }
 
   private KvasirConfig load(String text) throws Exception {

@@ -7,7 +7,6 @@ import com.typesafe.config.ConfigFactory;
 import io.kvasir.semantic.SemanticSettings;
 import java.net.URI;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -112,11 +111,7 @@ final class SemanticReaderTest {
   }
 
   private static SemanticSettings read(String text) throws ConfigException {
-    List<ConfigFault> faults = new ArrayList<>();
-    SemanticSettings read =
-        new RoutingReader(KvasirConfig.withDefaults(ConfigFactory.parseString(text)), faults).semanticClusters();
-    assertThat(faults).isEmpty();
-    return read;
+    return KvasirConfig.of(ConfigFactory.parseString(text)).routing().semanticClusters();
   }
 
   private static List<ConfigFault> faults(String text) {

@@ -8,7 +8,6 @@ import com.typesafe.config.ConfigFactory;
 import io.kvasir.app.config.KvasirConfig;
 import io.kvasir.gateway.admin.ProfilesHandler;
 import io.kvasir.gateway.admin.TestAdmin;
-import io.kvasir.routing.LiveProfiles;
 import io.kvasir.routing.Profile;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.telemetry.TestMetrics;
@@ -40,7 +39,7 @@ final class ProfileReloaderTest {
   @TempDir private Path directory = Path.of("");
   private long nanos;
   private long written;
-  private LiveProfiles profiles;
+  private RoutingAssembly routing;
   private ProfileReloader reload;
 
   @BeforeEach
@@ -53,6 +52,7 @@ final class ProfileReloaderTest {
   @AfterEach
   void stop() {
     reload.close();
+    routing.close();
   }
 
   @Test
@@ -75,7 +75,7 @@ final class ProfileReloaderTest {
     assertThat(answer).isEqualTo(new ObjectMapper().readTree(
         """
         {"result":"changed","added":["other"],"removed":[],"changed":["mine"],"choice_changed":true}"""));
-    assertThat(profiles.current().choice().standard()).isEqualTo("mine");
+    assertThat(routing.profiles().current().choice().standard()).isEqualTo("mine");
     assertThat(profile("mine").parts()).anyMatch(part -> part.plugin().equals("round-robin"));
     assertThat(profile("expected-cost")).isSameAs(standard);
     assertThat(reloads("changed")).isEqualTo(1);
@@ -89,7 +89,7 @@ final class ProfileReloaderTest {
     write("router.conf", "");
 
     assertThat(call("POST", "/admin/profiles/reload", 200).at("/removed/0").textValue()).isEqualTo("mine");
-    assertThat(profiles.current().named("mine")).isNull();
+    assertThat(routing.profiles().current().named("mine")).isNull();
   }
 
   @Test
@@ -151,7 +151,7 @@ final class ProfileReloaderTest {
     JsonNode fault = call("POST", "/admin/profiles/reload", 422).at("/error/faults/0");
 
     assertThat(fault.get("file").textValue()).endsWith("profiles.conf");
-    assertThat(profiles.current().named("mine")).isNotNull();
+    assertThat(routing.profiles().current().named("mine")).isNotNull();
   }
 
   @Test
@@ -210,13 +210,13 @@ final class ProfileReloaderTest {
     JsonNode hashing = profile(shown, "consistent-hash");
     assertThat(hashing.at("/stages/prepare/2/plugin").textValue()).isEqualTo("hash-key");
     assertThat(hashing.at("/stages/prepare/2/parameters/blocks").intValue()).isEqualTo(2);
-    assertThat(hashing.at("/stages/prepare/2/from").textValue()).contains("consistent-hash.conf: ");
+    assertThat(hashing.at("/stages/prepare/2/from").textValue()).contains("consistent-hash.conf:");
     assertThat(hashing.get("slots").toString())
         .contains("{\"slot\":\"hash-key\",\"written_by\":[\"hash-key\"],\"read_by\":[\"consistent-hash\"]}");
     JsonNode sum = profile(shown, "weighted-sum");
     assertThat(sum.at("/stages/score/0/weight").intValue()).isEqualTo(3);
     assertThat(sum.at("/stages/score/0/normalise").textValue()).isEqualTo("none");
-    assertThat(profile(shown, "mine").at("/stages/pick/0/from").textValue()).endsWith("profiles.conf: 4");
+    assertThat(profile(shown, "mine").at("/stages/pick/0/from").textValue()).endsWith("profiles.conf:4");
     assertThat(profile(shown, "prefill-decode").at("/steps/decode/stages/prepare/2/plugin").textValue())
         .isEqualTo("partner");
   }
@@ -228,13 +228,13 @@ final class ProfileReloaderTest {
     assertThat(call("GET", "/admin/profiles/x", 404).at("/error/message").textValue()).contains("/admin/profiles");
   }
 
-  private void start(KvasirConfig config) {
-    profiles = new LiveProfiles(config.routing().validProfiles());
-    reload = new ProfileReloader(config, profiles, new Metrics(registry), () -> nanos);
+  private void start(KvasirConfig config) throws StartException {
+    routing = new RoutingAssembly(config);
+    reload = new ProfileReloader(config, routing, new Metrics(registry), () -> nanos);
   }
 
   private Profile profile(String name) {
-    return Objects.requireNonNull(profiles.current().named(name));
+    return Objects.requireNonNull(routing.profiles().current().named(name));
   }
 
   private static JsonNode profile(JsonNode shown, String name) {

@@ -1,0 +1,56 @@
+package io.kvasir.app.config;
+
+import com.typesafe.config.Config;
+import com.typesafe.config.ConfigFactory;
+import com.typesafe.config.ConfigParseOptions;
+import com.typesafe.config.ConfigResolveOptions;
+import io.kvasir.routing.ConfigPlace;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+
+/** Parses configuration files and lays them over the defaults. */
+public final class ConfigFiles {
+  private ConfigFiles() {}
+
+  /** Parses an operator's file with what it includes, unresolved. */
+  public static Config parse(Path file) throws ConfigException {
+    if (!Files.isReadable(file)) {
+      throw new ConfigException(
+          List.of(
+              new ConfigFault(
+                  ConfigPlace.UNKNOWN, file.toString(), "cannot be read; does it exist, and may you read it?")));
+    }
+    try {
+      // Absolute: the includes of a file without a directory would not be found.
+      return ConfigFactory.parseFile(
+          file.toAbsolutePath().toFile(), ConfigParseOptions.defaults().setAllowMissing(false));
+    } catch (com.typesafe.config.ConfigException malformed) {
+      throw unreadable(malformed);
+    }
+  }
+
+  /** Lays a configuration over the defaults of {@code conf} and over the platform's settings, and resolves it. */
+  static Config withDefaults(Config own) throws ConfigException {
+    ClassLoader loader = ConfigFiles.class.getClassLoader();
+    try {
+      return own.withFallback(ConfigFactory.parseResources(loader, "kvasir.conf"))
+          .withFallback(ConfigFactory.parseResources(loader, "platform.conf"))
+          .withFallback(ConfigFactory.defaultReferenceUnresolved(loader))
+          .resolve(ConfigResolveOptions.defaults());
+    } catch (com.typesafe.config.ConfigException malformed) {
+      throw unreadable(malformed);
+    }
+  }
+
+  /** An operator's file over the defaults, resolved. */
+  public static Config load(Path file) throws ConfigException {
+    return withDefaults(parse(file));
+  }
+
+  private static ConfigException unreadable(com.typesafe.config.ConfigException malformed) {
+    ConfigPlace place =
+        malformed.origin() == null ? ConfigPlace.UNKNOWN : ConfigSection.place(malformed.origin());
+    return new ConfigException(List.of(new ConfigFault(place, "the file", String.valueOf(malformed.getMessage()))));
+  }
+}
