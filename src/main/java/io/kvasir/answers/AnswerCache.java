@@ -1,6 +1,7 @@
 package io.kvasir.answers;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.kvasir.http.ApiPath;
 import io.kvasir.telemetry.Metrics;
 import java.io.IOException;
 import java.time.Duration;
@@ -8,10 +9,15 @@ import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** The response cache over one store, which it owns. Thread-safe; looking up and keeping may block for a moment. */
 public final class AnswerCache implements AutoCloseable {
+  /** The APIs whose answers can be kept. */
+  private static final Set<ApiPath> CACHEABLE = Set.of(
+      ApiPath.CHAT, ApiPath.COMPLETIONS, ApiPath.RESPONSES, ApiPath.MESSAGES, ApiPath.EMBEDDINGS, ApiPath.RERANK);
+
   private final AnswerSettings settings;
   private final InstantSource clock;
   private final Eligibility eligibility;
@@ -59,9 +65,9 @@ public final class AnswerCache implements AutoCloseable {
   }
 
   private Lookup find(AnswerRequest request) {
-    AnswerApi api = AnswerApi.forPath(request.path());
+    ApiPath api = ApiPath.at(request.path());
     JsonNode body = request.body();
-    if (api == null || body == null) {
+    if (api == null || body == null || !CACHEABLE.contains(api)) {
       return new Lookup.Bypassed(Bypass.API);
     }
     CacheControl control = CacheControl.of(request.header().apply("Cache-Control"));

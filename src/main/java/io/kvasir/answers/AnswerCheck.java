@@ -5,8 +5,11 @@ import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
+import io.kvasir.http.ApiPath;
+import io.kvasir.http.SseEvents;
 import java.io.IOException;
-import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
@@ -25,6 +28,7 @@ final class AnswerCheck {
       "completed", "incomplete");
 
   private static final Set<String> LAST_EVENTS = Set.of("message_stop", "response.completed", "response.incomplete");
+  private static final byte[] DONE = "[DONE]".getBytes(StandardCharsets.US_ASCII);
   private static final Set<String> BAD_EVENTS = Set.of("error", "response.failed");
 
   private final JsonMapper mapper = new JsonMapper();
@@ -49,7 +53,7 @@ final class AnswerCheck {
   }
 
   /** What is wrong with an answer, for metrics; empty when it is to be kept. */
-  Optional<String> fault(AnswerApi api, String contentType, byte[] body) {
+  Optional<String> fault(ApiPath api, String contentType, byte[] body) {
     try {
       Findings found = isEvents(contentType) ? events(body) : document(body, 0, body.length);
       return found.failed ? Optional.of("error")
@@ -96,41 +100,26 @@ final class AnswerCheck {
 
   private Findings events(byte[] body) throws IOException {
     Findings found = new Findings();
-    try {
-      new EventLines(body).forEach((name, from, to) -> event(body, name, from, to, found));
-    } catch (UncheckedIOException malformed) {
-      throw malformed.getCause();
-    }
+    SseEvents events = new SseEvents((name, data) -> event(name, data, found));
+    events.accept(body, 0, body.length);
+    events.end();
     return found;
   }
 
-  private void event(byte[] body, String name, int from, int to, Findings found) {
-    if (isDone(body, from, to)) {
+  private void event(String name, byte[] data, Findings found) throws IOException {
+    if (isDone(data)) {
       found.complete = true;
       return;
     }
     found.type = null;
-    try {
-      read(body, from, to, found);
-    } catch (IOException malformed) {
-      throw new UncheckedIOException(malformed);
-    }
+    read(data, 0, data.length, found);
     String type = found.type != null ? found.type : name;
     found.failed |= BAD_EVENTS.contains(type);
     found.complete |= LAST_EVENTS.contains(type);
   }
 
-  private static boolean isDone(byte[] body, int from, int to) {
-    String done = "[DONE]";
-    if (to - from < done.length()) {
-      return false;
-    }
-    for (int i = 0; i < done.length(); i++) {
-      if (body[from + i] != done.charAt(i)) {
-        return false;
-      }
-    }
-    return true;
+  private static boolean isDone(byte[] data) {
+    return data.length >= DONE.length && Arrays.equals(data, 0, DONE.length, DONE, 0, DONE.length);
   }
 
   /** Reads one document whole; what says nothing of its end is skipped, not built. */

@@ -1,6 +1,7 @@
 package io.kvasir.answers;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.kvasir.http.ApiPath;
 import java.util.List;
 import java.util.Set;
 import java.util.regex.Pattern;
@@ -40,7 +41,7 @@ final class Eligibility {
   }
 
   /** Why the cache has nothing to do with a request of this API; null when it has. */
-  @Nullable Bypass refusal(AnswerApi api, JsonNode body, String profile) {
+  @Nullable Bypass refusal(ApiPath api, JsonNode body, String profile) {
     if (isStateful(api, body)) {
       return Bypass.STATEFUL;
     }
@@ -62,7 +63,7 @@ final class Eligibility {
     return (temperature.isNumber() && temperature.doubleValue() == 0) || body.path("seed").isIntegralNumber();
   }
 
-  private static boolean isStateful(AnswerApi api, JsonNode body) {
+  private static boolean isStateful(ApiPath api, JsonNode body) {
     for (String member : STATE) {
       if (body.hasNonNull(member)) {
         return true;
@@ -70,7 +71,7 @@ final class Eligibility {
     }
     JsonNode store = body.path("store");
     return body.path("background").asBoolean(false)
-        || (api == AnswerApi.RESPONSES ? !store.isBoolean() || store.booleanValue() : store.asBoolean(false));
+        || (api == ApiPath.RESPONSES ? !store.isBoolean() || store.booleanValue() : store.asBoolean(false));
   }
 
   private boolean offersSideEffects(JsonNode body) {

@@ -2,82 +2,59 @@ package io.kvasir.answers;
 
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
-import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The answers on their way. Thread-safe.
+ * The responses in flight, by request: identical requests share one (single flight). Thread-safe.
  *
  * @param <H> what is known of an answer before its body
  */
 public final class InFlightResponses<H> {
   private final AnswerCache cache;
   private final ConcurrentMap<AnswerKey, SharedResponse<H>> joinable = new ConcurrentHashMap<>();
-  private final AtomicLong reservedBytes = new AtomicLong();
+  private final RecordingBudget recording;
 
-  /** Flights whose answers go into a cache. */
+  /** Responses whose answers go into a cache. */
   public InFlightResponses(AnswerCache cache) {
     this.cache = cache;
+    this.recording = new RecordingBudget(cache.settings().recordingBytes(), cache.metrics());
   }
 
   /**
-   * A seat in the flight that brings the answer to a request: in one under way where they are shared, else in a new
-   * one, which {@link SharedResponse.Subscriber#leader} then says is the caller's to fly.
+   * A subscription to the response to a request: to one in flight where they are shared, else to a new one, whose
+   * {@link SharedResponse.Subscriber#isLeader leader} has to have it answered.
    *
-   * @return null when too many wait already
+   * @return null when too many subscribe already
    */
   public SharedResponse<H>.@Nullable Subscriber join(Lookup.Miss miss) {
-    if (!isSharing() || miss.refresh()) {
-      return new SharedResponse<>(this, miss, false).firstSubscriber();
+    if (!cache.settings().shareInFlight() || miss.refresh()) {
+      return response(miss, false).firstSubscriber();
     }
     while (true) {
-      SharedResponse<H> flight = joinable.get(miss.key());
-      if (flight != null) {
-        SharedResponse.JoinResult<H> joining = flight.subscribe(miss.flushCount(), cache.settings().maxWaiters());
-        if (joining.subscriber() != null) {
+      SharedResponse<H> existing = joinable.get(miss.key());
+      if (existing != null) {
+        SharedResponse.JoinResult<H> join = existing.subscribe(miss.flushCount(), cache.settings().maxWaiters());
+        if (join.subscriber() != null) {
           cache.metrics().sharing(true);
-          return joining.subscriber();
+          return join.subscriber();
         }
-        if (joining.full()) {
+        if (join.full()) {
           cache.metrics().bypassed(Bypass.CROWDED);
           return null;
         }
       }
-      SharedResponse<H> fresh = new SharedResponse<>(this, miss, true);
-      SharedResponse<H>.Subscriber seat = fresh.firstSubscriber();
-      boolean ours = flight == null
+      SharedResponse<H> fresh = response(miss, true);
+      SharedResponse<H>.Subscriber subscriber = fresh.firstSubscriber();
+      boolean added = existing == null
           ? joinable.putIfAbsent(miss.key(), fresh) == null
-          : joinable.replace(miss.key(), flight, fresh);
-      if (ours) {
-        return seat;
+          : joinable.replace(miss.key(), existing, fresh);
+      if (added) {
+        return subscriber;
       }
     }
   }
 
-  AnswerCache cache() {
-    return cache;
-  }
-
-  boolean isSharing() {
-    return cache.settings().shareInFlight();
-  }
-
-  void remove(AnswerKey key, SharedResponse<H> flight) {
-    joinable.remove(key, flight);
-  }
-
-  /** Takes room to write an answer down; false when there is none. */
-  boolean tryReserve(int bytes) {
-    if (reservedBytes.addAndGet(bytes) > cache.settings().recordingBytes()) {
-      reservedBytes.addAndGet(-bytes);
-      return false;
-    }
-    cache.metrics().recording(bytes);
-    return true;
-  }
-
-  void release(long bytes) {
-    reservedBytes.addAndGet(-bytes);
-    cache.metrics().recording(-bytes);
+  private SharedResponse<H> response(Lookup.Miss miss, boolean canJoin) {
+    return new SharedResponse<>(cache, recording, miss, canJoin, closed -> joinable.remove(miss.key(), closed));
   }
 }

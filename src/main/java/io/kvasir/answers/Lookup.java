@@ -1,5 +1,7 @@
 package io.kvasir.answers;
 
+import io.kvasir.http.ApiPath;
+
 /** What the cache says to a request. */
 public sealed interface Lookup {
   /**
@@ -18,7 +20,7 @@ public sealed interface Lookup {
    * @param maxAgeSeconds the oldest answer the client takes
    * @param refresh whether the client insists on a new answer
    */
-  record Miss(AnswerApi api, AnswerKey key, long flushCount, long maxAgeSeconds, boolean refresh) implements Lookup {}
+  record Miss(ApiPath api, AnswerKey key, long flushCount, long maxAgeSeconds, boolean refresh) implements Lookup {}
 
   /** It has nothing to do with this request. */
   record Bypassed(Bypass reason) implements Lookup {}

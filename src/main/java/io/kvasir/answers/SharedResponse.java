@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,8 +34,10 @@ public final class SharedResponse<H> {
   /** A stream's last event is looked for in so many bytes. */
   private static final int TAIL = 64 << 10;
 
-  private final InFlightResponses<H> inFlight;
+  private final AnswerCache cache;
+  private final RecordingBudget recording;
   private final Lookup.Miss miss;
+  private final Consumer<SharedResponse<H>> onClosed;
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
   private final CancellationSource cancellation = new CancellationSource();
@@ -53,10 +56,23 @@ public final class SharedResponse<H> {
   private boolean abandoned;
   private @Nullable Throwable failure;
 
-  SharedResponse(InFlightResponses<H> flights, Lookup.Miss miss, boolean joinable) {
-    this.inFlight = flights;
+  /**
+   * A response about to be requested from a worker.
+   *
+   * @param joinable whether other requests may subscribe
+   * @param onClosed called when none may any more; perhaps twice
+   */
+  SharedResponse(
+      AnswerCache cache,
+      RecordingBudget recording,
+      Lookup.Miss miss,
+      boolean joinable,
+      Consumer<SharedResponse<H>> onClosed) {
+    this.cache = cache;
+    this.recording = recording;
     this.miss = miss;
     this.joinable = joinable;
+    this.onClosed = onClosed;
   }
 
   /** The seat of who began it. */
@@ -92,11 +108,11 @@ public final class SharedResponse<H> {
    * to be asked. Called once, before that.
    */
   public Lookup.@Nullable Hit recheckCache() {
-    Lookup.Hit hit = miss.refresh() || !inFlight.isSharing() ? null : inFlight.cache().recheck(miss);
+    Lookup.Hit hit = miss.refresh() || !cache.settings().shareInFlight() ? null : cache.recheck(miss);
     if (hit == null) {
-      inFlight.cache().metrics().missed();
+      cache.metrics().missed();
     } else {
-      inFlight.cache().metrics().hit();
+      cache.metrics().hit();
     }
     return hit;
   }
@@ -121,7 +137,7 @@ public final class SharedResponse<H> {
   public void complete(H answer, String contentType, byte[] body) {
     arrive();
     try {
-      inFlight.cache().put(miss, contentType, body);
+      cache.put(miss, contentType, body);
     } finally {
       complete(answer);
     }
@@ -155,13 +171,13 @@ public final class SharedResponse<H> {
     lock.lock();
     try {
       if (recordsAll) {
-        Optional<String> refused = buffer.end() + length > inFlight.cache().settings().maxEntry()
+        Optional<String> refused = buffer.end() + length > cache.settings().maxEntry()
             ? Optional.of("too_long")
-            : inFlight.tryReserve(length) ? Optional.empty() : Optional.of("crowded");
+            : recording.tryReserve(length) ? Optional.empty() : Optional.of("crowded");
         if (refused.isEmpty()) {
           reservedBytes += length;
         } else {
-          inFlight.cache().metrics().notKept(refused.get());
+          cache.metrics().notKept(refused.get());
           passOnly();
         }
       }
@@ -184,7 +200,7 @@ public final class SharedResponse<H> {
     try {
       if (recordsAll) {
         // Only this thread appends, and nobody forgets anything while it is whole.
-        inFlight.cache().put(miss, contentType, buffer.whole());
+        cache.put(miss, contentType, buffer.whole());
       }
     } finally {
       end();
@@ -224,8 +240,8 @@ public final class SharedResponse<H> {
     } finally {
       lock.unlock();
     }
-    inFlight.release(given);
-    inFlight.remove(miss.key(), this);
+    recording.release(given);
+    onClosed.accept(this);
   }
 
   // With the lock held.
@@ -233,7 +249,7 @@ public final class SharedResponse<H> {
   private void passOnly() {
     recordsAll = false;
     joinable = false;
-    inFlight.remove(miss.key(), this);
+    onClosed.accept(this);
   }
 
   /**
@@ -241,7 +257,7 @@ public final class SharedResponse<H> {
    * all they wanted, and the answer is whole.
    */
   private boolean saidAll() {
-    return recordsAll && inFlight.cache().isComplete(buffer.last(TAIL));
+    return recordsAll && cache.isComplete(buffer.last(TAIL));
   }
 
   private long slowest() {
@@ -365,7 +381,7 @@ public final class SharedResponse<H> {
           return;
         }
         if (!leader) {
-          inFlight.cache().metrics().sharing(false);
+          cache.metrics().sharing(false);
         }
         if (subscribers.isEmpty() && !received && !saidAll()) {
           abandoned = true;

@@ -3,6 +3,7 @@ package io.kvasir.cell;
 import io.kvasir.routing.RoutingPlan;
 import io.kvasir.routing.Worker;
 import java.util.List;
+import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /** What became of a {@link DecisionRequest}. */
@@ -86,6 +87,11 @@ public sealed interface Decision {
      * in the roster instead, so no request meets this while there is one, but on a node that is cut off and configured
      * to refuse: 503.
      */
-    NO_HOME
+    NO_HOME;
+
+    /** Its name in {@link io.kvasir.telemetry.DecisionRecord#refused()}. */
+    public String label() {
+      return name().toLowerCase(Locale.ROOT);
+    }
   }
 }

@@ -12,6 +12,18 @@ import org.jspecify.annotations.Nullable;
  * @param retryAfterSeconds when to come back, 0 when that would not help
  */
 record ApiError(int status, String message, @Nullable String param, String code, int retryAfterSeconds) {
+  static final ApiError INTERNAL =
+      of(500, "internal_error", "The router failed on this request. Its log says why, under its id.");
+
+  static ApiError unknownModel(String model) {
+    return new ApiError(
+        404,
+        "The model '%s' does not exist here. GET /v1/models lists those that do.".formatted(model),
+        "model",
+        "model_not_found",
+        0);
+  }
+
   static ApiError badField(String field, String code, String message) {
     return new ApiError(400, message, field, code, 0);
   }

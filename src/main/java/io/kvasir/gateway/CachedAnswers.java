@@ -20,8 +20,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The response cache around carrying a request out: what it holds is answered from there, what it lacks is got and
- * handed to it, and {@code X-Router-Cache} says which it was. Thread-safe.
+ * The response cache in front of the workers: answers what it holds, has a worker answer the rest and puts that into
+ * it. {@code X-Router-Cache} tells the client which it was. Thread-safe.
  */
 final class CachedAnswers {
   private static final Logger LOG = LoggerFactory.getLogger(CachedAnswers.class);
@@ -41,7 +41,7 @@ final class CachedAnswers {
     this.inFlight = new InFlightResponses<>(cache);
   }
 
-  /** Has a worker answer. */
+  /** Executes a request. */
   @FunctionalInterface
   interface WorkerAnswer {
     /** The worker's answer, or the router's own in its place. */
@@ -49,33 +49,33 @@ final class CachedAnswers {
   }
 
   /** One request and what belongs to it. */
-  private record CacheableRequest(Exchange exchange, RequestTrace trace, ErrorFormat shape, WorkerAnswer worker) {}
+  private record CacheableRequest(Exchange exchange, RequestTrace trace, ApiBoundary boundary, WorkerAnswer worker) {}
 
   Response answer(
-      Exchange exchange, ApiRequest request, RequestContext arrival, RequestTrace trace, ErrorFormat shape,
-      WorkerAnswer live)
+      Exchange exchange, ApiRequest request, RequestContext context, RequestTrace trace, ApiBoundary boundary,
+      WorkerAnswer worker)
       throws ApiException, InterruptedException {
-    CacheableRequest asked = new CacheableRequest(exchange, trace, shape, live);
-    return switch (cache.lookUp(request(exchange, request, arrival))) {
-      case Lookup.Bypassed(Bypass why) -> past(asked, why);
+    CacheableRequest cacheable = new CacheableRequest(exchange, trace, boundary, worker);
+    return switch (cache.lookUp(request(exchange, request, context))) {
+      case Lookup.Bypassed(Bypass why) -> bypass(cacheable, why);
       case Lookup.Hit hit -> {
         trace.servedFromCache(200);
         yield replay(hit);
       }
-      case Lookup.Miss miss -> got(asked, miss, true);
+      case Lookup.Miss miss -> answerMiss(cacheable, miss, true);
     };
   }
 
-  private static AnswerRequest request(Exchange exchange, ApiRequest request, RequestContext arrival) {
+  private static AnswerRequest request(Exchange exchange, ApiRequest request, RequestContext context) {
     String path = exchange.path();
     String target = exchange.target();
     return new AnswerRequest(
         path,
         target.length() > path.length() ? target.substring(path.length() + 1) : "",
-        arrival.facts().tenant(),
-        arrival.facts().owner(),
-        arrival.model(),
-        arrival.profile().name(),
+        context.facts().tenant(),
+        context.facts().owner(),
+        context.model(),
+        context.profile().name(),
         name -> joined(exchange.headers(), name),
         request.body());
   }
@@ -90,18 +90,18 @@ final class CachedAnswers {
     return joined;
   }
 
-  private static Response past(CacheableRequest asked, Bypass why) throws ApiException, InterruptedException {
-    Response answer = asked.worker.answer(asked.exchange.cancellation());
+  private static Response bypass(CacheableRequest request, Bypass why) throws ApiException, InterruptedException {
+    Response answer = request.worker.answer(request.exchange.cancellation());
     return answer.with(answer.headers().toBuilder().set(CACHE, BYPASS).set(REASON, why.label()).build());
   }
 
   private static Response replay(Lookup.Hit hit) {
-    StoredAnswer kept = hit.answer();
+    StoredAnswer stored = hit.answer();
     Headers headers =
-        Headers.of("Content-Type", kept.contentType(), CACHE, HIT, "Age", Long.toString(hit.ageSeconds()));
-    return kept.isEvents()
-        ? new Response.Streaming(200, headers, StreamingBody.of(client -> inPieces(kept.body(), client)))
-        : new Response.Buffered(200, headers, kept.body());
+        Headers.of("Content-Type", stored.contentType(), CACHE, HIT, "Age", Long.toString(hit.ageSeconds()));
+    return stored.isEvents()
+        ? new Response.Streaming(200, headers, StreamingBody.of(client -> inPieces(stored.body(), client)))
+        : new Response.Buffered(200, headers, stored.body());
   }
 
   private static void inPieces(byte[] bytes, ByteSink client) throws IOException {
@@ -111,57 +111,57 @@ final class CachedAnswers {
   }
 
   /**
-   * A worker's answer, got for this request or shared with an identical one.
+   * A worker's answer, to this request or shared with an identical one.
    *
-   * @param again whether a shared answer that is an error of the moment is tried once more, so that one failure is not
-   *     that of all who waited
+   * @param again whether a shared answer that is a transient error is tried once more, so that one failure is not that
+   *     of every request that waited for it
    */
-  private Response got(CacheableRequest asked, Lookup.Miss miss, boolean again)
+  private Response answerMiss(CacheableRequest request, Lookup.Miss miss, boolean again)
       throws ApiException, InterruptedException {
-    SharedResponse<Response>.Subscriber seat = inFlight.join(miss);
-    if (seat == null) {
-      return past(asked, Bypass.CROWDED);
+    SharedResponse<Response>.Subscriber subscriber = inFlight.join(miss);
+    if (subscriber == null) {
+      return bypass(request, Bypass.CROWDED);
     }
-    asked.exchange.cancellation().onCancelled(seat::cancel);
-    if (seat.isLeader()) {
-      Thread.ofVirtual().name("kvasir-answer").start(() -> fly(seat.response(), asked));
+    request.exchange.cancellation().onCancelled(subscriber::cancel);
+    if (subscriber.isLeader()) {
+      Thread.ofVirtual().name("kvasir-answer").start(() -> lead(subscriber.response(), request));
     }
-    Response answer = seat.awaitHead();
+    Response answer = subscriber.awaitHead();
     if (answer == null) {
-      if (!seat.isLeader()) {
-        asked.trace.cancelledFromCache(false);
+      if (!subscriber.isLeader()) {
+        request.trace.cancelledFromCache(false);
       }
       return ClientCancelled.RESPONSE;
     }
-    if (!seat.isLeader() && again && isOfTheMoment(answer.status())) {
-      seat.cancel();
-      return got(asked, miss, false);
+    if (!subscriber.isLeader() && again && isTransient(answer.status())) {
+      subscriber.cancel();
+      return answerMiss(request, miss, false);
     }
-    Response marked = answer.with(marked(answer.headers(), miss, seat.isLeader(), answer.status()));
-    if (seat.isStreamed()) {
-      return new Response.Streaming(answer.status(), marked.headers(), new SharedBody(seat, asked.trace));
+    Response marked = answer.with(marked(answer.headers(), miss, subscriber.isLeader(), answer.status()));
+    if (subscriber.isStreamed()) {
+      return new Response.Streaming(answer.status(), marked.headers(), new SharedBody(subscriber, request.trace));
     }
-    seat.cancel();
-    if (!seat.isLeader()) {
-      asked.trace.servedFromCache(answer.status());
+    subscriber.cancel();
+    if (!subscriber.isLeader()) {
+      request.trace.servedFromCache(answer.status());
     }
     return marked;
   }
 
-  private static boolean isOfTheMoment(int status) {
+  private static boolean isTransient(int status) {
     return status >= 499 || status == 408 || status == 429;
   }
 
-  private static Headers marked(Headers headers, Lookup.Miss miss, boolean leads, int status) {
+  private static Headers marked(Headers headers, Lookup.Miss miss, boolean leader, int status) {
     Headers.Builder marked = headers.toBuilder();
     if (headers.has(CACHE)) {
-      // Kept by somebody else in the meantime.
+      // Answered from the cache after all: another request has put it there in the meantime.
       return headers;
     }
     if (miss.refresh()) {
       return marked.set(CACHE, BYPASS).set(REASON, Bypass.NO_CACHE.label()).build();
     }
-    return leads || status != 200 ? marked.set(CACHE, MISS).build() : marked.set(CACHE, HIT).set("Age", "0").build();
+    return leader || status != 200 ? marked.set(CACHE, MISS).build() : marked.set(CACHE, HIT).set("Age", "0").build();
   }
 
   /** A subscriber's copy of a shared body. The leader's trace is finished with the worker's answer. */
@@ -202,61 +202,48 @@ final class CachedAnswers {
     }
   }
 
-  /** Gets an answer for all who have a seat, on a thread that is none of theirs. */
-  private static void fly(SharedResponse<Response> flight, CacheableRequest asked) {
+  /** Gets a worker's answer for every subscriber, on a thread that is none of theirs. */
+  private static void lead(SharedResponse<Response> response, CacheableRequest request) {
     try {
-      Lookup.Hit hit = flight.recheckCache();
-      if (hit != null) {
-        asked.trace.servedFromCache(200);
-        flight.complete(replay(hit));
-        return;
+      Lookup.Hit hit = response.recheckCache();
+      if (hit == null) {
+        publish(response, request.boundary.answer(() -> request.worker.answer(response.cancellation())));
+      } else {
+        request.trace.servedFromCache(200);
+        response.complete(replay(hit));
       }
-      land(flight, live(flight, asked));
     } catch (Exception | LinkageError | StackOverflowError e) {
-      LOG.error("an answer for {} {} failed inside the router", asked.exchange.method(), asked.exchange.path(), e);
-      flight.fail(e);
+      LOG.error("an answer for {} {} failed inside the router", request.exchange.method(), request.exchange.path(), e);
+      response.fail(e);
     }
   }
 
-  private static Response live(SharedResponse<Response> flight, CacheableRequest asked) {
-    try {
-      return asked.worker.answer(flight.cancellation());
-    } catch (ApiException e) {
-      asked.trace.refused(e.error());
-      return asked.shape.answer(e.error());
-    } catch (Exception | LinkageError | StackOverflowError e) {
-      LOG.error("a request for {} failed inside the router", asked.exchange.path(), e);
-      asked.trace.refused(Gateway.INTERNAL);
-      return asked.shape.answer(Gateway.INTERNAL);
-    }
-  }
-
-  private static void land(SharedResponse<Response> flight, Response answer) {
-    String type = keepable(answer);
+  private static void publish(SharedResponse<Response> response, Response answer) {
+    String type = cacheableType(answer);
     switch (answer) {
-      case Response.Buffered whole -> {
+      case Response.Buffered buffered -> {
         if (type == null) {
-          flight.complete(whole);
+          response.complete(buffered);
         } else {
-          flight.complete(whole, type, whole.body());
+          response.complete(buffered, type, buffered.body());
         }
       }
       case Response.Streaming streamed -> {
-        flight.start(streamed, type != null);
+        response.start(streamed, type != null);
         try {
-          streamed.body().run(flight::write);
+          streamed.body().run(response::write);
         } catch (IOException | RuntimeException e) {
-          LOG.debug("an answer on its way was cut: {}", e.toString());
-          flight.fail(e);
+          LOG.debug("a shared response was cut short: {}", e.toString());
+          response.fail(e);
           return;
         }
-        flight.completeBody(String.valueOf(type));
+        response.completeBody(String.valueOf(type));
       }
     }
   }
 
   /** The type of a body that may be kept as far as its head says, null when it may not. */
-  private static @Nullable String keepable(Response answer) {
+  private static @Nullable String cacheableType(Response answer) {
     Headers headers = answer.headers();
     String type = headers.first("Content-Type");
     String encoding = headers.first("Content-Encoding");

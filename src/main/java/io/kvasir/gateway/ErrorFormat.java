@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.MissingNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.http.ApiPath;
 import io.kvasir.http.Headers;
 import io.kvasir.http.server.Response;
 import java.io.IOException;
@@ -18,6 +19,7 @@ enum ErrorFormat {
   /** {@code {"type":"error","error":{"type","message"}}}. */
   ANTHROPIC;
 
+  private static final String MESSAGES = ApiPath.MESSAGES.path();
   private static final JsonMapper JSON = new JsonMapper();
   private static final byte[] COMMENT = ": keep-alive\n\n".getBytes(StandardCharsets.US_ASCII);
   private static final byte[] PING =
@@ -28,7 +30,7 @@ enum ErrorFormat {
     if (RouteHandler.matches(path)) {
       return forPath(RouteHandler.targetPath(path));
     }
-    return path.equals("/v1/messages") || path.startsWith("/v1/messages/") ? ANTHROPIC : OPENAI;
+    return path.equals(MESSAGES) || path.startsWith(MESSAGES + "/") ? ANTHROPIC : OPENAI;
   }
 
   /** An error's answer. */

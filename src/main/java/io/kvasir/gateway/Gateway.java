@@ -5,7 +5,9 @@ import io.kvasir.answers.AnswerCache;
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.WorkerStatus.Health;
 import io.kvasir.cell.WorkerSummary;
+import io.kvasir.events.PushEvents;
 import io.kvasir.execution.workflow.Dispatcher;
+import io.kvasir.http.ApiPath;
 import io.kvasir.http.Headers;
 import io.kvasir.http.server.Exchange;
 import io.kvasir.http.server.HttpHandler;
@@ -24,14 +26,12 @@ import org.slf4j.LoggerFactory;
  * carries the request's id and speaks the API's own language. Thread-safe.
  */
 public final class Gateway implements HttpHandler, AutoCloseable {
-  static final ApiError INTERNAL = ApiError.of(
-      500, "internal_error", "The router failed on this request. Its log says why, under its id.");
-
   private static final Logger LOG = LoggerFactory.getLogger(Gateway.class);
   private static final Headers JSON = Headers.of("Content-Type", "application/json");
 
   private final Cells cells;
   private final ModelsHandler models;
+  private final EventsHandler events;
   private final InferenceHandler inference;
   private final RouteHandler dryRun;
   private final GatewayMetrics metrics;
@@ -42,35 +42,29 @@ public final class Gateway implements HttpHandler, AutoCloseable {
       LiveProfiles profiles,
       Cells cells,
       Dispatcher dispatcher,
+      PushEvents events,
+      EventForwarder forwarder,
       @Nullable AnswerCache answers,
       GatewaySettings settings,
       Metrics metrics) {
     this.cells = cells;
     this.metrics = new GatewayMetrics(metrics);
     this.models = new ModelsHandler(cells);
+    this.events = new EventsHandler(events, forwarder, cells);
     StoredResponses stored = new StoredResponses(settings.storedResponses());
-    RequestPreparer intake = new RequestPreparer(prompts, new ProfileResolver(profiles, this.metrics), cells, stored);
-    this.inference = new InferenceHandler(intake, cells, dispatcher, answers, stored, this.metrics, settings);
-    this.dryRun = new RouteHandler(intake, cells);
+    RequestPreparer preparer = new RequestPreparer(prompts, new ProfileResolver(profiles, this.metrics), cells, stored);
+    this.inference = new InferenceHandler(preparer, cells, dispatcher, answers, stored, this.metrics, settings);
+    this.dryRun = new RouteHandler(preparer, cells);
   }
 
   @Override
   public Response handle(Exchange exchange) throws InterruptedException {
     String requestId = RequestIds.of(exchange.headers());
-    Response answer;
-    try {
-      answer = route(exchange, requestId);
-    } catch (ApiException e) {
-      metrics.requestRefused(e.error().status());
-      answer = ErrorFormat.forPath(exchange.path()).answer(e.error());
-    } catch (RuntimeException e) {
-      LOG.error("request {} {} {} failed inside the router", requestId, exchange.method(), exchange.path(), e);
-      answer = ErrorFormat.forPath(exchange.path()).answer(INTERNAL);
-    }
-    return withId(answer, requestId);
+    ApiBoundary boundary = new ApiBoundary(exchange, requestId, error -> metrics.requestRefused(error.status()));
+    return withId(boundary.answer(() -> route(exchange, requestId)), requestId);
   }
 
-  /** Streams are not kept alive any more. */
+  /** Stops keeping streams alive. */
   @Override
   public void close() {
     inference.close();
@@ -104,6 +98,9 @@ public final class Gateway implements HttpHandler, AutoCloseable {
     }
     if (RouteHandler.matches(path)) {
       return method.equals("POST") ? dryRun.answer(exchange, requestId) : wrongMethod(path, method, "POST");
+    }
+    if (EventsHandler.matches(path)) {
+      return method.equals("POST") ? events.answer(exchange) : wrongMethod(path, method, "POST");
     }
     ApiPath api = ApiPath.at(path);
     if (api == null) {

@@ -2,6 +2,7 @@ package io.kvasir.gateway;
 
 import io.kvasir.cell.Outcome;
 import io.kvasir.execution.Report;
+import io.kvasir.http.ApiPath;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.core.metrics.Counter;
 import io.prometheus.metrics.core.metrics.Gauge;

@@ -1,8 +1,8 @@
 package io.kvasir.gateway;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.kvasir.http.ApiPath;
 import io.kvasir.http.Headers;
-import io.kvasir.prompt.Api;
 import io.kvasir.routing.RequestFacts;
 import java.net.InetAddress;
 import java.nio.charset.StandardCharsets;
@@ -20,17 +20,16 @@ final class HttpRequestFacts implements RequestFacts {
   private static final int LONGEST_TENANT = 128;
 
   private final Headers headers;
-  private final @Nullable Api api;
+  private final ApiPath api;
   private final @Nullable JsonNode body;
   private final InetAddress client;
   private final List<String> tenantHeaders;
   private @Nullable String tenant;
   private @Nullable Supplier<int @Nullable []> tokens;
 
-  /** Facts of a request; {@code api} says how its body carries a prompt, null when it carries none. */
   HttpRequestFacts(
       Headers headers,
-      @Nullable Api api,
+      ApiPath api,
       @Nullable JsonNode body,
       InetAddress client,
       List<String> tenantHeaders) {
@@ -65,7 +64,7 @@ final class HttpRequestFacts implements RequestFacts {
 
   @Override
   public @Nullable String userText(UserTurn turn) {
-    return api == null || api == Api.EMBEDDINGS || body == null ? null : UserText.in(body, turn);
+    return !api.generates() || body == null ? null : UserText.in(body, turn);
   }
 
   @Override

@@ -7,6 +7,7 @@ import io.kvasir.execution.Call;
 import io.kvasir.execution.Result;
 import io.kvasir.execution.UpstreamRoute;
 import io.kvasir.execution.workflow.Dispatcher;
+import io.kvasir.http.ApiPath;
 import io.kvasir.http.Cancellation;
 import io.kvasir.http.Headers;
 import io.kvasir.http.server.Exchange;
@@ -15,16 +16,12 @@ import io.kvasir.routing.Worker;
 import java.nio.charset.StandardCharsets;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
- * A request that a worker will answer: read, prepared, decided and carried out, and the answer passed on
- * with the name of who gave it.
+ * The handler of requests that a worker answers: reads and prepares them, has them executed, and passes the answer on
+ * with the worker's name.
  */
 final class InferenceHandler implements AutoCloseable {
-  private static final Logger LOG = LoggerFactory.getLogger(InferenceHandler.class);
-
   /** The head of a stream that begins before its worker is known. */
   private static final Headers EARLY =
       Headers.of("Content-Type", "text/event-stream; charset=utf-8", "Cache-Control", "no-cache");
@@ -39,14 +36,14 @@ final class InferenceHandler implements AutoCloseable {
   private final KeepAlives keepAlives;
 
   InferenceHandler(
-      RequestPreparer intake,
+      RequestPreparer preparer,
       Cells cells,
       Dispatcher dispatcher,
       @Nullable AnswerCache answers,
       StoredResponses stored,
       GatewayMetrics metrics,
       GatewaySettings settings) {
-    this.preparer = intake;
+    this.preparer = preparer;
     this.cells = cells;
     this.dispatcher = dispatcher;
     this.cached = answers == null ? null : new CachedAnswers(answers);
@@ -56,7 +53,7 @@ final class InferenceHandler implements AutoCloseable {
     this.keepAlives = new KeepAlives(settings.keepAlive(), metrics);
   }
 
-  /** Streams are not kept alive any more. */
+  /** Stops keeping streams alive. */
   @Override
   public void close() {
     keepAlives.close();
@@ -64,95 +61,74 @@ final class InferenceHandler implements AutoCloseable {
 
   Response answer(Exchange exchange, ApiPath api, String requestId) throws InterruptedException {
     RequestTrace trace = new RequestTrace(metrics, stored, api, requestId);
-    ErrorFormat shape = ErrorFormat.forPath(exchange.path());
-    try {
-      return answer(exchange, api, requestId, trace, shape);
-    } catch (ApiException e) {
-      trace.refused(e.error());
-      return shape.answer(e.error());
-    } catch (RuntimeException e) {
-      trace.refused(Gateway.INTERNAL);
-      throw e;
-    }
+    ApiBoundary boundary = new ApiBoundary(exchange, requestId, trace::refused);
+    return boundary.answer(() -> answer(exchange, api, requestId, trace, boundary));
   }
 
   private Response answer(
-      Exchange exchange, ApiPath api, String requestId, RequestTrace trace, ErrorFormat shape)
+      Exchange exchange, ApiPath api, String requestId, RequestTrace trace, ApiBoundary boundary)
       throws ApiException, InterruptedException {
-    RequestPreparer.ParsedRequest asked = preparer.read(api, exchange.path(), exchange);
-    String model = asked.model();
+    RequestPreparer.ParsedRequest parsed = preparer.read(api, exchange.path(), exchange);
+    String model = parsed.model();
     boolean known = cells.models().contains(model);
-    trace.parsed(model, known, asked.context().profile().name(), asked.request().stream());
+    trace.parsed(model, known, parsed.context().profile().name(), parsed.request().stream());
     trace.stage("parse");
-    KeepAlive keepAlive = asked.request().stream() && api.streams()
-        ? keepAlives.watch(exchange, shape, EARLY.toBuilder().set(RequestIds.HEADER, requestId).build())
+    CachedAnswers.WorkerAnswer worker = cancellation -> execute(parsed, exchange, requestId, cancellation, trace);
+    ApiBoundary.AnswerSource source = () -> cached == null || !known
+        ? worker.answer(exchange.cancellation())
+        : cached.answer(exchange, parsed.request(), parsed.context(), trace, boundary, worker);
+    KeepAlive keepAlive = parsed.request().stream() && api.generates()
+        ? keepAlives.watch(
+            exchange,
+            ErrorFormat.forPath(exchange.path()),
+            EARLY.toBuilder().set(RequestIds.HEADER, requestId).build())
         : null;
-    CachedAnswers.WorkerAnswer live =
-        cancellation -> carriedOut(asked, exchange, requestId, cancellation, trace, shape);
-    AnswerSource given = () -> cached == null || !known
-        ? live.answer(exchange.cancellation())
-        : cached.answer(exchange, asked.request(), asked.context(), trace, shape, live);
-    return keepAlive == null ? given.answer() : keptAlive(keepAlive, given, requestId, trace, shape);
+    return keepAlive == null ? source.answer() : keptAlive(keepAlive, source, boundary);
   }
 
-  /** What a worker answers now, or has answered before. */
-  @FunctionalInterface
-  private interface AnswerSource {
-    Response answer() throws ApiException, InterruptedException;
-  }
-
-  /** From here on every answer, errors too, has to pass by what keeps the stream alive. */
-  private static Response keptAlive(
-      KeepAlive keepAlive, AnswerSource given, String requestId, RequestTrace trace, ErrorFormat shape)
+  /** From here on every answer, errors too, has to pass through what keeps the stream alive. */
+  private static Response keptAlive(KeepAlive keepAlive, ApiBoundary.AnswerSource source, ApiBoundary boundary)
       throws InterruptedException {
     try {
-      return keepAlive.wrap(given.answer());
-    } catch (ApiException e) {
-      trace.refused(e.error());
-      return keepAlive.wrap(shape.answer(e.error()));
-    } catch (RuntimeException e) {
-      LOG.error("request {} failed inside the router", requestId, e);
-      trace.refused(Gateway.INTERNAL);
-      return keepAlive.wrap(shape.answer(Gateway.INTERNAL));
+      return keepAlive.wrap(boundary.answer(source));
     } catch (InterruptedException e) {
       keepAlive.abandon();
       throw e;
     }
   }
 
-  private Response carriedOut(
-      RequestPreparer.ParsedRequest asked,
+  private Response execute(
+      RequestPreparer.ParsedRequest parsed,
       Exchange exchange,
       String requestId,
       Cancellation cancellation,
-      RequestTrace trace,
-      ErrorFormat shape)
+      RequestTrace trace)
       throws ApiException, InterruptedException {
     Headers headers = exchange.headers();
-    ApiPath api = asked.api();
-    ApiRequest request = asked.request();
-    String model = asked.model();
-    RequestPreparer.PreparedRequest ready = preparer.prepare(asked, exchange, requestId);
+    ApiPath api = parsed.api();
+    ApiRequest request = parsed.request();
+    String model = parsed.model();
+    RequestPreparer.PreparedRequest prepared = preparer.prepare(parsed, exchange, requestId);
     trace.stage("prepare");
 
     boolean injected = settings.usageInjection() && UsageInjection.applies(api, request);
     Call call = new Call(
-        ready.decision(),
-        asked.context().facts(),
+        prepared.decision(),
+        parsed.context().facts(),
         exchange.method(),
         exchange.target(),
         ForwardedHeaders.request(headers, exchange.client(), settings.scheme()),
         injected ? UsageInjection.inject(exchange.body()) : exchange.body(),
         api.isRetryable(exchange.method()),
-        api.hasTerminator(),
+        api.generates(),
         injected,
-        asked.context().profile().resumes());
-    String profile = Objects.requireNonNull(call.decision().profile(), "the arrival chose none");
+        parsed.context().profile().resumes());
+    String profile = Objects.requireNonNull(call.decision().profile(), "the request has no profile");
     return switch (dispatcher.execute(call, cancellation, trace)) {
-      case Result.Buffered whole -> {
-        trace.finished(whole.status(), whole.report());
+      case Result.Buffered buffered -> {
+        trace.finished(buffered.status(), buffered.report());
         yield new Response.Buffered(
-            whole.status(), named(whole.headers(), whole.route(), profile), whole.body());
+            buffered.status(), named(buffered.headers(), buffered.route(), profile), buffered.body());
       }
       case Result.Streaming streaming -> {
         trace.streamStarted(streaming.status());
@@ -165,22 +141,13 @@ final class InferenceHandler implements AutoCloseable {
       case Result.Unreachable unreachable -> {
         ApiError error = unreachable(unreachable);
         trace.finished(error.status(), unreachable.report());
-        yield shape.answer(error);
+        yield ErrorFormat.forPath(exchange.path()).answer(error);
       }
-      case Result.ClientCancelled left -> {
-        trace.clientCancelled(left.report());
+      case Result.ClientCancelled cancelled -> {
+        trace.clientCancelled(cancelled.report());
         yield ClientCancelled.RESPONSE;
       }
     };
-  }
-
-  static ApiError unknownModel(String model) {
-    return new ApiError(
-        404,
-        "The model '%s' does not exist here. GET /v1/models lists those that do.".formatted(model),
-        "model",
-        "model_not_found",
-        0);
   }
 
   private static Headers named(Headers headers, UpstreamRoute route, String profile) {
@@ -207,7 +174,7 @@ final class InferenceHandler implements AutoCloseable {
 
   private static ApiError noWorker(Decision.NoWorker none, String model) {
     return switch (none.reason()) {
-      case UNKNOWN_MODEL -> unknownModel(model);
+      case UNKNOWN_MODEL -> ApiError.unknownModel(model);
       case NONE_HEALTHY -> ApiError.of(503, "no_healthy_worker", none.detail()).retryAfter(2);
       case ALL_FULL -> ApiError.of(429, "all_workers_full", none.detail()).retryAfter(1);
       case NO_HOME -> ApiError.of(503, "no_cell_home", none.detail()).retryAfter(1);

@@ -45,7 +45,7 @@ final class ModelsHandler {
           ApiError.of(400, "invalid_path", "The model's name in the path is not percent-encoded: " + encoded));
     }
     if (!cells.models().contains(model)) {
-      throw new ApiException(InferenceHandler.unknownModel(model));
+      throw new ApiException(ApiError.unknownModel(model));
     }
     return json(model(model));
   }

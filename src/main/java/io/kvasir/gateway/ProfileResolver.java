@@ -1,5 +1,6 @@
 package io.kvasir.gateway;
 
+import io.kvasir.http.ApiPath;
 import io.kvasir.http.Headers;
 import io.kvasir.http.server.Exchange;
 import io.kvasir.routing.LiveProfiles;
@@ -32,7 +33,7 @@ final class ProfileResolver {
     }
     HttpRequestFacts facts =
         new HttpRequestFacts(
-            headers, api.prompt(), request.body(), exchange.client(), current.choice().tenantHeaders());
+            headers, api, request.body(), exchange.client(), current.choice().tenantHeaders());
     Profile profile = current.named(current.choice().of(wanted, facts::tenant, model));
     if (profile == null) {
       throw new ApiException(

@@ -3,6 +3,7 @@ package io.kvasir.gateway;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.DecisionRequest;
+import io.kvasir.http.ApiPath;
 import io.kvasir.http.server.Exchange;
 import io.kvasir.index.Chain;
 import io.kvasir.prompt.Api;
@@ -90,7 +91,7 @@ final class RequestPreparer {
   }
 
   private @Nullable Prompt prompt(ParsedRequest asked) {
-    Api carries = asked.api().prompt();
+    Api carries = promptApi(asked.api());
     if (carries == null || asked.request().body() == null) {
       return null;
     }
@@ -99,7 +100,7 @@ final class RequestPreparer {
 
   /** The prompt's tokens, made anew for a preparer that asks for them; null where they cannot be told. */
   private int @Nullable [] tokens(ParsedRequest asked) {
-    Api carries = asked.api().prompt();
+    Api carries = promptApi(asked.api());
     JsonNode body = asked.request().body();
     return carries == null || body == null ? null : prompts.tokens(carries, asked.model(), body);
   }
@@ -108,6 +109,18 @@ final class RequestPreparer {
     return api == ApiPath.STORED_RESPONSE ? stored.locationOf(ApiPath.storedId(path))
         : request.previousResponse() != null ? stored.locationOf(request.previousResponse())
         : null;
+  }
+
+  /** How an API's requests carry a prompt, null when they carry none that decides which worker suits them. */
+  private static @Nullable Api promptApi(ApiPath api) {
+    return switch (api) {
+      case CHAT -> Api.CHAT;
+      case COMPLETIONS -> Api.COMPLETIONS;
+      case RESPONSES -> Api.RESPONSES;
+      case MESSAGES -> Api.MESSAGES;
+      case EMBEDDINGS -> Api.EMBEDDINGS;
+      case COUNT_TOKENS, TOKENIZE, DETOKENIZE, RERANK, GENERATE, TOKENS, SCORING, STORED_RESPONSE, OTHER -> null;
+    };
   }
 
   /** Requests that name no model go to the only one, or to the first by name. */

@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectReader;
 import com.fasterxml.jackson.databind.json.JsonMapper;
+import io.kvasir.http.ApiPath;
 import io.kvasir.http.Headers;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;

@@ -3,6 +3,7 @@ package io.kvasir.gateway;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.kvasir.execution.dialect.ClientRequest;
 import io.kvasir.execution.dialect.MediaItems;
+import io.kvasir.http.ApiPath;
 import io.kvasir.routing.RequestShape;
 import org.jspecify.annotations.Nullable;
 
@@ -12,7 +13,7 @@ final class RequestShapes {
 
   /** What a request to an API asks for; {@code body} is null when it is no JSON object. */
   static RequestShape of(ApiPath api, @Nullable JsonNode body) {
-    if (body == null || api.prompt() == null || api == ApiPath.EMBEDDINGS) {
+    if (body == null || !api.generates()) {
       return RequestShape.INDIVISIBLE;
     }
     int items = api == ApiPath.CHAT ? MediaItems.count(body.path("messages")) : 0;

@@ -3,6 +3,7 @@ package io.kvasir.gateway;
 import io.kvasir.cell.Outcome;
 import io.kvasir.execution.CallListener;
 import io.kvasir.execution.Report;
+import io.kvasir.http.ApiPath;
 import io.kvasir.routing.Worker;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -116,7 +117,7 @@ final class RequestTrace implements CallListener {
     if (report.headNanos() > 0) {
       metrics.stage("head", report.headNanos());
     }
-    if (report.outcome() instanceof Outcome.Completed && api.prompt() != null && answerStatus < 300) {
+    if (report.outcome() instanceof Outcome.Completed && api.carriesPrompt() && answerStatus < 300) {
       metrics.usage(label, profile, report);
     }
     if (report.outcome() instanceof Outcome.Failed(boolean _, String detail)) {

@@ -3,6 +3,8 @@ package io.kvasir.gateway;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.cell.Cells;
+import io.kvasir.cell.Decision;
+import io.kvasir.http.ApiPath;
 import io.kvasir.http.Headers;
 import io.kvasir.http.server.Exchange;
 import io.kvasir.http.server.Response;
@@ -26,8 +28,8 @@ final class RouteHandler {
   private final RequestPreparer preparer;
   private final Cells cells;
 
-  RouteHandler(RequestPreparer intake, Cells cells) {
-    this.preparer = intake;
+  RouteHandler(RequestPreparer preparer, Cells cells) {
+    this.preparer = preparer;
     this.cells = cells;
   }
 
@@ -44,8 +46,8 @@ final class RouteHandler {
     RequestPreparer.ParsedRequest asked = read(exchange, targetPath(exchange.path()));
     RequestPreparer.PreparedRequest ready = preparer.prepare(asked, exchange, requestId);
     DecisionRecord decision = cells.explain(ready.decision());
-    if ("unknown_model".equals(decision.refused())) {
-      throw new ApiException(InferenceHandler.unknownModel(asked.model()));
+    if (Decision.NoWorkerReason.UNKNOWN_MODEL.label().equals(decision.refused())) {
+      throw new ApiException(ApiError.unknownModel(asked.model()));
     }
     ObjectNode body = DecisionJson.of(decision);
     tokensFrom(body, ready.prompt());

@@ -1,10 +1,13 @@
 /**
- * What the front door's requests mean: the OpenAI and Anthropic APIs. {@link io.kvasir.gateway.Gateway} finds
- * what a path stands for; a request that a worker will answer is read once and prepared ({@code RequestPreparer}),
- * decided (cell) and carried out (execution) by {@code InferenceHandler}, and its answer passed on; {@code
- * RouteHandler} only tells how it would be decided.
- * What it said and we do not understand is passed on unchanged. Sockets are {@code gateway.http}'s, the
- * operator's side {@code gateway.admin}'s.
+ * The APIs that clients speak with the router: OpenAI's and Anthropic's, as engines serve them.
+ *
+ * <p>{@link io.kvasir.gateway.Gateway} is the HTTP server's handler. It finds the handler of a path: {@code
+ * InferenceHandler} for everything that a worker answers, {@code RouteHandler} for dry runs, {@code ModelsHandler},
+ * {@code EventsHandler} for cache events that engines push, and {@code /health}. A request that a worker is to answer
+ * is read and prepared by {@code RequestPreparer}, looked up in the response cache by {@code CachedAnswers}, and
+ * executed by {@link io.kvasir.execution.workflow.Dispatcher}; {@code KeepAlive} keeps a silent stream from being cut
+ * on the way back. Whatever goes wrong becomes an answer in the API's own words in one place, {@code ApiBoundary};
+ * {@code RequestTrace} tells metrics and log how a request went.
  */
 @NullMarked
 package io.kvasir.gateway;

@@ -1,8 +1,12 @@
 /**
- * What everything that speaks HTTP shares: header fields, the sink that a body's bytes are written to, {@link
- * io.kvasir.http.HttpCalls} for short calls to other services, and the {@link io.kvasir.http.CircuitBreaker} in front
- * of services that fail. {@code http.client} has the connections to pods, {@code http.server} the server that clients
- * of the router connect to.
+ * What everything that speaks HTTP shares.
+ *
+ * <p>A body's bytes go to a {@link io.kvasir.http.ByteSink}; a {@link io.kvasir.http.StreamingBody} is one that has not
+ * been written yet, and is either run or abandoned. A client that disconnects cancels a
+ * {@link io.kvasir.http.Cancellation}, which ends the work for it. {@link io.kvasir.http.SseScanner} splits event
+ * streams, {@link io.kvasir.http.ApiPath} is the table of the APIs' paths. {@link io.kvasir.http.HttpCalls} makes short
+ * calls to other services, {@link io.kvasir.http.CircuitBreaker} spares those that fail. {@code http.client} has the
+ * connections to pods, {@code http.server} those from clients.
  */
 @NullMarked
 package io.kvasir.http;

@@ -6,6 +6,7 @@ import static io.kvasir.answers.TestAnswers.bytes;
 import static io.kvasir.answers.TestAnswers.chat;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.kvasir.http.ApiPath;
 import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -61,9 +62,9 @@ final class AnswerCheckTest {
   @Test
   void wholeStreams_areKept_howeverTheirLinesEnd() {
     for (String end : List.of("\n", "\r\n", "\r")) {
-      assertThat(fault(AnswerApi.CHAT, CHAT_STREAM.replace("\n", end))).isEmpty();
-      assertThat(fault(AnswerApi.MESSAGES, MESSAGES_STREAM.replace("\n", end))).isEmpty();
-      assertThat(fault(AnswerApi.RESPONSES, RESPONSES_STREAM.replace("\n", end))).isEmpty();
+      assertThat(fault(ApiPath.CHAT, CHAT_STREAM.replace("\n", end))).isEmpty();
+      assertThat(fault(ApiPath.MESSAGES, MESSAGES_STREAM.replace("\n", end))).isEmpty();
+      assertThat(fault(ApiPath.RESPONSES, RESPONSES_STREAM.replace("\n", end))).isEmpty();
     }
   }
 
@@ -79,12 +80,12 @@ final class AnswerCheckTest {
 
   @Test
   void streamsCutAnywhere_areNot() {
-    cutAnywhere(AnswerApi.CHAT, CHAT_STREAM, "[DONE]");
-    cutAnywhere(AnswerApi.MESSAGES, MESSAGES_STREAM, "\"message_stop\"}");
-    cutAnywhere(AnswerApi.RESPONSES, RESPONSES_STREAM, "\"sequence_number\":2}");
+    cutAnywhere(ApiPath.CHAT, CHAT_STREAM, "[DONE]");
+    cutAnywhere(ApiPath.MESSAGES, MESSAGES_STREAM, "\"message_stop\"}");
+    cutAnywhere(ApiPath.RESPONSES, RESPONSES_STREAM, "\"sequence_number\":2}");
   }
 
-  private void cutAnywhere(AnswerApi api, String stream, String last) {
+  private void cutAnywhere(ApiPath api, String stream, String last) {
     byte[] whole = bytes(stream);
     int end = stream.lastIndexOf(last) + last.length();
     for (int length = 0; length < end; length++) {
@@ -96,11 +97,11 @@ final class AnswerCheckTest {
   @Test
   void documentsCutAnywhere_areNot() {
     byte[] whole = bytes(chat("H"));
-    assertThat(check.fault(AnswerApi.CHAT, JSON, whole)).isEmpty();
+    assertThat(check.fault(ApiPath.CHAT, JSON, whole)).isEmpty();
     for (int length = 0; length < whole.length; length++) {
-      assertThat(check.fault(AnswerApi.CHAT, JSON, Arrays.copyOf(whole, length))).isPresent();
+      assertThat(check.fault(ApiPath.CHAT, JSON, Arrays.copyOf(whole, length))).isPresent();
     }
-    assertThat(check.fault(AnswerApi.CHAT, JSON, bytes(chat("H") + chat("H")))).isPresent();
+    assertThat(check.fault(ApiPath.CHAT, JSON, bytes(chat("H") + chat("H")))).isPresent();
   }
 
   @ParameterizedTest
@@ -115,7 +116,7 @@ final class AnswerCheckTest {
         "event: error\ndata: {\"message\":\"x\"}\n\ndata: [DONE]\n\n"
       })
   void streamsWithTrouble_areNot(String stream) {
-    assertThat(fault(AnswerApi.CHAT, stream)).isNotEmpty();
+    assertThat(fault(ApiPath.CHAT, stream)).isNotEmpty();
   }
 
   @ParameterizedTest
@@ -130,12 +131,12 @@ final class AnswerCheckTest {
         ""
       })
   void documentsWithTrouble_areNot(String document) {
-    assertThat(check.fault(AnswerApi.CHAT, JSON, bytes(document))).isPresent();
+    assertThat(check.fault(ApiPath.CHAT, JSON, bytes(document))).isPresent();
   }
 
   @ParameterizedTest
   @EnumSource(names = {"EMBEDDINGS", "RERANK"})
-  void scores_needNoEnd(AnswerApi api) {
+  void scores_needNoEnd(ApiPath api) {
     assertThat(check.fault(api, JSON, bytes("{\"data\":[{\"embedding\":[0.1,-2e-3]}],\"usage\":{}}"))).isEmpty();
     assertThat(check.fault(api, JSON, bytes("[{\"index\":0,\"score\":0.5}]"))).isEmpty();
     assertThat(check.fault(api, JSON, bytes("{\"data\":[{\"embedding\":[0.1,-2"))).isPresent();
@@ -143,12 +144,12 @@ final class AnswerCheckTest {
 
   @Test
   void answersOfTheOtherApis_areKept() {
-    assertThat(check.fault(AnswerApi.MESSAGES, JSON, bytes("{\"type\":\"message\",\"stop_reason\":\"tool_use\"}")))
+    assertThat(check.fault(ApiPath.MESSAGES, JSON, bytes("{\"type\":\"message\",\"stop_reason\":\"tool_use\"}")))
         .isEmpty();
-    assertThat(check.fault(AnswerApi.RESPONSES, JSON, bytes("{\"status\":\"incomplete\",\"error\":null}"))).isEmpty();
+    assertThat(check.fault(ApiPath.RESPONSES, JSON, bytes("{\"status\":\"incomplete\",\"error\":null}"))).isEmpty();
   }
 
-  private String fault(AnswerApi api, String stream) {
+  private String fault(ApiPath api, String stream) {
     return check.fault(api, EVENTS, bytes(stream)).orElse("");
   }
 }

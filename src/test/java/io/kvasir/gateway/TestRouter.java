@@ -3,6 +3,8 @@ package io.kvasir.gateway;
 import com.typesafe.config.ConfigFactory;
 import io.kvasir.answers.AnswerCache;
 import io.kvasir.answers.AnswerSettings;
+import io.kvasir.events.EventMetrics;
+import io.kvasir.events.PushEvents;
 import io.kvasir.execution.ExecutionSettings;
 import io.kvasir.execution.FakeCells;
 import io.kvasir.execution.Warmup;
@@ -28,10 +30,10 @@ import java.net.InetAddress;
 import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
-import java.net.http.HttpResponse;
+import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.time.Clock;
 import java.time.Duration;
@@ -107,7 +109,10 @@ final class TestRouter implements AutoCloseable {
     LiveProfiles profiles =
         new LiveProfiles(
             new Profiles(new ProfileCompiler(plugins).compile(ConfigFactory.parseString(own)), choice));
-    gateway = new Gateway(prompts, profiles, cells, dispatcher, answers, settings, metrics);
+    gateway = new Gateway(
+        prompts, profiles, cells, dispatcher, new PushEvents(new EventMetrics(metrics)), (worker, exchange) -> null,
+        answers,
+        settings, metrics);
     server = HttpServer.start(
         KIT.system(), HttpSettings.at("127.0.0.1", 0).withMaxBodyBytes(1 << 20), gateway, metrics);
   }

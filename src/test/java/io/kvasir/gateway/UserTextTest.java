@@ -3,8 +3,8 @@ package io.kvasir.gateway;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.kvasir.http.ApiPath;
 import io.kvasir.http.Headers;
-import io.kvasir.prompt.Api;
 import io.kvasir.routing.RequestFacts.UserTurn;
 import java.net.InetAddress;
 import java.util.List;
@@ -62,12 +62,12 @@ final class UserTextTest {
   /** Else a router that asks itself for embeddings would ask itself what it is about to embed. */
   @Test
   void embeddings_haveNoText() throws Exception {
-    assertThat(facts(Api.RESPONSES).userText(UserTurn.LAST)).isEqualTo("a");
-    assertThat(facts(Api.EMBEDDINGS).userText(UserTurn.LAST)).isNull();
-    assertThat(facts(null).userText(UserTurn.LAST)).isNull();
+    assertThat(facts(ApiPath.RESPONSES).userText(UserTurn.LAST)).isEqualTo("a");
+    assertThat(facts(ApiPath.EMBEDDINGS).userText(UserTurn.LAST)).isNull();
+    assertThat(facts(ApiPath.OTHER).userText(UserTurn.LAST)).isNull();
   }
 
-  private static HttpRequestFacts facts(@Nullable Api api) throws Exception {
+  private static HttpRequestFacts facts(ApiPath api) throws Exception {
     return new HttpRequestFacts(
         Headers.EMPTY, api, JSON.readTree("{\"input\":\"a\"}"), InetAddress.getLoopbackAddress(), List.of());
   }

@@ -2,9 +2,9 @@ package io.kvasir.app.node;
 
 import io.kvasir.answers.AnswerCache;
 import io.kvasir.app.config.EffectiveSettings;
-import io.kvasir.app.config.KvasirConfig;
 import io.kvasir.app.config.KvasirConfig.FleetConfig;
 import io.kvasir.app.config.KvasirConfig.NodeDiscovery;
+import io.kvasir.app.config.KvasirConfig;
 import io.kvasir.app.membership.Membership;
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.client.ClusterCells;
@@ -29,6 +29,7 @@ import io.kvasir.lmcache.LmCache;
 import io.kvasir.peer.PeerConnections;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.time.NanoClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.IOException;
 import java.net.Inet6Address;
@@ -89,12 +90,21 @@ public final class Node implements AutoCloseable {
       Dispatcher dispatcher = dispatcher(routing.lmcache());
       AnswerCache answers = answers();
       GatewaySettings settings = GatewaySettings.defaults().withKeepAlive(config.gateway().keepAlive());
+      PushForwarder forwarder = resources.own(new PushForwarder(system, NanoClock.SYSTEM));
       Gateway handler =
           resources.own(
-              new Gateway(models.prompts(), routing.profiles(), cells, dispatcher, answers, settings, metrics));
-      PushForwarder pushes = resources.own(new PushForwarder(system));
-      this.gateway = resources.own(listener(new PushHandler(handler, events.push(), pushes, cells)));
-      pushes.announce(addressForNodes(), events.push()::accepts);
+              new Gateway(
+                  models.prompts(),
+                  routing.profiles(),
+                  cells,
+                  dispatcher,
+                  events.push(),
+                  forwarder,
+                  answers,
+                  settings,
+                  metrics));
+      this.gateway = resources.own(listener(handler));
+      forwarder.announce(addressForNodes(), events.push()::accepts);
       ProfileReloader reloader = resources.own(new ProfileReloader(config, routing, metrics, System::nanoTime));
       this.admin = admin(routing, reloader, answers, decisions);
       report(reloader, discovery());

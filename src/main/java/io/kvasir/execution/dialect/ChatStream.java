@@ -3,6 +3,7 @@ package io.kvasir.execution.dialect;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.http.ByteSink;
+import io.kvasir.http.SseEvents;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
@@ -12,7 +13,7 @@ abstract class ChatStream implements Translation.Stream {
   private static final byte[] DONE = "[DONE]".getBytes(StandardCharsets.US_ASCII);
 
   private final ByteSink client;
-  private final EventData events = new EventData(this::event);
+  private final SseEvents events = new SseEvents((_, data) -> event(data));
   private boolean started;
   private boolean ended;
 

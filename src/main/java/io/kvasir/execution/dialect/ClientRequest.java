@@ -1,6 +1,7 @@
 package io.kvasir.execution.dialect;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.kvasir.http.ApiPath;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -11,22 +12,16 @@ import org.jspecify.annotations.Nullable;
  * @param members the body
  */
 public record ClientRequest(String path, JsonMembers members) {
-  /** OpenAI's chat API. */
-  public static final String CHAT = "/v1/chat/completions";
-  /** OpenAI's completions API. */
-  public static final String COMPLETIONS = "/v1/completions";
-  static final String RESPONSES = "/v1/responses";
-  static final String MESSAGES = "/v1/messages";
-  /** vLLM's token-in, token-out. */
-  static final String TOKENS = "/inference/v1/generate";
-  /** SGLang's own. */
-  static final String GENERATE = "/generate";
-
   /** A request's path and body; null when the body is no JSON object. */
   public static @Nullable ClientRequest of(String target, byte[] body) {
     JsonMembers members = JsonMembers.tryOf(body);
     int query = target.indexOf('?');
     return members == null ? null : new ClientRequest(query < 0 ? target : target.substring(0, query), members);
+  }
+
+  /** The API at its path, null when there is none. */
+  public @Nullable ApiPath api() {
+    return ApiPath.at(path);
   }
 
   /** Whether the client wants events. */
@@ -44,11 +39,12 @@ public record ClientRequest(String path, JsonMembers members) {
    * sequence: several answers or prompts would share it, and what is asked about the prompt itself is known to
    * the prefill worker only.
    *
-   * @param paths where the dialect's engines take its parameters
+   * @param apis where the dialect's engines take its parameters
    * @param own the dialect's parameters: a client that sends them himself is left to himself
    */
-  @Nullable String unsupportedReason(Set<String> paths, String... own) {
-    if (!paths.contains(path)) {
+  @Nullable String unsupportedReason(Set<ApiPath> apis, String... own) {
+    ApiPath api = api();
+    if (api == null || !apis.contains(api)) {
       return "not on this path";
     }
     for (String name : own) {
@@ -70,7 +66,7 @@ public record ClientRequest(String path, JsonMembers members) {
     if (echoed || members.hasValue("prompt_logprobs") || sampling.hasNonNull("prompt_logprobs")) {
       return "log-probabilities of the prompt";
     }
-    return path.equals(RESPONSES) ? unfitResponse() : null;
+    return api == ApiPath.RESPONSES ? unfitResponse() : null;
   }
 
   /** Stored history and the engine's own tools bind a response to one engine. */

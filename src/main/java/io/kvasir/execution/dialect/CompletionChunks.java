@@ -3,6 +3,7 @@ package io.kvasir.execution.dialect;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.http.ApiPath;
 import java.nio.charset.StandardCharsets;
 
 /** A completion that came whole, as the event stream its client asked for. */
@@ -14,7 +15,7 @@ final class CompletionChunks {
   /** The stream: the answer in one chunk, usage in another where the client asked for it, the terminator. */
   static byte[] of(ClientRequest request, byte[] answer) {
     JsonNode whole = ChatAnswer.read(answer);
-    boolean chat = request.path().equals(ClientRequest.CHAT);
+    boolean chat = request.api() == ApiPath.CHAT;
     JsonNode choice = whole.path("choices").path(0);
     ObjectNode chunk = envelope(whole, chat);
     ObjectNode part = chunk.putArray("choices").addObject().put("index", 0);

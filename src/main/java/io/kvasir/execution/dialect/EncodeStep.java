@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.http.ApiPath;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -43,13 +44,13 @@ final class EncodeStep implements PreprocessingStep {
     // Unique within the attempt, and the same shape as the engine's own proxy gives it.
     String suffix = item.path("uuid").asText().substring(0, Math.min(6, item.path("uuid").asText().length()));
     return new EngineRequest(
-        ClientRequest.CHAT, body.bytes(), Map.of("X-Request-Id", id + ":" + number + ":" + suffix));
+        ApiPath.CHAT.path(), body.bytes(), Map.of("X-Request-Id", id + ":" + number + ":" + suffix));
   }
 
   @Override
   public ClientRequest annotated(ClientRequest request) {
     JsonMembers body = request.members();
-    if (!request.path().equals(ClientRequest.CHAT) || !body.has("messages")) {
+    if (request.api() != ApiPath.CHAT || !body.has("messages")) {
       return request;
     }
     JsonNode turns = body.value("messages");

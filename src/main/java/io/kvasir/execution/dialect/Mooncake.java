@@ -1,6 +1,7 @@
 package io.kvasir.execution.dialect;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.kvasir.http.ApiPath;
 import io.kvasir.routing.Worker;
 import java.net.URI;
 import java.util.Map;
@@ -20,7 +21,7 @@ final class Mooncake implements KvTransferProtocol {
 
   @Override
   public @Nullable String unsupportedReason(ClientRequest request) {
-    return request.unsupportedReason(NixlPull.PATHS, NixlPull.PARAMETERS);
+    return request.unsupportedReason(NixlPull.APIS, NixlPull.PARAMETERS);
   }
 
   @Override
@@ -37,7 +38,7 @@ final class Mooncake implements KvTransferProtocol {
         .withText("transfer_id", transfer(split));
     JsonMembers body = SingleTokenRequest.of(request);
     JsonMembers sampling = body.object("sampling_params");
-    JsonMembers endless = request.path().equals(ClientRequest.TOKENS) && sampling != null
+    JsonMembers endless = request.api() == ApiPath.TOKENS && sampling != null
         ? body.with("sampling_params", sampling.with("ignore_eos", "true").toString())
         : body.with("ignore_eos", "true");
     return new EngineRequest(

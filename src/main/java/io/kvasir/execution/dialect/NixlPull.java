@@ -1,5 +1,6 @@
 package io.kvasir.execution.dialect;
 
+import io.kvasir.http.ApiPath;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -15,9 +16,9 @@ final class NixlPull implements KvTransferProtocol {
   static final KvTransferProtocol INSTANCE = new NixlPull();
 
   static final String PARAMETERS = "kv_transfer_params";
-  static final Set<String> PATHS = Set.of(
-      ClientRequest.CHAT, ClientRequest.COMPLETIONS, ClientRequest.RESPONSES, ClientRequest.MESSAGES,
-      ClientRequest.TOKENS);
+  static final Set<ApiPath> APIS = Set.of(
+      ApiPath.CHAT, ApiPath.COMPLETIONS, ApiPath.RESPONSES, ApiPath.MESSAGES,
+      ApiPath.TOKENS);
 
   /** What the prefill worker is told: keep the blocks. */
   static final String PREFILL_PARAMETERS =
@@ -26,7 +27,7 @@ final class NixlPull implements KvTransferProtocol {
 
   @Override
   public @Nullable String unsupportedReason(ClientRequest request) {
-    return request.unsupportedReason(PATHS, PARAMETERS);
+    return request.unsupportedReason(APIS, PARAMETERS);
   }
 
   @Override

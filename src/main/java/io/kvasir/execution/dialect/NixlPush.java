@@ -14,7 +14,7 @@ final class NixlPush implements KvTransferProtocol {
 
   @Override
   public @Nullable String unsupportedReason(ClientRequest request) {
-    return request.unsupportedReason(NixlPull.PATHS, NixlPull.PARAMETERS);
+    return request.unsupportedReason(NixlPull.APIS, NixlPull.PARAMETERS);
   }
 
   @Override

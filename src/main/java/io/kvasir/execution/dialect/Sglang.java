@@ -1,5 +1,6 @@
 package io.kvasir.execution.dialect;
 
+import io.kvasir.http.ApiPath;
 import io.kvasir.routing.Worker;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -15,13 +16,13 @@ import org.jspecify.annotations.Nullable;
 final class Sglang implements KvTransferProtocol {
   static final KvTransferProtocol INSTANCE = new Sglang();
 
-  private static final Set<String> PATHS = Set.of(
-      ClientRequest.CHAT, ClientRequest.COMPLETIONS, ClientRequest.GENERATE, ClientRequest.RESPONSES,
-      ClientRequest.MESSAGES);
+  private static final Set<ApiPath> APIS = Set.of(
+      ApiPath.CHAT, ApiPath.COMPLETIONS, ApiPath.GENERATE, ApiPath.RESPONSES,
+      ApiPath.MESSAGES);
 
   @Override
   public @Nullable String unsupportedReason(ClientRequest request) {
-    return request.unsupportedReason(PATHS, "bootstrap_room");
+    return request.unsupportedReason(APIS, "bootstrap_room");
   }
 
   @Override
@@ -36,10 +37,10 @@ final class Sglang implements KvTransferProtocol {
 
   @Override
   public @Nullable Translation translation(ClientRequest request) {
-    return switch (request.path()) {
-      case ClientRequest.RESPONSES -> new ResponsesTranslation(request.members());
-      case ClientRequest.MESSAGES -> new MessagesTranslation(request.members());
-      default -> null;
+    return switch (request.api()) {
+      case RESPONSES -> new ResponsesTranslation(request.members());
+      case MESSAGES -> new MessagesTranslation(request.members());
+      case null, default -> null;
     };
   }
 
@@ -47,7 +48,7 @@ final class Sglang implements KvTransferProtocol {
     Translation translation = translation(split.request());
     ClientRequest request = translation == null
         ? split.request()
-        : new ClientRequest(ClientRequest.CHAT, JsonMembers.of(translation.request()));
+        : new ClientRequest(ApiPath.CHAT.path(), JsonMembers.of(translation.request()));
     JsonMembers body = request.members()
         .withText("bootstrap_host", split.bareHost())
         .with("bootstrap_port", Integer.toString(split.transfer().bootstrapPort()))

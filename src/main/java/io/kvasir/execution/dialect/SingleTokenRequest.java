@@ -1,5 +1,6 @@
 package io.kvasir.execution.dialect;
 
+
 /** A request that lets its worker read the prompt and end: one token, no events. */
 final class SingleTokenRequest {
   private SingleTokenRequest() {}
@@ -7,10 +8,10 @@ final class SingleTokenRequest {
   /** The client's request, bounded. Which field bounds it depends on the path. */
   static JsonMembers of(ClientRequest request) {
     JsonMembers body = request.members().with("stream", "false").without("stream_options");
-    return switch (request.path()) {
-      case ClientRequest.RESPONSES -> body.with("max_output_tokens", "1");
-      case ClientRequest.TOKENS -> sampling(body);
-      default -> completion(body);
+    return switch (request.api()) {
+      case RESPONSES -> body.with("max_output_tokens", "1");
+      case TOKENS -> sampling(body);
+      case null, default -> completion(body);
     };
   }
 

@@ -1,6 +1,7 @@
 package io.kvasir.execution.dialect;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.kvasir.http.ApiPath;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Set;
@@ -16,13 +17,13 @@ final class TensorRtLlm implements KvTransferProtocol {
 
   static final String PARAMETERS = "disaggregated_params";
 
-  private static final Set<String> PATHS = Set.of(ClientRequest.CHAT, ClientRequest.COMPLETIONS);
+  private static final Set<ApiPath> APIS = Set.of(ApiPath.CHAT, ApiPath.COMPLETIONS);
   /** Below this the servers number requests of their own. */
   private static final long FIRST_ID = 1L << 42;
 
   @Override
   public @Nullable String unsupportedReason(ClientRequest request) {
-    return request.unsupportedReason(PATHS, PARAMETERS);
+    return request.unsupportedReason(APIS, PARAMETERS);
   }
 
   @Override
@@ -65,7 +66,7 @@ final class TensorRtLlm implements KvTransferProtocol {
     }
     JsonMembers on = parameters.withText("request_type", "generation_only").withCopy("ctx_usage", answer, "usage");
     JsonMembers body = split.request().members().with(PARAMETERS, on.toString());
-    JsonMembers read = split.request().path().equals(ClientRequest.COMPLETIONS)
+    JsonMembers read = split.request().api() == ApiPath.COMPLETIONS
         ? body.withCopy("prompt", answer, "prompt_token_ids")
         // Either form, as the server had it.
         : answer.hasValue("prompt_token_ids_b64")

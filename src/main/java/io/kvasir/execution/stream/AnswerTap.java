@@ -2,8 +2,8 @@ package io.kvasir.execution.stream;
 
 import io.kvasir.cell.Outcome;
 import io.kvasir.http.Headers;
+import io.kvasir.http.SseScanner;
 import java.nio.charset.StandardCharsets;
-import java.util.Arrays;
 import java.util.Locale;
 
 /**
@@ -11,9 +11,8 @@ import java.util.Locale;
  * has come, what the engine counted, an error told inside a stream, and whether the answer came to its
  * own end. The bytes may be cut anywhere; they are neither kept nor changed, and nothing is allocated.
  *
- * <p>An event stream is read as WHATWG's server-sent events are (lines ended by CR, LF or both,
- * comments, several {@code data} lines joined), in the dialects of OpenAI's chat, completions and
- * Responses APIs and of Anthropic's Messages. One thread at a time.
+ * <p>An event stream is read in the dialects of OpenAI's chat, completions and Responses APIs and of Anthropic's
+ * Messages. One thread at a time.
  */
 public final class AnswerTap {
   /** What the answer's bytes are. */
@@ -26,26 +25,6 @@ public final class AnswerTap {
     OPAQUE
   }
 
-  /** Where in a line the next byte is. */
-  private enum LinePosition {
-    FIELD,
-    /** After the colon, where one space is not part of the value. */
-    SPACE,
-    VALUE
-  }
-
-  /** Whose value a line gives. */
-  private enum EventField {
-    DATA,
-    EVENT,
-    OTHER
-  }
-
-  private static final int MAX_FIELD = 8;
-  private static final int MAX_NAME = 64;
-  private static final byte[] NEWLINE = {'\n'};
-  private static final byte[] DATA = ascii("data");
-  private static final byte[] EVENT = ascii("event");
   private static final byte[] DONE = ascii("[DONE]");
   private static final byte[][] ENDS =
       {ascii("message_stop"), ascii("response.completed"), ascii("response.incomplete")};
@@ -58,19 +37,11 @@ public final class AnswerTap {
 
   private final Form form;
   private final JsonScan scan = new JsonScan();
-  private final byte[] fieldName = new byte[MAX_FIELD];
-  private final byte[] eventName = new byte[MAX_NAME];
+  private final SseScanner scanner = new SseScanner(new EventListener());
 
-  private LinePosition line = LinePosition.FIELD;
-  private EventField field = EventField.OTHER;
-  private boolean afterCarriageReturn;
-  private int fieldLength;
-  private int nameLength;
-  private boolean hasData;
   /** How much of {@link #DONE} the event's data has matched; -1 when it is something else. */
   private int done;
 
-  private int events;
   private boolean content;
   private boolean ended;
   private boolean failed;
@@ -104,12 +75,7 @@ public final class AnswerTap {
   /** Watches {@code bytes[from, to)} pass. */
   public void accept(byte[] bytes, int from, int to) {
     switch (form) {
-      case EVENTS -> {
-        int at = from;
-        while (at < to) {
-          at = acceptLine(bytes, at, to);
-        }
-      }
+      case EVENTS -> scanner.accept(bytes, from, to);
       case JSON -> {
         content |= to > from;
         scan.accept(bytes, from, to);
@@ -120,22 +86,13 @@ public final class AnswerTap {
 
   /** Watches an event stream's bytes to the end of the first event in them; returns that end, -1 without one. */
   int acceptEvent(byte[] bytes, int from, int to) {
-    int before = events;
-    int at = from;
-    while (at < to) {
-      at = acceptLine(bytes, at, to);
-      if (events != before) {
-        return at;
-      }
-    }
-    return -1;
+    return scanner.acceptEvent(bytes, from, to);
   }
 
   /** The body is over. */
   public void end() {
     switch (form) {
-      // Some engines leave out the blank line after the last event.
-      case EVENTS -> dispatch();
+      case EVENTS -> scanner.end();
       case JSON -> {
         ended = scan.complete();
         failed |= scan.error();
@@ -188,80 +145,26 @@ public final class AnswerTap {
     return tokens < 0 || tokens > Integer.MAX_VALUE ? Outcome.UNKNOWN : (int) tokens;
   }
 
-  private int acceptLine(byte[] bytes, int from, int to) {
-    byte c = bytes[from];
-    if (afterCarriageReturn) {
-      afterCarriageReturn = false;
-      if (c == '\n') {
-        return from + 1;
-      }
+  private final class EventListener implements SseScanner.Listener {
+    @Override
+    public void dataStarted() {
+      done = 0;
+      scan.reset();
     }
-    return switch (line) {
-      case FIELD -> {
-        if (c == '\n' || c == '\r') {
-          if (fieldLength == 0) {
-            dispatch();
-          }
-          endLine(c);
-        } else if (c == ':') {
-          line = LinePosition.SPACE;
-          startValue();
-        } else {
-          // A name too long to be ours is told by its length alone.
-          fieldName[Math.min(fieldLength, MAX_FIELD - 1)] = c;
-          fieldLength++;
-        }
-        yield from + 1;
-      }
-      case SPACE -> {
-        line = LinePosition.VALUE;
-        yield c == ' ' ? from + 1 : from;
-      }
-      case VALUE -> {
-        int end = endOfLine(bytes, from, to);
-        value(bytes, from, end);
-        if (end < to) {
-          endLine(bytes[end]);
-        }
-        yield Math.min(end + 1, to);
-      }
-    };
-  }
 
-  private void startValue() {
-    if (is(fieldName, fieldLength, DATA)) {
-      field = EventField.DATA;
+    @Override
+    public void data(byte[] bytes, int from, int to) {
+      if (done >= 0) {
+        matchDone(bytes, from, to);
+      }
+      scan.accept(bytes, from, to);
+    }
+
+    @Override
+    public void eventEnded(boolean hasData) {
+      usageOnly = false;
       if (hasData) {
-        done = -1;
-        scan.accept(NEWLINE, 0, 1);
-      } else {
-        hasData = true;
-        done = 0;
-        scan.reset();
-      }
-    } else if (is(fieldName, fieldLength, EVENT)) {
-      field = EventField.EVENT;
-      nameLength = 0;
-    } else {
-      field = EventField.OTHER;
-    }
-  }
-
-  private void value(byte[] bytes, int from, int to) {
-    switch (field) {
-      case DATA -> {
-        if (done >= 0) {
-          matchDone(bytes, from, to);
-        }
-        scan.accept(bytes, from, to);
-      }
-      case EVENT -> {
-        int taken = Math.min(to - from, MAX_NAME - nameLength);
-        System.arraycopy(bytes, from, eventName, nameLength, taken);
-        nameLength += taken;
-      }
-      case OTHER -> {
-        // A comment, an id, a retry time.
+        readEvent();
       }
     }
   }
@@ -274,51 +177,26 @@ public final class AnswerTap {
     }
   }
 
-  private void endLine(byte c) {
-    afterCarriageReturn = c == '\r';
-    line = LinePosition.FIELD;
-    fieldLength = 0;
-  }
-
-  /** The event is complete, or the stream is. */
-  private void dispatch() {
-    events++;
-    usageOnly = false;
-    if (hasData) {
-      usageOnly = scan.usageOnly();
-      if (done == DONE.length) {
-        ended = true;
-      } else if (scan.error() || is(FAILURES)) {
-        failed = true;
-      } else if (is(ENDS)) {
-        ended = true;
-      } else if (!is(LIFECYCLES)) {
-        content = true;
-      }
+  private void readEvent() {
+    usageOnly = scan.usageOnly();
+    if (done == DONE.length) {
+      ended = true;
+    } else if (scan.error() || is(FAILURES)) {
+      failed = true;
+    } else if (is(ENDS)) {
+      ended = true;
+    } else if (!is(LIFECYCLES)) {
+      content = true;
     }
-    hasData = false;
-    nameLength = 0;
   }
 
   private boolean is(byte[][] names) {
     for (byte[] candidate : names) {
-      if (scan.hasType() ? scan.typeIs(candidate) : is(eventName, nameLength, candidate)) {
+      if (scan.hasType() ? scan.typeIs(candidate) : scanner.nameIs(candidate)) {
         return true;
       }
     }
     return false;
-  }
-
-  private static boolean is(byte[] text, int length, byte[] name) {
-    return length == name.length && Arrays.equals(text, 0, length, name, 0, length);
-  }
-
-  private static int endOfLine(byte[] bytes, int from, int to) {
-    int at = from;
-    while (at < to && bytes[at] != '\n' && bytes[at] != '\r') {
-      at++;
-    }
-    return at;
   }
 
   private static byte[] ascii(String text) {

@@ -4,9 +4,9 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.kvasir.execution.dialect.EventData;
 import io.kvasir.execution.dialect.JsonMembers;
 import io.kvasir.http.ByteSink;
+import io.kvasir.http.SseEvents;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
@@ -32,7 +32,7 @@ public final class StitchedStream implements ByteSink {
   private final ByteSink client;
   private final boolean chat;
   private final boolean withoutUsage;
-  private final EventData lines = new EventData(read -> data = read);
+  private final SseEvents events = new SseEvents((_, read) -> data = read);
   private final PartialAnswer answer;
 
   private AnswerTap tap = new AnswerTap(AnswerTap.Form.EVENTS);
@@ -181,8 +181,8 @@ public final class StitchedStream implements ByteSink {
 
   private byte @Nullable [] dataOf(byte[] bytes, int from, int to) throws IOException {
     data = null;
-    lines.accept(bytes, from, to - from);
-    lines.end();
+    events.accept(bytes, from, to - from);
+    events.end();
     return data;
   }
 

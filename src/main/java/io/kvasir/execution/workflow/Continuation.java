@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.TextNode;
 import io.kvasir.execution.dialect.ClientRequest;
 import io.kvasir.execution.dialect.JsonMembers;
+import io.kvasir.http.ApiPath;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -30,7 +31,7 @@ record Continuation(ClientRequest original) {
       List.of("echo", "suffix", "return_token_ids", "prompt_embeds", "truncate_prompt_tokens", "use_beam_search");
 
   boolean chat() {
-    return original.path().equals(ClientRequest.CHAT);
+    return original.api() == ApiPath.CHAT;
   }
 
   /** Whether the client asked for the event that tells a stream's usage. */
@@ -101,8 +102,8 @@ record Continuation(ClientRequest original) {
   /** Why a request's stream cannot be continued, for metrics; null when it can. */
   static @Nullable String unsupportedReason(ClientRequest asked) {
     JsonMembers members = asked.members();
-    boolean chat = asked.path().equals(ClientRequest.CHAT);
-    if (!chat && !asked.path().equals(ClientRequest.COMPLETIONS)) {
+    boolean chat = asked.api() == ApiPath.CHAT;
+    if (!chat && asked.api() != ApiPath.COMPLETIONS) {
       return "api";
     }
     if (any(members, TOOLS)) {

@@ -1,0 +1,39 @@
+package io.kvasir.gateway;
+
+import io.kvasir.http.server.Exchange;
+import io.kvasir.http.server.Response;
+import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The one place where what goes wrong with a request becomes an answer in its API's words.
+ *
+ * @param onError records an error that was answered, for metrics and logs
+ */
+record ApiBoundary(Exchange exchange, String requestId, Consumer<ApiError> onError) {
+  private static final Logger LOG = LoggerFactory.getLogger(ApiBoundary.class);
+
+  /** Makes an answer, or says why there is none. */
+  @FunctionalInterface
+  interface AnswerSource {
+    Response answer() throws ApiException, InterruptedException;
+  }
+
+  /** The source's answer, or the error that took its place. */
+  Response answer(AnswerSource source) throws InterruptedException {
+    try {
+      return source.answer();
+    } catch (ApiException e) {
+      return failed(e.error());
+    } catch (RuntimeException | LinkageError | StackOverflowError e) {
+      LOG.error("request {} {} {} failed inside the router", requestId, exchange.method(), exchange.path(), e);
+      return failed(ApiError.INTERNAL);
+    }
+  }
+
+  private Response failed(ApiError error) {
+    onError.accept(error);
+    return ErrorFormat.forPath(exchange.path()).answer(error);
+  }
+}

@@ -1,0 +1,110 @@
+package io.kvasir.http;
+
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** The APIs that engines serve and the router forwards: the one table of their paths and of what each path implies. */
+public enum ApiPath {
+  CHAT("chat", Kind.GENERATION, "/v1/chat/completions"),
+  COMPLETIONS("completions", Kind.GENERATION, "/v1/completions"),
+  RESPONSES("responses", Kind.GENERATION, "/v1/responses"),
+  MESSAGES("messages", Kind.GENERATION, "/v1/messages"),
+  EMBEDDINGS("embeddings", Kind.MODEL, "/v1/embeddings"),
+  COUNT_TOKENS("count_tokens", Kind.MODEL, "/v1/messages/count_tokens"),
+  TOKENIZE("tokenize", Kind.HELPER, "/tokenize"),
+  DETOKENIZE("detokenize", Kind.HELPER, "/detokenize"),
+  RERANK("other", Kind.FORWARDED, "/v1/rerank", "/v2/rerank", "/rerank"),
+  /** SGLang's own inference API. */
+  GENERATE("other", Kind.FORWARDED, "/generate"),
+  /** vLLM's API of tokens in, tokens out. */
+  TOKENS("other", Kind.FORWARDED, "/inference/v1/generate"),
+  /** Inference that engines offer outside {@code /v1}; everything else there stays the engine's own. */
+  SCORING("other", Kind.FORWARDED, "/score", "/classify", "/pooling"),
+  /** A stored response: read, cancelled or deleted on the worker that has it. */
+  STORED_RESPONSE("stored_response", Kind.FORWARDED),
+  /** Any other path below {@code /v1}: forwarded as it is, whatever it means. */
+  OTHER("other", Kind.FORWARDED);
+
+  /** What requests to an API have in common with those to others. */
+  private enum Kind {
+    /** Generates text from a model, token by token if the request says so. */
+    GENERATION,
+    /** Asks a model for something else. */
+    MODEL,
+    /** Any model will do. */
+    HELPER,
+    /** Not understood: any method, and it may change something. */
+    FORWARDED
+  }
+
+  private static final String STORED = RESPONSES.path() + "/";
+  private static final Map<String, ApiPath> BY_PATH = Arrays.stream(values())
+      .flatMap(api -> api.paths.stream().map(path -> Map.entry(path, api)))
+      .collect(Collectors.toUnmodifiableMap(Map.Entry::getKey, Map.Entry::getValue));
+
+  private final String label;
+  private final Kind kind;
+  private final List<String> paths;
+
+  ApiPath(String label, Kind kind, String... paths) {
+    this.label = label;
+    this.kind = kind;
+    this.paths = List.of(paths);
+  }
+
+  /** The API at a path, which has no query; null when there is none. */
+  public static @Nullable ApiPath at(String path) {
+    ApiPath api = BY_PATH.get(path);
+    return api != null ? api
+        : path.startsWith(STORED) && path.length() > STORED.length() ? STORED_RESPONSE
+        : path.startsWith("/v1/") ? OTHER
+        : null;
+  }
+
+  /** The id in a {@link #STORED_RESPONSE} path: {@code /v1/responses/ID}, {@code /v1/responses/ID/cancel} … */
+  public static String storedId(String path) {
+    int end = path.indexOf('/', STORED.length());
+    return path.substring(STORED.length(), end < 0 ? path.length() : end);
+  }
+
+  /** Its path, the first of several; empty when it is no certain one. */
+  public String path() {
+    return paths.isEmpty() ? "" : paths.getFirst();
+  }
+
+  /** Its name in metrics and logs. */
+  public String label() {
+    return label;
+  }
+
+  /**
+   * Whether its answers are generated token by token: they may be sampled, come as a stream if the request says so, and
+   * such a stream ends with a terminator.
+   */
+  public boolean generates() {
+    return kind == Kind.GENERATION;
+  }
+
+  /** Whether its requests carry a prompt that decides which worker suits them. */
+  public boolean carriesPrompt() {
+    return generates() || this == EMBEDDINGS;
+  }
+
+  /** Whether its requests must name their model. */
+  public boolean requiresModel() {
+    return kind == Kind.GENERATION || kind == Kind.MODEL;
+  }
+
+  /** Whether only POST makes sense. */
+  public boolean postOnly() {
+    return kind != Kind.FORWARDED;
+  }
+
+  /** Whether a request may be sent to another worker after one failed in the middle: it changes nothing. */
+  public boolean isRetryable(String method) {
+    return postOnly() || method.equals("GET") || method.equals("HEAD");
+  }
+}
