@@ -1,40 +1,33 @@
 package io.kvasir.lmcache;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.kvasir.http.HttpCalls;
+import io.kvasir.http.HttpCalls.Request;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.net.URI;
-import java.net.http.HttpRequest;
-import java.net.http.HttpRequest.BodyPublishers;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.Executor;
+import java.util.concurrent.CompletionException;
 
-/** LMCache's controller over HTTP, on one pool of connections. Thread-safe. */
-final class Controller implements InstanceSource, AutoCloseable {
-  private static final Duration POLL = Duration.ofSeconds(5);
+/** A client of LMCache's controller. Thread-safe; the HTTP client beneath is its owner's to close. */
+final class Controller implements InstanceSource {
+  private static final Duration POLL_TIMEOUT = Duration.ofSeconds(5);
 
+  private final URI address;
   private final URI workers;
   private final URI lookup;
-  private final Duration timeout;
-  private final URI address;
-  private final JsonClient client;
+  private final Duration lookupTimeout;
+  private final HttpCalls calls;
 
-  /**
-   * The controller at an address.
-   *
-   * @param patience how long it gets for a lookup
-   * @param executor runs what the client has to do; stays its owner's to close
-   */
-  Controller(URI address, Duration patience, Executor executor) {
+  Controller(URI address, Duration lookupTimeout, HttpCalls calls) {
     this.address = address;
     this.workers = address.resolve("/controller/workers");
     this.lookup = address.resolve("/lookup");
-    this.timeout = patience;
-    this.client = new JsonClient(executor);
+    this.lookupTimeout = lookupTimeout;
+    this.calls = calls;
   }
 
   @Override
@@ -49,39 +42,33 @@ final class Controller implements InstanceSource, AutoCloseable {
 
   @Override
   public List<ControllerWorker> workers() throws IOException, InterruptedException {
-    return workers(client.send(HttpRequest.newBuilder(workers).timeout(POLL).build()));
+    return workers(calls.send(Request.get(workers, POLL_TIMEOUT)).requireStatus(200).jsonObject());
   }
 
-  /** Where the tokens' chunks are; fails when it does not say in time. */
+  /** The locations of a prompt's chunks. Fails with an {@link IOException} when no usable response comes in time. */
   CompletableFuture<List<Location>> lookup(int[] tokens) {
-    HttpRequest request =
-        HttpRequest.newBuilder(lookup)
-            .timeout(timeout)
-            .header("Content-Type", "application/json")
-            .POST(BodyPublishers.ofByteArray(question(tokens)))
-            .build();
-    return client
-        .sendAsync(request)
+    return calls
+        .sendAsync(Request.post(lookup, body(tokens), lookupTimeout))
         .thenApply(
-            content -> {
+            reply -> {
               try {
-                return locations(content);
+                return locations(reply.requireStatus(200).jsonObject());
               } catch (IOException unusable) {
-                throw new UncheckedIOException(unusable);
+                throw new CompletionException(unusable);
               }
             });
   }
 
   /**
-   * The chunks attributed to an instance.
+   * The chunks of a prompt that an instance holds.
    *
    * @param instance its id
-   * @param backend where it holds them, in LMCache's words
-   * @param end position in the prompt after the last of them
+   * @param backend LMCache's name of where it holds them
+   * @param end position in the prompt after the last of them, in tokens
    */
   record Location(String instance, String backend, int end) {}
 
-  private static byte[] question(int[] tokens) {
+  private static byte[] body(int[] tokens) {
     StringBuilder body = new StringBuilder(7 * tokens.length + 16).append("{\"tokens\":[");
     for (int i = 0; i < tokens.length; i++) {
       body.append(i == 0 ? "" : ",").append(tokens[i]);
@@ -123,10 +110,5 @@ final class Controller implements InstanceSource, AutoCloseable {
       }
     });
     return locations;
-  }
-
-  @Override
-  public void close() {
-    client.close();
   }
 }

@@ -4,18 +4,17 @@ import java.io.IOException;
 import java.net.URI;
 import java.util.List;
 
-/** Who knows LMCache's instances: the controller, or the coordinator. Thread-safe. */
+/** A service that lists LMCache's instances: the controller, or the coordinator. Thread-safe. */
 interface InstanceSource {
-  /** Which of the two, for people. */
+  /** "controller" or "coordinator", for logs and messages. */
   String name();
 
-  /** Where it is. */
   URI address();
 
   /**
-   * The ranks that it knows. Waits some seconds at most.
+   * The ranks that the service lists. Waits a few seconds at most.
    *
-   * @throws IOException when it does not say; the message says why
+   * @throws IOException when no usable response comes in time; the message says why
    */
   List<ControllerWorker> workers() throws IOException, InterruptedException;
 }

@@ -1,5 +1,6 @@
 package io.kvasir.lmcache;
 
+import io.kvasir.http.HttpCalls;
 import io.kvasir.lmcache.LmCacheView.CoordinatorView;
 import io.kvasir.lmcache.LmCacheView.InstanceView;
 import io.kvasir.routing.CacheLayer;
@@ -7,6 +8,7 @@ import io.kvasir.routing.CacheMatches;
 import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.time.NanoClock;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -21,68 +23,78 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * LMCache, as plugins and operators see it. Made when the configuration is read, since profiles are proven then; it
- * knows nothing and asks nobody until it is started. Thread-safe.
+ * LMCache as plugins and operators see it: the front of this room. Profiles are compiled against it before it is
+ * started; until then it knows nothing and opens no connection. Thread-safe.
  */
 public final class LmCache implements CacheLayer, AutoCloseable {
+  private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(2);
+
   private final LmCacheSettings settings;
+  private final NanoClock clock;
   private final WorkerMap map;
   private volatile @Nullable Components running;
 
-  /** What there is between start and close. */
+  /** The parts that exist between start and close. */
   private record Components(
-      Controller controller, Poller poller, Lookups lookups, @Nullable PrefetchComponents fetching,
-      ExecutorService executor) {}
+      HttpCalls calls, ExecutorService executor, Poller poller, Lookups lookups,
+      @Nullable PrefetchComponents prefetch) {}
 
-  /** What there is with a coordinator. */
-  private record PrefetchComponents(Coordinator coordinator, Poller poller, Prefetcher prefetches, boolean enabled) {}
+  /** The parts that exist with a coordinator. */
+  private record PrefetchComponents(Poller poller, Prefetcher prefetcher, boolean enabled) {}
 
-  /** LMCache as configured. */
-  public LmCache(LmCacheSettings settings) {
+  /** LMCache as configured; {@code clock} is the one that decisions use. */
+  public LmCache(LmCacheSettings settings, NanoClock clock) {
     this.settings = settings;
+    this.clock = clock;
     this.map = new WorkerMap(settings.workers());
   }
 
   /**
-   * Begins to ask the controller, and the coordinator if there is one.
+   * Starts polling the controller, and the coordinator if there is one. Once.
    *
-   * @param fleet ids of all workers; may take a moment
-   * @param chosen whether requests that choose no profile themselves go by one that looks at LMCache's figures
-   * @param costs what it costs engines to compute prompts
-   * @param metrics where it counts; once per registry
+   * @param fleet ids of all workers; may wait a moment
+   * @param inUse whether the default profile reads LMCache's key counts
+   * @param costs of computing prompts
+   * @param metrics to register in; once per registry
    */
   public synchronized void start(
-      Supplier<Set<String>> fleet, BooleanSupplier chosen, CostModel costs, Metrics metrics) {
+      Supplier<Set<String>> fleet, BooleanSupplier inUse, CostModel costs, Metrics metrics) {
     if (running != null) {
       throw new IllegalStateException("LMCache has been started already");
     }
-    LmCacheMetrics counted = new LmCacheMetrics(metrics);
+    LmCacheMetrics counters = new LmCacheMetrics(metrics);
     ExecutorService executor = Executors.newVirtualThreadPerTaskExecutor();
-    Controller controller = new Controller(settings.controller(), settings.timeout(), executor);
-    Poller poller = new Poller(controller, settings, map, fleet, chosen, counted::recordPoll);
-    counted.watch(poller::snapshot, map);
-    Lookups lookups = new Lookups(controller, settings, map, executor, System::nanoTime, counted);
+    HttpCalls calls = new HttpCalls(CONNECT_TIMEOUT, null);
+    Controller controller = new Controller(settings.controller(), settings.timeout(), calls);
+    Poller poller = new Poller(controller, settings, map, fleet, inUse, counters::recordPoll, clock);
+    counters.watch(poller::snapshot, map, clock);
+    Lookups lookups = new Lookups(controller, settings, map, executor, clock, counters);
     PrefetchSettings prefetch = settings.prefetch();
-    PrefetchComponents fetching = null;
+    PrefetchComponents prefetching = null;
     if (prefetch != null) {
-      Coordinator coordinator = new Coordinator(prefetch.coordinator(), executor);
-      Poller known = new Poller(coordinator, settings, map, fleet, chosen, counted::recordCoordinatorPoll);
-      counted.watchCoordinator(known::snapshot);
-      Prefetcher prefetches = new Prefetcher(coordinator, prefetch, settings, map, known, poller, costs, counted);
-      fetching = new PrefetchComponents(coordinator, known, prefetches, prefetch.enabled());
+      Coordinator coordinator = new Coordinator(prefetch.coordinator(), calls);
+      Poller coordinatorPoller =
+          new Poller(coordinator, settings, map, fleet, inUse, counters::recordCoordinatorPoll, clock);
+      counters.watchCoordinator(coordinatorPoller::snapshot);
+      prefetching =
+          new PrefetchComponents(
+              coordinatorPoller,
+              new Prefetcher(
+                  coordinator, prefetch, settings, map, coordinatorPoller, poller, costs, counters, clock),
+              prefetch.enabled());
     }
-    running = new Components(controller, poller, lookups, fetching, executor);
+    running = new Components(calls, executor, poller, lookups, prefetching);
   }
 
   /**
-   * Has the coordinator fetch what a prompt's worker holds far from its host's memory, where that is configured and
-   * pays. Waits for it within its budget, on a thread that may block; throws nothing.
+   * Makes the coordinator fetch the part of a prompt that is far from its worker into the host's memory, where that is
+   * configured and pays. Blocks within the prefetch's budget; throws nothing.
    */
   public void prefetch(PrefetchCandidate prompt) {
     Components now = running;
-    PrefetchComponents fetching = now == null ? null : now.fetching;
-    if (fetching != null && fetching.enabled) {
-      fetching.prefetches.fetch(prompt);
+    PrefetchComponents prefetching = now == null ? null : now.prefetch;
+    if (prefetching != null && prefetching.enabled) {
+      prefetching.prefetcher.fetch(prompt);
     }
   }
 
@@ -103,16 +115,16 @@ public final class LmCache implements CacheLayer, AutoCloseable {
     return settings.timeout();
   }
 
-  /** What is known as of now. */
+  /** The state as of the latest polls. */
   public LmCacheView view() {
     Components now = running;
-    Poller.PollSnapshot state = now == null ? Poller.PollSnapshot.START : now.poller.snapshot();
-    List<InstanceView> instances = state.instances().values().stream()
+    Poller.PollSnapshot controller = now == null ? Poller.PollSnapshot.START : now.poller.snapshot();
+    List<InstanceView> instances = controller.instances().values().stream()
         .map(
             instance ->
                 new InstanceView(
                     instance.id(),
-                    state.mismatches().unmapped().contains(instance.id())
+                    controller.mismatches().unmapped().contains(instance.id())
                         ? Optional.empty()
                         : Optional.of(map.workerOf(instance.id())),
                     instance.keys(),
@@ -120,28 +132,25 @@ public final class LmCache implements CacheLayer, AutoCloseable {
                     instance.stale(),
                     instance.alive() ? Optional.of(Duration.ofNanos(instance.ageNanos())) : Optional.empty()))
         .toList();
-    Poller.PollSnapshot coordinated = coordinated(now);
+    Poller.PollSnapshot coordinator =
+        now == null || now.prefetch == null ? Poller.PollSnapshot.START : now.prefetch.poller.snapshot();
     return new LmCacheView(
         settings.controller().toString(),
-        state.age(),
-        Optional.ofNullable(state.failure()),
+        controller.age(clock),
+        Optional.ofNullable(controller.failure()),
         instances,
-        Stream.of(state, coordinated).flatMap(one -> one.mismatches().messages().stream()).distinct().toList(),
+        Stream.of(controller, coordinator).flatMap(one -> one.mismatches().messages().stream()).distinct().toList(),
         Optional.ofNullable(settings.prefetch())
             .map(
                 prefetch ->
                     new CoordinatorView(
                         prefetch.coordinator().toString(),
-                        coordinated.age(),
-                        Optional.ofNullable(coordinated.failure()),
-                        List.copyOf(coordinated.instances().keySet()))));
+                        coordinator.age(clock),
+                        Optional.ofNullable(coordinator.failure()),
+                        List.copyOf(coordinator.instances().keySet()))));
   }
 
-  private static Poller.PollSnapshot coordinated(@Nullable Components now) {
-    return now == null || now.fetching == null ? Poller.PollSnapshot.START : now.fetching.poller.snapshot();
-  }
-
-  /** What is served with less than is configured, for readiness. */
+  /** Degradations for readiness: each service that does not answer, in a sentence. */
   public List<String> degraded() {
     LmCacheView view = view();
     Stream<String> controller =
@@ -164,11 +173,10 @@ public final class LmCache implements CacheLayer, AutoCloseable {
     running = null;
     if (now != null) {
       now.poller.close();
-      now.controller.close();
-      if (now.fetching != null) {
-        now.fetching.poller.close();
-        now.fetching.coordinator.close();
+      if (now.prefetch != null) {
+        now.prefetch.poller.close();
       }
+      now.calls.close();
       now.executor.shutdownNow();
     }
   }

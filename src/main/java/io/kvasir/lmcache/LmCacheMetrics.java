@@ -1,8 +1,8 @@
 package io.kvasir.lmcache;
 
 import io.kvasir.lmcache.Instances.Instance;
-import io.kvasir.lmcache.Prefetcher.PrefetchOutcome;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.time.NanoClock;
 import io.prometheus.metrics.core.metrics.Counter;
 import io.prometheus.metrics.core.metrics.GaugeWithCallback;
 import io.prometheus.metrics.core.metrics.Histogram;
@@ -12,7 +12,7 @@ import java.util.Map;
 import java.util.function.Supplier;
 import java.util.function.ToLongFunction;
 
-/** What operators see of LMCache. Thread-safe. */
+/** The metrics of LMCache. Thread-safe. */
 final class LmCacheMetrics {
   private final PrometheusRegistry registry;
   private final Counter polls;
@@ -21,21 +21,21 @@ final class LmCacheMetrics {
   private final Counter lookups;
   private final Histogram lookupSeconds;
 
-  /** What became of a request's question. */
+  /** The outcome of a request's lookup; its name in lower case is a label of the metrics. */
   enum LookupOutcome {
-    /** The controller answered it. */
+    /** The controller answered. */
     ANSWERED,
-    /** It had answered the same a moment ago. */
+    /** The result of a recent lookup was used. */
     REMEMBERED,
-    /** It was answering the same for another request. */
+    /** The result of another request's lookup in progress was used. */
     SHARED,
-    /** It did not answer in time. */
+    /** The controller did not answer in time. */
     LATE,
-    /** It answered with an error, or could not be reached. */
+    /** The controller answered with an error, or could not be reached. */
     FAILED,
-    /** It had failed before and was not asked. */
+    /** The controller's circuit is open after failures. */
     LEFT_ALONE,
-    /** As many questions as may be were under way. */
+    /** The maximum of concurrent lookups was reached. */
     CROWDED,
     /** The prompt's tokens are not known. */
     NO_TOKENS,
@@ -43,26 +43,26 @@ final class LmCacheMetrics {
     NOTHING_TO_ASK
   }
 
-  /** Registers them; once per registry. */
+  /** Registers the metrics; once per registry. */
   LmCacheMetrics(Metrics metrics) {
     this.registry = metrics.registry();
     this.polls =
         Counter.builder()
             .name("kvasir_lmcache_polls_total")
-            .help("Questions to the LMCache controller for its workers, by result: answered, failed")
+            .help("Polls of the LMCache controller for its workers, by result: answered, failed")
             .labelNames("result")
             .register(registry);
     this.coordinatorPolls =
         Counter.builder()
             .name("kvasir_lmcache_coordinator_polls_total")
-            .help("Questions to the LMCache coordinator for its instances, by result: answered, failed")
+            .help("Polls of the LMCache coordinator for its instances, by result: answered, failed")
             .labelNames("result")
             .register(registry);
     this.prefetches =
         Counter.builder()
             .name("kvasir_lmcache_prefetches_total")
             .help(
-                "Requests whose prompt LMCache holds on a disk or in a remote store, by what became of fetching it:"
+                "Requests whose prompt LMCache holds on a disk or in a remote store, by outcome of the prefetch:"
                     + " completed, nothing, late, refused, failed, not_worth, unknown_instance, left_alone, crowded,"
                     + " no_tokens")
             .labelNames("result")
@@ -71,14 +71,14 @@ final class LmCacheMetrics {
         Counter.builder()
             .name("kvasir_lmcache_lookups_total")
             .help(
-                "Requests that wanted to know where LMCache holds their prompt, by result: answered, remembered,"
+                "Requests that needed to know where LMCache holds their prompt, by result: answered, remembered,"
                     + " shared, late, failed, left_alone, crowded, no_tokens, nothing_to_ask")
             .labelNames("result")
             .register(registry);
     this.lookupSeconds =
         Histogram.builder()
             .name("kvasir_lmcache_lookup_seconds")
-            .help("Time to tokenise a prompt and have the LMCache controller look it up")
+            .help("Time to tokenise a prompt and to look it up at the LMCache controller")
             .classicOnly()
             .classicUpperBounds(1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 0.1, 0.2, 0.5, 1, 2)
             .register(registry);
@@ -92,36 +92,40 @@ final class LmCacheMetrics {
     coordinatorPolls.labelValues(answered ? "answered" : "failed").inc();
   }
 
-  void recordPrefetch(PrefetchOutcome result) {
-    prefetches.labelValues(result.name().toLowerCase(Locale.ROOT)).inc();
+  void recordPrefetch(PrefetchOutcome outcome) {
+    prefetches.labelValues(outcome.name().toLowerCase(Locale.ROOT)).inc();
   }
 
-  void recordLookup(LookupOutcome answer) {
-    lookups.labelValues(answer.name().toLowerCase(Locale.ROOT)).inc();
+  void recordLookup(LookupOutcome outcome) {
+    lookups.labelValues(outcome.name().toLowerCase(Locale.ROOT)).inc();
   }
 
-  void recordLookup(LookupOutcome answer, long nanos) {
-    recordLookup(answer);
+  void recordLookup(LookupOutcome outcome, long nanos) {
+    recordLookup(outcome);
     lookupSeconds.observe(nanos / 1e9);
   }
 
-  /** Shows what is known of the instances. */
-  void watch(Supplier<Poller.PollSnapshot> state, WorkerMap map) {
-    gauge("kvasir_lmcache_instances", "LMCache instances that the controller knows", state, s -> s.instances().size());
+  /** Registers the gauges of the controller's instances, read from its latest poll at every scrape. */
+  void watch(Supplier<Poller.PollSnapshot> snapshot, WorkerMap map, NanoClock clock) {
+    gauge(
+        "kvasir_lmcache_instances",
+        "LMCache instances that the controller lists",
+        snapshot,
+        s -> s.instances().size());
     gauge(
         "kvasir_lmcache_stale_instances",
-        "LMCache instances that have stopped beating, so that what they hold does not count",
-        state,
+        "LMCache instances that send no heartbeats any more, so that their keys do not count",
+        snapshot,
         s -> s.instances().values().stream().filter(Instance::isStale).count());
     gauge(
         "kvasir_lmcache_unmapped_instances",
         "LMCache instances that belong to no worker",
-        state,
+        snapshot,
         s -> s.mismatches().unmapped().size());
     gauge(
         "kvasir_lmcache_doubled_workers",
-        "Workers that several LMCache instances are said to belong to, and instances that several engines report as",
-        state,
+        "Workers that several LMCache instances belong to, and instances that several engines report as",
+        snapshot,
         s -> s.mismatches().duplicated().size() + s.mismatches().shared().size());
     GaugeWithCallback.builder()
         .name("kvasir_lmcache_keys")
@@ -129,38 +133,38 @@ final class LmCacheMetrics {
         .labelNames("worker")
         .callback(
             gauge -> {
-              Map<String, Long> keys = map.keys(state.get().instances().values());
+              Map<String, Long> keys = map.keys(snapshot.get().instances().values());
               keys.forEach((worker, count) -> gauge.call(count, worker));
             })
         .register(registry);
     GaugeWithCallback.builder()
         .name("kvasir_lmcache_age_seconds")
-        .help("How long ago the LMCache controller last said what it holds; missing before it has")
+        .help("Time since the last successful poll of the LMCache controller; missing before there was one")
         .callback(
             gauge -> {
-              Poller.PollSnapshot now = state.get();
+              Poller.PollSnapshot now = snapshot.get();
               if (now.answers() > 0) {
-                gauge.call((System.nanoTime() - now.answeredNanos()) / 1e9);
+                gauge.call((clock.nanos() - now.answeredNanos()) / 1e9);
               }
             })
         .register(registry);
   }
 
-  /** Shows what the coordinator knows. */
-  void watchCoordinator(Supplier<Poller.PollSnapshot> state) {
+  /** Registers the gauge of the coordinator's instances. */
+  void watchCoordinator(Supplier<Poller.PollSnapshot> snapshot) {
     gauge(
         "kvasir_lmcache_coordinator_instances",
-        "LMCache instances that the coordinator knows",
-        state,
+        "LMCache instances that the coordinator lists",
+        snapshot,
         s -> s.instances().size());
   }
 
-  private void gauge(String name, String help, Supplier<Poller.PollSnapshot> state,
+  private void gauge(String name, String help, Supplier<Poller.PollSnapshot> snapshot,
       ToLongFunction<Poller.PollSnapshot> value) {
     GaugeWithCallback.builder()
         .name(name)
         .help(help)
-        .callback(gauge -> gauge.call((double) value.applyAsLong(state.get())))
+        .callback(gauge -> gauge.call((double) value.applyAsLong(snapshot.get())))
         .register(registry);
   }
 }

@@ -6,18 +6,18 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How LMCache's controller is asked.
+ * The connection to LMCache's controller, and to its coordinator if there is one.
  *
  * @param controller its address, without a path
- * @param pollInterval how often it is asked for its workers, on average
- * @param staleAfter an instance that has stopped beating, and figures that could not be renewed, count no longer than
- *     this
- * @param timeout how long a request waits for a lookup; also how long the controller gets for one
- * @param chunkTokens tokens in one of its chunks
- * @param maxLookups lookups under way at once, and prefetches; requests beyond go without
- * @param remember how long the answer to a lookup is good for other requests
- * @param workers worker by instance id, where the instance is not called like the worker
- * @param prefetch how its coordinator is asked to fetch, null without one
+ * @param pollInterval mean time between two polls of its workers
+ * @param staleAfter age from which an instance without heartbeats, and key counts that could not be renewed, no longer
+ *     count
+ * @param timeout how long a request waits for a lookup; also the deadline of the call to the controller
+ * @param chunkTokens tokens in one of LMCache's chunks
+ * @param maxLookups maximum of concurrent lookups, and of concurrent prefetches; requests beyond do without
+ * @param remember how long a lookup's result is used for other requests
+ * @param workers worker by instance id, where the instance's name is not the worker's
+ * @param prefetch by the coordinator, null without one
  */
 public record LmCacheSettings(
     URI controller,
@@ -29,7 +29,7 @@ public record LmCacheSettings(
     Duration remember,
     Map<String, String> workers,
     @Nullable PrefetchSettings prefetch) {
-  /** Copies what it is given. */
+  /** Copies the map. */
   public LmCacheSettings {
     workers = Map.copyOf(workers);
   }

@@ -2,6 +2,8 @@ package io.kvasir.lmcache;
 
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
+import io.kvasir.http.CircuitBreaker;
+import io.kvasir.http.HttpCallException;
 import io.kvasir.index.Chain;
 import io.kvasir.index.Tier;
 import io.kvasir.lmcache.Controller.Location;
@@ -11,7 +13,8 @@ import io.kvasir.routing.CacheMatches.Match;
 import io.kvasir.routing.RequestFacts;
 import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.Slots;
-import java.net.http.HttpTimeoutException;
+import io.kvasir.time.NanoClock;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -21,34 +24,34 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Semaphore;
-import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Asks the controller where prompts are held.
+ * Lookups at the controller of where prompts are held.
  *
- * <p>It knows whole chunks only, so prompts that are the same up to their last whole chunk ask the same: they share a
- * lookup that is under way, and its answer for a moment after. The controller reads a prompt up to the first chunk
- * that nobody has, so every prompt that goes on through that chunk has the same answer, too, whatever follows: a burst
- * of new prompts under one system prompt asks about once.
+ * <p>The controller knows whole chunks only, so prompts that are equal up to their last whole chunk share a lookup in
+ * progress, and its result for a moment after. It reads a prompt up to the first chunk that no instance holds, so every
+ * prompt with the same chunks up to that one has the same result, whatever follows: a burst of new prompts under one
+ * system prompt causes about one lookup.
  *
- * <p>A controller that fails is left alone for a while, and asked by one request after that; the others go without.
- * Thread-safe; nothing waits.
+ * <p>After failures the controller's circuit opens: one request in a while tries it, the others do without.
+ * Thread-safe; nothing blocks.
  */
 final class Lookups {
-  private static final int MOST_REMEMBERED = 20_000;
-  private static final CacheMatches NOTHING = new CacheMatches(List.of());
+  private static final int MAX_REMEMBERED = 20_000;
+  private static final CircuitBreaker.Settings BREAKER = CircuitBreaker.Settings.of(3, Duration.ofSeconds(1));
+  private static final CacheMatches NO_MATCHES = new CacheMatches(List.of());
 
   private final Controller controller;
   private final WorkerMap map;
   private final int chunkTokens;
   private final Executor executor;
-  private final LongSupplier nanos;
+  private final NanoClock clock;
   private final LmCacheMetrics metrics;
   private final Semaphore permits;
-  private final Cache<Long, CacheMatches> answers;
+  private final Cache<Long, CacheMatches> results;
   private final Map<Long, CompletableFuture<CacheMatches>> inFlight = new ConcurrentHashMap<>();
-  private final LmCacheCircuitBreaker breaker;
+  private final CircuitBreaker breaker;
 
   /**
    * Lookups by a controller.
@@ -60,21 +63,21 @@ final class Lookups {
       LmCacheSettings settings,
       WorkerMap map,
       Executor executor,
-      LongSupplier nanos,
+      NanoClock clock,
       LmCacheMetrics metrics) {
     this.controller = controller;
     this.map = map;
     this.chunkTokens = settings.chunkTokens();
     this.executor = executor;
-    this.nanos = nanos;
+    this.clock = clock;
     this.metrics = metrics;
-    this.breaker = new LmCacheCircuitBreaker(nanos);
+    this.breaker = new CircuitBreaker(BREAKER, clock);
     this.permits = new Semaphore(settings.maxLookups());
-    this.answers =
+    this.results =
         Caffeine.newBuilder()
-            .maximumSize(MOST_REMEMBERED)
+            .maximumSize(MAX_REMEMBERED)
             .expireAfterWrite(settings.remember())
-            .ticker(nanos::getAsLong)
+            .ticker(clock::nanos)
             .build();
   }
 
@@ -82,72 +85,72 @@ final class Lookups {
   CompletableFuture<CacheMatches> find(RoutingContext context) {
     ChunkedPrompt chunks = new ChunkedPrompt(context.get(Slots.CHAIN), chunkTokens);
     if (chunks.count() == 0) {
-      return answered(chunks.chain().length() == 0 ? CacheMatches.UNKNOWN : NOTHING, LookupOutcome.NOTHING_TO_ASK);
+      return completed(
+          chunks.chain().length() == 0 ? CacheMatches.UNKNOWN : NO_MATCHES, LookupOutcome.NOTHING_TO_ASK);
     }
-    CacheMatches known = known(chunks);
-    if (known != null) {
-      return answered(known, LookupOutcome.REMEMBERED);
+    CacheMatches remembered = remembered(chunks);
+    if (remembered != null) {
+      return completed(remembered, LookupOutcome.REMEMBERED);
     }
     long key = chunks.hash(chunks.count());
-    CompletableFuture<CacheMatches> asked = inFlight.get(key);
-    if (asked != null) {
+    CompletableFuture<CacheMatches> other = inFlight.get(key);
+    if (other != null) {
       metrics.recordLookup(LookupOutcome.SHARED);
-      return asked.copy();
+      return other.copy();
     }
     if (!breaker.tryAcquire()) {
-      return answered(CacheMatches.UNKNOWN, LookupOutcome.LEFT_ALONE);
+      return completed(CacheMatches.UNKNOWN, LookupOutcome.LEFT_ALONE);
     }
     if (!permits.tryAcquire()) {
-      return answered(CacheMatches.UNKNOWN, LookupOutcome.CROWDED);
+      return completed(CacheMatches.UNKNOWN, LookupOutcome.CROWDED);
     }
-    CompletableFuture<CacheMatches> mine = new CompletableFuture<>();
-    CompletableFuture<CacheMatches> first = inFlight.putIfAbsent(key, mine);
+    CompletableFuture<CacheMatches> result = new CompletableFuture<>();
+    CompletableFuture<CacheMatches> first = inFlight.putIfAbsent(key, result);
     if (first != null) {
       permits.release();
       metrics.recordLookup(LookupOutcome.SHARED);
       return first.copy();
     }
-    ask(context.facts(), chunks, key, mine);
-    return mine.copy();
+    lookup(context.facts(), chunks, key, result);
+    return result.copy();
   }
 
-
-  private CompletableFuture<CacheMatches> answered(CacheMatches matches, LookupOutcome answer) {
-    metrics.recordLookup(answer);
+  private CompletableFuture<CacheMatches> completed(CacheMatches matches, LookupOutcome outcome) {
+    metrics.recordLookup(outcome);
     return CompletableFuture.completedFuture(matches);
   }
 
-  private @Nullable CacheMatches known(ChunkedPrompt chunks) {
+  private @Nullable CacheMatches remembered(ChunkedPrompt chunks) {
     for (int i = chunks.count(); i > 0; i--) {
-      CacheMatches known = answers.getIfPresent(chunks.hash(i) + (i == chunks.count() ? 0 : ChunkedPrompt.THROUGH));
-      if (known != null) {
-        return known;
+      CacheMatches matches = results.getIfPresent(chunks.hash(i) + (i == chunks.count() ? 0 : ChunkedPrompt.THROUGH));
+      if (matches != null) {
+        return matches;
       }
     }
     return null;
   }
 
-  private void ask(RequestFacts facts, ChunkedPrompt chunks, long key, CompletableFuture<CacheMatches> mine) {
-    long began = nanos.getAsLong();
+  private void lookup(RequestFacts facts, ChunkedPrompt chunks, long key, CompletableFuture<CacheMatches> result) {
+    long started = clock.nanos();
     var _ = CompletableFuture.supplyAsync(() -> tokens(facts), executor)
         .thenCompose(tokens -> tokens == null ? noTokens() : controller.lookup(tokens))
-        .whenComplete((locations, failed) -> {
+        .whenComplete((locations, failure) -> {
           permits.release();
           inFlight.remove(key);
           if (locations != null) {
             CacheMatches matches = matches(locations);
             remember(chunks, key, locations, matches);
-            breaker.record(true);
-            metrics.recordLookup(LookupOutcome.ANSWERED, nanos.getAsLong() - began);
-            mine.complete(matches);
+            breaker.onSuccess();
+            metrics.recordLookup(LookupOutcome.ANSWERED, clock.nanos() - started);
+            result.complete(matches);
           } else {
-            failed(failed);
-            mine.complete(CacheMatches.UNKNOWN);
+            onFailure(failure);
+            result.complete(CacheMatches.UNKNOWN);
           }
         });
   }
 
-  /** Null as well when the request's own template refuses it: its engine will say so. */
+  /** The prompt's tokens; null as well when the model's template rejects the request, as its engine will. */
   private static int @Nullable [] tokens(RequestFacts facts) {
     try {
       return facts.tokens();
@@ -156,27 +159,31 @@ final class Lookups {
     }
   }
 
-  /** A request whose tokens cannot be told says nothing of the controller. */
+  /** A request without known tokens says nothing about the controller. */
   private static CompletableFuture<List<Location>> noTokens() {
     return CompletableFuture.failedFuture(new NoTokensException());
   }
 
-  private void failed(@Nullable Throwable failure) {
-    Throwable why = failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
-    if (why instanceof NoTokensException) {
+  private void onFailure(Throwable failure) {
+    Throwable cause =
+        failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
+    if (cause instanceof NoTokensException) {
       metrics.recordLookup(LookupOutcome.NO_TOKENS);
       return;
     }
-    breaker.record(false);
-    metrics.recordLookup(why instanceof HttpTimeoutException ? LookupOutcome.LATE : LookupOutcome.FAILED);
+    breaker.onFailure(String.valueOf(cause.getMessage()));
+    metrics.recordLookup(
+        cause instanceof HttpCallException call && call.kind() == HttpCallException.Kind.TIMEOUT
+            ? LookupOutcome.LATE
+            : LookupOutcome.FAILED);
   }
 
   private void remember(ChunkedPrompt chunks, long key, List<Location> locations, CacheMatches matches) {
-    answers.put(key, matches);
+    results.put(key, matches);
     int end = locations.stream().mapToInt(Location::end).max().orElse(0);
-    int missed = end / chunkTokens + 1;
-    if (missed <= chunks.count()) {
-      answers.put(chunks.hash(missed) + ChunkedPrompt.THROUGH, matches);
+    int missing = end / chunkTokens + 1;
+    if (missing <= chunks.count()) {
+      results.put(chunks.hash(missing) + ChunkedPrompt.THROUGH, matches);
     }
   }
 
@@ -193,7 +200,7 @@ final class Lookups {
     return new CacheMatches(List.copyOf(matches.values()));
   }
 
-  /** LMCache's backends by their names; one that is neither memory nor a disk of the engine's host is far away. */
+  /** The tier of an LMCache backend, by its name; neither memory nor disk of the engine's host means remote. */
   private static Tier tier(String backend) {
     String name = backend.toLowerCase(Locale.ROOT);
     return name.contains("cpu") ? Tier.HOST
@@ -202,20 +209,20 @@ final class Lookups {
   }
 
   /**
-   * A prompt's whole chunks.
+   * The whole chunks of a prompt.
    *
-   * @param chain its blocks
+   * @param chain the prompt's blocks
    * @param chunkTokens tokens in a chunk
    */
   private record ChunkedPrompt(Chain chain, int chunkTokens) {
-    /** Added to the hash of a chunk that an answer ended at: it is good for prompts that go on otherwise. */
+    /** Added to the hash of the first missing chunk: the result holds for every prompt with the same one. */
     static final long THROUGH = 0x9E3779B97F4A7C15L;
 
     int count() {
       return (int) Math.min(Integer.MAX_VALUE, (long) chain.length() * chain.blockSize() / chunkTokens);
     }
 
-    /** Of the first block that contains the end of the first {@code chunks} chunks, and of all before it. */
+    /** The hash of the prefix up to the block that contains the end of the first {@code chunks} chunks. */
     long hash(int chunks) {
       int blocks = Math.ceilDiv(chunks * chunkTokens, chain.blockSize());
       return chain.hashes()[Math.min(blocks, chain.length()) - 1];

@@ -3,6 +3,7 @@ package io.kvasir.lmcache;
 import io.kvasir.lmcache.Instances.Instance;
 import io.kvasir.lmcache.WorkerMap.Mismatches;
 import io.kvasir.routing.CacheLayer.KeyCounts;
+import io.kvasir.time.NanoClock;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.HashSet;
@@ -20,48 +21,49 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Asks the controller, or the coordinator, for the instances that it knows: once at the start, so that the operator
- * hears what does not fit, and then while somebody wants to know, at intervals that differ by a fifth so that many
- * routers do not ask as one. Owns its thread.
+ * Polls the controller, or the coordinator, for its instances: once at the start, so that mismatches with the
+ * configuration are reported, and then while requests use the key counts, at intervals with a jitter of a fifth so that
+ * many routers do not poll at once. Thread-safe. Owns its thread.
  */
 final class Poller implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Poller.class);
 
-  /** Whoever asked for figures is taken to go on asking for so many intervals. */
-  private static final int WANTED_INTERVALS = 6;
+  /** Polling goes on for so many intervals after the key counts were last used. */
+  private static final int USE_INTERVALS = 6;
 
   private static final double JITTER = 0.2;
 
-  private final InstanceSource list;
+  private final InstanceSource source;
   private final LmCacheSettings settings;
   private final WorkerMap map;
   private final Supplier<Set<String>> fleet;
-  private final BooleanSupplier chosen;
+  private final BooleanSupplier inUse;
   private final PollListener listener;
   private final Instances instances;
-  private final long wantedNanos;
-  private final long restNanos;
+  private final NanoClock clock;
+  private final long useNanos;
+  private final long useResolutionNanos;
   private final Thread thread;
   private Set<String> reported = Set.of();
   private volatile PollSnapshot snapshot = PollSnapshot.START;
   private volatile KeyCounts keys = KeyCounts.UNKNOWN;
-  private volatile long requestedNanos;
+  private volatile long usedNanos;
   private volatile boolean asleep;
 
-  /** Hears of every poll. */
+  /** Receives the outcome of every poll. */
   @FunctionalInterface
   interface PollListener {
     void onPoll(boolean answered);
   }
 
   /**
-   * What is known.
+   * The state after a poll.
    *
-   * @param instances by id, as of the last answer
-   * @param mismatches what did not fit then
-   * @param answeredNanos when the last answer came; meaningless before there was one
-   * @param answers how many there were
-   * @param failure why the last poll failed, null when it did not
+   * @param instances by id, as of the last successful poll
+   * @param mismatches with the configuration then
+   * @param answeredNanos time of the last successful poll; meaningless before there was one
+   * @param answers successful polls so far
+   * @param failure why the latest poll failed, null when it did not
    */
   record PollSnapshot(
       SequencedMap<String, Instance> instances,
@@ -71,44 +73,46 @@ final class Poller implements AutoCloseable {
       @Nullable String failure) {
     static final PollSnapshot START = new PollSnapshot(new TreeMap<>(), Mismatches.NONE, 0, 0, null);
 
-    /** How long ago the last answer came; empty before there was one. */
-    Optional<Duration> age() {
-      return answers == 0 ? Optional.empty() : Optional.of(Duration.ofNanos(System.nanoTime() - answeredNanos));
+    /** Time since the last successful poll; empty before there was one. */
+    Optional<Duration> age(NanoClock clock) {
+      return answers == 0 ? Optional.empty() : Optional.of(Duration.ofNanos(clock.nanos() - answeredNanos));
     }
   }
 
   /**
-   * Begins to poll.
+   * Starts polling.
    *
-   * @param fleet ids of all workers; may take a moment
-   * @param chosen whether requests that choose nothing themselves go by a profile that looks at the figures
+   * @param fleet ids of all workers; may wait a moment
+   * @param inUse whether the default profile reads the key counts
    */
   Poller(
-      InstanceSource list,
+      InstanceSource source,
       LmCacheSettings settings,
       WorkerMap map,
       Supplier<Set<String>> fleet,
-      BooleanSupplier chosen,
-      PollListener polled) {
-    this.list = list;
+      BooleanSupplier inUse,
+      PollListener listener,
+      NanoClock clock) {
+    this.source = source;
     this.settings = settings;
     this.map = map;
     this.fleet = fleet;
-    this.chosen = chosen;
-    this.listener = polled;
+    this.inUse = inUse;
+    this.listener = listener;
+    this.clock = clock;
     this.instances = new Instances(settings.staleAfter().toNanos());
-    this.wantedNanos = settings.pollInterval().multipliedBy(WANTED_INTERVALS).toNanos();
-    this.restNanos = Math.min(Duration.ofSeconds(1).toNanos(), settings.pollInterval().toNanos());
-    this.requestedNanos = System.nanoTime() - wantedNanos;
-    this.thread = Thread.ofVirtual().name("kvasir-lmcache-" + list.name()).start(this::run);
+    this.useNanos = settings.pollInterval().multipliedBy(USE_INTERVALS).toNanos();
+    this.useResolutionNanos = Math.min(Duration.ofSeconds(1).toNanos(), settings.pollInterval().toNanos());
+    this.usedNanos = clock.nanos() - useNanos;
+    this.thread = Thread.ofVirtual().name("kvasir-lmcache-" + source.name()).start(this::run);
   }
 
-  /** Keys by worker, as last heard; asking keeps the poller at it. */
+  /** Keys by worker, as of the last successful poll. The call counts as a use, which keeps polling going. */
   KeyCounts keys() {
-    long now = System.nanoTime();
-    // Not with every decision: all threads would write the same place in memory.
-    if (now - requestedNanos > restNanos) {
-      requestedNanos = now;
+    long now = clock.nanos();
+    // Not with every decision: all threads would write the same cache line.
+    if (now - usedNanos > useResolutionNanos) {
+      usedNanos = now;
       if (asleep) {
         LockSupport.unpark(thread);
       }
@@ -123,14 +127,14 @@ final class Poller implements AutoCloseable {
   private void run() {
     boolean first = true;
     while (!Thread.interrupted()) {
-      if (first || wanted()) {
+      if (first || isUsed()) {
         first = false;
         poll();
-        rest();
+        pause();
       } else {
         asleep = true;
-        // Whoever asked before this thread was asleep did not wake it.
-        if (!wanted()) {
+        // A use before the flag was set has not woken this thread.
+        if (!isUsed()) {
           LockSupport.parkNanos(this, settings.pollInterval().toNanos());
         }
         asleep = false;
@@ -138,11 +142,11 @@ final class Poller implements AutoCloseable {
     }
   }
 
-  private boolean wanted() {
-    return System.nanoTime() - requestedNanos < wantedNanos || chosen.getAsBoolean();
+  private boolean isUsed() {
+    return clock.nanos() - usedNanos < useNanos || inUse.getAsBoolean();
   }
 
-  private void rest() {
+  private void pause() {
     double jitter = 1 + JITTER * (2 * ThreadLocalRandom.current().nextDouble() - 1);
     try {
       Thread.sleep(Duration.ofNanos((long) (settings.pollInterval().toNanos() * jitter)));
@@ -154,16 +158,16 @@ final class Poller implements AutoCloseable {
   private void poll() {
     PollSnapshot before = snapshot;
     try {
-      SequencedMap<String, Instance> found = instances.of(list.workers(), System.nanoTime());
+      SequencedMap<String, Instance> found = instances.of(source.workers(), clock.nanos());
       listener.onPoll(true);
-      long now = System.nanoTime();
+      long now = clock.nanos();
       keys = new KeyCounts(map.keys(found.values()), now + settings.staleAfter().toNanos(), keys.version() + 1);
       if (before.failure != null) {
-        LOG.info("the LMCache {} {} answers again", list.name(), list.address());
+        LOG.info("the LMCache {} {} answers again", source.name(), source.address());
       }
-      Mismatches misfits = map.mismatches(found.values(), fleet.get(), list.name());
-      snapshot = new PollSnapshot(found, misfits, now, before.answers + 1, null);
-      tell(misfits.messages());
+      Mismatches mismatches = map.mismatches(found.values(), fleet.get(), source.name());
+      snapshot = new PollSnapshot(found, mismatches, now, before.answers + 1, null);
+      report(mismatches.messages());
     } catch (InterruptedException closed) {
       Thread.currentThread().interrupt();
     } catch (IOException | RuntimeException failed) {
@@ -173,20 +177,20 @@ final class Poller implements AutoCloseable {
       listener.onPoll(false);
       String why = String.valueOf(failed.getMessage() == null ? failed : failed.getMessage());
       if (before.failure == null) {
-        LOG.warn("the LMCache {} {} does not say whom it knows: {}", list.name(), list.address(), why);
+        LOG.warn("the LMCache {} {} does not list its instances: {}", source.name(), source.address(), why);
       }
       snapshot = new PollSnapshot(before.instances, before.mismatches, before.answeredNanos, before.answers, why);
     }
   }
 
-  /** Warns of what was not there at the last poll. */
-  private void tell(List<String> sentences) {
-    for (String sentence : sentences) {
-      if (!reported.contains(sentence)) {
-        LOG.warn("{}", sentence);
+  /** Logs the mismatches that the previous poll did not have. */
+  private void report(List<String> messages) {
+    for (String message : messages) {
+      if (!reported.contains(message)) {
+        LOG.warn("{}", message);
       }
     }
-    reported = new HashSet<>(sentences);
+    reported = new HashSet<>(messages);
   }
 
   @Override

@@ -7,24 +7,24 @@ import io.kvasir.routing.Worker;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A prompt about to be read.
+ * A prompt that is about to be computed.
  *
- * @param worker who will
- * @param tokens how long it is
- * @param held leading tokens that its device is taken to hold
+ * @param worker that computes it
+ * @param tokens the prompt's length
+ * @param held leading tokens that the worker's device is expected to hold
  * @param matches where LMCache holds its beginning
- * @param facts what its request says of itself
+ * @param facts of the prompt's request
  */
 public record PrefetchCandidate(Worker worker, int tokens, int held, CacheMatches matches, RequestFacts facts) {
-  /** What the worker can load most of, null when there is nothing. */
+  /** The longest match that the worker can load, null when there is none. */
   @Nullable Match match() {
-    Match most = null;
+    Match longest = null;
     for (Match match : matches.matches()) {
-      boolean loads = match.worker().equals(worker.id()) || match.worker().equals(CacheMatches.ANY_WORKER);
-      if (loads && (most == null || match.tokens() > most.tokens())) {
-        most = match;
+      boolean loadable = match.worker().equals(worker.id()) || match.worker().equals(CacheMatches.ANY_WORKER);
+      if (loadable && (longest == null || match.tokens() > longest.tokens())) {
+        longest = match;
       }
     }
-    return most;
+    return longest;
   }
 }

@@ -4,13 +4,13 @@ import java.net.URI;
 import java.time.Duration;
 
 /**
- * How LMCache's coordinator is asked to fetch what is far from a worker.
+ * Prefetches by LMCache's coordinator.
  *
  * @param coordinator its address, without a path
- * @param enabled whether it is; if not its instances are only looked at
- * @param leastTokens fewer that lie far away are left to the engine
- * @param leastSavingMs how much less than computing them fetching has to take
+ * @param enabled whether it is used for prefetches; if not, its instances are only listed
+ * @param minTokens fewer tokens that are far from the worker are left to the engine
+ * @param minSavingMs how many milliseconds fetching has to save compared with computing
  * @param budget how long a request waits for it
  */
 public record PrefetchSettings(
-    URI coordinator, boolean enabled, int leastTokens, double leastSavingMs, Duration budget) {}
+    URI coordinator, boolean enabled, int minTokens, double minSavingMs, Duration budget) {}

@@ -1,25 +1,28 @@
 package io.kvasir.lmcache;
 
+import io.kvasir.http.CircuitBreaker;
+import io.kvasir.http.HttpCallException;
 import io.kvasir.index.Tier;
 import io.kvasir.lmcache.Instances.Instance;
 import io.kvasir.routing.CacheMatches.Match;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.routing.cost.EngineCost;
 import io.kvasir.routing.cost.LoadingCost;
+import io.kvasir.time.NanoClock;
 import java.io.IOException;
-import java.net.http.HttpTimeoutException;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.concurrent.Semaphore;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Has a worker's LMCache fetch what it holds of a prompt on a disk or in a remote store into the host's memory, where
- * that costs less than computing it, while the request waits a little. Thread-safe.
+ * Prefetches: a worker's LMCache fetches the part of a prompt that it holds on a disk or in a remote store into the
+ * host's memory, where that costs less than computing it, while the request waits within a budget. Thread-safe.
  */
 final class Prefetcher {
-  private static final long FIRST_PAUSE_MS = 2;
-  private static final long LONGEST_PAUSE_MS = 20;
+  private static final long MIN_PAUSE_MS = 2;
+  private static final long MAX_PAUSE_MS = 20;
+  private static final CircuitBreaker.Settings BREAKER = CircuitBreaker.Settings.of(3, Duration.ofSeconds(1));
 
   private final Coordinator coordinator;
   private final PrefetchSettings settings;
@@ -30,65 +33,44 @@ final class Prefetcher {
   private final CostModel costs;
   private final LmCacheMetrics metrics;
   private final Semaphore permits;
-  private final LmCacheCircuitBreaker breaker = new LmCacheCircuitBreaker(System::nanoTime);
-
-  /** What became of a prompt that lies far away. */
-  enum PrefetchOutcome {
-    /** It has been fetched. */
-    COMPLETED,
-    /** The coordinator saw nothing to fetch. */
-    NOTHING,
-    /** It was not fetched in time; it may be later. */
-    LATE,
-    /** The coordinator answered with an error. */
-    REFUSED,
-    /** It could not be reached, or answered what cannot be read. */
-    FAILED,
-    /** Fetching takes longer than the request would wait, or saves too little. */
-    NOT_WORTH,
-    /** The coordinator does not know the worker's instance. */
-    UNKNOWN_INSTANCE,
-    /** The coordinator had failed before and was not asked. */
-    LEFT_ALONE,
-    /** As many prefetches as may be were under way. */
-    CROWDED,
-    /** The prompt's tokens are not known. */
-    NO_TOKENS
-  }
+  private final NanoClock clock;
+  private final CircuitBreaker breaker;
 
   /**
    * Prefetches by a coordinator.
    *
-   * @param known the instances that it knows
-   * @param held the instances that the controller knows
-   * @param costs what it costs engines to compute prompts
+   * @param costs of computing prompts
    */
   Prefetcher(
       Coordinator coordinator,
       PrefetchSettings settings,
       LmCacheSettings limits,
       WorkerMap map,
-      Poller known,
-      Poller held,
+      Poller coordinatorPoller,
+      Poller controllerPoller,
       CostModel costs,
-      LmCacheMetrics metrics) {
+      LmCacheMetrics metrics,
+      NanoClock clock) {
     this.coordinator = coordinator;
     this.settings = settings;
     this.staleNanos = limits.staleAfter().toNanos();
     this.map = map;
-    this.coordinatorPoller = known;
-    this.controllerPoller = held;
+    this.coordinatorPoller = coordinatorPoller;
+    this.controllerPoller = controllerPoller;
     this.costs = costs;
     this.metrics = metrics;
+    this.clock = clock;
+    this.breaker = new CircuitBreaker(BREAKER, clock);
     this.permits = new Semaphore(limits.maxLookups());
   }
 
-  /** Waits no longer than the budget, for what is worth it. */
+  /** Prefetches a prompt if that pays. Blocks no longer than the budget. */
   void fetch(PrefetchCandidate prompt) {
     Match match = prompt.match();
     if (match == null || match.tier().index() <= Tier.HOST.index()) {
       return;
     }
+    // A use, which keeps the coordinator's instances up to date.
     coordinatorPoller.keys();
     metrics.recordPrefetch(fetch(prompt, match));
   }
@@ -114,31 +96,32 @@ final class Prefetcher {
     }
   }
 
-  /** Whether fetching is over within the budget and takes so much less than computing as it has to. */
+  /** Whether fetching fits in the budget and saves as much as it has to, compared with computing. */
   static boolean pays(PrefetchSettings settings, EngineCost engine, PrefetchCandidate prompt, Match match) {
     int far = Math.min(match.tokens(), prompt.tokens() - 1) - prompt.held();
-    if (far < settings.leastTokens()) {
+    if (far < settings.minTokens()) {
       return false;
     }
-    int lacking = prompt.tokens() - prompt.held();
-    double computing = engine.prefillMs(lacking, prompt.tokens()) - engine.prefillMs(lacking - far, prompt.tokens());
-    double fetching = LoadingCost.of(match.tier()).ms(far);
-    return fetching <= settings.budget().toNanos() / 1e6 && computing - fetching >= settings.leastSavingMs();
+    int uncached = prompt.tokens() - prompt.held();
+    double computeMs =
+        engine.prefillMs(uncached, prompt.tokens()) - engine.prefillMs(uncached - far, prompt.tokens());
+    double fetchMs = LoadingCost.of(match.tier()).ms(far);
+    return fetchMs <= settings.budget().toNanos() / 1e6 && computeMs - fetchMs >= settings.minSavingMs();
   }
 
   private @Nullable String instance(String worker) {
-    Poller.PollSnapshot state = coordinatorPoller.snapshot();
-    if (state.answers() == 0 || System.nanoTime() - state.answeredNanos() > staleNanos) {
+    Poller.PollSnapshot snapshot = coordinatorPoller.snapshot();
+    if (snapshot.answers() == 0 || clock.nanos() - snapshot.answeredNanos() > staleNanos) {
       return null;
     }
-    return state.instances().values().stream()
+    return snapshot.instances().values().stream()
         .filter(instance -> !instance.isStale() && map.workerOf(instance.id()).equals(worker))
         .map(Instance::id)
         .findFirst()
         .orElse(null);
   }
 
-  /** The controller tells of every rank of an engine, the coordinator of the engine alone. */
+  /** The ranks of a worker's engine: the controller lists each, the coordinator only the engine. */
   private int ranks(String worker) {
     return controllerPoller.snapshot().instances().values().stream()
         .filter(instance -> map.workerOf(instance.id()).equals(worker))
@@ -148,75 +131,87 @@ final class Prefetcher {
   }
 
   private PrefetchOutcome fetch(PrefetchCandidate prompt, String instance) {
-    long until = System.nanoTime() + settings.budget().toNanos();
+    long deadline = clock.nanos() + settings.budget().toNanos();
     int[] tokens = tokens(prompt);
     if (tokens == null) {
       return PrefetchOutcome.NO_TOKENS;
     }
     String salt = prompt.facts().field("cache_salt");
-    Coordinator.PrefetchRequest order =
+    Coordinator.PrefetchRequest request =
         new Coordinator.PrefetchRequest(
             instance,
             prompt.worker().deployment().model(),
             ranks(prompt.worker().id()),
             tokens,
             salt == null ? "" : salt);
-    PrefetchOutcome result;
+    PrefetchOutcome outcome;
     try {
-      result = follow(order, until);
-      breaker.record(true);
-    } catch (HttpTimeoutException late) {
-      breaker.record(false);
-      result = PrefetchOutcome.LATE;
-    } catch (JsonClient.ErrorStatusException refused) {
-      // It may be this worker's instance alone, and costs the request no wait.
-      breaker.record(true);
-      result = PrefetchOutcome.REFUSED;
+      outcome = submitAndAwait(request, deadline);
+      breaker.onSuccess();
+    } catch (HttpCallException failed) {
+      outcome = outcome(failed.kind());
+      // An error status may concern this worker's instance alone, and costs the request no wait.
+      if (outcome == PrefetchOutcome.REFUSED) {
+        breaker.onSuccess();
+      } else {
+        breaker.onFailure(String.valueOf(failed.getMessage()));
+      }
     } catch (IOException failed) {
-      breaker.record(false);
-      result = PrefetchOutcome.FAILED;
+      breaker.onFailure(String.valueOf(failed.getMessage()));
+      outcome = PrefetchOutcome.FAILED;
     } catch (InterruptedException closed) {
       Thread.currentThread().interrupt();
-      result = PrefetchOutcome.FAILED;
+      outcome = PrefetchOutcome.FAILED;
     }
-    return result;
+    return outcome;
   }
 
-  private PrefetchOutcome follow(Coordinator.PrefetchRequest order, long until)
+  private static PrefetchOutcome outcome(HttpCallException.Kind failure) {
+    return switch (failure) {
+      case TIMEOUT -> PrefetchOutcome.LATE;
+      case STATUS -> PrefetchOutcome.REFUSED;
+      case TOO_LARGE, NOT_JSON, IO -> PrefetchOutcome.FAILED;
+    };
+  }
+
+  private PrefetchOutcome submitAndAwait(Coordinator.PrefetchRequest request, long deadline)
       throws IOException, InterruptedException {
-    Duration left = left(until);
+    Duration left = left(deadline);
     if (left.isZero()) {
       return PrefetchOutcome.LATE;
     }
-    String id = coordinator.submit(order, left);
+    String id = coordinator.submit(request, left);
     if (id.isEmpty()) {
       return PrefetchOutcome.NOTHING;
     }
-    long pause = FIRST_PAUSE_MS;
-    for (left = left(until); !left.isZero(); left = left(until)) {
-      if (completed(order.instance(), id, left)) {
+    long pause = MIN_PAUSE_MS;
+    for (left = left(deadline); !left.isZero(); left = left(deadline)) {
+      if (completed(request.instance(), id, left)) {
         return PrefetchOutcome.COMPLETED;
       }
-      Thread.sleep(Math.min(pause, left(until).toMillis()));
-      pause = Math.min(2 * pause, LONGEST_PAUSE_MS);
+      Thread.sleep(Math.min(pause, left(deadline).toMillis()));
+      pause = Math.min(2 * pause, MAX_PAUSE_MS);
     }
     return PrefetchOutcome.LATE;
   }
 
-  /** A coordinator that has taken the order and has no time left to say that it is done is merely late. */
+  /** A status that does not come within the time left means late, not failed: the prefetch was accepted. */
   private boolean completed(String instance, String id, Duration left) throws IOException, InterruptedException {
     try {
       return coordinator.completed(instance, id, left);
-    } catch (HttpTimeoutException late) {
-      return false;
+    } catch (HttpCallException failed) {
+      if (failed.kind() == HttpCallException.Kind.TIMEOUT) {
+        return false;
+      }
+      throw failed;
     }
   }
 
-  private static Duration left(long until) {
-    return Duration.ofNanos(Math.max(0, until - System.nanoTime()));
+  private Duration left(long deadline) {
+    return Duration.ofNanos(Math.max(0, deadline - clock.nanos()));
   }
 
-  /** Null as well when the request's own template refuses it: its engine will say so. */
+  /** The prompt's tokens; null as well when the model's template rejects the request, as its engine will. */
   private static int @Nullable [] tokens(PrefetchCandidate prompt) {
     try {
       return prompt.facts().tokens();

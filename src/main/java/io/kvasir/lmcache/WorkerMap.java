@@ -14,22 +14,22 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /**
- * Joins LMCache's instances to workers: as the operator says, else by their names. Immutable.
+ * The join of LMCache's instances to workers: by configuration, otherwise by equal names. Immutable.
  *
  * @param configured worker by instance id
  */
 record WorkerMap(Map<String, String> configured) {
-  /** Copies what it is given. */
+  /** Copies the map. */
   WorkerMap {
     configured = Map.copyOf(configured);
   }
 
-  /** The worker that an instance belongs to, which the fleet may not have. */
+  /** The id of the worker that an instance belongs to, which the fleet may not have. */
   String workerOf(String instance) {
     return configured.getOrDefault(instance, instance);
   }
 
-  /** Keys by worker; of two instances of one worker the one that holds more counts. */
+  /** Key counts by worker; of two instances of one worker the one that holds more counts. */
   Map<String, Long> keys(Collection<Instance> instances) {
     Map<String, Long> keys = new HashMap<>();
     for (Instance instance : instances) {
@@ -41,14 +41,14 @@ record WorkerMap(Map<String, String> configured) {
   }
 
   /**
-   * What does not fit.
+   * Mismatches between LMCache's instances, the configuration and the fleet.
    *
    * @param unmapped instances that belong to no worker
-   * @param duplicated workers with the instances that are all said to be theirs
+   * @param duplicated workers with several instances, with those
    * @param shared instances that several engines report as, with the engines' addresses
    * @param unknownWorkers workers of the configuration that the fleet does not have
-   * @param unknownInstances instances of the configuration that the teller does not have
-   * @param source who has told of the instances: the controller or the coordinator
+   * @param unknownInstances instances of the configuration that the source does not list
+   * @param source of the instances: "controller" or "coordinator"
    */
   record Mismatches(
       List<String> unmapped,
@@ -60,44 +60,44 @@ record WorkerMap(Map<String, String> configured) {
     static final Mismatches NONE = new Mismatches(List.of(), new TreeMap<>(), new TreeMap<>(), List.of(), List.of(),
         "");
 
-    /** Each in a sentence that says what to do. */
+    /** Each mismatch in a sentence that says what to do. */
     List<String> messages() {
-      List<String> sentences = new ArrayList<>();
+      List<String> messages = new ArrayList<>();
       for (String instance : unmapped) {
-        sentences.add(
+        messages.add(
             "LMCache instance '%s' belongs to no worker: name its worker in kvasir.lmcache.workers"
                 .formatted(instance));
       }
       duplicated.forEach(
           (worker, instances) ->
-              sentences.add(
+              messages.add(
                   "worker '%s' has the LMCache instances %s: only the one that holds most counts"
                       .formatted(worker, String.join(", ", instances))));
       shared.forEach(
           (instance, addresses) ->
-              sentences.add(
+              messages.add(
                   "LMCache instance '%s' reports from %s: give every engine an lmcache_instance_id of its own"
                       .formatted(instance, String.join(", ", addresses))));
       for (String worker : unknownWorkers) {
-        sentences.add(
+        messages.add(
             "kvasir.lmcache.workers names the worker '%s', which the fleet does not have".formatted(worker));
       }
       for (String instance : unknownInstances) {
-        sentences.add(
+        messages.add(
             "kvasir.lmcache.workers names the LMCache instance '%s', which the %s does not know"
                 .formatted(instance, source));
       }
-      return sentences;
+      return messages;
     }
   }
 
   /**
-   * Compares instances with the fleet.
+   * The mismatches of instances with the configuration and the fleet.
    *
-   * @param fleet ids of all workers; while it is empty nothing can be said of them
-   * @param teller who has told of the instances
+   * @param fleet ids of all workers; while it is empty, workers are not checked
+   * @param source of the instances: "controller" or "coordinator"
    */
-  Mismatches mismatches(Collection<Instance> instances, Set<String> fleet, String teller) {
+  Mismatches mismatches(Collection<Instance> instances, Set<String> fleet, String source) {
     List<String> unmapped = new ArrayList<>();
     SequencedMap<String, SequencedSet<String>> byWorker = new TreeMap<>();
     configured.forEach((instance, worker) -> byWorker.computeIfAbsent(worker, _ -> new TreeSet<>()).add(instance));
@@ -113,22 +113,22 @@ record WorkerMap(Map<String, String> configured) {
         shared.put(instance.id(), instance.addresses());
       }
     }
-    SequencedMap<String, List<String>> doubled = new TreeMap<>();
+    SequencedMap<String, List<String>> duplicated = new TreeMap<>();
     byWorker.forEach((worker, all) -> {
       if (all.size() > 1) {
-        doubled.put(worker, List.copyOf(all));
+        duplicated.put(worker, List.copyOf(all));
       }
     });
-    Set<String> known = instances.stream().map(Instance::id).collect(Collectors.toSet());
-    // One that has just been restarted knows nobody yet.
-    List<String> unheard =
-        known.isEmpty()
+    Set<String> listed = instances.stream().map(Instance::id).collect(Collectors.toSet());
+    // A source that has just been restarted lists no instance yet.
+    List<String> unknownInstances =
+        listed.isEmpty()
             ? List.of()
-            : configured.keySet().stream().filter(instance -> !known.contains(instance)).sorted().toList();
-    List<String> unknown =
+            : configured.keySet().stream().filter(instance -> !listed.contains(instance)).sorted().toList();
+    List<String> unknownWorkers =
         fleet.isEmpty()
             ? List.of()
             : configured.values().stream().filter(worker -> !fleet.contains(worker)).distinct().sorted().toList();
-    return new Mismatches(unmapped, doubled, shared, unknown, unheard, teller);
+    return new Mismatches(unmapped, duplicated, shared, unknownWorkers, unknownInstances, source);
   }
 }

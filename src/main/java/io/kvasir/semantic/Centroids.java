@@ -8,19 +8,18 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 
-/** The middles of the clusters' examples. Immutable. */
+/** The centroids of the clusters: the normalised means of their examples' embeddings. Immutable. */
 final class Centroids {
   private final List<Centroid> centroids;
 
   private record Centroid(SemanticCluster cluster, double threshold, float[] mean) {}
 
   /**
-   * What a text is near.
+   * The cluster that is nearest to a text.
    *
-   * @param nearest the name of the cluster it is nearest to
-   * @param cosine of the angle to that one's middle
-   * @param cluster the one it belongs to: the nearest of those whose threshold it reaches, or {@link
-   *     SemanticCluster#NONE}
+   * @param nearest the name of the cluster with the greatest cosine
+   * @param cosine of the angle to that cluster's centroid, -1 to 1
+   * @param cluster the text's cluster: the nearest of those whose threshold is reached, or {@link SemanticCluster#NONE}
    */
   record NearestCluster(String nearest, double cosine, SemanticCluster cluster) {}
 
@@ -29,10 +28,10 @@ final class Centroids {
   }
 
   /**
-   * The middles of examples.
+   * The centroids of examples.
    *
-   * @param vectors those of each cluster's examples, all of length 1, in the clusters' order
-   * @throws EmbeddingException when they cannot have a middle
+   * @param vectors of each cluster's examples, all of length 1, in the clusters' order
+   * @throws EmbeddingException when a cluster's examples have no mean, or vectors differ in length
    */
   static Centroids of(List<SemanticSettings.Cluster> clusters, List<List<float[]>> vectors) throws EmbeddingException {
     List<Centroid> centroids = new ArrayList<>();
@@ -43,7 +42,7 @@ final class Centroids {
           new Centroid(
               new SemanticCluster(cluster.name(), selector(cluster.workers())),
               cluster.threshold(),
-              middle(cluster.name(), vectors.get(i), dimension)));
+              mean(cluster.name(), vectors.get(i), dimension)));
     }
     return new Centroids(centroids);
   }
@@ -53,7 +52,7 @@ final class Centroids {
         .entrySet().stream().map(label -> label.getKey() + "=" + label.getValue()).collect(Collectors.joining(","));
   }
 
-  private static float[] middle(String name, List<float[]> vectors, int dimension) throws EmbeddingException {
+  private static float[] mean(String name, List<float[]> vectors, int dimension) throws EmbeddingException {
     double[] sum = new double[dimension];
     for (float[] vector : vectors) {
       if (vector.length != dimension) {
@@ -69,48 +68,48 @@ final class Centroids {
       square += value * value;
     }
     if (square < 1e-9) {
-      throw new EmbeddingException(Reason.GARBAGE, "the examples of " + name + " have no middle: they are opposites");
+      throw new EmbeddingException(Reason.GARBAGE, "the examples of " + name + " have no mean: they are opposites");
     }
     double length = Math.sqrt(square);
-    float[] middle = new float[dimension];
+    float[] mean = new float[dimension];
     for (int i = 0; i < dimension; i++) {
-      middle[i] = (float) (sum[i] / length);
+      mean[i] = (float) (sum[i] / length);
     }
-    return middle;
+    return mean;
   }
 
   /**
-   * Compares a vector of length 1.
+   * The cluster nearest to a vector of length 1.
    *
    * @throws EmbeddingException when it has another dimension
    */
   NearestCluster match(float[] vector) throws EmbeddingException {
     String nearest = "";
-    double most = Double.NEGATIVE_INFINITY;
+    double maxCosine = Double.NEGATIVE_INFINITY;
     SemanticCluster reached = SemanticCluster.NONE;
-    double mostReached = Double.NEGATIVE_INFINITY;
+    double maxReached = Double.NEGATIVE_INFINITY;
     for (Centroid centroid : centroids) {
       double cosine = cosine(centroid.mean, vector);
-      if (cosine > most) {
-        most = cosine;
+      if (cosine > maxCosine) {
+        maxCosine = cosine;
         nearest = centroid.cluster.name();
       }
-      if (cosine >= centroid.threshold && cosine > mostReached) {
-        mostReached = cosine;
+      if (cosine >= centroid.threshold && cosine > maxReached) {
+        maxReached = cosine;
         reached = centroid.cluster;
       }
     }
-    return new NearestCluster(nearest, most, reached);
+    return new NearestCluster(nearest, maxCosine, reached);
   }
 
-  private static double cosine(float[] middle, float[] vector) throws EmbeddingException {
-    if (middle.length != vector.length) {
+  private static double cosine(float[] mean, float[] vector) throws EmbeddingException {
+    if (mean.length != vector.length) {
       throw new EmbeddingException(
-          Reason.DIMENSION, "the embedding has " + vector.length + " numbers, the examples' have " + middle.length);
+          Reason.DIMENSION, "the embedding has " + vector.length + " numbers, the examples' have " + mean.length);
     }
     double product = 0;
-    for (int i = 0; i < middle.length; i++) {
-      product += (double) middle[i] * vector[i];
+    for (int i = 0; i < mean.length; i++) {
+      product += (double) mean[i] * vector[i];
     }
     return product;
   }

@@ -2,7 +2,9 @@ package io.kvasir.semantic;
 
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
+import io.kvasir.http.CircuitBreaker;
 import io.kvasir.semantic.EmbeddingException.Reason;
+import io.kvasir.time.NanoClock;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
@@ -14,18 +16,19 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.LongSupplier;
 
 /**
- * Embeds what requests say. The last embeddings are remembered by hashes of their texts, and who asks for one that is
- * on its way waits for that. Thread-safe; never waits itself.
+ * Embeddings of requests' texts. Recent ones are cached by hashes of their texts, and requests for a text that is being
+ * embedded share that call. Thread-safe; never blocks.
  */
 final class Embedder {
+  private static final int FAILURE_THRESHOLD = 3;
+
   private final EmbeddingEndpoint endpoint;
   private final SemanticSettings.EmbeddingSettings settings;
   private final SemanticMetrics metrics;
-  private final LongSupplier nanos;
-  private final EmbeddingCircuitBreaker breaker;
+  private final NanoClock clock;
+  private final CircuitBreaker breaker;
   private final AtomicInteger inFlightCalls = new AtomicInteger();
   private final Cache<TextHash, float[]> recent;
   private final Map<TextHash, CompletableFuture<float[]>> inFlight = new ConcurrentHashMap<>();
@@ -34,12 +37,12 @@ final class Embedder {
       EmbeddingEndpoint endpoint,
       SemanticSettings.EmbeddingSettings settings,
       SemanticMetrics metrics,
-      LongSupplier nanos) {
+      NanoClock clock) {
     this.endpoint = endpoint;
     this.settings = settings;
     this.metrics = metrics;
-    this.nanos = nanos;
-    this.breaker = new EmbeddingCircuitBreaker(settings.retry(), nanos);
+    this.clock = clock;
+    this.breaker = new CircuitBreaker(CircuitBreaker.Settings.of(FAILURE_THRESHOLD, settings.retry()), clock);
     this.recent = Caffeine.newBuilder().maximumSize(settings.memory()).executor(Runnable::run).build();
   }
 
@@ -56,76 +59,76 @@ final class Embedder {
     }
   }
 
-  /** Why the endpoint is not asked at the moment; empty while it is. */
+  /** Why the endpoint's circuit is open; empty while it is closed. */
   Optional<String> openReason() {
-    return breaker.openReason().map(why -> settings.url() + " is away: " + why);
+    return breaker.openReason().map(reason -> settings.url() + " is unavailable: " + reason);
   }
 
-  /** Vectors of length 1, or an {@link EmbeddingException}; for texts that no request waits for. */
+  /** Vectors of length 1, or an {@link EmbeddingException}; without cache, for texts that no request waits for. */
   CompletableFuture<List<float[]>> embedAll(List<String> texts) {
-    return endpoint.embed(texts.stream().map(this::cut).toList());
+    return endpoint.embed(texts.stream().map(this::truncated).toList());
   }
 
-  /** The text's vector of length 1, or an {@link EmbeddingException}. What becomes of the future is the caller's. */
+  /** The text's vector of length 1, or an {@link EmbeddingException}. The caller may complete or cancel the future. */
   CompletableFuture<float[]> embed(String text) {
-    String embedded = cut(text);
-    TextHash hash = TextHash.of(embedded);
-    float[] known = recent.getIfPresent(hash);
-    if (known != null) {
+    String truncated = truncated(text);
+    TextHash hash = TextHash.of(truncated);
+    float[] cached = recent.getIfPresent(hash);
+    if (cached != null) {
       metrics.recordLookup("memory");
-      return CompletableFuture.completedFuture(known);
+      return CompletableFuture.completedFuture(cached);
     }
-    CompletableFuture<float[]> mine = new CompletableFuture<>();
-    CompletableFuture<float[]> others = inFlight.putIfAbsent(hash, mine);
-    if (others != null) {
+    CompletableFuture<float[]> shared = new CompletableFuture<>();
+    CompletableFuture<float[]> other = inFlight.putIfAbsent(hash, shared);
+    if (other != null) {
       metrics.recordLookup("flight");
-      return others.copy();
+      return other.copy();
     }
     metrics.recordLookup("endpoint");
-    CompletableFuture<float[]> own = mine.copy();
-    var _ = call(embedded)
+    CompletableFuture<float[]> result = shared.copy();
+    var _ = call(truncated)
         .whenComplete((vector, failure) -> {
           if (vector != null) {
             recent.put(hash, vector);
           }
           inFlight.remove(hash);
           if (vector != null) {
-            mine.complete(vector);
+            shared.complete(vector);
           } else {
-            mine.completeExceptionally(EmbeddingException.of(failure));
+            shared.completeExceptionally(EmbeddingException.of(failure));
           }
         });
-    return own;
+    return result;
   }
 
-  private String cut(String text) {
-    return text.length() <= settings.longestText() ? text : text.substring(0, settings.longestText());
+  private String truncated(String text) {
+    return text.length() <= settings.maxTextLength() ? text : text.substring(0, settings.maxTextLength());
   }
 
   private CompletableFuture<float[]> call(String text) {
     if (!breaker.tryAcquire()) {
       return CompletableFuture.failedFuture(
-          new EmbeddingException(Reason.AWAY, breaker.openReason().orElse("it was away")));
+          new EmbeddingException(Reason.CIRCUIT_OPEN, breaker.openReason().orElse("the circuit was open")));
     }
     if (inFlightCalls.incrementAndGet() > settings.concurrency()) {
       inFlightCalls.decrementAndGet();
       return CompletableFuture.failedFuture(
-          new EmbeddingException(Reason.BUSY, settings.concurrency() + " calls are under way"));
+          new EmbeddingException(Reason.BUSY, settings.concurrency() + " calls are in progress"));
     }
-    long started = nanos.getAsLong();
+    long started = clock.nanos();
     CompletableFuture<float[]> call = endpoint.embed(List.of(text)).thenApply(List::getFirst);
     var _ = call.whenComplete(
         (_, _) -> {
           inFlightCalls.decrementAndGet();
-          metrics.recordCall(nanos.getAsLong() - started);
+          metrics.recordCall(clock.nanos() - started);
         });
     var _ = call.copy()
         .orTimeout(settings.budget().toNanos(), TimeUnit.NANOSECONDS)
         .whenComplete((_, failure) -> {
           if (failure == null) {
-            breaker.recordSuccess();
+            breaker.onSuccess();
           } else {
-            breaker.recordFailure(String.valueOf(EmbeddingException.of(failure).getMessage()));
+            breaker.onFailure(String.valueOf(EmbeddingException.of(failure).getMessage()));
           }
         });
     return call;

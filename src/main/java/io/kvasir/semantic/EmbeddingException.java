@@ -1,26 +1,25 @@
 package io.kvasir.semantic;
 
 import java.io.Serial;
-import java.util.Locale;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeoutException;
 
-/** A text has no embedding, or none that is of use. */
+/** A text that has no embedding, or an unusable one. */
 final class EmbeddingException extends Exception {
   @Serial private static final long serialVersionUID = 1;
 
   private final Reason reason;
 
-  EmbeddingException(Reason why, String message) {
+  EmbeddingException(Reason reason, String message) {
     super(message);
-    this.reason = why;
+    this.reason = reason;
   }
 
   Reason reason() {
     return reason;
   }
 
-  /** What a call's failure was, whatever it is wrapped in. */
+  /** The failure of a call, without what it is wrapped in. */
   static EmbeddingException of(Throwable failure) {
     Throwable inner = failure;
     while (inner instanceof CompletionException && inner.getCause() != null) {
@@ -33,27 +32,34 @@ final class EmbeddingException extends Exception {
     };
   }
 
-  /** What metrics count it as. */
+  /** The reason of a failure, as metrics count it. */
   enum Reason {
     /** There are no centroids yet. */
-    STARTING,
-    /** It took longer than the budget. */
-    LATE,
-    /** Too many calls are under way. */
-    BUSY,
-    /** The endpoint has failed lately and is tried only now and then. */
-    AWAY,
-    /** The call came to nothing: refused, cut, or longer than its timeout. */
-    UNREACHABLE,
-    /** It was answered with an error. */
-    STATUS,
-    /** It was answered with something that is no embedding. */
-    GARBAGE,
-    /** It has another length than the examples' have. */
-    DIMENSION;
+    STARTING("starting"),
+    /** The embedding took longer than the budget. */
+    LATE("late"),
+    /** The maximum of concurrent calls was reached. */
+    BUSY("busy"),
+    /** The endpoint's circuit is open after failures. */
+    CIRCUIT_OPEN("away"),
+    /** The call failed: refused, cut, or longer than its timeout. */
+    UNREACHABLE("unreachable"),
+    /** The endpoint answered with an error. */
+    STATUS("status"),
+    /** The response has no embedding. */
+    GARBAGE("garbage"),
+    /** The embedding has another length than the examples'. */
+    DIMENSION("dimension");
 
+    private final String label;
+
+    Reason(String label) {
+      this.label = label;
+    }
+
+    /** The label of the metrics. */
     String label() {
-      return name().toLowerCase(Locale.ROOT);
+      return label;
     }
   }
 }

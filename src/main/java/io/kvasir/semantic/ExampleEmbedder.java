@@ -1,37 +1,36 @@
 package io.kvasir.semantic;
 
-import io.kvasir.semantic.SemanticClusters.ActiveClusters;
-import io.kvasir.semantic.SemanticClusters.EmbeddingJob;
-import java.net.http.HttpClient;
+import io.kvasir.http.HttpCalls;
+import io.kvasir.time.NanoClock;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.Executors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Embeds the clusters' examples whenever that has to be done, and again until it has succeeded. */
+/**
+ * Embeds the examples of requested clusters and puts them into service; retries failures with exponential back-off.
+ * Owns its thread and the HTTP client, which embeds requests' texts too.
+ */
 final class ExampleEmbedder implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(ExampleEmbedder.class);
 
-  /** Examples that are embedded by one call. */
-  private static final int TOGETHER = 32;
+  /** Examples in one call. */
+  private static final int BATCH = 32;
 
-  private static final Duration LONGEST_PAUSE = Duration.ofSeconds(30);
+  private static final Duration MAX_BACKOFF = Duration.ofSeconds(30);
 
-  private final SemanticClusters clusters;
+  private final ClusterRollout rollout;
   private final SemanticMetrics metrics;
-  private final HttpClient client =
-      HttpClient.newBuilder()
-          .version(HttpClient.Version.HTTP_1_1)
-          .executor(Executors.newVirtualThreadPerTaskExecutor())
-          .build();
+  private final NanoClock clock;
+  private final HttpCalls calls = new HttpCalls();
   private final Thread thread;
 
-  ExampleEmbedder(SemanticClusters clusters, SemanticMetrics metrics) {
-    this.clusters = clusters;
+  ExampleEmbedder(ClusterRollout rollout, SemanticMetrics metrics, NanoClock clock) {
+    this.rollout = rollout;
     this.metrics = metrics;
+    this.clock = clock;
     this.thread = Thread.ofVirtual().name("kvasir-semantic").start(this::run);
   }
 
@@ -39,58 +38,57 @@ final class ExampleEmbedder implements AutoCloseable {
     try {
       int failures = 0;
       while (true) {
-        EmbeddingJob order = clusters.await();
-        SemanticSettings settings = order.settings();
+        ClusterRollout.Job job = rollout.take();
+        SemanticSettings settings = job.settings();
         Duration pause = settings.embeddings().retry();
         try {
-          clusters.activate(order, service(settings));
+          rollout.activate(job, embed(settings));
           LOG.info("semantic clusters in service: {}", settings.isOn() ? names(settings) : "none");
           failures = 0;
         } catch (EmbeddingException failure) {
-          String why = settings.embeddings().url() + ": " + failure.getMessage();
+          String reason = settings.embeddings().url() + ": " + failure.getMessage();
           if (failures == 0) {
-            LOG.warn("the examples of the semantic clusters cannot be embedded, tried again: {}", why);
+            LOG.warn("the examples of the semantic clusters cannot be embedded, tried again: {}", reason);
           }
-          clusters.onFailure(why);
-          pause = longer(pause, failures++);
+          rollout.onFailure(reason);
+          pause = backoff(pause, failures++);
         }
-        clusters.pause(order, pause);
+        rollout.pause(job, pause);
       }
     } catch (InterruptedException closed) {
-      LOG.debug("semantic clusters are not kept up any more");
+      LOG.debug("the embedding of semantic clusters' examples ends");
     }
   }
 
-  private static Duration longer(Duration pause, int failures) {
-    Duration longer = pause.multipliedBy(1L << Math.min(failures, 16));
-    return longer.compareTo(LONGEST_PAUSE) < 0 ? longer : LONGEST_PAUSE;
+  private static Duration backoff(Duration first, int failures) {
+    Duration backoff = first.multipliedBy(1L << Math.min(failures, 16));
+    return backoff.compareTo(MAX_BACKOFF) < 0 ? backoff : MAX_BACKOFF;
   }
 
   private static List<String> names(SemanticSettings settings) {
     return settings.clusters().stream().map(SemanticSettings.Cluster::name).toList();
   }
 
-  private ActiveClusters service(SemanticSettings settings) throws EmbeddingException, InterruptedException {
+  private ActiveClusters embed(SemanticSettings settings) throws EmbeddingException, InterruptedException {
     if (!settings.isOn()) {
       return new ActiveClusters(settings, null, null);
     }
     SemanticSettings.EmbeddingSettings embeddings = settings.embeddings();
-    Embedder embedder =
-        new Embedder(new EmbeddingEndpoint(client, embeddings), embeddings, metrics, System::nanoTime);
+    Embedder embedder = new Embedder(new EmbeddingEndpoint(calls, embeddings), embeddings, metrics, clock);
     List<List<float[]>> vectors = new ArrayList<>();
     for (SemanticSettings.Cluster cluster : settings.clusters()) {
-      vectors.add(embedded(embedder, cluster.examples()));
+      vectors.add(embed(embedder, cluster.examples()));
     }
     return new ActiveClusters(settings, embedder, Centroids.of(settings.clusters(), vectors));
   }
 
-  private static List<float[]> embedded(Embedder embedder, List<String> examples)
+  private static List<float[]> embed(Embedder embedder, List<String> examples)
       throws EmbeddingException, InterruptedException {
     List<float[]> vectors = new ArrayList<>();
-    for (int from = 0; from < examples.size(); from += TOGETHER) {
-      List<String> some = examples.subList(from, Math.min(examples.size(), from + TOGETHER));
+    for (int from = 0; from < examples.size(); from += BATCH) {
+      List<String> batch = examples.subList(from, Math.min(examples.size(), from + BATCH));
       try {
-        vectors.addAll(embedder.embedAll(some).get());
+        vectors.addAll(embedder.embedAll(batch).get());
       } catch (ExecutionException failed) {
         throw EmbeddingException.of(failed.getCause() == null ? failed : failed.getCause());
       }
@@ -101,7 +99,6 @@ final class ExampleEmbedder implements AutoCloseable {
   @Override
   public void close() {
     thread.interrupt();
-    client.shutdownNow();
-    client.close();
+    calls.close();
   }
 }

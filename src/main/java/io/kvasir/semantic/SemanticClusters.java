@@ -4,6 +4,7 @@ import io.kvasir.routing.SemanticCluster;
 import io.kvasir.routing.TextClusters;
 import io.kvasir.semantic.EmbeddingException.Reason;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.time.NanoClock;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -14,70 +15,51 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The semantic clusters of a node: the room's front. Before {@link #start}, and until the clusters' examples have been
- * embedded, no request's cluster is known. When other settings are wanted, those before stay in service until the
- * others' examples have been embedded. Thread-safe. Owns the connections to the endpoint and the thread that embeds
- * examples.
+ * The semantic clusters of a node: the front of this room. Before {@link #start}, and until the clusters' examples have
+ * been embedded, every request's cluster is unknown. New settings replace those in service when their examples have
+ * been embedded. Thread-safe. Owns the HTTP client and the thread that embeds examples.
  */
 public final class SemanticClusters implements TextClusters, AutoCloseable {
-  private static final String IN_PROGRESS = "the examples are being embedded";
-
   private final SemanticMetrics metrics = new SemanticMetrics();
-  private volatile ActiveClusters active;
+  private final NanoClock clock;
+  private final ClusterRollout rollout;
   private volatile @Nullable ExampleEmbedder exampleEmbedder;
-  private EmbeddingJob job;
-  private long done;
-  private String failureReason = IN_PROGRESS;
-
-  /**
-   * What requests are compared with.
-   *
-   * @param embedder null before there are centroids
-   * @param centroids null before there are any
-   */
-  record ActiveClusters(SemanticSettings settings, @Nullable Embedder embedder, @Nullable Centroids centroids) {}
-
-  /** Settings whose examples are to be embedded, and the how manieth time that is asked for. */
-  record EmbeddingJob(SemanticSettings settings, long number) {}
 
   /** Clusters that are not in service yet. */
-  public SemanticClusters(SemanticSettings settings) {
-    this.active = new ActiveClusters(settings, null, null);
-    this.job = new EmbeddingJob(settings, 1);
-    this.done = settings.isOn() ? 0 : 1;
+  public SemanticClusters(SemanticSettings settings, NanoClock clock) {
+    this.clock = clock;
+    this.rollout = new ClusterRollout(settings, metrics, clock);
   }
 
-  /** Begins to embed the examples, until that has succeeded, and shows the metrics. Called once. */
-  public void start(Metrics shown) {
-    metrics.register(shown);
-    metrics.ready(!isBehind());
-    exampleEmbedder = new ExampleEmbedder(this, metrics);
+  /** Registers the metrics and starts embedding the examples, again and again until that has succeeded. Once. */
+  public void start(Metrics registry) {
+    metrics.register(registry);
+    exampleEmbedder = new ExampleEmbedder(rollout, metrics, clock);
   }
 
-  /** These settings are wanted from now on. Examples are embedded anew even if they are the same. */
-  public synchronized void configure(SemanticSettings settings) {
-    if (settings.isOn() || job.settings.isOn()) {
-      order(settings, IN_PROGRESS);
-    }
+  /** Replaces the settings. Examples are embedded anew even when the settings are the same. */
+  public void configure(SemanticSettings settings) {
+    rollout.configure(settings);
   }
 
   @Override
   public CompletionStage<SemanticCluster> of(String text) {
-    ActiveClusters now = active;
-    if (!now.settings.isOn()) {
+    ActiveClusters active = rollout.active();
+    if (!active.settings().isOn()) {
       return CompletableFuture.completedStage(SemanticCluster.NONE);
     }
-    Centroids centroids = now.centroids;
-    if (now.embedder == null || centroids == null) {
+    Embedder embedder = active.embedder();
+    Centroids centroids = active.centroids();
+    if (embedder == null || centroids == null) {
       metrics.recordFailure(Reason.STARTING);
       return CompletableFuture.failedStage(new EmbeddingException(Reason.STARTING, "there are no centroids yet"));
     }
-    return now.embedder
+    return embedder
         .embed(text)
-        .orTimeout(now.settings.embeddings().budget().toNanos(), TimeUnit.NANOSECONDS)
+        .orTimeout(active.settings().embeddings().budget().toNanos(), TimeUnit.NANOSECONDS)
         .handle((vector, failure) -> {
           try {
-            return cluster(now, centroids, vector, failure);
+            return cluster(active, centroids, vector, failure);
           } catch (EmbeddingException none) {
             metrics.recordFailure(none.reason());
             throw new CompletionException(none);
@@ -86,7 +68,7 @@ public final class SemanticClusters implements TextClusters, AutoCloseable {
   }
 
   private SemanticCluster cluster(
-      ActiveClusters now, Centroids centroids, float @Nullable [] vector, @Nullable Throwable failure)
+      ActiveClusters active, Centroids centroids, float @Nullable [] vector, @Nullable Throwable failure)
       throws EmbeddingException {
     if (vector == null) {
       throw EmbeddingException.of(failure == null ? new IllegalStateException("there is no vector") : failure);
@@ -95,15 +77,15 @@ public final class SemanticClusters implements TextClusters, AutoCloseable {
       Centroids.NearestCluster match = centroids.match(vector);
       metrics.recordMatch(match);
       return match.cluster();
-    } catch (EmbeddingException anotherModel) {
-      outdated(now, String.valueOf(anotherModel.getMessage()));
-      throw anotherModel;
+    } catch (EmbeddingException otherModel) {
+      rollout.reembed(active, String.valueOf(otherModel.getMessage()));
+      throw otherModel;
     }
   }
 
   @Override
   public Duration budget() {
-    return active.settings.embeddings().budget();
+    return rollout.active().settings().embeddings().budget();
   }
 
   @Override
@@ -111,23 +93,24 @@ public final class SemanticClusters implements TextClusters, AutoCloseable {
     metrics.unserved(cluster);
   }
 
-  /** What is served with less than is configured, for readiness. */
+  /** Degradations for readiness, each in a sentence. */
   public List<String> degraded() {
-    ActiveClusters now = active;
+    ActiveClusters active = rollout.active();
     List<String> degraded = new ArrayList<>();
-    synchronized (this) {
-      if (isBehind()) {
-        degraded.add(
-            (now.centroids == null
-                    ? "the semantic clusters of requests are not known yet: "
-                    : "requests go by the semantic clusters from before: ")
-                + failureReason);
-      }
-    }
-    if (now.embedder != null) {
-      now.embedder
+    rollout
+        .pendingReason()
+        .ifPresent(
+            reason ->
+                degraded.add(
+                    (active.centroids() == null
+                            ? "the semantic clusters of requests are not known yet: "
+                            : "requests are routed by the semantic clusters from before: ")
+                        + reason));
+    Embedder embedder = active.embedder();
+    if (embedder != null) {
+      embedder
           .openReason()
-          .ifPresent(why -> degraded.add("the semantic clusters of requests are not known: " + why));
+          .ifPresent(reason -> degraded.add("the semantic clusters of requests are not known: " + reason));
     }
     return degraded;
   }
@@ -138,53 +121,5 @@ public final class SemanticClusters implements TextClusters, AutoCloseable {
     if (running != null) {
       running.close();
     }
-  }
-
-  // For the upkeep.
-
-  /** Waits until there are examples to be embedded. */
-  synchronized EmbeddingJob await() throws InterruptedException {
-    while (!isBehind()) {
-      wait();
-    }
-    return job;
-  }
-
-  /** Waits, but not when something else has been ordered than that. */
-  synchronized void pause(EmbeddingJob since, Duration pause) throws InterruptedException {
-    long end = System.nanoTime() + pause.toNanos();
-    for (long left = pause.toNanos(); left > 0 && job.equals(since); left = end - System.nanoTime()) {
-      TimeUnit.NANOSECONDS.timedWait(this, left);
-    }
-  }
-
-  /** From now on requests are compared with this. */
-  synchronized void activate(EmbeddingJob fulfilled, ActiveClusters next) {
-    active = next;
-    done = fulfilled.number;
-    metrics.ready(!isBehind());
-  }
-
-  /** What is ordered cannot be in service yet. */
-  synchronized void onFailure(String why) {
-    failureReason = why;
-  }
-
-  private synchronized boolean isBehind() {
-    return done < job.number;
-  }
-
-  /** The endpoint's model is not the one that embedded the examples. */
-  private synchronized void outdated(ActiveClusters found, String why) {
-    if (active.equals(found) && !isBehind()) {
-      order(job.settings, why);
-    }
-  }
-
-  private synchronized void order(SemanticSettings settings, String why) {
-    job = new EmbeddingJob(settings, job.number + 1);
-    failureReason = why;
-    metrics.ready(false);
-    notifyAll();
   }
 }

@@ -7,12 +7,12 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The clusters and where texts are embedded.
+ * The semantic clusters and the endpoint that embeds texts.
  *
- * @param clusters none: there is nothing to tell, and the endpoint is not asked
+ * @param clusters when there is none, the endpoint is never called
  */
 public record SemanticSettings(EmbeddingSettings embeddings, List<Cluster> clusters) {
-  /** Copies what it is given. */
+  /** Copies the list. */
   public SemanticSettings {
     clusters = List.copyOf(clusters);
   }
@@ -25,15 +25,15 @@ public record SemanticSettings(EmbeddingSettings embeddings, List<Cluster> clust
   /**
    * An OpenAI-compatible endpoint for embeddings.
    *
-   * @param url all of it, such as {@code http://10.0.0.7:8000/v1/embeddings}
-   * @param model as the endpoint calls it
-   * @param apiKey shown to it as a bearer's, null when it asks for none
+   * @param url with its path, such as {@code http://10.0.0.7:8000/v1/embeddings}
+   * @param model the endpoint's name of it
+   * @param apiKey bearer token, null for none
    * @param budget how long a request waits for its embedding
-   * @param timeout how long a call may take: an answer that comes too late for its request serves the next ones
-   * @param retry how often an endpoint that is away is tried
-   * @param concurrency calls that may be under way at once
-   * @param memory how many of the last embeddings are remembered
-   * @param longestText characters of a text that are embedded, its first ones
+   * @param timeout of a call: a response that is too late for its request serves the next ones
+   * @param retry time between two trials of an endpoint that fails
+   * @param concurrency maximum of concurrent calls
+   * @param memory how many recent embeddings are cached
+   * @param maxTextLength characters of a text that are embedded, its first ones
    */
   public record EmbeddingSettings(
       URI url,
@@ -44,7 +44,7 @@ public record SemanticSettings(EmbeddingSettings embeddings, List<Cluster> clust
       Duration retry,
       int concurrency,
       int memory,
-      int longestText) {
+      int maxTextLength) {
     /** Without the key. */
     @Override
     public String toString() {
@@ -56,12 +56,12 @@ public record SemanticSettings(EmbeddingSettings embeddings, List<Cluster> clust
    * One cluster.
    *
    * @param name at most 40 lower-case letters, digits and hyphens
-   * @param examples what its requests say; at least one
-   * @param workers labels that its workers have; at least one
-   * @param threshold cosine of the angle to the examples' middle that a text has to reach, 0 to 1
+   * @param examples texts of its requests; at least one
+   * @param workers labels of its workers; at least one
+   * @param threshold cosine of the angle to the centroid that a text has to reach, 0 to 1
    */
   public record Cluster(String name, List<String> examples, Map<String, String> workers, double threshold) {
-    /** Copies what it is given. */
+    /** Copies the collections. */
     public Cluster {
       examples = List.copyOf(examples);
       workers = Map.copyOf(workers);

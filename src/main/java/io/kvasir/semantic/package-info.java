@@ -1,14 +1,15 @@
 /**
- * Semantic clusters: requests that mean about the same go to the same workers.
+ * Semantic clusters: requests with about the same meaning go to the same workers.
  *
- * <p>An operator gives each cluster some examples. {@link io.kvasir.semantic.SemanticClusters} has an OpenAI-compatible
- * endpoint turn them into vectors (an {@code EmbeddingEndpoint}) and keeps their middles ({@code Centroids}); what a
- * user says is embedded within a budget ({@code Embedder}, which remembers what it was asked lately) and compared with
- * those. The profiles' plugins are routing's own and ask through {@link io.kvasir.routing.TextClusters}, so this room
- * knows nothing of workers.
+ * <p>An operator gives each cluster some examples. {@link io.kvasir.semantic.SemanticClusters} is the front. An {@code
+ * ExampleEmbedder} has an OpenAI-compatible endpoint turn the examples into vectors (an {@code EmbeddingEndpoint}) and
+ * puts their means ({@code Centroids}) into service by way of a {@code ClusterRollout}. A request's text is embedded
+ * within a budget ({@code Embedder}, with a cache and a {@link io.kvasir.http.CircuitBreaker}) and compared with the
+ * centroids. The profiles' plugins belong to routing and reach this room through {@link
+ * io.kvasir.routing.TextClusters}, so nothing here knows of workers.
  *
- * <p>Everything that can go wrong with the endpoint means "unknown" to a request, is counted by why, and ends by
- * itself.
+ * <p>Whatever goes wrong with the endpoint means an unknown cluster for the request, is counted by reason, and ends
+ * by itself.
  */
 @NullMarked
 package io.kvasir.semantic;

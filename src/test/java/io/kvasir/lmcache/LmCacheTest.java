@@ -13,6 +13,7 @@ import io.kvasir.routing.TestFacts;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.telemetry.TestMetrics;
+import io.kvasir.time.NanoClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.IOException;
 import java.time.Duration;
@@ -31,7 +32,7 @@ import org.junit.jupiter.api.Test;
 /** LMCache over sockets, with a controller that does what the test says. */
 final class LmCacheTest {
   private static final CacheMatches FOUND = CacheMatches.decode("w0=512@host");
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
   private final ScriptedController controller = new ScriptedController();
   private final PrometheusRegistry registry = new PrometheusRegistry();
@@ -48,12 +49,12 @@ final class LmCacheTest {
     controller.close();
   }
 
-  private LmCache start(Duration pollInterval, Duration patience) {
+  private LmCache start(Duration pollInterval, Duration timeout) {
     LmCacheSettings settings =
         new LmCacheSettings(
-            controller.address(), pollInterval, Duration.ofMinutes(1), patience, 256, 4, Duration.ofMinutes(1),
+            controller.address(), pollInterval, Duration.ofMinutes(1), timeout, 256, 4, Duration.ofMinutes(1),
             Map.of("lm-0", "w0"), null);
-    LmCache started = new LmCache(settings);
+    LmCache started = new LmCache(settings, NanoClock.SYSTEM);
     started.start(() -> Set.of("w0", "w1"), chosen::get, CostModel.bundled(), new Metrics(registry));
     lmcache = started;
     return started;
@@ -65,7 +66,7 @@ final class LmCacheTest {
         row("lm-0", 0, "10.0.0.1", 1000, 1000, 10),
         row("lm-0", 1, "10.0.0.1", 1000, 1000, 11),
         row("stranger", 0, "10.0.0.2", 1000, 1000, 5));
-    LmCache cache = start(Duration.ofMillis(100), PATIENCE);
+    LmCache cache = start(Duration.ofMillis(100), TIMEOUT);
 
     await("figures", () -> cache.keys().isFresh(System.nanoTime()));
     assertThat(cache.keys().byWorker()).isEqualTo(Map.of("w0", 21L, "stranger", 5L));
@@ -77,7 +78,7 @@ final class LmCacheTest {
   @Test
   void controllerThatFailsInEveryWay_keepsTheLastFigures_andIsHeardAgain() throws IOException {
     controller.knows(row("w1", 0, "10.0.0.1", 1000, 1000, 7));
-    LmCache cache = start(Duration.ofMillis(100), PATIENCE);
+    LmCache cache = start(Duration.ofMillis(100), TIMEOUT);
     await("figures", () -> cache.keys().isFresh(System.nanoTime()));
 
     for (int status : List.of(404, 500, 503)) {
@@ -105,7 +106,7 @@ final class LmCacheTest {
   @Test
   void nobodyWants_nobodyIsAsked_untilSomebodyDoes() {
     chosen.set(false);
-    LmCache cache = start(Duration.ofMillis(100), PATIENCE);
+    LmCache cache = start(Duration.ofMillis(100), TIMEOUT);
     await("the first poll", () -> cache.view().age().isPresent());
     // Long enough for many polls; that there are none is the poller's own word, not the clock's.
     await("some intervals", () -> cache.view().age().orElseThrow().toMillis() > 500);
@@ -119,7 +120,7 @@ final class LmCacheTest {
   void lookup_tellsWorkerTierAndTokens_andRemoteIsEverybodys() {
     controller.layout =
         "{\"lm-0\":[\"LocalCPUBackend\",768],\"w1\":[\"LocalDiskBackend\",1024],\"x\":[\"RemoteBackend\",1280]}";
-    LmCache cache = start(Duration.ofMinutes(5), PATIENCE);
+    LmCache cache = start(Duration.ofMinutes(5), TIMEOUT);
 
     CacheMatches found = cache.find(prompt(128, new int[] {5, 6})).toCompletableFuture().join();
 
@@ -131,7 +132,7 @@ final class LmCacheTest {
   void burst_asksOnce_andIsAnsweredFromMemoryAfterwards() {
     controller.layout = "{\"lm-0\":[\"LocalCPUBackend\",512]}";
     controller.gate = new CountDownLatch(1);
-    LmCache cache = start(Duration.ofMinutes(5), PATIENCE);
+    LmCache cache = start(Duration.ofMinutes(5), TIMEOUT);
     List<CompletableFuture<CacheMatches>> asked = new ArrayList<>();
     for (int i = 0; i < 50; i++) {
       asked.add(cache.find(prompt(128, new int[] {1})).toCompletableFuture());
@@ -149,7 +150,7 @@ final class LmCacheTest {
   @Test
   void promptsThatShareTheFirstChunkNobodyHas_haveOneAnswer() {
     controller.layout = "{\"lm-0\":[\"LocalCPUBackend\",512]}";
-    LmCache cache = start(Duration.ofMinutes(5), PATIENCE);
+    LmCache cache = start(Duration.ofMinutes(5), TIMEOUT);
     cache.find(prompt(128, new int[] {1})).toCompletableFuture().join();
 
     // 16 blocks are a chunk: 48 are two that are held and the one that is missing.
@@ -161,7 +162,7 @@ final class LmCacheTest {
 
   @Test
   void promptWithoutAWholeChunk_isNowhere_andOneThatIsNotKnownIsUnknown() {
-    LmCache cache = start(Duration.ofMinutes(5), PATIENCE);
+    LmCache cache = start(Duration.ofMinutes(5), TIMEOUT);
 
     assertThat(cache.find(prompt(15, new int[] {1})).toCompletableFuture().join())
         .isEqualTo(new CacheMatches(List.of()));
@@ -174,7 +175,7 @@ final class LmCacheTest {
   @Test
   void promptsWhoseTokensCannotBeMade_sayNothingOfTheController() {
     controller.layout = "{\"lm-0\":[\"LocalCPUBackend\",512]}";
-    LmCache cache = start(Duration.ofMinutes(5), PATIENCE);
+    LmCache cache = start(Duration.ofMinutes(5), TIMEOUT);
     for (int i = 0; i < 5; i++) {
       RoutingContext refused = branch(i, 128).put(Slots.FACTS, new TestFacts(Map.of(), LmCacheTest::refused));
       assertThat(cache.find(refused).toCompletableFuture().join()).isEqualTo(CacheMatches.UNKNOWN);
@@ -201,7 +202,7 @@ final class LmCacheTest {
   @Test
   void tooManyAtOnce_goWithout() {
     controller.gate = new CountDownLatch(1);
-    LmCache cache = start(Duration.ofMinutes(5), PATIENCE);
+    LmCache cache = start(Duration.ofMinutes(5), TIMEOUT);
     List<CompletableFuture<CacheMatches>> under = new ArrayList<>();
     for (int i = 0; i < 4; i++) {
       under.add(cache.find(branch(i, 128)).toCompletableFuture());

@@ -20,6 +20,7 @@ import io.kvasir.sim.SimSettings;
 import io.kvasir.sim.lmcache.CacheCoordinator;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.telemetry.TestMetrics;
+import io.kvasir.time.NanoClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -73,10 +74,10 @@ final class PrefetcherTest {
   }
 
   private static boolean pays(
-      EngineCost engine, int leastTokens, double leastSavingMs, long budgetMs, int held, Match match) {
+      EngineCost engine, int minTokens, double minSavingMs, long budgetMs, int held, Match match) {
     PrefetchSettings settings =
         new PrefetchSettings(
-            URI.create("http://localhost"), true, leastTokens, leastSavingMs, Duration.ofMillis(budgetMs));
+            URI.create("http://localhost"), true, minTokens, minSavingMs, Duration.ofMillis(budgetMs));
     return Prefetcher.pays(settings, engine, prompt("w0", 2000, held, match, null), match);
   }
 
@@ -185,7 +186,8 @@ final class PrefetcherTest {
             new LmCache(
                 new LmCacheSettings(
                     controller.address(), Duration.ofMillis(100), Duration.ofHours(1), LONG, 256, 4, LONG,
-                    Map.of("lm-0", "w0"), prefetch)));
+                    Map.of("lm-0", "w0"), prefetch),
+                NanoClock.SYSTEM));
     lmcache.start(() -> Set.of("w0", "w1"), () -> true, CostModel.bundled(), new Metrics(registry));
     return lmcache;
   }

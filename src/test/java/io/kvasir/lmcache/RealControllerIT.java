@@ -11,6 +11,7 @@ import io.kvasir.routing.Slots;
 import io.kvasir.routing.TestFacts;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.time.NanoClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.net.URI;
 import java.nio.file.Path;
@@ -52,7 +53,8 @@ final class RealControllerIT {
         new LmCache(
             new LmCacheSettings(
                 URI.create("http://127.0.0.1:" + port), Duration.ofMillis(500), Duration.ofMinutes(1),
-                Duration.ofSeconds(2), 256, 4, Duration.ofMillis(1), Map.of(), null));
+                Duration.ofSeconds(2), 256, 4, Duration.ofMillis(1), Map.of(), null),
+            NanoClock.SYSTEM);
     try {
       lmcache.start(Set::of, () -> true, CostModel.bundled(), new Metrics(new PrometheusRegistry()));
       Instant deadline = Instant.now().plus(PATIENCE);

@@ -9,6 +9,7 @@ import io.kvasir.routing.SemanticCluster;
 import io.kvasir.semantic.EmbeddingException.Reason;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.telemetry.TestMetrics;
+import io.kvasir.time.NanoClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.IOException;
 import java.net.URI;
@@ -27,7 +28,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Clusters over real sockets: what texts belong to, and what happens when the endpoint does not say. */
 final class SemanticClustersTest {
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final Duration TIMEOUT = Duration.ofSeconds(60);
   private static final SemanticSettings.Cluster CODE = cluster("code", 0.7, "code", "more code");
   private static final SemanticSettings.Cluster COOK = cluster("cook", 0.7, "cook");
   private static final SemanticCluster CODE_FOUND = new SemanticCluster("code", "skill=code,tier=gold");
@@ -38,8 +39,8 @@ final class SemanticClustersTest {
   private @Nullable FakeEmbeddings endpoint;
   private @Nullable SemanticClusters clusters;
 
-  private Duration budget = PATIENCE;
-  private Duration timeout = PATIENCE;
+  private Duration budget = TIMEOUT;
+  private Duration timeout = TIMEOUT;
   private int concurrency = 8;
 
   @AfterEach
@@ -153,8 +154,11 @@ final class SemanticClustersTest {
     assertThatFails("code 1", Reason.LATE);
     assertThatFails("code 2", Reason.LATE);
     assertThatFails("code 3", Reason.LATE);
-    await("the endpoint to be away", () -> failure("code " + Math.random()) == Reason.AWAY);
-    assertThat(clusters().degraded()).singleElement().asString().contains("is away", endpoint().url().toString());
+    await("the endpoint to be away", () -> failure("code " + Math.random()) == Reason.CIRCUIT_OPEN);
+    assertThat(clusters().degraded())
+        .singleElement()
+        .asString()
+        .contains("is unavailable", endpoint().url().toString());
 
     again.countDown();
     await("the endpoint to be back", () -> failure("code " + Math.random()) == null);
@@ -272,7 +276,7 @@ final class SemanticClustersTest {
   @Test
   void noClusters_askNobody_untilThereAreSome() throws Exception {
     endpoint = new FakeEmbeddings();
-    clusters = new SemanticClusters(settings(endpoint.url()));
+    clusters = new SemanticClusters(settings(endpoint.url()), NanoClock.SYSTEM);
     clusters.start(new Metrics(registry));
 
     assertThat(of("code")).isEqualTo(SemanticCluster.NONE);
@@ -312,7 +316,7 @@ final class SemanticClustersTest {
 
   private void start(SemanticSettings settings) {
     registry.clear();
-    clusters = new SemanticClusters(settings);
+    clusters = new SemanticClusters(settings, NanoClock.SYSTEM);
     clusters.start(new Metrics(registry));
   }
 

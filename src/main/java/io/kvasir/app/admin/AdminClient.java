@@ -1,102 +1,92 @@
 package io.kvasir.app.admin;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import java.io.IOException;
+import io.kvasir.http.HttpCallException;
+import io.kvasir.http.HttpCalls;
 import java.net.URI;
 import java.net.URLEncoder;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpRequest.BodyPublishers;
-import java.net.http.HttpResponse;
-import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Map;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** Asks one router node's admin API. One thread at a time. */
+/** A client of one router node's admin API. Thread-safe. Owns its HTTP client. */
 final class AdminClient implements AutoCloseable {
   private static final Duration TIMEOUT = Duration.ofSeconds(30);
-  private static final JsonMapper JSON = new JsonMapper();
+  private static final long MAX_BYTES = 128 << 20;
 
   private final URI management;
   private final @Nullable String key;
-  private final HttpClient http = HttpClient.newBuilder().connectTimeout(TIMEOUT).build();
+  private final HttpCalls calls = new HttpCalls();
 
   AdminClient(URI management, @Nullable String key) {
     this.management = management;
     this.key = key;
   }
 
-  /** The answer to a question; {@code query} without what is null. */
+  /** The response to a GET; parameters of {@code query} that are null are left out. */
   JsonNode get(String path, Map<String, ? extends @Nullable Object> query)
       throws AdminFailedException, InterruptedException {
-    String asked =
+    String parameters =
         query.entrySet().stream()
             .filter(parameter -> parameter.getValue() != null)
             .map(parameter -> parameter.getKey() + "=" + encoded(String.valueOf(parameter.getValue())))
             .collect(Collectors.joining("&"));
-    return ask("GET", asked.isEmpty() ? path : path + "?" + asked, null);
+    return call("GET", parameters.isEmpty() ? path : path + "?" + parameters, null);
   }
 
-  /** The answer to a question without parameters. */
+  /** The response to a GET without parameters. */
   JsonNode get(String path) throws AdminFailedException, InterruptedException {
-    return ask("GET", path, null);
+    return call("GET", path, null);
   }
 
-  /** Has something done. */
+  /** The response to a POST. */
   JsonNode post(String path, @Nullable ObjectNode body) throws AdminFailedException, InterruptedException {
-    return ask("POST", path, body);
+    return call("POST", path, body);
   }
 
-  /** Has something taken away. */
+  /** The response to a DELETE. */
   JsonNode delete(String path) throws AdminFailedException, InterruptedException {
-    return ask("DELETE", path, null);
+    return call("DELETE", path, null);
   }
 
-  /** A text as it stands in a path or a query. */
+  /** A text percent-encoded for a path or a query. */
   static String encoded(String text) {
     return URLEncoder.encode(text, StandardCharsets.UTF_8).replace("+", "%20");
   }
 
   @Override
   public void close() {
-    http.close();
+    calls.close();
   }
 
-  private JsonNode ask(String method, String target, @Nullable ObjectNode body)
+  private JsonNode call(String method, String target, @Nullable ObjectNode body)
       throws AdminFailedException, InterruptedException {
     URI uri = management.resolve(target);
-    HttpRequest.Builder request = HttpRequest.newBuilder(uri).timeout(TIMEOUT);
-    if (key != null) {
-      request.header("Authorization", "Bearer " + key);
-    }
-    if (body == null) {
-      request.method(method, BodyPublishers.noBody());
-    } else {
-      request.header("Content-Type", "application/json").method(method, BodyPublishers.ofString(body.toString()));
+    HttpCalls.Request request =
+        HttpCalls.Request.of(method, uri, TIMEOUT).withBearer(key).withMaxBytes(MAX_BYTES);
+    if (body != null) {
+      request = request.withJson(body.toString().getBytes(StandardCharsets.UTF_8));
     }
     try {
-      HttpResponse<String> answer = http.send(request.build(), BodyHandlers.ofString());
-      JsonNode told = JSON.readTree(answer.body());
-      if (answer.statusCode() / 100 == 2 && told.isObject()) {
-        return told;
+      HttpCalls.Reply reply = calls.send(request);
+      JsonNode content = reply.json();
+      if (reply.status() / 100 == 2 && content.isObject()) {
+        return content;
       }
-      if (told.at("/error/message").isTextual()) {
-        throw new AdminFailedException(refusal(answer.statusCode(), told.path("error")));
+      if (content.at("/error/message").isTextual()) {
+        throw new AdminFailedException(refusal(reply.status(), content.path("error")));
       }
-      throw noRouter(uri, "it answers " + answer.statusCode(), null);
-    } catch (JsonProcessingException other) {
-      throw noRouter(uri, "its answer is no JSON", other);
-    } catch (IOException nobody) {
-      throw new AdminFailedException(
-          "nothing answers at " + management + "; is a router running there, and is kvasir.management.host an address"
-              + " that is reached from here? Name another node with --management",
-          nobody);
+      throw noRouter(uri, "it answers " + reply.status(), null);
+    } catch (HttpCallException failed) {
+      throw failed.kind() == HttpCallException.Kind.NOT_JSON
+          ? noRouter(uri, "its answer is no JSON", failed)
+          : new AdminFailedException(
+              "nothing answers at " + management + "; is a router running there, and is kvasir.management.host an"
+                  + " address that is reached from here? Name another node with --management",
+              failed);
     }
   }
 

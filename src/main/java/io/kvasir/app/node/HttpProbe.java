@@ -2,65 +2,54 @@ package io.kvasir.app.node;
 
 import io.kvasir.cell.EngineReport;
 import io.kvasir.cell.HealthProbe;
+import io.kvasir.http.HttpCallException;
+import io.kvasir.http.HttpCallException.Kind;
+import io.kvasir.http.HttpCalls;
+import io.kvasir.http.HttpCalls.Request;
 import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse.BodyHandlers;
-import java.net.http.HttpTimeoutException;
 import java.time.Duration;
 import java.util.Map;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.Executors;
 
-/** Asks a pod's {@code GET /health} and {@code GET /metrics}. Owns its client. */
+/** Health probes by a pod's {@code GET /health} and {@code GET /metrics}. Thread-safe. Owns its HTTP client. */
 public final class HttpProbe implements HealthProbe, AutoCloseable {
-  /** vLLM's are some 100 KB. */
-  private static final long MOST_METRICS_BYTES = 8 << 20;
+  /** vLLM's metrics have some 100 KB. */
+  private static final long MAX_METRICS_BYTES = 8 << 20;
 
   private final Duration timeout;
-  private final HttpClient client;
+  private final HttpCalls calls = new HttpCalls();
 
   HttpProbe(Duration timeout) {
     this.timeout = timeout;
-    this.client =
-        HttpClient.newBuilder()
-            .connectTimeout(timeout)
-            .version(HttpClient.Version.HTTP_1_1)
-            .executor(Executors.newVirtualThreadPerTaskExecutor())
-            .build();
   }
 
+  /** A pod that is only slow is unhealthy but connected: the stage fails for those alone that cannot be reached. */
   @Override
   public CompletionStage<Boolean> probe(URI pod) {
-    HttpRequest request = HttpRequest.newBuilder(pod.resolve("/health")).timeout(timeout).build();
-    return client
-        .sendAsync(request, BodyHandlers.discarding())
-        .thenApply(answer -> answer.statusCode() / 100 == 2)
-        .exceptionallyCompose(HttpProbe::failed);
+    return calls
+        .sendAsync(Request.get(pod.resolve("/health"), timeout))
+        .handle(
+            (reply, failure) -> {
+              if (reply != null) {
+                return reply.status() / 100 == 2;
+              }
+              if (failure instanceof HttpCallException late && late.kind() == Kind.TIMEOUT) {
+                return false;
+              }
+              throw new CompletionException(failure);
+            });
   }
 
   @Override
   public CompletionStage<Map<Integer, EngineReport>> reports(URI pod) {
-    HttpRequest request = HttpRequest.newBuilder(pod.resolve("/metrics")).timeout(timeout).build();
-    return client
-        .sendAsync(request, BodyHandlers.limiting(BodyHandlers.ofByteArray(), MOST_METRICS_BYTES))
-        .thenApply(answer -> answer.statusCode() == 200 ? EngineMetricsParser.read(answer.body()) : Map.of());
-  }
-
-  /** A pod that is only slow keeps its connections. */
-  private static CompletionStage<Boolean> failed(Throwable failure) {
-    Throwable inner = failure instanceof CompletionException ? failure.getCause() : failure;
-    Throwable cause = inner == null ? failure : inner;
-    return cause instanceof HttpTimeoutException
-        ? CompletableFuture.completedStage(false)
-        : CompletableFuture.failedStage(cause);
+    return calls
+        .sendAsync(Request.get(pod.resolve("/metrics"), timeout).withMaxBytes(MAX_METRICS_BYTES))
+        .thenApply(reply -> reply.status() == 200 ? EngineMetricsParser.read(reply.body()) : Map.of());
   }
 
   @Override
   public void close() {
-    client.shutdownNow();
-    client.close();
+    calls.close();
   }
 }

@@ -20,6 +20,7 @@ import io.kvasir.routing.cost.OutputLengths;
 import io.kvasir.routing.plugins.BuiltInPlugins;
 import io.kvasir.semantic.SemanticClusters;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.time.NanoClock;
 import java.util.Collection;
 import java.util.List;
 import java.util.Set;
@@ -53,8 +54,8 @@ final class RoutingAssembly implements AutoCloseable {
    */
   RoutingAssembly(KvasirConfig config) throws StartException {
     RoutingSettings settings = config.routing();
-    this.clusters = new SemanticClusters(settings.semanticClusters());
-    this.lmcache = settings.lmcache() == null ? null : new LmCache(settings.lmcache());
+    this.clusters = new SemanticClusters(settings.semanticClusters(), NanoClock.SYSTEM);
+    this.lmcache = settings.lmcache() == null ? null : new LmCache(settings.lmcache(), NanoClock.SYSTEM);
     this.jars = new PluginJars(settings.pluginPath());
     try {
       this.plugins =

@@ -1,11 +1,11 @@
 package io.kvasir.app.node;
 
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import io.kvasir.app.config.KvasirConfig.PromptConfig;
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.WorkerStatus;
 import io.kvasir.cell.WorkerSummary;
+import io.kvasir.http.HttpCalls;
+import io.kvasir.http.HttpCalls.Request;
 import io.kvasir.prompt.EngineTokenizer;
 import io.kvasir.prompt.Parity;
 import io.kvasir.prompt.PromptModel;
@@ -13,11 +13,7 @@ import io.kvasir.prompt.Prompts;
 import io.kvasir.telemetry.Metrics;
 import java.io.IOException;
 import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpRequest.BodyPublishers;
-import java.net.http.HttpResponse;
-import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.ZoneId;
@@ -33,17 +29,13 @@ import org.jspecify.annotations.Nullable;
 final class ServedModels implements AutoCloseable {
   private static final Duration TOKENIZE_TIMEOUT = Duration.ofSeconds(2);
   private static final Duration CHECK_INTERVAL = Duration.ofSeconds(2);
-  private static final ObjectMapper JSON = new ObjectMapper();
+  /** Ten million tokens have some 70 MB. */
+  private static final long MAX_TOKENS_BYTES = 128 << 20;
 
   private final Cells cells;
   private final Prompts prompts;
   private final ExecutorService background = Executors.newVirtualThreadPerTaskExecutor();
-  private final HttpClient http =
-      HttpClient.newBuilder()
-          .version(HttpClient.Version.HTTP_1_1)
-          .connectTimeout(TOKENIZE_TIMEOUT)
-          .executor(background)
-          .build();
+  private final HttpCalls calls = new HttpCalls();
 
   /**
    * Loads every model of the configuration.
@@ -75,7 +67,7 @@ final class ServedModels implements AutoCloseable {
 
   @Override
   public void close() {
-    http.shutdownNow();
+    calls.close();
     background.shutdownNow();
   }
 
@@ -116,19 +108,11 @@ final class ServedModels implements AutoCloseable {
     if (pod == null) {
       throw new IOException("no healthy worker serves " + model);
     }
-    HttpRequest request =
-        HttpRequest.newBuilder(pod.resolve("/tokenize"))
-            .header("Content-Type", "application/json")
-            .timeout(TOKENIZE_TIMEOUT)
-            .POST(BodyPublishers.ofString(body))
-            .build();
+    Request request =
+        Request.post(pod.resolve("/tokenize"), body.getBytes(StandardCharsets.UTF_8), TOKENIZE_TIMEOUT)
+            .withMaxBytes(MAX_TOKENS_BYTES);
     try {
-      HttpResponse<byte[]> answer = http.send(request, BodyHandlers.ofByteArray());
-      if (answer.statusCode() != 200) {
-        throw new IOException(pod + "/tokenize answered " + answer.statusCode());
-      }
-      JsonNode tokens = JSON.readTree(answer.body());
-      return EngineTokenizer.ids(tokens);
+      return EngineTokenizer.ids(calls.send(request).requireStatus(200).json());
     } catch (InterruptedException stopped) {
       Thread.currentThread().interrupt();
       throw new IOException("stopped while waiting for " + pod, stopped);
