@@ -2,17 +2,17 @@ package io.kvasir.answers;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import io.kvasir.http.CircuitBreaker;
+import io.kvasir.time.NanoClock;
 import java.io.IOException;
 import java.net.SocketTimeoutException;
 import java.net.URI;
 import java.time.Duration;
-import java.time.Instant;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -28,8 +28,8 @@ import redis.clients.jedis.resps.ScanResult;
 import redis.clients.jedis.util.JedisURIHelper;
 
 /**
- * Answers in one Redis or Valkey server. A server that fails is away at once: nobody asks it any more, so no request
- * waits for it, until a thread of its own has got an answer out of it again.
+ * Answers in one Redis or Valkey server. The first failure opens its circuit, so that no request waits for a server
+ * that does not answer; a background thread tries the server and closes the circuit when it has answered.
  *
  * <p>An entry stands at {@code PREFIX:TENANT:MODEL:REQUEST}, the latter three hashed, with the canonical request beside
  * the answer; it expires by itself. {@code PREFIX:flushes} counts flushes: it is read with every entry and compared
@@ -52,11 +52,8 @@ final class RedisStore implements AnswerStore {
   private final AnswerMetrics metrics;
   private final RedisClient client;
   private final byte[] flushes;
-  private final AtomicReference<@Nullable Outage> currentOutage = new AtomicReference<>();
+  private final CircuitBreaker breaker;
   private volatile boolean closed;
-
-  /** Since when the server is away, and why. */
-  private record Outage(Instant since, String why) {}
 
   /**
    * A store that need not be there yet.
@@ -70,6 +67,7 @@ final class RedisStore implements AnswerStore {
     this.ttl = ttl;
     this.clock = clock;
     this.metrics = metrics;
+    this.breaker = new CircuitBreaker(CircuitBreaker.Settings.of(1, settings.retry()), NanoClock.SYSTEM);
     this.flushes = bytes(settings.prefix() + ":flushes");
     this.client =
         RedisClient.builder()
@@ -110,7 +108,7 @@ final class RedisStore implements AnswerStore {
 
   @Override
   public StoreResult find(AnswerKey key) {
-    if (currentOutage.get() != null) {
+    if (!breaker.isClosed()) {
       return new StoreResult.Unavailable();
     }
     try {
@@ -125,7 +123,7 @@ final class RedisStore implements AnswerStore {
 
   @Override
   public void put(AnswerKey key, StoredAnswer answer, long mark) {
-    if (currentOutage.get() != null) {
+    if (!breaker.isClosed()) {
       return;
     }
     List<byte[]> keys = List.of(at(key), flushes);
@@ -190,24 +188,24 @@ final class RedisStore implements AnswerStore {
       // Every connection is at work: the server is there, only slower than we ask.
       return;
     }
-    Outage now = new Outage(clock.instant(), String.valueOf(why.getMessage()));
-    if (currentOutage.compareAndSet(null, now) && !closed) {
+    // The reason stays that of the first failure, with its time.
+    if (breaker.isClosed() && breaker.onFailure(clock.instant() + ": " + why.getMessage()) && !closed) {
       client.getPool().clear();
-      LOG.warn("the response cache's store {} is away, requests go past it: {}", place(), now.why());
-      Thread.ofVirtual().name("kvasir-answers-store").start(this::awaitReturn);
+      LOG.warn("the response cache's store {} is unavailable, requests bypass it: {}", place(), why.getMessage());
+      Thread.ofVirtual().name("kvasir-answers-store").start(this::awaitRecovery);
     }
   }
 
-  private void awaitReturn() {
+  private void awaitRecovery() {
     while (!closed) {
       try {
         Thread.sleep(settings.retry());
         client.mget(flushes);
-        currentOutage.set(null);
-        LOG.info("the response cache's store {} is back", place());
+        breaker.onSuccess();
+        LOG.info("the response cache's store {} is available again", place());
         return;
       } catch (JedisException still) {
-        LOG.debug("the response cache's store {} is still away: {}", place(), still.getMessage());
+        LOG.debug("the response cache's store {} is still unavailable: {}", place(), still.getMessage());
       } catch (InterruptedException stopped) {
         Thread.currentThread().interrupt();
         return;
@@ -232,8 +230,7 @@ final class RedisStore implements AnswerStore {
 
   @Override
   public Optional<String> outage() {
-    Outage now = currentOutage.get();
-    return now == null ? Optional.empty() : Optional.of("%s since %s: %s".formatted(place(), now.since(), now.why()));
+    return breaker.openReason().map(reason -> place() + " since " + reason);
   }
 
   @Override

@@ -5,6 +5,7 @@ import io.kvasir.index.Chain;
 import io.kvasir.prompt.template.ChatTemplates;
 import io.kvasir.prompt.tokens.Tokenizer;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.time.NanoClock;
 import java.io.IOException;
 import java.time.Clock;
 import java.time.LocalDateTime;
@@ -53,6 +54,7 @@ public final class Prompts {
    * @param engines an engine's {@code /tokenize} for a model of this name, null for none
    * @param background where comparisons with engines run, on threads that may block
    * @param clock the time, in the engines' zone: some templates print it
+   * @param nanos measures how long a failed engine is not called
    * @throws IOException when a model cannot be what it is configured to be, naming it and what is missing
    */
   public static Prompts load(
@@ -61,6 +63,7 @@ public final class Prompts {
       Function<String, @Nullable EngineTokenizer> engines,
       Executor background,
       Clock clock,
+      NanoClock nanos,
       Metrics metrics)
       throws IOException {
     PromptMetrics counted = new PromptMetrics(metrics);
@@ -70,7 +73,7 @@ public final class Prompts {
         counted, new PromptModel(ModelConfig.text("other"), null, null, null, memo, counted), background);
     for (ModelConfig config : configs) {
       EngineTokenizer engine = engines.apply(config.name());
-      CachingEngineTokenizer tokens = engine == null ? null : new CachingEngineTokenizer(engine, clock);
+      CachingEngineTokenizer tokens = engine == null ? null : new CachingEngineTokenizer(engine, nanos);
       prompts.add(load(config, tokens, clock, memo, counted));
     }
     return prompts;

@@ -9,6 +9,7 @@ import io.kvasir.prompt.PromptMode;
 import io.kvasir.prompt.Prompts;
 import io.kvasir.prompt.tokens.Tokenizer;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.time.NanoClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.FileNotFoundException;
 import java.io.IOException;
@@ -45,7 +46,7 @@ final class ModelText {
     prompts =
         Prompts.load(
             List.of(config), MEMO_BYTES, model -> null, Runnable::run, Clock.system(ZoneId.systemDefault()),
-            new Metrics(new PrometheusRegistry()));
+            NanoClock.SYSTEM, new Metrics(new PrometheusRegistry()));
   }
 
   /** The tokens of {@code text}; with {@code special}, as the tokenizer frames a whole prompt (BOS …). */

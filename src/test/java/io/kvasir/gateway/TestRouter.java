@@ -24,6 +24,7 @@ import io.kvasir.routing.cost.OutputLengths;
 import io.kvasir.routing.plugins.BuiltInPlugins;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.telemetry.TestMetrics;
+import io.kvasir.time.NanoClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -104,7 +105,9 @@ final class TestRouter implements AutoCloseable {
     answers = answerSettings == null ? null : new AnswerCache(answerSettings, InstantSource.system(), metrics);
     pods = new PodClient(PodClient.Settings.defaults(), metrics);
     dispatcher = new Dispatcher(KIT.system(), cells, pods, execution, preparations, Warmup.NONE, metrics);
-    Prompts prompts = Prompts.load(List.of(), 1 << 20, model -> null, Runnable::run, Clock.systemUTC(), metrics);
+    Prompts prompts =
+        Prompts.load(
+            List.of(), 1 << 20, model -> null, Runnable::run, Clock.systemUTC(), NanoClock.SYSTEM, metrics);
     PluginRegistry plugins = BuiltInPlugins.registry(CostModel.bundled(), new OutputLengths());
     LiveProfiles profiles =
         new LiveProfiles(

@@ -9,6 +9,7 @@ import io.kvasir.prompt.tokens.Samples;
 import io.kvasir.prompt.tokens.Texts;
 import io.kvasir.prompt.tokens.Tokenizer;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.time.NanoClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -28,7 +29,7 @@ final class ChatPromptsTest {
   private static final Tokenizer DEMO = Samples.demo();
 
   private static Prompts prompts(ModelConfig config) throws IOException {
-    return Prompts.load(List.of(config), 1 << 20, model -> null, Runnable::run, Clock.systemUTC(),
+    return Prompts.load(List.of(config), 1 << 20, model -> null, Runnable::run, Clock.systemUTC(), NanoClock.SYSTEM,
         new Metrics(new PrometheusRegistry()));
   }
 

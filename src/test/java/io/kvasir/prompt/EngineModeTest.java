@@ -10,6 +10,7 @@ import io.kvasir.prompt.tokens.Samples;
 import io.kvasir.prompt.tokens.Texts;
 import io.kvasir.prompt.tokens.Tokenizer;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.time.ManualClock;
 import io.prometheus.metrics.expositionformats.PrometheusTextFormatWriter;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.ByteArrayOutputStream;
@@ -17,9 +18,6 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Clock;
 import java.time.Duration;
-import java.time.Instant;
-import java.time.ZoneId;
-import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -57,33 +55,14 @@ final class EngineModeTest {
     }
   }
 
-  private static final class Time extends Clock {
-    private Instant now = Instant.EPOCH;
-
-    @Override
-    public ZoneId getZone() {
-      return ZoneOffset.UTC;
-    }
-
-    @Override
-    public Clock withZone(ZoneId zone) {
-      return this;
-    }
-
-    @Override
-    public Instant instant() {
-      return now;
-    }
-  }
-
   private final Engine engine = new Engine();
-  private final Time time = new Time();
+  private final ManualClock clock = new ManualClock();
   private final PrometheusRegistry registry = new PrometheusRegistry();
 
   private Prompts prompts(PromptMode mode, double sample) throws IOException {
     return Prompts.load(
         List.of(new ModelConfig("m", Set.of("tuned"), 16, mode, "bundled:kvasir-demo", null, null, Map.of(), sample)),
-        1 << 20, model -> engine, Runnable::run, time, new Metrics(registry));
+        1 << 20, model -> engine, Runnable::run, Clock.systemUTC(), clock, new Metrics(registry));
   }
 
   private static ObjectNode chat(String content) {
@@ -132,7 +111,10 @@ final class EngineModeTest {
     }
     assertThat(engine.asked).hasSize(1);
     engine.down = false;
-    time.now = time.now.plus(Duration.ofSeconds(1));
+    clock.advance(Duration.ofMillis(249));
+    assertThat(prompts.prepare(Api.CHAT, "m", chat(LONG)).mode()).isEqualTo(PromptMode.TEXT);
+    assertThat(engine.asked).hasSize(1);
+    clock.advance(Duration.ofMillis(1));
     assertThat(prompts.prepare(Api.CHAT, "m", chat(LONG)).mode()).isEqualTo(PromptMode.ENGINE);
     assertThat(metrics())
         .contains("kvasir_prompts_total{mode=\"text\",model=\"m\",why=\"engine_failed\"} 5.0");

@@ -10,6 +10,7 @@ import io.kvasir.index.BlockHash;
 import io.kvasir.prompt.tokens.Samples;
 import io.kvasir.prompt.tokens.Texts;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.time.NanoClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.IOException;
 import java.time.Clock;
@@ -32,7 +33,7 @@ final class PromptsTest {
 
   private static Prompts load(ModelConfig... configs) {
     try {
-      return Prompts.load(List.of(configs), 1 << 20, model -> null, Runnable::run, Clock.systemUTC(),
+      return Prompts.load(List.of(configs), 1 << 20, model -> null, Runnable::run, Clock.systemUTC(), NanoClock.SYSTEM,
           new Metrics(new PrometheusRegistry()));
     } catch (IOException e) {
       throw new AssertionError(e);

@@ -11,6 +11,7 @@ import io.kvasir.prompt.Parity;
 import io.kvasir.prompt.PromptModel;
 import io.kvasir.prompt.Prompts;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.time.NanoClock;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
@@ -52,6 +53,7 @@ final class ServedModels implements AutoCloseable {
               model -> body -> tokenize(model, body),
               background,
               Clock.system(ZoneId.systemDefault()),
+              NanoClock.SYSTEM,
               metrics);
     } catch (IOException unusable) {
       close();

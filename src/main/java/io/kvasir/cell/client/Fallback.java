@@ -6,6 +6,7 @@ import io.kvasir.cell.Outcome;
 import io.kvasir.cell.Reservation;
 import io.kvasir.cell.directory.PodEntry;
 import io.kvasir.cell.directory.Roster;
+import io.kvasir.http.CircuitBreaker;
 import io.kvasir.routing.FailurePolicy;
 import io.kvasir.routing.Hashing;
 import io.kvasir.routing.KvTransfer.Dialect;
@@ -35,8 +36,8 @@ final class Fallback {
 
   private static final double BOUND = 1.25;
 
-  /** A worker that could not be reached is left alone for so long. */
-  private static final long UNREACHABLE_NANOS = Duration.ofSeconds(2).toNanos();
+  /** A worker that could not be reached gets no requests for this time, as long as there are others. */
+  private static final CircuitBreaker.Settings BREAKER = CircuitBreaker.Settings.of(1, Duration.ofSeconds(2));
 
   private static final int NO_SLOT = -1;
 
@@ -65,11 +66,14 @@ final class Fallback {
   /** A worker and what this node knows of it. */
   private record FallbackWorker(Worker worker, long hash, boolean draining, LocalLoad load) {}
 
-  /** What this node has in flight on a worker, and until when it leaves it alone. */
+  /** This node's requests in flight on a worker, and whether they can reach it. */
   private static final class LocalLoad {
     final AtomicInteger inFlight = new AtomicInteger();
-    volatile boolean unreachable;
-    volatile long unreachableSinceNanos;
+    final CircuitBreaker breaker;
+
+    LocalLoad(NanoClock clock) {
+      this.breaker = new CircuitBreaker(BREAKER, clock);
+    }
   }
 
   /**
@@ -123,7 +127,7 @@ final class Fallback {
     Predicate<FallbackWorker> untried = seat -> !asked.request().excluded().contains(seat.worker().id());
     List<FallbackWorker> able =
         all.stream().filter(seat -> !seat.draining() && seat.worker().role().takes(role)).toList();
-    List<FallbackWorker> well = able.stream().filter(untried).filter(this::reachable).toList();
+    List<FallbackWorker> well = able.stream().filter(untried).filter(seat -> seat.load().breaker.permits()).toList();
     // Better a worker that may be away than none.
     List<FallbackWorker> seats = well.isEmpty() ? able.stream().filter(untried).toList() : well;
     if (seats.isEmpty()) {
@@ -187,10 +191,6 @@ final class Fallback {
     return true;
   }
 
-  private boolean reachable(FallbackWorker seat) {
-    return !seat.load().unreachable || clock.nanos() - seat.load().unreachableSinceNanos > UNREACHABLE_NANOS;
-  }
-
   private WorkersByCell fleet(Roster roster) {
     WorkersByCell now = workers;
     return now.roster() == roster ? now : renew(roster);
@@ -211,7 +211,7 @@ final class Fallback {
                   worker,
                   Hashing.of(worker.id()),
                   pod.draining(),
-                  known.computeIfAbsent(worker.id(), id -> new LocalLoad()));
+                  known.computeIfAbsent(worker.id(), id -> new LocalLoad(clock)));
           Map<String, List<FallbackWorker>> byModel = byCell.computeIfAbsent(pod.cell(), _ -> new HashMap<>());
           worker.models().forEach(model -> byModel.computeIfAbsent(model, _ -> new ArrayList<>()).add(seat));
         }
@@ -231,20 +231,15 @@ final class Fallback {
 
     @Override
     public void progressed() {
-      if (load.unreachable) {
-        load.unreachable = false;
-      }
+      load.breaker.onSuccess();
     }
 
     @Override
     public void closed(Outcome outcome) {
       load.inFlight.decrementAndGet();
       switch (outcome) {
-        case Outcome.Failed failed when failed.transport() -> {
-          load.unreachableSinceNanos = clock.nanos();
-          load.unreachable = true;
-        }
-        case Outcome.Completed completed -> load.unreachable = false;
+        case Outcome.Failed failed when failed.transport() -> load.breaker.onFailure("it could not be reached");
+        case Outcome.Completed completed -> load.breaker.onSuccess();
         case Outcome.Failed failed -> {}
         case Outcome.Refused refused -> {}
         case Outcome.Cancelled cancelled -> {}

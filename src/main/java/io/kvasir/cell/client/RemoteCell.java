@@ -8,6 +8,7 @@ import io.kvasir.cell.ledger.CorrelationIds;
 import io.kvasir.cell.ledger.InFlightLoad;
 import io.kvasir.cell.ledger.NextHome;
 import io.kvasir.cell.view.DecisionReply;
+import io.kvasir.http.CircuitBreaker;
 import io.kvasir.routing.Booking;
 import io.kvasir.routing.RoutingPlan;
 import io.kvasir.routing.Worker;
@@ -26,7 +27,9 @@ import org.jspecify.annotations.Nullable;
  * request in a while asks it and the others do without, so that not every one waits. Thread-safe.
  */
 final class RemoteCell implements NextHome {
-  private static final long RETRY_NANOS = Duration.ofMillis(200).toNanos();
+  private static final CircuitBreaker.Settings BREAKER = CircuitBreaker.Settings.of(1, Duration.ofMillis(200));
+
+  private static final String NO_ANSWER = "the cell's home does not answer";
 
   private final CellHomeClient home;
   private final Duration moveTimeout;
@@ -36,8 +39,7 @@ final class RemoteCell implements NextHome {
   private final CorrelationIds correlationIds = new CorrelationIds();
   private final RemoteProgress progress;
   private final InFlightLoads loads;
-  private volatile boolean unresponsive;
-  private long retryNanos;
+  private final CircuitBreaker breaker;
 
   /**
    * The way to a cell.
@@ -61,6 +63,7 @@ final class RemoteCell implements NextHome {
     this.cutOff = cutOff;
     this.cellNodes = cellNodes;
     this.clock = clock;
+    this.breaker = new CircuitBreaker(BREAKER, clock);
     this.loads = new InFlightLoads(home);
   }
 
@@ -74,7 +77,7 @@ final class RemoteCell implements NextHome {
     }
     CellNodes before = cellNodes.get();
     boolean moves = isMoving(before);
-    if (unresponsive && !moves && !mayQuery()) {
+    if (!moves && !breaker.tryAcquire()) {
       return noHome();
     }
     long begun = clock.nanos();
@@ -86,7 +89,7 @@ final class RemoteCell implements NextHome {
       CellNodes now = cellNodes.get();
       moves |= isMoving(now) || (before != null && now != null && !now.home().equals(before.home()));
     } while (moves && clock.nanos() - begun < moveTimeout.toNanos());
-    timedOut();
+    breaker.onFailure(NO_ANSWER);
     return noHome();
   }
 
@@ -99,7 +102,7 @@ final class RemoteCell implements NextHome {
     if (answer == null) {
       return null;
     }
-    unresponsive = false;
+    breaker.onSuccess();
     return decision(answer.reply(), request, answer.correlationId());
   }
 
@@ -137,25 +140,11 @@ final class RemoteCell implements NextHome {
   }
 
   static Decision.NoWorker noHome() {
-    return new Decision.NoWorker(Decision.NoWorkerReason.NO_HOME, "the cell's home does not answer");
+    return new Decision.NoWorker(Decision.NoWorkerReason.NO_HOME, NO_ANSWER);
   }
 
   static Decision.NoWorker cutOff() {
     return new Decision.NoWorker(Decision.NoWorkerReason.NO_HOME, "this node is cut off from the other router nodes");
-  }
-
-  private synchronized boolean mayQuery() {
-    long now = clock.nanos();
-    if (now - retryNanos < 0) {
-      return false;
-    }
-    retryNanos = now + RETRY_NANOS;
-    return true;
-  }
-
-  private synchronized void timedOut() {
-    retryNanos = clock.nanos() + RETRY_NANOS;
-    unresponsive = true;
   }
 
   private Decision decision(DecisionReply decided, DecisionRequest request, long ticket) {

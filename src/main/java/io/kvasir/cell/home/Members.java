@@ -111,7 +111,7 @@ final class Members {
               pod.spec().worker(rank, slot),
               pod.spec(),
               new WorkerHealth(
-                  services.settings().health(), reachability(pod), services.clock().nanos(), view.changes()),
+                  services.settings().health(), reachability(pod), services.clock(), view.changes()),
               blocks,
               services.settings(),
               services.clock(),

@@ -13,7 +13,6 @@ import io.kvasir.routing.PlanResult;
 import io.kvasir.routing.PlanningSession;
 import io.kvasir.routing.Selection;
 import io.kvasir.routing.Worker;
-import io.kvasir.time.NanoClock;
 import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -27,15 +26,13 @@ public final class CellFleet implements Fleet {
   private final MemberTable table;
   private final HealthSnapshot health;
   private final PrefixStripes stripes;
-  private final NanoClock clock;
   private PrefixStripes.@Nullable Stripe stripe;
   private boolean anyFull;
 
-  CellFleet(MemberTable seated, HealthSnapshot conditions, PrefixStripes siblings, NanoClock clock) {
+  CellFleet(MemberTable seated, HealthSnapshot conditions, PrefixStripes siblings) {
     this.table = seated;
     this.health = conditions;
     this.stripes = siblings;
-    this.clock = clock;
   }
 
   /** Who sits where in it. */
@@ -51,7 +48,7 @@ public final class CellFleet implements Fleet {
   @Override
   public void snapshot(Candidates candidates) {
     candidates.workers = table.workers();
-    health.copyTo(candidates, clock);
+    health.copyTo(candidates);
     @Nullable WorkerLoad[] loads = table.loads();
     for (int slot = 0; slot < loads.length; slot++) {
       WorkerLoad load = loads[slot];

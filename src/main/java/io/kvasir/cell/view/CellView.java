@@ -47,7 +47,6 @@ public final class CellView {
   private final ProfileSet profiles;
   private final CellMetrics metrics;
   private final DecisionLog decisions;
-  private final NanoClock clock;
   private final ProfileSet.CellWorkflows workflows;
   private final PrefixStripes stripes = new PrefixStripes();
   private final long incarnation = ThreadLocalRandom.current().nextLong() | 1;
@@ -79,7 +78,6 @@ public final class CellView {
     this.profiles = profiles;
     this.metrics = metrics;
     this.decisions = decisions;
-    this.clock = clock;
     this.workflows = profiles.workflows();
     this.localReservations = new LocalReservations(nextHome);
     this.remoteDecisions = new RemoteDecisions(this, new LeasedReservations(reservationLease, clock));
@@ -123,7 +121,7 @@ public final class CellView {
       known = new HealthSnapshot(seated, now);
       health = known;
     }
-    return new CellFleet(seated, known, stripes, clock);
+    return new CellFleet(seated, known, stripes);
   }
 
   /** Decides for a request of this node. */

@@ -4,7 +4,6 @@ import io.kvasir.cell.EngineReport;
 import io.kvasir.cell.worker.ChangeCounter;
 import io.kvasir.cell.worker.Member;
 import io.kvasir.routing.Candidates;
-import io.kvasir.time.NanoClock;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
@@ -56,7 +55,7 @@ final class HealthSnapshot {
       if (member.isHealthy()) {
         healthy[slot >>> 6] |= 1L << slot;
       }
-      if (member.health().breaker().isTripped()) {
+      if (!member.health().breaker().isClosed()) {
         brokenBits[slot >>> 6] |= 1L << slot;
         anyBroken = true;
       }
@@ -77,19 +76,19 @@ final class HealthSnapshot {
   }
 
   /** Fills in who may be chosen, and the columns that come from here. */
-  void copyTo(Candidates candidates, NanoClock clock) {
+  void copyTo(Candidates candidates) {
     System.arraycopy(healthy, 0, candidates.live, 0, healthy.length);
     System.arraycopy(waiting, 0, candidates.waiting, 0, waiting.length);
     System.arraycopy(kvUse, 0, candidates.kvUse, 0, kvUse.length);
     if (tripped != null) {
-      removeOpenCircuits(tripped, candidates, clock.nanos());
+      removeOpenCircuits(tripped, candidates);
     }
   }
 
-  private void removeOpenCircuits(long[] circuits, Candidates candidates, long now) {
+  private void removeOpenCircuits(long[] circuits, Candidates candidates) {
     for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
       Member member = table.members()[slot];
-      if ((circuits[slot >>> 6] & (1L << slot)) != 0 && member != null && !member.health().breaker().permits(now)) {
+      if ((circuits[slot >>> 6] & (1L << slot)) != 0 && member != null && !member.health().breaker().permits()) {
         candidates.remove(slot);
       }
     }

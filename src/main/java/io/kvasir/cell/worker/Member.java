@@ -169,8 +169,7 @@ public final class Member {
 
   /** Whether requests may go there now. */
   public boolean isRoutable() {
-    CircuitBreaker circuit = health.breaker();
-    return isHealthy() && (!circuit.isTripped() || circuit.permits(clock.nanos()));
+    return isHealthy() && health.breaker().permits();
   }
 
   /** Whether it could do what another pod's worker does. */
@@ -256,7 +255,7 @@ public final class Member {
         if (failed.transport()) {
           health.reachability().onConnectionLost(clock.nanos(), "a connection to it was refused or cut");
         } else {
-          health.onFailure(clock.nanos());
+          health.onFailure();
         }
       }
     }

@@ -2,6 +2,8 @@ package io.kvasir.cell.worker;
 
 import io.kvasir.cell.CellSettings.HealthSettings;
 import io.kvasir.cell.WorkerStatus.Health;
+import io.kvasir.http.CircuitBreaker;
+import io.kvasir.time.NanoClock;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -10,19 +12,28 @@ import org.jspecify.annotations.Nullable;
  * and does not answer with errors ({@link CircuitBreaker}). Thread-safe; time comes in, in nanoseconds.
  */
 public final class WorkerHealth {
+  private static final String ERRORS = "a run of error answers";
+
   private final Reachability reachability;
   private final StallDetector stallDetector;
   private final CircuitBreaker breaker;
+  private final ChangeCounter changes;
   private Health lastReported = Health.UNKNOWN;
 
   /** A worker's state, and why it gets nothing; empty while it is well. */
   public record State(Health health, String reason) {}
 
-  /** A worker that has not been heard of. What changes is told to {@code revision}. */
-  public WorkerHealth(HealthSettings settings, Reachability contact, long now, ChangeCounter revision) {
-    this.reachability = contact;
-    this.stallDetector = new StallDetector(settings.stall(), now, revision);
-    this.breaker = new CircuitBreaker(settings, revision);
+  /** The health of a worker of which nothing is known yet. Every change counts in {@code changes}. */
+  public WorkerHealth(HealthSettings settings, Reachability reachability, NanoClock clock, ChangeCounter changes) {
+    this.reachability = reachability;
+    this.stallDetector = new StallDetector(settings.stall(), clock.nanos(), changes);
+    this.breaker =
+        new CircuitBreaker(
+            new CircuitBreaker.Settings(
+                settings.breakerFailures(), settings.breakerOpen(), settings.breakerOpen(),
+                settings.breakerSuccesses()),
+            clock);
+    this.changes = changes;
   }
 
   /** Whether its pod can be reached; shared with the pod's other ranks. */
@@ -35,7 +46,7 @@ public final class WorkerHealth {
     return stallDetector;
   }
 
-  /** Whether it answers with errors. */
+  /** Open after a run of error answers. Half-open, it permits all requests, and their answers decide. */
   public CircuitBreaker breaker() {
     return breaker;
   }
@@ -52,7 +63,7 @@ public final class WorkerHealth {
                 Health.WEDGED,
                 "it has requests and nothing has come of them for %d ms"
                     .formatted(TimeUnit.NANOSECONDS.toMillis(stallDetector.stalledFor(now))))
-        : !breaker.permits(now) ? new State(Health.UNHEALTHY, "its circuit is open after a run of error answers")
+        : !breaker.permits() ? new State(Health.UNHEALTHY, "its circuit is open after " + ERRORS)
         : new State(Health.HEALTHY, "");
   }
 
@@ -69,12 +80,17 @@ public final class WorkerHealth {
   /** An answer came that was not the worker's failure. */
   public void onSuccess(long now) {
     reachability.onSuccess();
-    breaker.onSuccess();
+    if (breaker.onSuccess()) {
+      changes.increment();
+    }
     stallDetector.progressed(now);
   }
 
   /** The worker answered with an error of its own. */
-  public void onFailure(long now) {
-    breaker.onFailure(now);
+  public void onFailure() {
+    breaker.onFailure(ERRORS);
+    if (!breaker.isClosed()) {
+      changes.increment();
+    }
   }
 }

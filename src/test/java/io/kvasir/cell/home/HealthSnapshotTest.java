@@ -96,7 +96,7 @@ final class HealthSnapshotTest {
       case 2 -> health.onSuccess(at);
       case 3 -> {
         for (int i = random.nextInt(12); i > 0; i--) {
-          health.onFailure(at);
+          health.onFailure();
         }
       }
       case 4 -> health.reachability().onProbe(random.nextBoolean(), at);

@@ -61,7 +61,7 @@ final class ReportScheduleTest {
           new Member(
               worker,
               spec,
-              new WorkerHealth(TestSettings.CELL.health(), contact, 0, new ChangeCounter()),
+              new WorkerHealth(TestSettings.CELL.health(), contact, () -> 0, new ChangeCounter()),
               index.open(slot, 100),
               TestSettings.CELL,
               () -> 0,
