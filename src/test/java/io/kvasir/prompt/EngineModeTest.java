@@ -117,7 +117,7 @@ final class EngineModeTest {
     clock.advance(Duration.ofMillis(1));
     assertThat(prompts.prepare(Api.CHAT, "m", chat(LONG)).mode()).isEqualTo(PromptMode.ENGINE);
     assertThat(metrics())
-        .contains("kvasir_prompts_total{mode=\"text\",model=\"m\",why=\"engine_failed\"} 5.0");
+        .contains("kvasir_prompts_total{mode=\"text\",model=\"m\",why=\"engine_failed\"} 6.0");
   }
 
   @Test
