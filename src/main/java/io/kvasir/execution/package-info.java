@@ -1,8 +1,8 @@
 /**
  * Carries a request out. {@link io.kvasir.execution.workflow.Dispatcher} asks the cells for a plan and sends the
  * request of a single worker there through {@link io.kvasir.http.client.PodClient}, on the caller's thread. A plan of
- * several steps, or a retry, gets a workflow actor: {@code WorkflowTransitions} decides which step starts when and what a
- * failure leads to, {@code StepTasks} what each worker is sent, by the dialects of package {@code dialect}. One
+ * several steps, or a retry, gets a workflow actor: {@code WorkflowTransitions} decides which step starts when and what
+ * a failure leads to, {@code StepTasks} what each worker is sent, by the dialects of package {@code dialect}. One
  * request at one worker is an {@code Attempt}: it holds the reservation, the connection and the deadlines, and lets go
  * of them exactly once.
  *

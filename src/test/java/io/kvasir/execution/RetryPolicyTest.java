@@ -1,0 +1,146 @@
+package io.kvasir.execution;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.kvasir.cell.DecisionRequest;
+import io.kvasir.cell.Outcome;
+import io.kvasir.http.Headers;
+import io.kvasir.index.Chain;
+import io.kvasir.routing.PreparedSlots;
+import io.kvasir.routing.RequestFacts;
+import io.kvasir.routing.RequestShape;
+import io.kvasir.routing.Role;
+import io.kvasir.routing.Worker;
+import io.kvasir.telemetry.Metrics;
+import io.kvasir.time.ManualClock;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.net.URI;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+/** {@link RetryPolicy} and the {@link RetryState} it decides on: five tries, 100 ms doubling up to a second. */
+final class RetryPolicyTest {
+  private static final AttemptResult.Failed FAILED = AttemptResult.Failed.of("error", "status 500", true);
+  private static final Worker WORKER = worker("w", "w", 0, 1);
+
+  private final ManualClock clock = new ManualClock();
+
+  @Test
+  void pausesGrowUpToTheLongest() {
+    RetryPolicy policy = policy(10, 1);
+    RetryState state = state(policy);
+    for (int millis : new int[] {100, 200, 400, 800}) {
+      state = state.withTry(WORKER);
+      assertThat(policy.acquireRetry(state, FAILED)).isEqualTo(Duration.ofMillis(millis));
+    }
+    assertThat(policy.acquireRetry(state.withTry(WORKER), FAILED)).as("five tries").isNull();
+  }
+
+  @Test
+  void halfOfAPauseIsRandom() {
+    RetryPolicy policy = policy(10, 0);
+    assertThat(policy.acquireRetry(state(policy).withTry(WORKER), FAILED)).isEqualTo(Duration.ofMillis(50));
+  }
+
+  @Test
+  void whatIsNotRetryableTakesNothingFromTheBudget() {
+    RetryPolicy policy = policy(1, 1);
+    RetryState state = state(policy).withTry(WORKER);
+    for (int i = 0; i < 100; i++) {
+      assertThat(policy.acquireRetry(state, AttemptResult.Failed.of("error", "", false))).isNull();
+    }
+    assertThat(policy.acquireRetry(state, FAILED)).isNotNull();
+  }
+
+  @Test
+  void thereIsNoRetryWithoutTimeOrBudget() {
+    RetryPolicy policy = policy(0, 1);
+    assertThat(policy.acquireRetry(state(policy).withTry(WORKER), FAILED)).isNull();
+    assertThat(policy.acquireHedge()).isFalse();
+
+    RetryPolicy rich = policy(10, 1);
+    RetryState state = state(rich).withTry(WORKER);
+    clock.advance(Duration.ofMillis(59_900));
+    assertThat(rich.acquireRetry(state, FAILED)).isNull();
+    assertThat(rich.remaining(state)).isEqualTo(Duration.ofMillis(100));
+  }
+
+  @Test
+  void aStreamIsResumedWithinTimeAndBudget() {
+    RetryPolicy policy = policy(10, 1);
+    RetryState state = state(policy);
+    assertThat(policy.acquireResume(state)).isNull();
+    clock.advance(Duration.ofMinutes(1));
+    assertThat(policy.acquireResume(state)).isEqualTo("overdue");
+    assertThat(policy.remaining(state)).isPositive();
+
+    RetryPolicy poor = policy(0, 1);
+    assertThat(poor.acquireResume(state(poor))).isEqualTo("budget");
+  }
+
+  @Test
+  void everyTryHasAnIdOfItsOwn() {
+    RetryState state = state(policy(1, 1));
+    assertThat(state.nextRequestId()).isEqualTo("r");
+    assertThat(state.withTry(WORKER).nextRequestId()).isEqualTo("r-2");
+    assertThat(state.withTry(WORKER).withTry(WORKER).nextRequestId()).isEqualTo("r-3");
+  }
+
+  @Test
+  void aFailedWorkerIsExcludedAndAPodThatCannotBeReachedWithAllItsRanks() {
+    RetryState state = state(policy(1, 1));
+    Worker rank = worker("pod#1", "pod", 1, 3);
+    assertThat(state.excluded()).containsExactly("never");
+    assertThat(state.withFailure(rank, FAILED).excluded()).containsExactlyInAnyOrder("never", "pod#1");
+    AttemptResult.Failed unreachable = new AttemptResult.Failed("connect", "", true, false, true, null);
+    assertThat(state.withFailure(rank, unreachable).excluded())
+        .containsExactlyInAnyOrder("never", "pod#0", "pod#1", "pod#2");
+  }
+
+  @Test
+  void theLatestErrorResponseIsTheResultWhenNothingIsLeft() {
+    Result.Buffered response = new Result.Buffered(
+        new UpstreamRoute(WORKER, null, ""), 500, Headers.EMPTY, new byte[0], report(1));
+    AttemptResult.Failed refused = new AttemptResult.Failed("error", "status 500", false, false, true, response);
+    RetryState state = state(policy(1, 1)).withTry(WORKER).withFailure(WORKER, refused).withFailure(WORKER, FAILED);
+    assertThat(state.exhausted(FAILED)).isSameAs(response);
+  }
+
+  @Test
+  void theTruncatedWorkersRequestGoesOnWithItsCounts() {
+    RetryState state = state(policy(1, 1)).withTry(WORKER).withFailure(WORKER, FAILED).afterTruncation(report(3));
+    assertThat(state.tries()).isEqualTo(3);
+    assertThat(state.decideNanos()).isEqualTo(77);
+    assertThat(state.excluded()).containsExactlyInAnyOrder("never", "w");
+    assertThat(state.lastFailure()).isNull();
+    assertThat(state.nextRequestId()).isEqualTo("r-4");
+  }
+
+  private static Report report(int tries) {
+    return new Report(WORKER, new Outcome.Failed(false, "cut"), tries, 0, 0, -1, -1, -1, 77, 0);
+  }
+
+  private RetryPolicy policy(int perSecond, double random) {
+    ExecutionSettings.Retries limits =
+        new ExecutionSettings.Retries(5, Duration.ofMillis(100), Duration.ofSeconds(1), 2, 0, perSecond);
+    ExecutionSettings settings = new ExecutionSettings(
+        limits, Duration.ofSeconds(10), Duration.ofSeconds(3), Duration.ofMinutes(1), 1, null, 1);
+    return new RetryPolicy(
+        settings, new RetryBudget(limits, clock), new ExecutionMetrics(new Metrics(new PrometheusRegistry())), clock,
+        () -> random);
+  }
+
+  private static RetryState state(RetryPolicy policy) {
+    return policy.begin(new Call(
+        new DecisionRequest(
+            "r", "m", null, RequestShape.TEXT, Chain.EMPTY, 1, PreparedSlots.EMPTY, Set.of("never"), true, null),
+        RequestFacts.NONE, "POST", "/v1/completions", Headers.EMPTY, new byte[0], true, true, false, 0));
+  }
+
+  private static Worker worker(String id, String pod, int rank, int ranks) {
+    return new Worker(
+        id, pod, URI.create("http://pod"), rank, ranks, 0, Role.BOTH, Set.of("m"), Map.of(), 1, "e", null);
+  }
+}

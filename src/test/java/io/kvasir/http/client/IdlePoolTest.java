@@ -1,0 +1,81 @@
+package io.kvasir.http.client;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.kvasir.http.client.PodClient.Origin;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+
+final class IdlePoolTest {
+  private static final Origin POD = new Origin(false, "pod", 80);
+  private static final Origin OTHER = new Origin(false, "other", 80);
+
+  private final IdlePool pool = new IdlePool(2, 100);
+
+  @Test
+  void theConnectionUsedLastIsTakenFirst() {
+    PodConnection first = released(POD, 0);
+    PodConnection second = released(POD, 1);
+    assertThat(pool.acquire(POD, 2)).isSameAs(second);
+    assertThat(pool.acquire(POD, 2)).isSameAs(first);
+    assertThat(pool.acquire(POD, 2)).isNull();
+  }
+
+  @Test
+  void podsDoNotShareConnections() {
+    released(POD, 0);
+    assertThat(pool.acquire(OTHER, 1)).isNull();
+  }
+
+  @Test
+  void theOldestIsClosedWhereThereAreTooMany() {
+    List<PodConnection> all = Stream.of(0, 1, 2).map(now -> released(POD, now)).toList();
+    assertThat(all).extracting(IdlePoolTest::isClosed).containsExactly(true, false, false);
+  }
+
+  @Test
+  void aConnectionThatIsTooOldIsNotTaken() {
+    PodConnection old = released(POD, 0);
+    assertThat(pool.acquire(POD, 101)).isNull();
+    assertThat(isClosed(old)).isTrue();
+  }
+
+  @Test
+  void aConnectionIsTakenUntilItsLastNanosecond() {
+    PodConnection kept = released(POD, 0);
+    assertThat(pool.acquire(POD, 100)).isSameAs(kept);
+  }
+
+  @Test
+  void whatIsTooOldExpires() {
+    PodConnection old = released(POD, 0);
+    PodConnection young = released(POD, 50);
+    PodConnection other = released(OTHER, 0);
+    pool.expire(120);
+    assertThat(isClosed(old)).isTrue();
+    assertThat(isClosed(other)).isTrue();
+    assertThat(isClosed(young)).isFalse();
+    assertThat(pool.acquire(POD, 120)).isSameAs(young);
+  }
+
+  @Test
+  void closingClosesEveryConnection() {
+    PodConnection first = released(POD, 0);
+    PodConnection second = released(OTHER, 0);
+    pool.close();
+    assertThat(isClosed(first)).isTrue();
+    assertThat(isClosed(second)).isTrue();
+    assertThat(pool.acquire(POD, 1)).isNull();
+  }
+
+  private PodConnection released(Origin origin, long now) {
+    PodConnection connection = new PodConnection(origin);
+    pool.release(connection, now);
+    return connection;
+  }
+
+  private static boolean isClosed(PodConnection connection) {
+    return connection.tcp().isClosed();
+  }
+}
