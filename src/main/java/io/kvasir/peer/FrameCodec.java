@@ -8,18 +8,22 @@ import java.net.Socket;
 import java.nio.ByteBuffer;
 
 /**
- * What is said on a line. First who asks says whom it means: {@link #MAGIC}, and the node's name in UTF-8 after its
- * length in two bytes; who is meant says {@link #WELCOME}, anybody else hangs up. Then frames, both ways: the length of
- * what follows in four bytes, eight bytes that number the question, and the question or its answer; an answer of no
- * bytes says that there is none. Numbers are big-endian.
+ * The protocol of a peer connection. The connecting node first sends {@link #MAGIC} and the name of the node it means,
+ * in UTF-8 after its length in two bytes; a node of that name replies {@link #WELCOME}, any other closes the connection.
+ * Then frames follow, in both directions: the length of the rest of the frame in four bytes, the id of the request in
+ * eight bytes, and the request or its reply. A request without content is a ping, which the other end itself replies to;
+ * a reply without content says that the handler has none. Replies may come in any order. Numbers are big-endian.
  */
 final class FrameCodec {
-  /** "KVL1": lines of this kind. */
+  /** "KVL1": the protocol and its version. */
   static final int MAGIC = 0x4B564C31;
 
   static final int WELCOME = 0x4B564F4B;
 
-  /** The longest question or answer, in bytes: some million tokens' blocks. */
+  /** The content of a ping, and of a reply when there is none. */
+  static final byte[] NO_CONTENT = {};
+
+  /** The longest request or reply, in bytes: the blocks of some million tokens. */
   static final int MAX_LENGTH = 16 << 20;
 
   private static final int BUFFER = 64 << 10;
@@ -27,48 +31,46 @@ final class FrameCodec {
   private FrameCodec() {}
 
   /**
-   * A question or its answer.
+   * A request or its reply.
    *
-   * @param id the asking node's number of the question
+   * @param id the requesting node's id of the request
    */
   record Frame(long id, byte[] content) {}
 
-  static void writeHello(DataOutputStream out, String meant) throws IOException {
+  static void writeHello(DataOutputStream out, String expectedNode) throws IOException {
     out.writeInt(MAGIC);
-    out.writeUTF(meant);
+    out.writeUTF(expectedNode);
     out.flush();
   }
 
-  /** The name of the node that is meant. */
+  /** Reads the name of the node that the connecting node means. */
   static String readHello(DataInputStream in) throws IOException {
     if (in.readInt() != MAGIC) {
-      throw new IOException("who connected does not speak as router nodes do");
+      throw new IOException("the connection does not begin as one of a router node");
     }
     return in.readUTF();
   }
 
-  /** The frame as it is sent. */
-  static byte[] encode(long number, byte[] content) {
+  static byte[] encode(long id, byte[] content) {
     return ByteBuffer.allocate(Integer.BYTES + Long.BYTES + content.length)
         .putInt(Long.BYTES + content.length)
-        .putLong(number)
+        .putLong(id)
         .put(content)
         .array();
   }
 
-  /** The next frame. */
+  /** Reads the next frame, waiting for it. */
   static Frame read(DataInputStream in) throws IOException {
     int length = in.readInt();
     if (length < Long.BYTES || length > Long.BYTES + MAX_LENGTH) {
-      throw new IOException("a frame of " + length + " bytes, which nobody sends");
+      throw new IOException("a frame of " + length + " bytes is not one of this protocol");
     }
-    long number = in.readLong();
+    long id = in.readLong();
     byte[] content = new byte[length - Long.BYTES];
     in.readFully(content);
-    return new Frame(number, content);
+    return new Frame(id, content);
   }
 
-  /** What the other end of a connection says. */
   static DataInputStream input(Socket socket) throws IOException {
     return new DataInputStream(new BufferedInputStream(socket.getInputStream(), BUFFER));
   }

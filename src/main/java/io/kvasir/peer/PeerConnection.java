@@ -12,16 +12,18 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A connection on which another node is asked. It is made in the background, and is of no use before; once it has
- * broken it stays so. A question that is not answered in time breaks it, for nobody can tell a node that thinks from
- * one that has gone without a word. Thread-safe.
+ * A connection for requests to another node. It is made in the background and takes no request before; once it has
+ * broken it stays so. A request that gets no reply in time fails alone. Only when nothing at all has come back while it
+ * waited, the other node gets a ping, and a connection on which that, too, brings nothing back is closed. Thread-safe.
  */
 final class PeerConnection implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(PeerConnection.class);
@@ -29,69 +31,117 @@ final class PeerConnection implements AutoCloseable {
   private final PeerAddress address;
   private final PeerSockets sockets;
   private final Runnable onDisconnect;
-  private final Map<Long, CompletableFuture<byte @Nullable []>> inFlight = new ConcurrentHashMap<>();
+  private final Map<Long, PendingRequest> inFlight = new ConcurrentHashMap<>();
   private final AtomicLong lastId = new AtomicLong();
+  private final AtomicLong framesReceived = new AtomicLong();
+  private final AtomicBoolean pinging = new AtomicBoolean();
   private final ReentrantLock writeLock = new ReentrantLock();
   private volatile @Nullable Socket socket;
   private volatile @Nullable OutputStream out;
   private volatile boolean closed;
 
+  /** A request whose reply has not come. */
+  private static final class PendingRequest extends CompletableFuture<byte @Nullable []> {
+    /** {@link #framesReceived} when it was made. */
+    final long framesBefore;
+
+    volatile boolean written;
+
+    PendingRequest(long framesBefore) {
+      this.framesBefore = framesBefore;
+    }
+  }
+
   /**
-   * A line that is yet to be {@linkplain #open opened}.
+   * A connection that is yet to be {@linkplain #open opened}.
    *
-   * @param broken runs when it could not be, or when the connection has ended
+   * @param onDisconnect runs once when the connection could not be made, or has ended
    */
-  PeerConnection(PeerAddress to, PeerSockets sockets, Runnable broken) {
-    this.address = to;
+  PeerConnection(PeerAddress address, PeerSockets sockets, Runnable onDisconnect) {
+    this.address = address;
     this.sockets = sockets;
-    this.onDisconnect = broken;
+    this.onDisconnect = onDisconnect;
   }
 
-  /** Begins to connect. */
+  /** Begins to connect, on a thread of its own. */
   void open() {
-    Thread.ofPlatform().name("kvasir-line-" + address.host() + ":" + address.port()).daemon().start(this::run);
+    Thread.ofPlatform().name("kvasir-peer-" + address.host() + ":" + address.port()).daemon().start(this::run);
   }
 
   /**
-   * Asks: the question has been written when this returns.
+   * Sends a request, which has been written when this returns.
    *
-   * @return completes with the answer, or with null when the other node passes. With a {@link TimeoutException} when no
-   *     answer came in time or an {@link IOException} when the connection broke, and the question may have been heard.
-   *     Null when it was not asked, for want of a connection
+   * @return completes with the reply, null when the other node's handler has none; with a {@link TimeoutException} when
+   *     no reply came in time or an {@link IOException} when the connection broke, and the request may have been handled
+   *     then. Null when the request was not sent because there is no connection
    */
-  @Nullable CompletableFuture<byte @Nullable []> request(byte[] question, Duration patience) {
+  @Nullable CompletableFuture<byte @Nullable []> request(byte[] content, Duration timeout) {
     OutputStream open = out;
-    if (open == null || question.length > FrameCodec.MAX_LENGTH) {
-      return null;
-    }
-    long number = lastId.incrementAndGet();
-    CompletableFuture<byte @Nullable []> answer = new CompletableFuture<>();
-    inFlight.put(number, answer);
+    return open == null || content.length > FrameCodec.MAX_LENGTH
+        ? null
+        : send(open, content, timeout, late -> timedOut(late, timeout));
+  }
+
+  private @Nullable CompletableFuture<byte @Nullable []> send(
+      OutputStream open, byte[] content, Duration timeout, Consumer<PendingRequest> onTimeout) {
+    long id = lastId.incrementAndGet();
+    PendingRequest request = new PendingRequest(framesReceived.get());
+    inFlight.put(id, request);
     if (closed) {
-      inFlight.remove(number);
+      inFlight.remove(id);
       return null;
     }
-    // Before writing, which may have to wait too, until the connection is closed.
-    answer.orTimeout(patience.toNanos(), TimeUnit.NANOSECONDS);
-    CompletableFuture<byte @Nullable []> over =
-        answer.whenComplete((_, failure) -> {
-          inFlight.remove(number);
+    // Before writing, which may have to wait, too, until the connection is closed.
+    request.orTimeout(timeout.toNanos(), TimeUnit.NANOSECONDS);
+    CompletableFuture<byte @Nullable []> reply =
+        request.whenComplete((_, failure) -> {
+          inFlight.remove(id);
           if (failure instanceof TimeoutException) {
-            close();
+            onTimeout.accept(request);
           }
         });
-    write(open, number, question);
-    return over;
+    write(open, id, content);
+    request.written = true;
+    return reply;
   }
 
-  private void write(OutputStream open, long number, byte[] question) {
+  private void write(OutputStream open, long id, byte[] content) {
     writeLock.lock();
     try {
-      open.write(FrameCodec.encode(number, question));
+      open.write(FrameCodec.encode(id, content));
     } catch (IOException ended) {
       close();
     } finally {
       writeLock.unlock();
+    }
+  }
+
+  /** Runs on the thread of all timeouts, so whatever may wait runs on a thread of its own. */
+  private void timedOut(PendingRequest request, Duration timeout) {
+    if (framesReceived.get() != request.framesBefore) {
+      return;
+    }
+    if (!request.written) {
+      Thread.ofVirtual().start(this::close);
+    } else if (pinging.compareAndSet(false, true)) {
+      Thread.ofVirtual().start(() -> ping(timeout));
+    }
+  }
+
+  private void ping(Duration timeout) {
+    OutputStream open = out;
+    CompletableFuture<byte @Nullable []> reply =
+        open == null
+            ? null
+            : send(open, FrameCodec.NO_CONTENT, timeout, ping -> {
+              if (framesReceived.get() == ping.framesBefore) {
+                Thread.ofVirtual().start(this::close);
+              }
+            });
+    if (reply == null) {
+      pinging.set(false);
+    } else {
+      var _ = reply.whenComplete((_, _) -> pinging.set(false));
     }
   }
 
@@ -102,14 +152,14 @@ final class PeerConnection implements AutoCloseable {
         DataInputStream in = FrameCodec.input(connected);
         FrameCodec.writeHello(new DataOutputStream(connected.getOutputStream()), address.node());
         if (in.readInt() != FrameCodec.WELCOME) {
-          throw new IOException("another node answers there");
+          throw new IOException("another node listens there");
         }
         PeerSockets.endHandshake(connected);
         out = connected.getOutputStream();
         read(in);
       }
     } catch (IOException ended) {
-      LOG.debug("the line to {} has ended: {}", address, ended.getMessage());
+      LOG.debug("the peer connection to {} has ended: {}", address, ended.getMessage());
     } finally {
       close();
       onDisconnect.run();
@@ -119,21 +169,23 @@ final class PeerConnection implements AutoCloseable {
   private void read(DataInputStream in) throws IOException {
     while (true) {
       Frame frame = FrameCodec.read(in);
-      CompletableFuture<byte @Nullable []> waiting = inFlight.get(frame.id());
-      if (waiting != null) {
-        waiting.complete(frame.content().length == 0 ? null : frame.content());
+      framesReceived.incrementAndGet();
+      PendingRequest request = inFlight.get(frame.id());
+      if (request != null) {
+        request.complete(frame.content().length == 0 ? null : frame.content());
       }
     }
   }
 
-  /** Ends the connection; who waits for an answer does so no longer. */
+  /** Closes the connection; requests without a reply fail with an {@link IOException}. Idempotent. */
   @Override
   public void close() {
     closed = true;
+    inFlight.values().forEach(
+        request -> request.completeExceptionally(new IOException("the peer connection has ended")));
     Socket open = socket;
     if (open != null) {
       PeerSockets.close(open);
     }
-    inFlight.values().forEach(waiting -> waiting.completeExceptionally(new IOException("the line has ended")));
   }
 }

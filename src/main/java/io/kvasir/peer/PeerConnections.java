@@ -1,5 +1,6 @@
 package io.kvasir.peer;
 
+import io.kvasir.time.NanoClock;
 import java.io.IOException;
 import java.net.ServerSocket;
 import java.time.Duration;
@@ -8,85 +9,97 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
-/** A node's lines to all others, and theirs to it. Thread-safe. */
+/** A node's connections to all its peers, and theirs to it. Thread-safe. */
 public final class PeerConnections implements AutoCloseable {
-  /** After a line broke, its node is asked in other ways for this long. */
+  /** How long no new connection is made to a node after one to it broke. */
   private static final long RECONNECT_NANOS = Duration.ofSeconds(1).toNanos();
 
   private final PeerSockets sockets;
   private final ServerSocket serverSocket;
   private final int port;
+  private final NanoClock clock;
   private final Map<PeerAddress, PeerConnection> connections = new ConcurrentHashMap<>();
   private final Map<PeerAddress, Long> failedNanos = new ConcurrentHashMap<>();
   private @Nullable PeerServer server;
   private volatile boolean closed;
 
-  private PeerConnections(PeerSockets sockets, ServerSocket listening, int advertised) {
+  private PeerConnections(PeerSockets sockets, ServerSocket serverSocket, int advertisedPort, NanoClock clock) {
     this.sockets = sockets;
-    this.serverSocket = listening;
-    this.port = advertised == 0 ? listening.getLocalPort() : advertised;
+    this.serverSocket = serverSocket;
+    this.port = advertisedPort == 0 ? serverSocket.getLocalPort() : advertisedPort;
+    this.clock = clock;
   }
 
   /**
-   * Takes a port, on which nobody is answered before {@link #serve}.
+   * Binds the port for peers. Connections to it wait until {@link #serve}.
    *
-   * @param tls how nodes know each other, null when anybody may ask who reaches the port
+   * @param tls how nodes authenticate each other, null when any client that reaches the port may send requests
    * @throws IOException when the port is taken
    */
-  public static PeerConnections bind(PeerSettings settings, @Nullable PeerTls tls) throws IOException {
+  public static PeerConnections bind(PeerSettings settings, @Nullable PeerTls tls, NanoClock clock)
+      throws IOException {
     PeerSockets sockets = new PeerSockets(settings.localAddress(), tls);
-    return new PeerConnections(sockets, sockets.listen(settings.host(), settings.port()), settings.advertisedPort());
+    ServerSocket serverSocket = sockets.listen(settings.host(), settings.port());
+    return new PeerConnections(sockets, serverSocket, settings.advertisedPort(), clock);
   }
 
-  /** Where others find this node. */
+  /** The port at which peers reach this node. */
   public int port() {
     return port;
   }
 
-  /** Answers from now on, as the node of a name. Once. */
-  public synchronized void serve(String node, RequestHandler answerer) {
+  /**
+   * Begins to handle requests of peers.
+   *
+   * @param node this node's name
+   * @throws IllegalStateException when called a second time
+   */
+  public synchronized void serve(String node, RequestHandler handler) {
     if (server != null) {
-      throw new IllegalStateException("somebody answers already");
+      throw new IllegalStateException("requests are handled already");
     }
-    server = new PeerServer(serverSocket, sockets, node, answerer);
+    server = new PeerServer(serverSocket, sockets, node, handler);
   }
 
   /**
-   * Asks another node. What is asked first is heard first, if it is asked over the same line. Whoever finds no line has
-   * one made, for those who come later.
+   * Sends a request to another node. Requests to one node are handled in the order in which they are sent, unless the
+   * handler takes milliseconds over one: then those behind it overtake it. Without a connection one is made in the
+   * background, for later requests.
    *
-   * @param patience how long the answer is waited for; then the line is closed, for whatever else is asked on it, too
-   * @return completes with the answer, or with null when the node passes; or fails, with a {@link
-   *     java.util.concurrent.TimeoutException} when no answer came in time, with an {@link IOException} when the line
-   *     broke: the question may have been heard. Null when it was not asked, for want of a line
+   * @param timeout how long the reply may take; other requests on the connection are not affected when it takes longer
+   * @return completes with the reply, null when the other node's handler has none; with a {@link
+   *     java.util.concurrent.TimeoutException} when no reply came in time or an {@link IOException} when the connection
+   *     broke, and the request may have been handled then. Null when the request was not sent because there is no
+   *     connection
    */
-  public @Nullable CompletableFuture<byte @Nullable []> request(PeerAddress to, byte[] question, Duration patience) {
-    PeerConnection line = connections.get(to);
-    if (line == null) {
-      open(to);
+  public @Nullable CompletableFuture<byte @Nullable []> request(PeerAddress peer, byte[] content, Duration timeout) {
+    PeerConnection connection = connections.get(peer);
+    if (connection == null) {
+      open(peer);
       return null;
     }
-    return line.request(question, patience);
+    return connection.request(content, timeout);
   }
 
-  private void open(PeerAddress to) {
-    Long broken = failedNanos.get(to);
-    if (!closed && (broken == null || System.nanoTime() - broken > RECONNECT_NANOS)) {
-      PeerConnection line = new PeerConnection(to, sockets, () -> disconnected(to));
-      if (connections.putIfAbsent(to, line) == null) {
-        line.open();
+  private void open(PeerAddress peer) {
+    Long failed = failedNanos.get(peer);
+    if (!closed && (failed == null || clock.nanos() - failed > RECONNECT_NANOS)) {
+      PeerConnection connection = new PeerConnection(peer, sockets, () -> disconnected(peer));
+      if (connections.putIfAbsent(peer, connection) == null) {
+        connection.open();
       }
     }
   }
 
-  private void disconnected(PeerAddress to) {
-    // Nodes that are gone for good are few, but a process may outlive many.
-    failedNanos.values().removeIf(at -> System.nanoTime() - at > RECONNECT_NANOS);
-    failedNanos.put(to, System.nanoTime());
-    connections.remove(to);
+  private void disconnected(PeerAddress peer) {
+    long now = clock.nanos();
+    // Nodes that never return are few, but a process may outlive many.
+    failedNanos.values().removeIf(at -> now - at > RECONNECT_NANOS);
+    failedNanos.put(peer, now);
+    connections.remove(peer);
   }
 
-  /** Hangs up everywhere. Idempotent. */
+  /** Closes the port and all connections. Idempotent. */
   @Override
   public synchronized void close() {
     closed = true;

@@ -1,15 +1,16 @@
 package io.kvasir.peer;
 
 /**
- * Where a node's lines begin and end.
+ * The addresses and ports of a node's peer connections.
  *
- * @param host an address of this machine, at which others ask
- * @param port to listen at, 0 for a free one
- * @param advertisedPort where others find that: its own number, or another's in front of it; 0 for the port listened at
- * @param localAddress the address this node's lines to others come from, empty when the system may choose
+ * @param host the local address to listen at
+ * @param port the port to listen at, 0 for a free one
+ * @param advertisedPort the port at which peers reach it: another one where something forwards to it; 0 for the port
+ *     listened at
+ * @param localAddress the address this node connects from, empty when the system may choose
  */
 public record PeerSettings(String host, int port, int advertisedPort, String localAddress) {
-  /** On a free port of an address, with nothing in front of it. */
+  /** A free port of an address, with nothing in front of it. */
   public static PeerSettings on(String host) {
     return new PeerSettings(host, 0, 0, "");
   }

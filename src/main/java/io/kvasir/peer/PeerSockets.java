@@ -14,16 +14,16 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The sockets of lines, with TLS or without. */
+/** Makes the sockets of peer connections, with TLS or without. */
 final class PeerSockets {
   private static final Logger LOG = LoggerFactory.getLogger(PeerSockets.class);
 
-  /** How long the other end may take to say who it is. */
+  /** How long the other end may take for each message of the handshake. */
   private static final int HANDSHAKE_MILLIS = 5_000;
 
   private static final int CONNECT_MILLIS = 2_000;
 
-  /** Seconds of silence after which it is looked whether the other end still lives, and between the first looks. */
+  /** Seconds of silence after which TCP probes the other end, and between probes. */
   private static final int KEEPALIVE_SECONDS = 15;
 
   private final String localAddress;
@@ -32,10 +32,10 @@ final class PeerSockets {
   /**
    * Sockets of one node.
    *
-   * @param from the address that connections come from, empty when the system may choose
+   * @param localAddress the address to connect from, empty when the system may choose
    */
-  PeerSockets(String from, @Nullable PeerTls tls) {
-    this.localAddress = from;
+  PeerSockets(String localAddress, @Nullable PeerTls tls) {
+    this.localAddress = localAddress;
     this.tls = tls;
   }
 
@@ -50,7 +50,7 @@ final class PeerSockets {
     return socket;
   }
 
-  /** Connects; nothing has been said but what TLS says. */
+  /** Connects, with the TLS handshake done where there is TLS. */
   Socket connect(PeerAddress to) throws IOException {
     Socket socket = tls == null ? new Socket() : tls.context().getSocketFactory().createSocket();
     try {
@@ -66,7 +66,7 @@ final class PeerSockets {
     }
   }
 
-  /** Prepares a connection for its first words, which have to come soon. */
+  /** Limits the time of the handshake and does that of TLS; {@link #endHandshake} lifts the limit. */
   void beginHandshake(Socket socket) throws IOException {
     socket.setSoTimeout(HANDSHAKE_MILLIS);
     socket.setTcpNoDelay(true);
@@ -81,16 +81,16 @@ final class PeerSockets {
     }
   }
 
-  /** Closes; whatever can be wrong with that, nothing can be done about it. */
+  /** Closes; a failure is of no consequence. */
   static void close(Closeable socket) {
     try {
       socket.close();
-    } catch (IOException unheard) {
-      LOG.debug("{} cannot be closed: {}", socket, unheard.getMessage());
+    } catch (IOException failed) {
+      LOG.debug("{} cannot be closed: {}", socket, failed.getMessage());
     }
   }
 
-  /** From now on nothing needs to be said for any time. */
+  /** Lets reads wait without limit, since requests may be far apart. */
   static void endHandshake(Socket socket) throws IOException {
     socket.setSoTimeout(0);
   }

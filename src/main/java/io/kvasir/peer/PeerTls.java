@@ -4,15 +4,15 @@ import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLPeerUnverifiedException;
 import javax.net.ssl.SSLSession;
 
-/** Mutual TLS on lines. Thread-safe. */
+/** Mutual TLS between peers. Thread-safe. */
 public interface PeerTls {
-  /** What connections that begin now are made with; certificates may have been replaced since the last one. */
+  /** The context of connections that begin now; certificates may have been replaced since the last call. */
   SSLContext context();
 
   /**
-   * Looks at who is at the other end, whose certificate is one of our authority's.
+   * Verifies that the other end, whose certificate the cluster's authority has signed, is a router node.
    *
-   * @throws SSLPeerUnverifiedException when it is not a node of ours
+   * @throws SSLPeerUnverifiedException when it is not
    */
   void verify(SSLSession session) throws SSLPeerUnverifiedException;
 }

@@ -2,9 +2,17 @@ package io.kvasir.peer;
 
 import org.jspecify.annotations.Nullable;
 
-/** Answers what other nodes ask. Called by one thread per node that asks, so it should not wait for long. */
+/**
+ * Handles the requests of peers. Called on the thread that reads them, by several at once. It may wait: after some
+ * milliseconds another thread reads on, so that only its own request is late.
+ */
 @FunctionalInterface
 public interface RequestHandler {
-  /** The answer, not empty; null when it cannot be given here, and the question is to go another way. */
-  byte @Nullable [] handle(byte[] question);
+  /**
+   * Handles one request.
+   *
+   * @param request not empty
+   * @return the reply, not empty; null when this node has none, and the request has to reach its goal another way
+   */
+  byte @Nullable [] handle(byte[] request);
 }

@@ -1,12 +1,16 @@
 /**
- * Lines between router nodes: a question of a few hundred bytes and its answer, over a TCP connection that stays open.
+ * Connections between router nodes: a request of a few hundred bytes and its reply, over TCP connections that stay open.
  * The platform's remoting passes a message through a dozen mailboxes and stages on its way there and back, each with a
- * thread to wake, which takes longer than many a decision; here it is one thread there and one back. What cannot be
- * asked over a line (none yet, it broke, the other node passes) is asked over the cluster, which knows where everything
- * is and holds what is on its way while it moves.
+ * thread to wake, which takes longer than many a decision; here it is one thread there and one back. What cannot be sent
+ * this way (there is no connection yet, it broke, the other node has no reply) goes over the cluster, which knows where
+ * everything is and keeps messages while it moves.
  *
- * <p>{@link io.kvasir.peer.PeerConnections} is a node's end of all of them: what it asks goes out, what it is asked
- * comes to its {@link io.kvasir.peer.RequestHandler}. What questions say is not known here.
+ * <p>{@link io.kvasir.peer.PeerConnections} is a node's end of all of them. Requests go out through a {@code
+ * PeerConnection} for each peer, on which each waits for its own reply. They come in through the {@code PeerServer}: an
+ * {@code InboundConnection} for each peer reads them and has the node's {@link io.kvasir.peer.RequestHandler} reply; one
+ * that takes long delays no other. {@code FrameCodec} is the protocol. What requests mean is not known here.
+ *
+ * <p>The configuration calls the port of these connections {@code cluster.line-port}.
  */
 @NullMarked
 package io.kvasir.peer;

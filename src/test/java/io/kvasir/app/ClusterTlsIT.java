@@ -11,6 +11,7 @@ import io.kvasir.app.node.NodeTls;
 import io.kvasir.peer.PeerAddress;
 import io.kvasir.peer.PeerConnections;
 import io.kvasir.peer.PeerSettings;
+import io.kvasir.time.NanoClock;
 import java.io.InputStream;
 import java.net.SocketTimeoutException;
 import java.nio.file.Path;
@@ -80,12 +81,12 @@ final class ClusterTlsIT {
             .authority("other-ca")
             .node("stranger", "other-ca");
     try (PeerConnections first =
-        PeerConnections.bind(PeerSettings.on("127.0.0.1"), NodeTls.of(system(made, "node", "ca")));
+        PeerConnections.bind(PeerSettings.on("127.0.0.1"), NodeTls.of(system(made, "node", "ca")), NanoClock.SYSTEM);
         PeerConnections second =
-            PeerConnections.bind(PeerSettings.on("127.0.0.1"), NodeTls.of(system(made, "node", "ca")));
+            PeerConnections.bind(PeerSettings.on("127.0.0.1"), NodeTls.of(system(made, "node", "ca")), NanoClock.SYSTEM);
         PeerConnections stranger =
-            PeerConnections.bind(PeerSettings.on("127.0.0.1"), NodeTls.of(system(made, "stranger", "other-ca")));
-        PeerConnections open = PeerConnections.bind(PeerSettings.on("127.0.0.1"), null)) {
+            PeerConnections.bind(PeerSettings.on("127.0.0.1"), NodeTls.of(system(made, "stranger", "other-ca")), NanoClock.SYSTEM);
+        PeerConnections open = PeerConnections.bind(PeerSettings.on("127.0.0.1"), null, NanoClock.SYSTEM)) {
       first.serve("first", asked -> asked);
       PeerAddress there = new PeerAddress("first", "127.0.0.1", first.port());
       await(() -> asks(second, there));

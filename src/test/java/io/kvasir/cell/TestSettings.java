@@ -7,6 +7,7 @@ import io.kvasir.cell.CellSettings.ReportSettings;
 import io.kvasir.cell.CellSettings.StallSettings;
 import io.kvasir.peer.PeerConnections;
 import io.kvasir.peer.PeerSettings;
+import io.kvasir.time.NanoClock;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.time.Duration;
@@ -40,7 +41,7 @@ public final class TestSettings {
   /** A node's lines on loopback. */
   public static PeerConnections lines() {
     try {
-      return PeerConnections.bind(PeerSettings.on("127.0.0.1"), null);
+      return PeerConnections.bind(PeerSettings.on("127.0.0.1"), null, NanoClock.SYSTEM);
     } catch (IOException noFreePort) {
       throw new UncheckedIOException(noFreePort);
     }

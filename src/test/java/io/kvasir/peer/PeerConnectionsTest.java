@@ -4,6 +4,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.kvasir.Await;
+import io.kvasir.time.NanoClock;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
@@ -13,27 +15,36 @@ import java.net.Socket;
 import java.net.SocketTimeoutException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
+import java.util.Random;
+import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
-/** Lines over real sockets. */
+/** Peer connections over real sockets. */
 final class PeerConnectionsTest {
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
   private final List<PeerConnections> open = new ArrayList<>();
-  private final PeerConnections asking = lines();
+  private final PeerConnections requesting = peers();
 
   @AfterEach
   void close() {
@@ -41,94 +52,196 @@ final class PeerConnectionsTest {
   }
 
   @Test
-  void ask_isAnswered() throws Exception {
-    PeerAddress there = answering("there", asked -> ("you said " + text(asked)).getBytes(UTF_8));
-    assertThat(awaitAnswer(there, "hello")).isEqualTo("you said hello");
-    assertThat(ask(there, "again")).isEqualTo("you said again");
+  void request_isReplied() throws Exception {
+    PeerAddress peer = serving("peer", request -> ("reply to " + text(request)).getBytes(UTF_8));
+    assertThat(awaitReply(peer, "hello")).isEqualTo("reply to hello");
+    assertThat(request(peer, "again")).isEqualTo("reply to again");
   }
 
   @Test
-  void ask_manyAtOnce_eachGetsItsOwn() throws Exception {
-    PeerAddress there = answering("there", asked -> asked);
-    awaitAnswer(there, "first");
+  void requests_manyAtOnce_getTheirOwnReplies() throws Exception {
+    PeerAddress peer = serving("peer", request -> request);
+    awaitReply(peer, "first");
     try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
-      List<Future<@Nullable String>> answers = new ArrayList<>();
+      List<Future<@Nullable String>> replies = new ArrayList<>();
       for (int i = 0; i < 2_000; i++) {
-        String question = "question " + i + ".".repeat(i % 700);
-        answers.add(threads.submit(() -> ask(there, question)));
+        String content = "content " + i + ".".repeat(i % 700);
+        replies.add(threads.submit(() -> request(peer, content)));
       }
-      for (int i = 0; i < answers.size(); i++) {
-        assertThat(answers.get(i).get()).isEqualTo("question " + i + ".".repeat(i % 700));
+      for (int i = 0; i < replies.size(); i++) {
+        assertThat(replies.get(i).get()).isEqualTo("content " + i + ".".repeat(i % 700));
       }
     }
   }
 
   @Test
-  void ask_whoPassesOrFails_isAskedAnotherWay() throws Exception {
-    PeerAddress there = answering("there", asked -> switch (text(asked)) {
+  void request_thatTheHandlerDeclinesOrFails_hasNoReply() throws Exception {
+    PeerAddress peer = serving("peer", request -> switch (text(request)) {
       case "pass" -> null;
-      case "fail" -> throw new IllegalStateException("as the test wants");
-      default -> asked;
+      case "fail" -> throw new IllegalStateException("as the test has it");
+      default -> request;
     });
-    awaitAnswer(there, "first");
-    assertThat(ask(there, "pass")).isNull();
-    assertThat(ask(there, "fail")).isNull();
-    assertThat(ask(there, "then")).isEqualTo("then");
+    awaitReply(peer, "first");
+    assertThat(request(peer, "pass")).isNull();
+    assertThat(request(peer, "fail")).isNull();
+    assertThat(request(peer, "then")).isEqualTo("then");
   }
 
   @Test
-  void ask_whoHasGone_isAnIoFaultAndThenNoLine() throws Exception {
-    CountDownLatch heard = new CountDownLatch(1);
-    CountDownLatch gone = new CountDownLatch(1);
-    PeerConnections lines = lines();
-    lines.serve("there", asked -> {
-      if (text(asked).equals("stay")) {
-        heard.countDown();
-        awaitQuietly(gone);
-      }
-      return asked;
-    });
-    PeerAddress there = new PeerAddress("there", "127.0.0.1", lines.port());
-    awaitAnswer(there, "first");
-    try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
-      Future<@Nullable String> waiting = threads.submit(() -> ask(there, "stay"));
-      heard.await();
-      lines.close();
-      assertThatThrownBy(waiting::get).hasCauseInstanceOf(IOException.class);
-      gone.countDown();
-    }
-    awaitNoLine(there);
-  }
-
-  @Test
-  void ask_whoIsSilent_isLateAndTheLineIsMadeAnew() throws Exception {
+  void request_toAPeerThatCloses_failsAndThenThereIsNoConnection() throws Exception {
+    CountDownLatch received = new CountDownLatch(1);
     CountDownLatch end = new CountDownLatch(1);
-    PeerAddress there = answering("there", asked -> {
-      if (text(asked).equals("think")) {
+    PeerConnections peers = peers();
+    peers.serve("peer", request -> {
+      if (text(request).equals("stay")) {
+        received.countDown();
         awaitQuietly(end);
       }
-      return asked;
+      return request;
     });
-    awaitAnswer(there, "first");
-    assertThatThrownBy(() -> answer(there, "think".getBytes(UTF_8), Duration.ofMillis(50)))
-        .isInstanceOf(TimeoutException.class);
-    assertThat(awaitAnswer(there, "anew")).isEqualTo("anew");
-    end.countDown();
+    PeerAddress peer = new PeerAddress("peer", "127.0.0.1", peers.port());
+    awaitReply(peer, "first");
+    try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      Future<@Nullable String> waiting = threads.submit(() -> request(peer, "stay"));
+      received.await();
+      peers.close();
+      assertThatThrownBy(waiting::get).hasCauseInstanceOf(IOException.class);
+      end.countDown();
+    }
+    awaitNoConnection(peer);
   }
 
-  /** One that takes nothing in must not keep who writes to it for longer than it is waited for. */
   @Test
-  void ask_whoDoesNotRead_isLate() throws Exception {
-    try (ServerSocket deaf = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      PeerAddress there = new PeerAddress("deaf", "127.0.0.1", deaf.getLocalPort());
-      assertThat(ask(there, "no line yet")).isNull();
-      try (Socket connected = deaf.accept()) {
-        assertThat(FrameCodec.readHello(new DataInputStream(connected.getInputStream()))).isEqualTo("deaf");
+  void request_thatTakesLong_isLateAlone() throws Exception {
+    CountDownLatch end = new CountDownLatch(1);
+    PeerAddress peer = serving("peer", request -> {
+      if (text(request).equals("wait")) {
+        awaitQuietly(end);
+      }
+      return request;
+    });
+    awaitReply(peer, "first");
+    CompletableFuture<byte @Nullable []> waiting = requireConnection(peer, "wait", TIMEOUT);
+    assertThatThrownBy(() -> reply(peer, "wait".getBytes(UTF_8), Duration.ofMillis(50)))
+        .isInstanceOf(TimeoutException.class);
+    for (int i = 0; i < 1_000; i++) {
+      assertThat(request(peer, "request " + i)).as("on the same connection").isEqualTo("request " + i);
+    }
+    assertThat(waiting).isNotDone();
+    end.countDown();
+    assertThat(waiting.join()).isEqualTo("wait".getBytes(UTF_8));
+  }
+
+  /** Whatever the order in which handlers end, each request gets its own reply, and at once. */
+  @ParameterizedTest
+  @ValueSource(longs = {1, 2, 3, 4, 5})
+  void requests_thatEndInAnyOrder_getTheirOwnReplies(long seed) throws Exception {
+    Map<String, CountDownLatch> ends = new ConcurrentHashMap<>();
+    PeerAddress peer = serving("peer", request -> {
+      awaitQuietly(ends.computeIfAbsent(text(request), _ -> new CountDownLatch(1)));
+      return request;
+    });
+    ends.put("first", new CountDownLatch(0));
+    awaitReply(peer, "first");
+    SplittableRandom random = new SplittableRandom(seed);
+    List<Integer> order = new ArrayList<>(IntStream.range(0, 2 + random.nextInt(60)).boxed().toList());
+    List<CompletableFuture<byte @Nullable []>> replies = new ArrayList<>();
+    for (int i = 0; i < order.size(); i++) {
+      ends.put("request " + i, new CountDownLatch(1));
+      replies.add(requireConnection(peer, "request " + i, TIMEOUT));
+    }
+    Collections.shuffle(order, new Random(seed));
+    for (int i : order) {
+      assertThat(replies.get(i)).as("request %s", i).isNotDone();
+      Objects.requireNonNull(ends.get("request " + i)).countDown();
+      assertThat(replies.get(i).join()).isEqualTo(("request " + i).getBytes(UTF_8));
+    }
+  }
+
+  @Test
+  void requests_moreThanMayTakeLongAtOnce_areAllReplied() throws Exception {
+    CountDownLatch end = new CountDownLatch(1);
+    CountDownLatch slow = new CountDownLatch(InboundConnection.MAX_SLOW_HANDLERS);
+    PeerAddress peer = serving("peer", request -> {
+      if (!text(request).equals("first")) {
+        slow.countDown();
+        awaitQuietly(end);
+      }
+      return request;
+    });
+    awaitReply(peer, "first");
+    List<CompletableFuture<byte @Nullable []>> replies = new ArrayList<>();
+    for (int i = 0; i < 3 * InboundConnection.MAX_SLOW_HANDLERS; i++) {
+      replies.add(requireConnection(peer, "request " + i, TIMEOUT));
+    }
+    slow.await();
+    end.countDown();
+    for (int i = 0; i < replies.size(); i++) {
+      assertThat(replies.get(i).join()).isEqualTo(("request " + i).getBytes(UTF_8));
+    }
+  }
+
+  /** A connection on which nothing comes back, not even to a ping, is of no use any more. */
+  @Test
+  void connection_withoutAnyLife_isClosed() throws Exception {
+    try (ServerSocket mute = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      PeerAddress peer = new PeerAddress("mute", "127.0.0.1", mute.getLocalPort());
+      assertThat(request(peer, "no connection yet")).isNull();
+      try (Socket connected = mute.accept()) {
+        connected.setSoTimeout((int) TIMEOUT.toMillis());
+        DataInputStream in = new DataInputStream(connected.getInputStream());
+        assertThat(FrameCodec.readHello(in)).isEqualTo("mute");
+        new DataOutputStream(connected.getOutputStream()).writeInt(FrameCodec.WELCOME);
+        CompletableFuture<byte @Nullable []> late = awaitConnection(peer, "anyone?", Duration.ofMillis(50));
+        assertThat(FrameCodec.read(in).content()).isEqualTo("anyone?".getBytes(UTF_8));
+        assertThatThrownBy(late::join).hasCauseInstanceOf(TimeoutException.class);
+        assertThat(FrameCodec.read(in).content()).as("a ping").isEmpty();
+        assertThat(in.read()).as("closed").isEqualTo(-1);
+      }
+    }
+  }
+
+  /** A reply to a ping is life enough, though the request is late. */
+  @Test
+  void connection_whosePeerRepliesToPings_staysOpen() throws Exception {
+    try (ServerSocket slow = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      PeerAddress peer = new PeerAddress("slow", "127.0.0.1", slow.getLocalPort());
+      assertThat(request(peer, "no connection yet")).isNull();
+      try (Socket connected = slow.accept()) {
+        connected.setSoTimeout((int) TIMEOUT.toMillis());
+        DataInputStream in = new DataInputStream(connected.getInputStream());
+        assertThat(FrameCodec.readHello(in)).isEqualTo("slow");
+        DataOutputStream out = new DataOutputStream(connected.getOutputStream());
+        out.writeInt(FrameCodec.WELCOME);
+        CompletableFuture<byte @Nullable []> late = awaitConnection(peer, "late", Duration.ofMillis(50));
+        FrameCodec.Frame request = FrameCodec.read(in);
+        assertThatThrownBy(late::join).hasCauseInstanceOf(TimeoutException.class);
+        FrameCodec.Frame ping = FrameCodec.read(in);
+        assertThat(ping.content()).isEmpty();
+        out.write(FrameCodec.encode(ping.id(), FrameCodec.NO_CONTENT));
+        out.write(FrameCodec.encode(request.id(), request.content()));
+        CompletableFuture<byte @Nullable []> next = requireConnection(peer, "next", TIMEOUT);
+        FrameCodec.Frame second = FrameCodec.read(in);
+        assertThat(second.content()).isEqualTo("next".getBytes(UTF_8));
+        out.write(FrameCodec.encode(second.id(), "reply".getBytes(UTF_8)));
+        assertThat(next.join()).as("the reply that came too late goes to nobody").isEqualTo("reply".getBytes(UTF_8));
+      }
+    }
+  }
+
+  /** A peer that reads nothing must not hold up the requesting thread for longer than the timeout. */
+  @Test
+  void request_toAPeerThatDoesNotRead_isLate() throws Exception {
+    try (ServerSocket unread = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      PeerAddress peer = new PeerAddress("unread", "127.0.0.1", unread.getLocalPort());
+      assertThat(request(peer, "no connection yet")).isNull();
+      try (Socket connected = unread.accept()) {
+        assertThat(FrameCodec.readHello(new DataInputStream(connected.getInputStream()))).isEqualTo("unread");
         new DataOutputStream(connected.getOutputStream()).writeInt(FrameCodec.WELCOME);
         byte[] more = new byte[FrameCodec.MAX_LENGTH];
         assertThatThrownBy(
                 () -> {
-                  while (answer(there, more, Duration.ofMillis(200)) == null) {
+                  while (reply(peer, more, Duration.ofMillis(200)) == null) {
                     LockSupport.parkNanos(1_000_000);
                   }
                 })
@@ -137,100 +250,103 @@ final class PeerConnectionsTest {
     }
   }
 
-  /** A port may have become another's since it was told. */
+  /** A port may have become another node's since it was published. */
   @Test
-  void whoIsNotMeant_isNotAsked() throws Exception {
-    PeerAddress there = answering("there", asked -> asked);
-    PeerAddress mistaken = new PeerAddress("before", there.host(), there.port());
-    assertThat(ask(mistaken, "you?")).isNull();
-    awaitAnswer(there, "you!");
-    assertThat(ask(mistaken, "you?")).isNull();
+  void nodeOfAnotherName_getsNoRequest() throws Exception {
+    PeerAddress peer = serving("peer", request -> request);
+    PeerAddress mistaken = new PeerAddress("before", peer.host(), peer.port());
+    assertThat(request(mistaken, "you?")).isNull();
+    awaitReply(peer, "you!");
+    assertThat(request(mistaken, "you?")).isNull();
   }
 
   @Test
-  void whoSpeaksOtherwise_isHungUpOn() throws Exception {
-    PeerAddress there = answering("there", asked -> asked);
-    try (Socket stranger = new Socket(there.host(), there.port())) {
-      stranger.setSoTimeout((int) PATIENCE.toMillis());
-      stranger.getOutputStream().write("GET / HTTP/1.1\r\n\r\n".getBytes(UTF_8));
-      assertThat(stranger.getInputStream().read()).isEqualTo(-1);
+  void connectionOfAnotherProtocol_isClosed() throws Exception {
+    PeerAddress peer = serving("peer", request -> request);
+    try (Socket other = new Socket(peer.host(), peer.port())) {
+      other.setSoTimeout((int) TIMEOUT.toMillis());
+      other.getOutputStream().write("GET / HTTP/1.1\r\n\r\n".getBytes(UTF_8));
+      assertThat(other.getInputStream().read()).isEqualTo(-1);
     } catch (SocketTimeoutException kept) {
-      throw new AssertionError("nobody hung up", kept);
+      throw new AssertionError("the connection was not closed", kept);
     }
   }
 
-  /** Byte by byte, since nodes of other versions speak so. */
+  /** Byte by byte, since nodes of other versions write them. */
   @Test
-  void frames_areAsDescribed() throws Exception {
-    PeerAddress there = answering("there", asked -> text(asked).equals("ab") ? "xyz".getBytes(UTF_8) : null);
-    try (Socket socket = new Socket(there.host(), there.port())) {
-      socket.setSoTimeout((int) PATIENCE.toMillis());
-      socket.getOutputStream().write(HexFormat.of().parseHex("4b564c310005" + "7468657265"));
+  void frames_areAsDocumented() throws Exception {
+    PeerAddress peer = serving("peer", request -> text(request).equals("ab") ? "xyz".getBytes(UTF_8) : null);
+    try (Socket socket = new Socket(peer.host(), peer.port())) {
+      socket.setSoTimeout((int) TIMEOUT.toMillis());
+      socket.getOutputStream().write(HexFormat.of().parseHex("4b564c310004" + "70656572"));
       assertThat(socket.getInputStream().readNBytes(4)).asHexString().isEqualTo("4B564F4B");
       socket.getOutputStream().write(HexFormat.of().parseHex("0000000a" + "0000000000000007" + "6162"));
       assertThat(socket.getInputStream().readNBytes(15)).asHexString()
           .isEqualTo("0000000B" + "0000000000000007" + "78797A");
       socket.getOutputStream().write(HexFormat.of().parseHex("00000009" + "0000000000000008" + "63"));
       assertThat(socket.getInputStream().readNBytes(12)).asHexString().isEqualTo("00000008" + "0000000000000008");
+      socket.getOutputStream().write(HexFormat.of().parseHex("00000008" + "0000000000000009"));
+      assertThat(socket.getInputStream().readNBytes(12)).as("reply to a ping").asHexString()
+          .isEqualTo("00000008" + "0000000000000009");
       socket.getOutputStream().write(HexFormat.of().parseHex("7fffffff"));
       assertThat(socket.getInputStream().read()).as("after a frame that is too long").isEqualTo(-1);
     }
   }
 
   @Test
-  void answer_twice_isRefused() {
-    PeerConnections lines = lines();
-    lines.serve("there", asked -> asked);
-    assertThatThrownBy(() -> lines.serve("there", asked -> asked)).isInstanceOf(IllegalStateException.class);
+  void serve_twice_isRefused() {
+    PeerConnections peers = peers();
+    peers.serve("peer", request -> request);
+    assertThatThrownBy(() -> peers.serve("peer", request -> request)).isInstanceOf(IllegalStateException.class);
   }
 
   @Test
-  void port_inFrontOfTheNode_isTheOneOthersAreTold() {
-    assertThat(lines(new PeerSettings("127.0.0.1", 0, 7356, "")).port()).isEqualTo(7356);
+  void port_inFrontOfTheNode_isAdvertised() {
+    assertThat(peers(new PeerSettings("127.0.0.1", 0, 7356, "")).port()).isEqualTo(7356);
   }
 
   @Test
-  void ask_comesFromTheAddressThatIsSet() throws Exception {
-    PeerConnections lines = lines(new PeerSettings("127.0.0.1", 0, 0, "127.0.1.7"));
+  void request_comesFromTheAddressThatIsSet() throws Exception {
+    PeerConnections peers = peers(new PeerSettings("127.0.0.1", 0, 0, "127.0.1.7"));
     try (ServerSocket there = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      PeerAddress to = new PeerAddress("there", "127.0.0.1", there.getLocalPort());
-      assertThat(lines.request(to, new byte[1], PATIENCE)).isNull();
+      PeerAddress peer = new PeerAddress("peer", "127.0.0.1", there.getLocalPort());
+      assertThat(peers.request(peer, new byte[1], TIMEOUT)).isNull();
       try (Socket connected = there.accept()) {
         assertThat(connected.getInetAddress().getHostAddress()).isEqualTo("127.0.1.7");
       }
     }
   }
 
-  private PeerConnections lines() {
-    return lines(PeerSettings.on("127.0.0.1"));
+  private PeerConnections peers() {
+    return peers(PeerSettings.on("127.0.0.1"));
   }
 
-  private PeerConnections lines(PeerSettings settings) {
+  private PeerConnections peers(PeerSettings settings) {
     try {
-      PeerConnections lines = PeerConnections.bind(settings, null);
-      open.add(lines);
-      return lines;
+      PeerConnections peers = PeerConnections.bind(settings, null, NanoClock.SYSTEM);
+      open.add(peers);
+      return peers;
     } catch (IOException noPort) {
       throw new AssertionError(noPort);
     }
   }
 
-  private PeerAddress answering(String node, RequestHandler answerer) {
-    PeerConnections lines = lines();
-    lines.serve(node, answerer);
-    return new PeerAddress(node, "127.0.0.1", lines.port());
+  private PeerAddress serving(String node, RequestHandler handler) {
+    PeerConnections peers = peers();
+    peers.serve(node, handler);
+    return new PeerAddress(node, "127.0.0.1", peers.port());
   }
 
-  private @Nullable String ask(PeerAddress to, String question) throws IOException, TimeoutException {
-    byte[] answer = answer(to, question.getBytes(UTF_8), PATIENCE);
-    return answer == null ? null : text(answer);
+  private @Nullable String request(PeerAddress peer, String content) throws IOException, TimeoutException {
+    byte[] reply = reply(peer, content.getBytes(UTF_8), TIMEOUT);
+    return reply == null ? null : text(reply);
   }
 
-  private byte @Nullable [] answer(PeerAddress to, byte[] question, Duration patience)
+  private byte @Nullable [] reply(PeerAddress peer, byte[] content, Duration timeout)
       throws IOException, TimeoutException {
-    CompletableFuture<byte @Nullable []> answer = asking.request(to, question, patience);
+    CompletableFuture<byte @Nullable []> reply = requesting.request(peer, content, timeout);
     try {
-      return answer == null ? null : answer.join();
+      return reply == null ? null : reply.join();
     } catch (CompletionException failed) {
       if (failed.getCause() instanceof TimeoutException late) {
         throw late;
@@ -239,25 +355,42 @@ final class PeerConnectionsTest {
     }
   }
 
-  /** Asks until there is a line. */
-  private String awaitAnswer(PeerAddress to, String question) throws IOException, TimeoutException {
+  /** Sends a request until there is a connection. */
+  private String awaitReply(PeerAddress peer, String content) throws IOException, TimeoutException {
     long begun = System.nanoTime();
-    String answer = ask(to, question);
-    while (answer == null) {
-      assertThat(System.nanoTime() - begun).as("waited too long").isLessThan(PATIENCE.toNanos());
+    String reply = request(peer, content);
+    while (reply == null) {
+      assertThat(System.nanoTime() - begun).as("waited too long").isLessThan(TIMEOUT.toNanos());
       LockSupport.parkNanos(1_000_000);
-      answer = ask(to, question);
+      reply = request(peer, content);
     }
-    return answer;
+    return reply;
   }
 
-  private void awaitNoLine(PeerAddress to) throws TimeoutException {
+  /** Sends a request on the connection that there is. */
+  private CompletableFuture<byte @Nullable []> requireConnection(PeerAddress peer, String content, Duration timeout) {
+    return Objects.requireNonNull(requesting.request(peer, content.getBytes(UTF_8), timeout), "no connection");
+  }
+
+  /** Sends a request as soon as there is a connection. */
+  private CompletableFuture<byte @Nullable []> awaitConnection(PeerAddress peer, String content, Duration timeout) {
+    AtomicReference<@Nullable CompletableFuture<byte @Nullable []>> sent = new AtomicReference<>();
+    Await.within(
+        TIMEOUT,
+        () -> {
+          sent.set(requesting.request(peer, content.getBytes(UTF_8), timeout));
+          return sent.get() != null;
+        });
+    return Objects.requireNonNull(sent.get());
+  }
+
+  private void awaitNoConnection(PeerAddress peer) throws TimeoutException {
     long begun = System.nanoTime();
-    boolean line = true;
-    while (line) {
-      assertThat(System.nanoTime() - begun).as("waited too long").isLessThan(PATIENCE.toNanos());
+    boolean connected = true;
+    while (connected) {
+      assertThat(System.nanoTime() - begun).as("waited too long").isLessThan(TIMEOUT.toNanos());
       try {
-        line = ask(to, "still there?") != null;
+        connected = request(peer, "still connected?") != null;
       } catch (IOException breaking) {
         LockSupport.parkNanos(1_000_000);
       }

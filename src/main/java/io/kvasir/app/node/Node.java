@@ -210,7 +210,7 @@ public final class Node implements AutoCloseable {
 
   private PeerConnections peerConnections() throws StartException {
     try {
-      return PeerConnections.bind(config.cluster().peers(), NodeTls.of(system));
+      return PeerConnections.bind(config.cluster().peers(), NodeTls.of(system), NanoClock.SYSTEM);
     } catch (IOException taken) {
       throw new StartException(
           "the port for decisions between nodes cannot be bound: " + taken.getMessage()
