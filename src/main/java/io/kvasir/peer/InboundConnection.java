@@ -14,9 +14,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A connection on which a peer sends requests. One thread reads a request, handles it, writes its reply and reads on, so
- * that the usual request wakes one thread only. When the handler takes long, its thread keeps that request and another
- * thread {@linkplain #releaseReader reads on}, so replies may come in any order. Thread-safe.
+ * A connection on which a peer sends requests. One thread reads a request, handles it, writes its reply and reads on,
+ * so that the usual request wakes one thread only. When the handler takes long, its thread keeps that request and
+ * another thread {@linkplain #releaseReader reads on}, so replies may come in any order. Thread-safe.
  */
 final class InboundConnection implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(InboundConnection.class);

@@ -72,8 +72,8 @@ final class PeerConnection implements AutoCloseable {
    * Sends a request, which has been written when this returns.
    *
    * @return completes with the reply, null when the other node's handler has none; with a {@link TimeoutException} when
-   *     no reply came in time or an {@link IOException} when the connection broke, and the request may have been handled
-   *     then. Null when the request was not sent because there is no connection
+   *     no reply came in time or an {@link IOException} when the connection broke, and the request may have been
+   *     handled then. Null when the request was not sent because there is no connection
    */
   @Nullable CompletableFuture<byte @Nullable []> request(byte[] content, Duration timeout) {
     OutputStream open = out;

@@ -13,6 +13,12 @@ import org.jspecify.annotations.Nullable;
  * @param steps at least one, each with a name of its own, as their results are needed
  */
 public record RoutingPlan(String workflow, StepOrder order, List<Step> steps) {
+  /** The name of the workflow of one step, which one worker does. */
+  public static final String SINGLE_WORKFLOW = "single";
+
+  /** The name of the workflow whose prompt one worker reads, and from which another one generates. */
+  public static final String PREFILL_DECODE_WORKFLOW = "prefill-decode";
+
   /** The name of the only step where one worker does everything. */
   public static final String WHOLE = "whole";
 
@@ -45,7 +51,13 @@ public record RoutingPlan(String workflow, StepOrder order, List<Step> steps) {
     /** One after the other: each needs the answer of the one before it. */
     SEQUENTIAL,
     /** Encoders first, then all at once: the engines find each other. */
-    CONCURRENT
+    CONCURRENT;
+
+    /** The order of a prefill and a decode step, by how one of their workers hands KV blocks over, or takes them. */
+    public static StepOrder ofPrefillDecode(Worker worker) {
+      KvTransfer transfer = worker.kvTransfer();
+      return transfer != null && transfer.dialect().concurrent() ? CONCURRENT : SEQUENTIAL;
+    }
   }
 
   /**

@@ -5,8 +5,6 @@ import java.util.Map;
 
 /** One worker does everything: what a profile of stages comes to. */
 final class SingleWorkflow implements Workflow {
-  static final String NAME = "single";
-
   private final Selector selector;
 
   SingleWorkflow(Selector selector) {
@@ -18,7 +16,10 @@ final class SingleWorkflow implements Workflow {
     return switch (passes.select(selector, Role.BOTH)) {
       case Selection.Chosen chosen ->
           new PlanResult.PlanFound(
-              new RoutingPlan(NAME, RoutingPlan.StepOrder.SEQUENTIAL, List.of(chosen.step(RoutingPlan.WHOLE))),
+              new RoutingPlan(
+                  RoutingPlan.SINGLE_WORKFLOW,
+                  RoutingPlan.StepOrder.SEQUENTIAL,
+                  List.of(chosen.step(RoutingPlan.WHOLE))),
               List.of(chosen),
               chosen.reason());
       case Selection.None none -> PlanResult.NoPlan.of(none);

@@ -83,9 +83,11 @@ final class ClusterTlsIT {
     try (PeerConnections first =
         PeerConnections.bind(PeerSettings.on("127.0.0.1"), NodeTls.of(system(made, "node", "ca")), NanoClock.SYSTEM);
         PeerConnections second =
-            PeerConnections.bind(PeerSettings.on("127.0.0.1"), NodeTls.of(system(made, "node", "ca")), NanoClock.SYSTEM);
+            PeerConnections.bind(PeerSettings.on("127.0.0.1"), NodeTls.of(system(made, "node", "ca")),
+                NanoClock.SYSTEM);
         PeerConnections stranger =
-            PeerConnections.bind(PeerSettings.on("127.0.0.1"), NodeTls.of(system(made, "stranger", "other-ca")), NanoClock.SYSTEM);
+            PeerConnections.bind(PeerSettings.on("127.0.0.1"), NodeTls.of(system(made, "stranger", "other-ca")),
+                NanoClock.SYSTEM);
         PeerConnections open = PeerConnections.bind(PeerSettings.on("127.0.0.1"), null, NanoClock.SYSTEM)) {
       first.serve("first", asked -> asked);
       PeerAddress there = new PeerAddress("first", "127.0.0.1", first.port());

@@ -7,7 +7,7 @@ import io.kvasir.app.config.KvasirConfig.NodeDiscovery;
 import io.kvasir.app.config.KvasirConfig;
 import io.kvasir.app.membership.Membership;
 import io.kvasir.cell.Cells;
-import io.kvasir.cell.client.ClusterCells;
+import io.kvasir.cell.client.CellsWiring;
 import io.kvasir.discovery.Discovery;
 import io.kvasir.execution.Warmup;
 import io.kvasir.execution.dialect.PreprocessingStep;
@@ -195,7 +195,7 @@ public final class Node implements AutoCloseable {
 
   private Cells cells(RoutingAssembly routing, EventStreams events, DecisionLog decisions) throws StartException {
     FleetConfig fleet = config.fleet();
-    return new ClusterCells(
+    return CellsWiring.start(
         system,
         fleet.cell(),
         config.cluster().partitionPolicy(),

@@ -7,6 +7,7 @@ import io.kvasir.cell.ledger.InFlightLoad;
 import io.kvasir.cell.ledger.ReservationEvent;
 import io.kvasir.cell.view.CellMetrics;
 import io.kvasir.cell.view.DecisionReply;
+import io.kvasir.telemetry.DecisionRecord;
 import io.kvasir.time.NanoClock;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -100,6 +101,23 @@ final class CellHomeClient implements HomeNotifier {
         sendOverCluster(along);
       }
     });
+  }
+
+  /** The cell's name. */
+  String cell() {
+    return home.getEntityId();
+  }
+
+  /** Has the home explain how it would decide; null when it does not answer in time. */
+  @Nullable DecisionRecord explain(DecisionRequest request) {
+    try {
+      return home.<Cell.Explained>ask(replyTo -> new Cell.Explain(request, replyTo), timeout)
+          .toCompletableFuture()
+          .join()
+          .record();
+    } catch (CompletionException late) {
+      return null;
+    }
   }
 
   private @Nullable HomeReply queryCluster(DecisionRequest request, long ticket) {

@@ -25,7 +25,10 @@ import org.apache.pekko.cluster.ClusterEvent.CurrentClusterState;
 import org.apache.pekko.cluster.sharding.typed.javadsl.ClusterSharding;
 import org.apache.pekko.cluster.typed.Cluster;
 
-/** What a node can say of the cluster: it asks the homes of cells that are elsewhere. Thread-safe. */
+/**
+ * Describes the cluster for administration: asks the home of every cell whose home is another node, and waits for all
+ * of them. Thread-safe.
+ */
 final class ClusterDescription {
   /** The state of a node that the cluster has taken out, in its own eyes. */
   private static final String CUT_OFF = "cut off";
@@ -37,24 +40,27 @@ final class ClusterDescription {
   private final CurrentRoster roster;
   private final CellReports reports;
   private final Duration timeout;
+  private final NanoClock clock;
 
   /**
-   * Says it from now on.
+   * A description that is made anew at each call.
    *
-   * @param views the cells at home here
+   * @param views the cells whose home is this node
    * @param roster all cells
-   * @param reports how pressed they are
-   * @param patience how long a cell's home may take to describe it
+   * @param reports the pressure on them
+   * @param timeout how long a cell's home may take to describe it
    */
   ClusterDescription(
-      ActorSystem<?> system, CellViews views, CurrentRoster roster, CellReports reports, Duration patience) {
+      ActorSystem<?> system, CellViews views, CurrentRoster roster, CellReports reports, Duration timeout,
+      NanoClock clock) {
     this.system = system;
     this.cluster = Cluster.get(system);
     this.sharding = ClusterSharding.get(system);
     this.views = views;
     this.roster = roster;
     this.reports = reports;
-    this.timeout = patience;
+    this.timeout = timeout;
+    this.clock = clock;
   }
 
   /** Every worker of every cell with its state. */
@@ -62,9 +68,9 @@ final class ClusterDescription {
     return describe().values().stream().flatMap(cell -> cell.workers().stream()).toList();
   }
 
-  /** What the cells say of themselves, by name; one that does not answer in time has no home and no workers. */
+  /** The description of each cell by its home; of one that does not answer in time, no home and no workers. */
   private SequencedMap<String, Cell.Description> describe() {
-    SequencedMap<String, CompletionStage<Cell.Description>> asked = new LinkedHashMap<>();
+    SequencedMap<String, CompletionStage<Cell.Description>> replies = new LinkedHashMap<>();
     if (cluster.isTerminated()) {
       SequencedMap<String, Cell.Description> homeless = new LinkedHashMap<>();
       roster.get().cells().forEach(cell -> homeless.put(cell, new Cell.Description(List.of(), null, null)));
@@ -73,14 +79,14 @@ final class ClusterDescription {
     String here = NodeNames.hostAndPort(cluster.selfMember().address());
     for (String cell : roster.get().cells()) {
       CellView view = views.of(cell);
-      asked.put(
+      replies.put(
           cell,
           view != null
               ? CompletableFuture.completedStage(new Cell.Description(view.workers(), here, view.standbys()))
               : sharding.entityRefFor(Cell.KEY, cell).ask(Cell.Describe::new, timeout));
     }
     SequencedMap<String, Cell.Description> described = new LinkedHashMap<>();
-    asked.forEach((cell, answer) -> {
+    replies.forEach((cell, answer) -> {
       try {
         described.put(cell, answer.toCompletableFuture().join());
       } catch (CompletionException late) {
@@ -130,7 +136,7 @@ final class ClusterDescription {
   }
 
   private CellStatus cell(String name, Cell.Description described) {
-    double pressure = reports.gauge(name).share(NanoClock.SYSTEM.nanos());
+    double pressure = reports.gauge(name).share(clock.nanos());
     return new CellStatus(
         name,
         described.home(),

@@ -9,7 +9,7 @@ import io.kvasir.cell.directory.Roster;
 import io.kvasir.http.CircuitBreaker;
 import io.kvasir.routing.FailurePolicy;
 import io.kvasir.routing.Hashing;
-import io.kvasir.routing.KvTransfer.Dialect;
+import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.RoutingPlan;
 import io.kvasir.routing.RoutingPlan.Step;
@@ -27,11 +27,11 @@ import org.jspecify.annotations.Nullable;
 /**
  * Decides while a cell has no home that answers, from the roster alone: prompts that begin alike, or belong to one
  * session, go to the same worker whichever node they arrive at (rendezvous hashing), as long as it has no more than
- * {@value #BOUND} times its share of what this node itself has in flight. Knows nothing of caches, and of other
- * nodes' requests; of workers' health only what this node's requests met. Thread-safe.
+ * {@value #BOUND} times its share of what this node itself has in flight. Caches and the requests of other nodes are
+ * not considered; of the workers' health only what requests of this node met. Thread-safe.
  */
 final class Fallback {
-  /** The begin of every reason. */
+  /** The prefix of every {@link Decision.Planned#reason}. */
   static final String REASON = "fallback";
 
   private static final double BOUND = 1.25;
@@ -48,7 +48,7 @@ final class Fallback {
     this.clock = clock;
   }
 
-  /** Where loads that no home has chosen are kept. */
+  /** Opens reservations on workers that no home has chosen. */
   @FunctionalInterface
   interface ReservationFactory {
     /** Opens a request's load on a worker. */
@@ -63,7 +63,7 @@ final class Fallback {
     }
   }
 
-  /** A worker and what this node knows of it. */
+  /** A worker, and the load of this node on it. */
   private record FallbackWorker(Worker worker, long hash, boolean draining, LocalLoad load) {}
 
   /** This node's requests in flight on a worker, and whether they can reach it. */
@@ -80,93 +80,101 @@ final class Fallback {
    * Chooses workers of a cell for a request.
    *
    * @param why what is wrong with the home, in plain words
-   * @param loads keeps what is chosen, so that the next home will know of it
+   * @param reservations opens a reservation that the next home will be notified of
    */
-  Decision decide(Roster roster, String cell, DecisionRequest request, String why, ReservationFactory loads) {
-    List<FallbackWorker> all = fleet(roster).serving(cell, request.model());
-    FallbackRequest asked = new FallbackRequest(request, AffinityKey.of(request), why, loads);
+  Decision decide(Roster roster, String cell, DecisionRequest request, String why, ReservationFactory reservations) {
+    List<FallbackWorker> all = workersOf(roster).serving(cell, request.model());
+    FallbackRequest fallback = new FallbackRequest(request, AffinityKey.of(request), why, reservations);
     String step = request.replacement() == null ? RoutingPlan.WHOLE : request.replacement().step();
     return switch (step) {
-      case RoutingPlan.PREFILL -> single(all, asked, step, Role.PREFILL);
-      case RoutingPlan.ENCODE -> single(all, asked, step, Role.ENCODE);
-      case RoutingPlan.DECODE -> single(all, asked, step, Role.DECODE);
-      default -> whole(all, asked, step);
+      case RoutingPlan.PREFILL -> single(all, fallback, step, Role.PREFILL);
+      case RoutingPlan.ENCODE -> single(all, fallback, step, Role.ENCODE);
+      case RoutingPlan.DECODE -> single(all, fallback, step, Role.DECODE);
+      default -> whole(all, fallback, step);
     };
   }
 
-  private record FallbackRequest(DecisionRequest request, long key, String reason, ReservationFactory loads) {}
+  private record FallbackRequest(DecisionRequest request, long key, String reason, ReservationFactory reservations) {}
 
-  /** An aggregated worker does everything; else a decode worker does, where engines can, or two do together. */
-  private Decision whole(List<FallbackWorker> all, FallbackRequest asked, String step) {
-    if (all.stream().anyMatch(seat -> seat.worker().role() == Role.BOTH)) {
-      return single(all, asked, step, Role.BOTH);
+  /** One aggregated worker; else one decode worker that can prefill itself; else a prefill and a decode worker. */
+  private Decision whole(List<FallbackWorker> all, FallbackRequest fallback, String step) {
+    if (all.stream().anyMatch(candidate -> candidate.worker().role() == Role.BOTH)) {
+      return single(all, fallback, step, Role.BOTH);
     }
-    if (all.stream().noneMatch(seat -> seat.worker().kvTransfer() != null
-        && seat.worker().kvTransfer().dialect() == Dialect.SGLANG)) {
-      return single(all, asked, step, Role.DECODE);
+    if (all.stream().allMatch(Fallback::decodesAlone)) {
+      return single(all, fallback, step, Role.DECODE);
     }
-    Decision decode = single(all, asked, RoutingPlan.DECODE, Role.DECODE);
-    if (!(decode instanceof Decision.Planned taken)) {
+    Decision decode = single(all, fallback, RoutingPlan.DECODE, Role.DECODE);
+    if (!(decode instanceof Decision.Planned decodePlan)) {
       return decode;
     }
-    Worker taker = taken.last().worker();
-    List<FallbackWorker> givers = all.stream().filter(seat -> seat.worker().pairsWith(taker)).toList();
-    Decision prefill = single(givers, asked, RoutingPlan.PREFILL, Role.PREFILL);
-    if (!(prefill instanceof Decision.Planned given)) {
-      taken.close(new Outcome.Cancelled());
+    Worker decodeWorker = decodePlan.last().worker();
+    List<FallbackWorker> partners =
+        all.stream().filter(candidate -> candidate.worker().pairsWith(decodeWorker)).toList();
+    Decision prefill = single(partners, fallback, RoutingPlan.PREFILL, Role.PREFILL);
+    if (!(prefill instanceof Decision.Planned prefillPlan)) {
+      decodePlan.close(new Outcome.Cancelled());
       return prefill;
     }
     return new Decision.Planned(
-        "prefill-decode",
-        RoutingPlan.StepOrder.CONCURRENT,
-        List.of(given.last(), taken.last()),
-        taken.reason());
+        RoutingPlan.PREFILL_DECODE_WORKFLOW,
+        RoutingPlan.StepOrder.ofPrefillDecode(decodeWorker),
+        List.of(prefillPlan.last(), decodePlan.last()),
+        decodePlan.reason());
   }
 
-  private Decision single(List<FallbackWorker> all, FallbackRequest asked, String step, Role role) {
-    Predicate<FallbackWorker> untried = seat -> !asked.request().excluded().contains(seat.worker().id());
-    List<FallbackWorker> able =
-        all.stream().filter(seat -> !seat.draining() && seat.worker().role().takes(role)).toList();
-    List<FallbackWorker> well = able.stream().filter(untried).filter(seat -> seat.load().breaker.permits()).toList();
-    // Better a worker that may be away than none.
-    List<FallbackWorker> seats = well.isEmpty() ? able.stream().filter(untried).toList() : well;
-    if (seats.isEmpty()) {
+  /** Whether decode workers that hand KV blocks over as this one does need no prefill worker. */
+  private static boolean decodesAlone(FallbackWorker candidate) {
+    KvTransfer transfer = candidate.worker().kvTransfer();
+    return transfer == null || transfer.dialect().decodeCanPrefill();
+  }
+
+  private Decision single(List<FallbackWorker> all, FallbackRequest fallback, String step, Role role) {
+    Predicate<FallbackWorker> untried = candidate -> !fallback.request().excluded().contains(candidate.worker().id());
+    List<FallbackWorker> capable =
+        all.stream().filter(candidate -> !candidate.draining() && candidate.worker().role().takes(role)).toList();
+    List<FallbackWorker> reachable =
+        capable.stream().filter(untried).filter(candidate -> candidate.load().breaker.permits()).toList();
+    // Better a worker that may be unreachable than none.
+    List<FallbackWorker> candidates = reachable.isEmpty() ? capable.stream().filter(untried).toList() : reachable;
+    if (candidates.isEmpty()) {
       return new Decision.NoWorker(
-          Decision.NoWorkerReason.NONE_HEALTHY, asked.reason() + ", and the roster has no worker to go to instead");
+          Decision.NoWorkerReason.NONE_HEALTHY, fallback.reason() + ", and the roster has no worker to go to instead");
     }
-    FallbackWorker chosen = choose(seats, asked.key());
+    FallbackWorker chosen = choose(candidates, fallback.key());
     if (chosen == null) {
       return new Decision.NoWorker(
           Decision.NoWorkerReason.ALL_FULL,
-          asked.reason() + ", and this node has filled all workers it could go to instead");
+          fallback.reason() + ", and this node has filled all workers it could go to instead");
     }
     Worker worker = chosen.worker();
     boolean reads = role != Role.ENCODE && worker.canPrefill();
     Step planned = new Step(step, role, worker, reads, List.of(), FailurePolicy.NEXT_CANDIDATE, null);
-    Reservation reservation = asked.loads().open(worker, asked.request(), reads, new LoadWatcher(chosen.load()));
+    Reservation reservation =
+        fallback.reservations().open(worker, fallback.request(), reads, new LoadWatcher(chosen.load()));
     return new Decision.Planned(
-        "single",
+        RoutingPlan.SINGLE_WORKFLOW,
         RoutingPlan.StepOrder.SEQUENTIAL,
         List.of(new Decision.Chosen(planned, reservation, 0, 0, 0, false)),
-        REASON + "; " + asked.reason() + "; candidates=" + seats.size());
+        REASON + "; " + fallback.reason() + "; candidates=" + candidates.size());
   }
 
-  /** The worker the key likes best of those below the bound; booked. Null when all are full. */
-  private static @Nullable FallbackWorker choose(List<FallbackWorker> seats, long key) {
-    for (int again = 0; again < seats.size(); again++) {
+  /** Books the worker of the highest hash with the key among those below the bound; null when all are full. */
+  private static @Nullable FallbackWorker choose(List<FallbackWorker> candidates, long key) {
+    for (int attempt = 0; attempt < candidates.size(); attempt++) {
       long total = 1;
-      for (FallbackWorker seat : seats) {
-        total += seat.load().inFlight.get();
+      for (FallbackWorker candidate : candidates) {
+        total += candidate.load().inFlight.get();
       }
-      int bound = (int) Math.ceil(BOUND * total / seats.size());
+      int bound = (int) Math.ceil(BOUND * total / candidates.size());
       FallbackWorker best = null;
-      long liking = 0;
-      for (FallbackWorker seat : seats) {
-        int inFlight = seat.load().inFlight.get();
-        long likes = Hashing.mix(key ^ seat.hash());
-        if (inFlight < Math.min(bound, seat.worker().maxInFlight()) && (best == null || likes > liking)) {
-          best = seat;
-          liking = likes;
+      long bestScore = 0;
+      for (FallbackWorker candidate : candidates) {
+        int inFlight = candidate.load().inFlight.get();
+        long score = Hashing.mix(key ^ candidate.hash());
+        if (inFlight < Math.min(bound, candidate.worker().maxInFlight()) && (best == null || score > bestScore)) {
+          best = candidate;
+          bestScore = score;
         }
       }
       if (best == null) {
@@ -179,19 +187,19 @@ final class Fallback {
     return null;
   }
 
-  private static boolean book(FallbackWorker seat) {
-    int most = seat.worker().maxInFlight();
+  private static boolean book(FallbackWorker candidate) {
+    int limit = candidate.worker().maxInFlight();
     int now;
     do {
-      now = seat.load().inFlight.get();
-      if (now >= most) {
+      now = candidate.load().inFlight.get();
+      if (now >= limit) {
         return false;
       }
-    } while (!seat.load().inFlight.compareAndSet(now, now + 1));
+    } while (!candidate.load().inFlight.compareAndSet(now, now + 1));
     return true;
   }
 
-  private WorkersByCell fleet(Roster roster) {
+  private WorkersByCell workersOf(Roster roster) {
     WorkersByCell now = workers;
     return now.roster() == roster ? now : renew(roster);
   }
@@ -201,19 +209,19 @@ final class Fallback {
       Map<String, LocalLoad> known = new HashMap<>();
       workers.byCell().values().forEach(
           models -> models.values().forEach(
-              seats -> seats.forEach(seat -> known.put(seat.worker().id(), seat.load()))));
+              candidates -> candidates.forEach(candidate -> known.put(candidate.worker().id(), candidate.load()))));
       Map<String, Map<String, List<FallbackWorker>>> byCell = new HashMap<>();
       for (PodEntry pod : roster.pods()) {
         for (int rank = 0; rank < pod.spec().ranks(); rank++) {
           Worker worker = pod.spec().worker(rank, NO_SLOT);
-          FallbackWorker seat =
+          FallbackWorker candidate =
               new FallbackWorker(
                   worker,
                   Hashing.of(worker.id()),
                   pod.draining(),
                   known.computeIfAbsent(worker.id(), id -> new LocalLoad(clock)));
           Map<String, List<FallbackWorker>> byModel = byCell.computeIfAbsent(pod.cell(), _ -> new HashMap<>());
-          worker.models().forEach(model -> byModel.computeIfAbsent(model, _ -> new ArrayList<>()).add(seat));
+          worker.models().forEach(model -> byModel.computeIfAbsent(model, _ -> new ArrayList<>()).add(candidate));
         }
       }
       workers = new WorkersByCell(roster, byCell);
@@ -221,12 +229,12 @@ final class Fallback {
     return workers;
   }
 
-  /** Sees a request of this node that no home has in its ledger, or had not when it began. */
+  /** Keeps the {@link LocalLoad} of a worker while a reservation on it is open. */
   private final class LoadWatcher implements RemoteReservation.Watcher {
     private final LocalLoad load;
 
-    LoadWatcher(LocalLoad standing) {
-      this.load = standing;
+    LoadWatcher(LocalLoad load) {
+      this.load = load;
     }
 
     @Override

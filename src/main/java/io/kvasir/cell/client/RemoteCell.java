@@ -7,11 +7,13 @@ import io.kvasir.cell.directory.CellNodes;
 import io.kvasir.cell.ledger.CorrelationIds;
 import io.kvasir.cell.ledger.InFlightLoad;
 import io.kvasir.cell.ledger.NextHome;
+import io.kvasir.cell.view.DecisionRecorder;
 import io.kvasir.cell.view.DecisionReply;
 import io.kvasir.http.CircuitBreaker;
 import io.kvasir.routing.Booking;
 import io.kvasir.routing.RoutingPlan;
 import io.kvasir.routing.Worker;
+import io.kvasir.telemetry.DecisionRecord;
 import io.kvasir.time.NanoClock;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -93,6 +95,15 @@ final class RemoteCell implements NextHome {
     return noHome();
   }
 
+  /** Has the home explain how it would decide. */
+  DecisionRecord explain(DecisionRequest request) {
+    if (cutOff.getAsBoolean()) {
+      return DecisionRecorder.withoutCandidates(home.cell(), request, cutOff());
+    }
+    DecisionRecord record = home.explain(request);
+    return record == null ? DecisionRecorder.withoutCandidates(home.cell(), request, noHome()) : record;
+  }
+
   private static boolean isMoving(@Nullable CellNodes cellNodes) {
     return cellNodes != null && cellNodes.movingTo() != null;
   }
@@ -139,11 +150,11 @@ final class RemoteCell implements NextHome {
     return new RemoteReservation(load, RemoteReservation.NONE, loads, home, () -> progress.progressed(worker));
   }
 
-  static Decision.NoWorker noHome() {
+  private static Decision.NoWorker noHome() {
     return new Decision.NoWorker(Decision.NoWorkerReason.NO_HOME, NO_ANSWER);
   }
 
-  static Decision.NoWorker cutOff() {
+  private static Decision.NoWorker cutOff() {
     return new Decision.NoWorker(Decision.NoWorkerReason.NO_HOME, "this node is cut off from the other router nodes");
   }
 

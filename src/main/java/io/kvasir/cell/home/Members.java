@@ -5,7 +5,7 @@ import io.kvasir.cell.Outcome;
 import io.kvasir.cell.Reservation;
 import io.kvasir.cell.directory.PodEntry;
 import io.kvasir.cell.events.EventSeed;
-import io.kvasir.cell.ledger.AdoptedReservation;
+import io.kvasir.cell.ledger.BookedReservation;
 import io.kvasir.cell.ledger.InFlightLoad;
 import io.kvasir.cell.standby.CellReplica;
 import io.kvasir.cell.standby.ReplicatedWorker;
@@ -166,9 +166,9 @@ final class Members {
   @Nullable Reservation adopt(InFlightLoad load) {
     for (Member member : view.members()) {
       if (member != null && member.worker().id().equals(load.worker())) {
-        Booking reading = booking(member, load.promptTokens(), load.uncachedTokens());
-        Booking now = load.localPrefill() ? reading : booking(member, load.promptTokens(), 1);
-        Reservation adopted = new AdoptedReservation(member, load.model(), now, reading);
+        Booking localPrefill = booking(member, load.promptTokens(), load.uncachedTokens());
+        Booking now = load.localPrefill() ? localPrefill : booking(member, load.promptTokens(), 1);
+        Reservation adopted = BookedReservation.adopt(member, load.model(), now, localPrefill);
         if (load.firstToken()) {
           adopted.firstToken();
         }

@@ -13,42 +13,79 @@ import io.kvasir.routing.Selection;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A reservation in the ledger of a cell that is at home on this node.
+ * A reservation in the ledger of a cell whose home is this node: made by a decision, or {@linkplain #adopt adopted}
+ * from another node that had it when the cell came here.
  *
- * <p>A worker that reads the prompt is predicted to have it from the beginning, since what comes after waits behind it
+ * <p>A worker that prefills is predicted to have the prompt from the beginning, since what comes after waits behind it
  * in the same engine. One that takes it from another has it when it has generated something: before that a request that
- * relies on it would have to read it all. Thread-safe.
+ * relies on it would have to read it all. Of an adopted load nothing is predicted, and it teaches nothing of what
+ * prompts cost. Thread-safe.
  */
 public final class BookedReservation implements Reservation {
   private final Member member;
-  private final Selection.Chosen chosen;
-  private final Chain chain;
   private final String model;
+  private final Chain chain;
+  private final Role role;
+  private final Booking booking;
+  private final Booking localPrefill;
+  private final int depth;
+  private final double queueMs;
 
   /** Whether the worker's silence says something before the first token, too: it reads the prompt and streams. */
   private final boolean stallWatched;
 
+  /** The open reservations of this node's decisions; null when it was adopted. */
+  private final @Nullable LocalReservations local;
+
   private final ReservationLifecycle lifecycle = new ReservationLifecycle();
   private volatile HitPrediction hitPrediction;
-  private final LocalReservations local;
   private volatile @Nullable Reservation successor;
 
   /**
    * Takes over a booking that has been made on the member's load, and predicts what it leads to.
    *
-   * @param held where it is kept while it is open
+   * @param local keeps it while it is open if it is a request of this node
    */
-  public BookedReservation(Member member, Selection.Chosen chosen, DecisionRequest request, LocalReservations held) {
-    this.local = held;
+  public BookedReservation(Member member, Selection.Chosen chosen, DecisionRequest request, LocalReservations local) {
     this.member = member;
-    this.chosen = chosen;
-    this.chain = request.chain();
     this.model = request.model();
-    this.hitPrediction = chosen.readsPrompt() ? member.predict(chain, chosen.depth()) : HitPrediction.none(chain);
-    this.stallWatched = request.stream() && chosen.readsPrompt() && answers();
+    this.chain = request.chain();
+    this.role = chosen.role();
+    this.booking = chosen.booking();
+    this.localPrefill = chosen.reading();
+    this.depth = chosen.depth();
+    this.queueMs = chosen.queueMs();
+    this.local = local;
+    this.hitPrediction = prefills() ? member.predict(chain, depth) : HitPrediction.none(chain);
+    this.stallWatched = request.stream() && prefills() && generates();
     if (stallWatched) {
       member.health().stallDetector().streamStarted();
     }
+  }
+
+  private BookedReservation(Member member, String model, Booking booking, Booking localPrefill) {
+    this.member = member;
+    this.model = model;
+    this.chain = Chain.EMPTY;
+    this.role = Role.BOTH;
+    this.booking = booking;
+    this.localPrefill = localPrefill;
+    this.depth = 0;
+    this.queueMs = 0;
+    this.local = null;
+    this.hitPrediction = HitPrediction.none(chain);
+    this.stallWatched = false;
+  }
+
+  /**
+   * Books a load that another node has in flight already, whether there is room for it or not.
+   *
+   * @param booking the load now
+   * @param localPrefill the load when the worker reads the prompt itself; the same where it does anyway
+   */
+  public static BookedReservation adopt(Member member, String model, Booking booking, Booking localPrefill) {
+    member.load().add(booking);
+    return new BookedReservation(member, model, booking, localPrefill);
   }
 
   /** What is expected of the worker so far. */
@@ -87,10 +124,11 @@ public final class BookedReservation implements Reservation {
 
   @Override
   public void prefillLocally() {
-    Booking reading = chosen.reading();
-    if (!chosen.readsPrompt() && lifecycle.prefillLocally()) {
-      member.load().rebook(chosen.booking(), reading);
-      hitPrediction = member.predict(chain, chosen.depth());
+    if (!prefills() && lifecycle.prefillLocally()) {
+      member.load().rebook(booking, localPrefill);
+      if (local != null) {
+        hitPrediction = member.predict(chain, depth);
+      }
       Reservation next = successor;
       if (next != null) {
         next.prefillLocally();
@@ -98,10 +136,10 @@ public final class BookedReservation implements Reservation {
     }
   }
 
-  /** The cell has left this node: its next home hears of this load as of those that other nodes have. */
+  /** Declares the load to the cell's next home, after the cell has left this node. */
   void moveTo(NextHome home) {
-    Reservation next = home.takeOver(member.worker(), model, chosen.booking(), chosen.readsPrompt());
-    // Before the state is read: what changes it from now on finds whom to tell.
+    Reservation next = home.takeOver(member.worker(), model, booking, prefills());
+    // Before the state is read: what changes it from now on finds the successor.
     successor = next;
     switch (lifecycle.state()) {
       case PENDING -> {}
@@ -117,7 +155,9 @@ public final class BookedReservation implements Reservation {
     if (was == null) {
       return;
     }
-    local.remove(this);
+    if (local != null) {
+      local.remove(this);
+    }
     Reservation next = successor;
     if (next != null) {
       next.close(outcome);
@@ -129,37 +169,43 @@ public final class BookedReservation implements Reservation {
       } else if (was == State.PENDING) {
         predictTransferred();
       }
-    } else if (outcome instanceof Outcome.Completed completed && chosen.readsPrompt()) {
+    } else if (outcome instanceof Outcome.Completed completed && prefills() && local != null) {
       // Of an answer that came whole its first byte says nothing of its first token, nor does that of a prompt read
       // elsewhere say what reading it costs.
-      member.prefillCompleted(chosen.booking(), chosen.queueMs(), completed);
+      member.prefillCompleted(booking, queueMs, completed);
     }
-    member.load().release(chosen.booking());
+    member.load().release(booking);
     if (stallWatched || was == State.SETTLED) {
       member.health().stallDetector().streamEnded();
     }
-    member.requestEnded(model, reported(outcome), chosen.booking().promptTokens(), hitPrediction);
+    member.requestEnded(model, reported(outcome), booking.promptTokens(), hitPrediction);
   }
 
-  /** What is pending of it before its first token. */
+  /** The booking that is pending before the first token. */
   private Booking pending(State before) {
-    return before == State.PREFILLING_LOCALLY ? chosen.reading() : chosen.booking();
+    return before == State.PREFILLING_LOCALLY ? localPrefill : booking;
   }
 
-  /** Predicts what has been handed over. */
+  /** Predicts the blocks that have been handed over. */
   private void predictTransferred() {
-    if (answers() && !chosen.readsPrompt()) {
-      member.predictTransferred(chain, chosen.depth());
+    if (local != null && generates() && !prefills()) {
+      member.predictTransferred(chain, depth);
     }
   }
 
-  private boolean answers() {
-    return chosen.role() == Role.DECODE || chosen.role() == Role.BOTH;
+  /** Whether the worker computes the prompt itself; otherwise another one hands it over. */
+  private boolean prefills() {
+    return role != Role.ENCODE && booking.equals(localPrefill);
+  }
+
+  /** Whether the worker's answer is the client's. */
+  private boolean generates() {
+    return role == Role.DECODE || role == Role.BOTH;
   }
 
   /** What a step that does not answer the client generates says nothing of how long answers are. */
   private Outcome reported(Outcome outcome) {
-    return outcome instanceof Outcome.Completed completed && !answers()
+    return outcome instanceof Outcome.Completed completed && !generates()
         ? new Outcome.Completed(
             completed.promptTokens(), completed.cachedTokens(), Outcome.UNKNOWN, completed.ttftMicros())
         : outcome;

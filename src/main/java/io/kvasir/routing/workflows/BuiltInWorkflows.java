@@ -3,6 +3,7 @@ package io.kvasir.routing.workflows;
 import static io.kvasir.routing.RoutingPlan.DECODE;
 import static io.kvasir.routing.RoutingPlan.ENCODE;
 import static io.kvasir.routing.RoutingPlan.PREFILL;
+import static io.kvasir.routing.RoutingPlan.PREFILL_DECODE_WORKFLOW;
 
 import io.kvasir.routing.WorkflowType;
 import io.kvasir.routing.WorkflowType.StepType;
@@ -21,7 +22,7 @@ public final class BuiltInWorkflows {
   /** The types of them, for the registry. */
   public static List<WorkflowType> types() {
     return List.of(
-        new WorkflowType("prefill-decode", List.of(PREFILLED, DECODED), PrefillDecodeWorkflow::composer),
+        new WorkflowType(PREFILL_DECODE_WORKFLOW, List.of(PREFILLED, DECODED), PrefillDecodeWorkflow::composer),
         new WorkflowType(
             "encode-prefill-decode",
             List.of(new StepType(ENCODE, "", ""), PREFILLED, DECODED),

@@ -13,7 +13,6 @@ import io.kvasir.routing.Role;
 import io.kvasir.routing.RoutingPlan;
 import io.kvasir.routing.RoutingPlan.Step;
 import io.kvasir.routing.RoutingPlan.StepOrder;
-import io.kvasir.routing.Selection;
 import io.kvasir.routing.Selection.Chosen;
 import io.kvasir.routing.Selection.None;
 import io.kvasir.routing.Selector;
@@ -83,7 +82,7 @@ final class PrefillDecodeWorkflow implements Workflow {
   }
 
   static WorkflowType.Composer composer(Parameters parameters) {
-    return composer("prefill-decode", parameters);
+    return composer(RoutingPlan.PREFILL_DECODE_WORKFLOW, parameters);
   }
 
   /** For a workflow of more steps, under its name. */
@@ -153,7 +152,12 @@ final class PrefillDecodeWorkflow implements Workflow {
   private PlanResult prefillAgain(PlanningSession passes, @Nullable Worker taker) {
     passes.context().put(Slots.PARTNER, taker == null ? Partner.NONE : Partner.ofDecode(taker));
     return switch (passes.select(prefill, Role.PREFILL)) {
-      case Chosen reader -> made(order(reader), List.of(prefillStep(reader, taker)), List.of(reader), reader.reason());
+      case Chosen reader ->
+          made(
+              StepOrder.ofPrefillDecode(reader.worker()),
+              List.of(prefillStep(reader, taker)),
+              List.of(reader),
+              reader.reason());
       case None none -> none(none, null);
     };
   }
@@ -163,7 +167,7 @@ final class PrefillDecodeWorkflow implements Workflow {
     passes.context().put(Slots.PARTNER, partner);
     return switch (passes.select(decode, Role.DECODE)) {
       case Chosen taker -> {
-        StepOrder order = taker.readsPrompt() ? StepOrder.SEQUENTIAL : order(taker);
+        StepOrder order = taker.readsPrompt() ? StepOrder.SEQUENTIAL : StepOrder.ofPrefillDecode(taker.worker());
         yield made(order, List.of(taker.step(RoutingPlan.DECODE)), List.of(taker), taker.reason());
       }
       case None none -> none(none, null);
@@ -192,7 +196,7 @@ final class PrefillDecodeWorkflow implements Workflow {
     int uncached = taker.reading().uncachedTokens();
     long takingMs = Math.round(offered(reader).transferMs(taker.worker(), uncached));
     return made(
-        order(reader),
+        StepOrder.ofPrefillDecode(reader.worker()),
         List.of(prefillStep(reader, taker.worker()), taker.step(RoutingPlan.DECODE)),
         List.of(reader, taker),
         reason(
@@ -247,11 +251,6 @@ final class PrefillDecodeWorkflow implements Workflow {
             + taker.predictedCachedTokens() + '/' + taker.booking().promptTokens() + "; candidates="
             + taker.candidates();
     return reason.length() <= 160 ? reason : reason.substring(0, 160);
-  }
-
-  private static StepOrder order(Selection.Chosen chosen) {
-    KvTransfer transfer = chosen.worker().kvTransfer();
-    return transfer != null && transfer.dialect().concurrent() ? StepOrder.CONCURRENT : StepOrder.SEQUENTIAL;
   }
 
   private static TransferDomain island(Worker worker) {

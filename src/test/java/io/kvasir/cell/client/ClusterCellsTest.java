@@ -603,7 +603,7 @@ final class ClusterCellsTest {
     Node node =
         new Node(
             system,
-            new ClusterCells(
+            CellsWiring.start(
                 system,
                 TestSettings.CELL,
                 PartitionPolicy.SERVE,

@@ -139,7 +139,7 @@ final class IndexResizeTest {
 
   private ClusterCells cells() {
     Metrics metrics = new Metrics(registry);
-    return new ClusterCells(
+    return CellsWiring.start(
         system,
         TestSettings.CELL,
         PartitionPolicy.SERVE,

@@ -290,7 +290,7 @@ final class ManyCellsTest {
     HealthSettings health = tests.health();
     return new Node(
         system,
-        new ClusterCells(
+        CellsWiring.start(
             system,
             new CellSettings(
                 64, MOST, 1 << 24, PATIENCE, tests.reservationLease(), 1, Duration.ofSeconds(5),

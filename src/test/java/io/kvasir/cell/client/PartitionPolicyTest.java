@@ -93,7 +93,7 @@ final class PartitionPolicyTest {
     Cluster cluster = Cluster.get(system);
     Metrics metrics = new Metrics(new PrometheusRegistry());
     ClusterCells cells =
-        new ClusterCells(
+        CellsWiring.start(
             system,
             TestSettings.CELL,
             minority,

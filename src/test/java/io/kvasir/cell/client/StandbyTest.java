@@ -252,7 +252,7 @@ final class StandbyTest {
     Node node =
         new Node(
             system,
-            new ClusterCells(
+            CellsWiring.start(
                 system,
                 SETTINGS,
                 PartitionPolicy.SERVE,
