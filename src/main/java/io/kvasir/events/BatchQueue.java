@@ -4,15 +4,15 @@ import java.util.ArrayDeque;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Between a transport's thread, which adds, and a stream, which takes. Bounded softly: an adder that sees
- * it {@link #full} stops reading its transport, and is called when half of it is free again. What it
- * adds meanwhile is kept. Thread-safe.
+ * The bounded queue between a transport's thread (the producer) and a stream (the consumer). A producer that finds it
+ * {@link #full} stops reading its transport, and is called when half of it is free again. The bound is soft: messages
+ * added to a full queue are kept. Thread-safe.
  */
 final class BatchQueue {
   private static final int MAX_BATCHES = 1024;
   private static final long MAX_BYTES = 16L << 20;
 
-  /** What waits in the queue; {@code live} when its delay means something. */
+  /** A queued batch; {@code live} unless replayed, so that its delay is meaningful. */
   record Item(KvBatch batch, int bytes, boolean live) {}
 
   private final EventMetrics.SourceMetrics metrics;
@@ -28,14 +28,14 @@ final class BatchQueue {
   /**
    * Makes an empty queue.
    *
-   * @param onItem called after a taker found nothing and something is there; from the adder's thread
+   * @param onItem called on the producer's thread when an item is added after the consumer found none
    */
   BatchQueue(Runnable onItem, EventMetrics.SourceMetrics metrics) {
     this.onItem = onItem;
     this.metrics = metrics;
   }
 
-  /** Sets what is called after {@link #full} was true and half is free again; from the taker's thread. */
+  /** Sets what is called on the consumer's thread when half is free again after {@link #full} was true. */
   synchronized void onSpace(Runnable callback) {
     onSpace = callback;
   }
@@ -57,14 +57,14 @@ final class BatchQueue {
     }
   }
 
-  /** Whether the adder should pause; it is then called when there is room. */
+  /** Whether the producer should pause; it is then called when there is room. */
   synchronized boolean full() {
     boolean full = items.size() >= MAX_BATCHES || bytes >= MAX_BYTES;
     producerWaits |= full;
     return full;
   }
 
-  /** Ends the queue after what is in it; with a failure when it cannot go on. */
+  /** Ends the queue after the items in it, with a failure when the transport cannot be used. */
   void end(@Nullable Throwable why) {
     synchronized (this) {
       ended = true;
@@ -74,14 +74,14 @@ final class BatchQueue {
     onItem.run();
   }
 
-  /** Drops what is in it: nobody will take it. */
+  /** Ends the queue and drops its items: the consumer has stopped. */
   synchronized void abandon() {
     ended = true;
     metrics.queued(-items.size());
     items.clear();
   }
 
-  /** The next item; null when there is none, and {@code onItem} is called when there is. */
+  /** The next item; null when there is none, and {@code onItem} is called when one is added. */
   @Nullable Item poll() {
     Item item;
     Runnable callback = null;
@@ -104,7 +104,7 @@ final class BatchQueue {
     return item;
   }
 
-  /** Whether nothing will come any more. */
+  /** Whether the queue has ended and is empty. */
   synchronized boolean exhausted() {
     return ended && items.isEmpty();
   }

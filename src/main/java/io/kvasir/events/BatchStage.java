@@ -11,16 +11,16 @@ import org.apache.pekko.stream.stage.GraphStage;
 import org.apache.pekko.stream.stage.GraphStageLogic;
 import org.jspecify.annotations.Nullable;
 
-/** Makes a stream of a queue that another thread fills. */
+/** The stream stage over a {@link BatchQueue} that another thread fills. */
 final class BatchStage extends GraphStage<SourceShape<KvBatch>> {
   private final Outlet<KvBatch> out = Outlet.create("batches");
   private final Function<BatchQueue, Runnable> subscribe;
   private final EventMetrics.SourceMetrics metrics;
 
   /**
-   * Makes a stage whose every materialisation subscribes anew.
+   * A stage whose every materialisation subscribes anew.
    *
-   * @param subscribe begins to fill a queue and returns what ends that; called once per materialisation
+   * @param subscribe begins to fill a queue and returns a function that ends that; called once per materialisation
    */
   BatchStage(Function<BatchQueue, Runnable> subscribe, EventMetrics.SourceMetrics metrics) {
     this.subscribe = subscribe;

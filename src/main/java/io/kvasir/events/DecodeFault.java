@@ -1,6 +1,6 @@
 package io.kvasir.events;
 
-/** What can be wrong or unfamiliar in a message. */
+/** A fault or an unknown part of a message. */
 public enum DecodeFault {
   /** The bytes end before the message does. */
   TRUNCATED(true),
@@ -8,11 +8,11 @@ public enum DecodeFault {
   MALFORMED(true),
   /** More hashes or tokens in one event than any engine sends. */
   TOO_LARGE(true),
-  /** An event of a kind we do not know: skipped. */
+  /** An event of an unknown kind: skipped. */
   UNKNOWN_EVENT(false),
-  /** A field we do not know: skipped. */
+  /** An unknown field: skipped. */
   UNKNOWN_FIELD(false),
-  /** A storage medium we do not know: taken for the farthest tier. */
+  /** An unknown storage medium: taken for the farthest tier. */
   UNKNOWN_MEDIUM(false);
 
   private final boolean lossy;
@@ -21,7 +21,7 @@ public enum DecodeFault {
     this.lossy = lossy;
   }
 
-  /** Whether an event we should have understood was lost. */
+  /** Whether an event of a known kind was lost. */
   public boolean lossy() {
     return lossy;
   }

@@ -5,10 +5,10 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What could be read of a message.
+ * A decoded message: the events that could be read, and the faults.
  *
- * @param batch the events that could be read, maybe none
- * @param faults how often each fault was met; empty for a message without any
+ * @param batch the events that could be read, possibly none
+ * @param faults how often each fault occurred; empty for a message without any
  * @param detail the first lossy fault in words, null when no event was lost
  */
 public record DecodedMessage(KvBatch batch, Map<DecodeFault, Integer> faults, @Nullable String detail) {
@@ -17,7 +17,7 @@ public record DecodedMessage(KvBatch batch, Map<DecodeFault, Integer> faults, @N
     return detail == null;
   }
 
-  /** Gathers faults while a message is read. */
+  /** The faults of the message that is being decoded. */
   static final class FaultCollector {
     private final EnumMap<DecodeFault, Integer> counts = new EnumMap<>(DecodeFault.class);
     private @Nullable String detail;

@@ -12,12 +12,12 @@ import org.msgpack.core.MessagePackException;
 import org.msgpack.value.ValueType;
 
 /**
- * Reads the event messages of vLLM and SGLang: a msgpack array {@code [ts, events, rank]}.
+ * The decoder of the event messages of vLLM and SGLang: a msgpack array {@code [ts, events, rank]}.
  *
  * <p>Two encodings of an event are in the field and may meet in one fleet, so the first byte of each
  * event decides: an array with its name first and fields by position (vLLM up to 0.23, SGLang), or a map
- * with its name under {@code type} (vLLM from 0.24). Shorter events lack what later versions added,
- * longer ones carry what we do not know; both are read. An event that cannot be read is skipped as a
+ * with its name under {@code type} (vLLM from 0.24). Shorter events lack the fields of later versions,
+ * longer ones have unknown fields; both are read. An event that cannot be read is skipped as a
  * whole, counted, and the next one is tried.
  *
  * <p>Any bytes give a {@link DecodedMessage}, never an exception. One thread at a time: buffers are reused.
@@ -61,17 +61,17 @@ public final class EventDecoder {
   private final DecodedMessage.FaultCollector faults = new DecodedMessage.FaultCollector();
   private final EventDraft draft = new EventDraft(reader, faults);
 
-  /** Reads one message that carries the number {@code sequence}. Never throws. */
+  /** Decodes one message with the number {@code sequence}. Never throws. */
   public DecodedMessage decode(long sequence, byte[] payload) {
     return decode(sequence, payload, 0);
   }
 
-  /** Where the message that was read last ends; of use when it was intact. */
+  /** The end of the message that was decoded last; meaningful when it was intact. */
   int end() {
     return reader.position();
   }
 
-  /** Reads the message that begins at {@code from}. Never throws. */
+  /** Decodes the message that begins at {@code from}. Never throws. */
   DecodedMessage decode(long sequence, byte[] payload, int from) {
     faults.clear();
     List<KvEvent> events = new ArrayList<>(1);
@@ -111,7 +111,7 @@ public final class EventDecoder {
     try {
       return event();
     } catch (MessagePackException | WireException e) {
-      // Its end is found from its start: where reading stopped says nothing.
+      // Skipped from its start: reading may have stopped anywhere.
       reader.seek(start);
       reader.skip();
       note(e);
@@ -159,7 +159,7 @@ public final class EventDecoder {
       } else {
         reader.skip();
       }
-      // Once an event is known to be none of ours, its fields may mean anything.
+      // The fields of an unknown event may mean anything.
       if (field == null || draft.kind() == Kind.UNKNOWN) {
         unknownField();
       } else {

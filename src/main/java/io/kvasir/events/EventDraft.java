@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
 import org.msgpack.value.ValueType;
 
 /**
- * The fields of the event that is being read, in whatever order they come. Array and map encodings fill
- * the same draft; {@link #event} looks at it as a whole. One thread at a time.
+ * The fields of the event that is being decoded, in any order. Array and map encodings fill the same draft; {@link
+ * #event} checks it as a whole. One thread at a time.
  */
 final class EventDraft {
   private static final int MAX_BLOCK_SIZE = 1 << 20;
@@ -163,7 +163,7 @@ final class EventDraft {
 
   private Spec spec() throws IOException {
     Spec named = reader.nil() ? Spec.UNSPECIFIED : reader.named(SPECS);
-    // A kind invented after us: better no prefix than one that is not there.
+    // An unknown kind counts as other: a wrong prefix is worse than none.
     return named == null ? Spec.OTHER : named;
   }
 
@@ -232,14 +232,14 @@ final class EventDraft {
     return new ExtraKey.Digest(reader.raw());
   }
 
-  @SuppressWarnings({"unchecked", "rawtypes"}) // an array of lists, filled before anyone sees it
+  @SuppressWarnings({"unchecked", "rawtypes"}) // an array of lists, filled before it is returned
   private static List<ExtraKey>[] newLists(int blocks) {
     List<ExtraKey>[] lists = new List[blocks];
     Arrays.fill(lists, List.of());
     return lists;
   }
 
-  /** Kinds of events; untold until the type has been read. */
+  /** The kind of an event; {@link #UNSET} until its type was read. */
   enum Kind {
     STORED,
     REMOVED,
@@ -248,7 +248,7 @@ final class EventDraft {
     UNSET
   }
 
-  /** What a field means, whichever encoding it comes in. */
+  /** The meaning of a field, in either encoding. */
   enum Field {
     TYPE,
     KEYS,

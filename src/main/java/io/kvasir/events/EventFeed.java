@@ -59,7 +59,9 @@ public interface EventFeed {
 
     @Override
     public EventSource open(WorkerAddress worker, EventTransports transports) {
-      return transports.shared(ZmqEvents.class, ZmqEvents::new).source(endpoints().ofRank(worker.rank()));
+      return transports
+          .shared(ZmqEvents.class, metrics -> new ZmqEvents(metrics, transports.clock()))
+          .source(endpoints().ofRank(worker.rank()));
     }
   }
 
@@ -98,7 +100,8 @@ public interface EventFeed {
 
     @Override
     public EventSource open(WorkerAddress worker, EventTransports transports) {
-      NatsConnections connections = transports.shared(NatsConnections.class, _ -> new NatsConnections());
+      NatsConnections connections =
+          transports.shared(NatsConnections.class, _ -> new NatsConnections(transports.clock()));
       NatsEndpoint endpoint =
           new NatsEndpoint(servers, stream, worker.expand(subject), history, credentials, worker.id());
       return transports.polled(
@@ -143,7 +146,7 @@ public interface EventFeed {
     @Override
     public EventSource open(WorkerAddress worker, EventTransports transports) {
       return transports
-          .shared(TensorRtEvents.class, TensorRtEvents::new)
+          .shared(TensorRtEvents.class, metrics -> new TensorRtEvents(metrics, transports.clock()))
           .source(url == null ? worker.url() : url, worker.rank(), worker.ranks(), interval);
     }
   }

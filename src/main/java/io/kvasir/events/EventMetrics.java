@@ -10,8 +10,8 @@ import io.prometheus.metrics.core.metrics.Histogram;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 
 /**
- * What operators see of the event streams, over all workers, by the kind of source ({@code zmq}, {@code push} …).
- * One per process; thread-safe.
+ * The metrics of event streams, over all workers, by the kind of source ({@code zmq}, {@code push} …). One per
+ * registry; thread-safe.
  */
 public final class EventMetrics {
   private static final String SOURCE = "source";
@@ -32,47 +32,47 @@ public final class EventMetrics {
   private final Gauge queued;
   private final Gauge connected;
 
-  /** Creates the room's metrics; once per registry. */
+  /** Registers the metrics; once per registry. */
   public EventMetrics(Metrics metrics) {
     PrometheusRegistry registry = metrics.registry();
-    messages = counter("messages_total", "Event messages taken into account, replayed ones included.", registry);
+    messages = counter("messages_total", "Event messages delivered, replayed ones included.", registry);
     events =
         Counter.builder()
             .name("kvasir_events_total")
-            .help("Events of those messages by kind.")
+            .help("Events of delivered messages, by kind.")
             .labelNames(SOURCE, "kind")
             .register(registry);
-    gaps = counter("gaps_total", "Times a stream could not prove that it missed nothing.", registry);
+    gaps = counter("gaps_total", "Gaps: times messages of a stream may have been missing.", registry);
     endings =
         Counter.builder()
             .name("kvasir_events_gap_endings_total")
-            .help("How gaps ended: all was recovered, or messages are lost for good.")
+            .help("Ends of gaps: closed (all messages recovered) or abandoned (messages lost).")
             .labelNames(SOURCE, "result")
             .register(registry);
-    missed = counter("lost_messages_total", "Messages that are lost for good.", registry);
-    replays = counter("replays_total", "Replays asked of engines.", registry);
-    restarts = counter("restarts_total", "Engines found to have begun anew.", registry);
-    duplicates = counter("duplicates_total", "Messages dropped because they had been delivered.", registry);
+    missed = counter("lost_messages_total", "Messages that were lost.", registry);
+    replays = counter("replays_total", "Replay rounds requested from engines.", registry);
+    restarts = counter("restarts_total", "Restarts of engines detected.", registry);
+    duplicates = counter("duplicates_total", "Duplicate messages dropped.", registry);
     faults =
         Counter.builder()
             .name("kvasir_events_decode_faults_total")
-            .help("What was wrong or unfamiliar in messages.")
+            .help("Faults and unknown parts of messages, by kind.")
             .labelNames(SOURCE, "kind")
             .register(registry);
-    misframed = counter("misframed_total", "Messages whose frames are not topic, number and payload.", registry);
-    reconnects = counter("reconnects_total", "Times a transport was reached again after it was lost.", registry);
-    refused = counter("refused_total", "Pushed bodies that found the queue full and were sent back.", registry);
+    misframed = counter("misframed_total", "Messages without the expected frames or fields.", registry);
+    reconnects = counter("reconnects_total", "Reconnects of transports after a lost connection.", registry);
+    refused = counter("refused_total", "Pushed bodies refused because the queue was full.", registry);
     lag =
         Histogram.builder()
             .name("kvasir_events_lag_seconds")
-            .help("From the engine's publishing to delivery, by both clocks.")
+            .help("Time from the engine's publishing to delivery, by both machines' clocks.")
             .labelNames(SOURCE)
             .classicUpperBounds(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60)
             .register(registry);
     queued =
         Gauge.builder()
             .name("kvasir_events_queued_messages")
-            .help("Messages read from the transport and not yet taken.")
+            .help("Messages read from the transport and not yet delivered.")
             .labelNames(SOURCE)
             .register(registry);
     connected =
@@ -87,7 +87,7 @@ public final class EventMetrics {
     return Counter.builder().name("kvasir_events_" + name).help(help).labelNames(SOURCE).register(registry);
   }
 
-  /** What one kind of source counts; its series exist from here on. */
+  /** The metrics of one kind of source; its series exist from here on. */
   SourceMetrics of(String source) {
     return new SourceMetrics(source);
   }
@@ -197,7 +197,7 @@ public final class EventMetrics {
       queued.inc(change);
     }
 
-    /** Observes how old a message is, in microseconds; clocks may disagree, so it may be negative. */
+    /** Observes the age of a message, in microseconds; negative when the clocks disagree. */
     void lag(long micros) {
       lag.observe(Math.max(0, micros) / 1e6);
     }

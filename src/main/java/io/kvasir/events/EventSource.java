@@ -4,26 +4,24 @@ import org.apache.pekko.NotUsed;
 import org.apache.pekko.stream.javadsl.Source;
 import org.jspecify.annotations.Nullable;
 
-/** Where one worker's events come from, whatever the transport. */
+/** The source of one worker's events, whatever the transport. */
 public interface EventSource {
   /**
-   * The worker's batches, in order and without duplicates, with what the stream noticed about itself
-   * (gaps, restarts, the connection) as batches of their own between them.
+   * The stream of the worker's batches, in order and without duplicates. Gaps, restarts and changes of the connection
+   * are batches of their own between them.
    *
-   * <p>Each materialisation is a subscription of its own that begins with all the engine still remembers:
-   * to resynchronise a worker, clear it and materialise again. Cancelling gives everything back. The
-   * stream lasts until its transport is closed, lost connections are made again; it fails only when
-   * the endpoint cannot be used at all. Slow demand slows the transport; what that makes the engine drop
-   * comes out as a {@link KvEvent.Gap}.
+   * <p>Each materialisation is a subscription of its own, which begins with all events that the engine still keeps: to
+   * resynchronise a worker, clear it and materialise again. The stream lasts until it is cancelled or its transport is
+   * closed; lost connections are made again. It fails only when the endpoint cannot be used at all. Slow demand slows
+   * the transport; messages that the engine drops therefore show as a {@link KvEvent.Gap}.
    */
   Source<KvBatch, NotUsed> batches();
 
   /**
-   * As {@link #batches}, but goes on after what has been applied elsewhere: only what came later is told. An engine
-   * that turns out to have begun anew since, or to have forgotten that message, is told from the beginning after a
-   * {@link KvEvent.Restarted}.
+   * As {@link #batches}, but resumes after a position: only later messages are delivered. When the engine has restarted
+   * since, or does not keep that message any more, the stream begins anew after a {@link KvEvent.Restarted}.
    *
-   * @return null when the transport can only begin with everything
+   * @return null when the transport can only begin with all events
    */
   default @Nullable Source<KvBatch, NotUsed> batchesAfter(StreamPosition last) {
     return null;

@@ -1,5 +1,6 @@
 package io.kvasir.events;
 
+import io.kvasir.time.NanoClock;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.function.Function;
@@ -12,13 +13,15 @@ import java.util.function.Supplier;
  */
 public final class EventTransports implements AutoCloseable {
   private final EventMetrics metrics;
+  private final NanoClock clock;
   private final Map<Class<?>, SharedTransport> shared = new HashMap<>();
   private final Map<String, Pullers> pullers = new HashMap<>();
   private boolean closed;
 
   /** Transports that count into {@code metrics}, none of them made yet. */
-  public EventTransports(EventMetrics metrics) {
+  public EventTransports(EventMetrics metrics, NanoClock clock) {
     this.metrics = metrics;
+    this.clock = clock;
   }
 
   /** The instance of a type that all feeds of this node share, made on the first call. */
@@ -32,6 +35,11 @@ public final class EventTransports implements AutoCloseable {
       }
     }
     return type.cast(found);
+  }
+
+  /** The clock of timeouts and pauses. */
+  public NanoClock clock() {
+    return clock;
   }
 
   /** The receiver of pushed events. */

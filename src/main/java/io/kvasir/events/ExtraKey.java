@@ -1,9 +1,8 @@
 package io.kvasir.events;
 
 /**
- * What an engine mixed into a block's hash beside its tokens. Engines send these untyped, so a bare
- * string may name a LoRA adapter, a cache salt or (older vLLM) a multimodal item: who reads the
- * event's other fields decides.
+ * An extra key: what an engine mixed into a block's hash beside its tokens. Engines send these untyped, so a bare
+ * string may name a LoRA adapter, a cache salt or (older vLLM) a multimodal item: the event's other fields decide.
  */
 public sealed interface ExtraKey {
   /** A bare string. */
@@ -18,7 +17,7 @@ public sealed interface ExtraKey {
   record Item(String id, long offset) implements ExtraKey {}
 
   /**
-   * Bytes: the digest of prompt embeddings, or the encoded form of a key of a kind we do not know.
+   * Bytes: the digest of prompt embeddings, or the encoded form of a key of an unknown kind.
    *
    * @param bytes never changed after construction
    */

@@ -14,7 +14,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
-/** Reads one rank's stream, each time from the first batch that is missing. */
+/**
+ * The transport of events that an engine, or its sidecar, serves over gRPC ({@code src/main/proto/events.proto}).
+ * Subscribes to one rank from the first batch that is missing, so a lost connection loses nothing that the server
+ * keeps. While the queue is full no message is requested, and HTTP/2 flow control pauses the server.
+ */
 final class GrpcTransport implements Puller.Transport {
   /** The only method, as the generated stub would have it. */
   static final MethodDescriptor<SubscribeRequest, Batch> SUBSCRIBE =
@@ -25,7 +29,7 @@ final class GrpcTransport implements Puller.Transport {
           .setResponseMarshaller(ProtoUtils.marshaller(Batch.getDefaultInstance()))
           .build();
 
-  /** Batches read before the queue's room is looked at again. */
+  /** Batches read between checks for room in the queue. */
   private static final int BATCHES_PER_POLL = 64;
 
   private final ManagedChannel channel;
@@ -39,7 +43,7 @@ final class GrpcTransport implements Puller.Transport {
 
   @Override
   public Puller.Session open(Inbox inbox) throws StatusException, InterruptedException, TimeoutException {
-    // A failed connection is not made again at once by itself.
+    // By itself the channel would wait before it connects again.
     channel.resetConnectBackoff();
     SubscribeRequest request =
         SubscribeRequest.newBuilder().setFromSequence(inbox.next()).setEpoch(epoch).setRank(rank).build();
@@ -89,7 +93,7 @@ final class GrpcTransport implements Puller.Transport {
 
     @Override
     public void close() {
-      call.cancel("the router reads no more", null);
+      call.cancel("the subscription ended", null);
     }
   }
 }

@@ -3,8 +3,8 @@ package io.kvasir.events;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One subscription's way from payloads to its queue, whatever transport brings them and keeps no replay of its own:
- * decodes, has what is numbered put in order, lets through what is not. One thread at a time.
+ * The input of one subscription whose transport has no replay: decodes payloads, puts numbered messages in order, and
+ * fills the queue. One thread at a time.
  */
 final class Inbox implements Sequencer.SequencerOutput {
   private final BatchQueue queue;
@@ -14,15 +14,15 @@ final class Inbox implements Sequencer.SequencerOutput {
   private final ConnectionState connection;
   private boolean complete = true;
 
-  /** An inbox that has nothing yet; numbers may begin at 0 or 1. */
+  /** An empty inbox; numbers may begin at 0 or 1. */
   Inbox(BatchQueue queue, EventMetrics.SourceMetrics metrics) {
     this(queue, metrics, null);
   }
 
   /**
-   * An inbox that goes on.
+   * An inbox that resumes.
    *
-   * @param last what has been delivered elsewhere, null when nothing has
+   * @param last the position up to which another subscription has delivered, null for none
    */
   Inbox(BatchQueue queue, EventMetrics.SourceMetrics metrics, @Nullable StreamPosition last) {
     this.queue = queue;
@@ -39,9 +39,9 @@ final class Inbox implements Sequencer.SequencerOutput {
   }
 
   /**
-   * The transport reaches the engine, or what keeps its events.
+   * Notes that the transport is connected to the engine, or to the store of its events.
    *
-   * @param resumed whether it goes on exactly where it stopped; if not, something may have been missed meanwhile
+   * @param resumed whether the transport continues where it stopped; if not, messages may have been missed
    */
   void connected(boolean resumed) {
     boolean first = !connection.connectedBefore();
@@ -53,19 +53,19 @@ final class Inbox implements Sequencer.SequencerOutput {
     }
   }
 
-  /** The transport lost it. */
+  /** Notes that the connection is lost. */
   void disconnected() {
     if (connection.change(false)) {
       emit(new KvEvent.Disconnected());
     }
   }
 
-  /** Everything that there is was delivered. */
+  /** Notes that all messages that exist were delivered. */
   void caughtUp() {
     sequencer.caughtUp();
   }
 
-  /** The engine, or the history kept of it, began anew. */
+  /** Notes that the engine, or the stored history of it, began anew. */
   void restarted() {
     sequencer.restarted();
   }
@@ -75,16 +75,16 @@ final class Inbox implements Sequencer.SequencerOutput {
     return sequencer.next();
   }
 
-  /** Whether nothing was lost since the engine began, or last told of everything anew. */
+  /** Whether nothing was lost since the engine began, or was last cleared. */
   boolean isComplete() {
     return complete;
   }
 
   /**
-   * A message.
+   * Takes a message.
    *
-   * @param sequence its number by the transport, {@link KvBatch#UNSEQUENCED} for none; a payload that names its own
-   *     has that one
+   * @param sequence its number by the transport, {@link KvBatch#UNSEQUENCED} for none; a number in the payload takes
+   *     precedence
    */
   void message(long sequence, byte[] payload) {
     DecodedMessage decoded = decoder.decode(sequence, payload);
@@ -92,7 +92,7 @@ final class Inbox implements Sequencer.SequencerOutput {
     message(decoded, payload.length);
   }
 
-  /** A message that has been decoded and counted. */
+  /** Takes a message that has been decoded and counted. */
   void message(DecodedMessage decoded, int bytes) {
     if (decoded.batch().sequence() != KvBatch.UNSEQUENCED) {
       sequencer.live(decoded, bytes);
@@ -100,13 +100,13 @@ final class Inbox implements Sequencer.SequencerOutput {
     }
     deliver(decoded.batch(), bytes, true);
     if (!decoded.intact()) {
-      // Without a number there is nothing to ask for again: the worker stays in doubt, as after any lost message.
+      // Without a number it cannot be requested again: the worker stays suspect, as after any lost message.
       emit(new KvEvent.GapAbandoned(0, 0));
     }
     sequencer.caughtUp();
   }
 
-  /** The subscription is over. */
+  /** Ends the subscription. */
   void close() {
     boolean _ = connection.change(false);
   }

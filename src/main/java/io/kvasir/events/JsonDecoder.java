@@ -10,7 +10,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads batches written as JSON, with the names that vLLM's msgpack maps have:
+ * The decoder of batches in JSON, with the names that vLLM's msgpack maps have:
  *
  * <pre>{@code
  * {"seq": 12, "ts": 1723000000.5, "data_parallel_rank": 0, "events": [
@@ -33,12 +33,12 @@ final class JsonDecoder {
   private final DecodedMessage.FaultCollector faults = new DecodedMessage.FaultCollector();
   private final JsonEvent event = new JsonEvent(faults);
 
-  /** Reads one batch; its own {@code seq} comes before {@code sequence}. Never throws. */
+  /** Decodes one batch; its own {@code seq} takes precedence over {@code sequence}. Never throws. */
   DecodedMessage decode(long sequence, byte[] payload) {
     return decode(sequence, payload, 0, payload.length);
   }
 
-  /** Reads the batch in a part of {@code payload}. Never throws. */
+  /** Decodes the batch in a part of {@code payload}. Never throws. */
   DecodedMessage decode(long sequence, byte[] payload, int from, int length) {
     faults.clear();
     try {
@@ -108,8 +108,8 @@ final class JsonDecoder {
     }
   }
 
-  private static long count(JsonNode node, long most, String field) {
-    if (!node.isIntegralNumber() || !node.canConvertToLong() || node.longValue() < 0 || node.longValue() > most) {
+  private static long count(JsonNode node, long max, String field) {
+    if (!node.isIntegralNumber() || !node.canConvertToLong() || node.longValue() < 0 || node.longValue() > max) {
       throw new WireException(
           DecodeFault.MALFORMED, field + ": has to be a whole number of at least 0, not " + JsonEvent.shown(node));
     }

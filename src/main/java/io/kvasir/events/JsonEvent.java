@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
-/** Reads one event of a JSON batch; a fault names the field's path. One thread at a time. */
+/** The decoder of one event of a JSON batch; faults name the field's path. One thread at a time. */
 final class JsonEvent {
   private static final int MAX_BLOCK_SIZE = 1 << 20;
   private static final int SHOWN = 60;
@@ -27,7 +27,7 @@ final class JsonEvent {
   /**
    * The event; null for one of an unknown kind.
    *
-   * @param at where it stands in its batch, empty when it stands alone
+   * @param at its path in the batch, empty for an event by itself
    * @throws WireException when it cannot be read
    */
   @Nullable KvEvent read(String at, JsonNode tree) {
@@ -155,7 +155,7 @@ final class JsonEvent {
     return group.intValue();
   }
 
-  /** A kind invented after us: better no prefix than one that is not there. */
+  /** The kind of attention; an unknown one counts as other, since a wrong prefix is worse than none. */
   private Spec spec(JsonNode tree) {
     String kind = text(tree, "kv_cache_spec_kind");
     if (kind == null) {
@@ -224,7 +224,7 @@ final class JsonEvent {
         DecodeFault.MALFORMED, field(name) + right + (is == null ? "; it is missing" : ", not " + shown(is)));
   }
 
-  /** A value as it is told in a fault. */
+  /** A value as faults show it, shortened. */
   static String shown(JsonNode node) {
     String text = node.toString();
     return text.length() <= SHOWN ? text : text.substring(0, SHOWN) + "…";

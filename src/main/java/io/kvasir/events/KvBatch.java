@@ -11,7 +11,7 @@ import java.util.List;
  * @param events in order
  */
 public record KvBatch(long sequence, long publishedAt, int rank, List<KvEvent> events) {
-  /** Of a stream without numbers, and of what the stream itself has to say (gaps, restarts). */
+  /** The sequence of messages without number, and of the stream's own events (gaps, restarts). */
   public static final long UNSEQUENCED = -1;
 
   /** Header of a NATS message or an HTTP request with the engine's own number of a message. */
@@ -20,7 +20,7 @@ public record KvBatch(long sequence, long publishedAt, int rank, List<KvEvent> e
   /** The message names no rank. */
   public static final int UNKNOWN_RANK = -1;
 
-  /** A batch of the stream's own. */
+  /** A batch with one of the stream's own events. */
   static KvBatch ofStream(KvEvent event) {
     return new KvBatch(UNSEQUENCED, 0, UNKNOWN_RANK, List.of(event));
   }

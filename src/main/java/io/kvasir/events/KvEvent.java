@@ -5,9 +5,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What happened to one worker's KV cache, or to the stream that tells of it. Engine keys are 64-bit
- * patterns: opaque, never ordered, never read as a signed number. Arrays in events are never changed
- * after construction.
+ * An event of one worker's KV cache, or of the stream that carries its events. Engine keys are 64-bit patterns: opaque,
+ * never ordered, never read as a signed number. Arrays in events are never changed after construction.
  */
 public sealed interface KvEvent {
   /** {@link Stored#group}, {@link Removed#group}: the engine did not say. */
@@ -27,7 +26,7 @@ public sealed interface KvEvent {
    * @param lora the adapter's name, {@code lora id N} where the engine sent only its number, null for the
    *     base model
    * @param cacheSalt the salt where the engine names it as such (SGLang); vLLM hides it in {@code extraKeys}
-   * @param group KV cache group of a hybrid model, {@link #UNSPECIFIED} where not told
+   * @param group KV cache group of a hybrid model, {@link #UNSPECIFIED} where the engine does not say
    * @param spec what kind of attention the group serves
    * @param extraKeys one list per block, or empty when no block has any
    */
@@ -54,40 +53,41 @@ public sealed interface KvEvent {
    */
   record Removed(long[] keys, Tier tier, int group) implements KvEvent {}
 
-  /** The engine forgot every block. */
+  /** The engine removed every block. */
   record Cleared() implements KvEvent {}
 
   /**
-   * Messages from {@code from} on may be missing. What is known may be wrong until {@link GapClosed},
-   * {@link GapAbandoned} or {@link Restarted}. Also the beginning of a stream whose history is not read yet.
+   * Messages from {@code from} on may be missing, so the blocks known of the worker may be wrong until {@link
+   * GapClosed}, {@link GapAbandoned} or {@link Restarted}. Also the beginning of a stream whose history was not read
+   * yet.
    */
   record Gap(long from) implements KvEvent {}
 
-  /** Everything that was missing has been delivered: what is known is right again. */
+  /** All missing messages were delivered: the blocks known are right again. */
   record GapClosed() implements KvEvent {}
 
   /**
-   * The messages {@code from} to {@code to} (both included), or parts of them, cannot be had any more. The
-   * stream goes on after them.
+   * The messages {@code from} to {@code to} (both included), or parts of them, are lost. The stream continues after
+   * them.
    */
   record GapAbandoned(long from, long to) implements KvEvent {}
 
-  /** The engine began anew, with an empty cache: whatever was known of it is void. */
+  /** The engine restarted with an empty cache: blocks known of it are void. */
   record Restarted() implements KvEvent {}
 
-  /** The transport reached the engine, for the first time or again. */
+  /** The transport connected to the engine, for the first time or again. */
   record Connected() implements KvEvent {}
 
-  /** The transport lost the engine. */
+  /** The transport lost its connection to the engine. */
   record Disconnected() implements KvEvent {}
 
-  /** What a KV cache group attends to: only full attention makes a prefix. */
+  /** The kind of attention of a KV cache group: only full attention makes a prefix. */
   enum Spec {
     /** Every block back to the beginning. */
     FULL,
-    /** A window, a state, another sequence: not enough for a prefix. */
+    /** A sliding window, a state space, cross attention: no prefix. */
     OTHER,
-    /** Not told, as by engines with one group, or a kind we do not know. */
+    /** Not given, as by engines with one group, or an unknown kind. */
     UNSPECIFIED
   }
 }

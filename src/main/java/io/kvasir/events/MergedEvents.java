@@ -6,20 +6,20 @@ import org.apache.pekko.NotUsed;
 import org.apache.pekko.stream.javadsl.Source;
 
 /**
- * Several sources of one worker as one. Each has to tell everything. The facts come as often as there are sources,
- * so batches lose their numbers, which makes the index take them as sets: a block is there when any source said so
- * last, copies are not counted. Sources run apart, and the last to speak of a block may be behind; but each is in
- * order and each comes to its end, so once all of them have, the last word on every block is the engine's.
+ * Several sources of one worker merged into one. Each has to carry all events. Every event arrives once per source, so
+ * batches lose their numbers, and the index applies them as sets: a block is held when the latest event of any source
+ * stored it; copies are not counted. Sources are not synchronised, and one of them may lag; but each is in order, so
+ * once all have delivered everything, the last event of every block is the engine's last.
  *
- * <p>Doubt is shared: a gap is open while it is on any of them, and what is lost on one is lost. The worker is
- * connected while one of them is. A restart clears what all have told, and those that are behind tell it again.
+ * <p>Uncertainty is shared: a gap is open while it is open in any source, and a message lost by one is lost. The worker
+ * is connected while any source is. A restart clears the events of all sources; those that lag deliver them again.
  */
 public final class MergedEvents implements EventSource {
   private final List<EventSource> sources;
 
   private record Tagged(int source, KvBatch batch) {}
 
-  /** The sources' facts together; at least two. */
+  /** The merge of at least two sources. */
   public MergedEvents(List<EventSource> sources) {
     if (sources.size() < 2) {
       throw new IllegalArgumentException("sources: two at least, not " + sources.size());
@@ -35,8 +35,8 @@ public final class MergedEvents implements EventSource {
     }
     return all.statefulMapConcat(
         () -> {
-          SourceStates doubts = new SourceStates(sources.size());
-          return tagged -> doubts.merge(tagged.source(), tagged.batch());
+          SourceStates states = new SourceStates(sources.size());
+          return tagged -> states.merge(tagged.source(), tagged.batch());
         });
   }
 
@@ -44,7 +44,7 @@ public final class MergedEvents implements EventSource {
     return sources.get(source).batches().map(batch -> new Tagged(source, batch));
   }
 
-  /** What each source is unsure of. One per stream. */
+  /** The gaps, losses and connections of each source. One per stream. */
   private static final class SourceStates {
     private final boolean[] gap;
     private final boolean[] lost;
@@ -56,67 +56,67 @@ public final class MergedEvents implements EventSource {
       connected = new boolean[sources];
     }
 
-    /** What is to be said after a source has said this. */
+    /** The batches to deliver for a batch of one source. */
     Iterable<KvBatch> merge(int source, KvBatch batch) {
-      List<KvEvent> told = new ArrayList<>(batch.events().size());
+      List<KvEvent> merged = new ArrayList<>(batch.events().size());
       for (KvEvent event : batch.events()) {
         switch (event) {
-          case KvEvent.Stored _, KvEvent.Removed _ -> told.add(event);
+          case KvEvent.Stored _, KvEvent.Removed _ -> merged.add(event);
           case KvEvent.Cleared _ -> {
             lost[source] = false;
-            told.add(event);
-            reapply(told);
+            merged.add(event);
+            reapply(merged);
           }
           case KvEvent.Restarted _ -> {
             lost[source] = false;
             gap[source] = false;
-            told.add(event);
-            reapply(told);
+            merged.add(event);
+            reapply(merged);
           }
           case KvEvent.Gap _ -> {
             if (!any(gap)) {
-              told.add(event);
+              merged.add(event);
             }
             gap[source] = true;
           }
           case KvEvent.GapClosed _ -> {
             gap[source] = false;
             if (!any(gap)) {
-              told.add(event);
+              merged.add(event);
             }
           }
           case KvEvent.GapAbandoned _ -> {
             gap[source] = false;
             lost[source] = true;
-            told.add(event);
-            reapply(told);
+            merged.add(event);
+            reapply(merged);
           }
           case KvEvent.Connected _ -> {
             if (!any(connected)) {
-              told.add(event);
+              merged.add(event);
             }
             connected[source] = true;
           }
           case KvEvent.Disconnected _ -> {
             connected[source] = false;
             if (!any(connected)) {
-              told.add(event);
+              merged.add(event);
             }
           }
         }
       }
-      return told.isEmpty()
+      return merged.isEmpty()
           ? List.of()
-          : List.of(new KvBatch(KvBatch.UNSEQUENCED, batch.publishedAt(), batch.rank(), List.copyOf(told)));
+          : List.of(new KvBatch(KvBatch.UNSEQUENCED, batch.publishedAt(), batch.rank(), List.copyOf(merged)));
     }
 
-    /** What was said made all doubts go; those of the other sources are still there. */
-    private void reapply(List<KvEvent> told) {
-      if (any(lost) && !(told.getLast() instanceof KvEvent.GapAbandoned)) {
-        told.add(new KvEvent.GapAbandoned(0, 0));
+    /** Adds the gaps and losses of the other sources again, after an event that ended all of them. */
+    private void reapply(List<KvEvent> merged) {
+      if (any(lost) && !(merged.getLast() instanceof KvEvent.GapAbandoned)) {
+        merged.add(new KvEvent.GapAbandoned(0, 0));
       }
       if (any(gap)) {
-        told.add(new KvEvent.Gap(0));
+        merged.add(new KvEvent.Gap(0));
       }
     }
 

@@ -8,12 +8,12 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds what a short name on the wire stands for without making a string of it: a message repeats the
- * same dozen field names in every event. Open addressing over length and three bytes, multiplied by a number that is
- * looked for until each name has a slot of its own: one comparison then finds it.
+ * A table from short names on the wire to values, which makes no strings: a message repeats the same dozen field names
+ * in every event. Open addressing over length and three bytes, multiplied by a factor that is searched for until each
+ * name has a slot of its own: one comparison then finds it.
  */
 final class NameTable<T> {
-  /** Longest name kept. */
+  /** The longest name, in bytes. */
   static final int MAX = 64;
 
   private static final int SLOTS = 64;
@@ -53,7 +53,7 @@ final class NameTable<T> {
     return null;
   }
 
-  /** One under which no two names meet, if there is one. */
+  /** A factor under which no two names share a slot, if one is found. */
   private static int factor(Set<String> names) {
     int factor = 0x9E3779B1;
     for (int i = 0; i < TRIES; i++) {

@@ -1,5 +1,6 @@
 package io.kvasir.events;
 
+import io.kvasir.time.NanoClock;
 import io.nats.client.Connection;
 import io.nats.client.Nats;
 import io.nats.client.Options;
@@ -16,12 +17,19 @@ import org.jspecify.annotations.Nullable;
 final class NatsConnections implements SharedTransport {
   private final Map<Server, SharedConnection> connections = new ConcurrentHashMap<>();
 
+  private final NanoClock clock;
+
   private record Server(String addresses, @Nullable String credentials) {}
+
+  NatsConnections(NanoClock clock) {
+    this.clock = clock;
+  }
 
   /** The connection to an endpoint's servers, made when it is first asked for. */
   NatsTransport.ConnectionSupplier to(NatsEndpoint endpoint) {
     return connections.computeIfAbsent(
-        new Server(endpoint.servers(), endpoint.credentials()), SharedConnection::new)::connection;
+        new Server(endpoint.servers(), endpoint.credentials()), server -> new SharedConnection(server, clock))
+        ::connection;
   }
 
   @Override
@@ -34,13 +42,15 @@ final class NatsConnections implements SharedTransport {
     private static final long RETRY_NANOS = Duration.ofMillis(250).toNanos();
 
     private final Server server;
+    private final NanoClock clock;
     private @Nullable Connection connection;
     private @Nullable IOException failure;
     private long failedAt;
     private boolean closed;
 
-    SharedConnection(Server server) {
+    SharedConnection(Server server, NanoClock clock) {
       this.server = server;
+      this.clock = clock;
     }
 
     /**
@@ -53,14 +63,14 @@ final class NatsConnections implements SharedTransport {
         throw new IOException("closed");
       }
       if (connection == null || connection.getStatus() == Connection.Status.CLOSED) {
-        if (failure != null && System.nanoTime() - failedAt < RETRY_NANOS) {
+        if (failure != null && clock.nanos() - failedAt < RETRY_NANOS) {
           throw failure;
         }
         try {
           connection = Nats.connect(options());
         } catch (IOException e) {
           failure = e;
-          failedAt = System.nanoTime();
+          failedAt = clock.nanos();
           throw e;
         }
       }

@@ -5,7 +5,7 @@ import io.nats.client.ErrorListener;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Puts what the NATS client has to say into the log; what ends a session comes out of the session as well. */
+/** The listener that logs errors of the NATS client; those that end a session are also thrown by the session. */
 final class NatsErrors implements ErrorListener {
   private static final Logger LOG = LoggerFactory.getLogger(NatsErrors.class);
 

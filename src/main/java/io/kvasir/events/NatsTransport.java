@@ -22,10 +22,14 @@ import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads one subject of a JetStream through a durable pull consumer of its own. The consumer is made anew with each
- * session, behind the last message that was taken: what was on its way when a connection broke would else come
- * late and out of order. Durable, it shows operators how far the router is behind; a router that died leaves
- * one that the server removes by itself.
+ * The transport of events kept in a NATS JetStream, one subject a worker. A message's payload is a batch, msgpack or
+ * JSON; its number is the engine's where the header {@link KvBatch#SEQUENCE_HEADER} (or the JSON's {@code seq}) has it,
+ * else JetStream's own where the stream holds only this subject; else there is none, and losses in JetStream go
+ * unnoticed.
+ *
+ * <p>Reads through a durable pull consumer, made anew with each session after the last message that was taken: messages
+ * in flight when a connection broke would else arrive late and out of order. A durable consumer shows operators how far
+ * the router lags; the server removes the one of a router that died.
  */
 final class NatsTransport implements Puller.Transport {
   private static final FetchConsumeOptions FETCH =
@@ -39,13 +43,13 @@ final class NatsTransport implements Puller.Transport {
   /** Stream sequence of the last message taken, 0 before the first. */
   private long last;
 
-  /** Gives the connection. */
+  /** Supplies the connection. */
   @FunctionalInterface
   interface ConnectionSupplier {
     /**
-     * The connection to the place's servers.
+     * The connection to the endpoint's servers.
      *
-     * @throws IOException when it is not there now
+     * @throws IOException when there is no connection now
      */
     Connection connect() throws IOException, InterruptedException;
   }
@@ -64,7 +68,7 @@ final class NatsTransport implements Puller.Transport {
     JetStreamManagement management = connection.jetStreamManagement();
     StreamInfo stream = stream(management);
     if (stream.getStreamState().getLastSequence() < last) {
-      // Not the stream we knew: its numbers began again.
+      // Another stream: its numbers began again.
       last = 0;
     }
     remove(management, stream);
@@ -74,8 +78,8 @@ final class NatsTransport implements Puller.Transport {
     if (consumer.getConsumerInfo().getNumPending() == 0) {
       inbox.caughtUp();
     }
-    boolean alone = stream.getConfiguration().getSubjects().equals(List.of(endpoint.subject()));
-    return new NatsSession(connection, management, stream, consumer, inbox, alone);
+    boolean singleSubject = stream.getConfiguration().getSubjects().equals(List.of(endpoint.subject()));
+    return new NatsSession(connection, management, stream, consumer, inbox, singleSubject);
   }
 
   private StreamInfo stream(JetStreamManagement management) throws IOException, JetStreamApiException {
@@ -132,13 +136,13 @@ final class NatsTransport implements Puller.Transport {
         StreamInfo stream,
         ConsumerContext consumer,
         Inbox inbox,
-        boolean alone) {
+        boolean singleSubject) {
       this.connection = connection;
       this.management = management;
       this.stream = stream;
       this.consumer = consumer;
       this.inbox = inbox;
-      this.singleSubject = alone;
+      this.singleSubject = singleSubject;
     }
 
     @Override
@@ -167,22 +171,23 @@ final class NatsTransport implements Puller.Transport {
         throw new IOException("the connection was lost");
       }
       if (!any) {
-        // Some servers count as pending what is older than where the consumer begins.
+        // Some servers count messages as pending that are older than the consumer's start.
         inbox.caughtUp();
       }
     }
 
     private void take(Message message) throws IOException {
-      NatsJetStreamMetaData told = message.metaData();
-      if (told.consumerSequence() != delivered + 1) {
-        throw new IOException("deliveries %d to %d went astray".formatted(delivered + 1, told.consumerSequence() - 1));
+      NatsJetStreamMetaData metadata = message.metaData();
+      if (metadata.consumerSequence() != delivered + 1) {
+        throw new IOException(
+            "deliveries %d to %d are missing".formatted(delivered + 1, metadata.consumerSequence() - 1));
       }
       delivered++;
-      if (told.streamSequence() <= last) {
+      if (metadata.streamSequence() <= last) {
         inbox.metrics().duplicate();
         return;
       }
-      last = told.streamSequence();
+      last = metadata.streamSequence();
       long number = engineNumber(message.getHeaders());
       if (number == KvBatch.UNSEQUENCED && singleSubject) {
         number = last - 1;

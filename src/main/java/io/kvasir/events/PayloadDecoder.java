@@ -1,8 +1,8 @@
 package io.kvasir.events;
 
 /**
- * Reads a payload in whichever of the two notations it is: msgpack as engines publish it, or the same fields as
- * JSON. A msgpack batch is an array and begins with a byte no JSON text begins with. One thread at a time.
+ * The decoder of payloads in either notation: msgpack as engines publish it, or the same fields as JSON. A msgpack
+ * batch is an array, whose first byte begins no JSON text. One thread at a time.
  */
 final class PayloadDecoder {
   private final EventDecoder msgpack = new EventDecoder();
@@ -21,8 +21,8 @@ final class PayloadDecoder {
   /**
    * Reads one batch. Never throws.
    *
-   * @param sequence its number by the transport, {@link KvBatch#UNSEQUENCED} for none; one that the payload itself
-   *     names ({@code seq}, JSON only) comes first
+   * @param sequence its number by the transport, {@link KvBatch#UNSEQUENCED} for none; a number in the payload
+   *     ({@code seq}, JSON only) takes precedence
    */
   DecodedMessage decode(long sequence, byte[] payload) {
     return isJson(payload) ? json.decode(sequence, payload) : msgpack.decode(sequence, payload);

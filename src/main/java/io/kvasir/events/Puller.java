@@ -8,29 +8,29 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Fills one subscription's queue from a transport that has to be asked, on a virtual thread of its own: opens a
- * session, takes turns while the queue has room, and opens another when one fails, less and less often.
+ * The reader of one subscription, for a transport that is polled: on a virtual thread of its own it opens a session,
+ * polls it while the queue has room, and opens another when one fails, after growing pauses.
  */
 final class Puller implements Runnable {
   private static final Logger LOG = LoggerFactory.getLogger(Puller.class);
   private static final long MIN_PAUSE_MILLIS = 50;
   private static final long MAX_PAUSE_MILLIS = 2000;
 
-  /** A way to what keeps a worker's events. */
+  /** A transport of one worker's events. */
   @FunctionalInterface
   interface Transport {
     /**
-     * Reaches it. May block, for seconds at most.
+     * Connects. May block, for seconds at most.
      *
-     * @throws Exception when it cannot be reached now; it is tried again
+     * @throws Exception when it cannot connect now; it is tried again
      */
     Session open(Inbox inbox) throws Exception;
   }
 
-  /** A connection that is read from. */
+  /** A connection that is polled. */
   interface Session extends AutoCloseable {
     /**
-     * Waits a while for messages, a few seconds at most, and puts those that came into the inbox.
+     * Waits for messages, a few seconds at most, and puts them into the inbox.
      *
      * @throws Exception when the connection is lost; the session is then closed and another one opened
      */
@@ -40,7 +40,7 @@ final class Puller implements Runnable {
     void close() throws IOException;
   }
 
-  private final String what;
+  private final String description;
   private final Transport transport;
   private final BatchQueue queue;
   private final Inbox inbox;
@@ -48,22 +48,22 @@ final class Puller implements Runnable {
   private final Thread thread;
   private volatile boolean closed;
 
-  private Puller(String what, Transport transport, BatchQueue queue, EventMetrics.SourceMetrics metrics) {
-    this.what = what;
+  private Puller(String description, Transport transport, BatchQueue queue, EventMetrics.SourceMetrics metrics) {
+    this.description = description;
     this.transport = transport;
     this.queue = queue;
     this.inbox = new Inbox(queue, metrics);
-    this.thread = Thread.ofVirtual().name("kvasir-events-" + what).unstarted(this);
+    this.thread = Thread.ofVirtual().name("kvasir-events-" + description).unstarted(this);
   }
 
   /**
    * Begins to fill a queue.
    *
-   * @param what is read, for the log
-   * @return ends it, without waiting for what is under way
+   * @param description what is read, for the log
+   * @return a function that ends the subscription, without waiting for a poll under way
    */
-  static Runnable start(String what, Transport transport, BatchQueue queue, EventMetrics.SourceMetrics metrics) {
-    Puller puller = new Puller(what, transport, queue, metrics);
+  static Runnable start(String description, Transport transport, BatchQueue queue, EventMetrics.SourceMetrics metrics) {
+    Puller puller = new Puller(description, transport, queue, metrics);
     queue.onSpace(puller.room::release);
     puller.thread.start();
     return puller::close;
@@ -89,16 +89,16 @@ final class Puller implements Runnable {
             break;
           }
           if (pause == MIN_PAUSE_MILLIS) {
-            LOG.warn("{}: not reached, tried again until it is: {}", what, e.toString());
+            LOG.warn("{}: cannot connect, retrying: {}", description, e.toString());
           }
           inbox.disconnected();
-          // Many workers that lose one server come back one by one.
+          // Random, so that the many workers of one lost server do not reconnect at once.
           TimeUnit.MILLISECONDS.sleep(pause / 2 + ThreadLocalRandom.current().nextLong(pause));
           pause = Math.min(MAX_PAUSE_MILLIS, 2 * pause);
         }
       }
     } catch (InterruptedException e) {
-      // Closed while it paused.
+      // Closed while it was waiting.
     } finally {
       inbox.close();
       queue.end(null);

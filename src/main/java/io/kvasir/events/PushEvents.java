@@ -10,25 +10,25 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Event streams of engines that cannot be reached and push what they have instead. Whoever speaks HTTP hands
- * bodies to {@link #push}; a body holds batches as NDJSON (see {@code JsonDecoder}) or as msgpack, one after
- * another. Batches with a number make a sequenced stream. There is no replay: a body that does not fit is refused,
- * and the engine's side keeps it until it does. Thread-safe.
+ * Event streams of engines that push their events, because the router cannot connect to them. The HTTP side hands
+ * bodies to {@link #push}; a body holds batches as NDJSON (see {@code JsonDecoder}) or as msgpack, one after another.
+ * Batches with a number make a sequenced stream. There is no replay: a body that finds the queue full is refused, and
+ * the sender keeps it until it is accepted. Thread-safe.
  */
 public final class PushEvents implements SharedTransport {
   private final Map<String, PushSubscription> subscriptions = new ConcurrentHashMap<>();
   private final EventMetrics.SourceMetrics metrics;
   private volatile boolean closed;
 
-  /** Takes pushes for no worker yet. */
+  /** A receiver without subscriptions. */
   public PushEvents(EventMetrics metrics) {
     this.metrics = metrics.of("push");
   }
 
   /**
-   * A worker's events.
+   * The source of a worker's events.
    *
-   * @param key what a push has to know, null when anybody may push
+   * @param key the key that a push has to carry, null for none
    */
   public EventSource source(String worker, @Nullable String key) {
     return new ResumableSource((queue, last) -> subscribe(worker, key, queue, last), metrics);
@@ -42,31 +42,31 @@ public final class PushEvents implements SharedTransport {
   /**
    * Takes a body, whole or not at all.
    *
-   * @param key what the push says it knows, null for nothing
+   * @param key the key that the push carries, null for none
    * @param sequence number of the first batch of a msgpack body, those after it following;
    *     {@link KvBatch#UNSEQUENCED} for none. JSON batches name their own
    */
   public PushResult push(String worker, @Nullable String key, long sequence, byte[] body) {
-    PushSubscription link = subscriptions.get(worker);
-    if (link == null) {
+    PushSubscription subscription = subscriptions.get(worker);
+    if (subscription == null) {
       return new PushResult.NotSubscribed();
     }
-    if (!link.authorizes(key)) {
+    if (!subscription.authorizes(key)) {
       return new PushResult.Forbidden();
     }
-    return link.push(sequence, body);
+    return subscription.push(sequence, body);
   }
 
   private Runnable subscribe(
       String worker, @Nullable String key, BatchQueue queue, @Nullable StreamPosition last) {
-    PushSubscription link = new PushSubscription(key, queue, last);
-    subscriptions.put(worker, link);
+    PushSubscription subscription = new PushSubscription(key, queue, last);
+    subscriptions.put(worker, subscription);
     if (closed) {
       queue.end(null);
     }
     return () -> {
-      subscriptions.remove(worker, link);
-      link.close();
+      subscriptions.remove(worker, subscription);
+      subscription.close();
     };
   }
 

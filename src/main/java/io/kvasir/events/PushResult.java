@@ -1,21 +1,21 @@
 package io.kvasir.events;
 
-/** What became of a pushed body. It is taken whole or not at all. */
+/** The result of pushing a body, which is taken whole or not at all. */
 public sealed interface PushResult {
   /**
-   * Everything was taken; what had been taken before was left out.
+   * The body was taken; batches taken before were left out.
    *
    * @param batches how many batches there were
    * @param next the number expected next, of a numbered stream
    * @param complete whether nothing is missing since the engine began; if not, an {@code AllBlocksCleared} and a
-   *     {@code BlockStored} of everything it holds, pushed under the next number, mend it
+   *     {@code BlockStored} of all blocks it holds, pushed under the next number, make it so
    */
   record Accepted(int batches, long next, boolean complete) implements PushResult {}
 
-  /** The queue is full: to be pushed again in a moment. */
+  /** The queue is full: the body should be pushed again a little later. */
   record Full() implements PushResult {}
 
-  /** Nobody here reads what is pushed for this worker. */
+  /** This node has no subscription for the worker. */
   record NotSubscribed() implements PushResult {}
 
   /** The key is missing or wrong. */

@@ -15,9 +15,11 @@ import redis.clients.jedis.SslOptions;
 import redis.clients.jedis.exceptions.JedisDataException;
 
 /**
- * Reads one Redis stream from its beginning. XREAD waits; what there is is then read together with XINFO in one
- * transaction, which tells where in the stream it stands: Redis counts what was ever added, so the first entry
- * left is number {@code entries-added - length}, and a jump of that number is what was trimmed unread.
+ * The transport of events kept in a Redis stream (Redis 7 or later), read from its beginning. An entry has a field
+ * {@code batch}, msgpack or JSON, and may have the engine's number in {@code seq}; without it the entry's place in the
+ * stream is its number. XREAD waits for entries; they are then read together with XINFO in one transaction, which gives
+ * their place: Redis counts all entries ever added, so the first one left is number {@code entries-added - length}, and
+ * a jump of that number means entries that were trimmed unread.
  */
 final class RedisTransport implements Puller.Transport {
   private static final int DEFAULT_PORT = 6379;
@@ -30,9 +32,9 @@ final class RedisTransport implements Puller.Transport {
 
   private final URI url;
   private final byte[] key;
-  /** Id of the last entry taken. */
+  /** The id of the last entry taken. */
   private byte[] last = BEGINNING;
-  /** Place in the stream of the entry after it. */
+  /** The place in the stream of the entry after it. */
   private long position;
 
   RedisTransport(URI url, String key) {
@@ -89,18 +91,18 @@ final class RedisTransport implements Puller.Transport {
 
     @Override
     public void poll() {
-      if (!more && !waited()) {
+      if (!more && !awaitEntry()) {
         return;
       }
-      List<?> answer = together();
-      if (answer.get(1) instanceof JedisDataException) {
-        // No such key: nobody has written yet.
+      List<?> reply = readTransaction();
+      if (reply.get(1) instanceof JedisDataException) {
+        // No such key: nothing was written yet.
         more = false;
         inbox.caughtUp();
         return;
       }
-      List<?> entries = (List<?>) answer.get(0);
-      if (!placed(entries, (List<?>) answer.get(1))) {
+      List<?> entries = (List<?>) reply.get(0);
+      if (!locate(entries, (List<?>) reply.get(1))) {
         return;
       }
       for (Object entry : entries) {
@@ -112,8 +114,8 @@ final class RedisTransport implements Puller.Transport {
       }
     }
 
-    /** Waits for an entry behind the last; false when none came. */
-    private boolean waited() {
+    /** Waits for an entry after the last one taken; false when none came. */
+    private boolean awaitEntry() {
       connection.sendCommand(
           Command.XREAD,
           bytes("COUNT"), bytes("1"), bytes("BLOCK"), bytes(Integer.toString(WAIT_MILLIS)),
@@ -121,7 +123,7 @@ final class RedisTransport implements Puller.Transport {
       return connection.getOne() != null;
     }
 
-    private List<?> together() {
+    private List<?> readTransaction() {
       connection.sendCommand(Command.MULTI);
       byte[] behind = bytes("(" + new String(last, UTF_8));
       connection.sendCommand(
@@ -134,12 +136,12 @@ final class RedisTransport implements Puller.Transport {
       return (List<?>) connection.getOne();
     }
 
-    /** Finds out which place the first of the entries has; false when they are to be read anew. */
-    private boolean placed(List<?> entries, List<?> info) {
+    /** Determines the place of the first entry; false when the stream has to be read anew. */
+    private boolean locate(List<?> entries, List<?> info) {
       long added = count(info, "entries-added");
       long length = count(info, "length");
       if (added < position) {
-        // Another stream under the old name: Redis lost it, or somebody removed it.
+        // Another stream under the old name: Redis lost it, or it was deleted.
         inbox.restarted();
         last = BEGINNING;
         position = 0;
@@ -199,7 +201,7 @@ final class RedisTransport implements Puller.Transport {
           return info.get(i + 1);
         }
       }
-      throw new IllegalStateException("XINFO STREAM does not tell " + name + ": Redis 7 or later is needed");
+      throw new IllegalStateException("XINFO STREAM has no " + name + ": Redis 7 or later is needed");
     }
 
     @Override

@@ -3,9 +3,9 @@ package io.kvasir.events;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** Messages that have come before their turn, by their numbers. One thread at a time. */
+/** The messages that arrived before those they follow, by number. One thread at a time. */
 final class ReorderBuffer {
-  /** How many are held, in messages and bytes, before no more live ones should be read. */
+  /** Messages held before no more live ones should be read; bytes have a limit, too. */
   static final int MAX_MESSAGES = 4096;
 
   private static final long MAX_BYTES = 32L << 20;
@@ -13,7 +13,7 @@ final class ReorderBuffer {
   private final TreeMap<Long, BufferedMessage> byNumber = new TreeMap<>();
   private long bytes;
 
-  /** One of them; {@code live} unless it was replayed. */
+  /** A buffered message; {@code live} unless it was replayed. */
   record BufferedMessage(DecodedMessage decoded, int bytes, boolean live) {}
 
   boolean isEmpty() {
@@ -24,35 +24,35 @@ final class ReorderBuffer {
     return byNumber.size() >= MAX_MESSAGES || bytes >= MAX_BYTES;
   }
 
-  /** Whether the message of that number is not held, or cannot be read. */
+  /** Whether the message of a number is not buffered, or only damaged. */
   boolean lacks(long number) {
     BufferedMessage held = byNumber.get(number);
     return held == null || !held.decoded.intact();
   }
 
-  /** The lowest number; there is one. */
+  /** The lowest number; the buffer is not empty. */
   long first() {
     return byNumber.firstKey();
   }
 
-  /** The highest number; there is one. */
+  /** The highest number; the buffer is not empty. */
   long last() {
     return byNumber.lastKey();
   }
 
-  /** Whether the first is one that was published live and cannot be read: a replay may bring it whole. */
+  /** Whether the first message is a damaged live one: a replay may bring it intact. */
   boolean firstIsRepairable() {
     BufferedMessage first = byNumber.firstEntry().getValue();
     return first.live && !first.decoded.intact();
   }
 
-  /** Holds a message instead of the one of the same number that may be held. */
+  /** Adds a message, replacing one of the same number. */
   void put(DecodedMessage decoded, int length, boolean live) {
     BufferedMessage before = byNumber.put(decoded.batch().sequence(), new BufferedMessage(decoded, length, live));
     bytes += length - (before == null ? 0 : before.bytes);
   }
 
-  /** Takes the first out; there is one. */
+  /** Removes the first message; the buffer is not empty. */
   BufferedMessage take() {
     Map.Entry<Long, BufferedMessage> first = byNumber.pollFirstEntry();
     bytes -= first.getValue().bytes;

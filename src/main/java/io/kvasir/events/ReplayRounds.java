@@ -1,8 +1,10 @@
 package io.kvasir.events;
 
-/** How a replay gets on: how many rounds it has taken, and whether they still bring anything. One thread at a time. */
+/**
+ * The progress of a replay: how many rounds it has taken, and whether they still bring anything. One thread at a time.
+ */
 final class ReplayRounds {
-  /** Rounds that bring nothing new before the engine is taken at its word. */
+  /** Rounds without anything new after which the replay ends. */
   static final int TRIES = 3;
 
   private static final int MAX_ROUNDS = 1000;
@@ -15,7 +17,7 @@ final class ReplayRounds {
   private boolean skipped;
   private boolean atFirst;
 
-  /** A replay begins. */
+  /** Begins a replay. */
   void begin() {
     rounds = 0;
     emptyRounds = 0;
@@ -23,7 +25,7 @@ final class ReplayRounds {
     hasReply = false;
   }
 
-  /** One of its rounds begins. */
+  /** Begins a round of the replay. */
   void next() {
     rounds++;
     progressed = false;
@@ -31,47 +33,47 @@ final class ReplayRounds {
     atFirst = true;
   }
 
-  /** The engine has answered. */
+  /** Notes that the engine has replied. */
   void replied() {
     hasReply = true;
   }
 
-  /** Whether it has answered in any round. */
+  /** Whether the engine has replied in any round. */
   boolean hasReply() {
     return hasReply;
   }
 
-  /** The message that proves the history to be the same has come, the first of the round. */
+  /** Notes that the first message of the round proved the history to be the same. */
   void verified() {
     hasReply = true;
     progressed = true;
     atFirst = false;
   }
 
-  /** It has brought something new. */
+  /** Notes that the round brought a new message. */
   void progressed() {
     progressed = true;
     emptyRounds = 0;
   }
 
-  /** It has brought something new for which there was no room. */
+  /** Notes that the round brought a new message for which there was no room. */
   void skippedMessage() {
     skipped = true;
   }
 
-  /** Whether a message is the round's first; true once. */
+  /** Whether a message is the round's first; true once per round. */
   boolean takeFirst() {
     boolean first = atFirst;
     atFirst = false;
     return first;
   }
 
-  /** The engine's answer reaches back as far as it was asked to. */
+  /** Notes that the reply reaches back to the number requested. */
   void reachedStart() {
     truncatedRounds = 0;
   }
 
-  /** The engine has answered from a later number on; returns whether it is not yet sure that it always will. */
+  /** Notes a reply from a later number on; returns whether another round should confirm it. */
   boolean confirmTruncated() {
     if (++truncatedRounds < TRIES) {
       return true;
@@ -80,22 +82,22 @@ final class ReplayRounds {
     return false;
   }
 
-  /** Nothing came that could prove the history; returns whether to ask once more. */
+  /** Notes a round without any message; returns whether to request another. */
   boolean retrySilence() {
     return ++emptyRounds < TRIES;
   }
 
   /**
-   * A round has ended; returns whether there should be another.
+   * Ends a round; returns whether there should be another.
    *
-   * @param settled whether the engine has said that this is all, and nothing that follows is held
+   * @param settled whether the engine marked the end, and no later message is buffered
    */
   boolean needsAnother(boolean settled) {
     emptyRounds = progressed ? 0 : emptyRounds + 1;
     return rounds < MAX_ROUNDS && (progressed || (emptyRounds < TRIES && !settled));
   }
 
-  /** Whether what had no room may be asked for again. */
+  /** Whether messages that had no room may be requested again. */
   boolean mayFetchSkipped() {
     return skipped && rounds < MAX_ROUNDS;
   }

@@ -4,15 +4,15 @@ import org.apache.pekko.NotUsed;
 import org.apache.pekko.stream.javadsl.Source;
 import org.jspecify.annotations.Nullable;
 
-/** Events of a transport that can also go on after what has been applied elsewhere. */
-record ResumableSource(StreamOpener subscribe, EventMetrics.SourceMetrics metrics) implements EventSource {
-  /** How a run begins. */
+/** A source whose transport can resume after a position. */
+record ResumableSource(StreamOpener opener, EventMetrics.SourceMetrics metrics) implements EventSource {
+  /** The function that begins a subscription. */
   interface StreamOpener {
     /**
      * Begins to fill a queue.
      *
-     * @param last what has been applied, null for nothing: then it begins with everything
-     * @return ends it
+     * @param last the position to resume after; null to begin with all events
+     * @return a function that ends the subscription
      */
     Runnable open(BatchQueue queue, @Nullable StreamPosition last);
   }
@@ -28,6 +28,6 @@ record ResumableSource(StreamOpener subscribe, EventMetrics.SourceMetrics metric
   }
 
   private Source<KvBatch, NotUsed> from(@Nullable StreamPosition last) {
-    return Source.fromGraph(new BatchStage(queue -> subscribe.open(queue, last), metrics));
+    return Source.fromGraph(new BatchStage(queue -> opener.open(queue, last), metrics));
   }
 }

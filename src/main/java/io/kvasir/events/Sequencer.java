@@ -1,33 +1,31 @@
 package io.kvasir.events;
 
 /**
- * Makes one stream, in order and without duplicates, of what a lossy publisher sends live and what its
- * lossy replay sends again; notices gaps and restarts. Knows no transport and no clock: it is told what
- * arrived and asks for replays through {@link SequencerOutput}. One thread at a time.
+ * The sequencer of one stream: orders the messages that a lossy publisher sends live and those of its lossy replay,
+ * drops duplicates, and detects gaps and restarts. Independent of transport and clock: the transport reports what
+ * arrived, and the sequencer requests replays through {@link SequencerOutput}. One thread at a time.
  *
- * <p>Messages carry numbers from 0 and the time of their publishing. A number that goes back is a
- * duplicate or a new process: what has been published later than anything seen comes from a new process.
- * A connection that was lost and made again may lead to a new process that has already caught up with the
- * old numbers, so before anything more is delivered the replay must show the last message again, with its time;
- * any other answer means another history.
+ * <p>Messages carry numbers from 0 and the time of their publishing. A number that goes back is a duplicate or a new
+ * process: a message published later than any seen comes from a new process. A connection that was lost and made again
+ * may lead to a new process that has already caught up with the old numbers, so before anything more is delivered the
+ * replay must contain the last message again, with its time; any other message means another history.
  *
- * <p>A replay may itself lose messages, also the mark at its end. So what it brings is put in order with
- * what came live meanwhile, and the first missing number is asked for again, until nothing is missing or
- * several rounds brought nothing new. Two things end it early: a live message to which everything is
- * complete (nothing can be missing), and an engine that keeps answering from a later number on than asked for
- * (its buffer does not reach back that far). Messages that cannot be read count as missing, since a replay may bring
- * them whole.
+ * <p>A replay may itself lose messages, also the mark at its end. So its messages are ordered together with the live
+ * ones, and the first missing number is requested again, until nothing is missing or several rounds brought nothing
+ * new. Two things end it early: a live message up to which everything is complete (nothing can be missing), and an
+ * engine that repeatedly replays from a later number than requested (its buffer does not reach back that far). Messages
+ * that cannot be read count as missing, since a replay may bring them intact.
  */
 final class Sequencer {
-  /** What the sequencer acts through. */
+  /** The receiver of the ordered stream, and the transport's replay. */
   interface SequencerOutput {
-    /** Hands a batch on; {@code live} unless it was replayed or is the stream's own. */
+    /** Delivers a batch; {@code live} unless it was replayed or is the stream's own. */
     void deliver(KvBatch batch, int bytes, boolean live);
 
-    /** Begins a new round of replay, ending the one that may be under way. */
+    /** Begins a new round of replay, and ends the one under way, if any. */
     void replay(long from);
 
-    /** Ends the replay that may be under way. */
+    /** Ends the replay under way, if any. */
     void endReplay();
   }
 
@@ -36,7 +34,7 @@ final class Sequencer {
     LIVE,
     /** Something may be missing and a replay is under way. */
     REPLAYING,
-    /** Something may be missing and there is no replay to ask: the next live message decides. */
+    /** Something may be missing and no replay is available: the next live message decides. */
     UNVERIFIED
   }
 
@@ -59,33 +57,34 @@ final class Sequencer {
   private long highestPublished;
   private long highestLive = -1;
 
-  /** A gap was announced and not closed, and whether some of it was abandoned. */
+  /** A gap was announced and not closed. */
   private boolean gapOpen;
 
+  /** Some of the open gap was abandoned. */
   private boolean lossy;
 
   /** A connection was lost while its replay was under way: what was delivered may mix two histories. */
   private boolean interrupted;
 
-  /** The replay under way is to show the last message again before anything more is delivered. */
+  /** The replay under way has to contain the last message again before anything more is delivered. */
   private boolean verifying;
 
   private final ReplayRounds rounds = new ReplayRounds();
 
   /**
-   * Begins before the first message.
+   * A sequencer before the first message.
    *
-   * @param replayable whether the engine can be asked for a replay
+   * @param replayable whether the engine offers a replay
    * @param fromOne whether its numbers may begin at 1 as well as at 0
    */
-  Sequencer(SequencerOutput link, boolean replayable, boolean fromOne, EventMetrics.SourceMetrics metrics) {
-    this.output = link;
+  Sequencer(SequencerOutput output, boolean replayable, boolean fromOne, EventMetrics.SourceMetrics metrics) {
+    this.output = output;
     this.replayable = replayable;
     this.fromOne = fromOne;
     this.metrics = metrics;
   }
 
-  /** Before the first message: everything up to this one has been delivered by another. */
+  /** Resumes after a position that another subscription has delivered; before the first message. */
   void resumeAfter(StreamPosition last) {
     next = last.sequence() + 1;
     lastPublished = last.publishedAt();
@@ -93,12 +92,12 @@ final class Sequencer {
     highestPublished = last.publishedAt();
   }
 
-  /** Whether no more live messages should be read for now. */
+  /** Whether the reorder buffer is full: no more live messages should be read for now. */
   boolean full() {
     return buffer.full();
   }
 
-  /** The transport was connected, or engines may now dial in: find out what was missed. */
+  /** Notes that the transport is connected, or that engines can connect to it: checks what was missed. */
   void connected() {
     if (interrupted) {
       restart();
@@ -108,7 +107,7 @@ final class Sequencer {
     if (!replayable) {
       phase = Phase.UNVERIFIED;
     } else if (next == 0) {
-      // What was read of the connection before cannot be held against anything: it may be another process's.
+      // Messages of the connection before prove nothing: they may be from another process.
       buffer.clear();
       highest = -1;
       highestPublished = 0;
@@ -119,24 +118,24 @@ final class Sequencer {
     }
   }
 
-  /** The number expected next: what a transport that keeps its history is asked from. */
+  /** The number expected next. */
   long next() {
     return next;
   }
 
-  /** The transport knows that the engine, or the history it keeps of it, began anew. */
+  /** Notes that the engine, or the stored history of it, began anew, as the transport knows. */
   void restarted() {
     restart();
   }
 
-  /** The transport knows that everything it has of the engine was delivered: nothing is missing but what was lost. */
+  /** Notes that all stored messages were delivered, as the transport knows: only lost ones can be missing. */
   void caughtUp() {
     if (phase == Phase.UNVERIFIED) {
       finish();
     }
   }
 
-  /** The transport was disconnected. */
+  /** Notes that the transport is disconnected. */
   void disconnected() {
     if (phase == Phase.REPLAYING) {
       output.endReplay();
@@ -146,12 +145,12 @@ final class Sequencer {
     }
   }
 
-  /** A live message. */
+  /** Takes a live message. */
   void live(DecodedMessage decoded, int bytes) {
     KvBatch batch = decoded.batch();
     long sequence = batch.sequence();
     if (interrupted) {
-      // Left over from the connection that was lost. The replay on the next one brings it, if it still is true.
+      // Left over from the lost connection. The replay on the next one brings it if the engine still has it.
       return;
     }
     if (isRestart(sequence, batch.publishedAt())) {
@@ -182,7 +181,7 @@ final class Sequencer {
     }
   }
 
-  /** Whether a replayed message is worth decoding. */
+  /** Whether a replayed message is needed, so that it has to be decoded. */
   boolean needs(long sequence) {
     return verifying || isNewer(sequence);
   }
@@ -191,7 +190,7 @@ final class Sequencer {
     return sequence >= next && buffer.lacks(sequence);
   }
 
-  /** A message of the replay under way that is not wanted: tells where the engine's buffer begins all the same. */
+  /** Takes the number of a replayed message that is not needed: it shows where the engine's buffer begins. */
   void replayedDuplicate(long sequence) {
     if (phase == Phase.REPLAYING && !verifying) {
       rounds.replied();
@@ -199,7 +198,7 @@ final class Sequencer {
     }
   }
 
-  /** A wanted message of the replay under way. */
+  /** Takes a needed message of the replay under way. */
   void replayed(DecodedMessage decoded, int bytes) {
     if (phase != Phase.REPLAYING) {
       return;
@@ -242,14 +241,14 @@ final class Sequencer {
     finishIfComplete();
   }
 
-  /** The replay under way is over: by its end mark, or because nothing more came. */
+  /** Notes that the replay under way is over: by its end mark, or because nothing more came. */
   void replayEnded(boolean marked) {
     if (phase != Phase.REPLAYING) {
       return;
     }
     if (verifying) {
       if (marked) {
-        // The engine has published less than we have seen.
+        // The engine has published less than was seen.
         restart();
         replayFromStart();
       } else if (rounds.retrySilence()) {
@@ -278,8 +277,8 @@ final class Sequencer {
   }
 
   /**
-   * An engine that keeps answering from a later number on does not have the earlier ones any more. Until that is
-   * sure it is asked again, and what else this round would bring is left for the next. Returns whether it was.
+   * Handles the first message of a round. An engine that repeatedly replays from a later number than requested does not
+   * keep the earlier ones any more; until that is certain, another round is requested. Returns whether it was.
    */
   private boolean requestedAgain(long sequence) {
     if (!rounds.takeFirst()) {
@@ -307,7 +306,7 @@ final class Sequencer {
     return sequence < highestLive;
   }
 
-  /** A damaged message proves nothing: its whole copy will look younger than it. */
+  /** Notes number and time of a message; not of a damaged one, whose intact copy would look younger than it. */
   private void observe(DecodedMessage decoded) {
     if (decoded.intact()) {
       highest = Math.max(highest, decoded.batch().sequence());
@@ -356,7 +355,7 @@ final class Sequencer {
     output.replay(from);
   }
 
-  /** Delivers what is held and in order; a damaged live message waits for the replay's copy. */
+  /** Delivers buffered messages that follow; a damaged live message waits for the replay's copy. */
   private void drain() {
     while (!verifying && !buffer.isEmpty() && follows(buffer.first())) {
       if (buffer.firstIsRepairable()) {
@@ -382,7 +381,7 @@ final class Sequencer {
     output.deliver(batch, bytes, live);
   }
 
-  /** Delivers everything held below {@code limit} in order and says of what is not there that it is lost. */
+  /** Delivers the buffered messages below {@code limit} in order, and reports the missing ones as lost. */
   private void abandonBelow(long limit) {
     while (next < limit) {
       long first = buffer.isEmpty() ? limit : Math.min(limit, buffer.first());
@@ -430,7 +429,7 @@ final class Sequencer {
     }
   }
 
-  /** Nothing answers: what is held is judged by itself, and then by the next live message. */
+  /** Ends a replay that brought nothing: buffered messages are delivered, and the next live message decides. */
   private void stayUnverified() {
     output.endReplay();
     phase = Phase.UNVERIFIED;

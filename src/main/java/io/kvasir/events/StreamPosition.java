@@ -1,9 +1,9 @@
 package io.kvasir.events;
 
 /**
- * How far a worker's stream has been applied: what another subscription needs to go on after it.
+ * The position up to which a worker's stream has been applied, after which another subscription can resume.
  *
  * @param sequence of the last numbered message, {@link KvBatch#UNSEQUENCED} before the first
- * @param publishedAt when that was sent, microseconds by the engine's clock; 0 when unknown
+ * @param publishedAt when that was published, microseconds by the engine's clock; 0 when unknown
  */
 public record StreamPosition(long sequence, long publishedAt) {}

@@ -10,11 +10,11 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Reads the events of one rank of a TensorRT-LLM server, as its {@code KVCacheEventSerializer} writes them.
+ * The decoder of the events of one rank of a TensorRT-LLM server, as its {@code KVCacheEventSerializer} writes them.
  *
  * <p>A model with several attention windows has events for each; only those of the largest make a prefix. A block that
- * moves between device and host is told by its key alone ({@code updated}), so with a host cache configured what was
- * stored is remembered: as many blocks as the server said it has. One thread at a time.
+ * moves between device and host is reported by its key alone ({@code updated}), so with a host cache configured stored
+ * blocks are remembered: as many as the server has. One thread at a time.
  */
 final class TensorRtDecoder {
   private final DecodedMessage.FaultCollector faults = new DecodedMessage.FaultCollector();
@@ -32,7 +32,7 @@ final class TensorRtDecoder {
   private int capacity;
 
   private record Block(boolean root, long parent, int[] tokens, List<ExtraKey> extras, Tier tier) {
-    /** Whether one event can tell of both. */
+    /** Whether one event can store both. */
     boolean like(Block other) {
       return tokens.length == other.tokens.length && tier == other.tier;
     }
@@ -41,7 +41,7 @@ final class TensorRtDecoder {
   /**
    * Reads one event. Never throws.
    *
-   * @param now when it was asked for, in microseconds since the epoch: events have no time of their own
+   * @param now when it was received, in microseconds since the epoch: events have no time of their own
    */
   DecodedMessage decode(JsonNode event, long now) {
     faults.clear();
@@ -59,15 +59,15 @@ final class TensorRtDecoder {
 
   private List<KvEvent> events(JsonNode event) {
     JsonNode data = event.path("data");
-    long of = event.path("window_size").asLong(0);
+    long windowSize = event.path("window_size").asLong(0);
     String type = data.path("type").asText("");
     if (type.equals("created")) {
       created(event.path("event_id").asLong(), data.path("num_blocks_per_cache_level"));
     }
-    if (of < window) {
+    if (windowSize < window) {
       return List.of();
     }
-    window = of;
+    window = windowSize;
     return switch (type) {
       case "created" -> List.of();
       case "stored" -> stored(data);
@@ -82,7 +82,7 @@ final class TensorRtDecoder {
 
   private void created(long number, JsonNode levels) {
     if (number == 0) {
-      // A server that has just begun.
+      // A server that has just started.
       blocks.clear();
       window = 0;
       capacity = 0;
@@ -213,15 +213,15 @@ final class TensorRtDecoder {
     long key = key(data.path("block_hash"), "block_hash");
     Tier from = tier(level.path("old_value").asInt());
     Tier to = tier(level.path("new_value").asInt());
-    KvEvent gone = new KvEvent.Removed(new long[] {key}, from, KvEvent.UNSPECIFIED);
+    KvEvent removed = new KvEvent.Removed(new long[] {key}, from, KvEvent.UNSPECIFIED);
     Block block = blocks.remove(key);
     if (block == null) {
-      return List.of(gone);
+      return List.of(removed);
     }
     Block moved = new Block(block.root, block.parent, block.tokens, block.extras, to);
     blocks.put(key, moved);
-    // First there, then gone: in between the block is held all the same.
-    return List.of(stored(List.of(moved), new long[] {key}), gone);
+    // First stored, then removed, so that the block is held all the time.
+    return List.of(stored(List.of(moved), new long[] {key}), removed);
   }
 
   private static Tier tier(int level) {

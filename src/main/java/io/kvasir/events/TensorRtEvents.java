@@ -1,5 +1,6 @@
 package io.kvasir.events;
 
+import io.kvasir.time.NanoClock;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.time.Duration;
@@ -8,30 +9,32 @@ import java.util.Map;
 import org.apache.pekko.stream.javadsl.Source;
 
 /**
- * Event streams of TensorRT-LLM servers, asked for with {@code POST /kv_cache_events}. An answer takes the events out
- * of the server, so each server has one poller, which serves all its ranks, and nobody else may ask. What the server
- * dropped since its buffer was full, or what was lost with an answer, shows in the event's numbers.
+ * Event streams of TensorRT-LLM servers, polled with {@code POST /kv_cache_events}. A response removes its events from
+ * the server, so each server has one poller, which serves all its ranks, and must have no other reader. Events that the
+ * server dropped because its buffer was full, or that were lost with a response, show as gaps in the events' numbers.
  *
- * <p>Thread-safe; whoever makes it closes it, which ends every stream.
+ * <p>Thread-safe; closing it ends every stream.
  */
 public final class TensorRtEvents implements SharedTransport {
   private final HttpClient http =
       HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(Duration.ofSeconds(2)).build();
   private final Map<URI, TensorRtPoller> pollers = new HashMap<>();
   private final EventMetrics.SourceMetrics metrics;
+  private final NanoClock clock;
   private boolean closed;
 
-  /** Asks nobody yet. */
-  public TensorRtEvents(EventMetrics metrics) {
+  /** A transport that polls no server yet. */
+  public TensorRtEvents(EventMetrics metrics, NanoClock clock) {
+    this.clock = clock;
     this.metrics = metrics.of("tensorrt");
   }
 
   /**
-   * The events of one of a server's ranks. Nothing is asked before the source is run.
+   * The source of one of a server's ranks. Nothing is sent before the source is run.
    *
    * @param server its base URL
-   * @param ranks how many ranks it has: it is first asked when all of them are listened to, or after a while
-   * @param interval between an answer without events and the next question
+   * @param ranks how many ranks it has: polling begins when all of them have subscribed, or after some seconds
+   * @param interval pause after a response without events
    */
   public EventSource source(URI server, int rank, int ranks, Duration interval) {
     return () ->
@@ -44,11 +47,11 @@ public final class TensorRtEvents implements SharedTransport {
       return () -> {};
     }
     TensorRtPoller poller =
-        pollers.computeIfAbsent(server, url -> new TensorRtPoller(http, url, ranks, interval, metrics));
-    Runnable leave = poller.subscribe(rank, queue);
+        pollers.computeIfAbsent(server, url -> new TensorRtPoller(http, url, ranks, interval, metrics, clock));
+    Runnable unsubscribe = poller.subscribe(rank, queue);
     return () -> {
       synchronized (this) {
-        leave.run();
+        unsubscribe.run();
         if (poller.idle()) {
           poller.close();
           pollers.remove(server, poller);

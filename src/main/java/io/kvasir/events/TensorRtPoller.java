@@ -2,6 +2,7 @@ package io.kvasir.events;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
+import io.kvasir.time.NanoClock;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -16,8 +17,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Asks one server for its events, on a virtual thread, and gives each rank its own. While a rank's queue is full
- * nobody is asked; what the server's buffer then cannot hold is missing in the numbers.
+ * The poller of one TensorRT-LLM server: requests its events on a virtual thread and distributes them to the ranks'
+ * subscriptions. It pauses while any rank's queue is full; events that the server's buffer then drops show as gaps.
  */
 final class TensorRtPoller implements Runnable {
   private static final Logger LOG = LoggerFactory.getLogger(TensorRtPoller.class);
@@ -31,16 +32,24 @@ final class TensorRtPoller implements Runnable {
   private final int ranks;
   private final Duration interval;
   private final EventMetrics.SourceMetrics metrics;
+  private final NanoClock clock;
   private final Map<Integer, RankSubscription> subscriptions = new ConcurrentHashMap<>();
-  /** Released when a queue has room again, or another rank is listened to. */
+  /** Released when a queue has room again, or a rank subscribes or unsubscribes. */
   private final Semaphore change = new Semaphore(0);
   private final Thread thread;
-  private long time;
+  private long lastTime;
   private volatile boolean closed;
 
   private record RankSubscription(BatchQueue queue, Inbox inbox, TensorRtDecoder decoder) {}
 
-  TensorRtPoller(HttpClient http, URI server, int ranks, Duration interval, EventMetrics.SourceMetrics metrics) {
+  TensorRtPoller(
+      HttpClient http,
+      URI server,
+      int ranks,
+      Duration interval,
+      EventMetrics.SourceMetrics metrics,
+      NanoClock clock) {
+    this.clock = clock;
     this.http = http;
     this.ranks = ranks;
     this.interval = interval;
@@ -53,7 +62,7 @@ final class TensorRtPoller implements Runnable {
     this.thread = Thread.ofVirtual().name("kvasir-events-" + server).start(this);
   }
 
-  /** Listens to a rank; the answer ends that. */
+  /** Subscribes to a rank; returns a function that ends the subscription. */
   Runnable subscribe(int number, BatchQueue queue) {
     RankSubscription rank = new RankSubscription(queue, new Inbox(queue, metrics), new TensorRtDecoder());
     queue.onSpace(change::release);
@@ -71,7 +80,7 @@ final class TensorRtPoller implements Runnable {
     return subscriptions.isEmpty();
   }
 
-  /** Ends every stream; does not wait for the answer that may be on its way. */
+  /** Ends every stream; does not wait for a response under way. */
   void close() {
     closed = true;
     thread.interrupt();
@@ -80,8 +89,8 @@ final class TensorRtPoller implements Runnable {
   @Override
   public void run() {
     try {
-      long asked = System.nanoTime() + ALL_RANKS.toNanos();
-      while (subscriptions.size() < ranks && asked - System.nanoTime() > 0) {
+      long deadline = clock.nanos() + ALL_RANKS.toNanos();
+      while (subscriptions.size() < ranks && deadline - clock.nanos() > 0) {
         boolean _ = change.tryAcquire(100, TimeUnit.MILLISECONDS);
       }
       long pause = interval.toMillis();
@@ -93,8 +102,11 @@ final class TensorRtPoller implements Runnable {
           }
           pause = interval.toMillis();
         } catch (IOException e) {
+          if (closed) {
+            break;
+          }
           if (pause == interval.toMillis()) {
-            LOG.warn("{}: no events, asked again until there are: {}", request.uri(), e.toString());
+            LOG.warn("{}: no response with events, retrying: {}", request.uri(), e.toString());
           }
           subscriptions.values().forEach(rank -> rank.inbox().disconnected());
           Thread.sleep(pause);
@@ -120,23 +132,23 @@ final class TensorRtPoller implements Runnable {
     }
   }
 
-  /** How many events an answer had. */
+  /** Requests events once; returns how many the response had. */
   private int poll() throws IOException, InterruptedException {
-    HttpResponse<byte[]> answer = http.send(request, HttpResponse.BodyHandlers.ofByteArray());
-    if (answer.statusCode() != 200) {
+    HttpResponse<byte[]> response = http.send(request, HttpResponse.BodyHandlers.ofByteArray());
+    if (response.statusCode() != 200) {
       throw new IOException(
-          "status " + answer.statusCode() + "; is kv_cache_config.event_buffer_max_size set, and block reuse on?");
+          "status " + response.statusCode() + "; is kv_cache_config.event_buffer_max_size set, and block reuse on?");
     }
-    JsonNode events = JSON.readTree(answer.body());
-    // What was lost with an answer that did not arrive is seen by the next event.
+    JsonNode events = JSON.readTree(response.body());
+    // Events lost with a response that did not arrive show as a gap before the next event.
     subscriptions.values().forEach(rank -> rank.inbox().connected(false));
-    int size = answer.body().length / Math.max(1, events.size());
+    int size = response.body().length / Math.max(1, events.size());
     for (JsonNode event : events) {
       RankSubscription rank = subscriptions.get(event.path("attention_dp_rank").asInt(0));
       if (rank != null) {
-        // Later than any before: a number that comes again is another process's, for no answer repeats one.
-        time = Math.max(time + 1, System.currentTimeMillis() * 1000);
-        DecodedMessage decoded = rank.decoder().decode(event, time);
+        // Later than any before: no response repeats an event, so a repeated number is from another process.
+        lastTime = Math.max(lastTime + 1, System.currentTimeMillis() * 1000);
+        DecodedMessage decoded = rank.decoder().decode(event, lastTime);
         metrics.read(decoded);
         rank.inbox().message(decoded, size);
         while (rank.queue().full()) {

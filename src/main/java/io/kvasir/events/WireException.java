@@ -1,6 +1,6 @@
 package io.kvasir.events;
 
-/** Bytes that cannot be what they should be. Control flow within the decoder; never leaves it. */
+/** A fault in the bytes of a message. Control flow within the decoder, which catches it. */
 final class WireException extends RuntimeException {
   private static final long serialVersionUID = 1;
 

@@ -16,9 +16,8 @@ import org.msgpack.core.buffer.MessageBuffer;
 import org.msgpack.value.ValueType;
 
 /**
- * Reads the kinds of values that event messages are made of. Adds to the msgpack reader what hostile
- * bytes call for: no length is believed beyond the bytes that are there, so nothing large is allocated
- * for a small message. One thread at a time.
+ * The reader of the msgpack values in event messages. Guards against hostile bytes: a length is checked against the
+ * bytes present, so nothing large is allocated for a small message. One thread at a time.
  */
 final class WireReader {
   /** Hashes in one event; no engine comes near. */
@@ -65,7 +64,7 @@ final class WireReader {
     return unpacker.getNextFormat().getValueType();
   }
 
-  /** Takes a nil if there is one. */
+  /** Reads a nil if one is next; returns whether it was. */
   boolean nil() throws IOException {
     return unpacker.tryUnpackNil();
   }
@@ -79,7 +78,7 @@ final class WireReader {
   }
 
   /**
-   * An engine's name of a block: any integer as its 64-bit pattern, or bytes, of which the last eight
+   * An engine's key of a block: any integer as its 64-bit pattern, or bytes, of which the last eight
    * count, big-endian: the reduction vLLM itself makes when it sends integers.
    */
   long key() throws IOException {
@@ -133,8 +132,8 @@ final class WireReader {
   }
 
   /**
-   * Fills in tokens that are all of the formats engines write: most of an event's bytes, so they are read by hand.
-   * Returns where they end, or -1 when there is anything else.
+   * Reads tokens that all have the formats engines write: most of an event's bytes, so they are decoded by hand.
+   * Returns where they end, or -1 when any has another format.
    */
   private int plain(int[] tokens, int from) {
     byte[] bytes = payload;
@@ -186,7 +185,7 @@ final class WireReader {
     return payload(unpacker.unpackBinaryHeader());
   }
 
-  /** What a string stands for, null for one that is not in {@code names}. */
+  /** The value of a string in {@code names}, null for one that is not there. */
   <T> @Nullable T named(NameTable<T> names) throws IOException {
     int length = name();
     return length > scratch.length ? null : names.find(scratch, length);
@@ -206,7 +205,7 @@ final class WireReader {
     return names.find(scratch, length);
   }
 
-  /** Seconds, integer or float, as microseconds; 0 for nil and for what no clock can have said. */
+  /** Seconds, integer or float, as microseconds; 0 for nil and for impossible times. */
   long time() throws IOException {
     double seconds;
     switch (type()) {

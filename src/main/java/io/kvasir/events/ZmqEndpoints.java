@@ -3,13 +3,13 @@ package io.kvasir.events;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where one worker's ZMQ events are.
+ * The endpoints of one worker's ZMQ events.
  *
  * @param endpoint what the SUB socket connects to, or binds; engines' {@code *} stands for every local
  *     address and is for binding only
- * @param replay the engine's replay endpoint, null when it offers none: gaps then stay open wounds
- * @param topic prefix of the topic; when binding, what tells this worker's messages from others'
- * @param bind whether engines dial in: several workers may then share one endpoint
+ * @param replay the engine's replay endpoint, null when it offers none: gaps then are not recovered
+ * @param topic prefix of the topic; when binding, it distinguishes this worker's messages from others'
+ * @param bind whether engines connect to the router: several workers may then share one endpoint
  */
 public record ZmqEndpoints(String endpoint, @Nullable String replay, String topic, boolean bind) {
   /** Checks that the endpoints can be used. */
@@ -51,7 +51,7 @@ public record ZmqEndpoints(String endpoint, @Nullable String replay, String topi
         return port;
       }
     } catch (NumberFormatException e) {
-      // said below
+      // reported below
     }
     throw new IllegalArgumentException(field + " '" + endpoint + "' must end with a port, as in tcp://host:5557");
   }

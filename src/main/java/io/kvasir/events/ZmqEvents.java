@@ -1,5 +1,6 @@
 package io.kvasir.events;
 
+import io.kvasir.time.NanoClock;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -11,7 +12,7 @@ import org.zeromq.ZContext;
 
 /**
  * Event streams over ZMQ, as vLLM and SGLang publish them: PUB/SUB with a replay on the side. A few threads
- * read the sockets of all workers. Thread-safe; whoever makes it closes it, which completes every stream.
+ * read the sockets of all workers. Thread-safe; closing it completes every stream.
  */
 public final class ZmqEvents implements SharedTransport {
   /** One of four cores reads: one thread decodes some 200,000 events a second. */
@@ -29,31 +30,31 @@ public final class ZmqEvents implements SharedTransport {
   private final EventMetrics.SourceMetrics metrics;
 
   /** Starts one reading thread for every four cores; a replay that brings nothing for 2 s counts as over. */
-  public ZmqEvents(EventMetrics metrics) {
-    this(THREADS, REPLAY_IDLE, metrics);
+  public ZmqEvents(EventMetrics metrics, NanoClock clock) {
+    this(THREADS, REPLAY_IDLE, metrics, clock);
   }
 
   /**
    * Starts the threads.
    *
    * @param threads reading threads, at least 1; one decodes some 200,000 events a second
-   * @param replayIdle how long a replay may bring nothing before it counts as over; engines serve one within
+   * @param replayIdle how long a replay may bring nothing before it counts as over; engines begin one within
    *     100 ms when idle
    */
-  public ZmqEvents(int threads, Duration replayIdle, EventMetrics metrics) {
+  public ZmqEvents(int threads, Duration replayIdle, EventMetrics metrics, NanoClock clock) {
     if (threads < 1) {
       throw new IllegalArgumentException("threads: must be at least 1, is " + threads);
     }
     this.replayIdle = replayIdle;
     this.metrics = metrics.of("zmq");
     for (int i = 0; i < threads; i++) {
-      ZmqLoop loop = new ZmqLoop(context, this.metrics);
+      ZmqLoop loop = new ZmqLoop(context, this.metrics, clock);
       loops.add(loop);
       this.threads.add(Thread.ofPlatform().name("kvasir-events-" + i).daemon().start(loop));
     }
   }
 
-  /** A worker's events. Nothing is connected before the source is run. */
+  /** The source of a worker's events. Nothing is connected before the source is run. */
   public EventSource source(ZmqEndpoints endpoints) {
     return new ResumableSource((queue, last) -> subscribe(endpoints, queue, last), metrics);
   }

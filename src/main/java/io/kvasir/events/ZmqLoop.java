@@ -1,5 +1,6 @@
 package io.kvasir.events;
 
+import io.kvasir.time.NanoClock;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.channels.SelectionKey;
@@ -37,6 +38,7 @@ final class ZmqLoop implements Runnable {
 
   private final ZContext context;
   private final EventMetrics.SourceMetrics metrics;
+  private final NanoClock clock;
   private final Selector selector;
   private final Queue<Runnable> tasks = new ConcurrentLinkedQueue<>();
   private final PriorityQueue<ScheduledTask> scheduled = new PriorityQueue<>();
@@ -66,8 +68,9 @@ final class ZmqLoop implements Runnable {
     }
   }
 
-  ZmqLoop(ZContext context, EventMetrics.SourceMetrics metrics) {
+  ZmqLoop(ZContext context, EventMetrics.SourceMetrics metrics, NanoClock clock) {
     this.context = context;
+    this.clock = clock;
     this.metrics = metrics;
     try {
       this.selector = Selector.open();
@@ -84,7 +87,7 @@ final class ZmqLoop implements Runnable {
 
   /** Runs a task on the loop's thread after a while. */
   void executeAfter(long millis, Runnable task) {
-    scheduled.add(new ScheduledTask(System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis), task));
+    scheduled.add(new ScheduledTask(clock.nanos() + TimeUnit.MILLISECONDS.toNanos(millis), task));
   }
 
   /** Ends every subscription, then the loop. Any thread. */
@@ -175,6 +178,10 @@ final class ZmqLoop implements Runnable {
     serveSoon(channel);
   }
 
+  NanoClock clock() {
+    return clock;
+  }
+
   EventMetrics.SourceMetrics metrics() {
     return metrics;
   }
@@ -240,14 +247,14 @@ final class ZmqLoop implements Runnable {
   }
 
   private void runDue() {
-    long now = System.nanoTime();
+    long now = clock.nanos();
     for (ScheduledTask first = scheduled.peek(); first != null && first.dueNanos - now <= 0; first = scheduled.peek()) {
       guarded(scheduled.remove().task);
     }
   }
 
   private void endOverdueReplays() {
-    long now = System.nanoTime();
+    long now = clock.nanos();
     for (Replay replay : new ArrayList<>(replays)) {
       if (replays.contains(replay) && replay.nanosLeft(now) <= 0) {
         guarded(replay::timedOut);
@@ -257,7 +264,7 @@ final class ZmqLoop implements Runnable {
 
   /** Milliseconds to the next deadline, at least 1; 0, which a selector takes as no limit, when there is none. */
   private long millisToDeadline() {
-    long now = System.nanoTime();
+    long now = clock.nanos();
     ScheduledTask first = scheduled.peek();
     long nearest = first == null ? Long.MAX_VALUE : first.dueNanos - now;
     for (Replay replay : replays) {

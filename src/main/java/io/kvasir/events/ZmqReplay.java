@@ -61,7 +61,7 @@ final class ZmqReplay implements ZmqChannel.FrameHandler, ZmqLoop.Replay {
     LONG.set(start, 0, from);
     dealer.sendMore(new byte[0]);
     dealer.send(start);
-    deadline = System.nanoTime() + idleNanos;
+    deadline = loop.clock().nanos() + idleNanos;
   }
 
   @Override
@@ -82,7 +82,7 @@ final class ZmqReplay implements ZmqChannel.FrameHandler, ZmqLoop.Replay {
   void resume() {
     if (paused && channel != null) {
       paused = false;
-      deadline = System.nanoTime() + idleNanos;
+      deadline = loop.clock().nanos() + idleNanos;
       loop.resume(channel);
     }
   }
@@ -99,7 +99,7 @@ final class ZmqReplay implements ZmqChannel.FrameHandler, ZmqLoop.Replay {
 
   @Override
   public void message(byte[][] frames, int count) {
-    deadline = System.nanoTime() + idleNanos;
+    deadline = loop.clock().nanos() + idleNanos;
     if (count < 2 || count > frames.length || frames[count - 2].length != Long.BYTES) {
       loop.metrics().misframed();
       return;

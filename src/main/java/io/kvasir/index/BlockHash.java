@@ -9,12 +9,12 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Names blocks by 64-bit chained hashes: a block's hash stands for its tokens and everything before
- * it, in a namespace (LoRA, cache salt). The numbers are those of NVIDIA Dynamo's router
- * (XXH3-64, seed 1337), so that tools can be shared.
+ * The 64-bit chained hashes that name blocks: a block's hash stands for its tokens and everything before it, in a
+ * namespace (LoRA adapter, cache salt). The numbers are those of NVIDIA Dynamo's router (XXH3-64, seed 1337), so that
+ * tools can be shared.
  *
  * <p>0 means "no block" throughout the index; the one chain in 2⁶⁴ that hashes to it is named 1.
- * Thread-safe; nothing is kept between calls but a scratch buffer per hashed block.
+ * Thread-safe; allocates a buffer for each hashed block.
  */
 public final class BlockHash {
   /** No block. */
@@ -35,7 +35,7 @@ public final class BlockHash {
     this.local = seed == SEED ? CHAIN : Hashing.xxh3_64(seed);
   }
 
-  /** Hashing in the namespace of {@code lora} and {@code cacheSalt}; empty counts as absent. */
+  /** The hashing of the namespace of {@code lora} and {@code cacheSalt}; an empty one counts as absent. */
   public static BlockHash in(@Nullable String lora, @Nullable String cacheSalt) {
     long seed = SEED;
     if (lora != null && !lora.isEmpty()) {

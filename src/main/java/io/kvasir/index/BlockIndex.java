@@ -6,18 +6,17 @@ import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Who holds which block, for the workers of one cell.
+ * The index of which worker of one cell holds which block.
  *
- * <p>Any thread may ask at any time and never waits. Each worker's blocks are written through its own
- * {@link WorkerBlocks}; different workers' writers work side by side. A worker leaves in two steps:
- * {@link #retire} takes it out of every search at once, {@link #sweep} clears what it held, and only
- * then may its slot be opened again.
+ * <p>Any thread may search at any time, wait-free. Each worker's blocks are written through its own
+ * {@link WorkerBlocks}; writers of different workers run in parallel. A worker is removed in two steps: {@link #retire}
+ * takes it out of every search at once, {@link #sweep} clears its bits, and only then may its slot be opened again.
  *
  * <p>How it works: {@link Segments} (memory), {@link Shards} (tables), {@link Rows} (writing),
  * {@link Search} (reading).
  */
 public final class BlockIndex {
-  /** Blocks that may be predicted of a worker at a time where nothing else is said: a burst of long prompts. */
+  /** The default limit of a worker's predicted blocks: a burst of long prompts. */
   private static final int MAX_PREDICTED = 1 << 16;
 
   private final int slots;
@@ -53,13 +52,13 @@ public final class BlockIndex {
     this.workers = new AtomicReferenceArray<>(slots);
   }
 
-  /** How many workers the index can tell apart. */
+  /** The number of slots: the workers that the index can hold. */
   public int slots() {
     return slots;
   }
 
   /**
-   * Gives a free slot to a new worker, alive and empty.
+   * Opens a free slot for a new worker, alive and without blocks.
    *
    * @throws IllegalStateException when the slot is taken, or was retired and is not yet swept
    */
@@ -70,9 +69,8 @@ public final class BlockIndex {
   /**
    * As {@link #open(int)}.
    *
-   * @param maxPredicted how many blocks may be predicted of it at a time, at least 1; beyond that the
-   *     deepest blocks of the prompt that was predicted longest ago give way, which is how an engine that
-   *     tells nothing forgets
+   * @param maxPredicted the worker's predicted blocks at a time, at least 1; beyond that the deepest blocks of the
+   *     prompt that was predicted longest ago are evicted, which models the cache of an engine without events
    */
   public WorkerBlocks open(int slot, int maxPredicted) {
     if (maxPredicted < 1) {
@@ -108,9 +106,9 @@ public final class BlockIndex {
   }
 
   /**
-   * Clears everything retired workers held and frees their slots. Takes time in proportion to the whole
-   * index, however many workers these are; safe beside reads and writers of other slots. One sweep at a time: another
-   * one waits. Free slots are left alone.
+   * Clears the blocks of retired workers and frees their slots. Takes time in proportion to the whole index, however
+   * many workers these are; safe beside searches and writers of other slots. One sweep at a time: another one waits.
+   * Free slots are left alone.
    *
    * @throws IllegalStateException when a worker is not retired; then none is swept
    */
@@ -141,7 +139,7 @@ public final class BlockIndex {
    * Writes the depth of every candidate into {@code depths[slot]} (0 where it holds nothing) and
    * returns the greatest. Other slots are left as they are. Wait-free, allocates nothing.
    *
-   * <p>A worker that holds a block is taken to hold the blocks before it; {@link #verify} makes sure.
+   * <p>A worker that holds a block is taken to hold the blocks before it; {@link #verify} checks each.
    *
    * @param candidates a bitmap of slots, {@code slots / 64} longs
    * @param depths at least {@code slots} long
@@ -150,7 +148,7 @@ public final class BlockIndex {
     return search.search(chain.hashes(), candidates, alive, depths);
   }
 
-  /** The oracle of {@link #search}: looks every block up for every candidate, one by one. */
+  /** The oracle of {@link #search}: looks up every block for every candidate, one by one. */
   public int linear(Chain chain, long[] candidates, int[] depths) {
     int deepest = 0;
     for (int slot = 0; slot < slots; slot++) {
@@ -162,31 +160,31 @@ public final class BlockIndex {
     return deepest;
   }
 
-  /** How many leading blocks of the chain the worker holds, proven one by one; 0 if it is not alive. */
+  /** The number of the chain's leading blocks that the worker holds, each looked up; 0 if it is not alive. */
   public int verify(Chain chain, int slot) {
     return isAlive(slot) ? search.verify(chain.hashes(), slot, null, null) : 0;
   }
 
   /**
-   * As {@link #verify}, and tells where the blocks are: adds their number to {@code blocks}, at the
-   * {@link Tier#index} of each one's nearest tier.
+   * As {@link #verify}, with the tiers: counts each block in {@code blocks} at the {@link Tier#index} of its nearest
+   * tier.
    */
   public int tiers(Chain chain, int slot, int[] blocks) {
     WorkerBlocks worker = workers.get(checked(slot));
     return worker != null && isAlive(slot) ? search.verify(chain.hashes(), slot, worker, blocks) : 0;
   }
 
-  /** Distinct blocks held by some worker. Counts them: for gauges, not for the request path. */
+  /** The number of distinct blocks held by any worker. Counts them: for gauges, not for the request path. */
   public long rows() {
     return rows.count();
   }
 
-  /** Bytes taken by rows, tables and workers' maps, exactly; never more than the budget. */
+  /** The exact bytes of rows, tables and workers' maps; never more than the budget. */
   public long bytes() {
     return budget.used();
   }
 
-  /** Blocks that were not registered because the budget was reached, since the index was made. */
+  /** The number of blocks not registered because the budget was reached, since the index was made. */
   public long refused() {
     return refused.sum();
   }

@@ -3,8 +3,8 @@ package io.kvasir.index;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * The bytes an index may take and those it has taken: every array is entered here before it is made,
- * with its header. An array that replaces another is entered as the difference. Thread-safe, lock-free.
+ * The memory budget of an index: every array is reserved here, with its header, before it is allocated; an array that
+ * replaces another reserves the difference. Thread-safe, lock-free.
  */
 final class Budget {
   private static final int HEADER = 16;
@@ -21,7 +21,7 @@ final class Budget {
     return HEADER + longs * Long.BYTES;
   }
 
-  /** Takes {@code bytes} if they are there. */
+  /** Reserves {@code bytes} if the limit allows it. */
   boolean reserve(long bytes) {
     long before = used.get();
     while (before + bytes <= limit) {

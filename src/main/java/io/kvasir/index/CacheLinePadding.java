@@ -1,8 +1,8 @@
 package io.kvasir.index;
 
 /**
- * 128 bytes before the fields of whoever extends it: what its writers change shares no cache line, and
- * no pair of lines fetched together, with a neighbour of the same kind, however the objects are laid.
+ * Padding of 128 bytes before the fields of a subclass: they share no cache line, and no pair of lines fetched
+ * together, with those of another instance, however the objects are laid out.
  */
 abstract class CacheLinePadding {
   long pad00;

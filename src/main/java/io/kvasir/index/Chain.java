@@ -3,17 +3,16 @@ package io.kvasir.index;
 import java.util.Arrays;
 
 /**
- * The block hashes of one prompt, in order: what a search takes and what crosses the cluster instead
- * of a prompt.
+ * The block hashes of one prompt, in order: the input of a search, sent between nodes instead of the prompt.
  *
  * @param hashes chain hashes of the prompt's full blocks; never changed after construction
  * @param blockSize tokens in a block, at least 1
  */
 public record Chain(long[] hashes, int blockSize) {
-  /** The chain of a prompt of which nothing can be known. */
+  /** The chain of a prompt whose blocks are unknown. */
   public static final Chain EMPTY = new Chain(new long[0], 1);
 
-  /** How many full blocks the prompt has. */
+  /** The number of full blocks of the prompt. */
   public int length() {
     return hashes.length;
   }

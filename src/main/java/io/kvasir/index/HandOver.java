@@ -5,14 +5,15 @@ import java.util.Iterator;
 import java.util.NoSuchElementException;
 
 /**
- * What one worker holds, part by part. Keys and copies are those of the moment when this was made (24 bytes a
- * key for as long as this lives); the blocks' hashes are read as the parts are made, so the worker must keep what it
- * holds until the last one: its writer waits. Readers and other workers' writers need not.
+ * The blocks that one worker holds, part by part, for a worker of another index. Keys and copies are those of the
+ * moment when this was made (24 bytes a key for as long as it lives); the blocks' hashes are read as the parts are
+ * made, so the worker must hold its blocks until the last part: its writer has to wait. Readers and other workers'
+ * writers need not.
  *
- * <p>Runs are the index's segments, each behind the one it goes on from where that one is known. One thread at a time.
+ * <p>Runs are the index's segments, each after its predecessor where that is known. One thread at a time.
  */
 public final class HandOver implements Iterator<Holdings> {
-  /** Blocks in a part: some 30 kB, well within a cluster message, and well within a millisecond. */
+  /** Blocks in a part: some 30 kB, which fits a cluster message and takes less than a millisecond. */
   private static final int PART = 1024;
 
   private final Segments segments;
@@ -21,19 +22,19 @@ public final class HandOver implements Iterator<Holdings> {
   private final int[] copies;
   private final Iterator<Holdings> after;
 
-  // Runs, by segment: where each begins in the order, and the one it goes on from.
+  // Runs, by segment: where each begins in the order, and its predecessor.
   private final int[] names;
   private final int[] runStarts;
   private final int[] before;
-  private final int[] runOrder; // runs in the order in which they are told
+  private final int[] runOrder; // runs in the order in which they are emitted
   private int emitted;
 
   /**
-   * Of rows.
+   * A handover of rows.
    *
    * @param order each row, shifted by 32 bits, with the number of a key
    * @param keys none, or as many as rows
-   * @param after parts that come after the blocks
+   * @param after parts that follow the blocks
    */
   private HandOver(Segments segments, long[] order, long[] keys, int[] copies, Iterator<Holdings> after) {
     this.segments = segments;
@@ -59,7 +60,7 @@ public final class HandOver implements Iterator<Holdings> {
     this.runOrder = orderRuns();
   }
 
-  /** Of the blocks that keys name. */
+  /** The handover of the blocks that keys name. */
   static HandOver named(KeyMap map, Segments segments) {
     long[] order = new long[map.size()];
     long[] keys = new long[order.length];
@@ -76,7 +77,7 @@ public final class HandOver implements Iterator<Holdings> {
     return new HandOver(segments, order, keys, copies, Arrays.<Holdings>asList().iterator());
   }
 
-  /** Of the blocks that are predicted. */
+  /** The handover of the predicted blocks. */
   static HandOver predicted(PredictedRows predicted, long lastNumber, Segments segments) {
     int count = predicted.size();
     int[] rows = new int[count];
@@ -184,12 +185,12 @@ public final class HandOver implements Iterator<Holdings> {
     return row(at) >>> Segments.ROW_BITS;
   }
 
-  /** Blocks of a run: as far as the last that is held; those before it are there too. */
+  /** Blocks of a run: up to the last one that is held; those before it are in the index, too. */
   private int length(int run) {
     return (row(runStarts[run + 1] - 1) & Segments.PLACE) + 1;
   }
 
-  /** Puts each run behind the one whose link leads to it. Links are hints: in the worst case one is not used. */
+  /** Puts each run behind the one whose link leads to it. Links are hints: at worst one is not used. */
   private int[] orderRuns() {
     int runs = names.length;
     int[] next = new int[runs];
@@ -204,18 +205,18 @@ public final class HandOver implements Iterator<Holdings> {
         }
       }
     }
-    int[] turns = new int[runs];
+    int[] ordered = new int[runs];
     boolean[] done = new boolean[runs];
     int count = 0;
     for (int round = 0; round < 2; round++) {
-      // First from where nothing leads to, then what is left: circles of links that are out of date.
+      // First from runs without a predecessor, then the rest: circles of outdated links.
       for (int run = 0; run < runs; run++) {
         for (int at = run; at >= 0 && !done[at] && (round == 1 || at != run || before[run] < 0); at = next[at]) {
           done[at] = true;
-          turns[count++] = at;
+          ordered[count++] = at;
         }
       }
     }
-    return turns;
+    return ordered;
   }
 }

@@ -1,14 +1,13 @@
 package io.kvasir.index;
 
 /**
- * A part of what one worker holds, on its way from one index to another: {@link WorkerBlocks#handOver} makes
- * them, {@link WorkerBlocks#take} puts them into the other index, in the same order. Plain columns and never more
- * than some 1,000 blocks, so that a part can be made, sent and taken in one short turn. Not changed once made.
+ * A part of a handover: some of the blocks that one worker holds, on the way from one index to another.
+ * {@link WorkerBlocks#handOver} makes the parts, {@link WorkerBlocks#take} adds them to the other index, in the same
+ * order. Plain columns of at most some 1,000 blocks, so that making, sending and adding a part is short. Immutable.
  *
- * <p>Blocks are told in <i>runs</i>: up to 16 that follow one another and stand together in the index they come
- * from. They stand together in the other one, too, and each run knows the one it goes on from: so what is
- * fast to search stays so, and a block whose parent the worker does not hold any more finds the place in
- * which other workers of the same index have it.
+ * <p>Blocks come in <i>runs</i>: up to 16 consecutive blocks that are adjacent in the index they come from. They are
+ * adjacent in the other one, too, and each run names its predecessor: so searches stay as fast, and a block whose
+ * parent the worker does not hold any more gets the place in which other workers of the same index have it.
  */
 public sealed interface Holdings {
 
@@ -17,7 +16,7 @@ public sealed interface Holdings {
    *
    * @param follows of each run: the first hash of the run before it, {@link BlockHash#NONE} where none is known
    * @param lengths of each run: how many blocks, 1 to 16
-   * @param held of each run: bit i is set when the worker holds its block i; the others are there to tell the place
+   * @param held of each run: bit i is set when the worker holds its block i; the other blocks only fix the places
    * @param hashes the blocks, one run after the other
    * @param keys engine keys; none when the blocks are only predicted
    * @param blocks of each key: its block, as an index into {@code hashes}; ascending
@@ -28,14 +27,14 @@ public sealed interface Holdings {
       implements Holdings {}
 
   /**
-   * Which of the blocks that have been handed over without a key were predicted, those that give way first in front.
+   * The predicted ones among the blocks that were handed over without a key, those evicted first in front.
    *
-   * @param lastNumber of the worker's predictions
+   * @param lastNumber the number of the worker's last prediction
    * @param firsts of each block: the first hash of its run
    * @param places of each block: its place there
-   * @param uses of each block: how many predictions rely on it
+   * @param uses of each block: how many predictions include it
    * @param births of each block: the number of the prediction that set it
-   * @param expiries of each block: when its time is over
+   * @param expiries of each block: when it expires
    */
   record Predicted(
       long lastNumber, long[] firsts, int[] places, int[] uses, long[] births, long[] expiries)

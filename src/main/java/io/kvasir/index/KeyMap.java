@@ -3,19 +3,19 @@ package io.kvasir.index;
 import java.util.Arrays;
 
 /**
- * What one worker's engine calls its blocks: engine key → row and copies per tier.
+ * The map of one worker from engine keys to rows, with the copies per tier.
  *
- * <p>Entries {@code [ key | copies × 4 tiers : 8 each, row : 32 ]} lie densely, in the order in which they
- * came: the blocks of a prompt beside one another, which is also how they go. Beside them is a table of
+ * <p>Entries {@code [ key | copies × 4 tiers : 8 each, row : 32 ]} are dense, in the order of insertion: the blocks of
+ * a prompt are adjacent, and are removed together, too. Beside them is a table of
  * {@code [ tag:5 | entry + 1 : 27 ]}, at most half full, probed linearly: 4 bytes a cell, so that the one
- * access of an operation that is truly at random falls into as little memory as can be, and a tag spares
- * nearly every look at an entry of another key. A removed cell leaves a mark unless nothing stands behind
- * it; when marks fill the table it is written anew from the entries.
+ * random access of an operation touches as little memory as possible, and a tag avoids nearly every look at another
+ * key's entry. A removed cell leaves a mark unless the next cell is empty; when marks fill the table it is rewritten
+ * from the entries.
  *
  * <p>An entry is free when its copies are 0: every key may be used. Not thread-safe.
  */
 final class KeyMap {
-  /** The most copies counted in one tier; further ones are not, so the block counts as gone early rather than late. */
+  /** The most copies counted in one tier; a block with more of them counts as removed early rather than late. */
   static final int MAX_COPIES = 255;
 
   /** The entry of no key. */
@@ -36,7 +36,7 @@ final class KeyMap {
   private int capacity;
   private int used; // cells that are not empty
   private int end; // entries that were ever used
-  private int free = ABSENT; // the first free one below the end, chained by their values
+  private int free = ABSENT; // the first unused entry below the end, linked by their values
   private int size;
 
   KeyMap(Budget budget) {
@@ -62,13 +62,13 @@ final class KeyMap {
     return value >>> 32 != 0;
   }
 
-  // Entries. A key's stays the same until it is deleted.
+  // Entries. A key has the same entry until it is deleted.
 
   int size() {
     return size;
   }
 
-  /** Entries to visit: those before this one, as far as {@link #isUsed}. */
+  /** The bound of an iteration over the entries that {@link #isUsed}. */
   int end() {
     return end;
   }
@@ -106,7 +106,7 @@ final class KeyMap {
     entries[2 * entry + 1] = value;
   }
 
-  /** Enters a key that has no entry; {@link #reserve} made room for it. */
+  /** Adds a key that has no entry, after {@link #reserve}. */
   void insert(long key, long value) {
     if (used >= table.length - table.length / 4) {
       rewrite();
@@ -133,7 +133,7 @@ final class KeyMap {
     if (table[after(at)] != 0) {
       table[at] = REMOVED;
     } else {
-      // Nothing stands behind: the cell, and the marks before it, need not be passed any more.
+      // The next cell is empty: this one, and the marks before it, need not be probed past any more.
       do {
         table[at] = 0;
         used--;
@@ -154,17 +154,17 @@ final class KeyMap {
     return seen;
   }
 
-  /** Makes room for new keys; false when the budget does not allow it. */
+  /** Reserves room for new keys; false when the budget does not allow it. */
   boolean reserve(int keys) {
     return keys <= room() || grow(keys);
   }
 
-  /** How many more keys there is room for. */
+  /** The number of keys that can be added without growing. */
   int room() {
     return capacity - size;
   }
 
-  /** Forgets every key and gives the memory back. */
+  /** Removes every key and releases the memory. */
   void clear() {
     budget.release(bytes(capacity));
     entries = NO_ENTRIES;
@@ -192,7 +192,7 @@ final class KeyMap {
     return true;
   }
 
-  /** Writes the table anew, without marks. */
+  /** Rewrites the table without marks. */
   private void rewrite() {
     Arrays.fill(table, 0);
     used = 0;
@@ -219,7 +219,7 @@ final class KeyMap {
     return capacity == 0 ? 0 : Budget.arrayOf(2 * capacity) + Budget.arrayOf(capacity);
   }
 
-  /** 1 to 31, in place; from bits that say nothing of the home. */
+  /** The tag of a key, 1 to 31, shifted into place; from bits that do not decide the home cell. */
   private static int tag(long mixed) {
     return ((((((int) mixed >>> 16) & 0xFFFF) * 31) >>> 16) + 1) << TAG_SHIFT;
   }

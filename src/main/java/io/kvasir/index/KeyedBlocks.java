@@ -1,11 +1,11 @@
 package io.kvasir.index;
 
 /**
- * What one worker's engine keys name: the work behind {@link WorkerBlocks}, which lets one writer in at a
- * time. Only {@link #tier} is for any thread.
+ * The blocks of one worker that engine keys name: the implementation of {@link WorkerBlocks}, under whose lock it is
+ * used. Only {@link #tier} may be called from any thread.
  */
 final class KeyedBlocks {
-  // Events are taken in slices: rows first, map second, each as a batch of independent accesses.
+  // Events are processed in slices: rows first, map second, each as a batch of independent accesses.
   private static final int SLICE = 256;
   private static final int TIERS = Tier.values().length;
 
@@ -50,7 +50,7 @@ final class KeyedBlocks {
     return at >= 0 && KeyMap.copies(keys.value(at), tier.index()) != 0;
   }
 
-  /** As {@link WorkerBlocks#store}, of hashes that were looked at. */
+  /** As {@link WorkerBlocks#store}, for hashes that were checked. */
   int store(
       long parentKey, boolean root, long[] blockKeys, long[] hashes, int count, Tier tier, boolean counted) {
     int parent = Segments.NONE;
@@ -93,7 +93,7 @@ final class KeyedBlocks {
     return named;
   }
 
-  /** How many of the first keys there is room for when not all of them need it. */
+  /** The number of leading keys there is room for; keys that are present need none. */
   private int roomFor(long[] blockKeys, int from, int count) {
     int room = keys.room();
     for (int i = 0; i < count; i++) {
@@ -104,7 +104,7 @@ final class KeyedBlocks {
     return count;
   }
 
-  /** Lets a key name a row, once more if it does already; false when the budget does not allow it. */
+  /** Makes a key name a row, or counts a copy if it does already; false when the budget does not allow it. */
   private boolean bind(long key, int placedRow, int tier, boolean counted) {
     int row = placedRow & ~Rows.FRESH;
     int at = keys.find(key);
@@ -131,7 +131,7 @@ final class KeyedBlocks {
     }
     long value = KeyMap.withCopies(row, tier, 1);
     if (at >= 0) {
-      // Released after the slice: another of its keys may have come to name the older row.
+      // Released after the slice: another of its keys may name the older row by then.
       renamed[renames++] = keys.value(at);
       keys.setValue(at, value);
     } else {
@@ -140,7 +140,7 @@ final class KeyedBlocks {
     return true;
   }
 
-  /** Takes a key's share in its row away. */
+  /** Takes a key's copies off its row. */
   private void release(long value) {
     for (int tier = 0; tier < TIERS; tier++) {
       if (KeyMap.copies(value, tier) != 0) {
@@ -155,7 +155,7 @@ final class KeyedBlocks {
     }
   }
 
-  /** Lets the worker's bit be taken off a row with the next {@link #flush}. */
+  /** Queues a row whose bit the next {@link #flush} clears. */
   private void release(int row) {
     if (releasedCount == released.length) {
       flush();
@@ -170,25 +170,25 @@ final class KeyedBlocks {
 
   /** As {@link WorkerBlocks#remove(long, Tier, boolean)}. */
   boolean remove(long key, Tier tier, boolean counted) {
-    boolean gone = removeOne(key, tier.index(), counted);
+    boolean last = removeOne(key, tier.index(), counted);
     flush();
-    return gone;
+    return last;
   }
 
   /** As {@link WorkerBlocks#remove(long[], int, Tier, boolean)}. */
   int remove(long[] blockKeys, int count, Tier tier, boolean counted) {
-    int gone = 0;
+    int last = 0;
     for (int from = 0; from < count; from += SLICE) {
       int to = Math.min(count, from + SLICE);
       touched = keys.touch(blockKeys, from, to - from);
       for (int i = from; i < to; i++) {
         if (removeOne(blockKeys[i], tier.index(), counted)) {
-          gone++;
+          last++;
         }
       }
       flush();
     }
-    return gone;
+    return last;
   }
 
   private boolean removeOne(long key, int tier, boolean counted) {
@@ -214,7 +214,7 @@ final class KeyedBlocks {
     return true;
   }
 
-  /** Takes every name in a tier away. */
+  /** Removes all keys from a tier. */
   void clear(Tier tier) {
     for (int at = 0; at < keys.end(); at++) {
       if (keys.isUsed(at) && KeyMap.copies(keys.value(at), tier.index()) != 0) {
@@ -230,7 +230,7 @@ final class KeyedBlocks {
     flush();
   }
 
-  /** Takes every name away and gives the memory back. */
+  /** Removes all keys and releases the memory. */
   void clear() {
     for (int at = 0; at < keys.end(); at++) {
       if (keys.isUsed(at)) {
@@ -241,27 +241,27 @@ final class KeyedBlocks {
     free();
   }
 
-  /** Lets a key name a placed row with copies in each tier, 8 bits each; false when the budget does not allow it. */
+  /** Makes a key name a placed row, with copies per tier of 8 bits each; false when the budget does not allow it. */
   boolean bind(long key, int placedRow, int copies) {
     if (renames == renamed.length || (keys.find(key) < 0 && !keys.reserve(1))) {
       return false;
     }
     int row = placedRow;
     for (int tier = 0; tier < TIERS; tier++) {
-      int these = (copies >>> (8 * tier)) & KeyMap.MAX_COPIES;
-      if (these != 0) {
+      int count = (copies >>> (8 * tier)) & KeyMap.MAX_COPIES;
+      if (count != 0) {
         if (!bind(key, row, tier, true)) {
           return row != placedRow;
         }
         int at = keys.find(key);
-        keys.setValue(at, KeyMap.withCopies(keys.value(at), tier, these));
+        keys.setValue(at, KeyMap.withCopies(keys.value(at), tier, count));
         row = placedRow & ~Rows.FRESH;
       }
     }
     return true;
   }
 
-  /** Takes the bit off a placed row that no key came to name. */
+  /** Clears the bit of a placed row that no key names. */
   void unbind(int row) {
     release(row);
   }
@@ -274,7 +274,7 @@ final class KeyedBlocks {
     flush();
   }
 
-  /** Engine keys that name a block. */
+  /** The number of engine keys that name a block. */
   int size() {
     return keys.size();
   }
@@ -284,12 +284,12 @@ final class KeyedBlocks {
     return HandOver.named(keys, segments);
   }
 
-  /** The nearest tier of a row the worker holds. Any thread, wait-free. */
+  /** The nearest tier of a row that the worker holds. Any thread, wait-free. */
   Tier tier(int row) {
     return tiers.isEmpty() ? Tier.DEVICE : TierCounts.nearest(tiers.get(row));
   }
 
-  /** Gives the memory back; the bits stay. */
+  /** Releases the memory; the bits stay set. */
   void free() {
     keys.clear();
     tiers.clear();

@@ -1,17 +1,17 @@
 package io.kvasir.index;
 
 /**
- * The rows in which one worker's bit is set though none of its engine's keys names them, in the order in
- * which they give way when there are too many: the prompt predicted longest ago first and of a prompt the
- * deepest block first, as engines free them. So what is left of a prompt has no holes.
+ * The predicted rows of one worker: its bit is set though none of its engine's keys names them. They are kept in the
+ * order in which they are evicted when there are too many: the prompt predicted longest ago first, and of a prompt the
+ * deepest block first, as engines free them. So what remains of a prompt has no holes.
  *
- * <p>An entry is four longs, {@code [ uses:32 | row:32 ] [ after:32 | before:32 ] [ birth ] [ expiry ]}, in a
- * circle through entry 0, which has no row; a table {@code [ row:32 | entry:32 ]} finds it, probed linearly, in
- * which the rows of a segment stand side by side. Some 50 bytes a row, and nothing when there are none.
+ * <p>An entry is four longs, {@code [ uses:32 | row:32 ] [ after:32 | before:32 ] [ birth ] [ expiry ]}, in a circular
+ * list through entry 0, which has no row. A table {@code [ row:32 | entry:32 ]} finds it, probed linearly, in which the
+ * rows of a segment are adjacent. Some 50 bytes a row, and nothing when there are none.
  *
- * <p><b>uses</b> is how many predictions rely on the row: taking one back takes the row away only with the
- * last. <b>birth</b> is the number of the prediction that made the entry: one made before it counted
- * in an earlier entry of that row, and has nothing to take back here.
+ * <p><b>uses</b> is the number of predictions that include the row: retracting the last of them removes the row.
+ * <b>birth</b> is the number of the prediction that made the entry: one made before it counted in an earlier entry of
+ * that row, and has nothing to retract here.
  *
  * <p>Not thread-safe.
  */
@@ -29,13 +29,13 @@ final class PredictedRows {
   private long[] table = NO_TABLE; // row and entry, 0 where there is none
   private int size;
   private int made; // entries ever used
-  private int free; // the first of those out of use, chained by after; 0 for none
+  private int free; // head of the list of unused entries, linked by after; 0 for none
   private long earliest = NEVER; // no entry's expiry is before it
 
-  // The prompt that is being predicted.
+  // The prompt that is being placed.
   private long number;
   private long expiry;
-  private int mark; // its entries go behind this one
+  private int mark; // its entries are linked behind this one
 
   PredictedRows(Budget budget) {
     this.budget = budget;
@@ -58,14 +58,14 @@ final class PredictedRows {
     return entry(row) != 0;
   }
 
-  /** Begins a prompt, whose rows are then touched or added from its first on. */
+  /** Begins a prompt, whose rows are then touched or added in order. */
   void begin(long ofNumber, long until) {
     number = ofNumber;
     expiry = until;
     mark = before(0);
   }
 
-  /** Notes that the prompt relies on a row, if it is here; returns whether it is. */
+  /** Counts one more use of a row if it is predicted; returns whether it is. */
   boolean touch(int row) {
     int entry = entry(row);
     if (entry == 0) {
@@ -78,7 +78,7 @@ final class PredictedRows {
     return true;
   }
 
-  /** Makes room for new rows; false when the budget does not allow it. */
+  /** Reserves room for new rows; false when the budget does not allow it. */
   boolean reserve(int rows) {
     int needed = size + rows + 1;
     int capacity = entries.length / LONGS;
@@ -99,7 +99,7 @@ final class PredictedRows {
     return true;
   }
 
-  /** Adds a row that is not here; {@link #reserve} made room for it. */
+  /** Adds a row that is not predicted yet, after {@link #reserve}. */
   void add(int row) {
     int entry = free;
     if (entry == 0) {
@@ -116,7 +116,7 @@ final class PredictedRows {
     earliest = Math.min(earliest, expiry);
   }
 
-  /** Takes a row out. */
+  /** Removes a row. */
   void remove(int row) {
     int at = place(row);
     int entry = (int) table[at];
@@ -124,7 +124,7 @@ final class PredictedRows {
     entries[LONGS * entry + 1] = (long) free << 32;
     free = entry;
     size--;
-    // Close the hole: whatever could not stand here before may now.
+    // Close the hole: move entries back that were displaced by the one removed.
     int mask = table.length - 1;
     for (int next = (at + 1) & mask; table[next] != 0; next = (next + 1) & mask) {
       if (((next - Segments.home((int) (table[next] >>> 32), table.length)) & mask) >= ((next - at) & mask)) {
@@ -138,7 +138,7 @@ final class PredictedRows {
     }
   }
 
-  /** Takes back what a prediction relied on a row for; true when it was the last, and the row is out. */
+  /** Takes off the use of a row by a prediction; true when it was the last one and the row was removed. */
   boolean retract(int row, long ofNumber) {
     int entry = entry(row);
     if (entry == 0 || entries[LONGS * entry + 2] > ofNumber) {
@@ -152,7 +152,7 @@ final class PredictedRows {
     return true;
   }
 
-  /** Writes all rows into columns, in the order in which they give way. */
+  /** Copies all rows into columns, in the order of eviction. */
   void copy(int[] rows, int[] uses, long[] births, long[] expiries) {
     int at = 0;
     for (int entry = after(0); entry != 0; entry = after(entry)) {
@@ -163,21 +163,21 @@ final class PredictedRows {
     }
   }
 
-  /** Adds a row that was predicted elsewhere, to give way last; {@link #reserve} made room for it. */
+  /** Adds a row predicted in another index, to be evicted last, after {@link #reserve}. */
   void restore(int row, int uses, long birth, long until) {
     begin(birth, until);
     add(row);
     entries[LONGS * before(0)] += (uses - 1L) << 32;
   }
 
-  /** Takes out the row that gives way first, and returns it. */
+  /** Removes the row that is evicted first, and returns it. */
   int takeOldest() {
     int row = row(after(0));
     remove(row);
     return row;
   }
 
-  /** Takes out rows whose time is over, into {@code rows}; returns how many: as many as there is room for. */
+  /** Removes expired rows into {@code rows}, as many as it can hold; returns how many. */
   int takeExpired(long now, int[] rows) {
     int taken = 0;
     long left = NEVER;
@@ -198,7 +198,7 @@ final class PredictedRows {
     return taken;
   }
 
-  /** Forgets every row and gives the memory back. */
+  /** Forgets every row and releases the memory. */
   void clear() {
     budget.release(bytes(entries.length / LONGS));
     entries = NO_ENTRIES;
@@ -209,7 +209,7 @@ final class PredictedRows {
     earliest = NEVER;
   }
 
-  /** The bytes of so many entries and their table. */
+  /** The bytes of {@code capacity} entries and their table. */
   private static long bytes(int capacity) {
     return capacity == 1 ? 0 : Budget.arrayOf((long) LONGS * capacity) + Budget.arrayOf(2L * capacity);
   }
@@ -222,7 +222,7 @@ final class PredictedRows {
     table[place(row)] = ((long) row << 32) | entry;
   }
 
-  /** Where a row's entry is in the table, or would be. */
+  /** The index in the table of a row's entry, or where it would be. */
   private int place(int row) {
     int mask = table.length - 1;
     int at = Segments.home(row, table.length);
@@ -252,7 +252,7 @@ final class PredictedRows {
     entries[LONGS * entry + 1] = (entries[LONGS * entry + 1] & INT) | ((long) other << 32);
   }
 
-  /** Puts an entry behind the mark. */
+  /** Links an entry behind the mark. */
   private void link(int entry) {
     int next = after(mark);
     entries[LONGS * entry + 1] = ((long) next << 32) | mark;

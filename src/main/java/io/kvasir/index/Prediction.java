@@ -2,7 +2,7 @@ package io.kvasir.index;
 
 import java.util.function.Consumer;
 
-/** What was predicted of one prompt when it was sent to a worker. Thread-safe. */
+/** A prediction that a worker will hold the blocks of one prompt, made when the prompt is sent there. Thread-safe. */
 public final class Prediction {
   /** {@link #confirmed}: not placed yet. */
   public static final int UNKNOWN = -1;
@@ -23,26 +23,26 @@ public final class Prediction {
   }
 
   /**
-   * How many leading blocks of the prompt the engine itself had told of when this was predicted: what a search
-   * found beyond them was only predicted. {@link #UNKNOWN} while it waits to be placed.
+   * The number of the prompt's leading blocks that the engine itself had reported when this was predicted: what a
+   * search found beyond them was only predicted. {@link #UNKNOWN} until it is placed.
    */
   public int confirmed() {
     return confirmed;
   }
 
-  /** How many leading blocks of the prompt a search found when this was predicted; {@link #UNKNOWN} as above. */
+  /** The number of the prompt's leading blocks that were held or predicted before; {@link #UNKNOWN} until placed. */
   public int held() {
     return confirmed == UNKNOWN ? UNKNOWN : held;
   }
 
-  /** Whether every search that begins now sees it. */
+  /** Whether it is placed: every search that begins now finds it. */
   public boolean isPlaced() {
     return confirmed != UNKNOWN;
   }
 
   /**
-   * Takes it back, because the request will not be computed there: what no other prediction relies on, and no
-   * key has come to name, is not held any more. The first call counts. Never waits.
+   * Retracts it, because the request will not be computed there: blocks that no other prediction includes, and that no
+   * key names by now, are no longer held. The first call counts. Never waits.
    */
   public void retract() {
     boolean first;
@@ -55,7 +55,7 @@ public final class Prediction {
     }
   }
 
-  // For the worker's blocks, while they are being written.
+  // For the worker's blocks only, under their lock.
 
   long[] hashes() {
     return hashes;

@@ -1,12 +1,11 @@
 package io.kvasir.index;
 
 /**
- * What one worker is predicted to hold: places prompts in rows as its writer does, and takes them off.
+ * The predicted blocks of one worker: places predictions in rows as the writer of events does, and removes them.
  *
- * <p>Of a prompt's blocks those the worker holds anyway are left alone; a row whose bit it does not have yet
- * becomes {@link PredictedRows predicted}, and one that is already is relied upon once more. The first of them
- * gets its bit last: a search finds all of a prediction, or nothing. Not thread-safe: a part of
- * {@link WorkerBlocks}.
+ * <p>Blocks of the prompt that the worker holds already are left alone; a row without the worker's bit becomes
+ * {@link PredictedRows predicted}, and one that is predicted already counts one more use. The first new row gets its
+ * bit last, so that a search finds all of a prediction or nothing. Not thread-safe: a part of {@link WorkerBlocks}.
  */
 final class Predictions {
   private static final int SLICE = 256;
@@ -23,11 +22,11 @@ final class Predictions {
   @SuppressWarnings("UnusedVariable")
   private long touched;
 
-  Predictions(Rows rows, Budget budget, int word, long bit, int most) {
+  Predictions(Rows rows, Budget budget, int word, long bit, int maxRows) {
     this.rows = rows;
     this.word = word;
     this.bit = bit;
-    this.maxRows = most;
+    this.maxRows = maxRows;
     this.predicted = new PredictedRows(budget);
   }
 
@@ -39,7 +38,7 @@ final class Predictions {
     return predicted.has(row);
   }
 
-  /** A key names the row now. */
+  /** Forgets a predicted row because a key names it now. */
   void confirm(int row) {
     predicted.remove(row);
   }
@@ -112,7 +111,7 @@ final class Predictions {
     return done;
   }
 
-  /** Before more rows are placed: one that gives way may be among them. Never one of the prompt's own. */
+  /** Evicts the oldest rows beyond the limit, never the prompt's own; called before more rows are placed. */
   private void makeRoom() {
     while (predicted.size() > maxRows) {
       release(predicted.takeOldest());
@@ -120,7 +119,7 @@ final class Predictions {
     flush();
   }
 
-  /** Takes a placed prediction back. */
+  /** Retracts a placed prediction. */
   void retract(Prediction prediction) {
     int row = Segments.NONE;
     for (int i = 0; i < prediction.length(); i++) {
@@ -132,12 +131,12 @@ final class Predictions {
     flush();
   }
 
-  /** What is predicted, for another index. */
+  /** The predicted rows, for another index. */
   HandOver handOver(Segments segments) {
     return HandOver.predicted(predicted, lastNumber, segments);
   }
 
-  /** Takes what was predicted in another index; returns how many blocks the memory budget had no room for. */
+  /** Adds rows predicted in another index; returns how many blocks the memory budget had no room for. */
   int take(Holdings.Predicted part) {
     if (slice.length == 0) {
       slice = new int[SLICE];
@@ -168,7 +167,7 @@ final class Predictions {
     }
   }
 
-  /** Takes everything back, and gives the memory back. */
+  /** Removes all predicted rows and releases the memory. */
   void clear() {
     while (predicted.size() != 0) {
       release(predicted.takeOldest());

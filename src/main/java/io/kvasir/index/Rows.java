@@ -1,8 +1,8 @@
 package io.kvasir.index;
 
 /**
- * The writers' way to rows: finds or claims the row of each block of a chain and sets a worker's bit
- * there, takes bits away, and sweeps a whole slot.
+ * The rows of blocks, as writers use them: finds or claims the row of each block of a chain and sets a worker's bit
+ * there, clears bits, and sweeps whole slots.
  *
  * <p>There is one row per block. A block's row is the place after its parent's row, if that is in the
  * segment still and free or claimed for it; else it begins a segment, found through {@link Shards}.
@@ -27,7 +27,7 @@ final class Rows {
    * Sets a worker's bit on the rows of {@code count} blocks that follow one another.
    *
    * @param parent the row before the first of them, which holds the bit too; {@link Segments#NONE} for a root
-   * @param rows takes each block's row, with {@link #FRESH}
+   * @param rows receives each block's row, with {@link #FRESH} where the bit was not set before
    * @return how many were placed; less than {@code count} only when the budget is reached
    */
   int place(int parent, long[] hashes, int from, int count, int word, long bit, int[] rows) {
@@ -52,7 +52,7 @@ final class Rows {
     return done;
   }
 
-  /** Sets the bit on a pinned run of rows for as long as they are those of the blocks; returns how many were. */
+  /** Sets the bit on a pinned run of rows as far as they are those of the blocks; returns how many were. */
   private int mark(int row, int length, long[] hashes, int from, int word, long bit, int[] rows, int to) {
     long[] chunk = segments.chunkOf(row);
     int at = segments.at(row);
@@ -103,7 +103,7 @@ final class Rows {
     return (segments.bits(row, word) & bit) != 0;
   }
 
-  /** Takes a worker's bit off rows, best those of a segment one after the other. */
+  /** Clears a worker's bit on rows; fastest when those of a segment are adjacent. */
   void release(int[] rows, int count, int word, long bit) {
     int cleared = 0;
     for (int i = 0; i < count; i++) {
@@ -119,9 +119,9 @@ final class Rows {
   }
 
   /**
-   * Takes bits that nobody sets any more off every row.
+   * Clears the bits of retired workers on every row.
    *
-   * @param bits of each word
+   * @param bits the bits to clear, by word
    */
   void sweep(long[] bits) {
     int end = segments.end();
@@ -139,7 +139,7 @@ final class Rows {
     }
   }
 
-  /** How many rows have some bit. */
+  /** The number of rows with any bit set. */
   long count() {
     long count = 0;
     int end = segments.end();
@@ -157,7 +157,7 @@ final class Rows {
     return count;
   }
 
-  /** The row of a block that follows {@code previous}, claimed, and its segment pinned for what it can take. */
+  /** Claims the row of the block after {@code previous} and pins its segment once for each row that may be set. */
   private int pinned(int previous, long hash, int wanted) {
     if (previous == Segments.NONE) {
       return shards.pinned(hash, pins(0, wanted)) << Segments.ROW_BITS;

@@ -3,26 +3,24 @@ package io.kvasir.index;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How readers ask: wait-free, without allocation, beside any number of writers.
+ * The search of the index: wait-free, without allocation, beside any number of writers.
  *
- * <p>Chain hashes are cumulative, so who holds a block (nearly always) holds those before it: along a
- * chain the set of holders only shrinks, and every worker has one drop-off point. The last row of a
- * segment therefore answers for all of it: if it has the chain's hash, which proves everything before
- * it, and every candidate's bit, the search goes on to the next segment. Where it goes on and on, it jumps:
- * segments begin 16 blocks apart and every first block is in the table, so the search enters 4, then 8, then
- * 16 segments further on, and half as far once that was too far. Only where a segment does not answer does
- * it look at the rows one by one. Its cost grows with the number of distinct depths and the logarithm of
- * the length, not with blocks times workers, and it ends when no candidate is left. A worker with a hole
- * that no look fell into is taken to hold it: {@link #verify} tells.
+ * <p>Chain hashes are cumulative, so a worker that holds a block (nearly always) holds those before it: along a chain
+ * the set of holders only shrinks, and every worker has one drop-off point. The last row of a segment therefore answers
+ * for all of it: if it has the chain's hash, which proves everything before it, and every candidate's bit, the search
+ * goes on to the next segment. After a few whole segments it jumps: segments begin 16 blocks apart and every first
+ * block is in the table, so the search enters 4, then 8, then 16 segments further on, and half as far once that was too
+ * far. Only where a segment does not answer does it look at the rows one by one. Its cost grows with the number of
+ * distinct depths and the logarithm of the length, not with blocks times workers, and it ends when no candidate is
+ * left. A worker with a hole that no probe hit is taken to hold it: {@link #verify} checks every block.
  *
- * <p>Places and links are hints. If the hash there is another, the block may begin a segment of its own
- * (a branch), and the table is asked, once. What a row says counts only if its segment is still in the
- * life it was in before the row's hash was read; else the block has just been evicted by its last
- * holder, and that is the answer. So a depth d means: at some moment during the call, the worker did
- * hold the d-th block.
+ * <p>Places and links are hints. If the hash there is another, the block may begin a segment of its own (a branch), and
+ * the table is searched, once. A row counts only if its segment's version did not change between reading the row's hash
+ * and its bits; else the block has just been evicted by its last holder, which is the answer. So a depth d means: at
+ * some moment during the call, the worker did hold the d-th block.
  */
 final class Search {
-  /** Segments to go through one by one before a jump is tried: short chains are quicker without. */
+  /** Segments to go through one by one before the first jump: short chains are faster without. */
   private static final int WORTH_A_JUMP = 2;
 
   private static final int FIRST_JUMP = 4;
@@ -51,11 +49,11 @@ final class Search {
     }
     int depth = 0;
     int row = shards.find(hashes[0]) << Segments.ROW_BITS;
-    boolean found = true; // through the table, so that it need not be asked again
-    boolean one = false; // look at one row after the other
-    int whole = 0; // segments gone through without a loss
-    int jump = 0; // segments to go ahead by if that far is held
-    boolean widening = true; // no jump was too far yet
+    boolean found = true; // through the table, so that it need not be searched again
+    boolean one = false; // probe row by row
+    int whole = 0; // segments passed without a loss
+    int jump = 0; // segments to skip if all candidates hold that far
+    boolean widening = true; // no jump has been too far yet
     while (row != Segments.NONE) {
       int place = row & Segments.PLACE;
       if (jump > 1 && place == 0 && !one) {
@@ -83,7 +81,7 @@ final class Search {
       long[] chunk = segments.chunkOf(row);
       int first = segments.segmentAt(row);
       int state = first + Segments.ROWS * rowLongs;
-      long life = (long) Segments.LONGS.getAcquire(chunk, state);
+      long generation = (long) Segments.LONGS.getAcquire(chunk, state);
       int probe = one ? place : Math.min(Segments.PLACE, place + hashes.length - 1 - depth);
       int at = first + probe * rowLongs;
       boolean same = (long) Segments.LONGS.getAcquire(chunk, at) == hashes[depth + probe - place];
@@ -91,7 +89,7 @@ final class Search {
       long b1 = width > 1 ? (long) Segments.LONGS.getAcquire(chunk, at + 2) : 0;
       long b2 = width > 2 ? (long) Segments.LONGS.getAcquire(chunk, at + 3) : 0;
       long b3 = width > 2 ? (long) Segments.LONGS.getAcquire(chunk, at + 4) : 0;
-      same &= Segments.sameGeneration(life, (long) Segments.LONGS.getAcquire(chunk, state));
+      same &= Segments.sameGeneration(generation, (long) Segments.LONGS.getAcquire(chunk, state));
       long lost = (c0 & ~b0) | (c1 & ~b1) | (c2 & ~b2) | (c3 & ~b3);
       if (!(same && lost == 0)) {
         if (probe != place) {
@@ -114,7 +112,7 @@ final class Search {
         if ((c0 | c1 | c2 | c3) == 0) {
           return depth;
         }
-        one = false; // the others may well be in to the segment's end
+        one = false; // the others may well hold all of the segment
         whole = 0;
         jump = 0;
       }
@@ -142,7 +140,7 @@ final class Search {
     return depth;
   }
 
-  /** Loads where the next jumps would be entered, all at once instead of one after the other. */
+  /** Prefetches the table entries of the next jumps, in parallel instead of one after the other. */
   private void touchAhead(long[] hashes, int from) {
     int at = from;
     for (int jump = (2 * FIRST_JUMP) << Segments.ROW_BITS; at < hashes.length; jump <<= 1) {
@@ -151,7 +149,7 @@ final class Search {
     }
   }
 
-  /** How many leading blocks a slot's worker holds, looked up one by one. */
+  /** The number of leading blocks that a slot's worker holds, looked up one by one. */
   int verify(long[] hashes, int slot, @Nullable WorkerBlocks worker, int @Nullable [] tiers) {
     int row = Segments.NONE;
     for (int depth = 0; depth < hashes.length; depth++) {
@@ -167,21 +165,21 @@ final class Search {
   }
 
   private boolean holds(int row, long hash, int slot) {
-    long life = segments.state(row);
+    long generation = segments.state(row);
     return segments.hash(row) == hash
         && (segments.bits(row, slot >>> 6) >>> slot & 1) != 0
-        && Segments.sameGeneration(life, segments.state(row));
+        && Segments.sameGeneration(generation, segments.state(row));
   }
 
   /** Whether a row has this hash and all of these bits. */
   private boolean covers(int row, long hash, long c0, long c1, long c2, long c3) {
-    long life = segments.state(row);
+    long generation = segments.state(row);
     return segments.hash(row) == hash
         && (c0 & ~segments.bits(row, 0)) == 0
         && (c1 == 0 || (c1 & ~segments.bits(row, 1)) == 0)
         && (c2 == 0 || (c2 & ~segments.bits(row, 2)) == 0)
         && (c3 == 0 || (c3 & ~segments.bits(row, 3)) == 0)
-        && Segments.sameGeneration(life, segments.state(row));
+        && Segments.sameGeneration(generation, segments.state(row));
   }
 
   private static long living(long[] candidates, long[] alive, int word, int[] depths) {

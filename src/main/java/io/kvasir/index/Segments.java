@@ -5,7 +5,7 @@ import java.lang.invoke.VarHandle;
 import java.util.Arrays;
 
 /**
- * The memory in which rows live: flat chunks that never move, cut into segments of {@value #ROWS} rows.
+ * The memory of rows: flat chunks that never move, divided into segments of {@value #ROWS} rows.
  *
  * <p>A segment holds consecutive blocks of one chain, from its first row on. In longs, for an index of
  * {@code w} words of slots:
@@ -16,17 +16,16 @@ import java.util.Arrays;
  *   [ next ]                   the segment after it, a hint only
  * </pre>
  *
- * <p>State and link stand beside the last row because a search that passes through a segment reads
- * just these three.
+ * <p>State and link are next to the last row because a search that passes through a segment reads just these three.
  *
  * <p><b>count</b> is the number of bits set in the segment's rows, plus what writers have pinned while
- * they set more. It may rise only from above 0; who takes it to 0 alone wipes the segment. So whoever has a
- * bit in a segment, or a pin, may rely on its rows' hashes.
+ * they set more. It may rise only from above 0; the thread that takes it to 0 wipes the segment. So the owner of a bit
+ * in a segment, or of a pin, may rely on its rows' hashes.
  *
- * <p><b>version</b> rises before a segment is wiped and again when it starts its next life: what was read
- * between two looks at one version belongs to one life, in which a row's hash goes from 0 to one value
- * and stays, or to the time between two lives, in which no row has a bit. (Were it to rise but once, a
- * reader could take a hash that is about to be wiped, and bits of the life after.)
+ * <p><b>version</b> rises before a segment is wiped and again when it is started for another chain: what was read
+ * between two reads of one version belongs to one generation, in which a row's hash goes from 0 to one value and stays,
+ * or to the time between two generations, in which no row has a bit. (Were it to rise but once, a reader could combine
+ * a hash that is about to be wiped with bits of the next generation.)
  *
  * <p>Segments and rows are named by positive ints: a row is its segment's name × 16 + its place. 0 is
  * none. All methods are lock-free but {@link #allocate} and {@link #free}.
@@ -56,7 +55,7 @@ final class Segments {
   private final Budget budget;
   private volatile long[][] chunks = new long[16][];
   private int end = FIRST;
-  private int free = NONE; // segments out of use, chained by their next links
+  private int free = NONE; // unused segments, linked by their next links
 
   /** Rows for {@code width} words of slots. */
   Segments(int width, Budget budget) {
@@ -71,9 +70,9 @@ final class Segments {
     return hash * PHI;
   }
 
-  /** Where a table by rows, of a power of two's length, begins to look for one: those of a segment stand together. */
+  /** The index at which a table by rows, of a power of two's length, begins to probe: adjacent for a segment's rows. */
   static int home(int row, int length) {
-    // Which segments a worker's rows are in has a pattern, and one multiplication would keep it.
+    // The segments of a worker's rows form a pattern, which one multiplication would keep.
     long mixed = mix(row >>> ROW_BITS);
     mixed = mix(mixed ^ (mixed >>> 32));
     return ((int) (mixed >>> Long.numberOfLeadingZeros(length - 1L)) + (row & PLACE)) & (length - 1);
@@ -83,7 +82,7 @@ final class Segments {
     return width;
   }
 
-  /** The first row of a segment that is not in use; {@link #NONE} when the budget is reached. */
+  /** The first row of an unused segment; {@link #NONE} when the budget is reached. */
   synchronized int allocate() {
     if (free != NONE) {
       int row = free << ROW_BITS;
@@ -96,7 +95,7 @@ final class Segments {
     return end++ << ROW_BITS;
   }
 
-  /** Takes a wiped segment back. */
+  /** Returns a wiped segment to the unused ones. */
   synchronized void free(int row) {
     linkNext(row, free);
     free = row >>> ROW_BITS;
@@ -123,7 +122,7 @@ final class Segments {
     return end;
   }
 
-  // A row's address is its chunk and the index of its hash there; its bits follow the hash.
+  // The address of a row is its chunk and the index of its hash there; its bits follow the hash.
 
   long[] chunkOf(int row) {
     return chunks[row >>> (ROW_BITS + CHUNK_BITS)];
@@ -150,7 +149,7 @@ final class Segments {
   }
 
   /**
-   * Claims a row for a hash, or finds it claimed for it. Only for who has a bit or a pin in its segment.
+   * Claims a row for a hash, unless it is claimed. The caller has a bit or a pin in its segment.
    *
    * @return the hash the row has now
    */
@@ -196,7 +195,7 @@ final class Segments {
     return ((long) LONGS.getAndBitwiseAnd(chunk, at, ~bit) & bit) != 0;
   }
 
-  /** The state of a row's segment: its life, for {@link #sameGeneration}. */
+  /** The state of a row's segment, for {@link #sameGeneration}. */
   long state(int row) {
     return (long) LONGS.getAcquire(chunkOf(row), stateAt(row));
   }
@@ -210,7 +209,7 @@ final class Segments {
     long _ = (long) LONGS.getAndAdd(chunkOf(row), stateAt(row), (long) pins);
   }
 
-  /** Pins a row's segment; false when it has come to its end. */
+  /** Pins a row's segment; false when it has ended. */
   boolean tryPin(int row, int pins) {
     long[] chunk = chunkOf(row);
     int at = stateAt(row);
@@ -225,7 +224,7 @@ final class Segments {
     return false;
   }
 
-  /** Takes pins, or bits that were cleared, off the count. True when that ended the segment: the caller wipes it. */
+  /** Takes pins, or cleared bits, off the count. True when that ended the segment: the caller then wipes it. */
   boolean unpin(int row, int pins) {
     return ((long) LONGS.getAndAdd(chunkOf(row), stateAt(row), -(long) pins) & COUNT) == pins;
   }
@@ -234,7 +233,7 @@ final class Segments {
     return (state(row) & COUNT) != 0;
   }
 
-  /** Starts a segment's life, pinned, with a hash in its first row. */
+  /** Starts a segment, pinned, with a hash in its first row: a new generation. */
   void start(int row, long hash, int pins) {
     long[] chunk = chunkOf(row);
     int at = stateAt(row);
@@ -244,7 +243,7 @@ final class Segments {
     LONGS.setVolatile(chunk, at, (version << VERSION_SHIFT) | pins);
   }
 
-  /** Ends a segment's life: raises its version, then empties its rows. */
+  /** Ends a segment's generation: raises its version, then clears its rows' hashes. */
   void wipe(int row) {
     long[] chunk = chunkOf(row);
     int at = stateAt(row);
@@ -256,7 +255,7 @@ final class Segments {
     }
   }
 
-  /** The segment after a row's, or what once was; {@link #NONE} if none is known. */
+  /** The segment after a row's, possibly outdated; {@link #NONE} if none is known. */
   int next(int row) {
     return (int) (long) LONGS.getAcquire(chunkOf(row), stateAt(row) + 1);
   }

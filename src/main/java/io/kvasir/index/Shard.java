@@ -4,14 +4,14 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * The writers' side of one shard: makes and frees the segments whose first hash falls to it, under its
- * own monitor. Both are short and concern new segments only; a row or a bit is set without it.
+ * The writers' side of one shard: allocates and frees the segments whose first hash belongs to it, under its own
+ * monitor. Both are short and concern whole segments only; a row or a bit is set without the monitor.
  */
 final class Shard extends CacheLinePadding {
   private static final VarHandle TABLES = MethodHandles.arrayElementVarHandle(long[][].class);
   private static final long REMOVED = 1L << 63; // an entry of no segment
 
-  /** Segments out of use that are not shared with the other shards: few, for there are many shards. */
+  /** Unused segments kept for this shard: few, since there are many shards. */
   private static final int MAX_KEPT = 2;
 
   private final int number;
@@ -20,8 +20,8 @@ final class Shard extends CacheLinePadding {
   private final Budget budget;
   private int live;
   private int used; // live and removed entries
-  private int kept; // segments out of use
-  private int free = Segments.NONE; // the first of them, chained by their next links
+  private int kept; // unused segments
+  private int free = Segments.NONE; // the first of them, linked by their next links
 
   /**
    * An empty shard.
@@ -66,7 +66,7 @@ final class Shard extends CacheLinePadding {
         if (segments.tryPin(segment << Segments.ROW_BITS, pins)) {
           return segment;
         }
-        // It has ended and waits for our monitor to be freed. Its successor takes its entry.
+        // It has ended and is about to be freed under this monitor. Its successor gets its entry.
         int row = allocate();
         if (row != Segments.NONE) {
           segments.start(row, hash, pins);
@@ -92,7 +92,7 @@ final class Shard extends CacheLinePadding {
     return row >>> Segments.ROW_BITS;
   }
 
-  /** Takes a segment that has ended off the table and keeps it for another chain. */
+  /** Removes an ended segment from the table and keeps it for another chain. */
   synchronized void free(int row, long hash) {
     long mixed = Segments.mix(hash);
     long entry = entry(mixed, row >>> Segments.ROW_BITS);
@@ -107,7 +107,7 @@ final class Shard extends CacheLinePadding {
       if (table[(i + 1) & mask] != 0) {
         Segments.LONGS.setRelease(table, i, REMOVED);
       } else {
-        // Nothing stands behind: the entry, and the marks before it, need not be passed any more.
+        // The next entry is empty: this one, and the marks before it, need not be probed past any more.
         do {
           Segments.LONGS.setRelease(table, i, 0L);
           used--;
@@ -119,7 +119,7 @@ final class Shard extends CacheLinePadding {
     release(row);
   }
 
-  /** The first row of a segment out of use; {@link Segments#NONE} when the budget is reached. */
+  /** The first row of an unused segment; {@link Segments#NONE} when the budget is reached. */
   private int allocate() {
     if (kept == 0) {
       return segments.allocate();

@@ -1,10 +1,10 @@
 package io.kvasir.index;
 
 /**
- * Where a chain is entered: the hash of every segment's first row, in {@value #COUNT} tables.
+ * The tables that lead into a chain: the hash of every segment's first row, in {@value #COUNT} shards.
  *
  * <p>A hash's shard, its place in the shard's table and the tag kept there come from one product with
- * 2⁶⁴/φ (Fibonacci hashing, Knuth, TAOCP 3, 6.4): chained hashes of a tool that is not ours may carry
+ * 2⁶⁴/φ (Fibonacci hashing, Knuth, TAOCP 3, 6.4): chained hashes made by other tools may have
  * structure. A table is an array of {@code tag:32 | segment:32}, probed linearly. Readers take no lock:
  * entries never move within an array, a removed one leaves a mark that only an insertion replaces, and
  * an array that is too full is replaced as a whole. The references to the arrays stand together, apart
@@ -55,8 +55,8 @@ final class Shards {
   }
 
   /**
-   * Where the row of a block may be that follows a row, {@link Segments#NONE} if it is nowhere. A hint unless
-   * the caller has a bit there, or finds that it {@link Rows#has has} one.
+   * The row that may hold the block after a row, {@link Segments#NONE} if none does. A hint unless the caller has a bit
+   * there, or finds that it {@link Rows#has has} one.
    */
   int after(int previous, long hash) {
     if (previous != Segments.NONE) {
@@ -69,7 +69,7 @@ final class Shards {
     return find(hash) << Segments.ROW_BITS;
   }
 
-  /** Loads the line where a hash would be found, and waits for nothing. */
+  /** Prefetches the cache line where a hash would be found. */
   void touch(long hash) {
     long mixed = Segments.mix(hash);
     long[] table = table(shard(mixed));
@@ -77,8 +77,8 @@ final class Shards {
   }
 
   /**
-   * Loads the lines where a batch of hashes would be found, all at once instead of one after the other.
-   * Returns what it read: the caller keeps it somewhere, lest the loads be optimised away.
+   * Prefetches the cache lines where a batch of hashes would be found, in parallel instead of one after the other.
+   * Returns what it read: the caller stores it, lest the loads be optimised away.
    */
   long touch(long[] hashes, int from, int count) {
     long seen = 0;
@@ -91,7 +91,7 @@ final class Shards {
   }
 
   /**
-   * The segment that begins with a block, pinned; made if there is none.
+   * Pins the segment that begins with a block, and allocates it if there is none.
    *
    * @return {@link Segments#NONE} when the budget is reached
    */

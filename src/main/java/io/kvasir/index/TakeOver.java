@@ -1,11 +1,11 @@
 package io.kvasir.index;
 
 /**
- * Puts what a worker holds in one index into another, the way it stood there.
+ * The receiver of a handover: places the runs of another index as they are laid out there.
  *
- * <p>Where that is not possible, because rows of the other index stand differently already, a run goes on as
- * a branch: no block is ever in the place of another, but one that stands in two may be missed by a
- * search for this keyed. It does not happen between an index and one that has had everything from it.
+ * <p>Where that is not possible, because this index has rows laid out differently, a run continues as a branch: no
+ * block is ever in the place of another, but one that is in two places may be missed by a search for this worker. That
+ * does not happen in an index that got everything from the other one.
  *
  * <p>Not thread-safe: a part of {@link WorkerBlocks}.
  */
@@ -27,7 +27,7 @@ final class TakeOver {
     this.bit = bit;
   }
 
-  /** Takes a part; returns how many blocks the memory budget had no room for. */
+  /** Adds a part; returns how many blocks the memory budget had no room for. */
   int take(Holdings.Blocks part) {
     int refused = 0;
     int base = 0;
@@ -58,7 +58,7 @@ final class TakeOver {
     return refused;
   }
 
-  /** Places a run, with the worker's bit on those that are held. */
+  /** Places a run and sets the worker's bit on the blocks that are held. */
   private void place(long[] hashes, int from, int length, int held, long follows) {
     int previous = last(follows);
     int at = 0;

@@ -1,8 +1,8 @@
 package io.kvasir.index;
 
-/** Where a worker holds a block, nearest first. */
+/** The tier of memory in which a worker holds a block, nearest first. */
 public enum Tier {
-  /** The accelerator's own memory: ready to be attended to. */
+  /** The accelerator's own memory: ready for attention. */
   DEVICE(0),
   /** The host's memory. */
   HOST(1),

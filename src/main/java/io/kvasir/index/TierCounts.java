@@ -4,14 +4,14 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * How many of one worker's keys hold a row, tier by tier. Nearly every row is held by one key in the
- * device tier: that is what a row that is not here means, so without offloading this is empty.
+ * The number of one worker's keys that hold a row, tier by tier. Nearly every row is held by one key in the device
+ * tier: that is what a row without an entry means, so without offloading this is empty.
  *
- * <p>A count is four 16-bit lanes, one per tier. A lane that came to 65,535 stays there, and the row is
- * held until the worker is cleared.
+ * <p>A count is four 16-bit lanes, one per tier. A lane that has reached 65,535 stays there, and the row is held until
+ * the worker is cleared.
  *
- * <p>One thread writes, any thread reads, wait-free: a table {@code [ row | count ]} in which a row once
- * written stays in its place until the table is replaced as a whole.
+ * <p>One thread writes, any thread reads, wait-free: in the table {@code [ row | count ]} a row keeps its place until
+ * the table is replaced as a whole.
  */
 final class TierCounts {
   /** One key, in the device tier. */
@@ -33,7 +33,7 @@ final class TierCounts {
 
   private final Budget budget;
   private long[] table = EMPTY;
-  private int explicit; // entries that say something
+  private int explicit; // entries with another count than the usual one
   private int used;
 
   TierCounts(Budget budget) {
@@ -54,7 +54,7 @@ final class TierCounts {
     return (counts >>> (16 * tier)) & LANE;
   }
 
-  /** Whether no row is held in another way than usual. Any thread. */
+  /** Whether all rows have the usual count. Any thread. */
   boolean isEmpty() {
     return ((long[]) TABLE.getAcquire(this)).length == EMPTY.length;
   }
@@ -66,7 +66,7 @@ final class TierCounts {
     return (long) Segments.LONGS.getAcquire(now, at) == 0 ? USUAL : (long) Segments.LONGS.getAcquire(now, at + 1);
   }
 
-  /** Sets the count of a row that no key held, one in a tier; false when the budget does not allow it. */
+  /** Sets the count of a row that no key held to one in a tier; false when the budget does not allow it. */
   boolean start(int row, int tier) {
     return put(row, 1L << (16 * tier));
   }
@@ -77,7 +77,7 @@ final class TierCounts {
     return lane(counts, tier) == LANE || put(row, counts + (1L << (16 * tier)));
   }
 
-  /** Counts one key less in a tier. True when none is left in any: the row is then forgotten. */
+  /** Counts one key less in a tier. True when none is left in any: the entry is then forgotten. */
   boolean subtract(int row, int tier) {
     long counts = get(row);
     if (lane(counts, tier) == LANE) {
@@ -138,7 +138,7 @@ final class TierCounts {
     return true;
   }
 
-  /** Where a row stands or would stand. */
+  /** The index of a row's entry, or where it would be. */
   private static int find(long[] table, int row) {
     int mask = table.length - 2;
     int at = Segments.home(row, table.length >>> 1) << 1;

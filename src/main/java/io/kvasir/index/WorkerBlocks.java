@@ -5,19 +5,18 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The one writer's handle on what one worker holds: engine keys to rows. One writing thread at a time;
- * predictions may come from any.
+ * The blocks that one worker holds, by the keys its engine gives them: the handle through which they are written. One
+ * writing thread at a time; predictions may come from any thread.
  *
  * <p>A key names one block: stored again with another chain hash it names that one, and the older block
- * counts as gone. Several keys may name one block, which is held until the last of them is removed; a
+ * counts as removed. Several keys may name one block, which is held until the last of them is removed; a
  * block is held while a copy is left in some tier. Removing a block leaves its children: the chain then
  * has a hole. After {@link BlockIndex#retire} every call does nothing.
  *
- * <p>A block may also be {@link #predict predicted}: found by every search though no key names it, until
- * one does, the prediction is taken back, or its time is over. Of an engine that tells nothing predictions
- * are all there is; they stay then until newer ones need their room ({@link BlockIndex#open(int, int)}).
- *
- * <p>Who predicts never waits for the writer ({@link CombiningLock}).
+ * <p>A block may also be {@link #predict predicted}: found by every search though no key names it, until one does, the
+ * prediction is retracted, or it expires. For an engine without events there are only predictions; they stay until
+ * newer ones need their room ({@link BlockIndex#open(int, int)}). Predicting never waits for the writer
+ * ({@link CombiningLock}).
  *
  * <p>When the index's memory budget is reached no new blocks are registered (they are counted, see
  * {@link BlockIndex#refused}); what is held stays exact and can be removed, which makes room again.
@@ -75,11 +74,11 @@ public final class WorkerBlocks {
   /**
    * Registers {@code count} blocks that follow one another, the first of them after {@code parentKey}.
    *
-   * @param root whether the first block has no parent; {@code parentKey} is then not looked at
+   * @param root whether the first block has no parent; {@code parentKey} is then ignored
    * @param blockKeys the engine's keys
    * @param hashes their chain hashes, none of them {@link BlockHash#NONE}
-   * @param counted whether each call adds a copy that its own removal takes away (a sequenced stream;
-   *     up to 255 copies are counted), or the block is simply there (set semantics)
+   * @param counted whether each call adds a copy that one removal removes (a sequenced stream; up to 255 copies are
+   *     counted), or the block is merely present (set semantics)
    * @return how many could be registered: less than {@code count} only when the memory budget is reached
    *     or the worker is retired
    * @throws IllegalStateException when the parent is not held
@@ -106,7 +105,7 @@ public final class WorkerBlocks {
     }
   }
 
-  /** Takes away one copy of a block in a tier. Unknown keys are ignored. Returns whether it was the last there. */
+  /** Removes one copy of a block from a tier; returns whether it was the last one there. Unknown keys are ignored. */
   public boolean remove(long key, Tier tier, boolean counted) {
     try (var _ = lock.acquire()) {
       return open && keyed.remove(key, tier, counted);
@@ -114,8 +113,8 @@ public final class WorkerBlocks {
   }
 
   /**
-   * Takes away one copy of each of the first {@code count} blocks, as {@link #remove(long, Tier, boolean)}
-   * does, and faster. Returns how many were the last in the tier.
+   * Removes one copy of each of the first {@code count} blocks, as {@link #remove(long, Tier, boolean)} does, and
+   * faster. Returns how many were the last in the tier.
    */
   public int remove(long[] blockKeys, int count, Tier tier, boolean counted) {
     try (var _ = lock.acquire()) {
@@ -123,7 +122,7 @@ public final class WorkerBlocks {
     }
   }
 
-  /** Takes away everything the worker holds in a tier; what is predicted counts as the device's. */
+  /** Removes all blocks from a tier; predicted blocks count as the device's. */
   public void clear(Tier tier) {
     try (var _ = lock.acquire()) {
       if (open) {
@@ -135,7 +134,7 @@ public final class WorkerBlocks {
     }
   }
 
-  /** Takes away everything the worker holds, and what is predicted of it. */
+  /** Removes all blocks, predicted ones included. */
   public void clear() {
     try (var _ = lock.acquire()) {
       if (open) {
@@ -146,13 +145,13 @@ public final class WorkerBlocks {
   }
 
   /**
-   * Predicts that the worker will soon hold the blocks of a prompt, because it is being sent there: those it
-   * does not hold count as held until a key names them, {@link #expire} finds their time over, or every
-   * prediction of them is {@link Prediction#retract taken back}. Any thread; never waits.
+   * Predicts that the worker will soon hold the blocks of a prompt, because the prompt is being sent there: blocks it
+   * does not hold count as held until a key names them, {@link #expire} removes them, or every prediction of them is
+   * {@link Prediction#retract retracted}. Any thread; never waits.
    *
    * @param hashes the chain hashes of the prompt from its first block on, none of them
    *     {@link BlockHash#NONE}; not changed afterwards
-   * @param expiry when its time is over, as {@link #expire} is told; {@link Long#MAX_VALUE} for never
+   * @param expiry when it expires, on the clock of {@link #expire}; {@link Long#MAX_VALUE} for never
    * @throws IllegalArgumentException when a hash is {@link BlockHash#NONE}
    */
   public Prediction predict(long[] hashes, long expiry) {
@@ -162,7 +161,7 @@ public final class WorkerBlocks {
     return prediction;
   }
 
-  /** Takes predictions away whose time is over. */
+  /** Removes predicted blocks that have expired by {@code now}. */
   public void expire(long now) {
     try (var _ = lock.acquire()) {
       if (open) {
@@ -172,8 +171,8 @@ public final class WorkerBlocks {
   }
 
   /**
-   * What the worker holds by its keys, to be {@link #take taken} by a worker of another index. Nothing may be
-   * stored or removed until the last part has been asked for.
+   * The blocks that keys name, in parts to be {@link #take taken} by a worker of another index. Nothing may be stored
+   * or removed before the last part was read.
    */
   public HandOver handOver() {
     try (var _ = lock.acquire()) {
@@ -182,12 +181,13 @@ public final class WorkerBlocks {
   }
 
   /**
-   * Takes a part of what a worker of another index holds: every call has then the effect it would have had there.
-   * The parts come in their order. A key that is there already keeps its block and has the copies of the part.
+   * Adds a part of the blocks that a worker of another index holds; every call then has the effect it would have had
+   * there. Parts have to be added in their order. A key that is present already keeps its block and gets the copies of
+   * the part.
    *
-   * <p>The other index may tell less workers apart, or more. Exact as long as everything in this index was handed over
-   * from that one; rows that other sources put here meanwhile may keep a search from finding a block whose
-   * parent the worker does not hold.
+   * <p>The other index may have more slots, or fewer. Exact as long as everything in this index was handed over from
+   * that one; rows that other sources added meanwhile may keep a search from finding a block whose parent the worker
+   * does not hold.
    *
    * @return how many blocks could not be registered because the memory budget is reached
    */
@@ -207,9 +207,9 @@ public final class WorkerBlocks {
   }
 
   /**
-   * Ends this handle in favour of one of another index, which has taken what {@link #handOver} told: hands it what is
-   * predicted, and from now on what is predicted or taken back here. Every other call does nothing any
-   * more. What was written here stays in its index, for those who still search it.
+   * Closes this handle in favour of one of another index, which has taken all parts of {@link #handOver}: hands over
+   * the predicted blocks, and forwards to it what is predicted or retracted from now on. Every other call does nothing
+   * any more. What was written here stays in its index, which may still be searched.
    */
   public void succeededBy(WorkerBlocks other) {
     try (var _ = lock.acquire()) {
@@ -221,7 +221,7 @@ public final class WorkerBlocks {
     }
   }
 
-  /** How many workers the index can tell apart that has these. */
+  /** The number of slots of the index: 64, 128 or 256. */
   public int slots() {
     return slots;
   }
@@ -236,7 +236,7 @@ public final class WorkerBlocks {
     return predicted;
   }
 
-  /** Places a prediction, or takes it back: now, or when the call that is writing is over. Never waits. */
+  /** Places a prediction, or retracts it if it was placed: now, or at the end of the write in progress. Never waits. */
   void submit(Prediction prediction) {
     WorkerBlocks next = successor;
     if (next != null) {
@@ -287,21 +287,21 @@ public final class WorkerBlocks {
     return keyed.tier(row);
   }
 
-  /** Stops the writer: when this returns, no call changes anything any more. */
+  /** Closes the handle: when this returns, no call changes anything any more. */
   void close() {
     try (var _ = lock.acquire()) {
       open = false;
     }
   }
 
-  /** Whether it is stopped. Any thread. */
+  /** Whether it is closed. Any thread. */
   boolean isClosed() {
     try (var _ = lock.acquire()) {
       return !open;
     }
   }
 
-  /** Gives the memory of a stopped worker's maps back. */
+  /** Releases the memory of a closed handle's maps. */
   void freeMaps() {
     try (var _ = lock.acquire()) {
       keyed.free();

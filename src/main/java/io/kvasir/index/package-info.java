@@ -1,13 +1,13 @@
 /**
- * Who holds this block? One {@code BlockIndex} per cell answers on the request's critical path while
- * events change it.
+ * The index of KV blocks: which worker of a cell holds which block? One {@link io.kvasir.index.BlockIndex} per cell is
+ * searched on the request's critical path while events change it.
  *
- * <p>Data comes in through a worker's writer handle (keys an engine uses, chain hashes, tiers) and
- * leaves through a search: a chain goes in, the depth of every worker comes out. Readers never wait;
- * a worker's handle has one writing thread at a time, and any thread may predict through it what a
- * prompt just sent there will make the worker hold. An index that must become wider, or move, is handed
- * over part by part. This room imports nothing of ours and no actors, so that it can be tested, checked
- * and benchmarked alone.
+ * <p>Events come in through each worker's {@link io.kvasir.index.WorkerBlocks}, as engine keys, chain hashes and tiers.
+ * A search takes a prompt's {@link io.kvasir.index.Chain} and returns the depth to which every worker holds it.
+ * Searches are wait-free. One thread at a time writes a worker's blocks; any thread may predict the blocks of a prompt
+ * that is being sent to a worker. An index that has to become wider, or to move, is handed over part by part
+ * ({@link io.kvasir.index.HandOver}). This package imports no other package of Kvasir and no actors, so that it can be
+ * tested, model-checked and benchmarked by itself.
  */
 @NullMarked
 package io.kvasir.index;

@@ -4,19 +4,19 @@ import io.kvasir.index.BlockHash;
 import io.kvasir.lab.engine.CacheListener;
 import io.kvasir.lab.engine.Sequence;
 
-/** What happens in a cache, as an engine's events tell it: keys after a parent's. */
+/** A cache listener that receives blocks as an engine's events describe them: by key, after a parent's key. */
 abstract class BlockEvents implements CacheListener {
-  /** Blocks that follow {@code parent}, {@link BlockHash#NONE} for a root, are cached. */
+  /** Receives stored blocks that follow {@code parent}, {@link BlockHash#NONE} for a root. */
   abstract void stored(long parent, long[] keys);
 
   @Override
   public final void stored(Sequence sequence, int from, int to) {
-    if (sequence instanceof LabSequence known) {
+    if (sequence instanceof LabSequence labSequence) {
       long[] keys = new long[to - from];
       for (int i = 0; i < keys.length; i++) {
-        keys[i] = known.key(from + i);
+        keys[i] = labSequence.key(from + i);
       }
-      stored(from == 0 ? BlockHash.NONE : known.key(from - 1), keys);
+      stored(from == 0 ? BlockHash.NONE : labSequence.key(from - 1), keys);
     }
   }
 

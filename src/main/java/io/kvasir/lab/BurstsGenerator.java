@@ -1,18 +1,16 @@
 package io.kvasir.lab;
 
-import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.SplittableRandom;
 
 /**
- * Calm traffic and bursts into it. In the background, {@code rate} requests per second, of {@code groups} with a
- * shared prefix of {@code prompt} tokens half; every {@code every} seconds on average, {@code size} requests
- * within {@code spread} milliseconds that all begin with the same {@code prefix} tokens nobody has seen: a job
- * that fans out, a page that goes round. The scale multiplies the background's rate and the bursts' number.
+ * A workload of steady traffic with bursts. The background is {@code rate} requests per second, each with one of
+ * {@code groups} prefixes that make up half of its {@code prompt} tokens. Every {@code every} seconds on average,
+ * {@code size} requests arrive within {@code spread} milliseconds that share a new prefix of {@code prefix} tokens: a
+ * batch job, or a page that becomes popular. The scale multiplies the background's rate and the bursts' number.
  */
-final class BurstsGenerator implements TraceSource {
-  private final String name;
+final class BurstsGenerator extends Generator {
   private final double seconds;
   private final double rate;
   private final int groups;
@@ -23,10 +21,9 @@ final class BurstsGenerator implements TraceSource {
   private final int own;
   private final double spreadMs;
   private final int output;
-  private final int block;
 
   BurstsGenerator(GeneratorParameters parameters) {
-    this.name = parameters.name();
+    super(parameters, 16);
     this.seconds = parameters.number("seconds", 600, 1);
     this.rate = parameters.number("rate", 12, 1e-6);
     this.groups = parameters.integer("groups", 100, 1);
@@ -37,18 +34,10 @@ final class BurstsGenerator implements TraceSource {
     this.own = parameters.integer("own", 400, 1);
     this.spreadMs = parameters.number("spread", 500, 0);
     this.output = parameters.integer("output", 200, 1);
-    this.block = parameters.integer("block", 16, 1);
   }
 
   @Override
-  public String name() {
-    return name;
-  }
-
-  @Override
-  public WorkloadTrace at(double scale, long seed) {
-    SplittableRandom random = new SplittableRandom(seed);
-    List<LabRequest> requests = new ArrayList<>();
+  void generate(double scale, SplittableRandom random, List<LabRequest> requests) {
     double endMs = seconds * 1e3;
     int number = 0;
     for (double at = 0; at < endMs; at += Chains.exponential(random, 1e3 / (rate * scale))) {
@@ -62,12 +51,11 @@ final class BurstsGenerator implements TraceSource {
       burst++;
     }
     requests.sort(Comparator.comparingDouble(LabRequest::arrivalMs));
-    return new WorkloadTrace(block, requests);
   }
 
   private LabRequest request(double atMs, int shared, int rest, int group, int number, SplittableRandom random) {
     int tokens = shared + Chains.around(random, rest);
     return LabRequest.at(
-        atMs, tokens, Chains.around(random, output), Chains.of(tokens, block, shared, group, number), "");
+        atMs, tokens, Chains.around(random, output), Chains.of(tokens, blockSize(), shared, group, number), "");
   }
 }

@@ -2,18 +2,17 @@ package io.kvasir.lab;
 
 import java.util.SplittableRandom;
 
-/** What generators make requests of. */
+/** Chains and random lengths for generators. */
 final class Chains {
   private static final long OWN = 1L << 48;
 
   private Chains() {}
 
   /**
-   * The full blocks of a text: those that lie wholly in its first {@code shared} tokens are the group's, the
-   * others its own.
+   * The chain of a text: blocks that lie wholly in its first {@code shared} tokens are the group's, the others its own.
    *
    * @param group 0 to 2²⁴
-   * @param own a number of the text's own, 0 to 2²⁴
+   * @param own the text's number, 0 to 2²⁴
    */
   static long[] of(int tokens, int block, int shared, long group, long own) {
     long[] chain = new long[tokens / block];
@@ -24,12 +23,12 @@ final class Chains {
     return chain;
   }
 
-  /** A time between events that come at random, {@code mean} apart on average. */
+  /** A time between the events of a Poisson process, {@code mean} on average. */
   static double exponential(SplittableRandom random, double mean) {
     return -Math.log1p(-random.nextDouble()) * mean;
   }
 
-  /** A length around a mean, a third up or down. */
+  /** A length within a third of a mean, uniformly distributed. */
   static int around(SplittableRandom random, int mean) {
     return Math.max(1, (int) (mean * (2 + 2 * random.nextDouble()) / 3));
   }

@@ -3,18 +3,18 @@ package io.kvasir.lab;
 import io.kvasir.routing.cost.CostModel;
 
 /**
- * What the router believes of engines: {@code exact} (what the engines are made of), {@code learnt} (the same to begin
- * with, then what first tokens tell), {@code off:FACTOR} (what prompts cost wrong by a factor, and it stays so) or
- * {@code learnt:FACTOR} (wrong to begin with, then what first tokens tell).
+ * The router's estimates of engine speed: {@code exact} (the engines' own coefficients), {@code learnt} (the same at
+ * first, then adapted to observed times to the first token), {@code off:FACTOR} (prefill costs wrong by a factor) or
+ * {@code learnt:FACTOR} (wrong at first, then adapted).
  *
- * @param factor what the coefficients are multiplied by, more than 0
- * @param learnt whether first tokens are learnt from
+ * @param factor the factor on the coefficients, above 0
+ * @param learnt whether they are adapted to observed times to the first token
  */
 record Coefficients(double factor, boolean learnt) {
   /**
    * Reads them as written.
    *
-   * @throws IllegalArgumentException when it is none of those; says which there are
+   * @throws IllegalArgumentException naming the forms
    */
   static Coefficients parse(String written) {
     int colon = written.indexOf(':');
@@ -26,15 +26,15 @@ record Coefficients(double factor, boolean learnt) {
         return new Coefficients(factor, name.equals("learnt"));
       }
     } catch (NumberFormatException notANumber) {
-      // Told below.
+      // Reported below.
     }
     throw new IllegalArgumentException(
         "must be exact, learnt, off:FACTOR or learnt:FACTOR, with a factor above 0 and at most 1000, is " + written);
   }
 
-  /** A cost model that begins with them. */
+  /** A cost model that starts with them. */
   CostModel costs() {
-    CostModel right = CostModel.bundled();
-    return factor == 1 ? right : right.prefillScaled(factor);
+    CostModel exact = CostModel.bundled();
+    return factor == 1 ? exact : exact.prefillScaled(factor);
   }
 }

@@ -5,16 +5,16 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Which request of a trace is the turn before which. Traces that name sessions or chats say so; of others the
- * prompts tell: a turn's prompt begins with all full blocks of an earlier prompt, at least two, since a first
- * block may be everybody's system prompt.
+ * The conversations of a trace: finds for each request the turn before it. Some traces name sessions or chats; in
+ * others a turn is recognised by its prompt, which begins with all full blocks of an earlier prompt: at least two,
+ * since a first block may be a common system prompt.
  */
 final class Conversations {
-  private static final int LEAST_BLOCKS = 2;
+  private static final int MIN_BLOCKS = 2;
 
   private Conversations() {}
 
-  /** For each line the position of the turn before it, -1 where there is none. */
+  /** The position of the turn before each line, -1 where there is none. */
   static int[] parents(List<TraceLine> lines, int blockSize) {
     int[] parents = new int[lines.size()];
     Map<String, Integer> byName = new HashMap<>();
@@ -31,10 +31,10 @@ final class Conversations {
       } else {
         long[] chain = line.chain(blockSize);
         parents[i] = LabRequest.NO_PARENT;
-        for (int depth = chain.length - 1; depth >= LEAST_BLOCKS && parents[i] < 0; depth--) {
+        for (int depth = chain.length - 1; depth >= MIN_BLOCKS && parents[i] < 0; depth--) {
           parents[i] = byLastBlock.getOrDefault(chain[depth - 1], LabRequest.NO_PARENT);
         }
-        if (chain.length >= LEAST_BLOCKS) {
+        if (chain.length >= MIN_BLOCKS) {
           byLastBlock.put(chain[chain.length - 1], i);
         }
       }

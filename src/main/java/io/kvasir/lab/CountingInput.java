@@ -4,7 +4,7 @@ import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 
-/** Counts the bytes that are read of a file, however it is unpacked. */
+/** An input stream that counts the bytes read from a file, below any decompression. */
 final class CountingInput extends FilterInputStream {
   private long count;
 

@@ -4,7 +4,7 @@ import io.kvasir.lab.engine.CacheListener;
 import java.util.ArrayDeque;
 import java.util.Queue;
 
-/** Applies every event some time after the engine made it: lazily, before the next decision that could see it. */
+/** A feed that applies every event after a delay: lazily, before the next decision that could see it. */
 final class DelayedFeed implements IndexFeed {
   private final SlotWriter[] writers;
   private final double delayMs;

@@ -3,7 +3,7 @@ package io.kvasir.lab;
 import io.kvasir.lab.engine.CacheListener;
 import io.kvasir.lab.engine.Sequence;
 
-/** Tells the index nothing. */
+/** A feed that discards all events, for engines without any. */
 final class DiscardingFeed implements IndexFeed {
   private static final CacheListener DISCARD =
       new CacheListener() {

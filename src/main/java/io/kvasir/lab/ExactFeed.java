@@ -2,7 +2,7 @@ package io.kvasir.lab;
 
 import io.kvasir.lab.engine.CacheListener;
 
-/** Applies every event at once. */
+/** A feed that applies every event at once. */
 final class ExactFeed implements IndexFeed {
   private final SlotWriter[] writers;
 

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** The parameters of a generator as written, {@code KEY=NUMBER&…}; collects what is wrong with them. */
+/** The parameters of a generator as written, {@code KEY=NUMBER&…}; collects their faults. */
 final class GeneratorParameters {
   private final String name;
   private final Map<String, String> given = new LinkedHashMap<>();
@@ -31,8 +31,8 @@ final class GeneratorParameters {
     return name;
   }
 
-  /** A number of at least {@code least}. */
-  double number(String key, double fallback, double least) {
+  /** A number of at least {@code min}. */
+  double number(String key, double fallback, double min) {
     known.add(key);
     String written = given.get(key);
     if (written == null) {
@@ -40,22 +40,22 @@ final class GeneratorParameters {
     }
     try {
       double read = Double.parseDouble(written);
-      if (read >= least && read <= 1e9) {
+      if (read >= min && read <= 1e9) {
         return read;
       }
     } catch (NumberFormatException malformed) {
-      // Told below, as what is out of range.
+      // Reported below, as an out-of-range number is.
     }
-    faults.add(key + " is '" + written + "', give a number of at least " + ResultTable.plain(least));
+    faults.add(key + " is '" + written + "', give a number of at least " + ResultTable.plain(min));
     return fallback;
   }
 
-  /** A whole number of at least {@code least}. */
-  int integer(String key, int fallback, int least) {
-    return (int) number(key, fallback, least);
+  /** A whole number of at least {@code min}. */
+  int integer(String key, int fallback, int min) {
+    return (int) number(key, fallback, min);
   }
 
-  /** Tells what is wrong, when all parameters have been read. */
+  /** Throws if there were faults; called when all parameters have been read. */
   void check() {
     for (String key : given.keySet()) {
       if (!known.contains(key)) {

@@ -4,9 +4,9 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.Function;
 
-/** Traces made up after a pattern: {@code gen:NAME} or {@code gen:NAME?KEY=NUMBER&KEY=NUMBER}. */
+/** The generators by name: {@code gen:NAME} or {@code gen:NAME?KEY=NUMBER&KEY=NUMBER}. */
 final class Generators {
-  /** How their names begin. */
+  /** The prefix of their names. */
   static final String PREFIX = "gen:";
 
   private static final Map<String, Function<GeneratorParameters, TraceSource>> KINDS = new LinkedHashMap<>();
@@ -23,19 +23,19 @@ final class Generators {
   /**
    * The generator of a name.
    *
-   * @throws IllegalArgumentException with everything that is wrong with it
+   * @throws IllegalArgumentException with all faults of the name
    */
   static TraceSource parse(String written) {
     int question = written.indexOf('?');
     String kind = written.substring(PREFIX.length(), question < 0 ? written.length() : question);
-    Function<GeneratorParameters, TraceSource> make = KINDS.get(kind);
-    if (make == null) {
+    Function<GeneratorParameters, TraceSource> factory = KINDS.get(kind);
+    if (factory == null) {
       throw new IllegalArgumentException(
           "there is no generator '" + kind + "'; there are " + String.join(", ", KINDS.keySet()));
     }
     GeneratorParameters parameters =
         new GeneratorParameters(written, question < 0 ? "" : written.substring(question + 1));
-    TraceSource source = make.apply(parameters);
+    TraceSource source = factory.apply(parameters);
     parameters.check();
     return source;
   }

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
-/** The report as one HTML page that needs nothing else: plots as SVG, the tables, light and dark. */
+/** The report as one self-contained HTML page: plots as SVG, and tables; light and dark. */
 final class HtmlPage {
   private static final String STYLE = "report.css";
 
@@ -28,7 +28,7 @@ final class HtmlPage {
     return page.append("</body>\n</html>\n").toString();
   }
 
-  /** What one section is about: all that runs have in common but load, profile and seed. */
+  /** The subject of a section: what its runs have in common, which differ in load, profile and seed. */
   private record Experiment(String trace, String engine, Pools workers, String index) {}
 
   private static Map<Experiment, List<Summary>> experiments(List<RunReport> runs) {
@@ -60,7 +60,7 @@ final class HtmlPage {
     page.append("</section>\n");
   }
 
-  /** Against the load where there are several, profile by profile where there is one. */
+  /** The plots of a section: lines over the load, or bars by profile where there is one load. */
   static List<Plot> plots(List<Summary> summaries) {
     return List.of(
         Plot.of("Goodput", "share of requests", summaries, RunReport::goodput, Plot.Axis.SHARE),

@@ -3,15 +3,15 @@ package io.kvasir.lab;
 import io.kvasir.lab.engine.CacheListener;
 import java.util.SplittableRandom;
 
-/** Tells the router's index what the engines have cached, in one of the {@link IndexMode}s. One thread's. */
+/** The feed of engines' cache events into the router's index, in one of the {@link IndexMode}s. One thread. */
 interface IndexFeed {
-  /** Who hears what changes in the cache of the engine at {@code slot}. */
+  /** The listener for the cache of the engine at {@code slot}. */
   CacheListener listener(int slot);
 
-  /** Brings the index to what the router would know now; called before each decision. */
+  /** Applies the events that are due by now; called before each decision. */
   default void catchUp(double nowMs) {}
 
-  /** A feed of the workers' blocks. */
+  /** The feed of a mode. */
   static IndexFeed of(IndexMode mode, SlotWriter[] writers, LabClock clock, SplittableRandom random) {
     return switch (mode) {
       case IndexMode.Exact() -> new ExactFeed(writers);

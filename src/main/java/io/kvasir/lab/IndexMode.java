@@ -3,33 +3,33 @@ package io.kvasir.lab;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** How the router's index learns what engines have cached. */
+/** The way in which the router's index learns what engines have cached. */
 sealed interface IndexMode {
-  /** Events are applied the moment the engine makes them. */
+  /** Events are applied at once. */
   record Exact() implements IndexMode {}
 
-  /** Events are applied so many milliseconds later. */
+  /** Events are applied {@code ms} milliseconds later. */
   record Delayed(double ms) implements IndexMode {}
 
   /**
-   * A share of the engines' event batches is lost, and now and then the index is set right again.
+   * A share of the engines' event batches is lost, and the index is resynchronised from time to time.
    *
    * @param share of the batches, 0 to 1
-   * @param resyncMs milliseconds between the times a worker's blocks are read anew
+   * @param resyncMs milliseconds between resynchronisations
    */
   record Lossy(double share, double resyncMs) implements IndexMode {}
 
-  /** There are no events: the index is what the router predicts from its own decisions. */
+  /** There are no events: the index holds what the router predicts from its own decisions. */
   record Approximate() implements IndexMode {}
 
-  /** What may be written, for help and faults. */
+  /** The forms of a mode, for help and faults. */
   String FORMS = "exact, delayed:MS, lossy:SHARE[:RESYNC_SECONDS] or approximate";
 
   /**
    * Reads a mode as written: {@code exact}, {@code delayed:500}, {@code lossy:0.05}, {@code lossy:0.05:10},
    * {@code approximate}.
    *
-   * @throws IllegalArgumentException saying what may be written
+   * @throws IllegalArgumentException naming the forms
    */
   static IndexMode parse(String written) {
     Matcher form =

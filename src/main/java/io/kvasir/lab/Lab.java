@@ -12,7 +12,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.DoubleAdder;
 import java.util.function.DoubleConsumer;
 
-/** Runs a plan on all cores. */
+/** The laboratory: runs a plan on all cores. */
 public final class Lab {
   private static final long TICK_MS = 200;
 
@@ -21,7 +21,7 @@ public final class Lab {
   /**
    * Runs every combination, each on one of as many threads as there are cores.
    *
-   * @param progress told from time to time what share of the work is done, 0 to 1, on the calling thread
+   * @param progress receives the share of the work that is done, 0 to 1, from time to time, on the calling thread
    * @return the reports in the order of the plan
    * @throws InterruptedException when the caller is interrupted; the runs are then abandoned
    */
@@ -51,7 +51,7 @@ public final class Lab {
         meanwhile.run();
         return future.get(TICK_MS, TimeUnit.MILLISECONDS);
       } catch (TimeoutException notYet) {
-        // The loop asks again.
+        // Waits again.
       } catch (ExecutionException failed) {
         throw new IllegalStateException("a run of the laboratory failed", failed.getCause());
       }

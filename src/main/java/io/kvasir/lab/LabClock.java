@@ -1,7 +1,7 @@
 package io.kvasir.lab;
 
-/** The time of one run. */
+/** The simulated clock of one run. */
 final class LabClock {
-  /** Milliseconds since the trace began. */
+  /** The simulated time, in milliseconds since the trace began. */
   double nowMs;
 }

@@ -9,11 +9,11 @@ import io.kvasir.lab.engine.StepTime;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One engine in simulated time: between two iterations it takes new requests in, and an iteration lasts as
- * long as the engine model says. vLLM's defaults: 8,192 tokens and 256 sequences per iteration.
+ * One engine in simulated time: it admits new requests between two iterations, and an iteration lasts as long as the
+ * engine model says. vLLM's defaults: 8,192 tokens and 256 sequences per iteration.
  */
 final class LabEngine {
-  /** Nothing runs. */
+  /** The end of an iteration when none runs. */
   static final double NEVER = Double.POSITIVE_INFINITY;
 
   private static final int TOKEN_BUDGET = 8192;
@@ -33,7 +33,7 @@ final class LabEngine {
     this.kvTokens = (long) cache.capacity() * blockSize;
   }
 
-  /** Blocks an engine's cache holds. */
+  /** The capacity of an engine's cache, in blocks. */
   static int blocks(EngineModel model, int blockSize) {
     return Math.max(1, model.kvTokens() / blockSize);
   }
@@ -43,12 +43,12 @@ final class LabEngine {
     return (long) request.promptTokens() + request.outputTokens() <= kvTokens;
   }
 
-  /** When the running iteration ends, {@link #NEVER} when none does. */
+  /** The end of the running iteration, in milliseconds; {@link #NEVER} when none runs. */
   double stepEndsMs() {
     return stepEndsMs;
   }
 
-  /** Queues a request; an idle engine begins at once. */
+  /** Queues a request; an idle engine starts an iteration at once. */
   void submit(LabSequence sequence, double nowMs) {
     scheduler.add(sequence);
     if (step == null) {
@@ -56,7 +56,7 @@ final class LabEngine {
     }
   }
 
-  /** What a sequence of a {@link LabSequence.RequestPhase#DECODE} was to copy is there. */
+  /** Notes that a {@link LabSequence.RequestPhase#DECODE} sequence has its copy of the prompt's blocks. */
   void loaded(LabSequence sequence, double nowMs) {
     scheduler.loaded(sequence);
     sequence.copied();
@@ -65,7 +65,7 @@ final class LabEngine {
     }
   }
 
-  /** What a sequence kept for others is not needed any more. */
+  /** Releases the blocks that a prefill sequence kept for the decode engine. */
   void release(LabSequence sequence) {
     scheduler.abort(sequence);
   }
@@ -84,7 +84,7 @@ final class LabEngine {
   private void begin(double nowMs) {
     step = null;
     stepEndsMs = NEVER;
-    // A sequence that took its own blocks back leaves an iteration empty: the next one begins it anew.
+    // A sequence that preempted itself leaves an iteration empty: the next one starts it again.
     for (int i = 0; scheduler.running() + scheduler.waiting() > 0; i++) {
       EngineStep<LabSequence> planned = scheduler.plan();
       if (planned.tokens() > 0) {

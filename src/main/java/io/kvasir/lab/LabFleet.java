@@ -15,17 +15,17 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * The fleet as routing sees it: a cell's index and its ledger of booked load, kept as a cell keeps them (a
- * prompt is pending until its first token, its context booked until its last), by one thread.
+ * The fleet of a run, as routing sees it: an index and a ledger of booked load, kept as a cell keeps them (a prompt is
+ * pending until its first token, its context booked until its last). One thread.
  */
 final class LabFleet implements Fleet {
-  /** 400 Gb/s RDMA between workers of a model of some 32B parameters. */
+  /** The cost of a KV transfer: 400 Gb/s RDMA, for a model of some 32B parameters. */
   static final KvTransfer.TransferCost LINK = new KvTransfer.TransferCost(6, 5);
 
   private static final KvTransfer TRANSFER =
       new KvTransfer(KvTransfer.Dialect.VLLM_NIXL, "", "lab", 0, "", 1, 1, LINK);
 
-  /** What every worker serves. */
+  /** The model that every worker serves. */
   static final String MODEL = "lab";
 
   private final int workers;
@@ -60,12 +60,12 @@ final class LabFleet implements Fleet {
     return pools.isPrefill(slot) ? Role.PREFILL : pools.isDecode(slot) ? Role.DECODE : Role.BOTH;
   }
 
-  /** The slots of the narrowest index for so many workers. */
+  /** The slots of the narrowest index for a number of workers. */
   static int slotsFor(int workers) {
     return workers <= 64 ? 64 : workers <= 128 ? 128 : 256;
   }
 
-  /** What every worker is. */
+  /** The deployment of every worker. */
   Deployment deployment() {
     return table[0].deployment();
   }
@@ -111,18 +111,18 @@ final class LabFleet implements Fleet {
     release(slot, booking);
   }
 
-  /** Estimated milliseconds to compute what is pending. */
+  /** The estimated milliseconds of pending prefill. */
   double queueMs(int slot) {
     return pendingMicros[slot] / 1e3;
   }
 
-  /** A booked prompt has been read. */
+  /** Takes a booked prompt off the pending prefill: it has been computed. */
   void settle(int slot, Booking booking) {
     pendingTokens[slot] -= booking.uncachedTokens();
     pendingMicros[slot] -= booking.prefillMicros();
   }
 
-  /** A settled booking is over. */
+  /** Releases a settled booking. */
   void release(int slot, Booking booking) {
     contextTokens[slot] -= booking.promptTokens();
     inFlight[slot]--;

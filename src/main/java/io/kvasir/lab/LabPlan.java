@@ -3,7 +3,7 @@ package io.kvasir.lab;
 import com.typesafe.config.Config;
 import java.util.List;
 
-/** What the laboratory is to run; {@link LabPlanReader} makes it and finds its faults. Immutable. */
+/** A plan of runs, read and checked by {@link LabPlanReader}. Immutable. */
 public final class LabPlan {
   private final List<Run> runs;
 
@@ -19,7 +19,7 @@ public final class LabPlan {
   /** A profile by name, among those compiled from a configuration laid over the built-in ones. */
   record ProfileChoice(String name, Config config) {}
 
-  /** One combination; the fields mean what they do in {@link RunReport}. */
+  /** One run; its fields are those of {@link RunReport}. */
   record Run(
       TraceSource source,
       String engine,

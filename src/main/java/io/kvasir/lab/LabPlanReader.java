@@ -9,26 +9,26 @@ import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** Reads what the laboratory is asked to do, and goes on after a fault, so that all are told at once. */
+/** The reader of a plan from options; it continues after a fault, so that all faults are reported at once. */
 public final class LabPlanReader {
-  private static final int MOST_WORKERS = 256;
-  private static final double MOST_SCALE = 1e6;
+  private static final int MAX_WORKERS = 256;
+  private static final double MAX_SCALE = 1e6;
 
   private final List<String> faults = new ArrayList<>();
 
   /**
-   * What was asked for, as written.
+   * The options of a plan, as written.
    *
    * @param traces files, or generators as {@link Generators} names them
    * @param engine name of an engine model
-   * @param workers how many engines, 1 to 256, as {@link Pools} are written
+   * @param workers the number of engines, 1 to 256, as {@link Pools} reads it
    * @param profiles built-in names, {@code all}, or files with profiles
-   * @param scales loads, in multiples of each trace's own
-   * @param seeds how often to repeat everything with other chance, at least 1
-   * @param think whether turns of a conversation wait for the answer before them
-   * @param index how the router learns of the caches, see {@link IndexMode}
-   * @param coefficients what the router believes of engines, see {@link Coefficients}
-   * @param slo what answers must keep to
+   * @param scales loads, as multiples of each trace's own
+   * @param seeds number of runs of each combination, with seeds from 1, at least 1
+   * @param think whether turns of a conversation follow the answer before them
+   * @param index the index mode, see {@link IndexMode}
+   * @param coefficients the router's estimates of engine speed, see {@link Coefficients}
+   * @param slo the objective of requests
    */
   public record LabOptions(
       List<String> traces,
@@ -42,58 +42,58 @@ public final class LabPlanReader {
       String coefficients,
       Slo slo) {}
 
-  /** The plan; null when {@link #faults} has something to say. */
-  public @Nullable LabPlan read(LabOptions request) {
-    @Nullable EngineModel engine = engine(request.engine());
-    List<TraceSource> sources = sources(request, engine);
-    Pools pools = pools(request.workers());
+  /** The plan; null when there are {@link #faults}. */
+  public @Nullable LabPlan read(LabOptions options) {
+    @Nullable EngineModel engine = engine(options.engine());
+    List<TraceSource> sources = sources(options, engine);
+    Pools pools = pools(options.workers());
     List<LabPlan.ProfileChoice> profiles =
-        ProfileChoices.read(request.profiles(), pools.both() < pools.size(), faults);
-    if (request.seeds() < 1) {
-      faults.add("seeds: must be at least 1, is " + request.seeds());
+        ProfileChoices.read(options.profiles(), pools.both() < pools.size(), faults);
+    if (options.seeds() < 1) {
+      faults.add("seeds: must be at least 1, is " + options.seeds());
     }
-    for (double scale : request.scales()) {
-      if (!(scale > 0 && scale <= MOST_SCALE)) {
+    for (double scale : options.scales()) {
+      if (!(scale > 0 && scale <= MAX_SCALE)) {
         faults.add("scale: must be more than 0, is " + scale);
       }
     }
-    if (!(request.slo().ttftMs() > 0) || !(request.slo().tpotMs() > 0)) {
+    if (!(options.slo().ttftMs() > 0) || !(options.slo().tpotMs() > 0)) {
       faults.add("slo-ttft, slo-tpot: must be more than 0 milliseconds");
     }
     try {
-      IndexMode.parse(request.index());
+      IndexMode.parse(options.index());
     } catch (IllegalArgumentException unknown) {
       faults.add("index: " + unknown.getMessage());
     }
     try {
-      Coefficients coefficients = Coefficients.parse(request.coefficients());
-      return faults.isEmpty() ? plan(request, pools, sources, profiles, coefficients) : null;
+      Coefficients coefficients = Coefficients.parse(options.coefficients());
+      return faults.isEmpty() ? plan(options, pools, sources, profiles, coefficients) : null;
     } catch (IllegalArgumentException unknown) {
       faults.add("coefficients: " + unknown.getMessage());
       return null;
     }
   }
 
-  /** All that is wrong, one plain sentence each, beginning with the option's name. */
+  /** The faults, one plain sentence each, beginning with the option's name. */
   public List<String> faults() {
     return List.copyOf(faults);
   }
 
   private static LabPlan plan(
-      LabOptions request,
+      LabOptions options,
       Pools pools,
       List<TraceSource> sources,
       List<LabPlan.ProfileChoice> profiles,
       Coefficients coefficients) {
     List<LabPlan.Run> runs = new ArrayList<>();
     for (TraceSource source : sources) {
-      for (double scale : request.scales()) {
+      for (double scale : options.scales()) {
         for (LabPlan.ProfileChoice profile : profiles) {
-          for (long seed = 1; seed <= request.seeds(); seed++) {
+          for (long seed = 1; seed <= options.seeds(); seed++) {
             runs.add(
                 new LabPlan.Run(
-                    source, request.engine(), pools, scale, seed, request.index(), coefficients,
-                    profile, request.slo()));
+                    source, options.engine(), pools, scale, seed, options.index(), coefficients,
+                    profile, options.slo()));
           }
         }
       }
@@ -104,8 +104,8 @@ public final class LabPlanReader {
   private Pools pools(String written) {
     try {
       Pools pools = Pools.parse(written);
-      if (pools.size() < 1 || pools.size() > MOST_WORKERS) {
-        faults.add("workers: must be 1 to " + MOST_WORKERS + ", is " + pools.size());
+      if (pools.size() < 1 || pools.size() > MAX_WORKERS) {
+        faults.add("workers: must be 1 to " + MAX_WORKERS + ", is " + pools.size());
       }
       return pools;
     } catch (IllegalArgumentException malformed) {
@@ -123,15 +123,15 @@ public final class LabPlanReader {
     }
   }
 
-  private List<TraceSource> sources(LabOptions request, @Nullable EngineModel engine) {
+  private List<TraceSource> sources(LabOptions options, @Nullable EngineModel engine) {
     List<TraceSource> sources = new ArrayList<>();
     Set<String> names = new HashSet<>();
-    for (String written : request.traces()) {
+    for (String written : options.traces()) {
       try {
         TraceSource source =
             written.startsWith(Generators.PREFIX)
                 ? Generators.parse(written)
-                : TraceFile.read(Path.of(written), request.think(), engine);
+                : TraceFile.read(Path.of(written), options.think(), engine);
         if (!names.add(source.name())) {
           faults.add("trace: two are named " + source.name() + ", and reports tell them apart by name: rename one");
         }

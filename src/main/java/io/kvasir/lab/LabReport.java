@@ -7,7 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
-/** Writes what came of a laboratory's runs. */
+/** The report on a laboratory's runs. */
 public final class LabReport {
   private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -29,7 +29,7 @@ public final class LabReport {
     Files.writeString(directory.resolve("report.html"), HtmlPage.of(runs));
   }
 
-  /** A list with an object and a line per run; what could not be measured is null. */
+  /** A list with one object per run, each on a line; unmeasured values are null. */
   String json() throws IOException {
     StringBuilder list = new StringBuilder("[");
     for (RunReport run : runs) {
@@ -69,7 +69,7 @@ public final class LabReport {
     put(into, "p99", latency.p99(), 1e2);
   }
 
-  /** What is not a number becomes null: JSON has no other word for it. */
+  /** Puts a rounded number, or null for NaN and infinity, which JSON does not have. */
   private static void put(ObjectNode into, String field, double value, double precision) {
     if (Double.isFinite(value)) {
       into.put(field, Math.rint(value * precision) / precision);

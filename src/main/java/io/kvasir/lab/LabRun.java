@@ -32,14 +32,14 @@ import java.util.concurrent.atomic.DoubleAdder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One trace at one load under one profile: a discrete-event simulation. Two kinds of things happen, a
- * request arrives and an engine's iteration ends; the earlier one is next, iterations first when both are
- * due at once. Used once, by one thread.
+ * One trace at one load under one profile: a discrete-event simulation. Its events are
+ * arrivals of requests, ends of KV transfers and ends of engines' iterations, processed in order of time; iterations
+ * come first when several are due at once. Used once, by one thread.
  */
 final class LabRun implements LabSequence.Listener {
   private static final long INDEX_BYTES = 4L << 30;
 
-  /** More than any engine has at once, so that requests queue in engines and no profile is helped by a limit. */
+  /** More than any engine has at once, so that requests queue in engines and no limit favours a profile. */
   private static final int MAX_IN_FLIGHT = 1_000_000;
 
   private final LabPlan.Run run;
@@ -58,7 +58,7 @@ final class LabRun implements LabSequence.Listener {
   private final PriorityQueue<PendingTransfer> transfers = new PriorityQueue<>();
   private final Map<Integer, PendingDecode> pendingDecodes = new HashMap<>();
 
-  /** For each request the first that waits for its answer, and for each of those the next; -1 for none. */
+  /** The first request that follows a request's answer, and the next one of those; -1 for none. */
   private final int[] firstChild;
 
   private final int[] nextSibling;
@@ -80,19 +80,19 @@ final class LabRun implements LabSequence.Listener {
     }
   }
 
-  /** Who takes a prompt over, and from whom once it has been read. */
+  /** A decode step that waits for its prompt. */
   private static final class PendingDecode {
     private final Chain chain;
     private final Selection.Chosen decode;
     private @Nullable LabSequence prefill;
 
-    PendingDecode(Chain chain, Selection.Chosen taker) {
+    PendingDecode(Chain chain, Selection.Chosen decode) {
       this.chain = chain;
-      this.decode = taker;
+      this.decode = decode;
     }
   }
 
-  /** A run about to begin; as it goes on it adds up to 1 in {@code progress}. */
+  /** A run that has not started; its progress, up to 1, is added to {@code progress}. */
   LabRun(LabPlan.Run run, DoubleAdder progress) {
     this.run = run;
     this.progress = progress;
@@ -198,26 +198,26 @@ final class LabRun implements LabSequence.Listener {
             .put(Slots.CHAIN, chain)
             .put(Slots.SESSION_KEY, request.session());
     switch (PlanningSession.plan(workflow, fleet, context, null)) {
-      case PlanResult.PlanFound made -> begin(index, request, chain, made.chosen());
+      case PlanResult.PlanFound plan -> begin(index, request, chain, plan.chosen());
       case PlanResult.NoPlan _ -> reject(index);
     }
   }
 
-  /** The first worker of a plan reads the prompt; a second one waits until it has. */
+  /** Starts a plan: its first worker computes the prompt; the second one, if any, follows. */
   private void begin(int index, LabRequest request, Chain chain, List<Selection.Chosen> chosen) {
-    Selection.Chosen reader = chosen.getFirst();
-    writers[reader.slot()].routed(chain, fleet.queueMs(reader.slot()), clock.nowMs);
-    RequestPhase leg = RequestPhase.WHOLE;
+    Selection.Chosen first = chosen.getFirst();
+    writers[first.slot()].routed(chain, fleet.queueMs(first.slot()), clock.nowMs);
+    RequestPhase phase = RequestPhase.WHOLE;
     if (chosen.size() > 1) {
-      leg = RequestPhase.PREFILL;
+      phase = RequestPhase.PREFILL;
       pendingDecodes.put(index, new PendingDecode(chain, chosen.getLast()));
     }
-    submit(index, leg, request, reader);
+    submit(index, phase, request, first);
   }
 
-  private LabSequence submit(int index, RequestPhase leg, LabRequest request, Selection.Chosen chosen) {
+  private LabSequence submit(int index, RequestPhase phase, LabRequest request, Selection.Chosen chosen) {
     LabSequence sequence =
-        new LabSequence(index, chosen.slot(), leg, request, chosen.booking(), chosen.queueMs(), this);
+        new LabSequence(index, chosen.slot(), phase, request, chosen.booking(), chosen.queueMs(), this);
     engines[chosen.slot()].submit(sequence, clock.nowMs);
     return sequence;
   }
@@ -228,11 +228,11 @@ final class LabRun implements LabSequence.Listener {
     transfers.add(new PendingTransfer(clock.nowMs + LabFleet.LINK.transferMs(tokens), sequence));
   }
 
-  /** A decode engine has the prompt: the prefill engine may forget it. */
+  /** Handles the end of a transfer: the prefill engine releases the prompt. */
   private void copied(LabSequence sequence) {
-    PendingDecode handover = pendingDecodes.get(sequence.index);
-    if (handover != null && handover.prefill != null) {
-      engines[handover.prefill.slot].release(handover.prefill);
+    PendingDecode pending = pendingDecodes.get(sequence.index);
+    if (pending != null && pending.prefill != null) {
+      engines[pending.prefill.slot].release(pending.prefill);
     }
     engines[sequence.slot].loaded(sequence, clock.nowMs);
   }
@@ -249,9 +249,9 @@ final class LabRun implements LabSequence.Listener {
       return;
     }
     outcomes.firstToken(sequence.index, clock.nowMs);
-    PendingDecode taken = pendingDecodes.remove(sequence.index);
-    if (taken != null) {
-      writers[sequence.slot].routed(taken.chain, fleet.queueMs(sequence.slot), clock.nowMs);
+    PendingDecode decoded = pendingDecodes.remove(sequence.index);
+    if (decoded != null) {
+      writers[sequence.slot].routed(decoded.chain, fleet.queueMs(sequence.slot), clock.nowMs);
     }
     fleet.settle(sequence.slot, sequence.booking());
     if (sequence.phase == RequestPhase.WHOLE && run.coefficients().learnt()) {
@@ -276,18 +276,18 @@ final class LabRun implements LabSequence.Listener {
     finish(sequence.index);
   }
 
-  /** The prompt has been read: the decode engine is asked to copy it. */
-  private void startDecode(LabSequence reader) {
-    outcomes.prefilled(reader);
-    PendingDecode handover = pendingDecodes.get(reader.index);
-    if (handover == null) {
-      throw new IllegalStateException("a prompt was read that nobody waits for");
+  /** Submits the decode step of a computed prompt, which copies it. */
+  private void startDecode(LabSequence prefill) {
+    outcomes.prefilled(prefill);
+    PendingDecode pending = pendingDecodes.get(prefill.index);
+    if (pending == null) {
+      throw new IllegalStateException("a prompt was computed without a decode step that needs it");
     }
-    handover.prefill = reader;
-    submit(reader.index, RequestPhase.DECODE, reader.request(), handover.decode);
+    pending.prefill = prefill;
+    submit(prefill.index, RequestPhase.DECODE, prefill.request(), pending.decode);
   }
 
-  /** A request is answered or refused: whoever waited for that thinks and goes on. */
+  /** Handles the end of a request: those that follow it arrive after their think time. */
   private void finish(int index) {
     progress.add(1.0 / firstChild.length);
     for (int i = firstChild[index]; i != LabRequest.NO_PARENT; i = nextSibling[i]) {

@@ -3,27 +3,27 @@ package io.kvasir.lab;
 import io.kvasir.lab.engine.Sequence;
 import io.kvasir.routing.Booking;
 
-/** A request on its engine. What a trace does not know of an answer is content nobody else has. */
+/** A request on its engine. Blocks of the answer that are not in the trace have unique content. */
 final class LabSequence extends Sequence {
-  /** Hears what becomes of requests. */
+  /** A listener for the progress of requests. */
   interface Listener {
-    /** The first token is there. */
+    /** Called at the first token. */
     void firstToken(LabSequence sequence);
 
-    /** The last token is there. */
+    /** Called at the last token. */
     void ended(LabSequence sequence);
 
-    /** All but the first {@code from} tokens of the prompt are to be copied. */
+    /** Called when all but the first {@code from} tokens of the prompt have to be copied. */
     void load(LabSequence sequence, int from);
   }
 
-  /** What of the request its engine does. */
+  /** The part of the request that its engine computes. */
   enum RequestPhase {
     /** Everything. */
     WHOLE,
-    /** Reads the prompt, keeps it until it has been copied, and answers nobody. */
+    /** Computes the prompt and keeps its blocks until they have been copied. */
     PREFILL,
-    /** Copies what was read, and generates. */
+    /** Copies the prompt's blocks, and generates. */
     DECODE
   }
 
@@ -38,20 +38,20 @@ final class LabSequence extends Sequence {
   private int sampled;
 
   /**
-   * A request not yet begun.
+   * A request that has not started.
    *
    * @param index its position in the trace
    * @param slot the worker it was sent to
-   * @param leg what that worker does
+   * @param phase the part that worker computes
    * @param booking the load booked for it
-   * @param queueMs what had been booked there before, in milliseconds
+   * @param queueMs the prefill booked there before it, in milliseconds
    */
   LabSequence(
-      int index, int slot, RequestPhase leg, LabRequest request, Booking booking, double queueMs, Listener listener) {
+      int index, int slot, RequestPhase phase, LabRequest request, Booking booking, double queueMs, Listener listener) {
     super(request.promptTokens());
     this.index = index;
     this.slot = slot;
-    this.phase = leg;
+    this.phase = phase;
     this.request = request;
     this.booking = booking;
     this.queueMs = queueMs;
@@ -79,7 +79,7 @@ final class LabSequence extends Sequence {
 
   @Override
   protected int remoteTokens() {
-    // What was preempted after it was copied is computed anew: the prefill engine has forgotten it.
+    // After a preemption the prompt is computed here: the prefill engine has released it.
     return phase == RequestPhase.DECODE && !copied ? request.promptTokens() : 0;
   }
 
@@ -88,7 +88,7 @@ final class LabSequence extends Sequence {
     listener.load(this, from);
   }
 
-  /** What it was to copy is there. */
+  /** Notes that the prompt's blocks were copied. */
   void copied() {
     copied = true;
   }

@@ -3,15 +3,15 @@ package io.kvasir.lab;
 import java.util.Arrays;
 
 /**
- * What a number of measured times come to, in milliseconds; not a number where nothing was measured.
+ * The distribution of measured times, in milliseconds; NaN where nothing was measured.
  *
  * @param mean arithmetic mean
  * @param p50 median
- * @param p90 the time that nine of ten stay below
- * @param p99 the time that 99 of 100 stay below
+ * @param p90 90th percentile
+ * @param p99 99th percentile
  */
 public record Latency(double mean, double p50, double p90, double p99) {
-  /** Of the first {@code count} times, in any order; percentiles between two times are interpolated. */
+  /** The distribution of the first {@code count} times, in any order; percentiles are interpolated. */
   static Latency of(double[] times, int count) {
     double[] sorted = Arrays.copyOf(times, count);
     Arrays.sort(sorted);

@@ -9,9 +9,8 @@ import java.util.Map;
 import java.util.SplittableRandom;
 
 /**
- * Loses a share of the batches (an engine sends one per iteration, all its events or none). What is lost
- * stays lost, and blocks after lost ones are not indexed, until the worker's blocks are read anew: the
- * state of a router that has no replay.
+ * A feed that loses a share of the batches (an engine sends one per iteration). Lost blocks, and blocks after them, are
+ * not indexed until the worker is resynchronised: the state of a router without replay.
  */
 final class LossyFeed implements IndexFeed {
   private final SlotWriter[] writers;
@@ -78,7 +77,7 @@ final class LossyFeed implements IndexFeed {
     }
   }
 
-  /** What one engine has cached: each key with its parent and its copies. */
+  /** The blocks that one engine has cached: each key with its parent and copies. */
   private static final class ActualBlocks {
     private final Map<Long, CachedBlock> held = new HashMap<>();
 
@@ -98,15 +97,15 @@ final class LossyFeed implements IndexFeed {
           key, (_, known) -> known.copies == 1 ? null : new CachedBlock(known.parent, known.copies - 1));
     }
 
-    /** Parents before their children; a block whose parent is gone stands for itself. */
+    /** Stores all blocks, parents before their children; a block whose parent is not cached becomes a root. */
     void writeTo(SlotWriter writer) {
-      Deque<Long> above = new ArrayDeque<>();
+      Deque<Long> ancestors = new ArrayDeque<>();
       for (long key : held.keySet()) {
         for (long at = key; held.containsKey(at) && !writer.holds(at); at = parent(at)) {
-          above.push(at);
+          ancestors.push(at);
         }
-        while (!above.isEmpty()) {
-          long next = above.pop();
+        while (!ancestors.isEmpty()) {
+          long next = ancestors.pop();
           long parent = parent(next);
           long[] copies = {next};
           for (int copy = copies(next); copy > 0; copy--) {

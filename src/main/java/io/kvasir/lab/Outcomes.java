@@ -2,7 +2,7 @@ package io.kvasir.lab;
 
 import java.util.Arrays;
 
-/** What became of a run's requests, request by request. */
+/** The outcomes of a run's requests: times and cache hits of each. */
 final class Outcomes {
   private final WorkloadTrace trace;
   private final double[] arrivedMs;
@@ -36,7 +36,7 @@ final class Outcomes {
     firstMs[request] = nowMs;
   }
 
-  /** Of a request whose first token is there. */
+  /** The time to the first token of a request that has it, in milliseconds. */
   double ttftMs(int request) {
     return firstMs[request] - arrivedMs[request];
   }
@@ -49,20 +49,20 @@ final class Outcomes {
     answered++;
   }
 
-  /** An engine has read a prompt. */
+  /** Records that an engine has computed a prompt. */
   void prefilled(LabSequence sequence) {
     cached[sequence.index] = sequence.cachedTokens();
     computedBySlot[sequence.slot] += sequence.promptLength() - sequence.cachedTokens();
   }
 
-  /** Everything together, under the run's name. */
+  /** The run's report. */
   RunReport report(LabPlan.Run run, Slo slo) {
     int count = arrivedMs.length;
     double[] ttft = new double[answered];
     double[] tpot = new double[answered];
     double[] e2e = new double[answered];
     int measured = 0;
-    int paced = 0;
+    int multiToken = 0;
     int good = 0;
     long prompts = 0;
     long hits = 0;
@@ -74,13 +74,13 @@ final class Outcomes {
       LabRequest request = trace.requests().get(i);
       ttft[measured] = ttftMs(i);
       e2e[measured] = endedMs[i] - arrivedMs[i];
-      boolean kept = ttft[measured] <= slo.ttftMs();
+      boolean met = ttft[measured] <= slo.ttftMs();
       if (request.outputTokens() > 1) {
-        tpot[paced] = (endedMs[i] - firstMs[i]) / (request.outputTokens() - 1);
-        kept &= tpot[paced] <= slo.tpotMs();
-        paced++;
+        tpot[multiToken] = (endedMs[i] - firstMs[i]) / (request.outputTokens() - 1);
+        met &= tpot[multiToken] <= slo.tpotMs();
+        multiToken++;
       }
-      good += kept ? 1 : 0;
+      good += met ? 1 : 0;
       measured++;
       prompts += request.promptTokens();
       hits += cached[i];
@@ -100,7 +100,7 @@ final class Outcomes {
         prompts == 0 ? 0 : (double) hits / prompts,
         trace.ceiling(),
         Latency.of(ttft, measured),
-        Latency.of(tpot, paced),
+        Latency.of(tpot, multiToken),
         Latency.of(e2e, measured),
         imbalance(),
         rejected,

@@ -9,8 +9,8 @@ import java.util.Map;
 import java.util.function.ToDoubleFunction;
 
 /**
- * One measure of several profiles as an SVG drawing: lines against the load where there are several loads, bars
- * where there is one. Colours are of CSS classes ({@code s0} to {@code s11}) with values written beside them
+ * A plot of one measure of several profiles, as SVG: lines over the load where there are several loads, bars where
+ * there is one. Colours are of CSS classes ({@code s0} to {@code s11}) with values written beside them
  * for viewers without the page's style, chosen to be told apart on white and on black.
  */
 final class Plot {
@@ -25,7 +25,7 @@ final class Plot {
   private static final int HEIGHT = 230;
   private static final int LINE = 16;
 
-  /** How values are laid along the upright axis. */
+  /** The scale of the vertical axis. */
   enum Axis {
     /** 0 to 1. */
     SHARE,
@@ -39,8 +39,8 @@ final class Plot {
   private final String unit;
   private final Axis axis;
   private final Map<String, List<Point>> series;
-  private final double least;
-  private final double most;
+  private final double min;
+  private final double max;
   private final double firstLoad;
   private final double lastLoad;
 
@@ -52,8 +52,8 @@ final class Plot {
     List<Point> points = series.values().stream().flatMap(List::stream).toList();
     double smallest = points.stream().mapToDouble(Point::value).filter(value -> value > 0).min().orElse(1);
     double largest = points.stream().mapToDouble(Point::value).filter(Double::isFinite).max().orElse(1);
-    this.least = axis == Axis.SHARE ? 0 : Math.floor(Math.log10(smallest) * 2) / 2;
-    this.most = axis == Axis.SHARE ? 1 : Math.max(least + 0.5, Math.ceil(Math.log10(Math.max(largest, 1)) * 2) / 2);
+    this.min = axis == Axis.SHARE ? 0 : Math.floor(Math.log10(smallest) * 2) / 2;
+    this.max = axis == Axis.SHARE ? 1 : Math.max(min + 0.5, Math.ceil(Math.log10(Math.max(largest, 1)) * 2) / 2);
     this.firstLoad = points.stream().mapToDouble(Point::load).min().orElse(0);
     this.lastLoad = points.stream().mapToDouble(Point::load).max().orElse(1);
   }
@@ -93,17 +93,17 @@ final class Plot {
     if (axis == Axis.SHARE) {
       ticks.addAll(List.of(0.0, 0.2, 0.4, 0.6, 0.8, 1.0));
     } else {
-      for (double decade = Math.floor(least); decade <= most; decade++) {
+      for (double decade = Math.floor(min); decade <= max; decade++) {
         for (double mantissa : new double[] {1, 2, 5}) {
           double tick = decade + Math.log10(mantissa);
-          if (tick >= least && tick <= most) {
+          if (tick >= min && tick <= max) {
             ticks.add(tick);
           }
         }
       }
     }
     for (double tick : ticks) {
-      double y = TOP + HEIGHT * (1 - (tick - least) / (most - least));
+      double y = TOP + HEIGHT * (1 - (tick - min) / (max - min));
       String label = ResultTable.plain(axis == Axis.SHARE ? tick : Math.rint(Math.pow(10, tick)));
       svg.format("<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"#999\" stroke-opacity=\".3\"/>%n",
           LEFT, WIDTH - RIGHT, y, y);
@@ -146,7 +146,7 @@ final class Plot {
     int number = 0;
     for (Map.Entry<String, List<Point>> bar : series.entrySet()) {
       Point point = bar.getValue().getFirst();
-      double share = (height(point) - least) / (most - least);
+      double share = (height(point) - min) / (max - min);
       int y = TOP + number * (LINE + 6);
       svg.format("<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%s</text>%n", RIGHT - 8, y + 12,
           escaped(bar.getKey()));
@@ -164,13 +164,13 @@ final class Plot {
   }
 
   private double y(Point point) {
-    return TOP + HEIGHT * (1 - (height(point) - least) / (most - least));
+    return TOP + HEIGHT * (1 - (height(point) - min) / (max - min));
   }
 
-  /** Where a value stands on the axis; what was not measured stands at its foot. */
+  /** The position of a value on the axis; an unmeasured one is at the bottom. */
   private double height(Point point) {
     double value = axis == Axis.SHARE ? point.value : Math.log10(point.value);
-    return Double.isFinite(value) ? Math.clamp(value, least, most) : least;
+    return Double.isFinite(value) ? Math.clamp(value, min, max) : min;
   }
 
   private static String rounded(double value) {

@@ -7,11 +7,11 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How many engines a fleet has of each role.
+ * The number of engines of each role in a fleet.
  *
- * @param both those that do everything
- * @param prefill those that read prompts only
- * @param decode those that generate
+ * @param both engines that prefill and decode
+ * @param prefill engines that only prefill
+ * @param decode engines that only decode
  */
 public record Pools(int both, int prefill, int decode) {
   private static final Pattern WRITTEN = Pattern.compile("(?:(\\d{1,4}))?\\+?(?:(\\d{1,4})P\\+(\\d{1,4})D)?");
@@ -19,7 +19,7 @@ public record Pools(int both, int prefill, int decode) {
   /**
    * Reads {@code 8}, {@code 5P+3D} or {@code 2+4P+2D}.
    *
-   * @throws IllegalArgumentException when it is none of that
+   * @throws IllegalArgumentException when it has another form
    */
   public static Pools parse(String written) {
     Matcher parts = WRITTEN.matcher(written.strip());
@@ -34,17 +34,17 @@ public record Pools(int both, int prefill, int decode) {
     return digits == null ? 0 : Integer.parseInt(digits);
   }
 
-  /** All of them: prefill first, then decode, then those that do everything. */
+  /** The number of engines; by slot prefill engines come first, then decode engines, then the others. */
   public int size() {
     return both + prefill + decode;
   }
 
-  /** Whether a slot's engine reads prompts for others. */
+  /** Whether a slot's engine only prefills. */
   boolean isPrefill(int slot) {
     return slot < prefill;
   }
 
-  /** Whether a slot's engine generates from what others read. */
+  /** Whether a slot's engine only decodes. */
   boolean isDecode(int slot) {
     return slot >= prefill && slot < prefill + decode;
   }

@@ -18,8 +18,8 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * Reads which profiles are asked for: built-in ones by name, {@code all} that plan one step, or those of a file. Those
- * that plan several steps make sense only where workers are there for them.
+ * The reader of a choice of profiles: built-in ones by name, {@code all} that plan one step, or those of a file.
+ * Profiles that plan several steps need a fleet with prefill and decode workers.
  */
 final class ProfileChoices {
   private static final String ALL = "all";
@@ -34,9 +34,9 @@ final class ProfileChoices {
   }
 
   /**
-   * The profiles, of use only when {@code faults} have not become more: one plain sentence each.
+   * The profiles; invalid when {@code faults} were added, of one plain sentence each.
    *
-   * @param divided whether there are prefill and decode workers
+   * @param divided whether the fleet has prefill and decode workers
    */
   static List<LabPlan.ProfileChoice> read(List<String> written, boolean divided, List<String> faults) {
     return new ProfileChoices(divided, faults).profiles(written);
@@ -45,17 +45,17 @@ final class ProfileChoices {
   private List<LabPlan.ProfileChoice> profiles(List<String> written) {
     Map<String, Profile> compiled = compiled("the built-in profiles", ConfigFactory.empty());
     Set<String> builtIn = new TreeSet<>(compiled.keySet());
-    builtIn.removeIf(name -> isOfSteps(compiled, name));
+    builtIn.removeIf(name -> hasSteps(compiled, name));
     List<LabPlan.ProfileChoice> choices = new ArrayList<>();
     for (String name : written) {
       if (name.equals(ALL)) {
         builtIn.forEach(each -> choose(each, ConfigFactory.empty(), choices));
       } else if (name.endsWith(".conf") || name.contains("/")) {
-        ofFile(Path.of(name), choices);
-      } else if (builtIn.contains(name) || (divided && isOfSteps(compiled, name))) {
+        readFile(Path.of(name), choices);
+      } else if (builtIn.contains(name) || (divided && hasSteps(compiled, name))) {
         choose(name, ConfigFactory.empty(), choices);
-      } else if (isOfSteps(compiled, name)) {
-        ofSteps(name);
+      } else if (hasSteps(compiled, name)) {
+        rejectSteps(name);
       } else {
         faults.add(
             "profiles: there is no built-in profile '" + name + "'; there are " + String.join(", ", builtIn)
@@ -65,7 +65,7 @@ final class ProfileChoices {
     return choices;
   }
 
-  private void ofFile(Path file, List<LabPlan.ProfileChoice> choices) {
+  private void readFile(Path file, List<LabPlan.ProfileChoice> choices) {
     if (!Files.isReadable(file)) {
       faults.add("profiles: " + file + " cannot be read");
       return;
@@ -74,8 +74,8 @@ final class ProfileChoices {
       Config own = ConfigFactory.parseFile(file.toFile()).resolve();
       Map<String, Profile> compiled = compiled("profiles of " + file, own);
       for (String name : new TreeSet<>(own.root().keySet())) {
-        if (!divided && isOfSteps(compiled, name)) {
-          ofSteps(name);
+        if (!divided && hasSteps(compiled, name)) {
+          rejectSteps(name);
         } else {
           choose(name, own, choices);
         }
@@ -85,12 +85,12 @@ final class ProfileChoices {
     }
   }
 
-  private static boolean isOfSteps(Map<String, Profile> compiled, String name) {
+  private static boolean hasSteps(Map<String, Profile> compiled, String name) {
     Profile profile = compiled.get(name);
     return profile != null && !profile.steps().isEmpty();
   }
 
-  private void ofSteps(String name) {
+  private void rejectSteps(String name) {
     faults.add(
         "profiles: " + name + " plans several steps, and here every worker does everything: give one that plans one");
   }

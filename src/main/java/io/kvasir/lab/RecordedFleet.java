@@ -16,14 +16,14 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * The fleet as a past decision saw it. Decisions that saw the same workers share one table of them, so that plugins
- * which remember something of a fleet do so as in service. One thread.
+ * The fleet as recorded with a decision. Decisions with the same workers share one table of them, so that plugins which
+ * keep state per fleet do so as in service. One thread.
  */
 final class RecordedFleet implements Fleet {
-  /** Memberships that are told apart; one more and all are forgotten, and with them what plugins remember. */
+  /** Tables kept; one more and all are dropped, and with them the plugins' state. */
   private static final int TABLES = 64;
 
-  private static final int MOST_SLOTS = 256;
+  private static final int MAX_SLOTS = 256;
   private static final URI NOWHERE = URI.create("http://recorded");
 
   private final Map<List<Worker>, Worker[]> tables = new LinkedHashMap<>();
@@ -31,23 +31,23 @@ final class RecordedFleet implements Fleet {
   private Worker[] table = new Worker[64];
 
   /**
-   * Becomes the fleet of another decision.
+   * Loads the fleet of another decision.
    *
-   * @throws IllegalArgumentException when no cell can have been like that
+   * @throws IllegalArgumentException when no cell can have had it
    */
   void load(List<CandidateRecord> seen) {
-    int most = 0;
+    int maxSlot = 0;
     for (CandidateRecord candidate : seen) {
-      if (candidate.slot() < 0 || candidate.slot() >= MOST_SLOTS) {
+      if (candidate.slot() < 0 || candidate.slot() >= MAX_SLOTS) {
         throw new IllegalArgumentException("worker " + candidate.worker() + " is in slot " + candidate.slot());
       }
-      most = Math.max(most, candidate.slot());
+      maxSlot = Math.max(maxSlot, candidate.slot());
     }
     List<Worker> workers = seen.stream().map(RecordedFleet::worker).toList();
     if (tables.size() >= TABLES) {
       tables.clear();
     }
-    int slots = LabFleet.slotsFor(most + 1);
+    int slots = LabFleet.slotsFor(maxSlot + 1);
     table = tables.computeIfAbsent(workers, _ -> table(workers, slots));
     candidates = seen;
   }
@@ -88,7 +88,7 @@ final class RecordedFleet implements Fleet {
     return false;
   }
 
-  /** What is booked here is on record already. */
+  /** Does nothing: the recorded load includes all bookings. */
   @Override
   public void cancel(int slot, Booking booking) {}
 

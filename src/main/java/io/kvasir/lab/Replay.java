@@ -16,11 +16,11 @@ import java.util.function.DoubleConsumer;
 import java.util.zip.GZIPInputStream;
 
 /**
- * Replays the log of decisions through profiles: each is decided once more by the production selector, over the workers
- * and the load that the log tells of.
+ * A replay of decision logs under profiles: each decision is made once more by the production selector, over the
+ * workers and the load that were recorded with it.
  *
- * <p>Depths are those of the log; a worker that a filter had removed before caches were searched counts as holding
- * nothing. Texts such as session keys are hashes in a log, so choices that go by them are replayed with those.
+ * <p>Depths are those of the log; a worker that a filter removed before the index was searched counts as holding
+ * nothing. Texts such as session keys are hashed in a log, so choices by such texts are replayed with the hashes.
  */
 public final class Replay {
   private static final int FAULTS = 10;
@@ -44,7 +44,7 @@ public final class Replay {
    *
    * @param logs files as {@code decisions.path} names them, gzipped (.gz) or not
    * @param profiles built-in names, {@code all}, or files with profiles
-   * @param faults told all that is wrong, one plain sentence each; what is returned is then of no use
+   * @param faults receives one plain sentence for each fault; the result is then invalid
    */
   public static Replay of(List<Path> logs, List<String> profiles, List<String> faults) {
     for (Path log : logs) {
@@ -61,12 +61,12 @@ public final class Replay {
   /**
    * Runs once.
    *
-   * @param progress told from time to time what share of the work is done, 0 to 1
+   * @param progress receives the share of the work that is done, 0 to 1, from time to time
    */
   public ReplayReport run(DoubleConsumer progress) throws IOException {
-    long all = 0;
+    long totalBytes = 0;
     for (Path log : logs) {
-      all += Files.size(log);
+      totalBytes += Files.size(log);
     }
     long before = 0;
     for (Path log : logs) {
@@ -80,7 +80,7 @@ public final class Replay {
             replay(log, number, line);
           }
           if (number % PROGRESS_LINES == 0) {
-            progress.accept(all == 0 ? 1 : (double) (before + raw.count()) / all);
+            progress.accept(totalBytes == 0 ? 1 : (double) (before + raw.count()) / totalBytes);
           }
         }
       }

@@ -12,26 +12,26 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How profiles would have decided what was decided otherwise.
+ * The results of a replay: how profiles would have decided recorded decisions.
  *
  * @param lines lines that were read
- * @param skipped decisions that took several passes, which a profile alone does not decide
+ * @param skipped decisions of several passes, which a profile alone does not make
  * @param faulty lines that could not be read
  * @param faults the first of those, each with file, line and problem
- * @param rows a line per profile
+ * @param rows one row per profile
  */
 public record ReplayReport(long lines, long skipped, long faulty, List<String> faults, List<Row> rows) {
 
   /**
-   * What one profile would have done.
+   * The results of one profile.
    *
    * @param profile its name
    * @param decisions how many were replayed
-   * @param changed how many would have fallen on another worker, ties left out
-   * @param why what made the difference, and how often
+   * @param changed how many would have chosen another worker, ties left out
+   * @param why reasons of the changes, and how often each occurred
    * @param promptTokens tokens of all prompts
    * @param cachedBefore how many of them the chosen workers held
-   * @param cachedNow how many those hold that would be chosen
+   * @param cachedNow how many the workers chosen in the replay held
    * @param changes the first changes
    */
   public record Row(
@@ -45,16 +45,16 @@ public record ReplayReport(long lines, long skipped, long faulty, List<String> f
       List<ChangedDecision> changes) {}
 
   /**
-   * One decision that would have been another.
+   * A decision with another result in the replay.
    *
    * @param requestId the request
-   * @param recorded who was chosen, null when nobody was
-   * @param replayed who would be, null when nobody would
-   * @param why what made the difference
+   * @param recorded the worker chosen then, null for none
+   * @param replayed the worker chosen in the replay, null for none
+   * @param why the reason
    */
   public record ChangedDecision(String requestId, @Nullable String recorded, @Nullable String replayed, String why) {}
 
-  /** A table, a line per profile. */
+  /** The report as a text table, a line per profile. */
   public String table() {
     int width = Math.max(7, rows.stream().mapToInt(row -> row.profile().length()).max().orElse(0));
     StringBuilder table = new StringBuilder();
@@ -75,12 +75,12 @@ public record ReplayReport(long lines, long skipped, long faulty, List<String> f
     return table.toString();
   }
 
-  /** Writes all of it as JSON. */
+  /** Writes the report as JSON. */
   public void write(Path file) throws IOException {
     ObjectMapper mapper = new ObjectMapper();
     ObjectNode report = mapper.createObjectNode().put("lines", lines).put("skipped", skipped).put("faulty", faulty);
-    ArrayNode told = report.putArray("faults");
-    faults.forEach(told::add);
+    ArrayNode faultTexts = report.putArray("faults");
+    faults.forEach(faultTexts::add);
     ArrayNode profiles = report.putArray("profiles");
     for (Row row : rows) {
       ObjectNode profile =

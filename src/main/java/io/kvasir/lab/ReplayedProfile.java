@@ -36,9 +36,9 @@ import java.util.SplittableRandom;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
-/** What one profile does with past decisions: the production selector over fleets as they were. One thread. */
+/** The replay of one profile: the production selector over the recorded fleets. One thread. */
 final class ReplayedProfile {
-  /** How many changes are told one by one. */
+  /** Changes that are listed one by one. */
   private static final int CHANGES = 1000;
 
   private static final double ROUNDING = 1e-9;
@@ -68,9 +68,9 @@ final class ReplayedProfile {
   }
 
   /**
-   * Decides once more.
+   * Replays a decision.
    *
-   * @throws IllegalArgumentException when the record cannot be of a decision
+   * @throws IllegalArgumentException when the record is inconsistent
    */
   void replay(DecisionRecord decision) {
     Pass pass = decision.passes().getFirst();
@@ -81,13 +81,13 @@ final class ReplayedProfile {
     }
     outputs.assume(decision.model(), decision.expectedOutputTokens());
     fleet.load(pass.candidates());
-    List<Explanation> told = new ArrayList<>(1);
-    Selection selection = selector.select(fleet, context(decision, pass), told::add);
+    List<Explanation> explanations = new ArrayList<>(1);
+    Selection selection = selector.select(fleet, context(decision, pass), explanations::add);
     String chosen = selection instanceof Selection.Chosen one ? one.worker().id() : null;
-    count(decision, pass, chosen, told.getFirst());
+    count(decision, pass, chosen, explanations.getFirst());
   }
 
-  /** What came of it. */
+  /** The results so far. */
   ReplayReport.Row row() {
     return new ReplayReport.Row(name, decisions, changed, why, promptTokens, cachedBefore, cachedNow, changes);
   }
@@ -108,7 +108,7 @@ final class ReplayedProfile {
     return context;
   }
 
-  /** The first hashes as they were; the others only have to be as many, and none a worker's. */
+  /** The recorded chain; hashes beyond those recorded are made up, so that no worker holds them. */
   private static Chain chain(DecisionRecord decision) {
     long[] hashes = new long[decision.blocks()];
     for (int i = 0; i < hashes.length; i++) {
@@ -120,16 +120,16 @@ final class ReplayedProfile {
     return hashes.length == 0 ? Chain.EMPTY : new Chain(hashes, decision.blockSize());
   }
 
-  private void count(DecisionRecord decision, Pass pass, @Nullable String chosen, Explanation told) {
+  private void count(DecisionRecord decision, Pass pass, @Nullable String chosen, Explanation explanation) {
     decisions++;
     promptTokens += decision.promptTokens();
     cachedBefore += cached(decision, pass, pass.chosen());
     cachedNow += cached(decision, pass, chosen);
-    if (same(pass.chosen(), chosen, told)) {
+    if (same(pass.chosen(), chosen, explanation)) {
       return;
     }
     changed++;
-    String reason = reason(pass.chosen(), chosen, told);
+    String reason = reason(pass.chosen(), chosen, explanation);
     why.merge(reason, 1, Integer::sum);
     if (changes.size() < CHANGES) {
       changes.add(new ChangedDecision(decision.requestId(), pass.chosen(), chosen, reason));
@@ -146,13 +146,13 @@ final class ReplayedProfile {
     return 0;
   }
 
-  /** The same worker, or one that stands as well: ties are decided by chance. */
-  private static boolean same(@Nullable String before, @Nullable String now, Explanation told) {
+  /** Whether it is the same worker, or one with the same score: ties are broken at random. */
+  private static boolean same(@Nullable String before, @Nullable String now, Explanation explanation) {
     if (before == null || now == null || before.equals(now)) {
       return Objects.equals(before, now);
     }
-    Explanation.Candidate one = candidate(told, before);
-    Explanation.Candidate other = candidate(told, now);
+    Explanation.Candidate one = candidate(explanation, before);
+    Explanation.Candidate other = candidate(explanation, now);
     return one != null
         && other != null
         && one.removedBy() == null
@@ -161,10 +161,10 @@ final class ReplayedProfile {
         && Math.abs(one.total() - other.total()) <= ROUNDING * Math.max(1, Math.abs(other.total()));
   }
 
-  /** What made the difference, in short. */
-  private static String reason(@Nullable String before, @Nullable String now, Explanation told) {
+  /** The reason of a change, in short. */
+  private static String reason(@Nullable String before, @Nullable String now, Explanation explanation) {
     if (now == null) {
-      return "nobody is left: " + told.candidates().stream()
+      return "nobody is left: " + explanation.candidates().stream()
           .map(Explanation.Candidate::removedBy)
           .filter(Objects::nonNull)
           .findFirst()
@@ -174,28 +174,28 @@ final class ReplayedProfile {
     if (before == null) {
       return "nobody was found before";
     }
-    Explanation.Candidate one = candidate(told, before);
-    Explanation.Candidate other = candidate(told, now);
+    Explanation.Candidate one = candidate(explanation, before);
+    Explanation.Candidate other = candidate(explanation, now);
     if (one == null || other == null) {
       return "the worker was not alive";
     }
     if (one.removedBy() != null) {
       return "filter " + one.removedBy();
     }
-    String most = "picker";
+    String decisive = "picker";
     double gain = ROUNDING;
     for (int i = 0; i < one.scores().size(); i++) {
       double more = other.scores().get(i).contribution() - one.scores().get(i).contribution();
       if (more > gain) {
         gain = more;
-        most = "scorer " + one.scores().get(i).scorer();
+        decisive = "scorer " + one.scores().get(i).scorer();
       }
     }
-    return one.total() > other.total() ? "picker" : most;
+    return one.total() > other.total() ? "picker" : decisive;
   }
 
-  private static Explanation.@Nullable Candidate candidate(Explanation told, String worker) {
-    for (Explanation.Candidate candidate : told.candidates()) {
+  private static Explanation.@Nullable Candidate candidate(Explanation explanation, String worker) {
+    for (Explanation.Candidate candidate : explanation.candidates()) {
       if (candidate.worker().id().equals(worker)) {
         return candidate;
       }

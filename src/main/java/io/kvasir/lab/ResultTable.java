@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.function.ToDoubleFunction;
 
-/** Results as a table in plain text: readable in a terminal and in a Markdown code block. */
+/** The results as a plain-text table, for a terminal or a Markdown code block. */
 final class ResultTable {
   private static final List<Column> COLUMNS =
       List.of(
@@ -50,12 +50,12 @@ final class ResultTable {
     return text.toString();
   }
 
-  /** What the columns are called, the profile's left out. */
+  /** The titles of the columns, without the profile's. */
   static List<String> titles() {
     return COLUMNS.stream().map(Column::title).toList();
   }
 
-  /** A line's cells, the profile left out. */
+  /** A line's cells, without the profile's. */
   static List<String> cells(Summary summary) {
     return COLUMNS.stream()
         .map(column -> String.format(Locale.ROOT, column.format, summary.mean(column.of)))

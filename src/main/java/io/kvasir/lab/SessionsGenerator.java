@@ -1,56 +1,42 @@
 package io.kvasir.lab;
 
-import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
 
 /**
- * People who talk with a model at the same time, each for some turns, all under one system prompt: the
- * experiment of the Go llm-router. A closed loop: a turn's prompt is the whole conversation and a new question,
- * and comes some time after the answer before it. The scale multiplies {@code sessions}; {@code repeat} rounds
- * of them follow one another.
+ * A workload of {@code sessions} concurrent chat users, each with several turns under one shared system prompt: the
+ * experiment of the Go llm-router. A closed loop: a turn's prompt is the whole conversation and a new question, sent
+ * {@code think} ms on average after the answer before it. The scale multiplies {@code sessions}; each user has
+ * {@code repeat} conversations, one after the other.
  */
-final class SessionsGenerator implements TraceSource {
-  private final String name;
+final class SessionsGenerator extends Generator {
   private final int sessions;
-  private final int turns;
-  private final int system;
-  private final int question;
-  private final int output;
-  private final double thinkMs;
   private final int repeat;
-  private final int block;
+  private final ConversationShape shape;
 
   SessionsGenerator(GeneratorParameters parameters) {
-    this.name = parameters.name();
+    super(parameters, 16);
     this.sessions = parameters.integer("sessions", 4, 1);
-    this.turns = parameters.integer("turns", 8, 1);
-    this.system = parameters.integer("system", 1500, 1);
-    this.question = parameters.integer("question", 200, 1);
-    this.output = parameters.integer("output", 200, 1);
-    this.thinkMs = parameters.number("think", 500, 0);
     this.repeat = parameters.integer("repeat", 10, 1);
-    this.block = parameters.integer("block", 16, 1);
+    this.shape =
+        new ConversationShape(
+            parameters.integer("turns", 8, 1),
+            parameters.integer("system", 1500, 1),
+            parameters.integer("question", 200, 1),
+            parameters.integer("output", 200, 1),
+            parameters.number("think", 500, 0),
+            blockSize());
   }
 
   @Override
-  public String name() {
-    return name;
-  }
-
-  @Override
-  public WorkloadTrace at(double scale, long seed) {
-    SplittableRandom random = new SplittableRandom(seed);
-    List<LabRequest> requests = new ArrayList<>();
-    int concurrent = Math.max(1, (int) Math.round(sessions * scale));
-    for (int person = 0; person < concurrent; person++) {
-      int before = LabRequest.NO_PARENT;
+  void generate(double scale, SplittableRandom random, List<LabRequest> requests) {
+    int users = Math.max(1, (int) Math.round(sessions * scale));
+    for (int user = 0; user < users; user++) {
+      int last = LabRequest.NO_PARENT;
       for (int round = 0; round < repeat; round++) {
-        int session = person * repeat + round;
-        Conversation talk = new Conversation(session, system, 0, turns, question, output, block, random);
-        before = talk.append(requests, before, random.nextDouble() * 2000, thinkMs, random);
+        Conversation talk = new Conversation(shape, user * repeat + round, 0, random);
+        last = talk.append(requests, last, random.nextDouble() * 2000, random);
       }
     }
-    return new WorkloadTrace(block, requests);
   }
 }

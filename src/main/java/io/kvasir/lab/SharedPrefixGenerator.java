@@ -1,21 +1,19 @@
 package io.kvasir.lab;
 
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.SplittableRandom;
 
 /**
- * Groups of prompts that share a prefix, such as a document or a system prompt: llm-d's benchmark. Arrivals are
- * Poisson at a constant {@code rate} (requests per second), or without one, on llm-d's ladder from 3 to 60
+ * A workload of prompts in groups that share a prefix, such as a document or a system prompt: llm-d's benchmark.
+ * Arrivals are Poisson at a constant {@code rate} (requests per second), or without one, on llm-d's ladder from 3 to 60
  * requests per second in 16 steps of {@code seconds}. {@code skew} is the exponent of a Zipf distribution over
  * the groups: 0 gives all the same share, 1 and more makes a few of them hot.
  */
-final class SharedPrefixGenerator implements TraceSource {
+final class SharedPrefixGenerator extends Generator {
   private static final double[] LADDER = {3, 10, 15, 20, 22, 25, 30, 35, 40, 43, 46, 49, 52, 55, 57, 60};
 
-  private final String name;
   private final int groups;
   private final int prompts;
   private final int prefix;
@@ -24,10 +22,9 @@ final class SharedPrefixGenerator implements TraceSource {
   private final double rate;
   private final double seconds;
   private final double skew;
-  private final int block;
 
   SharedPrefixGenerator(GeneratorParameters parameters) {
-    this.name = parameters.name();
+    super(parameters, 16);
     this.groups = parameters.integer("groups", 150, 1);
     this.prompts = parameters.integer("prompts", 5, 1);
     this.prefix = parameters.integer("prefix", 6000, 1);
@@ -36,23 +33,15 @@ final class SharedPrefixGenerator implements TraceSource {
     this.rate = parameters.number("rate", 0, 0);
     this.seconds = parameters.number("seconds", 30, 1);
     this.skew = parameters.number("skew", 0, 0);
-    this.block = parameters.integer("block", 16, 1);
   }
 
   @Override
-  public String name() {
-    return name;
-  }
-
-  @Override
-  public WorkloadTrace at(double scale, long seed) {
-    SplittableRandom random = new SplittableRandom(seed);
+  void generate(double scale, SplittableRandom random, List<LabRequest> requests) {
     long[][] chains = new long[groups * prompts][];
     for (int prompt = 0; prompt < chains.length; prompt++) {
-      chains[prompt] = Chains.of(prefix + question, block, prefix, prompt / prompts, prompt);
+      chains[prompt] = Chains.of(prefix + question, blockSize(), prefix, prompt / prompts, prompt);
     }
     double[] popularity = popularity();
-    List<LabRequest> requests = new ArrayList<>();
     double[] rates = rate > 0 ? new double[] {rate} : LADDER;
     double fromMs = 0;
     for (double each : rates) {
@@ -67,7 +56,6 @@ final class SharedPrefixGenerator implements TraceSource {
       fromMs = untilMs;
     }
     requests.sort(Comparator.comparingDouble(LabRequest::arrivalMs));
-    return new WorkloadTrace(block, requests);
   }
 
   /** Cumulative shares of the groups. */

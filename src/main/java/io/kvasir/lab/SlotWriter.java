@@ -7,39 +7,39 @@ import io.kvasir.index.Tier;
 import io.kvasir.index.WorkerBlocks;
 
 /**
- * One worker's writer to the index: what its engine tells and what the router predicts of it. In the
- * laboratory an engine's keys are the blocks' hashes.
+ * The writer of one worker's blocks to the index: its engine's events and the router's predictions. In the laboratory
+ * an engine's keys are the blocks' hashes.
  */
 final class SlotWriter {
   // As a cell predicts: for ten times as long as the prompts queued there should take, within bounds.
   private static final double EXPIRY_FACTOR = 10;
-  private static final double LEAST_EXPIRY_MS = 2_000;
-  private static final double MOST_EXPIRY_MS = 300_000;
+  private static final double MIN_EXPIRY_MS = 2_000;
+  private static final double MAX_EXPIRY_MS = 300_000;
 
   private final WorkerBlocks blocks;
   private final boolean exact;
 
-  private SlotWriter(WorkerBlocks blocks, boolean told) {
+  private SlotWriter(WorkerBlocks blocks, boolean exact) {
     this.blocks = blocks;
-    this.exact = told;
+    this.exact = exact;
   }
 
   /**
-   * Writers of the first {@code workers} slots, which this opens.
+   * Opens the first {@code workers} slots, and returns their writers.
    *
-   * @param mode whether engines tell anything; if not, a worker is believed to keep what it was sent
+   * @param mode whether engines have events; without them a worker is assumed to keep the prompts sent to it
    * @param capacity blocks an engine's cache holds
    */
   static SlotWriter[] open(BlockIndex index, int workers, IndexMode mode, int capacity) {
-    boolean told = !(mode instanceof IndexMode.Approximate);
+    boolean exact = !(mode instanceof IndexMode.Approximate);
     SlotWriter[] writers = new SlotWriter[workers];
     for (int slot = 0; slot < workers; slot++) {
-      writers[slot] = new SlotWriter(told ? index.open(slot) : index.open(slot, capacity), told);
+      writers[slot] = new SlotWriter(exact ? index.open(slot) : index.open(slot, capacity), exact);
     }
     return writers;
   }
 
-  /** Blocks that follow {@code parent} ({@link BlockHash#NONE} for a root); false when the parent is not known. */
+  /** Stores blocks that follow {@code parent} ({@link BlockHash#NONE} for a root); false when it is not held. */
   boolean stored(long parent, long[] keys) {
     boolean root = parent == BlockHash.NONE;
     if (!root && !holds(parent)) {
@@ -64,15 +64,15 @@ final class SlotWriter {
     blocks.clear();
   }
 
-  /** A prompt has just been sent to the worker, before which {@code queueMs} of prefill are queued. */
+  /** Predicts the blocks of a prompt just sent to the worker, which has {@code queueMs} of prefill queued before it. */
   void routed(Chain chain, double queueMs, double nowMs) {
     if (chain.length() > 0) {
-      double lastsMs = Math.clamp(queueMs * EXPIRY_FACTOR, LEAST_EXPIRY_MS, MOST_EXPIRY_MS);
-      blocks.predict(chain.hashes(), exact ? (long) (nowMs + lastsMs) : Long.MAX_VALUE);
+      double expiryMs = Math.clamp(queueMs * EXPIRY_FACTOR, MIN_EXPIRY_MS, MAX_EXPIRY_MS);
+      blocks.predict(chain.hashes(), exact ? (long) (nowMs + expiryMs) : Long.MAX_VALUE);
     }
   }
 
-  /** Forgets predictions whose time is over. */
+  /** Removes predictions that have expired. */
   void expire(double nowMs) {
     blocks.expire((long) nowMs);
   }

@@ -20,13 +20,13 @@ record Summary(List<RunReport> runs) {
     return grouped.values().stream().map(Summary::new).toList();
   }
 
-  /** One of them, for what they have in common. */
+  /** The first of them, for the fields they have in common. */
   RunReport first() {
     return runs.getFirst();
   }
 
   /** The mean over the seeds. */
-  double mean(ToDoubleFunction<RunReport> of) {
-    return runs.stream().mapToDouble(of).average().orElse(Double.NaN);
+  double mean(ToDoubleFunction<RunReport> value) {
+    return runs.stream().mapToDouble(value).average().orElse(Double.NaN);
   }
 }

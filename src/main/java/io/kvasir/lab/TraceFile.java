@@ -31,8 +31,8 @@ import org.jspecify.annotations.Nullable;
  *       on, {@code delay} in ms after the answer before it instead of a timestamp. Always a closed loop.
  * </ul>
  *
- * <p>{@code block_size} in a line overrides the schema's. Timestamps that several requests share are those of
- * a clock too coarse: requests are spread evenly at random up to the next one, in their order.
+ * <p>{@code block_size} in a line overrides the schema's. Requests with the same timestamp, of a clock
+ * too coarse for them, are spread uniformly up to the next timestamp, in their order.
  */
 final class TraceFile implements TraceSource {
   private static final ObjectReader JSON = new ObjectMapper().readerFor(JsonNode.class);
@@ -48,12 +48,12 @@ final class TraceFile implements TraceSource {
   }
 
   /**
-   * Reads a trace whole.
+   * Reads a whole trace.
    *
-   * @param think whether turns of a conversation wait for the answer before them even where the schema has
-   *     timestamps for them; what lay between the two, less the answer's own time, is then thought
-   * @param engine how fast answers are, for that; null when unknown
-   * @throws IllegalArgumentException naming the first line that is not of a schema
+   * @param think whether turns of a conversation follow the answer before them even where the schema has timestamps for
+   *     them; the think time is then the time between the two, less that of generating the answer
+   * @param engine the engine model that gives the time of an answer; null for no time
+   * @throws IllegalArgumentException naming the first line that has none of the schemas
    */
   static TraceFile read(Path file, boolean think, @Nullable EngineModel engine) throws IOException {
     Path base = file.getFileName();
@@ -73,8 +73,8 @@ final class TraceFile implements TraceSource {
       throw new IllegalArgumentException(base + " has no requests");
     }
     boolean bailian = lines.getFirst().chat() != null;
-    int given = lines.getFirst().blockSize();
-    int blockSize = given > 0 ? given : bailian ? BAILIAN_BLOCK : MOONCAKE_BLOCK;
+    int written = lines.getFirst().blockSize();
+    int blockSize = written > 0 ? written : bailian ? BAILIAN_BLOCK : MOONCAKE_BLOCK;
     return new TraceFile(String.valueOf(base), new WorkloadTrace(blockSize, requests(lines, blockSize, think, engine)));
   }
 
@@ -118,7 +118,7 @@ final class TraceFile implements TraceSource {
     return new WorkloadTrace(trace.blockSize(), scaled);
   }
 
-  /** Arrival times, those of requests that share one spread up to the next. */
+  /** The arrival times; requests with the same timestamp are spread up to the next one. */
   private static double[] spread(List<LabRequest> requests, SplittableRandom random) {
     Map<Double, List<Integer>> byTime = new HashMap<>();
     for (int i = 0; i < requests.size(); i++) {
@@ -129,11 +129,11 @@ final class TraceFile implements TraceSource {
     double gap = ticks.length > 1 ? (ticks[ticks.length - 1] - ticks[0]) / (ticks.length - 1) : 0;
     boolean coarse = times.length >= 2 * ticks.length;
     for (int tick = 0; tick < ticks.length; tick++) {
-      List<Integer> sharing = byTime.getOrDefault(ticks[tick], List.of());
+      List<Integer> simultaneous = byTime.getOrDefault(ticks[tick], List.of());
       double until = tick + 1 < ticks.length ? ticks[tick + 1] - ticks[tick] : gap;
-      double[] after = random.doubles(sharing.size()).sorted().toArray();
+      double[] after = random.doubles(simultaneous.size()).sorted().toArray();
       for (int i = 0; i < after.length; i++) {
-        times[sharing.get(i)] = ticks[tick] + (coarse ? after[i] * until : 0);
+        times[simultaneous.get(i)] = ticks[tick] + (coarse ? after[i] * until : 0);
       }
     }
     return times;

@@ -9,12 +9,12 @@ import org.jspecify.annotations.Nullable;
  * @param arrivalMs its time, milliseconds; 0 when it has none
  * @param input tokens of the prompt
  * @param output tokens of the answer
- * @param ids the trace's names of the prompt's blocks
+ * @param ids the trace's numbers of the prompt's blocks
  * @param blockSize tokens in a block when the line says so, 0 otherwise
- * @param chat its own name among the turns, null when turns have none
+ * @param chat the turn's name, null when turns have none
  * @param parentChat the name of the turn before it, null for a first turn
  * @param session its conversation's name, null when it has none
- * @param delayMs milliseconds after the answer of the turn before it, -1 when it has a time of its own
+ * @param delayMs milliseconds after the answer of the turn before it, -1 when it has a timestamp
  */
 record TraceLine(
     double arrivalMs,
@@ -53,17 +53,17 @@ record TraceLine(
         line.path("delay").asDouble(-1));
   }
 
-  /** Whether it says what conversation it belongs to. */
+  /** Whether it names its conversation. */
   boolean named() {
     return session != null || chat != null;
   }
 
-  /** The conversation's name, as its first turn tells it. */
+  /** The conversation's name, given by its first turn. */
   String sessionName() {
     return session != null ? session : "chat " + chat;
   }
 
-  /** Hashes of its full blocks: a partial one at the end is no block. */
+  /** The hashes of its full blocks. */
   long[] chain(int size) {
     long[] chain = new long[Math.min(ids.length, input / size)];
     for (int i = 0; i < chain.length; i++) {

@@ -1,15 +1,15 @@
 package io.kvasir.lab;
 
-/** Where requests come from: a recorded trace or a generator. Immutable and thread-safe. */
+/** A source of traces: a recorded trace or a generator. Immutable and thread-safe. */
 interface TraceSource {
   /** Its name in reports. */
   String name();
 
   /**
-   * The requests at a load.
+   * The trace at a load.
    *
-   * @param scale how many times the load it stands for by itself
-   * @param seed decides whatever the source leaves to chance
+   * @param scale the load, as a multiple of the source's own
+   * @param seed the seed of everything random
    */
   WorkloadTrace at(double scale, long seed);
 }

@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Requests as they are sent, in the order of the trace.
+ * A trace: requests in the order in which they are sent.
  *
  * @param blockSize tokens in a block of the requests' chains
  */
@@ -14,7 +14,7 @@ record WorkloadTrace(int blockSize, List<LabRequest> requests) {
     requests = List.copyOf(requests);
   }
 
-  /** The hash of a block that a trace names by a number: no two alike, never 0. */
+  /** The hash of a block that a trace names by a number: unique, never 0. */
   static long hash(long id) {
     long z = id + 1;
     z = (z ^ (z >>> 30)) * 0xBF58476D1CE4E5B9L;
@@ -22,16 +22,16 @@ record WorkloadTrace(int blockSize, List<LabRequest> requests) {
     return z ^ (z >>> 31);
   }
 
-  /** Share of all prompt tokens that one cache without limit would have found, taking the requests in order. */
+  /** The share of all prompt tokens that a single unlimited cache would serve, with the requests in order. */
   double ceiling() {
     Set<Long> seen = new HashSet<>();
     long prompts = 0;
     long hits = 0;
     for (LabRequest request : requests) {
       long[] chain = request.chain();
-      int most = Math.min(chain.length, (request.promptTokens() - 1) / blockSize);
+      int max = Math.min(chain.length, (request.promptTokens() - 1) / blockSize);
       int depth = 0;
-      while (depth < most && seen.contains(chain[depth])) {
+      while (depth < max && seen.contains(chain[depth])) {
         depth++;
       }
       int known = Math.min(chain.length, (request.promptTokens() + request.outputTokens()) / blockSize);
@@ -44,7 +44,7 @@ record WorkloadTrace(int blockSize, List<LabRequest> requests) {
     return prompts == 0 ? 0 : (double) hits / prompts;
   }
 
-  /** The chain of a request's prompt: its full blocks only, whatever is known of the answer. */
+  /** The number of full blocks of a request's prompt, without those of the answer. */
   int promptBlocks(LabRequest request) {
     return Math.min(request.chain().length, request.promptTokens() / blockSize);
   }

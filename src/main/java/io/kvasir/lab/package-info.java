@@ -1,18 +1,19 @@
 /**
- * The trace laboratory: which profile would serve this traffic best?
+ * The trace laboratory: simulates the router under traffic, to find the profile that serves it best.
  *
- * <p>A {@link io.kvasir.lab.LabPlan} names traces, loads, seeds, profiles and how the router's index learns
- * of the engines' caches. {@link io.kvasir.lab.Lab} runs every combination as a {@code LabRun} of its own:
- * a {@code WorkloadTrace} (a file's or a generator's) sends requests, the production routing classes choose among a
- * {@code LabFleet}, and {@code LabEngine}s, the scheduler, cache and step times of the engine simulator,
- * serve them in simulated time, telling an {@code IndexFeed} what they cache. What came of it is a {@link
- * io.kvasir.lab.RunReport}; {@link io.kvasir.lab.LabReport} writes all of them as JSON, as a table
- * and as a page with plots.
+ * <p>A {@link io.kvasir.lab.LabPlan} is a list of runs: the combinations of traces, loads, seeds and profiles.
+ * {@link io.kvasir.lab.Lab} executes each as a {@code LabRun}, a discrete-event simulation: a {@code WorkloadTrace}
+ * (read from a file by {@code TraceFile}, or made by a {@code Generator}) sends requests; the production routing
+ * classes choose among the workers of a {@code LabFleet}; {@code LabEngine}s compute the requests in simulated time
+ * with the scheduler, cache and step times of {@link io.kvasir.lab.engine}; an {@code IndexFeed} brings their cache
+ * events into the router's index, exactly, late or with losses. Each run yields a {@link io.kvasir.lab.RunReport};
+ * {@link io.kvasir.lab.LabReport} writes all of them as JSON, as a table and as a page with plots.
  *
- * <p>{@link io.kvasir.lab.Replay} does the same with what was decided in service: it decides every recorded
- * decision once more, over the fleet as it was.
+ * <p>{@link io.kvasir.lab.Replay} decides the recorded decisions of a live router once more under other profiles, over
+ * the fleet as recorded, and yields a {@link io.kvasir.lab.ReplayReport}.
  *
- * <p>A run is one thread's and takes all chance from its seed, so that it can be repeated to the last digit.
+ * <p>A run uses one thread and takes all randomness from its seed, so that it can be repeated to the last digit. This
+ * package uses no actors, sockets or clocks.
  */
 @NullMarked
 package io.kvasir.lab;

@@ -11,8 +11,8 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decision records as JSON, one object each, {@code "kind"} first: {@code decision} or {@code outcome}. Names are the
- * records' own in snake_case; what is null is left out. Thread-safe.
+ * The JSON form of decisions and outcomes: one object each, {@code "kind"} first, {@code decision} or {@code outcome}.
+ * Fields are named as in the records, in snake_case; null values are left out. Thread-safe.
  */
 public final class DecisionJson {
   private static final String KIND = "kind";
@@ -29,12 +29,12 @@ public final class DecisionJson {
 
   private DecisionJson() {}
 
-  /** A decision. */
+  /** The JSON of a decision. */
   public static ObjectNode of(DecisionRecord decision) {
     return kind(DECISION).setAll((ObjectNode) MAPPER.valueToTree(decision));
   }
 
-  /** What became of one. */
+  /** The JSON of an outcome. */
   public static ObjectNode of(DecisionOutcome outcome) {
     return kind(OUTCOME).setAll((ObjectNode) MAPPER.valueToTree(outcome));
   }

@@ -16,20 +16,21 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The sampled decisions of a node: the last ones are kept to be looked at, and all are written as JSON lines by a
- * thread of its own. What that thread cannot keep up with is dropped and counted, so a slow disk never slows a request.
+ * The log of a node's sampled decisions: the last ones are kept in memory, and all are written as JSON lines by a
+ * thread of its own. Lines that the thread cannot keep up with are dropped and counted, so a slow disk never slows a
+ * request.
  *
- * <p>Thread-safe; its owner closes it, and what was queued until then is written.
+ * <p>Thread-safe; closing it writes the lines that are queued.
  */
 public final class DecisionLog implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(DecisionLog.class);
   private static final int QUEUE = 1024;
   private static final long CLOSE_TIMEOUT_SECONDS = 5;
 
-  /** A decision and what has become of it so far. */
+  /** A decision with its outcomes so far. */
   public record Entry(DecisionRecord decision, List<DecisionOutcome> outcomes) {}
 
-  /** A line to be written, or the end. */
+  /** A line to write, or the end of the log. */
   private sealed interface LogLine {
     record DecisionLine(DecisionRecord decision) implements LogLine {}
 
@@ -45,16 +46,16 @@ public final class DecisionLog implements AutoCloseable {
   private final Deque<Entry> recent = new ArrayDeque<>();
 
   /**
-   * A log; nothing is opened before there is something to write.
+   * A log, whose file is opened with the first line.
    *
-   * @param metrics where it counts what it wrote, dropped and could not write; once per registry
+   * @param metrics registers the counter of lines written, dropped and failed; once per registry
    */
   public DecisionLog(DecisionLogSettings settings, Metrics metrics) {
     this.settings = settings;
     this.lines =
         Counter.builder()
             .name("kvasir_decision_log_lines_total")
-            .help("Lines of the decision log: written, dropped because writing did not keep up, or failed.")
+            .help("Lines of the decision log: written, dropped because the queue was full, or failed.")
             .labelNames("result")
             .register(metrics.registry());
     this.writer =
@@ -69,7 +70,7 @@ public final class DecisionLog implements AutoCloseable {
     return new DecisionLog(new DecisionLogSettings(null, 0, 1, 1, 1), metrics);
   }
 
-  /** Whether a request's decisions are to be recorded: all of a request's or none. */
+  /** Whether a request's decisions are recorded: all of them or none. */
   public boolean isSampled(String requestId) {
     double share = settings.sample();
     if (share <= 0 || share >= 1) {
@@ -80,7 +81,7 @@ public final class DecisionLog implements AutoCloseable {
     return mixed * 0x1.0p-53 < share;
   }
 
-  /** Records a decision of a request that was sampled. */
+  /** Records a decision of a sampled request. */
   public void recordDecision(DecisionRecord decision) {
     synchronized (recent) {
       if (recent.size() >= settings.recent()) {
@@ -91,7 +92,7 @@ public final class DecisionLog implements AutoCloseable {
     put(new LogLine.DecisionLine(decision));
   }
 
-  /** Records what became of a decision that was recorded. */
+  /** Records the outcome of a recorded decision. */
   public void recordOutcome(DecisionOutcome outcome) {
     synchronized (recent) {
       for (Entry entry : recent) {
@@ -104,13 +105,13 @@ public final class DecisionLog implements AutoCloseable {
     put(new LogLine.OutcomeLine(outcome));
   }
 
-  /** The last decisions that are wanted, newest first, at most {@code limit}. */
-  public List<Entry> recent(Predicate<DecisionRecord> wanted, int limit) {
+  /** The last decisions that match, newest first, at most {@code limit}. */
+  public List<Entry> recent(Predicate<DecisionRecord> filter, int limit) {
     List<Entry> found = new ArrayList<>();
     synchronized (recent) {
       for (var entries = recent.descendingIterator(); entries.hasNext() && found.size() < limit; ) {
         Entry entry = entries.next();
-        if (wanted.test(entry.decision)) {
+        if (filter.test(entry.decision)) {
           found.add(new Entry(entry.decision, List.copyOf(entry.outcomes)));
         }
       }
@@ -118,7 +119,7 @@ public final class DecisionLog implements AutoCloseable {
     return found;
   }
 
-  /** Writes what is queued, waiting some seconds at most. */
+  /** Writes the queued lines, waiting some seconds at most. */
   @Override
   public void close() {
     Thread running = writer;
@@ -156,7 +157,7 @@ public final class DecisionLog implements AutoCloseable {
     } catch (InterruptedException closed) {
       Thread.currentThread().interrupt();
     } catch (IOException unclosable) {
-      LOG.warn("the decision log {} did not close well", settings.path(), unclosable);
+      LOG.warn("closing the decision log {} failed", settings.path(), unclosable);
     }
   }
 
@@ -167,7 +168,7 @@ public final class DecisionLog implements AutoCloseable {
     } catch (IOException | RuntimeException failed) {
       if (count("failed") == 1) {
         LOG.warn("the decision log {} cannot be written; kvasir_decision_log_lines_total{result=failed} counts"
-            + " what is lost", settings.path(), failed);
+            + " the lines lost", settings.path(), failed);
       }
     }
   }

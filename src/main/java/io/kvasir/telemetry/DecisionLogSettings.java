@@ -4,9 +4,9 @@ import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How decisions are recorded.
+ * The settings of the decision log.
  *
- * @param path the file that is written, null for none: the last decisions can be looked at all the same
+ * @param path the file, null for none: the last decisions are kept in memory all the same
  * @param sample share of requests whose decisions are recorded, 0 to 1
  * @param maxBytes when the file is longer than this it becomes {@code path.1}, that {@code path.2} and so on; above 0
  * @param keep how many of those are kept, at least 0

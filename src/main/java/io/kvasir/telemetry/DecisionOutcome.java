@@ -3,17 +3,17 @@ package io.kvasir.telemetry;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What became of a request on a worker that a {@link DecisionRecord} tells of.
+ * The outcome of a request on a worker of a {@link DecisionRecord}.
  *
  * @param time when it was over, ISO 8601
- * @param requestId the decision's
- * @param step the plan's step
- * @param worker who did it
+ * @param requestId the decision's request id
+ * @param step name of the plan's step
+ * @param worker the worker's id
  * @param outcome completed, cancelled, refused, failed or lost_contact
- * @param ttftMs to the first token, null when none was seen before the end
+ * @param ttftMs milliseconds to the first token, null when there was none
  * @param promptTokens as the engine counted them, null when it did not say
- * @param predictedCachedTokens what it was expected to report as cached
- * @param cachedTokens what it reported, null when it did not
+ * @param predictedCachedTokens tokens expected to be reported as cached
+ * @param cachedTokens tokens reported as cached, null when not reported
  * @param outputTokens tokens generated, null when the engine did not say
  */
 public record DecisionOutcome(

@@ -10,28 +10,28 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How one request was routed, in words and numbers of its own, so that it can be logged, shown, sent to another node
- * and replayed. Of the prompt it has hashes and counts, never text; of texts that tell who asked, hashes.
+ * The record of one routing decision, self-contained, so that it can be logged, shown, sent to another node and
+ * replayed. Of the prompt it has hashes and counts, never text; texts that identify a user are hashed.
  *
  * @param time when, ISO 8601
- * @param requestId the client's or our own; a retry is a decision of its own under the same id
+ * @param requestId the client's, or the one the router gave; a retry is another decision under the same id
  * @param model as the request named it
  * @param profile name of the profile that decided
- * @param cell the cell that was decided for
+ * @param cell the cell whose workers were considered
  * @param promptTokens tokens of the prompt
  * @param blocks blocks of its chain
  * @param blockSize tokens in one of them
- * @param chain hashes of the first blocks, hexadecimal; the others add little
- * @param slots what preparers had filled: numbers and names from the configuration as they are, other texts,
+ * @param chain hashes of the first {@value #HASHES} blocks, hexadecimal
+ * @param slots values of the routing slots: numbers and names from the configuration as they are, other texts,
  *     such as session keys, hashed
- * @param expectedOutputTokens length of answer that was reckoned with
- * @param excluded workers that had failed the request before
+ * @param expectedOutputTokens estimated tokens of the answer
+ * @param excluded workers that failed the request before
  * @param refused why there is no plan, such as {@code all_full}; null when there is one
  * @param reason the decision in one line, or why there is none
- * @param plan who does what; empty without a plan
+ * @param plan the steps; empty without a plan
  * @param passes how each worker was chosen, in order: one for a plan of one step, more for others
- * @param cells where a model has several cells, those that were looked at, in the order in which the request prefers
- *     them; null when it has one, and in what the cell itself records
+ * @param cells where a model has several cells, those considered, in the order in which the request prefers
+ *     them; null when it has one, and in records made by the cell itself
  */
 public record DecisionRecord(
     String time,
@@ -52,7 +52,7 @@ public record DecisionRecord(
     List<Pass> passes,
     @Nullable List<CellOption> cells) {
 
-  /** Whatever a record was read from, its parts are there. */
+  /** Checks that the required parts are present. */
   public DecisionRecord {
     Objects.requireNonNull(requestId, "request_id");
     Objects.requireNonNull(model, "model");
@@ -64,12 +64,12 @@ public record DecisionRecord(
     Objects.requireNonNull(passes, "passes");
   }
 
-  /** How many hashes of a chain are told. */
+  /** The number of hashes of a chain in a record. */
   public static final int HASHES = 64;
 
   private static final int HASH_BYTES = 8;
 
-  /** As texts that may tell who asked are put down: what is the same has the same hash. */
+  /** The hash that replaces a text that may identify a user; equal texts have equal hashes. */
   public static String hashed(String text) {
     try {
       byte[] digest = MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8));
@@ -79,13 +79,13 @@ public record DecisionRecord(
     }
   }
 
-  /** Whether a slot held a text, given as it was or by its hash. */
+  /** Whether a slot held a text, given as text or as hash. */
   public boolean slotContained(String slot, String text) {
     String hash = slots.get(slot);
     return hash != null && (hash.equals(text) || hash.equals(hashed(text)));
   }
 
-  /** The same, with the cells it was decided among. */
+  /** This record with the cells among which it was decided. */
   public DecisionRecord withCellOptions(List<CellOption> options) {
     return new DecisionRecord(
         time, requestId, model, profile, cell, promptTokens, blocks, blockSize, chain, slots, expectedOutputTokens,
@@ -93,13 +93,13 @@ public record DecisionRecord(
   }
 
   /**
-   * One cell of several.
+   * A cell among several of one model.
    *
    * @param cell its name
-   * @param pressure share of what it can do that is in use; null while its home is not heard of
-   * @param bound more pressure than this passes it over while another has less
-   * @param passedOver why another was asked, or asked next: {@code pressure}, or that it had {@code no worker}; null
-   *     for the one that decided and those after it
+   * @param pressure share of its capacity in use; null while unknown
+   * @param bound pressure above which it is passed over while another cell has less
+   * @param passedOver why it was passed over: {@code pressure}, or {@code no worker}; null for the cell that decided
+   *     and those after it
    */
   public record CellOption(String cell, @Nullable Double pressure, double bound, @Nullable String passedOver) {}
 
@@ -107,12 +107,12 @@ public record DecisionRecord(
    * One worker's part in the plan.
    *
    * @param step its name
-   * @param role what the worker has to be able to do
-   * @param worker who does it
-   * @param alternatives who would have been next, best first
+   * @param role role the step needs
+   * @param worker the worker's id
+   * @param alternatives the next workers, best first
    * @param depth leading blocks of the chain the worker holds
-   * @param cachedTokens what the engine should report as cached
-   * @param onFailure what happens when the worker fails
+   * @param cachedTokens tokens the engine should report as cached
+   * @param onFailure failure policy of the step
    */
   public record StepRecord(
       String step,
@@ -126,12 +126,12 @@ public record DecisionRecord(
   /**
    * One pass of filters, scores and a pick.
    *
-   * @param role what was asked for
-   * @param chosen who was chosen, null when nobody could be
+   * @param role role the pass chose for
+   * @param chosen the chosen worker, null for none
    * @param candidates every worker that was alive, by slot
    */
   public record Pass(String role, @Nullable String chosen, List<CandidateRecord> candidates) {
-    /** Whatever a pass was read from, its parts are there. */
+    /** Checks that the required parts are present. */
     public Pass {
       Objects.requireNonNull(role, "role");
       Objects.requireNonNull(candidates, "candidates");
@@ -142,18 +142,18 @@ public record DecisionRecord(
    * One live worker.
    *
    * @param worker its id
-   * @param slot its place in the cell
+   * @param slot its slot in the cell
    * @param removedBy name of the filter that removed it, null when none did
    * @param depth leading blocks it holds; 0 when it was removed
-   * @param tiers how many of those it holds where, as far as its events tell
+   * @param tiers how many of those it holds in each tier, according to its events
    * @param inFlight requests in flight
-   * @param pendingTokens uncached prompt tokens whose first token had not been seen
-   * @param queueMs estimated ms to compute those
+   * @param pendingTokens uncached prompt tokens of requests without a first token yet
+   * @param queueMs estimated milliseconds to compute those
    * @param contextTokens prompt tokens of the requests in flight
-   * @param scores what each scorer said, in the profile's order; empty when it was removed
-   * @param total the sum the picker saw, more is better; 0 when it was removed
-   * @param state how sure the index is of it; null where that is not known
-   * @param facts what it is
+   * @param scores each scorer's score, in the profile's order; empty when it was removed
+   * @param total the total score, higher is better; 0 when it was removed
+   * @param state freshness of the index for it; null where unknown
+   * @param facts the worker's properties
    */
   public record CandidateRecord(
       String worker,
@@ -169,7 +169,7 @@ public record DecisionRecord(
       double total,
       @Nullable IndexState state,
       WorkerFacts facts) {
-    /** Whatever a candidate was read from, its parts are there. */
+    /** Checks that the required parts are present. */
     public CandidateRecord {
       Objects.requireNonNull(worker, "worker");
       Objects.requireNonNull(scores, "scores");
@@ -178,36 +178,36 @@ public record DecisionRecord(
   }
 
   /**
-   * One scorer's word on one worker.
+   * One scorer's score of one worker.
    *
    * @param scorer its name
-   * @param raw the number it gave, in its own unit
-   * @param contribution what that added to the total
+   * @param raw the score, in the scorer's own unit
+   * @param contribution its part of the total
    */
   public record ScoreRecord(String scorer, double raw, double contribution) {}
 
   /**
-   * How sure the index is of a worker.
+   * The freshness of the index for a worker.
    *
    * @param watermark number of the last event message applied, -1 before the first
-   * @param suspectMs for how long events have been known to be missing, null while none are
-   * @param trust what the index's word on it was worth, 0 to 1
+   * @param suspectMs milliseconds since events are known to be missing, null while none are
+   * @param trust confidence in the index's depth for it, 0 to 1
    */
   public record IndexState(long watermark, @Nullable Long suspectMs, double trust) {}
 
   /**
-   * What a worker is.
+   * The properties of a worker.
    *
-   * @param pod its endpoint
+   * @param pod its pod's name
    * @param rank data-parallel rank
-   * @param ranks how many the pod has
-   * @param role what it may do
+   * @param ranks number of ranks of the pod
+   * @param role its role
    * @param models the base model first, its adapters after it
-   * @param labels the operator's
-   * @param maxInFlight requests it may have in flight
+   * @param labels its labels
+   * @param maxInFlight limit of its requests in flight
    * @param engine name of its latency coefficients
-   * @param msPerToken ms per prompt token as reckoned with, learnt or by the table
-   * @param msPerPair ms per token and earlier token attended to
+   * @param msPerToken estimated milliseconds per prompt token, learnt or from the table
+   * @param msPerPair estimated milliseconds per pair of a token and an earlier one it attends to
    */
   public record WorkerFacts(
       String pod,

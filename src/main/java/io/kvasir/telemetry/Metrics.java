@@ -9,31 +9,29 @@ import java.io.OutputStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The process's metrics. One instance for each node, wired by the app; every room registers its own here.
- * Thread-safe.
+ * The metrics of a node; every package registers its own in the registry. Thread-safe.
  */
 public final class Metrics {
   private final PrometheusRegistry registry;
   private final ExpositionFormats formats = ExpositionFormats.init();
 
-  /** Metrics in a registry of their own, so that two nodes in one process do not meet. */
+  /** Metrics in a registry; each node of a process has its own. */
   public Metrics(PrometheusRegistry registry) {
     this.registry = registry;
   }
 
-  /** Adds the JVM's own: memory, collectors, threads. */
+  /** Registers the JVM's metrics: memory, garbage collection, threads. */
   public Metrics withJvm() {
     JvmMetrics.builder().register(registry);
     return this;
   }
 
-  /** Where rooms register what they measure. */
   public PrometheusRegistry registry() {
     return registry;
   }
 
   /**
-   * Writes all of it in the best format a scraper takes.
+   * Writes all metrics in the best format that a scraper accepts.
    *
    * @param accept the scraper's {@code Accept} header, null when it sent none
    * @return the format's content type

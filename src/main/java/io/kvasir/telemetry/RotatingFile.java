@@ -11,7 +11,7 @@ import java.nio.file.StandardOpenOption;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/** A file of lines that moves aside when it has become long enough. One thread. */
+/** A file of lines that is rotated when it reaches its maximum size. One thread. */
 final class RotatingFile implements AutoCloseable {
   private final Path path;
   private final long maxBytes;
@@ -28,7 +28,7 @@ final class RotatingFile implements AutoCloseable {
   /**
    * Adds a line.
    *
-   * @param flush whether it is to reach the file at once
+   * @param flush whether to flush it to the file at once
    * @throws IOException when it cannot be written; the next line opens the file anew
    */
   void write(String line, boolean flush) throws IOException {
@@ -58,7 +58,7 @@ final class RotatingFile implements AutoCloseable {
   private OutputStream open(int more) throws IOException {
     if (out != null && bytes > 0 && bytes + more > maxBytes) {
       close();
-      moveAside();
+      rotate();
     }
     OutputStream file = out;
     if (file == null) {
@@ -75,11 +75,11 @@ final class RotatingFile implements AutoCloseable {
     return file;
   }
 
-  private void moveAside() throws IOException {
+  private void rotate() throws IOException {
     for (int i = keep; i > 0; i--) {
-      Path from = i == 1 ? path : aside(i - 1);
+      Path from = i == 1 ? path : rotated(i - 1);
       if (Files.exists(from)) {
-        Files.move(from, aside(i), StandardCopyOption.REPLACE_EXISTING);
+        Files.move(from, rotated(i), StandardCopyOption.REPLACE_EXISTING);
       }
     }
     if (keep == 0) {
@@ -87,7 +87,7 @@ final class RotatingFile implements AutoCloseable {
     }
   }
 
-  private Path aside(int number) {
+  private Path rotated(int number) {
     return path.resolveSibling(path.getFileName() + "." + number);
   }
 

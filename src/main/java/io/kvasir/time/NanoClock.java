@@ -1,8 +1,8 @@
 package io.kvasir.time;
 
 /**
- * The monotonic clock of everything that waits, expires or is measured. Code that reads time takes one; tests hand in a
- * clock that they move. Thread-safe, without allocation.
+ * A monotonic clock, for waits, expiries and measurements. Code that reads time takes one; tests pass a clock that they
+ * set. Thread-safe, without allocation.
  */
 @FunctionalInterface
 public interface NanoClock {

@@ -1,6 +1,6 @@
 /**
- * Where time comes from. {@link io.kvasir.time.NanoClock} measures durations; wall-clock time is {@link
- * java.time.InstantSource}. Nothing outside the wiring reads a clock that it was not given.
+ * Time. {@link io.kvasir.time.NanoClock} measures durations; wall-clock time is {@link java.time.InstantSource}.
+ * Classes that measure time get their clock from the wiring.
  */
 @NullMarked
 package io.kvasir.time;

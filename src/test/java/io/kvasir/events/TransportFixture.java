@@ -2,6 +2,7 @@ package io.kvasir.events;
 
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.telemetry.TestMetrics;
+import io.kvasir.time.NanoClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.net.URI;
 import java.util.ArrayList;
@@ -21,7 +22,7 @@ abstract class TransportFixture {
 
   final PrometheusRegistry registry = new PrometheusRegistry();
   final EventMetrics metrics = new EventMetrics(new Metrics(registry));
-  final EventTransports transports = new EventTransports(metrics);
+  final EventTransports transports = new EventTransports(metrics, NanoClock.SYSTEM);
   private final List<AutoCloseable> opened = new ArrayList<>();
 
   @BeforeAll

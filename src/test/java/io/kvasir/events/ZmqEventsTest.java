@@ -4,6 +4,7 @@ import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.kvasir.time.NanoClock;
 import java.io.IOException;
 import java.net.ServerSocket;
 import java.time.Duration;
@@ -20,7 +21,8 @@ import org.junit.jupiter.api.Test;
 /** Sources against a publisher on real sockets that loses, restarts and replays as vLLM does. */
 final class ZmqEventsTest extends TransportFixture {
   private final ZmqEvents events =
-      transports.shared(ZmqEvents.class, counted -> new ZmqEvents(1, Duration.ofMillis(300), counted));
+      transports.shared(ZmqEvents.class,
+          counted -> new ZmqEvents(1, Duration.ofMillis(300), counted, NanoClock.SYSTEM));
   private final int port = freePorts();
   private final String pub = "tcp://127.0.0.1:" + port;
   private final String replay = "tcp://127.0.0.1:" + (port + 4);

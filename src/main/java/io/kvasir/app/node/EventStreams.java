@@ -12,6 +12,7 @@ import io.kvasir.events.StreamPosition;
 import io.kvasir.events.WorkerAddress;
 import io.kvasir.routing.Worker;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.time.NanoClock;
 import java.util.List;
 import org.apache.pekko.NotUsed;
 import org.apache.pekko.stream.javadsl.Source;
@@ -22,7 +23,7 @@ final class EventStreams implements EventSources, AutoCloseable {
   private final EventTransports transports;
 
   EventStreams(Metrics metrics) {
-    this.transports = new EventTransports(new EventMetrics(metrics));
+    this.transports = new EventTransports(new EventMetrics(metrics), NanoClock.SYSTEM);
   }
 
   @Override

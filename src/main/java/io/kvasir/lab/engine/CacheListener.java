@@ -1,13 +1,13 @@
 package io.kvasir.lab.engine;
 
-/** Hears what changes in a {@link PagedCache}, in order, on the thread that drives it. */
+/** A listener for changes of a {@link PagedCache}, called in order on the thread that drives it. */
 public interface CacheListener {
-  /** Blocks {@code from} (inclusive) to {@code to} (exclusive) of {@code sequence} are in the cache now. */
+  /** Called when blocks {@code from} (inclusive) to {@code to} (exclusive) of {@code sequence} were cached. */
   void stored(Sequence sequence, int from, int to);
 
-  /** One copy of the block named {@code key} was evicted; others may remain. */
+  /** Called when one copy of the block named {@code key} was evicted; others may remain. */
   void removed(long key);
 
-  /** Every block is gone at once. */
+  /** Called when all blocks were removed at once. */
   void cleared();
 }

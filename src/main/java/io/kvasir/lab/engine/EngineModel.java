@@ -12,35 +12,35 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * A model on a machine: how fast it iterates and how much KV cache is left beside the weights.
+ * An engine model: the speed and KV cache of one LLM on one kind of machine.
  *
  * @param name GPU, model and tensor parallelism, such as {@code h100-Llama-3.1-8B-tp1}
- * @param stepTime what an iteration takes
+ * @param stepTime the time of an iteration
  * @param kvTokens tokens the KV cache holds
  * @param kvBytesPerToken bytes a token's keys and values take, all layers
  */
 public record EngineModel(String name, StepTime stepTime, int kvTokens, int kvBytesPerToken) {
   private static final String RESOURCE = "engine_coefficients.json";
 
-  /** The names of the sets that ship. */
+  /** The names of the bundled models. */
   public static Set<String> names() {
-    return Shipped.MODELS.keySet();
+    return Bundled.MODELS.keySet();
   }
 
   /**
-   * A set that ships.
+   * A bundled model.
    *
    * @throws IllegalArgumentException when {@code name} is none of {@link #names()}
    */
   public static EngineModel named(String name) {
-    EngineModel model = Shipped.MODELS.get(name);
+    EngineModel model = Bundled.MODELS.get(name);
     if (model == null) {
       throw new IllegalArgumentException("'" + name + "' is not one of " + String.join(", ", names()));
     }
     return model;
   }
 
-  private static final class Shipped {
+  private static final class Bundled {
     static final SortedMap<String, EngineModel> MODELS = Collections.unmodifiableSortedMap(read());
 
     private static SortedMap<String, EngineModel> read() {
@@ -56,7 +56,7 @@ public record EngineModel(String name, StepTime stepTime, int kvTokens, int kvBy
       }
     }
 
-    /** One row may stand for several models of one shape: each has a name of its own, too. */
+    /** Adds a row, which may hold for several LLMs of one shape: under its name and under that of each. */
     private static void put(SortedMap<String, EngineModel> models, String name, JsonNode row) {
       String shared = row.path("model").asText();
       models.put(name, model(name, row));

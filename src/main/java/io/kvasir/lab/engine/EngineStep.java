@@ -34,12 +34,12 @@ public final class EngineStep<S extends Sequence> {
     preempted++;
   }
 
-  /** Who is computed, in the order they were admitted. */
+  /** The sequences computed, in the order of admission. */
   public List<S> sequences() {
     return Collections.unmodifiableList(sequences);
   }
 
-  /** Tokens computed: prompt chunks and one for every decoding sequence. */
+  /** The number of tokens computed: prompt chunks and one for every decoding sequence. */
   public int tokens() {
     return tokens;
   }
@@ -49,17 +49,17 @@ public final class EngineStep<S extends Sequence> {
     return attentionPairs;
   }
 
-  /** Tokens of context of the decoding sequences, summed. */
+  /** The total context of the decoding sequences, in tokens. */
   public long decodeContext() {
     return decodeContext;
   }
 
-  /** How many sequences lost their blocks to others when this step was planned. */
+  /** The number of sequences preempted when this step was planned. */
   public int preempted() {
     return preempted;
   }
 
-  /** Tokens that come from host memory before anything is computed. */
+  /** The number of tokens loaded from host memory before anything is computed. */
   public int loadedTokens() {
     return loadedTokens;
   }

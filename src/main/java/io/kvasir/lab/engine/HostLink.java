@@ -1,7 +1,7 @@
 package io.kvasir.lab.engine;
 
 /**
- * How long it takes to load tokens from host memory, which the step that needs them waits for.
+ * The link to host memory: the time to load tokens, which the step that needs them waits for.
  *
  * @param tokenUs microseconds per token
  * @param setUpMs milliseconds for a step that loads anything
@@ -12,7 +12,7 @@ public record HostLink(double tokenUs, double setUpMs) {
     return new HostLink(bytesPerToken * 8 / (gbps * 1e3), setUpMs);
   }
 
-  /** Milliseconds that loading adds to {@code step}; 0 when it loads nothing. */
+  /** The milliseconds that loading adds to {@code step}; 0 when it loads nothing. */
   public double millis(EngineStep<?> step) {
     return step.loadedTokens() == 0 ? 0 : setUpMs + tokenUs * 1e-3 * step.loadedTokens();
   }

@@ -5,12 +5,12 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * Host memory beside a {@link PagedCache}, as LMCache keeps it: every prompt that is computed is also copied there, in
- * chunks of several blocks, and stays when the device needs its blocks for others. A chunk stands under the key of its
- * last block, which proves everything before it, so only leading chunks without a hole can be loaded back.
+ * The host memory beside a {@link PagedCache}, as LMCache manages it: every computed prompt is also copied there, in
+ * chunks of several blocks, and stays when the device needs its blocks for others. A chunk is stored under the key of
+ * its last block, which proves everything before it, so only leading chunks without a hole can be loaded back.
  *
- * <p>What was not used for longest goes first, and of one sequence the tail before its beginning, so that what is left
- * of a prompt can still be used. Unlike blocks of the device there is one copy of a chunk, and nobody holds it. Not
+ * <p>The least recently used chunk is evicted first, and of one sequence the tail before its beginning, so that the
+ * rest of a prompt can still be used. Unlike blocks of the device a chunk has one copy and no references. Not
  * thread-safe.
  */
 public final class HostTier {
@@ -20,12 +20,12 @@ public final class HostTier {
   /** In the order of use, eldest first. */
   private final Map<Long, Boolean> chunks = new LinkedHashMap<>(16, 0.75f, true);
 
-  /** Hears what changes, in order, on the thread that drives the tier. */
+  /** A listener for changes, called in order on the thread that drives the tier. */
   public interface Listener {
-    /** Chunk {@code chunk} (0-based) of {@code sequence} was copied; it stands under {@code key}. */
+    /** Called when chunk {@code chunk} (0-based) of {@code sequence} was copied, under {@code key}. */
     void copied(Sequence sequence, int chunk, long key);
 
-    /** The chunk under {@code key} had to go. */
+    /** Called when the chunk under {@code key} was evicted. */
     void dropped(long key);
   }
 
@@ -39,26 +39,26 @@ public final class HostTier {
     this.listener = listener;
   }
 
-  /** Chunks it holds. */
+  /** The number of chunks held. */
   public int size() {
     return chunks.size();
   }
 
-  /** Leading full blocks of {@code sequence} that are here; they count as used. */
+  /** The number of leading full blocks of {@code sequence} in host memory; they count as used. */
   int hits(Sequence sequence, int blockSize) {
-    int most = sequence.length() / (blocksPerChunk * blockSize);
+    int max = sequence.length() / (blocksPerChunk * blockSize);
     int hits = 0;
-    while (hits < most && chunks.containsKey(key(sequence, hits))) {
+    while (hits < max && chunks.containsKey(key(sequence, hits))) {
       hits++;
     }
     touch(sequence, hits);
     return hits * blocksPerChunk;
   }
 
-  /** The first {@code blocks} full blocks of {@code sequence} are computed: copies those that are not here yet. */
+  /** Copies those of the first {@code blocks} full blocks of {@code sequence} that are not in host memory yet. */
   void copy(Sequence sequence, int blocks) {
     int full = Math.min(blocks / blocksPerChunk, capacity);
-    touch(sequence, full); // so that the sequence's own beginning does not make room for its end
+    touch(sequence, full); // so that the sequence's beginning is not evicted for its end
     for (int chunk = 0; chunk < full; chunk++) {
       long key = key(sequence, chunk);
       if (!chunks.containsKey(key)) {

@@ -8,11 +8,11 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Names a sequence's full blocks as vLLM's {@code sha256_cbor} does: the digest of the canonical CBOR of
+ * The keys of a sequence's full blocks, as vLLM's {@code sha256_cbor} makes them: the digest of the canonical CBOR of
  * (digest of the block before, tokens, extra keys), of which the last eight bytes are the key. The LoRA
  * name is an extra key of every block, the cache salt of the first. The digest before the first block is
- * that of the engine's seed, so two engines name the same block differently, which is what keeps a router
- * from relying on it.
+ * that of the engine's seed, so two engines give the same block different keys, and no router can
+ * rely on them.
  *
  * <p>Tokens are unsigned 32-bit numbers. Not thread-safe.
  */
@@ -46,7 +46,7 @@ public final class KeyChain {
     this.cbor = new Cbor(64 + 5 * blockSize);
   }
 
-  /** The digest that stands before an engine's first blocks: that of its seed, as PYTHONHASHSEED gives it. */
+  /** The parent digest of an engine's first blocks: that of its seed, as PYTHONHASHSEED gives it. */
   public static byte[] root(String seed) {
     Cbor cbor = new Cbor(16);
     cbor.text(seed);
@@ -73,7 +73,7 @@ public final class KeyChain {
     }
   }
 
-  /** Full blocks so far. */
+  /** The number of full blocks so far. */
   public int size() {
     return size;
   }

@@ -3,17 +3,16 @@ package io.kvasir.lab.engine;
 import java.util.Arrays;
 
 /**
- * Paged, prefix-shared KV blocks with reference counts, as vLLM's block pool keeps them (vLLM
+ * The KV cache of an engine: paged, prefix-shared blocks with reference counts, as vLLM's block pool has them (vLLM
  * {@code v1/core/block_pool.py}, {@code kv_cache_manager.py}).
  *
- * <p>A block is held (references &gt; 0) or free. A free block may still be <em>cached</em>: its content
- * stands under its key until the block is handed out again. Free blocks form one queue, taken from the
- * front. Cached blocks of a finished sequence go to the back, last block first, so that what goes first is
- * the tail of what was used longest ago and a prefix outlives what follows it; blocks without cached
- * content go to the front, so that they are used up before anything is forgotten (as recorded from vLLM
- * 0.32). Only full blocks are cached. Equal blocks computed by two sequences at once are two copies under
- * one key, stored and evicted one by one, as in vLLM. At least one token of a sequence is always left to
- * compute.
+ * <p>A block is held (references &gt; 0) or free. A free block may still be <em>cached</em>: its content is found under
+ * its key until the block is allocated again. Free blocks form one queue, allocated from the front. Cached blocks of a
+ * finished sequence go to the back, last block first, so that the tail of the least recently used sequence is evicted
+ * first and a prefix outlives its continuation; blocks without cached content go to the front, so that they are used up
+ * before anything is evicted (as recorded from vLLM 0.32). Only full blocks are cached. Equal blocks computed by two
+ * sequences at once are two copies under one key, stored and evicted one by one, as in vLLM. At least one token of a
+ * sequence is always left to compute.
  *
  * <p>Everything is an array indexed by block: the free queue is an intrusive list (no allocation, any
  * block can leave its middle), the key table a chained hash whose links are the blocks themselves.
@@ -59,33 +58,33 @@ public final class PagedCache {
     }
   }
 
-  /** Tokens per block. */
+  /** The number of tokens in a block. */
   public int blockSize() {
     return blockSize;
   }
 
-  /** Blocks in all. */
+  /** The number of blocks. */
   public int capacity() {
     return capacity;
   }
 
-  /** Blocks no sequence holds, cached or not. */
+  /** The number of blocks that no sequence holds, cached or not. */
   public int free() {
     return free;
   }
 
-  /** Leading full blocks of {@code sequence} that are cached, leaving it at least one token to compute. */
+  /** The number of leading full blocks of {@code sequence} that are cached; at least one token is left to compute. */
   int hits(Sequence sequence) {
-    int most = (sequence.length() - 1) / blockSize;
+    int max = (sequence.length() - 1) / blockSize;
     int hits = 0;
-    while (hits < most && find(sequence.key(hits)) != NONE) {
+    while (hits < max && find(sequence.key(hits)) != NONE) {
       hits++;
     }
     return hits;
   }
 
   /**
-   * Gives {@code sequence}, which holds nothing yet, its first {@code hits} blocks from the cache and new
+   * Admits {@code sequence}, which holds no blocks yet: it gets its first {@code hits} blocks from the cache and new
    * ones up to {@code tokens} tokens.
    *
    * @return false, with nothing changed, when too few blocks are free
@@ -98,7 +97,7 @@ public final class PagedCache {
     return admitted;
   }
 
-  /** As {@link #admit}, but what is new is not to be found before it is {@linkplain #makeFindable announced}. */
+  /** As {@link #admit}, but new blocks are not cached before {@link #makeFindable}. */
   boolean reserve(Sequence sequence, int hits, int tokens) {
     int idle = 0;
     for (int i = 0; i < hits; i++) {
@@ -121,7 +120,7 @@ public final class PagedCache {
     return true;
   }
 
-  /** The first {@code tokens} tokens of a sequence are in its blocks: those that are full can be found. */
+  /** Caches the full blocks of the first {@code tokens} tokens of a sequence, which are in its blocks. */
   void makeFindable(Sequence sequence, int tokens) {
     int full = tokens / blockSize;
     int from = sequence.keyed;
@@ -135,7 +134,7 @@ public final class PagedCache {
   }
 
   /**
-   * Gives a sequence blocks for its first {@code tokens} tokens.
+   * Allocates blocks to a sequence for its first {@code tokens} tokens.
    *
    * @return false, with nothing changed, when too few blocks are free
    */
@@ -148,7 +147,7 @@ public final class PagedCache {
     return true;
   }
 
-  /** Takes back all blocks of {@code sequence}; what is cached stays findable. Idempotent. */
+  /** Releases all blocks of {@code sequence}; cached ones can still be found. Idempotent. */
   void release(Sequence sequence) {
     for (int i = sequence.blockCount - 1; i >= 0; i--) {
       int block = sequence.blocks[i];
@@ -161,7 +160,7 @@ public final class PagedCache {
     sequence.computed = 0;
   }
 
-  /** Forgets all content; refused, as vLLM refuses, while a sequence holds a block. */
+  /** Removes all content; refused, as by vLLM, while a sequence holds a block. */
   public boolean clear() {
     if (free != capacity) {
       return false;
@@ -172,7 +171,7 @@ public final class PagedCache {
     return true;
   }
 
-  /** How many sequences hold {@code block}. */
+  /** The number of sequences that hold {@code block}. */
   int references(int block) {
     return references[block];
   }
@@ -194,7 +193,7 @@ public final class PagedCache {
     }
   }
 
-  /** What is cached leaves last; what is not leaves next. */
+  /** Queues a free block: a cached one at the back, another one at the front. */
   private void enqueue(int block) {
     int previous = cached[block] ? before[capacity] : capacity;
     int next = after[previous];
@@ -223,7 +222,7 @@ public final class PagedCache {
     return block;
   }
 
-  /** Puts the newest copy behind the older ones: the oldest copy is the one that is shared. */
+  /** Adds a copy behind the older ones: the oldest copy is the one that is shared. */
   private void index(int block, long key) {
     keys[block] = key;
     cached[block] = true;

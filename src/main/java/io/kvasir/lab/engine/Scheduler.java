@@ -9,15 +9,15 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Continuous batching with chunked prefill, first come first served, after vLLM's V1 scheduler
- * ({@code v1/core/sched/scheduler.py}).
+ * The scheduler of an engine: continuous batching with chunked prefill, first come first served, after vLLM's V1
+ * scheduler ({@code v1/core/sched/scheduler.py}).
  *
  * <p>{@link #plan()} fills the next iteration: running sequences first, each with what it has left to
  * compute (one token when it decodes), then waiting ones as long as the token budget, the sequence limit
- * and the free blocks last. A sequence that finds no block takes them from the one admitted last,
- * which starts over later. What is in host memory and not in the cache is loaded within the iteration that admits the
- * sequence, as LMCache's connector does. When the iteration's time has passed, {@link #complete(EngineStep)} samples
- * the next tokens and frees what has ended. Not thread-safe; knows no time.
+ * and the free blocks last. When no block is free, the sequence admitted last is
+ * preempted, and starts over later. Blocks in host memory and not in the cache are loaded within the iteration that
+ * admits the sequence, as LMCache's connector does. After the iteration's time, {@link #complete(EngineStep)} samples
+ * the next tokens and releases sequences that have ended. Not thread-safe; independent of any clock.
  */
 public final class Scheduler<S extends Sequence> {
   private final PagedCache cache;
@@ -54,7 +54,7 @@ public final class Scheduler<S extends Sequence> {
     waiting.addLast(sequence);
   }
 
-  /** Takes a sequence out, wherever it is, and frees its blocks. Idempotent. */
+  /** Removes a sequence, whatever its state, and releases its blocks. Idempotent. */
   public void abort(S sequence) {
     if (sequence.waiting) {
       waiting.remove(sequence);
@@ -69,8 +69,8 @@ public final class Scheduler<S extends Sequence> {
   }
 
   /**
-   * What {@link Sequence#load} was to copy is there: its blocks are announced, and it goes on where the copy ends.
-   * Nothing happens when it was aborted meanwhile.
+   * Notes that the copy of {@link Sequence#load} is complete: the blocks are cached, and the sequence continues where
+   * the copy ends. Does nothing when it was aborted.
    */
   public void loaded(S sequence) {
     if (loading.remove(sequence)) {
@@ -83,8 +83,8 @@ public final class Scheduler<S extends Sequence> {
   }
 
   /**
-   * What {@link Sequence#load} was to copy cannot be had: the sequence waits again with nothing, and computes what its
-   * {@link Sequence#remoteTokens()} leave. Nothing happens when it was aborted meanwhile.
+   * Notes that the copy of {@link Sequence#load} failed: the sequence waits again without blocks, and computes the
+   * tokens that are not among its {@link Sequence#remoteTokens()} by then. Does nothing when it was aborted.
    */
   public void loadFailed(S sequence) {
     if (loading.remove(sequence)) {
@@ -98,7 +98,7 @@ public final class Scheduler<S extends Sequence> {
     waiting.addFirst(sequence);
   }
 
-  /** Takes everything out and returns it. */
+  /** Removes all sequences and returns them. */
   public List<S> abortAll() {
     List<S> all = new ArrayList<>(running);
     all.addAll(waiting);
@@ -108,8 +108,8 @@ public final class Scheduler<S extends Sequence> {
   }
 
   /**
-   * Who is computed next. Blocks for it are assigned, and full ones announced, now. Empty when nothing
-   * waits or runs, or when the first in the queue does not fit into the whole cache.
+   * Plans the next iteration. Blocks for it are allocated, and full ones cached, now. Empty when no sequence waits or
+   * runs, or when the first one waiting does not fit into the whole cache.
    */
   public EngineStep<S> plan() {
     EngineStep<S> step = new EngineStep<>();
@@ -120,15 +120,15 @@ public final class Scheduler<S extends Sequence> {
     return step;
   }
 
-  /** The time of {@code step} has passed: what it computed counts, sequences sample and may end. */
+  /** Completes an iteration: its tokens count as computed, sequences sample and may end. */
   public void complete(EngineStep<S> step) {
     for (S sequence : step.sequences()) {
       if (!sequence.running) {
         continue; // aborted while the step ran
       }
-      boolean reads = sequence.computed < sequence.promptLength();
+      boolean prefilling = sequence.computed < sequence.promptLength();
       sequence.computed += sequence.chunk;
-      if (host != null && reads) {
+      if (host != null && prefilling) {
         host.copy(sequence, Math.min(sequence.computed, sequence.promptLength()) / cache.blockSize());
       }
       if (sequence.computed == sequence.length() && sequence.sample()) {
@@ -141,42 +141,42 @@ public final class Scheduler<S extends Sequence> {
     }
   }
 
-  /** Sequences admitted and not ended. */
+  /** The number of sequences admitted and not ended. */
   public int running() {
     return running.size();
   }
 
-  /** Sequences not yet admitted, preempted, or waiting for what another engine computed. */
+  /** The number of sequences not yet admitted, preempted, or waiting for a copy from another engine. */
   public int waiting() {
     return waiting.size() + loading.size();
   }
 
-  /** Whether some wait for what is being copied from other engines. */
+  /** Whether any sequence waits for a copy from another engine. */
   public boolean isLoading() {
     return !loading.isEmpty();
   }
 
-  /** Tokens of all sequences admitted so far; what hits are counted against. */
+  /** The number of tokens of all admissions so far: the denominator of hit rates. */
   public long queriedTokens() {
     return queriedTokens;
   }
 
-  /** Tokens found in the cache at admission so far. */
+  /** The number of tokens found in the cache at admission so far. */
   public long hitTokens() {
     return hitTokens;
   }
 
-  /** Tokens found in host memory and not in the cache at admission so far. */
+  /** The number of tokens found in host memory and not in the cache at admission so far. */
   public long hostHitTokens() {
     return hostHitTokens;
   }
 
-  /** Tokens copied from other engines so far. */
+  /** The number of tokens copied from other engines so far. */
   public long externalTokens() {
     return externalTokens;
   }
 
-  @SuppressWarnings("ReferenceEquality") // a sequence is who it is, not what it says
+  @SuppressWarnings("ReferenceEquality") // sequences have identity, not value
   private void planRunning(EngineStep<S> step) {
     for (int i = 0; i < running.size() && step.tokens() < tokenBudget; i++) {
       S sequence = running.get(i);
@@ -206,7 +206,7 @@ public final class Scheduler<S extends Sequence> {
     }
   }
 
-  /** Blocks held by those that wait must not stop everyone: when nobody runs, the first of them goes ahead. */
+  /** Prevents a deadlock on blocks held by waiting sequences: when none runs, the first of them that can resumes. */
   private void unlock(EngineStep<S> step) {
     if (running.isEmpty()) {
       for (S sequence : List.copyOf(waiting)) {
@@ -217,7 +217,7 @@ public final class Scheduler<S extends Sequence> {
     }
   }
 
-  /** Admits one that begins; false when there are too few blocks. */
+  /** Admits a sequence without blocks; false when too few are free. */
   private boolean admit(S sequence, EngineStep<S> step) {
     int hits = cache.hits(sequence);
     int computed = hits * cache.blockSize();
@@ -245,19 +245,19 @@ public final class Scheduler<S extends Sequence> {
     return true;
   }
 
-  /** Leading blocks of any sequence in host memory; they count as used. */
+  /** The number of leading blocks of any sequence in host memory; they count as used. */
   public int hostBlocks(S sequence) {
     return host == null ? 0 : host.hits(sequence, cache.blockSize());
   }
 
-  /** Leading tokens in host memory, in full blocks that leave one token to compute. */
+  /** The number of leading tokens in host memory, in full blocks; at least one token is left to compute. */
   private int hostTokens(S sequence) {
     int blockSize = cache.blockSize();
-    int most = (sequence.length() - 1) / blockSize;
-    return Math.min(most, hostBlocks(sequence)) * blockSize;
+    int max = (sequence.length() - 1) / blockSize;
+    return Math.min(max, hostBlocks(sequence)) * blockSize;
   }
 
-  /** Admits one whose first tokens were copied; false when there are too few blocks. */
+  /** Resumes a sequence whose first tokens were copied; false when too few blocks are free. */
   private boolean resume(S sequence, EngineStep<S> step) {
     int chunk = Math.min(sequence.length() - sequence.computed, tokenBudget - step.tokens());
     if (!cache.extend(sequence, sequence.computed + chunk)) {

@@ -3,9 +3,8 @@ package io.kvasir.lab.engine;
 import java.util.Arrays;
 
 /**
- * A prompt and what is generated after it, as scheduler and cache see it: lengths, block keys and the
- * blocks held. What the tokens are is the subclass's business. Owned by the thread that drives the
- * scheduler.
+ * A sequence: a prompt and the tokens generated after it, as scheduler and cache see it: lengths, block keys and the
+ * blocks held. The tokens themselves are up to the subclass. Owned by the thread that drives the scheduler.
  */
 public abstract class Sequence {
   private final int promptLength;
@@ -14,7 +13,7 @@ public abstract class Sequence {
 
   /** Tokens whose keys and values are in the blocks held. */
   int computed;
-  /** Tokens of the step now running. */
+  /** Tokens in the running step. */
   int chunk;
   /** The blocks held, in order; the first {@code blockCount} count. */
   int[] blocks = new int[8];
@@ -37,53 +36,52 @@ public abstract class Sequence {
   protected abstract long key(int block);
 
   /**
-   * Called when all tokens are computed. Adds the next token with {@link #grow()}, or adds none and
-   * ends.
+   * Called when all tokens are computed. Adds the next token with {@link #grow()}, or ends without another.
    *
    * @return whether the sequence is complete
    */
   protected abstract boolean sample();
 
   /**
-   * Leading tokens whose keys and values another engine has, and this one copies when it has blocks for them; 0 when
-   * all is to be computed here. Asked at every admission.
+   * The number of leading tokens whose keys and values are copied from another engine once blocks for them are
+   * reserved; 0 when all are computed here. Called at every admission.
    */
   protected int remoteTokens() {
     return 0;
   }
 
   /**
-   * Called when blocks for the {@link #remoteTokens()} are held: copy all but the first {@code from}, then tell {@link
+   * Called when blocks for the {@link #remoteTokens()} are held: copy all but the first {@code from}, then call {@link
    * Scheduler#loaded} or {@link Scheduler#loadFailed}.
    */
   protected void load(int from) {}
 
-  /** Whether its blocks stay held after its end, until it is aborted: another engine copies them. */
+  /** Whether its blocks stay held after its end, for another engine to copy, until it is aborted. */
   protected boolean keepsBlocks() {
     return false;
   }
 
-  /** The blocks held now, in order. */
+  /** The blocks held, in order. */
   protected final int[] blocksHeld() {
     return Arrays.copyOf(blocks, blockCount);
   }
 
-  /** One more token, sampled and not yet computed. */
+  /** Adds a token, sampled and not yet computed. */
   protected final void grow() {
     length++;
   }
 
-  /** Tokens of the prompt. */
+  /** The number of tokens of the prompt. */
   public final int promptLength() {
     return promptLength;
   }
 
-  /** Tokens of the prompt and what was sampled. */
+  /** The number of tokens of the prompt and of those sampled. */
   public final int length() {
     return length;
   }
 
-  /** Tokens found in the cache when the sequence was first admitted; −1 before. */
+  /** The number of tokens found in the cache when the sequence was first admitted; −1 before. */
   public final int cachedTokens() {
     return cachedTokens;
   }

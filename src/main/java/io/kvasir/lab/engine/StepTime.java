@@ -1,7 +1,7 @@
 package io.kvasir.lab.engine;
 
 /**
- * How long one engine iteration takes. With N tokens in the iteration (chunks of prompts plus one per
+ * The time of one engine iteration. With N tokens in the iteration (chunks of prompts plus one per
  * decoding sequence), q and ctx the tokens and the cached context of each chunk, and B sequences:
  *
  * <pre>
@@ -10,8 +10,8 @@ package io.kvasir.lab.engine;
  * </pre>
  *
  * <p>Below the knee an iteration is bound by reading the weights, so tokens are free there. The
- * coefficients were fitted to measured vLLM kernels (NVIDIA AIConfigurator); {@link EngineModel} names
- * the sets that ship.
+ * coefficients were fitted to measured vLLM kernels (NVIDIA AIConfigurator); {@link EngineModel} has
+ * the bundled sets.
  *
  * @param weightMs reading the weights once, milliseconds
  * @param kneeTokens tokens an iteration computes for free
@@ -32,7 +32,7 @@ public record StepTime(
     double overheadMs,
     double sequenceOverheadUs) {
 
-  /** Milliseconds that {@code step} takes; 0 when nothing is in it. */
+  /** The milliseconds of {@code step}; 0 when it is empty. */
   public double millis(EngineStep<?> step) {
     if (step.sequences().isEmpty()) {
       return 0;

@@ -1,10 +1,13 @@
 /**
- * The engine without a clock, a socket or a thread: which sequences share the next iteration
- * ({@link io.kvasir.lab.engine.Scheduler}), which KV blocks they hold
- * ({@link io.kvasir.lab.engine.PagedCache}), what host memory keeps
- * ({@link io.kvasir.lab.engine.HostTier}) and how long the iteration takes
- * ({@link io.kvasir.lab.engine.StepTime}). A live simulated engine drives it in real time, the trace
- * laboratory in simulated time.
+ * The model of an inference engine, without clock, socket or thread: a {@link io.kvasir.lab.engine.Scheduler} decides
+ * which sequences share the next iteration, a {@link io.kvasir.lab.engine.PagedCache} which KV blocks they hold, a
+ * {@link io.kvasir.lab.engine.HostTier} what host memory keeps, and {@link io.kvasir.lab.engine.StepTime} how long the
+ * iteration takes.
+ *
+ * <p>Its driver adds {@link io.kvasir.lab.engine.Sequence}s to the scheduler, plans an
+ * {@link io.kvasir.lab.engine.EngineStep}, lets its time pass, and completes it; a
+ * {@link io.kvasir.lab.engine.CacheListener} receives the cache events. The engine simulator drives it in real time,
+ * the trace laboratory in simulated time.
  */
 @NullMarked
 package io.kvasir.lab.engine;
