@@ -19,25 +19,25 @@ import org.apache.pekko.cluster.typed.SingletonActor;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Looks for pods on one node of the cluster, for all: a cluster singleton, among the nodes that are configured to look
- * at the same source (they have a role for it), the oldest. With every node looking, one whose view is old (a ConfigMap
- * that has not arrived there yet, a watch that hangs) would bring back what the others took away. When the node goes,
- * the next begins where the replicated roster is: what it finds is compared with that, so nothing flickers, and pods
- * that went meanwhile go then.
+ * Discovery of pods, for all nodes by one of them: each source is read by a cluster singleton on the oldest of the
+ * nodes that are configured for it (they have a role for it). If every node read it, one with a stale view (a ConfigMap
+ * that has not arrived there yet, a watch that hangs) would restore pods that the others have removed. When the node
+ * leaves, the next one takes over: what it reads is compared with the replicated roster, so no pod disappears in
+ * between, and pods that were removed meanwhile are removed then.
  */
 public final class Discovery {
   private final List<SourceState> states = new ArrayList<>();
 
   /**
-   * What to look at; null for nothing.
+   * The sources of pods.
    *
-   * @param file a list of pods
-   * @param interval how often the file is looked at
-   * @param kubernetes which pods of Kubernetes
+   * @param file with a list of pods, null for none
+   * @param interval time between two reads of the file
+   * @param kubernetes null for none
    */
   public record Settings(
       @Nullable Path file, Duration interval, @Nullable KubernetesSettings kubernetes) {
-    /** The roles a node has because of what it looks at. */
+    /** The cluster roles of a node with these sources. */
     public List<String> roles() {
       List<String> roles = new ArrayList<>();
       if (file != null) {
@@ -50,7 +50,7 @@ public final class Discovery {
     }
   }
 
-  /** Begins to look when this node is the one to do so. It ends with the actor system. */
+  /** Starts the singletons, which read the sources on this node when it is the oldest. They end with the system. */
   public Discovery(ActorSystem<?> system, Settings settings, PodsReader reader, Cells cells, Metrics metrics) {
     Path file = settings.file();
     if (file != null) {
@@ -72,7 +72,7 @@ public final class Discovery {
     }
   }
 
-  /** What is served with less, in plain words; tells of a source on the node that looks at it. */
+  /** Degradations for readiness, each in a sentence: faults of the sources that this node reads. */
   public List<String> degraded() {
     return states.stream().flatMap(state -> state.degraded().stream()).toList();
   }
@@ -88,18 +88,18 @@ public final class Discovery {
   }
 
   private static void startSingleton(
-      ActorSystem<?> system, PodSource source, SourceState state, Supplier<AutoCloseable> open) {
+      ActorSystem<?> system, PodSource kind, SourceState state, Supplier<AutoCloseable> open) {
     Behavior<Stop> behavior =
         Behaviors.setup(
             context -> {
-              context.getLog().info("this node looks for pods: {}", role(source));
-              AutoCloseable looking = open.get();
+              context.getLog().info("this node reads a source of pods: {}", role(kind));
+              AutoCloseable source = open.get();
               return Behaviors.receive(Stop.class)
                   .onMessage(Stop.class, stop -> Behaviors.stopped())
                   .onSignal(
                       PostStop.class,
                       stopped -> {
-                        looking.close();
+                        source.close();
                         state.stopped();
                         return Behaviors.same();
                       })
@@ -107,9 +107,9 @@ public final class Discovery {
             });
     ClusterSingleton.get(system)
         .init(
-            SingletonActor.of(behavior, "kvasir-" + role(source))
+            SingletonActor.of(behavior, "kvasir-" + role(kind))
                 .withStopMessage(Stop.INSTANCE)
-                .withSettings(ClusterSingletonSettings.create(system).withRole(role(source))));
+                .withSettings(ClusterSingletonSettings.create(system).withRole(role(kind))));
   }
 
   private enum Stop { INSTANCE }

@@ -2,14 +2,14 @@ package io.kvasir.discovery;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.kvasir.http.HttpCalls;
+import io.kvasir.http.HttpCalls.Reply;
+import io.kvasir.http.HttpCalls.Request;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.URI;
 import java.net.URLEncoder;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
-import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.security.GeneralSecurityException;
@@ -23,18 +23,21 @@ import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
 
 /**
- * The two questions that Kubernetes is asked: which pods are there, and what becomes of them. The JDK's HTTP client is
- * enough for that; the well-kept Kubernetes clients would bring thirty libraries and every resource there is.
+ * A client of the Kubernetes API for two calls: the list of pods and the watch of their changes. {@link HttpCalls} is
+ * enough for that; the maintained Kubernetes clients would bring thirty libraries and every resource there is.
  */
 final class KubernetesApi implements AutoCloseable {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final Duration TIMEOUT = Duration.ofSeconds(15);
-  private static final int PAGE = 500;
+  private static final int PAGE_PODS = 500;
+  /** A pod has some 10 KB, and etcd stores no more than 1.5 MB. */
+  private static final long MAX_PAGE_BYTES = 128 << 20;
+  private static final int MAX_ERROR_BYTES = 4096;
 
-  /** All pods at one moment. */
+  /** All pods, as of a resource version from which a watch may begin. */
   record PodList(List<JsonNode> pods, String resourceVersion) {}
 
-  /** The API refused; {@link #isExpired} when what was asked of is too long ago. */
+  /** An error status of the API; {@link #isExpired} when the resource version is too old. */
   static final class KubernetesApiException extends IOException {
     private static final long serialVersionUID = 1L;
     private final int status;
@@ -50,16 +53,11 @@ final class KubernetesApi implements AutoCloseable {
   }
 
   private final KubernetesSettings settings;
-  private final HttpClient http;
+  private final HttpCalls calls;
 
   KubernetesApi(KubernetesSettings settings) throws IOException {
     this.settings = settings;
-    HttpClient.Builder builder =
-        HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(TIMEOUT);
-    if ("https".equals(settings.api().getScheme())) {
-      builder.sslContext(trusting());
-    }
-    this.http = builder.build();
+    this.calls = new HttpCalls(TIMEOUT, "https".equals(settings.api().getScheme()) ? tls() : null);
   }
 
   /** Lists all pods, page by page. */
@@ -68,45 +66,45 @@ final class KubernetesApi implements AutoCloseable {
     String next = "";
     JsonNode page;
     do {
-      HttpResponse<InputStream> response =
-          send("limit=" + PAGE + (next.isEmpty() ? "" : "&continue=" + encoded(next)));
-      try (InputStream body = response.body()) {
-        page = JSON.readTree(body);
+      Reply reply =
+          calls.send(
+              request("limit=" + PAGE_PODS + (next.isEmpty() ? "" : "&continue=" + encoded(next)))
+                  .withMaxBytes(MAX_PAGE_BYTES));
+      if (reply.status() != 200) {
+        throw failure(reply.status(), reply.body());
       }
+      page = reply.json();
       page.path("items").forEach(pods::add);
       next = page.at("/metadata/continue").asText("");
     } while (!next.isEmpty());
     return new PodList(pods, page.at("/metadata/resourceVersion").asText(""));
   }
 
-  /** Opens a watch from a moment on: one JSON object a line. The server ends it after {@code length}. */
+  /** Opens a watch from a resource version on: one JSON object a line. The server ends it after {@code length}. */
   InputStream watch(String resourceVersion, Duration length) throws IOException, InterruptedException {
-    return send(
-            "watch=1&allowWatchBookmarks=true&resourceVersion=" + encoded(resourceVersion)
-                + "&timeoutSeconds=" + Math.max(1, length.toSeconds()))
-        .body();
+    HttpResponse<InputStream> response =
+        calls.open(
+            request(
+                "watch=1&allowWatchBookmarks=true&resourceVersion=" + encoded(resourceVersion)
+                    + "&timeoutSeconds=" + Math.max(1, length.toSeconds())));
+    if (response.statusCode() != 200) {
+      try (InputStream body = response.body()) {
+        throw failure(response.statusCode(), body.readNBytes(MAX_ERROR_BYTES));
+      }
+    }
+    return response.body();
   }
 
-  private HttpResponse<InputStream> send(String query) throws IOException, InterruptedException {
+  private Request request(String query) throws IOException {
     URI uri =
         settings.api().resolve(
             "/api/v1/namespaces/" + encoded(settings.namespace()) + "/pods?labelSelector="
                 + encoded(settings.selector()) + "&" + query);
-    HttpRequest.Builder request =
-        HttpRequest.newBuilder(uri).timeout(TIMEOUT).header("Accept", "application/json");
-    if (Files.isReadable(settings.token())) {
-      request.header("Authorization", "Bearer " + Files.readString(settings.token()).strip());
-    }
-    HttpResponse<InputStream> response = http.send(request.build(), BodyHandlers.ofInputStream());
-    if (response.statusCode() != 200) {
-      try (InputStream body = response.body()) {
-        throw new KubernetesApiException(response.statusCode(), refusal(response.statusCode(), body.readNBytes(4096)));
-      }
-    }
-    return response;
+    String token = Files.isReadable(settings.token()) ? Files.readString(settings.token()).strip() : null;
+    return Request.get(uri, TIMEOUT).withHeader("Accept", "application/json").withBearer(token);
   }
 
-  private static String refusal(int status, byte[] body) {
+  private static KubernetesApiException failure(int status, byte[] body) {
     String message;
     try {
       message = JSON.readTree(body).path("message").asText("");
@@ -119,10 +117,11 @@ final class KubernetesApi implements AutoCloseable {
           case 403 -> "; the service account needs get, list and watch on pods (see cluster-configs/kubernetes)";
           default -> "";
         };
-    return "the Kubernetes API answers " + status + (message.isEmpty() ? "" : ": " + message) + remedy;
+    return new KubernetesApiException(
+        status, "the Kubernetes API answers " + status + (message.isEmpty() ? "" : ": " + message) + remedy);
   }
 
-  private SSLContext trusting() throws IOException {
+  private SSLContext tls() throws IOException {
     try (InputStream in = Files.newInputStream(settings.authority())) {
       KeyStore trusted = KeyStore.getInstance(KeyStore.getDefaultType());
       trusted.load(null, null);
@@ -146,6 +145,6 @@ final class KubernetesApi implements AutoCloseable {
 
   @Override
   public void close() {
-    http.shutdownNow();
+    calls.close();
   }
 }

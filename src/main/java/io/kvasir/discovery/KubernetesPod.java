@@ -14,11 +14,11 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * What a pod of Kubernetes says of the engine in it, in the shape of the configuration's pods. Annotations, or labels,
- * {@code kvasir.io/}{@code port, scheme, models, role, ranks, engine, max-in-flight, capacity-blocks, events-port,
+ * A Kubernetes pod, read as an entry of the configuration's pods. Settings come from annotations, or labels, {@code
+ * kvasir.io/}{@code port, scheme, models, role, ranks, engine, max-in-flight, capacity-blocks, events-port,
  * replay-port}; ports are also found by their names in a container: {@code http}, {@code kv-events}, {@code kv-replay}.
- * The annotation {@code kvasir.io/pod} has anything else as a JSON object, in which {@code {ip}} stands for the pod's
- * address.
+ * The annotation {@code kvasir.io/pod} has any other setting as a JSON object, in which {@code {ip}} stands for the
+ * pod's address. Immutable.
  */
 final class KubernetesPod {
   private static final String PREFIX = "kvasir.io/";
@@ -36,13 +36,13 @@ final class KubernetesPod {
     return pod.at("/metadata/name").asText("");
   }
 
-  /** Whether there is an engine to speak of: it has an address and has not ended. */
+  /** Whether the pod may have a running engine: it has an address and has not terminated. */
   boolean isActive() {
     String phase = pod.at("/status/phase").asText("");
     return !ip.isEmpty() && !phase.equals("Succeeded") && !phase.equals("Failed");
   }
 
-  /** Whether it gets nothing new: Kubernetes does not call it ready, or is ending it. */
+  /** Whether the pod gets no new requests: it is not ready, or it is terminating. */
   boolean isWithheld() {
     if (pod.at("/metadata").hasNonNull("deletionTimestamp")) {
       return true;
@@ -56,49 +56,50 @@ final class KubernetesPod {
   }
 
   /**
-   * Its entry of the list of pods.
+   * The pod as an entry of the configuration's pods.
    *
-   * @param labels those that its workers have, too
+   * @param labels names of the pod's labels that become labels of its workers
+   * @param defaults for what the pod does not set
    * @throws ConfigException when the annotation with JSON is malformed
    */
   Config toPodConfig(List<String> labels, Config defaults) {
-    Map<String, Object> said = new LinkedHashMap<>();
-    said.put("name", name());
+    Map<String, Object> settings = new LinkedHashMap<>();
+    settings.put("name", name());
     String host = ip.contains(":") ? "[" + ip + "]" : ip;
     setting("port").or(() -> port("http")).or(this::onlyPort).ifPresent(
-        port -> said.put("url", setting("scheme").orElse("http") + "://" + host + ":" + port));
-    setting("models").or(() -> setting("model")).ifPresent(models -> said.put("models", words(models)));
-    SETTINGS.forEach(setting -> setting(setting).ifPresent(value -> said.put(setting, value)));
+        port -> settings.put("url", setting("scheme").orElse("http") + "://" + host + ":" + port));
+    setting("models").or(() -> setting("model")).ifPresent(models -> settings.put("models", words(models)));
+    SETTINGS.forEach(setting -> setting(setting).ifPresent(value -> settings.put(setting, value)));
     Map<String, Object> events = new LinkedHashMap<>();
     setting("events-port").or(() -> port("kv-events")).ifPresent(
         port -> events.put("endpoint", "tcp://" + host + ":" + port));
     setting("replay-port").or(() -> port("kv-replay")).ifPresent(
         port -> events.put("replay", "tcp://" + host + ":" + port));
     if (!events.isEmpty()) {
-      said.put("events", events);
+      settings.put("events", events);
     }
-    Map<String, Object> carried = new LinkedHashMap<>();
+    Map<String, Object> workerLabels = new LinkedHashMap<>();
     for (String label : labels) {
       JsonNode value = pod.path("metadata").path("labels").path(label);
       if (value.isTextual()) {
-        carried.put(label, value.textValue());
+        workerLabels.put(label, value.textValue());
       }
     }
-    if (!carried.isEmpty()) {
-      said.put("labels", carried);
+    if (!workerLabels.isEmpty()) {
+      settings.put("labels", workerLabels);
     }
     ConfigParseOptions options =
         ConfigParseOptions.defaults()
             .setSyntax(ConfigSyntax.JSON)
             .setOriginDescription("pod " + name() + ", annotation " + PREFIX + "pod");
     return ConfigFactory.parseString(setting("pod").orElse("{}").replace("{ip}", host), options)
-        .withFallback(ConfigValueFactory.fromMap(said, "pod " + name()))
+        .withFallback(ConfigValueFactory.fromMap(settings, "pod " + name()))
         .withFallback(defaults);
   }
 
   private Optional<String> setting(String setting) {
-    for (String where : List.of("annotations", "labels")) {
-      JsonNode value = pod.path("metadata").path(where).path(PREFIX + setting);
+    for (String field : List.of("annotations", "labels")) {
+      JsonNode value = pod.path("metadata").path(field).path(PREFIX + setting);
       if (value.isTextual()) {
         return Optional.of(value.textValue().strip());
       }

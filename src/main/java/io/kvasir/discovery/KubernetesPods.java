@@ -26,17 +26,18 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Lists the engines' pods and watches what becomes of them. A watch may lose events, end, or hang without a word, so it
- * is never trusted for longer than {@code relist}: then, and after every fault, all pods are listed anew and what the
- * list does not have is gone. Between failures it waits, longer each time, up to half a minute. While the API does not
- * answer, what is known stays: an API that is down is no reason to stop serving. Owns its thread.
+ * The pod source of Kubernetes: lists the engines' pods and watches their changes. A watch may lose events, end, or
+ * hang silently, so no watch is used for longer than {@code relist}: then, and after every failure, all pods are listed
+ * anew and those that the list does not have are removed. Failures are retried with exponential back-off, up to half a
+ * minute. While the API does not answer, the known pods stay: an API that is down is no reason to stop serving. Owns
+ * its thread.
  */
 final class KubernetesPods implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(KubernetesPods.class);
   private static final ObjectMapper JSON = new ObjectMapper();
-  private static final Duration FIRST_PAUSE = Duration.ofMillis(500);
-  private static final Duration LONGEST_PAUSE = Duration.ofSeconds(30);
-  /** How much later than asked a server may end a watch. */
+  private static final Duration MIN_BACKOFF = Duration.ofMillis(500);
+  private static final Duration MAX_BACKOFF = Duration.ofSeconds(30);
+  /** How much later than requested a server may end a watch. */
   private static final Duration GRACE = Duration.ofSeconds(5);
 
   private final KubernetesSettings settings;
@@ -44,14 +45,14 @@ final class KubernetesPods implements AutoCloseable {
   private final Cells cells;
   private final SourceState state;
   private final Thread thread;
-  /** The pods as they are now, by name. */
+  /** The pods as of the latest event, by name. */
   private final Map<String, JsonNode> pods = new TreeMap<>();
-  /** What each was last taken as: a pod whose annotations have become wrong stays as it was. */
+  /** The last valid reading of each pod: a pod whose annotations have become invalid stays as it was. */
   private final Map<String, DiscoveredPod> accepted = new HashMap<>();
-  private Duration pause = FIRST_PAUSE;
+  private Duration backoff = MIN_BACKOFF;
   private volatile boolean closed;
 
-  /** Begins to ask. */
+  /** Starts listing and watching. */
   KubernetesPods(KubernetesSettings settings, PodsReader reader, Cells cells, SourceState state) {
     this.settings = settings;
     this.reader = reader;
@@ -72,29 +73,33 @@ final class KubernetesPods implements AutoCloseable {
         try (KubernetesApi api = new KubernetesApi(settings)) {
           while (!closed) {
             follow(api);
-            pause = FIRST_PAUSE;
-            Thread.sleep(pause);
+            backoff = MIN_BACKOFF;
+            Thread.sleep(backoff);
           }
         } catch (KubernetesApi.KubernetesApiException refused) {
           if (!refused.isExpired()) {
             failed(String.valueOf(refused.getMessage()));
           }
         } catch (IOException | RuntimeException broken) {
-          failed("the Kubernetes API at " + settings.api() + " cannot be asked: " + broken);
+          failed("the Kubernetes API at " + settings.api() + " cannot be reached: " + message(broken));
         }
-        Thread.sleep(pause.multipliedBy(75 + ThreadLocalRandom.current().nextInt(50)).dividedBy(100));
-        pause = pause.multipliedBy(2).compareTo(LONGEST_PAUSE) < 0 ? pause.multipliedBy(2) : LONGEST_PAUSE;
+        Thread.sleep(backoff.multipliedBy(75 + ThreadLocalRandom.current().nextInt(50)).dividedBy(100));
+        backoff = backoff.multipliedBy(2).compareTo(MAX_BACKOFF) < 0 ? backoff.multipliedBy(2) : MAX_BACKOFF;
       }
     } catch (InterruptedException closed) {
-      LOG.debug("Kubernetes is not asked any more");
+      LOG.debug("the watch of Kubernetes ends");
     }
   }
 
-  private void failed(String why) {
+  private static String message(Exception failure) {
+    return failure.getMessage() == null ? failure.toString() : failure.getMessage();
+  }
+
+  private void failed(String reason) {
     if (closed) {
       return;
     }
-    state.failed(why + "; the " + pods.size() + " pods known from it stay");
+    state.failed(reason + "; the " + pods.size() + " pods known from it stay");
   }
 
   /** Lists all pods and watches them, until it is time to list them again. */
@@ -107,7 +112,7 @@ final class KubernetesPods implements AutoCloseable {
       Thread guard = closeLater(watch, settings.relist().plus(GRACE));
       try (BufferedReader lines = new BufferedReader(new InputStreamReader(watch, StandardCharsets.UTF_8))) {
         for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-          pause = FIRST_PAUSE;
+          backoff = MIN_BACKOFF;
           apply(JSON.readTree(line));
         }
       } finally {
@@ -130,7 +135,7 @@ final class KubernetesPods implements AutoCloseable {
       case "ERROR" ->
           throw new KubernetesApi.KubernetesApiException(
               pod.path("code").asInt(), "the watch of the Kubernetes API ended: " + pod.path("message").asText());
-      default -> LOG.debug("passing over {}", event.path("type"));
+      default -> LOG.debug("ignoring the event {}", event.path("type"));
     }
   }
 
@@ -147,36 +152,36 @@ final class KubernetesPods implements AutoCloseable {
       if (!pod.isActive()) {
         continue;
       }
-      List<String> wrong = new ArrayList<>();
-      DiscoveredPod read = read(pod, wrong);
-      if (wrong.isEmpty() && read != null) {
+      List<String> podFaults = new ArrayList<>();
+      DiscoveredPod read = read(pod, podFaults);
+      if (podFaults.isEmpty() && read != null) {
         accepted.put(pod.name(), read);
       }
-      wrong.forEach(fault -> faults.add("pod " + pod.name() + ": " + fault));
-      DiscoveredPod known = accepted.get(pod.name());
-      if (known != null) {
-        found.add(new DiscoveredPod(known.spec(), pod.isWithheld()));
+      podFaults.forEach(fault -> faults.add("pod " + pod.name() + ": " + fault));
+      DiscoveredPod valid = accepted.get(pod.name());
+      if (valid != null) {
+        found.add(new DiscoveredPod(valid.spec(), pod.isWithheld()));
       }
     }
     faults.addAll(cells.declare(PodSource.KUBERNETES, found));
     state.accepted(found.size(), faults);
   }
 
-  private @Nullable DiscoveredPod read(KubernetesPod pod, List<String> wrong) {
+  private @Nullable DiscoveredPod read(KubernetesPod pod, List<String> faults) {
     try {
       Config described = pod.toPodConfig(settings.labels(), settings.pod());
       Config list =
           ConfigFactory.empty()
               .withValue("pods", ConfigValueFactory.fromIterable(List.of(described.root())));
-      List<DiscoveredPod> read = reader.read(list, wrong::add);
+      List<DiscoveredPod> read = reader.read(list, faults::add);
       return read.size() == 1 ? read.getFirst() : null;
     } catch (ConfigException malformed) {
-      wrong.add(String.valueOf(malformed.getMessage()));
+      faults.add(String.valueOf(malformed.getMessage()));
       return null;
     }
   }
 
-  /** A connection that has died without a word is read from for ever, but for this. */
+  /** Closes a watch whose connection has broken silently: nothing else would ever end the read from it. */
   private static Thread closeLater(InputStream watch, Duration when) {
     return Thread.ofVirtual().name("kvasir-kubernetes-guard").start(() -> {
       try {

@@ -7,16 +7,16 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * Which pods of Kubernetes are engines, and how its API is reached.
+ * The pods of Kubernetes that are engines, and the connection to its API.
  *
- * @param api the API server
+ * @param api address of the API server
  * @param namespace of the pods
  * @param selector label selector of the pods
- * @param token file with the bearer token, read anew for each request, for Kubernetes replaces it
+ * @param token file with the bearer token, read for each request because Kubernetes rotates it
  * @param authority file with the certificates of the API's authority
- * @param relist how often all pods are listed, for what a watch may have lost
- * @param labels labels of a pod that its workers have, too
- * @param pod what a pod's annotations and labels do not say, in the shape of a pod of the configuration
+ * @param relist time between two lists of all pods, which repair what a watch may have lost
+ * @param labels names of the pods' labels that become labels of their workers
+ * @param pod defaults for what a pod's annotations and labels do not set, as an entry of the configuration's pods
  */
 public record KubernetesSettings(
     URI api,

@@ -18,9 +18,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A file that lists pods, looked at again and again: asking is surer than being told, which network file systems and
- * mounted ConfigMaps do not do well. A file with a fault is refused whole and what was known stays; half a file is such
- * a one, for its list is not closed. Owns its thread.
+ * The pod source of a file that lists pods. The file is polled: change notifications are unreliable on network file
+ * systems and mounted ConfigMaps. A file with a fault is rejected whole and the known pods stay; so is a file that is
+ * half written, because its list is not closed. Owns its thread.
  */
 final class PodFile implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(PodFile.class);
@@ -31,10 +31,10 @@ final class PodFile implements AutoCloseable {
   private final Cells cells;
   private final SourceState state;
   private final Thread thread;
-  private @Nullable Config read;
+  private @Nullable Config accepted;
   private List<DiscoveredPod> pods = List.of();
 
-  /** Begins to look. */
+  /** Starts polling. */
   PodFile(Path file, Duration interval, PodsReader reader, Cells cells, SourceState state) {
     this.file = file;
     this.reader = reader;
@@ -54,31 +54,31 @@ final class PodFile implements AutoCloseable {
         try {
           poll();
         } catch (RuntimeException busy) {
-          // The directory does not answer in time, as when the node is leaving: the next look tells it again.
+          // The directory does not answer in time, as when the node is leaving: the next poll declares them again.
           state.failed("the pods of " + file + " could not be declared: " + busy.getMessage());
         }
         Thread.sleep(interval);
       }
     } catch (InterruptedException closed) {
-      LOG.debug("{} is not looked at any more", file);
+      LOG.debug("the poll of {} ends", file);
     }
   }
 
   private void poll() {
-    Config now;
+    Config content;
     try {
-      now = parse();
+      content = parse();
     } catch (IOException unreadable) {
       state.failed(file + " cannot be read (" + unreadable + "); the pods it had stay");
       return;
     } catch (ConfigException malformed) {
-      state.rejected(List.of(file + " is malformed and refused; the pods it had stay: " + malformed.getMessage()));
+      state.rejected(List.of(file + " is malformed and rejected; the pods it had stay: " + malformed.getMessage()));
       return;
     }
-    if (!now.equals(read)) {
+    if (!content.equals(accepted)) {
       List<String> faults = new ArrayList<>();
-      List<DiscoveredPod> listed = now.hasPath("pods") ? reader.read(now, faults::add) : List.of();
-      if (!now.hasPath("pods")) {
+      List<DiscoveredPod> listed = content.hasPath("pods") ? reader.read(content, faults::add) : List.of();
+      if (!content.hasPath("pods")) {
         faults.add(file + " has no list of pods: pods = [ ... ], or a list alone");
       }
       if (!faults.isEmpty()) {
@@ -87,14 +87,14 @@ final class PodFile implements AutoCloseable {
       }
       LOG.info("{} lists {} pods", file, listed.size());
       pods = listed;
-      read = now;
+      accepted = content;
     }
     state.accepted(pods.size(), cells.declare(PodSource.FILE, pods));
   }
 
   private Config parse() throws IOException {
     if (Files.size(file) > MAX_BYTES) {
-      throw new IOException("it is larger than 16 MiB");
+      throw new IOException("the file is larger than 16 MiB");
     }
     String text = Files.readString(file);
     ConfigParseOptions options = ConfigParseOptions.defaults().setAllowMissing(false);

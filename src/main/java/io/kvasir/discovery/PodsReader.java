@@ -5,14 +5,14 @@ import io.kvasir.cell.DiscoveredPod;
 import java.util.List;
 import java.util.function.Consumer;
 
-/** Reads pods as the configuration does. */
+/** A reader of pods in the configuration's format. */
 @FunctionalInterface
 public interface PodsReader {
   /**
    * The pods of a list.
    *
-   * @param listed has the list under {@code pods}; an entry may say {@code draining = true}
-   * @param faults told each fault in plain words; what is returned is then of no use
+   * @param listed has the list under {@code pods}; an entry may have {@code draining = true}
+   * @param faults receives each fault in a sentence; with a fault the result is unusable
    */
   List<DiscoveredPod> read(Config listed, Consumer<String> faults);
 }

@@ -10,81 +10,81 @@ import java.util.Locale;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** How a source of pods is doing, for metrics, readiness and the log. Thread-safe. */
+/** The state of a source of pods, for metrics, readiness and the log. Thread-safe. */
 public final class SourceState {
   private static final Logger LOG = LoggerFactory.getLogger(SourceState.class);
-  private static final int MAX_SHOWN = 5;
+  private static final int MAX_REPORTED = 5;
 
   private final String source;
   private final Counter reads;
   private final Gauge pods;
-  private final Gauge faultsNow;
+  private final Gauge faultCount;
   private volatile List<String> faults = List.of();
 
-  /** Registers the metrics of a source; once for each. */
+  /** Registers the metrics of a source; once per source. */
   SourceState(PodSource source, Metrics metrics) {
     this.source = source.name().toLowerCase(Locale.ROOT);
     String prefix = "kvasir_discovery_" + this.source;
     this.reads = Counter.builder()
         .name(prefix + "_reads_total")
-        .help("How often this node asked " + this.source + " for pods, by result: taken, faulty, failed")
+        .help("Reads of the pods of " + this.source + " by this node, by result: taken, faulty, failed")
         .labelNames("result")
         .register(metrics.registry());
     this.pods = Gauge.builder()
         .name(prefix + "_pods")
-        .help("Pods that " + this.source + " has, on the node that asks it")
+        .help("Valid pods of " + this.source + ", on the node that reads it")
         .register(metrics.registry());
-    this.faultsNow = Gauge.builder()
+    this.faultCount = Gauge.builder()
         .name(prefix + "_faults")
-        .help("What is wrong with the pods that " + this.source + " has; those are not taken")
+        .help("Faults of the pods of " + this.source + "; pods with faults are not used")
         .register(metrics.registry());
   }
 
-  /** What this node serves with less because of the source, in plain words. */
+  /** Degradations for readiness, each in a sentence; no more than a few. */
   public List<String> degraded() {
-    List<String> now = faults;
-    if (now.size() <= MAX_SHOWN) {
-      return now;
+    List<String> current = faults;
+    if (current.size() <= MAX_REPORTED) {
+      return current;
     }
-    List<String> shown = new ArrayList<>(now.subList(0, MAX_SHOWN));
-    shown.add("... and " + (now.size() - MAX_SHOWN) + " more faults of pods from " + source);
-    return shown;
+    List<String> reported = new ArrayList<>(current.subList(0, MAX_REPORTED));
+    reported.add("... and " + (current.size() - MAX_REPORTED) + " more faults of pods from " + source);
+    return reported;
   }
 
-  /** The source was read, and so many of its pods were taken; {@code wrong} tells of others. */
-  void accepted(int count, List<String> wrong) {
-    reads.labelValues(wrong.isEmpty() ? "taken" : "faulty").inc();
+  /** The source was read: {@code count} pods are valid, the others have faults. */
+  void accepted(int count, List<String> podFaults) {
+    reads.labelValues(podFaults.isEmpty() ? "taken" : "faulty").inc();
     pods.set(count);
-    report(wrong);
+    report(podFaults);
   }
 
-  /** The source was read and refused whole: what was known stays. */
-  void rejected(List<String> wrong) {
+  /** The source was read and rejected whole: the known pods stay. */
+  void rejected(List<String> sourceFaults) {
     reads.labelValues("faulty").inc();
-    report(wrong);
+    report(sourceFaults);
   }
 
-  /** The source could not be asked: what was known stays. */
-  void failed(String why) {
+  /** The source could not be read: the known pods stay. */
+  void failed(String reason) {
     reads.labelValues("failed").inc();
-    report(List.of(why));
+    report(List.of(reason));
   }
 
-  /** This node does not ask any more. */
+  /** This node no longer reads the source. */
   void stopped() {
     faults = List.of();
-    faultsNow.set(0);
+    faultCount.set(0);
     pods.set(0);
   }
 
-  private void report(List<String> wrong) {
-    if (!wrong.equals(faults)) {
-      wrong.forEach(fault -> LOG.warn("pods from {}: {}", source, fault));
-      if (wrong.isEmpty()) {
-        LOG.info("pods from {}: all faults are gone", source);
+  private void report(List<String> current) {
+    if (!current.equals(faults)) {
+      current.forEach(fault -> LOG.warn("pods from {}: {}", source, fault));
+      if (current.isEmpty()) {
+        LOG.info("pods from {}: no faults any more", source);
       }
     }
-    faults = List.copyOf(wrong);
-    faultsNow.set(wrong.size());
+    faults = List.copyOf(current);
+    faultCount.set(current.size());
   }
 }

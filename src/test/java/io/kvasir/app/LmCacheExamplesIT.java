@@ -36,7 +36,8 @@ final class LmCacheExamplesIT {
         SimEngine prefill1 = engine();
         SimEngine decode0 = engine();
         SimEngine decode1 = engine()) {
-      controller.knows(row("prefill-0", 0, "10.0.0.1", 1000, 1000, 30), row("prefill-1", 0, "10.0.0.2", 1000, 1000, 3));
+      controller.setWorkers(
+          row("prefill-0", 0, "10.0.0.1", 1000, 1000, 30), row("prefill-1", 0, "10.0.0.2", 1000, 1000, 3));
       controller.layout = "{\"prefill-1\":[\"LocalCPUBackend\",512]}";
       Config own =
           ConfigFactory.parseString(

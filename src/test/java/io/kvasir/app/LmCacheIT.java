@@ -37,7 +37,7 @@ final class LmCacheIT {
         SimEngine first = engine();
         SimEngine second = engine();
         Node node = node(controller, first, second)) {
-      controller.knows(
+      controller.setWorkers(
           row("lm-0", 0, "10.0.0.1", 1000, 1000, 3),
           row("sim-1", 0, "10.0.0.2", 1000, 1000, 30),
           row("stranger", 0, "10.0.0.3", 1000, 1000, 1));

@@ -48,7 +48,7 @@ final class FakeKubernetes implements AutoCloseable {
     return URI.create("https://127.0.0.1:" + server.getAddress().getPort());
   }
 
-  /** Adds or changes a pod, and tells it. */
+  /** Adds or changes a pod, and notifies the watches. */
   void put(String pod) throws IOException {
     ObjectNode node = (ObjectNode) JSON.readTree(pod);
     String name = node.at("/metadata/name").asText();
@@ -56,19 +56,19 @@ final class FakeKubernetes implements AutoCloseable {
     synchronized (pods) {
       known = pods.put(name, node) != null;
     }
-    tell(known ? "MODIFIED" : "ADDED", node);
+    notifyWatches(known ? "MODIFIED" : "ADDED", node);
   }
 
   void delete(String name) {
     synchronized (pods) {
-      ObjectNode gone = pods.remove(name);
-      if (gone != null) {
-        tell("DELETED", gone);
+      ObjectNode removed = pods.remove(name);
+      if (removed != null) {
+        notifyWatches("DELETED", removed);
       }
     }
   }
 
-  /** Deletes a pod, and no watch hears of it. */
+  /** Deletes a pod without notifying the watches. */
   void loseDelete(String name) {
     synchronized (pods) {
       pods.remove(name);
@@ -78,7 +78,7 @@ final class FakeKubernetes implements AutoCloseable {
   /** Ends every watch because its version is too old. */
   void expire() {
     ObjectNode status = JSON.createObjectNode().put("kind", "Status").put("code", 410).put("message", "too old");
-    tell("ERROR", status);
+    notifyWatches("ERROR", status);
     cut();
   }
 
@@ -105,7 +105,7 @@ final class FakeKubernetes implements AutoCloseable {
     stop();
   }
 
-  private void tell(String type, ObjectNode object) {
+  private void notifyWatches(String type, ObjectNode object) {
     String line = JSON.createObjectNode().put("type", type).set("object", object).toString();
     watches.forEach(watch -> watch.add(line));
   }

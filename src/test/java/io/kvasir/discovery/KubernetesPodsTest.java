@@ -30,7 +30,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Against an API server over real HTTPS, with its faults. */
+/** The pod source of Kubernetes against an API server over real HTTPS that fails in every way. */
 final class KubernetesPodsTest {
   private static final Duration NEVER = Duration.ofHours(1);
   @TempDir private static Path directory = Path.of("");
@@ -66,10 +66,10 @@ final class KubernetesPodsTest {
   }
 
   @Test
-  void pods_comeGetReadyDrainAndGo() throws Exception {
+  void pods_areAddedBecomeReadyDrainAndAreRemoved() throws Exception {
     kubernetes.put(pod("a", "10.0.0.1", true, ""));
     kubernetes.put(pod("pending", "", false, ""));
-    ask(NEVER);
+    start(NEVER);
     await(() -> urls().equals(Map.of("a", "http://10.0.0.1:8000")) && kubernetes.watches() == 1);
     kubernetes.put(pod("b", "10.0.0.2", false, ""));
     await(() -> withheld("b"));
@@ -83,10 +83,10 @@ final class KubernetesPodsTest {
   }
 
   @Test
-  void deleteThatAWatchLost_isFoundByTheNextList() throws Exception {
+  void deletionThatAWatchLost_isFoundByTheNextList() throws Exception {
     kubernetes.put(pod("a", "10.0.0.1", true, ""));
     kubernetes.put(pod("b", "10.0.0.2", true, ""));
-    ask(Duration.ofSeconds(1));
+    start(Duration.ofSeconds(1));
     await(() -> urls().size() == 2);
     kubernetes.loseDelete("a");
     await(() -> urls().size() == 1);
@@ -95,17 +95,17 @@ final class KubernetesPodsTest {
   @Test
   void versionThatIsTooOld_listsAnew() throws Exception {
     kubernetes.put(pod("a", "10.0.0.1", true, ""));
-    ask(NEVER);
+    start(NEVER);
     await(() -> urls().size() == 1 && kubernetes.watches() == 1);
     kubernetes.loseDelete("a");
     kubernetes.expire();
     await(() -> urls().isEmpty());
-    assertThat(state.degraded()).as("a version gets old now and then").isEmpty();
+    assertThat(state.degraded()).as("versions expire in normal operation").isEmpty();
   }
 
   @Test
   void watchThatIsCut_isOpenedAgain() throws Exception {
-    ask(NEVER);
+    start(NEVER);
     await(() -> kubernetes.watches() == 1);
     kubernetes.cut();
     await(() -> kubernetes.lists.get() == 2 && kubernetes.watches() == 1);
@@ -114,13 +114,13 @@ final class KubernetesPodsTest {
   }
 
   @Test
-  void serverThatIsDown_changesNothing_andIsFoundAgain() throws Exception {
+  void serverThatIsDown_changesNothing_andIsReadAgainLater() throws Exception {
     kubernetes.put(pod("a", "10.0.0.1", true, ""));
-    ask(NEVER);
+    start(NEVER);
     await(() -> urls().size() == 1 && kubernetes.watches() == 1);
     kubernetes.stop();
     await(() -> !state.degraded().isEmpty());
-    assertThat(state.degraded()).singleElement().asString().contains("cannot be asked", "1 pods");
+    assertThat(state.degraded()).singleElement().asString().contains("cannot be reached", "1 pods");
     assertThat(urls()).hasSize(1);
     kubernetes.loseDelete("a");
     kubernetes.restart();
@@ -128,9 +128,9 @@ final class KubernetesPodsTest {
   }
 
   @Test
-  void refusal_saysWhatTheAccountNeeds() throws Exception {
+  void forbidden_namesTheMissingPermissions() throws Exception {
     kubernetes.token = "another";
-    ask(NEVER);
+    start(NEVER);
     await(() -> !state.degraded().isEmpty());
     assertThat(state.degraded())
         .singleElement().asString().contains("403", "pods is forbidden", "get, list and watch on pods");
@@ -139,12 +139,12 @@ final class KubernetesPodsTest {
   }
 
   @Test
-  void podThatSaysNothingOfUse_isTold_andOthersAreTaken() throws Exception {
+  void invalidPod_isReported_andOthersAreUsed() throws Exception {
     kubernetes.put(pod("a", "10.0.0.1", true, ""));
     kubernetes.put("{\"metadata\":{\"name\":\"odd\"},\"status\":{\"podIP\":\"10.0.0.9\"}}");
     kubernetes.put(
         pod("json", "10.0.0.8", true, "\"annotations\": {\"kvasir.io/models\": \"m\", \"kvasir.io/pod\": \"{\"},"));
-    ask(NEVER);
+    start(NEVER);
     await(() -> urls().size() == 1 && !state.degraded().isEmpty());
     assertThat(state.degraded())
         .satisfiesExactlyInAnyOrder(
@@ -153,7 +153,7 @@ final class KubernetesPodsTest {
   }
 
   @Test
-  void annotations_sayWhatThePodIs() throws Exception {
+  void annotations_becomeThePodsSettings() throws Exception {
     kubernetes.put(
         """
         {"metadata": {"name": "p", "labels": {"zone": "a", "kvasir.io/role": "prefill"},
@@ -164,7 +164,7 @@ final class KubernetesPodsTest {
          "status": {"podIP": "10.0.0.3", "conditions": [{"type": "Ready", "status": "True"}]}}
         """);
     List<Config> read = new ArrayList<>();
-    ask(NEVER, (listed, faults) -> {
+    start(NEVER, (listed, faults) -> {
       read.addAll(listed.getConfigList("pods"));
       return List.of();
     });
@@ -179,11 +179,11 @@ final class KubernetesPodsTest {
                 """));
   }
 
-  private void ask(Duration relist) {
-    ask(relist, KubernetesPodsTest::read);
+  private void start(Duration relist) {
+    start(relist, KubernetesPodsTest::read);
   }
 
-  private void ask(Duration relist, PodsReader reader) {
+  private void start(Duration relist, PodsReader reader) {
     KubernetesSettings settings =
         new KubernetesSettings(
             kubernetes.url(), "engines", "app=vllm", directory.resolve("token"), Path.of(made.certificate("ca")),

@@ -26,6 +26,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
+/** The pod source of a file, with real files. */
 final class PodFileTest {
   @TempDir private Path directory = Path.of("");
   private final FakeCells cells = new FakeCells();
@@ -40,7 +41,7 @@ final class PodFileTest {
   @Test
   void changes_areDeclared() throws Exception {
     write("pods = [{ name = a }]");
-    look();
+    start();
     await(() -> names().equals(List.of("a")));
     write("pods = [{ name = a }, { name = b, draining = true }]");
     await(() -> names().equals(List.of("a", "b draining")));
@@ -49,16 +50,16 @@ final class PodFileTest {
   }
 
   @Test
-  void listAlone_inJson_isTaken() throws Exception {
+  void listAlone_inJson_isRead() throws Exception {
     write("[{\"name\": \"a\"}]");
-    look();
+    start();
     await(() -> names().equals(List.of("a")));
   }
 
   @Test
-  void faulty_isRefusedWhole_andWhatWasKnownStays() throws Exception {
+  void fileWithAFault_isRejectedWhole_andKnownPodsStay() throws Exception {
     write("pods = [{ name = a }]");
-    look();
+    start();
     await(() -> names().equals(List.of("a")));
     write("pods = [{ name = b }, { name = bad-1 }, { name = bad-2 }]");
     await(() -> state.degraded().size() == 2);
@@ -75,14 +76,14 @@ final class PodFileTest {
   }
 
   @Test
-  void refusedByTheCells_isTold() throws Exception {
+  void rejectionByTheCells_isReported() throws Exception {
     cells.refused = List.of("a pod named 'a' exists");
     write("pods = [{ name = a }]");
-    look();
+    start();
     await(() -> state.degraded().equals(List.of("a pod named 'a' exists")));
   }
 
-  private void look() {
+  private void start() {
     opened.add(
         new PodFile(directory.resolve("pods.conf"), Duration.ofMillis(5), PodFileTest::read, cells, state));
   }

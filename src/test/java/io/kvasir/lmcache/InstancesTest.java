@@ -13,8 +13,8 @@ final class InstancesTest {
 
   private final Instances instances = new Instances(60 * SECOND);
 
-  private static ControllerWorker row(String instance, int rank, double beat, long keys) {
-    return new ControllerWorker(instance, rank, "10.0.0." + instance.length(), 1000, beat, keys);
+  private static ControllerWorker row(String instance, int rank, double heartbeat, long keys) {
+    return new ControllerWorker(instance, rank, "10.0.0." + instance.length(), 1000, heartbeat, keys);
   }
 
   private Instance only(List<ControllerWorker> rows, long now) {
@@ -31,12 +31,12 @@ final class InstancesTest {
   }
 
   @Test
-  void rankThatHasStoppedBeating_countsNoLonger_andAgainWhenItBeats() {
+  void rankWithoutFurtherHeartbeats_isStale_untilTheNextOne() {
     List<ControllerWorker> first = List.of(row("a", 0, 1010, 10), row("a", 1, 1010, 12));
     assertThat(only(first, 0).keys()).isEqualTo(22);
 
-    List<ControllerWorker> oneBeats = List.of(row("a", 0, 1010, 10), row("a", 1, 1090, 12));
-    Instance half = only(oneBeats, 61 * SECOND);
+    List<ControllerWorker> oneHeartbeat = List.of(row("a", 0, 1010, 10), row("a", 1, 1090, 12));
+    Instance half = only(oneHeartbeat, 61 * SECOND);
     assertThat(half.keys()).isEqualTo(12);
     assertThat(half.stale()).isEqualTo(1);
     assertThat(half.ageNanos()).isZero();
@@ -45,7 +45,7 @@ final class InstancesTest {
   }
 
   @Test
-  void rankThatNeverBeats_isTakenAtItsWord() {
+  void rankThatNeverSendsHeartbeats_alwaysCounts() {
     List<ControllerWorker> rows = List.of(row("a", 0, 1000, 10));
     assertThat(only(rows, 0).keys()).isEqualTo(10);
 
@@ -55,14 +55,14 @@ final class InstancesTest {
   }
 
   @Test
-  void rankThatWasDeadWhenTheRouterStarted_isKnownByTheOthersBeats() {
+  void rankThatWasDeadWhenTheRouterStarted_isFoundByTheOthersHeartbeats() {
     Instance dead = instances.of(List.of(row("a", 0, 1200, 10), row("dead", 0, 1100, 99)), 5 * SECOND).get("dead");
 
     assertThat(dead).isNotNull().returns(0L, Instance::keys).returns(true, Instance::isStale);
   }
 
   @Test
-  void keys_ofTwoInstancesOfAWorker_areThoseOfTheLarger_andStaleOnesNobodys() {
+  void keys_ofTwoInstancesOfAWorker_areThoseOfTheLarger_andStaleOnesDoNotCount() {
     WorkerMap map = new WorkerMap(Map.of("a", "w", "bb", "w"));
 
     assertThat(map.keys(instances.of(List.of(row("a", 0, 1000, 10), row("bb", 0, 1000, 30)), 0).values()))
@@ -76,7 +76,7 @@ final class InstancesTest {
   }
 
   @Test
-  void misfits_nameEveryInstanceAndWorkerThatDoesNotFit() {
+  void mismatches_nameEveryInstanceAndWorker() {
     WorkerMap map = new WorkerMap(Map.of("lm-0", "vllm-0", "lm-1", "vllm-0", "lm-9", "vllm-9"));
     List<ControllerWorker> rows = List.of(
         new ControllerWorker("lm-0", 0, "10.0.0.1", 0, 0, 1),

@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** LMCache over sockets, with a controller that does what the test says. */
+/** LMCache over sockets, with a scripted controller. */
 final class LmCacheTest {
   private static final CacheMatches FOUND = CacheMatches.decode("w0=512@host");
   private static final Duration TIMEOUT = Duration.ofSeconds(60);
@@ -61,63 +61,63 @@ final class LmCacheTest {
   }
 
   @Test
-  void polls_sumUpByWorker_andSayWhatDoesNotFit() {
-    controller.knows(
+  void polls_sumUpByWorker_andReportMismatches() {
+    controller.setWorkers(
         row("lm-0", 0, "10.0.0.1", 1000, 1000, 10),
         row("lm-0", 1, "10.0.0.1", 1000, 1000, 11),
         row("stranger", 0, "10.0.0.2", 1000, 1000, 5));
     LmCache cache = start(Duration.ofMillis(100), TIMEOUT);
 
-    await("figures", () -> cache.keys().isFresh(System.nanoTime()));
+    await("key counts", () -> cache.keys().isFresh(System.nanoTime()));
     assertThat(cache.keys().byWorker()).isEqualTo(Map.of("w0", 21L, "stranger", 5L));
-    await("misfits", () -> cache.view().problems().size() == 1);
+    await("mismatches", () -> cache.view().problems().size() == 1);
     assertThat(cache.view().problems().getFirst()).contains("'stranger' belongs to no worker");
     assertThat(cache.view().instances()).extracting(LmCacheView.InstanceView::id).containsExactly("lm-0", "stranger");
   }
 
   @Test
-  void controllerThatFailsInEveryWay_keepsTheLastFigures_andIsHeardAgain() throws IOException {
-    controller.knows(row("w1", 0, "10.0.0.1", 1000, 1000, 7));
+  void controllerThatFailsInEveryWay_keepsTheLastCounts_andIsPolledAgain() throws IOException {
+    controller.setWorkers(row("w1", 0, "10.0.0.1", 1000, 1000, 7));
     LmCache cache = start(Duration.ofMillis(100), TIMEOUT);
-    await("figures", () -> cache.keys().isFresh(System.nanoTime()));
+    await("key counts", () -> cache.keys().isFresh(System.nanoTime()));
 
     for (int status : List.of(404, 500, 503)) {
       controller.status = status;
-      await(status + " is seen", () -> cache.view().failure().orElse("").contains("answered " + status));
+      await(status + " is reported", () -> cache.view().failure().orElse("").contains("answered " + status));
     }
     controller.status = 200;
     controller.workers = "{\"workers\":[{\"instance_id\":\"w1\"";
-    await("half an answer is seen", () -> cache.view().failure().orElse("").contains("no whole JSON"));
+    await("half a response is reported", () -> cache.view().failure().orElse("").contains("no whole JSON"));
     controller.stop();
     int polls = controller.polls.get();
-    await("silence is seen", () -> cache.degraded().size() == 1 && controller.polls.get() == polls);
+    await("the failure is reported", () -> cache.degraded().size() == 1 && controller.polls.get() == polls);
     assertThat(cache.keys().byWorker()).isEqualTo(Map.of("w1", 7L));
     assertThat(cache.keys().isFresh(System.nanoTime())).isTrue();
 
-    controller.knows(row("w1", 0, "10.0.0.1", 2000, 2000, 9));
+    controller.setWorkers(row("w1", 0, "10.0.0.1", 2000, 2000, 9));
     controller.restart();
-    await("it is heard again", () -> cache.keys().byWorker().equals(Map.of("w1", 9L)));
-    await("nothing is missing any more", () -> cache.degraded().isEmpty());
+    await("it answers again", () -> cache.keys().byWorker().equals(Map.of("w1", 9L)));
+    await("nothing is degraded any more", () -> cache.degraded().isEmpty());
 
-    controller.workers = ScriptedController.NOBODY;
-    await("a controller that restarted empty is believed", () -> !cache.keys().isFresh(System.nanoTime()));
+    controller.workers = ScriptedController.NO_WORKERS;
+    await("the empty list of a restarted controller counts", () -> !cache.keys().isFresh(System.nanoTime()));
   }
 
   @Test
-  void nobodyWants_nobodyIsAsked_untilSomebodyDoes() {
+  void unusedKeyCounts_areNotPolled_untilTheyAreUsed() {
     chosen.set(false);
     LmCache cache = start(Duration.ofMillis(100), TIMEOUT);
     await("the first poll", () -> cache.view().age().isPresent());
-    // Long enough for many polls; that there are none is the poller's own word, not the clock's.
+    // Long enough for many polls.
     await("some intervals", () -> cache.view().age().orElseThrow().toMillis() > 500);
     assertThat(controller.polls.get()).isEqualTo(1);
 
     cache.keys();
-    await("it is asked again", () -> controller.polls.get() > 1);
+    await("it is polled again", () -> controller.polls.get() > 1);
   }
 
   @Test
-  void lookup_tellsWorkerTierAndTokens_andRemoteIsEverybodys() {
+  void lookup_findsWorkerTierAndTokens_andRemoteMatchesAnyWorker() {
     controller.layout =
         "{\"lm-0\":[\"LocalCPUBackend\",768],\"w1\":[\"LocalDiskBackend\",1024],\"x\":[\"RemoteBackend\",1280]}";
     LmCache cache = start(Duration.ofMinutes(5), TIMEOUT);
@@ -129,18 +129,18 @@ final class LmCacheTest {
   }
 
   @Test
-  void burst_asksOnce_andIsAnsweredFromMemoryAfterwards() {
+  void burst_causesOneLookup_andLaterRequestsUseItsResult() {
     controller.layout = "{\"lm-0\":[\"LocalCPUBackend\",512]}";
     controller.gate = new CountDownLatch(1);
     LmCache cache = start(Duration.ofMinutes(5), TIMEOUT);
-    List<CompletableFuture<CacheMatches>> asked = new ArrayList<>();
+    List<CompletableFuture<CacheMatches>> results = new ArrayList<>();
     for (int i = 0; i < 50; i++) {
-      asked.add(cache.find(prompt(128, new int[] {1})).toCompletableFuture());
+      results.add(cache.find(prompt(128, new int[] {1})).toCompletableFuture());
     }
-    asked.getFirst().cancel(true);
+    results.getFirst().cancel(true);
     controller.gate.countDown();
 
-    assertThat(asked.subList(1, 50)).allSatisfy(one -> assertThat(one.join()).isEqualTo(FOUND));
+    assertThat(results.subList(1, 50)).allSatisfy(one -> assertThat(one.join()).isEqualTo(FOUND));
     assertThat(cache.find(prompt(128, new int[] {1})).toCompletableFuture().join()).isEqualTo(FOUND);
     assertThat(controller.lookups).hasSize(1);
     assertThat(lookups("shared")).isEqualTo(49);
@@ -148,7 +148,7 @@ final class LmCacheTest {
   }
 
   @Test
-  void promptsThatShareTheFirstChunkNobodyHas_haveOneAnswer() {
+  void promptsThatShareTheFirstMissingChunk_shareOneResult() {
     controller.layout = "{\"lm-0\":[\"LocalCPUBackend\",512]}";
     LmCache cache = start(Duration.ofMinutes(5), TIMEOUT);
     cache.find(prompt(128, new int[] {1})).toCompletableFuture().join();
@@ -161,7 +161,7 @@ final class LmCacheTest {
   }
 
   @Test
-  void promptWithoutAWholeChunk_isNowhere_andOneThatIsNotKnownIsUnknown() {
+  void promptWithoutAWholeChunk_hasNoMatches_andOneWithoutTokensIsUnknown() {
     LmCache cache = start(Duration.ofMinutes(5), TIMEOUT);
 
     assertThat(cache.find(prompt(15, new int[] {1})).toCompletableFuture().join())
@@ -173,7 +173,7 @@ final class LmCacheTest {
   }
 
   @Test
-  void promptsWhoseTokensCannotBeMade_sayNothingOfTheController() {
+  void promptsWithoutTokens_doNotCountAsFailuresOfTheController() {
     controller.layout = "{\"lm-0\":[\"LocalCPUBackend\",512]}";
     LmCache cache = start(Duration.ofMinutes(5), TIMEOUT);
     for (int i = 0; i < 5; i++) {
@@ -186,7 +186,7 @@ final class LmCacheTest {
   }
 
   @Test
-  void controllerThatIsLate_isLeftAlone_andAskedAgain() {
+  void lateController_opensTheCircuit_andIsTriedAgain() {
     controller.gate = new CountDownLatch(1);
     LmCache cache = start(Duration.ofMinutes(5), Duration.ofMillis(250));
     for (int i = 0; i < 3; i++) {
@@ -200,18 +200,18 @@ final class LmCacheTest {
   }
 
   @Test
-  void tooManyAtOnce_goWithout() {
+  void lookupsBeyondTheMaximum_areUnknown() {
     controller.gate = new CountDownLatch(1);
     LmCache cache = start(Duration.ofMinutes(5), TIMEOUT);
-    List<CompletableFuture<CacheMatches>> under = new ArrayList<>();
+    List<CompletableFuture<CacheMatches>> inProgress = new ArrayList<>();
     for (int i = 0; i < 4; i++) {
-      under.add(cache.find(branch(i, 128)).toCompletableFuture());
+      inProgress.add(cache.find(branch(i, 128)).toCompletableFuture());
     }
 
     assertThat(cache.find(branch(4, 128)).toCompletableFuture().join()).isEqualTo(CacheMatches.UNKNOWN);
     assertThat(lookups("crowded")).isEqualTo(1);
     controller.gate.countDown();
-    assertThat(under).allSatisfy(one -> assertThat(one.join()).isEqualTo(new CacheMatches(List.of())));
+    assertThat(inProgress).allSatisfy(one -> assertThat(one.join()).isEqualTo(new CacheMatches(List.of())));
   }
 
   private double lookups(String result) {

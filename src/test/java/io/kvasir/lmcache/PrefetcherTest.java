@@ -40,7 +40,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Prefetches over sockets: by the stand-in for LMCache's coordinator, and by one that misbehaves. */
+/** Prefetches over sockets: by the simulated coordinator, and by one that is slow or answers with errors. */
 final class PrefetcherTest {
   private static final Duration LONG = Duration.ofSeconds(60);
   private static final Duration SHORT = Duration.ofMillis(200);
@@ -82,7 +82,7 @@ final class PrefetcherTest {
   }
 
   @Test
-  void standIn_fetches_andWhileItIsAwayNothingIs_andAgainWhenItIsBack() throws IOException {
+  void simulatedCoordinator_prefetches_alsoAfterARestart() throws IOException {
     CacheCoordinator coordinator = own(CacheCoordinator.start("127.0.0.1", 0, Duration.ofSeconds(30)));
     int port = coordinator.url().getPort();
     own(
@@ -105,7 +105,7 @@ final class PrefetcherTest {
     lmcache.prefetch(new PrefetchCandidate(worker("w0"), 200_000, 0, new CacheMatches(List.of()), tokens()));
 
     coordinator.close();
-    await("silence is seen", () -> lmcache.degraded().toString().contains("coordinator"));
+    await("the failure is reported", () -> lmcache.degraded().toString().contains("coordinator"));
     for (int i = 0; i < 3; i++) {
       lmcache.prefetch(far("w0"));
     }
@@ -116,21 +116,21 @@ final class PrefetcherTest {
       lmcache.prefetch(far("w0"));
       return prefetches("completed") == 2;
     });
-    await("nothing is missing any more", () -> lmcache.degraded().isEmpty());
+    await("nothing is degraded any more", () -> lmcache.degraded().isEmpty());
   }
 
   @Test
-  void coordinatorThatRefusesOrIsSlow_isGivenUp() throws IOException {
+  void errorsAndTimeoutsOfTheCoordinator_endThePrefetch() throws IOException {
     AtomicInteger status = new AtomicInteger(200);
     LinkedBlockingDeque<String> submitted = new LinkedBlockingDeque<>();
     HttpServer slow = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
     slow.setExecutor(Executors.newVirtualThreadPerTaskExecutor());
     slow.createContext("/", exchange -> {
       String path = exchange.getRequestURI().getPath();
-      String asked = new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8);
+      String content = new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8);
       boolean listed = path.equals("/instances");
       if (exchange.getRequestMethod().equals("POST")) {
-        submitted.add(asked);
+        submitted.add(content);
       }
       byte[] body =
           (listed ? "{\"instances\":[{\"instance_id\":\"lm-0\",\"ip\":\"x\"},{\"instance_id\":\"stranger\"}]}"
@@ -145,11 +145,11 @@ final class PrefetcherTest {
     own(() -> slow.stop(0));
     LmCache lmcache = start(URI.create("http://127.0.0.1:" + slow.getAddress().getPort()), SHORT);
     await("the instance is known", () -> instances(lmcache).contains("lm-0"));
-    await("the stranger is warned of",
+    await("the unmapped instance is reported",
         () -> lmcache.view().problems().toString().contains("'stranger' belongs to no worker"));
 
-    // What is always pending is late however slow this machine is.
-    await("the order has come and is late", () -> {
+    // A prefetch that is always pending is late however slow this machine is.
+    await("the prefetch was submitted and is late", () -> {
       lmcache.prefetch(far("w0"));
       return !submitted.isEmpty();
     });
@@ -165,7 +165,7 @@ final class PrefetcherTest {
   }
 
   @Test
-  void coordinatorThatIsOff_isLookedAtAndNeverAsked() throws IOException {
+  void disabledPrefetching_onlyListsTheCoordinatorsInstances() throws IOException {
     CacheCoordinator coordinator = own(CacheCoordinator.start("127.0.0.1", 0, Duration.ofSeconds(30)));
     LmCache lmcache = start(new PrefetchSettings(coordinator.url(), false, 1, 0, LONG));
     await("it is known", () -> lmcache.view().coordinator().orElseThrow().age().isPresent());

@@ -14,24 +14,24 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** An LMCache controller that says what a test tells it to, on a port that stays the same when it is restarted. */
+/** An LMCache controller with scripted responses, on a port that stays the same when it is restarted. */
 public final class ScriptedController implements AutoCloseable {
-  /** The answer of a controller that knows nobody. */
-  public static final String NOBODY = "{\"workers\":[],\"total_count\":0}";
+  /** The response of a controller without workers. */
+  public static final String NO_WORKERS = "{\"workers\":[],\"total_count\":0}";
 
-  /** The bodies of the lookups that came, in their order. */
+  /** The bodies of the lookups received, in order. */
   public final List<String> lookups = new CopyOnWriteArrayList<>();
 
-  /** How often it was asked for its workers. */
+  /** The number of requests for its workers. */
   public final AtomicInteger polls = new AtomicInteger();
 
-  /** What it answers to whoever asks for its workers. */
-  public volatile String workers = NOBODY;
+  /** The response to requests for its workers. */
+  public volatile String workers = NO_WORKERS;
 
-  /** What it answers to lookups, without the event's id: the layout alone. */
+  /** The layout in the response to lookups. */
   public volatile String layout = "{}";
 
-  /** The status of all answers. */
+  /** The status of all responses. */
   public volatile int status = 200;
 
   /** Lookups wait for this. */
@@ -74,30 +74,30 @@ public final class ScriptedController implements AutoCloseable {
     }
   }
 
-  /** Where it is. */
+  /** Its address. */
   public URI address() {
     return URI.create("http://127.0.0.1:" + port);
   }
 
-  /** A row of its workers. */
-  public static String row(String instance, int rank, String ip, double registered, double beat, long keys) {
+  /** A row of its list of workers. */
+  public static String row(String instance, int rank, String ip, double registered, double heartbeat, long keys) {
     return """
         {"instance_id":"%s","worker_id":%d,"ip":"%s","port":8001,"peer_init_url":null,"registration_time":%s,\
         "last_heartbeat_time":%s,"key_count":%d}"""
-        .formatted(instance, rank, ip, registered, beat, keys);
+        .formatted(instance, rank, ip, registered, heartbeat, keys);
   }
 
-  /** Has it know these workers from now on. */
-  public void knows(String... rows) {
+  /** Sets its list of workers. */
+  public void setWorkers(String... rows) {
     workers = "{\"workers\":[%s],\"total_count\":%d}".formatted(String.join(",", rows), rows.length);
   }
 
-  /** Nobody answers there any more. */
+  /** Stops the server. */
   public void stop() {
     server.stop(0);
   }
 
-  /** Somebody does again. */
+  /** Starts the server again. */
   public void restart() throws IOException {
     server = start(port);
   }

@@ -16,7 +16,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 
-/** An embedding endpoint that answers as a test says; usually how often each of three words occurs. */
+/** A scripted embedding endpoint; by default a vector counts how often each of three words occurs. */
 final class FakeEmbeddings implements AutoCloseable {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final List<String> WORDS = List.of("code", "cook", "travel");

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Clusters over real sockets: what texts belong to, and what happens when the endpoint does not say. */
+/** Semantic clusters over real sockets: the clusters of texts, and failures of the endpoint. */
 final class SemanticClustersTest {
   private static final Duration TIMEOUT = Duration.ofSeconds(60);
   private static final SemanticSettings.Cluster CODE = cluster("code", 0.7, "code", "more code");
@@ -55,7 +55,7 @@ final class SemanticClustersTest {
   }
 
   @Test
-  void text_belongsToTheClusterItIsNearest() throws Exception {
+  void text_belongsToTheNearestCluster() throws Exception {
     start(CODE, COOK);
 
     assertThat(of("please code that")).isEqualTo(CODE_FOUND);
@@ -75,7 +75,7 @@ final class SemanticClustersTest {
   }
 
   @Test
-  void endpoint_isToldModelAndKey_andGetsNoMoreThanTheLongestText() throws Exception {
+  void endpoint_receivesModelAndKey_andTruncatedTexts() throws Exception {
     start(CODE);
 
     of("code " + "x".repeat(200) + "\ud83d");
@@ -95,11 +95,11 @@ final class SemanticClustersTest {
   }
 
   @Test
-  void sameText_isEmbeddedOnce_alsoWhileItIsOnItsWay() throws Exception {
+  void sameText_isEmbeddedOnce_alsoConcurrently() throws Exception {
     start(CODE);
     hold();
     List<CompletableFuture<SemanticCluster>> burst =
-        List.of(ask("code again"), ask("code again"), ask("code again"));
+        List.of(clusterOf("code again"), clusterOf("code again"), clusterOf("code again"));
     released.countDown();
 
     for (CompletableFuture<SemanticCluster> one : burst) {
@@ -113,11 +113,11 @@ final class SemanticClustersTest {
   }
 
   @Test
-  void cancelledQuestion_takesNothingFromOthers() throws Exception {
+  void cancelledRequest_doesNotCancelOthers() throws Exception {
     start(CODE);
     hold();
-    CompletableFuture<SemanticCluster> first = ask("code again");
-    CompletableFuture<SemanticCluster> second = ask("code again");
+    CompletableFuture<SemanticCluster> first = clusterOf("code again");
+    CompletableFuture<SemanticCluster> second = clusterOf("code again");
     first.cancel(true);
     released.countDown();
 
@@ -125,12 +125,12 @@ final class SemanticClustersTest {
   }
 
   @Test
-  void endpointAwayAtTheStart_noClusters_untilItIsThere() throws Exception {
+  void endpointDownAtTheStart_noClusters_untilItAnswers() throws Exception {
     int port = Ports.free();
     start(settings(URI.create("http://127.0.0.1:" + port + "/v1/embeddings"), CODE));
 
     assertThatFails("code", Reason.STARTING);
-    await("the hindrance to be told", () -> clusters().degraded().toString().contains("127.0.0.1:" + port));
+    await("the reason to be reported", () -> clusters().degraded().toString().contains("127.0.0.1:" + port));
     assertThat(counted("kvasir_semantic_ready")).isZero();
 
     endpoint = new FakeEmbeddings(port);
@@ -141,7 +141,7 @@ final class SemanticClustersTest {
   }
 
   @Test
-  void slowEndpoint_costsTheBudgetAFewTimes_andThenNothing() throws Exception {
+  void slowEndpoint_costsTheBudgetAFewTimes_untilTheCircuitOpens() throws Exception {
     start(CODE);
     clusters().close();
     budget = Duration.ofMillis(50);
@@ -154,14 +154,14 @@ final class SemanticClustersTest {
     assertThatFails("code 1", Reason.LATE);
     assertThatFails("code 2", Reason.LATE);
     assertThatFails("code 3", Reason.LATE);
-    await("the endpoint to be away", () -> failure("code " + Math.random()) == Reason.CIRCUIT_OPEN);
+    await("the circuit to be open", () -> failure("code " + Math.random()) == Reason.CIRCUIT_OPEN);
     assertThat(clusters().degraded())
         .singleElement()
         .asString()
         .contains("is unavailable", endpoint().url().toString());
 
     again.countDown();
-    await("the endpoint to be back", () -> failure("code " + Math.random()) == null);
+    await("the circuit to be closed", () -> failure("code " + Math.random()) == null);
     await("nothing to be degraded", () -> clusters().degraded().isEmpty());
   }
 
@@ -185,7 +185,7 @@ final class SemanticClustersTest {
   }
 
   @Test
-  void errors_areNoCluster_andAreNotRemembered() throws Exception {
+  void errors_areNoCluster_andAreNotCached() throws Exception {
     start(CODE);
     endpoint().script = (_, exchange) -> FakeEmbeddings.text(500, "{\"error\":{}}", exchange);
 
@@ -196,7 +196,7 @@ final class SemanticClustersTest {
   }
 
   @Test
-  void endpointGone_isNoCluster() throws Exception {
+  void stoppedEndpoint_isNoCluster() throws Exception {
     start(CODE);
     endpoint().close();
 
@@ -204,7 +204,7 @@ final class SemanticClustersTest {
   }
 
   @Test
-  void answerThatDoesNotEnd_isGivenUp_andItsPlaceIsFreeAgain() throws Exception {
+  void responseThatDoesNotEnd_timesOut_andItsPermitIsFreeAgain() throws Exception {
     timeout = Duration.ofMillis(300);
     concurrency = 1;
     start(CODE);
@@ -222,11 +222,11 @@ final class SemanticClustersTest {
   }
 
   @Test
-  void moreCallsThanMayBeUnderWay_areNoCluster() throws Exception {
+  void callsBeyondTheMaximum_areNoCluster() throws Exception {
     concurrency = 1;
     start(CODE);
     hold();
-    CompletableFuture<SemanticCluster> first = ask("code 1");
+    CompletableFuture<SemanticCluster> first = clusterOf("code 1");
 
     assertThatFails("code 2", Reason.BUSY);
 
@@ -247,7 +247,7 @@ final class SemanticClustersTest {
   }
 
   @Test
-  void otherSettings_takeThePlaceOfThoseBefore_whenTheirExamplesAreEmbedded() throws Exception {
+  void newSettings_replaceThoseInService_whenTheirExamplesAreEmbedded() throws Exception {
     start(CODE);
     hold();
     clusters().configure(settings(endpoint().url(), COOK));
@@ -260,12 +260,12 @@ final class SemanticClustersTest {
   }
 
   @Test
-  void otherSettingsWhoseEndpointIsAway_leaveThoseBefore() throws Exception {
+  void newSettingsWithAnEndpointThatIsDown_leaveThoseInService() throws Exception {
     start(CODE);
     URI nowhere = URI.create("http://127.0.0.1:" + Ports.free() + "/v1/embeddings");
     clusters().configure(settings(nowhere, COOK));
 
-    await("the hindrance to be told", () -> clusters().degraded().toString().contains(nowhere.toString()));
+    await("the reason to be reported", () -> clusters().degraded().toString().contains(nowhere.toString()));
     assertThat(of("code")).isEqualTo(CODE_FOUND);
 
     clusters().configure(settings(endpoint().url(), COOK));
@@ -274,7 +274,7 @@ final class SemanticClustersTest {
   }
 
   @Test
-  void noClusters_askNobody_untilThereAreSome() throws Exception {
+  void noClusters_callNoEndpoint_untilThereAreSome() throws Exception {
     endpoint = new FakeEmbeddings();
     clusters = new SemanticClusters(settings(endpoint.url()), NanoClock.SYSTEM);
     clusters.start(new Metrics(registry));
@@ -289,19 +289,19 @@ final class SemanticClustersTest {
     assertThat(of("code")).isEqualTo(CODE_FOUND);
 
     clusters.configure(settings(endpoint.url()));
-    await("the clusters to be gone", () -> clusters().degraded().isEmpty());
+    await("the clusters to be removed", () -> clusters().degraded().isEmpty());
     assertThat(of("code")).isEqualTo(SemanticCluster.NONE);
   }
 
   @Test
-  void examplesThatAreOpposites_areTold() throws Exception {
+  void oppositeExamples_areReported() throws Exception {
     endpoint = new FakeEmbeddings();
     endpoint.script = (texts, exchange) ->
         FakeEmbeddings.text(
             200, "{\"data\":[{\"index\":0,\"embedding\":[1,0]},{\"index\":1,\"embedding\":[-1,0]}]}", exchange);
     startAt(endpoint.url());
 
-    await("the hindrance to be told", () -> clusters().degraded().toString().contains("the examples of code"));
+    await("the reason to be reported", () -> clusters().degraded().toString().contains("the examples of code"));
   }
 
   private void start(SemanticSettings.Cluster... described) throws Exception {
@@ -349,22 +349,22 @@ final class SemanticClustersTest {
     }
   }
 
-  private CompletableFuture<SemanticCluster> ask(String text) {
+  private CompletableFuture<SemanticCluster> clusterOf(String text) {
     return clusters().of(text).toCompletableFuture();
   }
 
   private SemanticCluster of(String text) {
-    return ask(text).join();
+    return clusterOf(text).join();
   }
 
-  private void assertThatFails(String text, Reason why) {
-    double before = counted("kvasir_semantic_failures", why.label());
-    CompletableFuture<SemanticCluster> asked = ask(text);
-    assertThatThrownBy(asked::join)
+  private void assertThatFails(String text, Reason reason) {
+    double before = counted("kvasir_semantic_failures", reason.label());
+    CompletableFuture<SemanticCluster> cluster = clusterOf(text);
+    assertThatThrownBy(cluster::join)
         .isInstanceOf(CompletionException.class)
         .cause()
-        .isInstanceOfSatisfying(EmbeddingException.class, none -> assertThat(none.reason()).isEqualTo(why));
-    assertThat(counted("kvasir_semantic_failures", why.label())).isEqualTo(before + 1);
+        .isInstanceOfSatisfying(EmbeddingException.class, none -> assertThat(none.reason()).isEqualTo(reason));
+    assertThat(counted("kvasir_semantic_failures", reason.label())).isEqualTo(before + 1);
   }
 
   private @Nullable Reason failure(String text) {

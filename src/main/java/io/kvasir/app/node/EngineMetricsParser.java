@@ -8,8 +8,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds an engine's load in its {@code /metrics}: the gauges of vLLM, SGLang and llama.cpp, by rank. Reads only the
- * lines of those names, for such a text may have thousands; a line it cannot read is as if it were not there.
+ * A parser of an engine's load in its {@code /metrics}: the gauges of vLLM, SGLang and llama.cpp, by rank. Only the
+ * lines with those names are parsed, because the text may have thousands; malformed lines are ignored.
  */
 final class EngineMetricsParser {
   private enum EngineGauge { RUNNING, WAITING, KV_USE }
@@ -32,7 +32,7 @@ final class EngineMetricsParser {
 
   private EngineMetricsParser() {}
 
-  /** The load of each rank that is told of; empty when there is none. */
+  /** The load by rank; empty when the text has no known gauge. */
   static Map<Integer, EngineReport> read(byte[] text) {
     Map<Integer, EngineReport> reports = new HashMap<>();
     int from = 0;
@@ -41,7 +41,7 @@ final class EngineMetricsParser {
       while (to < text.length && text[to] != '\n') {
         to++;
       }
-      if (mayBe(text[from])) {
+      if (mayBeKnown(text[from])) {
         line(new String(text, from, to - from, StandardCharsets.UTF_8), reports);
       }
       from = to + 1;
@@ -49,7 +49,7 @@ final class EngineMetricsParser {
     return reports;
   }
 
-  private static boolean mayBe(byte first) {
+  private static boolean mayBeKnown(byte first) {
     return first == 'v' || first == 's' || first == 'l';
   }
 
@@ -57,8 +57,8 @@ final class EngineMetricsParser {
     int brace = line.indexOf('{');
     int space = line.indexOf(' ');
     int end = brace >= 0 && (space < 0 || brace < space) ? brace : space;
-    EngineGauge figure = end < 0 ? null : NAMES.get(line.substring(0, end));
-    if (figure == null) {
+    EngineGauge gauge = end < 0 ? null : NAMES.get(line.substring(0, end));
+    if (gauge == null) {
       return;
     }
     int labelsEnd = end == brace ? line.lastIndexOf('}') : end;
@@ -67,7 +67,7 @@ final class EngineMetricsParser {
       return;
     }
     int rank = end == brace ? rank(line.substring(end, labelsEnd)) : 0;
-    EngineReport report = switch (figure) {
+    EngineReport report = switch (gauge) {
       case RUNNING -> new EngineReport((int) (double) value, Candidates.UNKNOWN, Candidates.UNKNOWN);
       case WAITING -> new EngineReport(Candidates.UNKNOWN, (int) (double) value, Candidates.UNKNOWN);
       case KV_USE -> new EngineReport(Candidates.UNKNOWN, Candidates.UNKNOWN, Math.min(1, value));
@@ -75,12 +75,12 @@ final class EngineMetricsParser {
     reports.merge(rank, report, EngineReport::and);
   }
 
-  /** The value, which a time stamp may follow; null when it is no number that a gauge of load can have. */
+  /** The value, which a timestamp may follow; null when it is no number that a gauge of load can have. */
   private static @Nullable Double value(String rest) {
-    String bare = rest.strip();
-    int space = bare.indexOf(' ');
+    String text = rest.strip();
+    int space = text.indexOf(' ');
     try {
-      double value = Double.parseDouble(space < 0 ? bare : bare.substring(0, space));
+      double value = Double.parseDouble(space < 0 ? text : text.substring(0, space));
       return value >= 0 && value < Integer.MAX_VALUE ? value : null;
     } catch (NumberFormatException e) {
       return null;

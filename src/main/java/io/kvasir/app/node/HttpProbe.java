@@ -37,7 +37,7 @@ public final class HttpProbe implements HealthProbe, AutoCloseable {
               if (failure instanceof HttpCallException late && late.kind() == Kind.TIMEOUT) {
                 return false;
               }
-              throw new CompletionException(failure);
+              throw new CompletionException(failure.getMessage(), failure);
             });
   }
 
