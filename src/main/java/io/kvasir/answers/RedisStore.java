@@ -67,6 +67,7 @@ final class RedisStore implements AnswerStore {
     this.ttl = ttl;
     this.clock = clock;
     this.metrics = metrics;
+    // Requests never try an open circuit: the background thread does, and closes it.
     this.breaker = new CircuitBreaker(CircuitBreaker.Settings.of(1, settings.retry()), NanoClock.SYSTEM);
     this.flushes = bytes(settings.prefix() + ":flushes");
     this.client =
