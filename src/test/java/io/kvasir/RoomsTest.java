@@ -189,7 +189,7 @@ final class RoomsTest {
   }
 
   /** Whether a class belongs to the tests, wherever it was compiled to: some tools keep all classes in one place. */
-  private static boolean isTest(String path) {
+  static boolean isTest(String path) {
     int from = path.lastIndexOf("/io/kvasir/");
     if (from < 0) {
       return false;

@@ -77,10 +77,10 @@ public final class SharedResponse<H> {
 
   /** The seat of who began it. */
   Subscriber firstSubscriber() {
-    return seat(true);
+    return addWaiter(true);
   }
 
-  private Subscriber seat(boolean leads) {
+  private Subscriber addWaiter(boolean leads) {
     Subscriber seat = new Subscriber(leads);
     subscribers.add(seat);
     return seat;
@@ -95,7 +95,7 @@ public final class SharedResponse<H> {
       if (!joinable || abandoned || mark != miss.flushCount()) {
         return new JoinResult<>(null, false);
       }
-      return subscribers.size() > maxWaiters ? new JoinResult<>(null, true) : new JoinResult<>(seat(false), false);
+      return subscribers.size() > maxWaiters ? new JoinResult<>(null, true) : new JoinResult<>(addWaiter(false), false);
     } finally {
       lock.unlock();
     }
@@ -256,7 +256,7 @@ public final class SharedResponse<H> {
    * Whether the stream's last event is here, and only the end of the body is not. Many clients leave then: they have
    * all they wanted, and the answer is whole.
    */
-  private boolean saidAll() {
+  private boolean isDelivered() {
     return recordsAll && cache.isComplete(buffer.last(TAIL));
   }
 
@@ -383,7 +383,7 @@ public final class SharedResponse<H> {
         if (!leader) {
           cache.metrics().sharing(false);
         }
-        if (subscribers.isEmpty() && !received && !saidAll()) {
+        if (subscribers.isEmpty() && !received && !isDelivered()) {
           abandoned = true;
           joinable = false;
           last = true;

@@ -71,7 +71,7 @@ final class HttpRequestFacts implements RequestFacts {
   public String tenant() {
     String told = tenant;
     if (told == null) {
-      told = tell();
+      told = describe();
       tenant = told;
     }
     return told;
@@ -87,7 +87,7 @@ final class HttpRequestFacts implements RequestFacts {
     return key == null ? "" : "key " + hashed(key);
   }
 
-  private String tell() {
+  private String describe() {
     String named = named();
     if (named != null) {
       return named.length() <= LONGEST_TENANT ? named : named.substring(0, LONGEST_TENANT);

@@ -82,7 +82,7 @@ final class KeepAlive implements ByteSink {
     lastPieces = now;
     if (quietChecks >= maxQuietChecks && writingKeepAlive.compareAndSet(false, true)) {
       quietChecks = 0;
-      Thread.startVirtualThread(this::speak);
+      Thread.startVirtualThread(this::sendComment);
     }
   }
 
@@ -193,8 +193,8 @@ final class KeepAlive implements ByteSink {
     write(bytes, 0, bytes.length);
   }
 
-  /** Says something, if the stream is still silent and between two events. */
-  private void speak() {
+  /** Sends a comment, if the stream is still silent and between two events. */
+  private void sendComment() {
     writing.lock();
     try {
       if (sink == null && !answered) {

@@ -81,7 +81,7 @@ public final class PromptModel {
       case PromptSource.Text text -> switch (mode) {
         case EXACT -> exact(namespace, text.text(), text.addSpecialTokens(), PromptReason.AS_CONFIGURED);
         case ENGINE -> {
-          Tokens tokens = ask(namespace, CachingEngineTokenizer.requestBody(requested, text));
+          Tokens tokens = fetchTokens(namespace, CachingEngineTokenizer.requestBody(requested, text));
           yield tokens == null
               ? chunks(namespace, text.text(), PromptReason.ENGINE_FAILED)
               : known(PromptMode.ENGINE, tokens, whyNot(mode));
@@ -103,7 +103,7 @@ public final class PromptModel {
   private Prompt conversation(
       PromptSource.Chat chat, int item, PromptMode mode, String requested, BlockNamespace namespace) {
     if (mode == PromptMode.ENGINE) {
-      Prompt prompt = asked(chat, item, requested, namespace);
+      Prompt prompt = engineTokenized(chat, item, requested, namespace);
       if (prompt != null) {
         return prompt;
       }
@@ -177,12 +177,14 @@ public final class PromptModel {
   }
 
   /** The engine's tokens of the conversation, or of what stands before its first item; null when it does not tell. */
-  private @Nullable Prompt asked(PromptSource.Chat chat, int item, String requested, BlockNamespace namespace) {
+  private @Nullable Prompt engineTokenized(PromptSource.Chat chat, int item, String requested,
+      BlockNamespace namespace) {
     if (item == 0) {
       return new Prompt(Chain.EMPTY, 0, PromptMode.ENGINE, PromptReason.MULTIMODAL, null);
     }
     ObjectNode body = item > 0 ? PromptMedia.before(chat.body(), item) : chat.body();
-    Tokens tokens = ask(namespace, CachingEngineTokenizer.requestBody(requested, body, chat.addSpecialTokens()));
+    Tokens tokens =
+        fetchTokens(namespace, CachingEngineTokenizer.requestBody(requested, body, chat.addSpecialTokens()));
     if (tokens == null) {
       return null;
     }
@@ -191,7 +193,7 @@ public final class PromptModel {
         : withoutLastToken(known(PromptMode.ENGINE, tokens, PromptReason.MULTIMODAL));
   }
 
-  private @Nullable Tokens ask(BlockNamespace namespace, String question) {
+  private @Nullable Tokens fetchTokens(BlockNamespace namespace, String question) {
     if (engine == null) {
       return null;
     }

@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * @param conditions the conditions that hold for the whole engine from the start
  */
 public record SimSettings(
-    HttpSettings http,
+    ListenSettings http,
     ModelSettings model,
     EngineSettings engine,
     Role role,
@@ -255,7 +255,7 @@ public record SimSettings(
     /** The settings; they may have faults, see {@link SimSettings#validate()}. */
     public SimSettings build() {
       return new SimSettings(
-          new HttpSettings(host, port, healthDelay, keepAlive),
+          new ListenSettings(host, port, healthDelay, keepAlive),
           new ModelSettings(model, modelDirectory, loras, maxModelLen),
           new EngineSettings(
               engine, stepTime, blockSize, capacityBlocks, maxBatchedTokens, maxSequences, ranks, speed),

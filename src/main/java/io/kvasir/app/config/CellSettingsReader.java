@@ -28,7 +28,7 @@ final class CellSettingsReader {
             cell.duration("move-timeout"),
             health(cell.section("health")),
             prediction(cell.section("prediction")),
-            truth(cell.section("truth")));
+            accuracy(cell.section("truth")));
     cell.rejectUnread();
     return settings;
   }
@@ -88,7 +88,7 @@ final class CellSettingsReader {
     return settings;
   }
 
-  private static AccuracySettings truth(ConfigSection truth) {
+  private static AccuracySettings accuracy(ConfigSection truth) {
     Duration pause = truth.duration("resync-pause");
     Duration longest = truth.duration("resync-pause-max");
     if (longest.compareTo(pause) < 0) {

@@ -75,7 +75,7 @@ final class ClusterReader {
     var stable = cluster.duration("stable-for");
     boolean allowLoopback = cluster.flag("allow-loopback");
     if (discovery != NodeDiscovery.SEEDS) {
-      asked(allowLoopback, seeds);
+      checkManagement(allowLoopback, seeds);
       set(BOOTSTRAP + "required-contact-point-nr", required);
       set(BOOTSTRAP + "stable-margin", stable.toMillis() + " ms");
     }
@@ -141,7 +141,7 @@ final class ClusterReader {
     }
     set("pekko.cluster.seed-nodes", seeds);
     if (seeds.size() > 1 && seeds.getFirst().equals("pekko://kvasir@" + host + ":" + port)) {
-      patience();
+      checkTimeouts();
     }
     return seeds;
   }
@@ -150,14 +150,14 @@ final class ClusterReader {
    * The first of the seed nodes forms a cluster when no other has answered for a while. When it starts again beside
    * others that are only slow, that would be a second cluster; where they say that there is none yet it does not wait.
    */
-  private void patience() {
+  private void checkTimeouts() {
     if (platform.getDuration(SEED_TIMEOUT).equals(PLATFORM_SEED_TIMEOUT)) {
       set(SEED_TIMEOUT, FIRST_SEED_TIMEOUT.toSeconds() + " s");
     }
   }
 
   /** Nodes that find each other are asked on their management port. */
-  private void asked(boolean allowLoopback, List<String> seeds) {
+  private void checkManagement(boolean allowLoopback, List<String> seeds) {
     if (!seeds.isEmpty()) {
       cluster.fault("seed-nodes", "is for discovery = seeds; remove it, or the discovery");
     }

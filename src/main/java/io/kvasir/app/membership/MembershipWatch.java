@@ -131,7 +131,7 @@ final class MembershipWatch extends AbstractBehavior<MembershipWatch.Message> {
           others.put(changed.member().uniqueAddress(), changed.member().status());
       case ClusterEvent.UnreachableMember missing -> {
         unreachable.add(missing.member().uniqueAddress());
-        ask();
+        probeUnreachable();
       }
       case ClusterEvent.ReachableMember back -> unreachable.remove(back.member().uniqueAddress());
       default -> {
@@ -141,7 +141,7 @@ final class MembershipWatch extends AbstractBehavior<MembershipWatch.Message> {
   }
 
   /** Whether all that are unreachable are gone. */
-  private void ask() {
+  private void probeUnreachable() {
     Set<UniqueAddress> asked = Set.copyOf(unreachable);
     long voters = 1 + others.values().stream().filter(VOTERS::contains).count();
     if (isMinority(asked.size(), voters)) {
@@ -162,7 +162,7 @@ final class MembershipWatch extends AbstractBehavior<MembershipWatch.Message> {
     if (cluster.isTerminated() && shutdown.getShutdownReason().isEmpty()) {
       if (!cutOff) {
         cutOff = true;
-        sayCutOff();
+        logCutOff();
         listener.onCutOff();
       }
       if (!probing) {
@@ -172,7 +172,7 @@ final class MembershipWatch extends AbstractBehavior<MembershipWatch.Message> {
     }
   }
 
-  private void sayCutOff() {
+  private void logCutOff() {
     getContext()
         .getLog()
         .error(

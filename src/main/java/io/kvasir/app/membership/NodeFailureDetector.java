@@ -50,7 +50,7 @@ final class NodeFailureDetector implements FailureDetector, FailureDetectorWithA
   public boolean isAvailable() {
     Address asked = node;
     if (asked != null && !crashed && isMonitoring() && System.nanoTime() - lastHeartbeatNanos > lateNanos) {
-      ask(asked);
+      checkNode(asked);
     }
     return !crashed && phiAccrual.isAvailable();
   }
@@ -67,7 +67,7 @@ final class NodeFailureDetector implements FailureDetector, FailureDetectorWithA
     phiAccrual.heartbeat();
   }
 
-  private void ask(Address asked) {
+  private void checkNode(Address asked) {
     if (probing.compareAndSet(false, true)) {
       long heard = lastHeartbeatNanos;
       Thread.ofVirtual().name("kvasir-late-heartbeat").start(() -> {

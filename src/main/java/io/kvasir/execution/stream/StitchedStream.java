@@ -120,15 +120,15 @@ public final class StitchedStream implements ByteSink {
     JsonMembers head = first == null ? JsonMembers.empty() : first.without("usage");
     if (!answer.finished()) {
       String said = chat ? "\"delta\":{}" : "\"text\":\"\"";
-      tell(head.with("choices", "[{\"index\":0," + said + ",\"logprobs\":null,\"finish_reason\":\"length\"}]").bytes());
+      send(head.with("choices", "[{\"index\":0," + said + ",\"logprobs\":null,\"finish_reason\":\"length\"}]").bytes());
     }
     answer.estimatePrompt(prompt);
     if (withUsage && !answer.hasUsageEvent()) {
       ObjectNode usage = answer.totalUsage(JsonNodeFactory.instance.objectNode());
-      tell(head.with("choices", "[]").with("usage", usage.toString()).bytes());
+      send(head.with("choices", "[]").with("usage", usage.toString()).bytes());
     }
     if (!done) {
-      tell(ascii(DONE));
+      send(ascii(DONE));
     }
     done = true;
   }
@@ -175,7 +175,7 @@ public final class StitchedStream implements ByteSink {
     if (instead == null) {
       client.write(bytes, from, to - from);
     } else if (instead.length > 0) {
-      tell(instead);
+      send(instead);
     }
   }
 
@@ -186,7 +186,7 @@ public final class StitchedStream implements ByteSink {
     return data;
   }
 
-  private void tell(byte[] message) throws IOException {
+  private void send(byte[] message) throws IOException {
     byte[] event = Arrays.copyOf(DATA, DATA.length + message.length + BLANK_LINE.length);
     System.arraycopy(message, 0, event, DATA.length, message.length);
     System.arraycopy(BLANK_LINE, 0, event, DATA.length + message.length, BLANK_LINE.length);
@@ -225,7 +225,7 @@ public final class StitchedStream implements ByteSink {
       out = chunk.has(name) && first != null ? out.withCopy(name, first, name) : out;
     }
     if (chat && roleAgain && choices instanceof ArrayNode array && withoutRole(array)) {
-      if (choices.valueStream().noneMatch(StitchedStream::says)) {
+      if (choices.valueStream().noneMatch(StitchedStream::hasContent)) {
         return NOTHING;
       }
       out = out.with("choices", choices.toString());
@@ -244,7 +244,7 @@ public final class StitchedStream implements ByteSink {
     return had;
   }
 
-  private static boolean says(JsonNode choice) {
+  private static boolean hasContent(JsonNode choice) {
     return choice.hasNonNull("finish_reason")
         || choice.path("delta").valueStream().anyMatch(value -> !value.asText("").isEmpty() || !value.isEmpty());
   }

@@ -114,7 +114,7 @@ record Continuation(ClientRequest original) {
       return "structured-output";
     }
     // In the completions API 0 asks for those of the tokens that were chosen.
-    if (any(members, LOG_PROBABILITIES) || members.value("logprobs").isNumber() || says(members, "logprobs")) {
+    if (any(members, LOG_PROBABILITIES) || members.value("logprobs").isNumber() || isTrue(members, "logprobs")) {
       return "log-probabilities";
     }
     for (String name : SEVERAL) {
@@ -129,8 +129,8 @@ record Continuation(ClientRequest original) {
   }
 
   private static @Nullable String unfitConversation(JsonMembers members) {
-    boolean ownEnd = says(members, "continue_final_message")
-        || (members.hasValue("add_generation_prompt") && !says(members, "add_generation_prompt"));
+    boolean ownEnd = isTrue(members, "continue_final_message")
+        || (members.hasValue("add_generation_prompt") && !isTrue(members, "add_generation_prompt"));
     String messages = members.json("messages");
     return ownEnd ? "continued-message"
         : messages == null || !messages.startsWith("[") || messages.indexOf('{') < 0 ? "prompt"
@@ -138,11 +138,11 @@ record Continuation(ClientRequest original) {
   }
 
   private static boolean any(JsonMembers members, List<String> names) {
-    return names.stream().anyMatch(name -> says(members, name));
+    return names.stream().anyMatch(name -> isTrue(members, name));
   }
 
   /** Whether something is asked for with it: it is neither null, false, 0 nor empty. */
-  private static boolean says(JsonMembers members, String name) {
+  private static boolean isTrue(JsonMembers members, String name) {
     JsonNode value = members.value(name);
     return switch (value.getNodeType()) {
       case MISSING, NULL -> false;

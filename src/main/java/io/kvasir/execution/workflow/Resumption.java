@@ -259,7 +259,7 @@ final class Resumption implements StreamingBody, CallListener {
     }
     services.metrics().resumed("failed");
     LOG.warn("request {}: worker {} cut its stream after {} characters and nobody goes on with it: {}",
-        call.decision().requestId(), id(cut), text.length(), said(result));
+        call.decision().requestId(), id(cut), text.length(), describe(result));
     return null;
   }
 
@@ -305,7 +305,7 @@ final class Resumption implements StreamingBody, CallListener {
     return worker == null ? "none" : worker.id();
   }
 
-  private static String said(Result result) {
+  private static String describe(Result result) {
     return switch (result) {
       case Result.Buffered whole -> "status " + whole.status();
       case Result.Streaming streaming -> "status " + streaming.status();

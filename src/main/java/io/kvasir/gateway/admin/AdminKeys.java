@@ -70,7 +70,7 @@ public final class AdminKeys {
    */
   void check(Headers headers, InetAddress client) throws AdminException {
     if (!isRequired()) {
-      if (!isHere(client)) {
+      if (!isLoopback(client)) {
         throw AdminException.of(
             403,
             "this router has no admin key, so it is administered from its own machine only;"
@@ -126,7 +126,7 @@ public final class AdminKeys {
     return found;
   }
 
-  private static boolean isHere(InetAddress client) {
+  private static boolean isLoopback(InetAddress client) {
     try {
       return client.isLoopbackAddress() || NetworkInterface.getByInetAddress(client) != null;
     } catch (SocketException e) {

@@ -37,10 +37,10 @@ public final class ExternalMetricsHandler implements AdminResource {
   public List<AdminRoute> routes() {
     return List.of(
         AdminRoute.get(PATH, _ -> AdminResponse.ok(shown())),
-        AdminRoute.post(PATH, this::say));
+        AdminRoute.post(PATH, this::publish));
   }
 
-  private AdminResponse say(AdminRequest request) throws AdminException {
+  private AdminResponse publish(AdminRequest request) throws AdminException {
     ObjectNode tree = request.body(WANTED);
     Map<String, Map<String, Double>> said = new TreeMap<>();
     int count = 0;

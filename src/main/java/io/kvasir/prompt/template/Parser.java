@@ -107,7 +107,7 @@ final class Parser extends ExpressionParser {
       case "generation" -> {
         in.next();
         endTag();
-        yield new Stmt.Generation(apart("endgeneration"));
+        yield new Stmt.Generation(blockUntil("endgeneration"));
       }
       case "break", "continue" -> {
         if (loops == 0) {
@@ -179,7 +179,7 @@ final class Parser extends ExpressionParser {
     }
     Expr.Filter filter = in.skip("|") ? filterChain() : null;
     endTag();
-    return new Stmt.SetBlock(target, filter, apart("endset"));
+    return new Stmt.SetBlock(target, filter, blockUntil("endset"));
   }
 
   private Stmt macro() {
@@ -246,7 +246,7 @@ final class Parser extends ExpressionParser {
     in.next();
     Expr.Filter filter = filterChain();
     endTag();
-    return new Stmt.FilterBlock(filter, apart("endfilter"));
+    return new Stmt.FilterBlock(filter, blockUntil("endfilter"));
   }
 
   private Stmt with() {
@@ -268,7 +268,7 @@ final class Parser extends ExpressionParser {
   }
 
   /** A body that break and continue cannot leave, and its end. */
-  private Stmt.Block apart(String end) {
+  private Stmt.Block blockUntil(String end) {
     int around = loops;
     loops = 0;
     Stmt.Block body = block(end);

@@ -29,7 +29,7 @@ final class LoraAffinityScorer implements Scorer {
 
   @Override
   public void score(RoutingContext context, Candidates candidates, double[] out) {
-    if (!asksForAdapter(context, candidates)) {
+    if (!usesAdapter(context, candidates)) {
       Arrays.fill(out, 0, candidates.slots(), 0);
       return;
     }
@@ -42,7 +42,7 @@ final class LoraAffinityScorer implements Scorer {
 
   @Override
   public void onChosen(RoutingContext context, Candidates candidates, int slot) {
-    if (!asksForAdapter(context, candidates)) {
+    if (!usesAdapter(context, candidates)) {
       return;
     }
     AtomicReferenceArray<String @Nullable []> fleet = sent.of(candidates);
@@ -82,7 +82,7 @@ final class LoraAffinityScorer implements Scorer {
   }
 
   /** Workers of a cell share a base model, their first. */
-  private static boolean asksForAdapter(RoutingContext context, Candidates candidates) {
+  private static boolean usesAdapter(RoutingContext context, Candidates candidates) {
     int any = candidates.next(0);
     Worker worker = any < 0 ? null : candidates.workers[any];
     return worker != null && !worker.models().isEmpty() && !worker.models().iterator().next().equals(context.model());

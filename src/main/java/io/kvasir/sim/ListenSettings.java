@@ -10,10 +10,10 @@ import java.time.Duration;
  * @param healthDelay how long {@code /health} takes to answer
  * @param keepAlive how long an idle connection stays open
  */
-public record HttpSettings(String host, int port, Duration healthDelay, Duration keepAlive) {
+public record ListenSettings(String host, int port, Duration healthDelay, Duration keepAlive) {
   /** These, on another port. */
-  HttpSettings withPort(int other) {
-    return new HttpSettings(host, other, healthDelay, keepAlive);
+  ListenSettings withPort(int other) {
+    return new ListenSettings(host, other, healthDelay, keepAlive);
   }
 
   void validate(SettingFaults faults) {

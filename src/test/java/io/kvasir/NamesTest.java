@@ -1,0 +1,82 @@
+package io.kvasir;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.tngtech.archunit.core.domain.JavaClass;
+import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.domain.JavaField;
+import com.tngtech.archunit.core.domain.JavaMethod;
+import com.tngtech.archunit.core.domain.JavaModifier;
+import com.tngtech.archunit.core.importer.ClassFileImporter;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+
+/** The names in src/main: one simple name per type, and no private vocabulary. */
+final class NamesTest {
+  private static final JavaClasses HOUSE =
+      new ClassFileImporter()
+          .withImportOption(location -> !RoomsTest.isTest(location.asURI().getSchemeSpecificPart()))
+          .importPackages("io.kvasir");
+
+  /** Words that personify threads, sockets and nodes, and words for which the field has others. */
+  private static final Set<String> BANNED = Set.of(
+      "told", "tell", "tells", "heard", "hear", "hears", "asked", "ask", "asks", "said", "say", "says", "speak",
+      "gone", "away", "here", "whoever", "whom", "leg", "legs", "walk", "course", "heir", "apart", "truth", "promise",
+      "departure", "departed", "landed", "fly", "seat", "seating", "tally", "trials", "passage", "conductor", "courier",
+      "parcel", "prose", "patience", "forbearance", "siblings", "intake", "want", "wants", "wanted");
+
+  /** Names in which such a word is the field's own. */
+  private static final Set<String> ALLOWED = Set.of(
+      "Values#truth", // Jinja's truth of a value
+      "Gpt2Splitter#numbersApart"); // the regular expression's own alternatives
+
+  @Test
+  void simpleNames_areUnique() {
+    Map<String, List<String>> types =
+        HOUSE.stream()
+            .filter(type -> type.isTopLevelClass() && !type.getSimpleName().equals("package-info"))
+            .collect(Collectors.groupingBy(
+                JavaClass::getSimpleName, Collectors.mapping(JavaClass::getName, Collectors.toList())));
+    assertThat(types.values()).filteredOn(same -> same.size() > 1).as("one simple name for two types").isEmpty();
+  }
+
+  @Test
+  void words_arePublic() {
+    Set<String> found = new TreeSet<>();
+    for (JavaClass type : HOUSE) {
+      names(type).filter(name -> hasBannedWord(name.substring(name.indexOf('#') + 1))).forEach(found::add);
+    }
+    assertThat(found).as("names with words that nobody would search for").isSubsetOf(ALLOWED);
+    assertThat(ALLOWED).as("allowed names that do not exist any more").isSubsetOf(found);
+  }
+
+  /** A type's package, its own name, and those of its methods and record components as {@code Type#member}. */
+  private static Stream<String> names(JavaClass type) {
+    String simple = type.getSimpleName();
+    Stream<String> methods =
+        type.getMethods().stream()
+            .filter(method -> !method.getModifiers().contains(JavaModifier.SYNTHETIC))
+            .map(JavaMethod::getName);
+    Stream<String> components =
+        type.isRecord()
+            ? type.getFields().stream()
+                .filter(field -> !field.getModifiers().contains(JavaModifier.STATIC))
+                .map(JavaField::getName)
+            : Stream.of();
+    return Stream.concat(
+        Stream.of(simple, type.getPackageName().replace('.', '_')),
+        Stream.concat(methods, components).map(member -> simple + "#" + member));
+  }
+
+  private static boolean hasBannedWord(String name) {
+    return Arrays.stream(name.split("(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[_$]", -1))
+        .anyMatch(word -> BANNED.contains(word.toLowerCase(Locale.ROOT)));
+  }
+}
