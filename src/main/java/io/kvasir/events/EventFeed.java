@@ -39,7 +39,7 @@ public interface EventFeed {
    *
    * @param endpoint what the router's SUB socket connects to, or binds when {@code bind}
    * @param replay the replay ROUTER's endpoint, null when the engine offers none
-   * @param topic topic prefix; when binding, it tells this pod's messages from others'
+   * @param topic topic prefix; when binding, it distinguishes this pod's messages from others'
    * @param bind whether the router binds and the engines connect
    */
   record Zmq(String endpoint, @Nullable String replay, String topic, boolean bind) implements EventFeed {

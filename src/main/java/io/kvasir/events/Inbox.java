@@ -129,7 +129,7 @@ final class Inbox implements Sequencer.SequencerOutput {
 
   @Override
   public void replay(long from) {
-    throw new IllegalStateException("a sequencer that cannot replay asked for one");
+    throw new IllegalStateException("a sequencer without replay requested one");
   }
 
   @Override

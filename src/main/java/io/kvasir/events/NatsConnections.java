@@ -25,7 +25,7 @@ final class NatsConnections implements SharedTransport {
     this.clock = clock;
   }
 
-  /** The connection to an endpoint's servers, made when it is first asked for. */
+  /** The connection to an endpoint's servers, made when it is first used. */
   NatsTransport.ConnectionSupplier to(NatsEndpoint endpoint) {
     return connections.computeIfAbsent(
         new Server(endpoint.servers(), endpoint.credentials()), server -> new SharedConnection(server, clock))

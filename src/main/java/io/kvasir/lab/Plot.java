@@ -11,7 +11,7 @@ import java.util.function.ToDoubleFunction;
 /**
  * A plot of one measure of several profiles, as SVG: lines over the load where there are several loads, bars where
  * there is one. Colours are of CSS classes ({@code s0} to {@code s11}) with values written beside them
- * for viewers without the page's style, chosen to be told apart on white and on black.
+ * for viewers without the page's style, chosen to be distinguishable on white and on black.
  */
 final class Plot {
   private static final String[] COLOURS = {

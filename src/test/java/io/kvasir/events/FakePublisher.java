@@ -23,8 +23,8 @@ import org.zeromq.ZMQException;
 
 /**
  * Publishes as vLLM does: {@code topic, number, payload} on a PUB, and on a ROUTER the last {@code bufferSteps}
- * of them again for who asks with an empty frame and a number. One thread does both, as there. Message n removes
- * the block with key n. An XPUB in the PUB's place tells when somebody has subscribed.
+ * of them again for a request of an empty frame and a number. One thread does both, as there. Message n removes
+ * the block with key n. An XPUB instead of the PUB shows when a subscriber has connected.
  */
 final class FakePublisher implements AutoCloseable {
   private static final byte[] EMPTY = new byte[0];

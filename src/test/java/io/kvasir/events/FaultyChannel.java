@@ -11,9 +11,9 @@ import java.util.SplittableRandom;
 import java.util.function.Consumer;
 
 /**
- * All that can go wrong between an engine's publisher and who applies its events, at random: messages dropped,
+ * The faults between an engine's publisher and the consumer of its events, at random: messages dropped,
  * doubled, swapped and cut, replays that lose messages and their mark, connections that break, and a process that
- * begins anew while nobody looks. A real {@link Sequencer} stands at the end of it.
+ * restarts while disconnected. A real {@link Sequencer} stands at the end of it.
  */
 public final class FaultyChannel {
   /**

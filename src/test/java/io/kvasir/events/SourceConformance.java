@@ -10,9 +10,9 @@ import org.apache.pekko.stream.javadsl.Sink;
 import org.apache.pekko.stream.javadsl.SinkQueueWithCancel;
 import org.junit.jupiter.api.Test;
 
-/** What every source without a replay of its own does, against what it reads from in the field. */
+/** The behaviour of every source without replay, against a real or simulated server of its transport. */
 abstract class SourceConformance extends TransportFixture {
-  private int life;
+  private int epoch;
 
   /** A source of the one worker's events. */
   abstract EventSource source();
@@ -20,7 +20,7 @@ abstract class SourceConformance extends TransportFixture {
   /** Publishes a message under the engine's number. */
   abstract void publish(long number, byte[] payload);
 
-  /** What a stream says before the first message. */
+  /** Expects what a stream delivers before the first message. */
   void begun(TestStream stream) {
     stream.expect("up", "gap0", "ok");
   }
@@ -30,7 +30,7 @@ abstract class SourceConformance extends TransportFixture {
     TestStream stream = subscribe();
     begun(stream);
     for (int i = 0; i < 500; i++) {
-      publish(i, i % 2 == 0 ? TestBatches.msgpack(i, life, 0) : TestBatches.json(i, life));
+      publish(i, i % 2 == 0 ? TestBatches.msgpack(i, epoch, 0) : TestBatches.json(i, epoch));
     }
     assertThat(stream.numbersTo(499)).isEqualTo(IntStream.range(0, 500).mapToObj(i -> (long) i).toList());
     await(() -> metric("kvasir_events_queued_messages") == 0);
@@ -59,7 +59,7 @@ abstract class SourceConformance extends TransportFixture {
     begun(stream);
     publish(0);
     publish(1);
-    life++;
+    epoch++;
     publish(0);
     publish(1);
     stream.expect("0", "1", "restart", "0", "1");
@@ -77,7 +77,7 @@ abstract class SourceConformance extends TransportFixture {
     assertThat(metric("kvasir_events_decode_faults")).isGreaterThanOrEqualTo(1);
   }
 
-  /** Publishes what is no batch. */
+  /** Publishes a payload that is no batch. */
   void unreadable(long number) {
     publish(number, new byte[] {(byte) 0x93, 1});
   }
@@ -98,7 +98,7 @@ abstract class SourceConformance extends TransportFixture {
     // Reading halts at 1024; the stream itself may hold a few of those.
     await(() -> metric("kvasir_events_queued_messages") >= 1000);
     long next = 0;
-    double most = 0;
+    double maxQueued = 0;
     while (next < count) {
       KvBatch batch = slow.pull().toCompletableFuture().get(60, TimeUnit.SECONDS).orElseThrow();
       if (batch.sequence() >= 0) {
@@ -107,9 +107,9 @@ abstract class SourceConformance extends TransportFixture {
       } else {
         assertThat(batch.events().getFirst()).isNotInstanceOf(KvEvent.GapAbandoned.class);
       }
-      most = Math.max(most, metric("kvasir_events_queued_messages", next % 64 == 0));
+      maxQueued = Math.max(maxQueued, metric("kvasir_events_queued_messages", next % 64 == 0));
     }
-    assertThat(most).isLessThan(2048);
+    assertThat(maxQueued).isLessThan(2048);
     publisher.join();
     slow.cancel();
   }
@@ -138,12 +138,12 @@ abstract class SourceConformance extends TransportFixture {
     return subscribe(source());
   }
 
-  /** Publishes the message with a number as the engine of this life does. */
+  /** Publishes the message with a number, as of the present epoch. */
   void publish(long number) {
-    publish(number, TestBatches.msgpack(number, life, 0));
+    publish(number, TestBatches.msgpack(number, epoch, 0));
   }
 
-  private double metric(String name, boolean asked) {
-    return asked ? metric(name) : 0;
+  private double metric(String name, boolean measured) {
+    return measured ? metric(name) : 0;
   }
 }

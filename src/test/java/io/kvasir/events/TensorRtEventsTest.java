@@ -53,7 +53,7 @@ final class TensorRtEventsTest extends SourceConformance {
     stream.ignore("ok");
   }
 
-  /** No answer repeats an event: a number that comes again is another life's. */
+  /** No response repeats an event: a repeated number is from another process. */
   @Override
   @Test
   void aMissingNumber_isLost_andARepeatedOneDropped() {
@@ -74,7 +74,7 @@ final class TensorRtEventsTest extends SourceConformance {
     return "{\"event_id\":" + number + ",\"data\":{\"type\":\"removed\",\"block_hashes\":[" + key + "]}}";
   }
 
-  /** Holds events until they are asked for. */
+  /** Holds events until they are requested. */
   private static final class Server implements AutoCloseable {
     private final HttpServer http;
     private final Deque<String> buffer = new ArrayDeque<>();

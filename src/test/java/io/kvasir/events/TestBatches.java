@@ -13,10 +13,10 @@ final class TestBatches {
 
   private TestBatches() {}
 
-  /** In msgpack; {@code life} says how often the engine has begun anew, since later lives publish later. */
-  static byte[] msgpack(long number, int life, int padding) {
+  /** In msgpack; {@code epoch} counts the engine's restarts; later epochs publish later. */
+  static byte[] msgpack(long number, int epoch, int padding) {
     try (MessageBufferPacker packer = MessagePack.newDefaultBufferPacker()) {
-      packer.packArrayHeader(3).packDouble(EPOCH + 10_000 * life + number / 1e3).packArrayHeader(1);
+      packer.packArrayHeader(3).packDouble(EPOCH + 10_000 * epoch + number / 1e3).packArrayHeader(1);
       packer.packMapHeader(padding > 0 ? 4 : 3).packString("type").packString("BlockRemoved");
       packer.packString("block_hashes").packArrayHeader(1).packLong(number);
       packer.packString("medium").packString("GPU");
@@ -31,11 +31,11 @@ final class TestBatches {
   }
 
   /** The same as JSON, without its number. */
-  static byte[] json(long number, int life) {
+  static byte[] json(long number, int epoch) {
     return String.format(
             Locale.ROOT,
             "{\"ts\":%.3f,\"events\":[{\"type\":\"BlockRemoved\",\"block_hashes\":[%d],\"medium\":\"GPU\"}]}",
-            EPOCH + 10_000 * life + number / 1e3,
+            EPOCH + 10_000 * epoch + number / 1e3,
             number)
         .getBytes(StandardCharsets.UTF_8);
   }

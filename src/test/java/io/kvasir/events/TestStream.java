@@ -27,7 +27,7 @@ final class TestStream implements AutoCloseable {
         source
             .batches()
             .viaMat(KillSwitches.single(), Keep.right())
-            .toMat(Sink.foreach(this::hear), Keep.both())
+            .toMat(Sink.foreach(this::record), Keep.both())
             .run(system);
     kill = running.first();
     done = running.second();
@@ -87,7 +87,7 @@ final class TestStream implements AutoCloseable {
     kill.shutdown();
   }
 
-  private void hear(KvBatch batch) {
+  private void record(KvBatch batch) {
     if (!batch.events().isEmpty()) {
       words.add(word(batch));
     }

@@ -13,7 +13,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * Random interleavings of everything an index is asked, on chains that share prefixes and branch
+ * Random interleavings of everything an index is prompt, on chains that share prefixes and branch
  * often, against nested maps.
  */
 final class BlockIndexPropertyTest {
@@ -274,15 +274,15 @@ final class BlockIndexPropertyTest {
     if (random.nextInt(3) == 0) {
       chain = Arrays.copyOf(chain, 1 + random.nextInt(chain.length));
     }
-    Chain asked = new Chain(chain, 16);
+    Chain prompt = new Chain(chain, 16);
     long[] candidates = new long[index.slots() / 64];
     for (int i = 0; i < candidates.length; i++) {
       candidates[i] = random.nextInt(3) == 0 ? random.nextLong() : -1;
     }
     int[] found = new int[index.slots()];
     int[] proven = new int[index.slots()];
-    int deepest = index.search(asked, candidates, found);
-    int most = index.linear(asked, candidates, proven);
+    int deepest = index.search(prompt, candidates, found);
+    int linearDepth = index.linear(prompt, candidates, proven);
     int expectedMost = 0;
     int foundMost = 0;
     for (int slot = 0; slot < index.slots(); slot++) {
@@ -293,7 +293,7 @@ final class BlockIndexPropertyTest {
       Map<Long, Tier> held = oracle.held(slot);
       int depth = Oracle.depth(held, chain);
       assertThat(proven[slot]).as("slot %d", slot).isEqualTo(depth);
-      assertThat(index.verify(asked, slot)).isEqualTo(depth);
+      assertThat(index.verify(prompt, slot)).isEqualTo(depth);
       if (nested) {
         assertThat(found[slot]).as("slot %d", slot).isEqualTo(depth);
       } else {
@@ -301,7 +301,7 @@ final class BlockIndexPropertyTest {
         assertThat(found[slot] == 0 || held.containsKey(chain[found[slot] - 1])).isTrue();
       }
       int[] tiers = new int[4];
-      assertThat(index.tiers(asked, slot, tiers)).isEqualTo(depth);
+      assertThat(index.tiers(prompt, slot, tiers)).isEqualTo(depth);
       int[] expected = new int[4];
       for (int p = 0; p < depth; p++) {
         expected[held.getOrDefault(chain[p], Tier.REMOTE).index()]++;
@@ -310,7 +310,7 @@ final class BlockIndexPropertyTest {
       expectedMost = Math.max(expectedMost, depth);
       foundMost = Math.max(foundMost, found[slot]);
     }
-    assertThat(most).isEqualTo(expectedMost);
+    assertThat(linearDepth).isEqualTo(expectedMost);
     assertThat(deepest).isEqualTo(foundMost);
     assertThat(index.rows()).isEqualTo(oracle.rows());
     for (int worker = 0; worker < WORKERS; worker++) {

@@ -78,8 +78,8 @@ final class BlockIndexTest {
     for (int held = 1; held <= 600; held += 7) {
       first.clear();
       store(first, Arrays.copyOf(chain, held));
-      for (int asked = 1; asked <= 600; asked += 13) {
-        assertThat(depth(Arrays.copyOf(chain, asked), 0)).isEqualTo(Math.min(held, asked));
+      for (int length = 1; length <= 600; length += 13) {
+        assertThat(depth(Arrays.copyOf(chain, length), 0)).isEqualTo(Math.min(held, length));
       }
     }
   }
@@ -235,13 +235,13 @@ final class BlockIndexTest {
     long[] chain = chain(1, 48);
     store(first, chain);
     first.remove(chain[20] + 1, Tier.DEVICE, true);
-    Chain asked = new Chain(chain, 16);
-    assertThat(index.verify(asked, 0)).isEqualTo(20);
-    assertThat(index.linear(asked, ALL, depths)).isEqualTo(20);
+    Chain whole = new Chain(chain, 16);
+    assertThat(index.verify(whole, 0)).isEqualTo(20);
+    assertThat(index.linear(whole, ALL, depths)).isEqualTo(20);
     assertThat(first.hashOf(chain[21] + 1)).isEqualTo(chain[21]);
     first.store(
         chain[19] + 1, false, new long[] {chain[20] + 1}, new long[] {chain[20]}, 1, Tier.DEVICE, true);
-    assertThat(index.verify(asked, 0)).isEqualTo(48);
+    assertThat(index.verify(whole, 0)).isEqualTo(48);
   }
 
   @Test

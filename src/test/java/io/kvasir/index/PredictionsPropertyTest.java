@@ -30,7 +30,7 @@ final class PredictionsPropertyTest {
   private SplittableRandom random = new SplittableRandom();
   private BlockIndex index = new BlockIndex(64, 64 << 20);
   private WorkerBlocks worker = index.open(0);
-  private int most;
+  private int maxPredicted;
   private long now;
 
   private static final class Predicted {
@@ -49,7 +49,7 @@ final class PredictionsPropertyTest {
   @CsvSource({"64,100000,1", "64,100000,2", "64,100000,3", "128,400,4", "128,400,5", "256,60,6", "256,60,7", "64,7,8"})
   void predictions_areAsPlainMaps(int slots, int capacity, long seed) {
     random = new SplittableRandom(seed);
-    most = capacity;
+    maxPredicted = capacity;
     index = new BlockIndex(slots, 64 << 20);
     worker = index.open(SLOT, capacity);
     grow();
@@ -86,10 +86,10 @@ final class PredictionsPropertyTest {
   }
 
   private void predict(long[] chain) {
-    long expiry = most == 100_000 ? now + 1 + random.nextInt(20) : Long.MAX_VALUE;
+    long expiry = maxPredicted == 100_000 ? now + 1 + random.nextInt(20) : Long.MAX_VALUE;
     int number = made.size() + 1;
     made.add(new Made(number, chain, worker.predict(chain, expiry)));
-    int count = Math.min(chain.length, most);
+    int count = Math.min(chain.length, maxPredicted);
     int confirmed = 0;
     while (confirmed < count && keys.containsKey(chain[confirmed])) {
       confirmed++;
@@ -106,7 +106,7 @@ final class PredictionsPropertyTest {
       entry.expiry = Math.max(entry.expiry, expiry);
       predicted.put(chain[i], entry);
     }
-    for (Iterator<Long> oldest = predicted.keySet().iterator(); predicted.size() > most; ) {
+    for (Iterator<Long> oldest = predicted.keySet().iterator(); predicted.size() > maxPredicted; ) {
       oldest.next();
       oldest.remove();
     }
@@ -120,7 +120,7 @@ final class PredictionsPropertyTest {
     Made one = made.get(Math.max(0, made.size() - 1 - random.nextInt(20)));
     boolean first = retracted.add(one.number);
     one.prediction.retract();
-    for (int i = 0; first && i < Math.min(one.chain.length, most); i++) {
+    for (int i = 0; first && i < Math.min(one.chain.length, maxPredicted); i++) {
       Predicted entry = predicted.get(one.chain[i]);
       if (entry != null && entry.birth <= one.number && --entry.uses == 0) {
         predicted.remove(one.chain[i]);
@@ -156,11 +156,11 @@ final class PredictionsPropertyTest {
   private void move() {
     if (random.nextInt(20) == 0) {
       BlockIndex next = new BlockIndex(index.slots(), 64 << 20);
-      WorkerBlocks heir = next.open(SLOT, most);
-      worker.handOver().forEachRemaining(heir::take);
-      worker.succeededBy(heir);
+      WorkerBlocks successor = next.open(SLOT, maxPredicted);
+      worker.handOver().forEachRemaining(successor::take);
+      worker.succeededBy(successor);
       index = next;
-      worker = heir;
+      worker = successor;
     }
   }
 

@@ -153,8 +153,8 @@ final class PagedCacheTest {
             assertThat(hits).as(where).isEqualTo(naive.hits(sequence));
             assertThat(hits * BLOCK).as(where).isLessThan(sequence.length());
             int tokens = random.nextInt(hits * BLOCK + 1, sequence.length() + 1);
-            boolean certain = naive.fits(naive.most(sequence, hits, tokens));
-            boolean possible = naive.fits(naive.least(sequence, hits, tokens));
+            boolean certain = naive.fits(naive.maxBlocks(sequence, hits, tokens));
+            boolean possible = naive.fits(naive.minBlocks(sequence, hits, tokens));
             boolean fits = cache.admit(sequence, hits, tokens);
             assertThat(fits).as(where).isIn(certain, possible);
             if (fits) {
@@ -283,13 +283,13 @@ final class PagedCacheTest {
       return wanted <= capacity - holding.size();
     }
 
-    /** Free blocks an admission takes at least: a hit that somebody holds costs nothing. */
-    int least(TestSequence sequence, int hits, int tokens) {
+    /** Free blocks an admission takes at least: a hit that a sequence holds costs nothing. */
+    int minBlocks(TestSequence sequence, int hits, int tokens) {
       return wanted(sequence, hits, tokens, false);
     }
 
     /** Free blocks it takes at most: of several copies the one that is shared may be a free one. */
-    int most(TestSequence sequence, int hits, int tokens) {
+    int maxBlocks(TestSequence sequence, int hits, int tokens) {
       return wanted(sequence, hits, tokens, true);
     }
 
