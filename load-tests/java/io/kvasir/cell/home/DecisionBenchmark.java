@@ -6,6 +6,7 @@ import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PodSource;
 import io.kvasir.cell.PodSpec;
+import io.kvasir.cell.TestPods;
 import io.kvasir.cell.TestProfiles;
 import io.kvasir.cell.TestSettings;
 import io.kvasir.cell.client.CellChoice;
@@ -21,7 +22,6 @@ import io.kvasir.index.Tier;
 import io.kvasir.routing.Booking;
 import io.kvasir.routing.PreparedSlots;
 import io.kvasir.routing.RequestShape;
-import io.kvasir.routing.Role;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
@@ -121,9 +121,14 @@ public class DecisionBenchmark {
             CellChoiceBenchmark.ranking(cells), gauges, new CellMetrics(new Metrics(new PrometheusRegistry())));
     for (int i = 0; i < workers; i++) {
       PodSpec pod =
-          new PodSpec(
-              "w" + i, URI.create("http://w" + i), Role.BOTH, Set.of("m"), 1, BLOCK, Map.of(), 1 << 20, ENGINE, 10_000,
-              List.of(new EventFeed.Push("")), null);
+          TestPods.pod("w" + i)
+              .url(URI.create("http://w" + i))
+              .blockSize(BLOCK)
+              .maxInFlight(1 << 20)
+              .engine(ENGINE)
+              .capacityBlocks(10_000)
+              .events(List.of(new EventFeed.Push("")))
+              .build();
       cell.admit(new PodEntry(pod, PodSource.CONFIG)).forEach(member -> member.health().reachability().onSuccess());
     }
     SplittableRandom random = new SplittableRandom(1);

@@ -34,7 +34,7 @@ public record CellSettings(
   /** The most workers a cell can have. */
   public static final int MAX_SLOTS = 256;
 
-  /** Begins the name of the cluster role that tells a node's zone. */
+  /** The prefix of the cluster role that names a node's zone. */
   public static final String ZONE_ROLE = "zone-";
 
   /**
@@ -45,7 +45,7 @@ public record CellSettings(
    * @param breakerFailures error answers in a row that open a worker's circuit
    * @param breakerOpen how long an open circuit keeps requests away
    * @param breakerSuccesses good answers in a row that close it again
-   * @param streamDoubt how long a lost event stream takes nobody out after a probe has contradicted it
+   * @param streamDoubt how long a lost event stream takes no worker out after a probe has contradicted it
    * @param reports how engines are asked for their own figures
    * @param stall when a worker that has requests counts as standing still
    */
@@ -79,7 +79,7 @@ public record CellSettings(
   public record StallSettings(Duration silence, int prefillFactor, Duration maxSilence, Duration retry) {}
 
   /**
-   * How long a prompt's blocks count as held by the worker it was sent to while its engine has not told of them.
+   * How long a prompt's blocks count as held by the worker it was sent to while its engine has not reported them.
    *
    * @param factor times the estimated milliseconds until the engine has computed it, at least 1
    * @param min never less than this

@@ -5,16 +5,16 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * A node's way to every cell: decides inline where the cell is at home here, asks its home otherwise.
- * Thread-safe; {@link #decide} may wait for another node (bounded by the decision timeout), so it is
- * called on virtual threads.
+ * A node's client of every cell: decides inline where this node is the cell's home, has its home decide otherwise.
+ * Thread-safe; {@link #decide} may wait for another node (bounded by the decision timeout), so it is called on virtual
+ * threads.
  */
 public interface Cells {
-  /** What became of taking a drain back. */
+  /** The result of taking a drain back. */
   enum UndrainResult {
     /** The pod gets requests again. */
     DONE,
-    /** Nobody but its source says that it gets nothing new, and goes on saying so. */
+    /** Its source withholds it: it was not drained, and goes on to get nothing new. */
     WITHHELD,
     /** There is no such pod. */
     UNKNOWN
@@ -23,7 +23,7 @@ public interface Cells {
   /** Chooses workers and books their load, in one step. Never throws for want of a worker. */
   Decision decide(DecisionRequest request);
 
-  /** Tells how a decision would come about. Books nothing and is not remembered; never throws for want of a worker. */
+  /** Explains how a decision would come about. Books nothing; never throws for want of a worker. */
   DecisionRecord explain(DecisionRequest request);
 
   /**

@@ -25,19 +25,19 @@ public record ClusterStatus(List<NodeStatus> nodes, List<CellStatus> cells, List
   /**
    * A cell.
    *
-   * @param home address of the node where it is at home, null while it is between homes
-   * @param pressure share of what it can do that is in use, null while its home is not heard of
-   * @param standbys its copies on other nodes
+   * @param home address of its home node, null while it is between homes
+   * @param pressure share of what it can do that is in use, null while its home publishes none
+   * @param standbys its replicas on other nodes
    */
   public record CellStatus(
       String name, @Nullable String home, @Nullable Double pressure, List<StandbyStatus> standbys) {}
 
   /**
-   * A copy of a cell.
+   * A replica of a cell.
    *
-   * @param node address of the node that has it
+   * @param node address of the node that holds it
    * @param warm whether it could take over
-   * @param behind events that the home has applied and the copy has not confirmed
+   * @param behind events that the home has applied and the replica has not acknowledged
    * @param lagMillis how long the oldest of them has waited, milliseconds
    */
   public record StandbyStatus(String node, boolean warm, long behind, long lagMillis) implements ClusterMessage {}

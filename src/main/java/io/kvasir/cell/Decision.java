@@ -46,11 +46,11 @@ public sealed interface Decision {
   /**
    * One step of a plan and what is booked for it.
    *
-   * @param step what is to be done, by whom, and what when that fails
-   * @param reservation the booked load; whoever holds the decision closes it
+   * @param step what is to be done, by which worker, and what when that fails
+   * @param reservation the booked load; the holder of the decision closes it
    * @param depth leading blocks of the chain the worker holds
    * @param predictedCachedTokens what the engine should report as cached
-   * @param confirmedCachedTokens how many of those its engine has told of; it was only sent the others
+   * @param confirmedCachedTokens how many of those its engine has reported; the others are predicted
    * @param suspect whether the worker's index is known to have missed events
    */
   record Chosen(
@@ -60,7 +60,7 @@ public sealed interface Decision {
       int predictedCachedTokens,
       int confirmedCachedTokens,
       boolean suspect) {
-    /** Who does the step. */
+    /** The worker that does the step. */
     public Worker worker() {
       return step.worker();
     }

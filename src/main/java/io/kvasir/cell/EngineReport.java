@@ -3,11 +3,11 @@ package io.kvasir.cell;
 import io.kvasir.routing.Candidates;
 
 /**
- * What an engine says of its own load: requests the router did not send are in it, too.
+ * The load that an engine reports of itself: requests the router did not send are in it, too.
  *
- * @param running requests being computed, {@link Candidates#UNKNOWN} when it does not say
- * @param waiting requests that wait for a place, {@link Candidates#UNKNOWN} when it does not say
- * @param kvUse share of its KV cache in use by requests, 0 to 1, {@link Candidates#UNKNOWN} when it does not say
+ * @param running requests being computed, {@link Candidates#UNKNOWN} when it does not report it
+ * @param waiting requests that wait for a place, {@link Candidates#UNKNOWN} when it does not report it
+ * @param kvUse share of its KV cache in use by requests, 0 to 1, {@link Candidates#UNKNOWN} when it does not report it
  */
 public record EngineReport(int running, int waiting, double kvUse) {
   /** Nothing is known, or what was is too old. */

@@ -5,7 +5,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
-/** Asks a pod how it is. Handed in by the app, so that a cell does no HTTP of its own. */
+/** Probes the health of a pod. Implemented by the app, so that a cell does no HTTP of its own. */
 @FunctionalInterface
 public interface HealthProbe {
   /**
@@ -15,9 +15,9 @@ public interface HealthProbe {
   CompletionStage<Boolean> probe(URI pod);
 
   /**
-   * Asks for its engine's own figures.
+   * Reads the engine's own figures.
    *
-   * @return what each rank says of its load, empty when the pod says nothing; completes exceptionally when it did not
+   * @return the load that each rank reports, empty when the pod reports none; completes exceptionally when it did not
    *     answer
    */
   default CompletionStage<Map<Integer, EngineReport>> reports(URI pod) {

@@ -1,6 +1,6 @@
 package io.kvasir.cell;
 
-/** Who says that there is a pod, and so may change it or take it away. */
+/** Where a pod was declared, and so may be changed or removed. */
 public enum PodSource {
   /** The configuration of a node, when it started. */
   CONFIG,

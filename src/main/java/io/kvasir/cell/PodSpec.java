@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * @param labels free, for filters and locality
  * @param maxInFlight requests each of its workers may have in flight
  * @param engine name of its latency coefficients
- * @param capacityBlocks blocks each of its workers is believed to keep where its engine does not tell: one without
+ * @param capacityBlocks blocks each of its workers is believed to keep where its engine does not report it: one without
  *     events, or prompts that are known by their text only
  * @param events where its cache events come from, none for an engine without events
  * @param kvTransfer how it hands KV blocks over or takes them, null when it does not

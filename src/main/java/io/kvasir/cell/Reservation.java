@@ -9,14 +9,14 @@ public interface Reservation {
   void firstToken();
 
   /**
-   * Nobody hands the prompt over after all: the worker reads it itself, and its load says so from now on. Idempotent;
-   * nothing where the load says so already, and after the first token.
+   * The prompt is not handed over after all: the worker prefills itself, and is booked for that from now on.
+   * Idempotent; without effect where it is booked for that already, and after the first token.
    */
   void prefillLocally();
 
-  /** A piece of the answer came: the worker moves. Cheap, and may be called for every piece. */
+  /** A piece of the answer came: the worker makes progress. Cheap, and may be called for every piece. */
   void progressed();
 
-  /** Gives the load back and tells the cell how it went. Idempotent: the first outcome counts. */
+  /** Gives the load back, with the outcome for the cell. Idempotent: the first outcome counts. */
   void close(Outcome outcome);
 }

@@ -3,20 +3,20 @@ package io.kvasir.cell;
 import io.kvasir.routing.Worker;
 
 /**
- * What the router knows of a worker.
+ * The state of a worker, as its cell's home describes it.
  *
  * @param worker the worker
  * @param cell its cell's name
- * @param health as probes, answers and its event stream tell
+ * @param health by probes, answers and its event stream
  * @param reason what is wrong with it, in words that follow its name; empty while it is healthy
  * @param draining whether it finishes what it has and gets nothing new
  * @param suspect whether events were lost and its index may be wrong
  * @param inFlight requests booked on it
  * @param pendingTokens uncached prompt tokens whose first token has not been seen
- * @param report what its engine says of its load
+ * @param report the load its engine reports
  * @param blocks KV blocks the index knows it holds
- * @param predictedBlocks blocks it is believed to hold because of what it was sent, though its engine has not told
- * @param trust what the index's word on it is worth, 0 to 1: 1 while its answers confirm it
+ * @param predictedBlocks blocks it is believed to hold because of what it was sent, not confirmed by its engine
+ * @param trust the trust in its index, 0 to 1: 1 while its answers confirm it
  * @param resyncs how often its index was dropped and read anew because it was wrong
  * @param lastSequence sequence number of its last event message, -1 before the first
  */
@@ -38,7 +38,7 @@ public record WorkerStatus(
 
   /** Whether requests may go to a worker. */
   public enum Health {
-    /** Not heard of yet: gets nothing until it has answered once. */
+    /** Not known yet: gets nothing until it has answered once. */
     UNKNOWN,
     /** Answers. */
     HEALTHY,

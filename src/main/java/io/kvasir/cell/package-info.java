@@ -1,16 +1,16 @@
 /**
- * What the other rooms see of cells. A cell is up to 256 workers that serve one model group, which has as many cells as
- * its workers need. {@link io.kvasir.cell.Cells} is a node's way to all of them: a {@link
+ * The API of cells for the other rooms. A cell is up to 256 workers that serve one model group, which has as many cells
+ * as its workers need; one node is its home. {@link io.kvasir.cell.Cells} is a node's client of all of them: a {@link
  * io.kvasir.cell.DecisionRequest} goes in, a {@link io.kvasir.cell.Decision} comes out, and with it a {@link
- * io.kvasir.cell.Reservation} for every worker chosen, which whoever holds it closes with an {@link
- * io.kvasir.cell.Outcome}.
+ * io.kvasir.cell.Reservation} for every chosen worker, which its holder closes with an {@link io.kvasir.cell.Outcome}.
  *
- * <p>The rooms within, from below to above, each of which sees only those before it: {@code directory} (which pods
- * there are, and in which cell), {@code events} (what engines tell, applied to the index), {@code worker} (how one
- * worker is: load, health, truth), {@code standby} (copies on other nodes, and where cells are), {@code ledger} (what
- * is booked, by whom and until when), {@code view} (deciding, on the threads of the cell's node), {@code home} (the
- * cell's actors) and {@code ways} (how a request finds its cell, wherever that is). Beside them is {@code line},
- * connections between nodes. Only the app's wiring knows any of them: it makes {@code ways.ClusterCells} and the lines.
+ * <p>The rooms within, from below to above, each of which uses only those before it: {@code directory} (which pods
+ * there are, in which cell, and which nodes are the homes and standbys of cells), {@code events} (engines' events,
+ * applied to the index), {@code worker} (one worker's load, health and index accuracy), {@code standby} (replicas of
+ * cells on other nodes), {@code ledger} (reservations: of what, for which node and until when), {@code view}
+ * (decisions, on the threads of the cell's home), {@code home} (the cell's actors) and {@code client} (from a request
+ * to its cell, whichever node is its home). Only the app's wiring knows any of them: it calls {@code
+ * client.CellsWiring} with the node's {@code peer} connections.
  */
 @NullMarked
 package io.kvasir.cell;

@@ -3,6 +3,7 @@ package io.kvasir.app;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 
+import com.fasterxml.jackson.annotation.JsonSubTypes;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
@@ -188,6 +189,8 @@ final class WireMessagesTest {
       return plain.getEnumConstants()[plain.getEnumConstants().length - 1];
     } else if (plain.isSealed()) {
       return example(plain.getPermittedSubclasses()[0]);
+    } else if (plain.isAnnotationPresent(JsonSubTypes.class)) {
+      return example(plain.getAnnotation(JsonSubTypes.class).value()[0].value());
     } else if (plain.isRecord()) {
       return record(plain);
     } else if (plain.isArray()) {

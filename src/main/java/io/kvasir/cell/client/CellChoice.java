@@ -19,8 +19,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Which cell of a model a request goes to: the one its key prefers, so that what belongs together meets, unless that is
- * full or under much more pressure than the model's cells are on the whole; then the next in the key's order. Keys give
- * way one after another, the same ones first each time, so that the others keep their cell. Thread-safe.
+ * full or under much more pressure than the model's cells are on the whole; then the next in the key's order. Keys
+ * change their cell one after another, the same ones first each time, so that the others keep their cell. Thread-safe.
  */
 public final class CellChoice {
   /** A cell beyond this share is as good as full. */
@@ -92,16 +92,16 @@ public final class CellChoice {
         chosen == preferred ? reason : reason + "; instead_of=" + ranking.name(preferred));
   }
 
-  /** That all are full says more than that none is well: there is one that may have room again soon. */
+  /** The refusal to return of two: full workers may have room again soon, unhealthy ones may not. */
   private static Decision orElse(Decision.NoWorker none, Decision next) {
     boolean full = none.reason() == Decision.NoWorkerReason.ALL_FULL;
     return full && next instanceof Decision.NoWorker ? none : next;
   }
 
   /**
-   * Tells how a decision would come about.
+   * Explains how a decision would come about.
    *
-   * @param ask tells how a cell would decide
+   * @param ask has a cell explain how it would decide
    */
   DecisionRecord explain(DecisionRequest request, long nowNanos, Function<String, DecisionRecord> ask) {
     if (gauges.length == 1) {
@@ -122,14 +122,14 @@ public final class CellChoice {
 
   private List<CellOption> options(long key, int chosen, Set<Integer> refused, long nowNanos) {
     long order = ranking.order(key);
-    Set<Integer> looked = new LinkedHashSet<>();
+    Set<Integer> shown = new LinkedHashSet<>();
     for (int rank = 0; rank < CellRanking.RANKS; rank++) {
-      looked.add(CellRanking.at(order, rank));
+      shown.add(CellRanking.at(order, rank));
     }
-    looked.add(chosen);
+    shown.add(chosen);
     double bound = bound(key, nowNanos);
     List<CellOption> options = new ArrayList<>();
-    for (int cell : looked) {
+    for (int cell : shown) {
       double share = gauges[cell].share(nowNanos);
       boolean pressed = cell != chosen && share > bound;
       String passedOver = refused.contains(cell) ? "no worker" : pressed ? "pressure" : null;
@@ -144,7 +144,10 @@ public final class CellChoice {
     return CellRanking.at(ranking.order(key), 0);
   }
 
-  /** Number of the cell to ask in the ranking. Does not allocate; costs the same however many cells there are. */
+  /**
+   * The number, in the ranking, of the cell to send the request to. Does not allocate; costs the same however many
+   * cells there are.
+   */
   int choose(long key, long nowNanos) {
     if (gauges.length == 1) {
       return 0;
@@ -156,7 +159,7 @@ public final class CellChoice {
     for (int rank = 0; rank < CellRanking.RANKS; rank++) {
       int cell = CellRanking.at(order, rank);
       double share = gauges[cell].share(nowNanos);
-      // One that is not heard of keeps its own requests, and gets nobody else's.
+      // A cell of unknown pressure keeps the requests that prefer it, and gets no others.
       if (share <= bound && (rank == 0 || share != PressureGauge.UNKNOWN)) {
         return cell;
       }
@@ -168,7 +171,9 @@ public final class CellChoice {
     return least;
   }
 
-  /** Those to ask when the chosen one has no worker: the others of the key's order, then those with least pressure. */
+  /**
+   * The cells to try when the chosen one has no worker: the others of the key's order, then those with least pressure.
+   */
   private List<Integer> others(long key, int chosen, long nowNanos) {
     long order = ranking.order(key);
     Set<Integer> others = new LinkedHashSet<>();

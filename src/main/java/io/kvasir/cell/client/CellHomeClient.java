@@ -23,9 +23,10 @@ import org.apache.pekko.cluster.sharding.typed.javadsl.EntityRef;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The home of a cell on another node, as this node talks to it: over the line to it, and over the cluster when there is
- * none or the cell is not there any more. Notices of a moment go together, with the next question or without, since
- * each message costs both nodes more than what it says. What is said before a question is heard before it. Thread-safe.
+ * The client of a cell's home on another node. Requests go over the peer connection to it, and over the cluster when
+ * there is none or the cell has moved. Reservation events of a moment go in one message, with the next request if there
+ * is one, since each message costs both nodes more than its content. The home applies the events that came before a
+ * request before it handles that. Thread-safe.
  */
 final class CellHomeClient implements HomeNotifier {
   private final EntityRef<Cell.Message> home;
@@ -38,67 +39,68 @@ final class CellHomeClient implements HomeNotifier {
   private final Queue<ReservationEvent> pending = new ConcurrentLinkedQueue<>();
   private final AtomicBoolean flushScheduled = new AtomicBoolean();
 
-  /** A home's answer and the number of the question it answers. */
+  /** A home's reply and the id of the request. */
   record HomeReply(DecisionReply reply, long correlationId) {}
 
   /**
-   * The homes that a cell has, one after the other.
+   * A client of a cell's home, whichever node that is at the time.
    *
-   * @param node this node's name there
-   * @param patience how long an answer is waited for
-   * @param soon runs something a moment later, on a thread that may wait: notices of meanwhile go together
+   * @param home the cell as a sharded entity
+   * @param node this node's name
+   * @param timeout how long a reply may take
+   * @param delayed runs a task a moment later, on a thread that may wait: events of that moment go together
    */
   CellHomeClient(
       EntityRef<Cell.Message> home,
       String node,
-      PeerDecisions lines,
-      Duration patience,
-      Executor soon,
+      PeerDecisions peerDecisions,
+      Duration timeout,
+      Executor delayed,
       CellMetrics metrics,
       NanoClock clock) {
     this.home = home;
     this.node = node;
-    this.peerDecisions = lines;
-    this.timeout = patience;
-    this.delayed = soon;
+    this.peerDecisions = peerDecisions;
+    this.timeout = timeout;
+    this.delayed = delayed;
     this.metrics = metrics;
     this.clock = clock;
   }
 
-  /** Asks; null when no home answers in time. What is booked by then or later for nobody is given back. */
-  @Nullable HomeReply query(DecisionRequest request, CorrelationIds tickets) {
-    long begun = clock.nanos();
-    long ticket = tickets.next();
-    CompletableFuture<@Nullable DecisionReply> answer = queryPeer(request, ticket);
+  /** Has the home decide; null when none replies in time. What it books by then or later is given back. */
+  @Nullable HomeReply query(DecisionRequest request, CorrelationIds ids) {
+    long startNanos = clock.nanos();
+    long correlationId = ids.next();
+    CompletableFuture<@Nullable DecisionReply> answer = queryPeer(request, correlationId);
     if (answer != null) {
       try {
-        DecisionReply decided = answer.join();
-        if (decided != null) {
-          metrics.decidedRemotely("line", clock.nanos() - begun);
-          return new HomeReply(decided, ticket);
+        DecisionReply reply = answer.join();
+        if (reply != null) {
+          metrics.decidedRemotely("line", clock.nanos() - startNanos);
+          return new HomeReply(reply, correlationId);
         }
       } catch (CompletionException failed) {
-        home.tell(new Cell.Abandon(node, ticket));
+        home.tell(new Cell.Abandon(node, correlationId));
         if (failed.getCause() instanceof TimeoutException) {
           return null;
         }
       }
     }
-    return queryCluster(request, tickets.next());
+    return queryCluster(request, ids.next());
   }
 
   private synchronized @Nullable CompletableFuture<@Nullable DecisionReply> queryPeer(
-      DecisionRequest request, long ticket) {
-    List<ReservationEvent> along = take();
+      DecisionRequest request, long correlationId) {
+    List<ReservationEvent> events = take();
     CompletableFuture<@Nullable DecisionReply> answer =
-        peerDecisions.query(home.getEntityId(), request, ticket, along, timeout);
+        peerDecisions.query(home.getEntityId(), request, correlationId, events, timeout);
     if (answer == null) {
-      sendOverCluster(along);
+      sendOverCluster(events);
       return null;
     }
-    return answer.whenComplete((decided, _) -> {
-      if (decided == null) {
-        sendOverCluster(along);
+    return answer.whenComplete((reply, _) -> {
+      if (reply == null) {
+        sendOverCluster(events);
       }
     });
   }
@@ -120,24 +122,24 @@ final class CellHomeClient implements HomeNotifier {
     }
   }
 
-  private @Nullable HomeReply queryCluster(DecisionRequest request, long ticket) {
-    long begun = clock.nanos();
+  private @Nullable HomeReply queryCluster(DecisionRequest request, long correlationId) {
+    long startNanos = clock.nanos();
     try {
-      DecisionReply decided =
-          home.<DecisionReply>ask(replyTo -> new Cell.Decide(request, node, ticket, replyTo), timeout)
+      DecisionReply reply =
+          home.<DecisionReply>ask(replyTo -> new Cell.Decide(request, node, correlationId, replyTo), timeout)
               .toCompletableFuture()
               .join();
-      metrics.decidedRemotely("cluster", clock.nanos() - begun);
-      return new HomeReply(decided, ticket);
+      metrics.decidedRemotely("cluster", clock.nanos() - startNanos);
+      return new HomeReply(reply, correlationId);
     } catch (CompletionException late) {
-      home.tell(new Cell.Abandon(node, ticket));
+      home.tell(new Cell.Abandon(node, correlationId));
       return null;
     }
   }
 
   @Override
-  public void reservationChanged(ReservationEvent notice) {
-    pending.add(notice);
+  public void reservationChanged(ReservationEvent event) {
+    pending.add(event);
     if (flushScheduled.compareAndSet(false, true)) {
       delayed.execute(this::flush);
     }
@@ -150,15 +152,15 @@ final class CellHomeClient implements HomeNotifier {
 
   private synchronized void flush() {
     flushScheduled.set(false);
-    List<ReservationEvent> told = take();
-    if (!told.isEmpty()) {
-      CompletableFuture<Boolean> heard = peerDecisions.send(home.getEntityId(), told, timeout);
-      if (heard == null) {
-        sendOverCluster(told);
+    List<ReservationEvent> events = take();
+    if (!events.isEmpty()) {
+      CompletableFuture<Boolean> delivered = peerDecisions.send(home.getEntityId(), events, timeout);
+      if (delivered == null) {
+        sendOverCluster(events);
       } else {
-        var _ = heard.whenComplete((done, _) -> {
+        var _ = delivered.whenComplete((done, _) -> {
           if (done == null || !done) {
-            sendOverCluster(told);
+            sendOverCluster(events);
           }
         });
       }
@@ -166,17 +168,17 @@ final class CellHomeClient implements HomeNotifier {
   }
 
   private List<ReservationEvent> take() {
-    List<ReservationEvent> taken = new ArrayList<>();
-    for (ReservationEvent notice = pending.poll(); notice != null; notice = pending.poll()) {
-      taken.add(notice);
+    List<ReservationEvent> events = new ArrayList<>();
+    for (ReservationEvent event = pending.poll(); event != null; event = pending.poll()) {
+      events.add(event);
     }
-    return taken;
+    return events;
   }
 
-  /** Perhaps once more: twice does no harm. */
-  private void sendOverCluster(List<ReservationEvent> notices) {
-    if (!notices.isEmpty()) {
-      home.tell(new Cell.ReservationEvents(node, notices));
+  /** Events may arrive twice this way, which changes nothing. */
+  private void sendOverCluster(List<ReservationEvent> events) {
+    if (!events.isEmpty()) {
+      home.tell(new Cell.ReservationEvents(node, events));
     }
   }
 }

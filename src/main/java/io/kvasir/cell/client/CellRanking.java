@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * costs the same however many cells there are. Thread-safe.
  */
 public final class CellRanking {
-  /** How many cells of a key's order are told. */
+  /** How many cells of a key's order are kept. */
   static final int RANKS = 4;
 
   /** The same for any number of cells, as other buckets would be another order. 512 KiB remember all of them. */
@@ -37,7 +37,7 @@ public final class CellRanking {
    * @param weights of the same cells
    */
   record WeightedCells(List<String> names, List<Integer> weights) {
-    /** The cells of a map from name to workers; those without any are preferred by nobody while others have some. */
+    /** The cells of a map from name to workers; those without any are preferred by no key while others have some. */
     static WeightedCells of(Map<String, Integer> workers) {
       List<String> names = new ArrayList<>();
       List<Integer> weights = new ArrayList<>();

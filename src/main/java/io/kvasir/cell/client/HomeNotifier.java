@@ -4,11 +4,11 @@ import io.kvasir.cell.ledger.InFlightLoad;
 import io.kvasir.cell.ledger.ReservationEvent;
 import java.util.List;
 
-/** What a node tells a cell's home of the requests it has there. */
+/** Notifies a cell's home of what becomes of this node's requests there. */
 interface HomeNotifier {
-  /** What has become of a reservation. */
-  void reservationChanged(ReservationEvent notice);
+  /** Sends what has become of a reservation, in a moment or with the next request. */
+  void reservationChanged(ReservationEvent event);
 
-  /** Loads that a home cannot know of, for one incarnation of it alone. */
+  /** Declares loads that a home cannot know of; for one incarnation of it alone. */
   void declare(long incarnation, List<InFlightLoad> loads);
 }

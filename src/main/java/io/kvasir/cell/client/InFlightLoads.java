@@ -9,24 +9,24 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * What this node has in flight on workers of a cell whose ledger it does not keep: booked at a home on another node, or
- * chosen while there was no home. A home that is new to it is told all of it, so that the ledger is whole again.
+ * chosen while there was no home. All of it is declared to a new home, so that its ledger is complete again.
  *
- * <p>A home is known by its incarnation, which every decision of it tells. What ends while it is being told may be
- * heard of before: the home {@linkplain LeasedReservations remembers} it. Thread-safe.
+ * <p>A home is identified by its incarnation, which every decision of it carries. The end of a load may arrive before
+ * its declaration: the home {@linkplain LeasedReservations remembers} it. Thread-safe.
  */
 final class InFlightLoads {
   private final HomeNotifier notifier;
   private final Set<RemoteReservation> open = ConcurrentHashMap.newKeySet();
   private volatile long home;
-  private volatile boolean undeclared; // whether there may be loads that the home has not been told of
+  private volatile boolean undeclared; // whether there may be loads that were not declared to the home
 
   /**
    * The loads of one cell.
    *
-   * @param told tells the cell's home, wherever it is
+   * @param notifier notifies the cell's home, whichever node that is
    */
-  InFlightLoads(HomeNotifier told) {
-    this.notifier = told;
+  InFlightLoads(HomeNotifier notifier) {
+    this.notifier = notifier;
   }
 
   /**
@@ -45,7 +45,7 @@ final class InFlightLoads {
     open.remove(reservation);
   }
 
-  /** A home has decided: if it is a new one it is told what it cannot know. Two volatile reads otherwise. */
+  /** Declares the loads to a home that has decided, if it is a new one; two volatile reads otherwise. */
   void decidedBy(long incarnation) {
     if (incarnation != home || undeclared) {
       declare(incarnation);
@@ -54,7 +54,7 @@ final class InFlightLoads {
 
   private synchronized void declare(long incarnation) {
     home = incarnation;
-    // Before the loads are looked at: one that begins now is seen, or is left for the next time.
+    // Before the loads are read: one that begins now is among them, or is left for the next time.
     undeclared = false;
     List<InFlightLoad> declared = new ArrayList<>();
     for (RemoteReservation reservation : open) {

@@ -27,11 +27,12 @@ import org.apache.pekko.serialization.jackson.JacksonObjectMapperProvider;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decisions asked for, and made for others, over {@linkplain PeerConnections lines}. They say in CBOR what is said over
- * the cluster, by the same rules: fields may be added. Only members of the cluster are asked and answered. Thread-safe.
+ * Decisions over {@linkplain PeerConnections peer connections}: requests to the homes of cells on other nodes, and
+ * replies to theirs. The messages are those of the cluster in CBOR, by the same rules: fields may be added. Only
+ * members of the cluster are sent requests or replied to. Thread-safe.
  */
 final class PeerDecisions {
-  /** What is answered when there is nothing to decide. */
+  /** The reply to a request that has events only. */
   private static final byte[] ACKNOWLEDGED = {1};
 
   private final String self;
@@ -40,94 +41,96 @@ final class PeerDecisions {
   private final ObjectMapper cbor;
 
   /**
-   * What is said over a line.
+   * A request to a cell's home.
    *
-   * @param cell the cell whose home is meant
-   * @param node the node that says it: its address and incarnation
-   * @param events what has become of the node's reservations until now; null from a node that tells it otherwise
+   * @param cell the cell
+   * @param node the requesting node: its address and incarnation
+   * @param events what has become of the node's reservations until now; null from a node that sends that otherwise
    * @param request what is to be decided after that, null when nothing is
-   * @param correlationId the node's own number of the question
+   * @param correlationId the node's own id of the request
    */
   record HomeRequest(
       String cell, String node, @Nullable List<ReservationEvent> events, @Nullable DecisionRequest request,
       long correlationId)
       implements ClusterMessage {}
 
-  PeerDecisions(ActorSystem<?> system, String self, PeerConnections lines, NodesByCell nodesByCell) {
+  PeerDecisions(ActorSystem<?> system, String self, PeerConnections connections, NodesByCell nodesByCell) {
     this.self = self;
-    this.connections = lines;
+    this.connections = connections;
     this.nodesByCell = nodesByCell;
     this.cbor =
         JacksonObjectMapperProvider.get(system).getOrCreate("jackson-cbor", Optional.of(new CBORFactory()));
   }
 
-  /** Where others ask this node. */
+  /** The port at which peers reach this node. */
   int port() {
     return connections.port();
   }
 
-  /** Answers others from now on, for cells that are at home here. */
+  /** Begins to reply to peers, for cells whose home is this node. */
   void serve(CellViews views) {
-    connections.serve(self, asked -> serve(asked, views));
+    connections.serve(self, request -> serve(request, views));
   }
 
-  private byte @Nullable [] serve(byte[] asked, CellViews views) {
+  private byte @Nullable [] serve(byte[] request, CellViews views) {
     try {
-      HomeRequest question = cbor.readValue(asked, HomeRequest.class);
-      CellView view = views.of(question.cell());
-      return view == null || !isMember(question.node()) ? null : serve(question, view.remoteDecisions());
-    } catch (IOException notOurs) {
-      throw new UncheckedIOException(notOurs);
+      HomeRequest homeRequest = cbor.readValue(request, HomeRequest.class);
+      CellView view = views.of(homeRequest.cell());
+      return view == null || !isMember(homeRequest.node()) ? null : serve(homeRequest, view.remoteDecisions());
+    } catch (IOException malformed) {
+      throw new UncheckedIOException(malformed);
     }
   }
 
-  private byte[] serve(HomeRequest question, RemoteDecisions decisions) throws IOException {
-    if (question.events() != null) {
-      question.events().forEach(notice -> decisions.leased().apply(question.node(), notice));
+  private byte[] serve(HomeRequest homeRequest, RemoteDecisions decisions) throws IOException {
+    if (homeRequest.events() != null) {
+      homeRequest.events().forEach(event -> decisions.leased().apply(homeRequest.node(), event));
     }
-    return question.request() == null
+    return homeRequest.request() == null
         ? ACKNOWLEDGED
-        : cbor.writeValueAsBytes(decisions.decide(question.request(), question.node(), question.correlationId()));
+        : cbor.writeValueAsBytes(
+            decisions.decide(homeRequest.request(), homeRequest.node(), homeRequest.correlationId()));
   }
 
   /**
-   * Asks a cell's home.
+   * Has a cell's home decide.
    *
-   * @param notices what it is to hear before
-   * @return null when it cannot be asked over a line; completes with null when it passes and has heard nothing, or
-   *     fails with a {@link java.util.concurrent.TimeoutException} or an {@link IOException} when it may have
+   * @param events applied by the home before it decides
+   * @return null when there is no peer connection; completes with null when that node is not the home, and has applied
+   *     nothing, or fails with a {@link java.util.concurrent.TimeoutException} or an {@link IOException} when it may
+   *     have
    */
   @Nullable CompletableFuture<@Nullable DecisionReply> query(
-      String cell, DecisionRequest request, long ticket, List<ReservationEvent> notices, Duration patience) {
+      String cell, DecisionRequest request, long correlationId, List<ReservationEvent> events, Duration timeout) {
     CompletableFuture<byte @Nullable []> answer =
-        query(new HomeRequest(cell, self, notices, request, ticket), patience);
-    return answer == null ? null : answer.thenApply(this::decided);
+        query(new HomeRequest(cell, self, events, request, correlationId), timeout);
+    return answer == null ? null : answer.thenApply(this::decode);
   }
 
-  /** Tells a cell's home; null or completes with false or a failure when that may not have heard it. */
-  @Nullable CompletableFuture<Boolean> send(String cell, List<ReservationEvent> notices, Duration patience) {
-    CompletableFuture<byte @Nullable []> answer = query(new HomeRequest(cell, self, notices, null, 0), patience);
+  /** Sends events to a cell's home; null, or completes with false or a failure, when it may not have received them. */
+  @Nullable CompletableFuture<Boolean> send(String cell, List<ReservationEvent> events, Duration timeout) {
+    CompletableFuture<byte @Nullable []> answer = query(new HomeRequest(cell, self, events, null, 0), timeout);
     return answer == null ? null : answer.thenApply(Objects::nonNull);
   }
 
-  private @Nullable CompletableFuture<byte @Nullable []> query(HomeRequest question, Duration patience) {
-    CellNodes nodes = nodesByCell.of(question.cell());
+  private @Nullable CompletableFuture<byte @Nullable []> query(HomeRequest homeRequest, Duration timeout) {
+    CellNodes nodes = nodesByCell.of(homeRequest.cell());
     if (nodes == null || nodes.peerPort() == 0 || !isMember(nodes.home()) || nodes.home().equals(self)) {
       return null;
     }
     PeerAddress home = new PeerAddress(nodes.home(), NodeNames.host(nodes.home()), nodes.peerPort());
     try {
-      return connections.request(home, cbor.writeValueAsBytes(question), patience);
+      return connections.request(home, cbor.writeValueAsBytes(homeRequest), timeout);
     } catch (JsonProcessingException impossible) {
       throw new UncheckedIOException(impossible);
     }
   }
 
-  private @Nullable DecisionReply decided(byte @Nullable [] answer) {
+  private @Nullable DecisionReply decode(byte @Nullable [] answer) {
     try {
       return answer == null ? null : cbor.readValue(answer, DecisionReply.class);
-    } catch (IOException notOurs) {
-      throw new UncheckedIOException(notOurs);
+    } catch (IOException malformed) {
+      throw new UncheckedIOException(malformed);
     }
   }
 

@@ -5,12 +5,12 @@ import java.time.Duration;
 import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 
 /**
- * What a node knows of the pressure on one cell: the last word of the cell's home, and what the node itself has sent
- * there since. Read for every request, hence in one piece of memory. Thread-safe; who reads while the home is heard may
- * see some of what it said before.
+ * The pressure on one cell as a node knows it: what the cell's home published last, and what the node itself has sent
+ * there since. Read for every request, hence in one piece of memory. Thread-safe; a read during an update may see some
+ * of the earlier values.
  */
 final class PressureGauge {
-  /** What is said of a cell whose home has not been heard of for a while. */
+  /** The share of a cell whose home has published nothing for a while. */
   static final double UNKNOWN = -1;
 
   private static final long STALE_NANOS = Duration.ofSeconds(3).toNanos();
@@ -22,7 +22,7 @@ final class PressureGauge {
   private volatile int sent;
   private volatile long updatedNanos;
 
-  /** The cell's home speaks. */
+  /** The cell's home has published its pressure. */
   void update(CellPressure pressure, long nowNanos) {
     updatedNanos = nowNanos;
     capacity = pressure.capacity();
@@ -35,14 +35,17 @@ final class PressureGauge {
     SENT.incrementAndGet(this);
   }
 
-  /** Share of what the cell can do that is in use, 0 to somewhat over 1; {@link #UNKNOWN} while its home is silent. */
+  /**
+   * Share of what the cell can do that is in use, 0 to somewhat over 1; {@link #UNKNOWN} while its home publishes
+   * nothing.
+   */
   double share(long nowNanos) {
-    double said = share;
-    if (said == UNKNOWN || nowNanos - updatedNanos > STALE_NANOS) {
+    double published = share;
+    if (published == UNKNOWN || nowNanos - updatedNanos > STALE_NANOS) {
       return UNKNOWN;
     }
     int takes = capacity;
-    return takes == 0 ? said : said + (double) sent / takes;
+    return takes == 0 ? published : published + (double) sent / takes;
   }
 
   /** Requests its workers may have in flight; 0 while that is not known. */

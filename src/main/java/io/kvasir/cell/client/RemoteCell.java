@@ -24,9 +24,9 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * This node's way to a cell that is at home elsewhere, or nowhere for the moment: asks for decisions, tells what
- * becomes of them, and declares to a new home what this node has in flight. While the home does not answer, one
- * request in a while asks it and the others do without, so that not every one waits. Thread-safe.
+ * This node's client of a cell whose home is another node, or none for the moment: has the home decide, notifies it of
+ * what becomes of the reservations, and declares to a new home what this node has in flight. While the home does not
+ * answer, one request in a while is sent to it and the others do without, so that not every one waits. Thread-safe.
  */
 final class RemoteCell implements NextHome {
   private static final CircuitBreaker.Settings BREAKER = CircuitBreaker.Settings.of(1, Duration.ofMillis(200));
@@ -44,24 +44,24 @@ final class RemoteCell implements NextHome {
   private final CircuitBreaker breaker;
 
   /**
-   * The way to a cell.
+   * A client of a cell.
    *
-   * @param home the cell's home
-   * @param movements tells its home which workers move
-   * @param movePatience how long a decision is waited for while the cell is moving
-   * @param cutOff whether this node is out of the cluster, and nobody need be asked
+   * @param home the client of the cell's home
+   * @param progress notifies the home of workers that progress
+   * @param moveTimeout how long a decision may take while the cell is moving
+   * @param cutOff whether the cluster has taken this node out, so that no home can be reached
    * @param cellNodes where the cell is, as this node knows
    */
   RemoteCell(
       CellHomeClient home,
-      RemoteProgress movements,
-      Duration movePatience,
+      RemoteProgress progress,
+      Duration moveTimeout,
       BooleanSupplier cutOff,
       Supplier<@Nullable CellNodes> cellNodes,
       NanoClock clock) {
     this.home = home;
-    this.progress = movements;
-    this.moveTimeout = movePatience;
+    this.progress = progress;
+    this.moveTimeout = moveTimeout;
     this.cutOff = cutOff;
     this.cellNodes = cellNodes;
     this.clock = clock;
@@ -70,8 +70,8 @@ final class RemoteCell implements NextHome {
   }
 
   /**
-   * Has the home decide; says that there is none when it does not answer in time. A question that met the cell on its
-   * way to another home may be lost, and is asked again there.
+   * Has the home decide; {@link Decision.NoWorkerReason#NO_HOME} when it does not answer in time. A request that met
+   * the cell while it moved to another home may be lost, and is sent again.
    */
   Decision decide(DecisionRequest request) {
     if (cutOff.getAsBoolean()) {
@@ -82,7 +82,7 @@ final class RemoteCell implements NextHome {
     if (!moves && !breaker.tryAcquire()) {
       return noHome();
     }
-    long begun = clock.nanos();
+    long startNanos = clock.nanos();
     do {
       Decision decision = query(request);
       if (decision != null) {
@@ -90,7 +90,7 @@ final class RemoteCell implements NextHome {
       }
       CellNodes now = cellNodes.get();
       moves |= isMoving(now) || (before != null && now != null && !now.home().equals(before.home()));
-    } while (moves && clock.nanos() - begun < moveTimeout.toNanos());
+    } while (moves && clock.nanos() - startNanos < moveTimeout.toNanos());
     breaker.onFailure(NO_ANSWER);
     return noHome();
   }
@@ -117,7 +117,7 @@ final class RemoteCell implements NextHome {
     return decision(answer.reply(), request, answer.correlationId());
   }
 
-  /** A decision was made at this home of the cell, wherever that is: it has to know what this node has in flight. */
+  /** Declares what this node has in flight to the home that has decided, if that does not know it. */
   void decidedBy(long incarnation) {
     loads.decidedBy(incarnation);
   }
@@ -125,7 +125,7 @@ final class RemoteCell implements NextHome {
   /**
    * Opens the load of a request on a worker that no home has chosen, and that may have to compute all of its prompt.
    *
-   * @param readsPrompt whether the worker does; otherwise it takes the prompt from another one
+   * @param readsPrompt whether the worker computes the prompt itself; otherwise it takes it from another one
    */
   Reservation open(Worker worker, DecisionRequest request, boolean readsPrompt, RemoteReservation.Watcher watcher) {
     int prompt = request.promptTokens();
@@ -158,11 +158,11 @@ final class RemoteCell implements NextHome {
     return new Decision.NoWorker(Decision.NoWorkerReason.NO_HOME, "this node is cut off from the other router nodes");
   }
 
-  private Decision decision(DecisionReply decided, DecisionRequest request, long ticket) {
-    List<DecisionReply.ChosenStep> steps = decided.steps();
+  private Decision decision(DecisionReply reply, DecisionRequest request, long correlationId) {
+    List<DecisionReply.ChosenStep> steps = reply.steps();
     if (steps == null || steps.isEmpty()) {
-      Decision.NoWorkerReason why = decided.noWorkerReason();
-      return new Decision.NoWorker(why == null ? Decision.NoWorkerReason.NONE_HEALTHY : why, decided.reason());
+      Decision.NoWorkerReason reason = reply.noWorkerReason();
+      return new Decision.NoWorker(reason == null ? Decision.NoWorkerReason.NONE_HEALTHY : reason, reply.reason());
     }
     List<Decision.Chosen> chosen = new ArrayList<>();
     for (int i = 0; i < steps.size(); i++) {
@@ -170,18 +170,18 @@ final class RemoteCell implements NextHome {
       chosen.add(
           new Decision.Chosen(
               step.step(),
-              reservation(step, request, CorrelationIds.reservation(ticket, i), decided.home()),
+              reservation(step, request, CorrelationIds.reservation(correlationId, i), reply.home()),
               step.depth(),
               step.predictedCachedTokens(),
               step.confirmedCachedTokens(),
               step.suspect()));
     }
-    loads.decidedBy(decided.home());
+    loads.decidedBy(reply.home());
     return new Decision.Planned(
-        Objects.requireNonNullElse(decided.workflow(), ""),
-        Objects.requireNonNullElse(decided.order(), RoutingPlan.StepOrder.SEQUENTIAL),
+        Objects.requireNonNullElse(reply.workflow(), ""),
+        Objects.requireNonNullElse(reply.order(), RoutingPlan.StepOrder.SEQUENTIAL),
         chosen,
-        decided.reason());
+        reply.reason());
   }
 
   private Reservation reservation(DecisionReply.ChosenStep step, DecisionRequest request, long name, long incarnation) {

@@ -8,8 +8,8 @@ import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.function.Consumer;
 
 /**
- * Tells a cell that is at home elsewhere which of its workers move: of each at most once a second, however many
- * streams come from it. Thread-safe, and cheap enough for every piece of an answer.
+ * Notifies a cell's home on another node of the workers whose answers progress: of each at most once a second, however
+ * many streams come from it. Thread-safe, and cheap enough for every piece of an answer.
  */
 final class RemoteProgress {
   /** Well below the shortest silence that can matter. */

@@ -8,8 +8,8 @@ import io.kvasir.cell.ledger.ReservationLifecycle;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A reservation of this node on a worker whose cell's ledger is kept elsewhere. What becomes of it is told to the home
- * that has it in its ledger, each step once; none has it while the cell is without a home. Thread-safe.
+ * A reservation of this node on a worker of a cell whose home is another node. The home that has it in its ledger is
+ * notified of each change once; none has it while the cell is without a home. Thread-safe.
  */
 final class RemoteReservation implements Reservation {
   /** {@link #home} while no home has it in its ledger. */
@@ -22,7 +22,7 @@ final class RemoteReservation implements Reservation {
   private final ReservationLifecycle lifecycle = new ReservationLifecycle();
   private volatile long home;
 
-  /** Sees what becomes of it here. */
+  /** Watches a reservation on this node. */
   interface Watcher {
     /** A piece of the answer came. Cheap, and called for every piece. */
     void progressed();
@@ -37,11 +37,11 @@ final class RemoteReservation implements Reservation {
    * @param load what it is to begin with
    * @param home the incarnation of the home that has it in its ledger, {@link #NONE} if none does
    */
-  RemoteReservation(InFlightLoad load, long home, InFlightLoads loads, HomeNotifier told, Watcher watcher) {
+  RemoteReservation(InFlightLoad load, long home, InFlightLoads loads, HomeNotifier notifier, Watcher watcher) {
     this.load = load;
     this.home = home;
     this.loads = loads;
-    this.notifier = told;
+    this.notifier = notifier;
     this.watcher = watcher;
     loads.opened(this, home);
   }
@@ -75,12 +75,12 @@ final class RemoteReservation implements Reservation {
     }
   }
 
-  /** What a home that did not know of it is told; null when there is nothing to tell any more. */
+  /** The load as it is declared to a home that does not know it; null when that is needless. */
   @Nullable InFlightLoad declareTo(long incarnation) {
     if (home == incarnation) {
       return null;
     }
-    // Before the state is read: what changes it from now on finds a home to tell.
+    // Before the state is read: what changes it from now on finds a home to notify.
     home = incarnation;
     return switch (lifecycle.state()) {
       case PENDING -> load;
@@ -90,9 +90,9 @@ final class RemoteReservation implements Reservation {
     };
   }
 
-  private void send(ReservationEvent notice) {
+  private void send(ReservationEvent event) {
     if (home != NONE) {
-      notifier.reservationChanged(notice);
+      notifier.reservationChanged(event);
     }
   }
 }

@@ -1,9 +1,11 @@
 /**
- * How a request finds its cell. {@link io.kvasir.cell.client.ClusterCells} is a node's way to all of them, and starts
- * the node's part of them: a {@code CellChoice} picks one of a model's cells by what the prompt begins with, as far as
- * the {@code PressureBroadcast} allow; one at home here decides at once, one elsewhere is asked through a {@code
- * RemoteCell}, over the lines of package {@code line}, and while there is no home the {@code Fallback} chooses from the
- * roster alone.
+ * A node's client of all cells. {@link io.kvasir.cell.client.CellsWiring} starts the node's part of the cells and makes
+ * its {@link io.kvasir.cell.client.ClusterCells}, through which requests pass: a {@code CellChoice} picks one of the
+ * model's cells by the beginning of the prompt and by the pressure that the {@code PressureBroadcast} has put into the
+ * {@code CellReports}. A cell whose home is this node decides at once; any other does through its {@code RemoteCell},
+ * whose {@code CellHomeClient} sends the request to the home, over peer connections ({@code PeerDecisions}) or over the
+ * cluster. While no home answers, the {@code Fallback} chooses from the roster alone. What this node has in flight at
+ * homes on other nodes is kept in {@code InFlightLoads}, to be declared to a new home.
  */
 @NullMarked
 package io.kvasir.cell.client;

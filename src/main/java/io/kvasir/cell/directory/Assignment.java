@@ -59,7 +59,7 @@ final class Assignment {
     }
   }
 
-  /** A pod with whom it belongs to. */
+  /** A pod with its groups. */
   private record GroupedPod(PodEntry entry, RoleGroup roleGroup, SlotCount ofRoleGroup, SlotCount ofGroup) {
     String name() {
       return entry.spec().name();
@@ -114,7 +114,7 @@ final class Assignment {
       return taken == 0 || taken + pod.slots() <= maxSlots;
     }
 
-    /** Leaves room for those that a prefill or decode worker needs beside it, whoever comes first. */
+    /** Leaves room for those that a prefill or decode worker needs beside it, whichever comes first. */
     boolean keepsRoomForPartner(GroupedPod pod) {
       Role role = pod.roleGroup().role();
       int has = slotsByRole.getOrDefault(role, 0);
@@ -185,7 +185,7 @@ final class Assignment {
     }
   }
 
-  /** Leaves everybody where he is, as far as there is room; returns the others. */
+  /** Leaves every pod in its cell, as far as there is room; returns the others. */
   private List<GroupedPod> keepPlaced() {
     List<GroupedPod> homeless = new ArrayList<>();
     pods.sort(EARLIEST);

@@ -35,16 +35,16 @@ public final class CellNodesKeeper extends AbstractBehavior<CellNodesKeeper.Mess
   private static final Key<LWWMap<String, CellNodes>> CELL_NODES = LWWMapKey.create("kvasir-cell-nodes");
   private static final Duration WRITE_TIMEOUT = Duration.ofSeconds(1);
 
-  /** The state that events tell of may be read a moment too early. */
+  /** The state may be read a moment before the event that announces it is in it. */
   private static final Duration REFRESH_INTERVAL = Duration.ofSeconds(1);
 
-  /** What the keeper is told. */
+  /** The messages to the keeper. */
   public sealed interface Message {}
 
   /**
-   * A cell's home says where it is.
+   * Replicates the nodes of a cell, for its home.
    *
-   * @param onReplicated runs when every node has been told, or could not be within a second
+   * @param onReplicated runs when every node has received them, or could not within a second
    */
   public record Put(String cell, CellNodes cellNodes, Runnable onReplicated) implements Message {}
 

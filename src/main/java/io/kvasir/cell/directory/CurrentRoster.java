@@ -1,10 +1,10 @@
 package io.kvasir.cell.directory;
 
-/** The roster as the directory last saw it, for every thread of the node. */
+/** The roster as this node's directory received it last. Thread-safe. */
 public final class CurrentRoster {
   private volatile Roster roster = Roster.EMPTY;
 
-  /** As of now. */
+  /** The roster now. */
   public Roster get() {
     return roster;
   }

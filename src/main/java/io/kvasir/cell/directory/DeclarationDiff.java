@@ -12,7 +12,7 @@ import java.util.TreeSet;
  * What has to change so that the pods of a source are those that it declares.
  *
  * @param put entries that are new, or differ
- * @param removed names of pods of the source that are gone
+ * @param removed names of pods that the source has no longer
  * @param refused why a pod cannot be taken in, in plain words
  */
 record DeclarationDiff(List<PodEntry> put, Set<String> removed, List<String> refused) {

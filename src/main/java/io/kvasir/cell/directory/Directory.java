@@ -33,7 +33,7 @@ import org.apache.pekko.cluster.ddata.typed.javadsl.ReplicatorMessageAdapter;
 
 /**
  * One per node: keeps the roster of pods replicated over the cluster (Distributed Data), hands every
- * change to the cells at home here, and starts cells: a cell's state is soft, so whoever sees a cell in
+ * change to the cells whose home is this node, and starts cells: a cell's state is soft, so whoever sees a cell in
  * the roster wakes its entity, again and again, wherever sharding has put it.
  */
 public final class Directory extends AbstractBehavior<Directory.Message> {
@@ -43,7 +43,7 @@ public final class Directory extends AbstractBehavior<Directory.Message> {
   private static final Duration WRITE_TIMEOUT = Duration.ofSeconds(1);
   private static final Duration START_INTERVAL = Duration.ofSeconds(2);
 
-  /** What the directory is told. */
+  /** The messages to the directory. */
   public sealed interface Message {}
 
   /** Adds pods that are not known yet, as the configuration of a node that starts says. */
@@ -262,7 +262,7 @@ public final class Directory extends AbstractBehavior<Directory.Message> {
   /**
    * Writes to most nodes, so that the next to ask elsewhere finds it; where most cannot be reached, gossip
    * carries it later: a roster must be changeable on a minority side, too. What was written is read back
-   * before the answer goes out, so whoever asked finds it in the published roster.
+   * before the reply is sent, so that its receiver finds it in the published roster.
    */
   private void update(
       Function<LWWMap<String, PodEntry>, LWWMap<String, PodEntry>> change, Runnable reply) {

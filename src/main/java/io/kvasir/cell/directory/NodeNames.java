@@ -4,8 +4,8 @@ import org.apache.pekko.actor.Address;
 import org.apache.pekko.cluster.UniqueAddress;
 
 /**
- * Names of router nodes: among themselves by address and incarnation, so that one that comes back is another; to people
- * by host and port. Such a name is {@code pekko://system@host:port#incarnation}.
+ * Names of router nodes: in the cluster by address and incarnation, so that a restarted node is another one; to people
+ * by host and port. A name in the cluster is {@code pekko://system@host:port#incarnation}.
  */
 public final class NodeNames {
   private static final String INCARNATION = "#";
@@ -27,12 +27,12 @@ public final class NodeNames {
     return node.substring(node.indexOf('@') + 1, node.lastIndexOf(':'));
   }
 
-  /** How people call the node of a name. */
+  /** The host and port of a node, for people. */
   public static String hostAndPort(String node) {
     return node.replaceAll("^.*@|" + INCARNATION + ".*$", "");
   }
 
-  /** How people call the node at an address. */
+  /** An address as people read it. */
   public static String hostAndPort(Address address) {
     return address.getHost().orElse("") + ":" + address.getPort().orElse(0);
   }

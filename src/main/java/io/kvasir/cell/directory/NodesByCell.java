@@ -5,17 +5,17 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
-/** Where every cell is, as this node knows, and the nodes on which there may be copies; for any thread. */
+/** The nodes of every cell, and the nodes that may hold replicas, as this node knows them. Thread-safe. */
 public final class NodesByCell {
   private volatile Map<String, CellNodes> byCell = Map.of();
   private volatile SortedMap<String, String> nodes = new TreeMap<>();
 
-  /** Of one cell, null before its first home has told. */
+  /** The nodes of a cell, null before its first home has published them. */
   public @Nullable CellNodes of(String cell) {
     return byCell.get(cell);
   }
 
-  /** By the cells' names. */
+  /** All of them, by the cells' names. */
   public Map<String, CellNodes> all() {
     return byCell;
   }

@@ -9,8 +9,8 @@ import org.jspecify.annotations.Nullable;
  * A pod as the directory replicates it.
  *
  * @param spec the operator's description
- * @param drained whether somebody drained it: it gets nothing new while it is there, whatever its source says
- * @param source who says that there is such a pod; null from a node that does not know sources yet
+ * @param drained whether it was drained by an operator: it gets nothing new, whatever its source declares
+ * @param source where it was declared; null from a node that does not know sources yet
  * @param withheld whether its source gives it nothing new for now
  * @param placement the cell it was given, and stays in; null from a node that knows one cell per model only
  */
@@ -46,7 +46,7 @@ public record PodEntry(
     return new PodEntry(spec, true, source, withheld, placement);
   }
 
-  /** The same pod, drained by nobody. */
+  /** The same pod, not drained. */
   PodEntry asUndrained() {
     return new PodEntry(spec, false, source, withheld, placement);
   }

@@ -3,9 +3,9 @@ package io.kvasir.cell.events;
 import io.kvasir.index.Tier;
 import org.jspecify.annotations.Nullable;
 
-/** Told what a worker's events change in its blocks, in order, as {@link io.kvasir.index.WorkerBlocks} was told. */
+/** Receives the changes of a worker's blocks, in the order in which {@link io.kvasir.index.WorkerBlocks} did. */
 public interface BlockChangeListener {
-  /** Nobody is told. */
+  /** A listener that does nothing. */
   BlockChangeListener NONE = new BlockChangeListener() {
     @Override
     public void stored(
@@ -41,9 +41,9 @@ public interface BlockChangeListener {
       boolean counted,
       @Nullable String salt);
 
-  /** A copy of each of these was taken away, where there was one. */
+  /** A copy of each of these was removed, where there was one. */
   void removed(long[] keys, Tier tier, boolean counted);
 
-  /** Everything was taken away. */
+  /** Everything was removed. */
   void cleared();
 }

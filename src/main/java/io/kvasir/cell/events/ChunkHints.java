@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
- * What a cache beside a worker's engine was once said to hold. An LMCache connector tells of the chunks that it
+ * What a cache beside a worker's engine was reported to hold. An LMCache connector reports the chunks that it
  * stores, under keys of its own and longer than the engine's blocks, and never of those that it removes: such a word
  * says where a prompt may be, never where it is, and does not belong into the index.
  *
@@ -53,7 +53,7 @@ public final class ChunkHints {
     chunkBlocks = perChunk;
   }
 
-  /** Forgets chunks, should the connector ever say that they are gone. */
+  /** Forgets chunks, should the connector ever report them removed. */
   void removed(long[] gone) {
     for (long key : gone) {
       long end = end(key);

@@ -81,7 +81,7 @@ public final class EventApplier {
   /**
    * Applies to an empty worker's blocks, too.
    *
-   * @param changes told what becomes of them
+   * @param changes receives what becomes of them
    */
   public EventApplier(WorkerBlocks blocks, int blockSize, BlockChangeListener changes) {
     this.blocks = blocks;
@@ -134,10 +134,10 @@ public final class EventApplier {
   /**
    * Applies a batch.
    *
-   * @param now the time that {@link EventState#suspectSince} is told in, at least 0
+   * @param now the time that {@link EventState#suspectSince} is measured in, at least 0
    */
   public void apply(KvBatch batch, long now) {
-    // A numbered stream tells of every copy; in others an event may come twice.
+    // A numbered stream reports every copy; in others an event may come twice.
     boolean counted = batch.sequence() != KvBatch.UNSEQUENCED;
     for (KvEvent event : batch.events()) {
       switch (event) {

@@ -7,13 +7,13 @@ package io.kvasir.cell.events;
  * @param lastSequence number of the last message applied, -1 before the first and after a restart
  * @param suspectSince when it became uncertain that the index is right, as handed to
  *     {@link EventApplier#apply}; {@link #CERTAIN} while nothing was missed
- * @param connected whether the transport reaches the engine, as far as it can tell
+ * @param connected whether the transport reaches the engine, as far as it knows
  * @param blockSize tokens in a block as the events say, 0 until one said so; when it is not what the
  *     worker was configured with, prompts must be cut to this size or nothing will be found
  * @param parked events that wait for their parent block
  * @param applied stores and removals that reached the index
  * @param evicted blocks the engine gave up that the index had
- * @param restored blocks it stored though the index had them: some were there twice, or had gone untold
+ * @param restored blocks it stored though the index had them: some were there twice, or were removed without an event
  * @param refused blocks the index could not take within its memory budget
  * @param ignored events that were left out on purpose, by reason
  */

@@ -39,37 +39,37 @@ import org.jspecify.annotations.Nullable;
 import scala.concurrent.ExecutionContext;
 
 /**
- * A cell at home on this node: the sharded entity that owns the members, their event actors, and the
- * reservations that other nodes hold. It keeps its {@link CellView} published while it lives, so that
- * threads of this node decide without asking it; decisions for other nodes come as messages.
+ * A cell on its home node: the sharded entity that owns the members, their event actors, and the reservations that
+ * other nodes hold. Its {@link CellView} is published while it lives, so that threads of this node decide without a
+ * message to it; decisions for other nodes come as messages, or over peer connections to the view.
  */
 public final class Cell extends AbstractBehavior<Cell.Message> {
   public static final EntityTypeKey<Message> KEY = EntityTypeKey.create(Message.class, "cell");
 
   private static final Duration TICK = Duration.ofMillis(250);
 
-  /** What a cell is told. Those that cross the cluster are also {@link ClusterMessage}s. */
+  /** The messages to a cell. Those that cross the cluster are also {@link ClusterMessage}s. */
   public sealed interface Message {}
 
   /** Starts the entity where it is not running; otherwise nothing. */
   public record Start() implements Message, ClusterMessage {}
 
   /**
-   * Another node wants a decision.
+   * Decides for another node.
    *
    * @param node the node that will hold the reservation: its address and incarnation
-   * @param correlationId the node's own number of the question
+   * @param correlationId the node's own id of the request
    */
   public record Decide(DecisionRequest request, String node, long correlationId, ActorRef<DecisionReply> replyTo)
       implements Message, ClusterMessage {}
 
-  /** A node does not wait for the answer to its question any more: what was booked for it is given back. */
+  /** Gives back what was booked for a request whose reply the node does not wait for any more. */
   public record Abandon(String node, long correlationId) implements Message, ClusterMessage {}
 
-  /** Another node wants to know how a decision would come about. */
+  /** Explains to another node how a decision would come about. */
   public record Explain(DecisionRequest request, ActorRef<Explained> replyTo) implements Message, ClusterMessage {}
 
-  /** How it would. */
+  /** The reply to {@link Explain}. */
   public record Explained(DecisionRecord record) implements ClusterMessage {}
 
   /** What has become of reservations that are held for another node, in order. */
@@ -78,31 +78,32 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
   /**
    * What another node has in flight on the cell's workers, as far as this home cannot know of it.
    *
-   * @param home the incarnation that is told; another one will be told itself, and must not take for open what the one
-   *     that was told has heard the end of
+   * @param home the incarnation that it is declared to; another one gets a declaration of its own, and must not take
+   *     for open what this one has seen the end of
    */
   public record Declare(String node, long home, List<InFlightLoad> loads) implements Message, ClusterMessage {}
 
-  /** A node that is to hold a copy of the cell wants to be told. */
+  /** Begins to replicate the cell to a node that is to hold a replica. */
   public record ReplicaRequested(String node, ActorRef<Standby.Message> standby) implements Message, ClusterMessage {}
 
-  /** The cell is wanted on another node, for balance: it becomes ready to move there. */
+  /** Prepares the cell to move to another node, for balance. */
   public record MoveTo(String node) implements Message, ClusterMessage {}
 
-  /** A node is about to leave; answered when the cell may go, if it is at home there. */
+  /** Prepares the cell for the leaving of a node; answered when it may move, if that node is its home. */
   public record Leave(String node, ActorRef<LeaveReady> replyTo) implements Message, ClusterMessage {}
 
-  /** The answer. */
+  /** The reply to {@link Leave}. */
   public record LeaveReady() implements ClusterMessage {}
 
-  /** Another node wants to know the cell's workers. */
+  /** Describes the cell to another node. */
   public record Describe(ActorRef<Description> replyTo) implements Message, ClusterMessage {}
 
   /**
-   * The cell's workers.
+   * The reply to {@link Describe}.
    *
-   * @param home address of the node where it is at home; null from a node that does not tell yet
-   * @param standbys its copies; null from a node that does not have such
+   * @param workers the cell's workers
+   * @param home address of the cell's home; null from a node of an earlier version
+   * @param standbys its replicas; null from a node of an earlier version
    */
   public record Description(
       List<WorkerStatus> workers, @Nullable String home, @Nullable List<ClusterStatus.StandbyStatus> standbys)
@@ -112,10 +113,10 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
 
   private record NodeRemoved(String node) implements Message {}
 
-  /** A worker that another node streams from moves. */
+  /** A worker that another node streams from makes progress. */
   public record WorkerProgressed(int slot, String worker) implements Message, ClusterMessage {}
 
-  /** A part of the cell goes on, on a turn of the cell's actor. */
+  /** Runs a task of a part of the cell on the cell's actor. */
   private record RunTask(Runnable task) implements Message {}
 
   private enum Tick implements Message { INSTANCE }
@@ -135,22 +136,22 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
   private Cell(ActorContext<Message> context, TimerScheduler<Message> timers, String name, CellServices services) {
     super(context);
     ActorRef<Message> self = context.getSelf();
-    Executor turns = work -> self.tell(new RunTask(work));
+    Executor onActor = work -> self.tell(new RunTask(work));
     this.name = name;
     this.services = services;
     CellReplica.WarmState copy = services.replication().replicas().takeOver(name);
     this.members = copy == null ? new Members(name, services) : new Members(name, services, copy);
     this.view = members.view();
     this.leased = view.remoteDecisions().leased();
-    this.health = new HealthMonitor(members, services, turns, context.getLog());
+    this.health = new HealthMonitor(members, services, onActor, context.getLog());
     this.events =
         new EventActors(
             services,
             actor -> context.spawnAnonymous(actor, WorkerEvents.DISPATCHER),
-            member -> turns.execute(() -> health.onStreamLost(member)));
+            member -> onActor.execute(() -> health.onStreamLost(member)));
     Runnable again = () -> apply(roster);
-    this.resizer = new IndexResizer(name, members, events, services, turns, again, context.getLog());
-    this.reclaimer = new SlotReclaimer(members, services.background(), turns, again);
+    this.resizer = new IndexResizer(name, members, events, services, onActor, again, context.getLog());
+    this.reclaimer = new SlotReclaimer(members, services.background(), onActor, again);
     Scheduler scheduler = context.getSystem().scheduler();
     ExecutionContext threads = context.getExecutionContext();
     this.standbys =
@@ -159,7 +160,7 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
             members,
             events,
             services,
-            (after, work) -> scheduler.scheduleOnce(after, () -> turns.execute(work), threads),
+            (after, work) -> scheduler.scheduleOnce(after, () -> onActor.execute(work), threads),
             context.getLog());
     services.directory().tell(
         new Directory.Subscribe(context.messageAdapter(Roster.class, RosterChanged::new)));
@@ -178,7 +179,7 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
     started(copy);
   }
 
-  /** A cell that is at home here until it is stopped. */
+  /** A cell whose home is this node until it is stopped. */
   public static Behavior<Message> create(String name, CellServices services) {
     return Behaviors.setup(
         context -> Behaviors.withTimers(timers -> new Cell(context, timers, name, services)));
@@ -200,9 +201,9 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
     getContext()
         .getLog()
         .info(
-            "cell {} is at home here{}",
+            "this node is the home of cell {}{}",
             name,
-            copy == null ? "" : ", with what a copy has of " + copy.workers().size() + " workers");
+            copy == null ? "" : ", with a replica of " + copy.workers().size() + " workers");
   }
 
   @Override
@@ -220,7 +221,7 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
           decide.replyTo().tell(view.remoteDecisions().decide(decide.request(), decide.node(), decide.correlationId()));
       case Abandon abandon -> leased.abandon(abandon.node(), abandon.correlationId());
       case Explain explain -> explain.replyTo().tell(new Explained(view.explain(explain.request())));
-      case ReservationEvents notices -> notices.events().forEach(notice -> leased.apply(notices.node(), notice));
+      case ReservationEvents events -> events.events().forEach(event -> leased.apply(events.node(), event));
       case Declare declare -> {
         if (declare.home() == view.incarnation()) {
           declare.loads().forEach(load -> leased.adopt(declare.node(), load, members::adopt));
@@ -232,8 +233,9 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
       case Leave leave -> standbys.prepareLeave(leave.node(), () -> leave.replyTo().tell(new LeaveReady()));
       case RosterChanged changed -> apply(changed.roster());
       case NodeRemoved removed -> leased.closeAllOf(removed.node());
-      case WorkerProgressed moved -> members.at(moved.slot(), moved.worker()).ifPresent(Member::progressed);
-      case RunTask turn -> turn.task().run();
+      case WorkerProgressed progressed -> members.at(progressed.slot(), progressed.worker())
+          .ifPresent(Member::progressed);
+      case RunTask run -> run.task().run();
       case Tick ignored -> tick();
     }
     return this;
@@ -260,7 +262,7 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
     }
   }
 
-  /** Takes in those ranks of a pod that are not members yet; what finds no free slot is tried again later. */
+  /** Admits those ranks of a pod that are not members yet; one that finds no free slot is tried again later. */
   private void add(PodEntry entry) {
     for (Member member : members.admit(entry)) {
       events.start(member, members.takeSeed(member));
@@ -292,7 +294,7 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
     standbys.check(now);
   }
 
-  /** Drops what is known of a worker, and reads anew what its engine still tells. */
+  /** Drops what is known of a worker, and reads its engine's events again from the beginning. */
   private void resynchronise(Member member) {
     services.metrics().resynchronised(member);
     boolean again = events.resynchronise(member);

@@ -14,20 +14,20 @@ import java.util.concurrent.Executor;
 import org.apache.pekko.actor.typed.ActorRef;
 
 /**
- * What every cell at home on a node shares.
+ * What all cells of a home node share.
  *
  * @param settings the operator's
- * @param views where cells show themselves to the node's threads
+ * @param views where cells are published to the node's threads
  * @param directory the node's directory, for the roster
  * @param profiles how decisions are made
  * @param eventSources opens workers' event streams
- * @param probe asks pods whether they are well
+ * @param probe probes the health of pods
  * @param metrics the room's metrics
  * @param decisions where sampled decisions are recorded
  * @param background for work that takes time, such as sweeps
  * @param clock measures time
  * @param roster the pods, as the directory has them
- * @param replication how cells come to have copies
+ * @param replication how cells are replicated
  */
 public record CellServices(
     CellSettings settings,

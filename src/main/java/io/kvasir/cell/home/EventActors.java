@@ -12,7 +12,7 @@ import org.apache.pekko.actor.typed.ActorRef;
 import org.apache.pekko.actor.typed.Behavior;
 import org.jspecify.annotations.Nullable;
 
-/** The actors that apply what the engines of a cell's members tell, one for each member that has events. The cell's. */
+/** The actors that apply the events of a cell's members, one for each member that has any. For the cell's actor. */
 final class EventActors {
   private final CellServices services;
   private final Function<Behavior<WorkerEvents.Message>, ActorRef<WorkerEvents.Message>> spawn;
@@ -23,7 +23,7 @@ final class EventActors {
    * None yet.
    *
    * @param spawn starts an actor
-   * @param lost told when the transport of a member's events loses its engine; by whichever thread
+   * @param lost runs when the transport of a member's events loses its engine; on any thread
    */
   EventActors(
       CellServices services,
@@ -35,7 +35,7 @@ final class EventActors {
   }
 
   /**
-   * Begins to apply a member's events, if its pod tells any.
+   * Begins to apply a member's events, if its pod has any.
    *
    * @param seed what is known of the events whose blocks it holds already; null when it holds none
    */
@@ -58,7 +58,7 @@ final class EventActors {
     }
   }
 
-  /** Tells everybody's actor. */
+  /** Sends a message to every actor. */
   void broadcast(WorkerEvents.Message message) {
     actors.values().forEach(actor -> actor.tell(message));
   }

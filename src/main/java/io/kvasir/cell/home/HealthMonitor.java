@@ -30,7 +30,7 @@ final class HealthMonitor {
   private final Set<String> probing = new HashSet<>();
 
   /**
-   * Watches nobody until it is asked to {@link #check}.
+   * A monitor that does nothing until {@link #check}.
    *
    * @param turns runs what it is given on a turn of the cell's actor
    */
@@ -43,7 +43,7 @@ final class HealthMonitor {
     members.onConnectionLost(() -> turns.execute(this::probe));
   }
 
-  /** Looks at everybody, and asks those whose time has come. */
+  /** Checks all members, and probes those whose time has come. */
   void check(long now) {
     List<Member> all = members.all();
     for (Member member : all) {
@@ -71,7 +71,7 @@ final class HealthMonitor {
 
   /**
    * A stream of its own that breaks may be an engine's end, so it takes the worker out until the probe that asks at
-   * once, unless nobody else could serve meanwhile. What comes by way of others says nothing of the engine.
+   * once, unless no other worker could serve meanwhile. A stream through something else proves nothing of the engine.
    */
   void onStreamLost(Member member) {
     boolean direct = member.pod().events().stream().allMatch(EventFeed::direct);
@@ -93,7 +93,7 @@ final class HealthMonitor {
     }
   }
 
-  /** Asks those pods whose time has come, or of whom somebody wants to know at once. */
+  /** Probes those pods whose time has come, or of which a probe was requested. */
   private void probe() {
     long now = services.clock().nanos();
     Set<String> asked = new HashSet<>();

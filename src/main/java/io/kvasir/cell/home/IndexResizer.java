@@ -10,7 +10,7 @@ import org.slf4j.Logger;
 
 /** Has a cell's index rebuilt into a wider one when its members need that. The cell's actor's. */
 final class IndexResizer {
-  /** A rebuild takes a second at most; one that takes this long has lost somebody. */
+  /** A rebuild takes a second at most; one that takes this long has lost a part. */
   private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
   private final String cell;
@@ -45,7 +45,7 @@ final class IndexResizer {
     this.log = log;
   }
 
-  /** Whether the index is on its way into a wider one: nobody can join until it is there. */
+  /** Whether the index is being rebuilt into a wider one: no worker can join until that is done. */
   boolean isActive() {
     return resize != null;
   }

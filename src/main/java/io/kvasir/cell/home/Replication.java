@@ -8,14 +8,14 @@ import java.util.function.Function;
 import org.apache.pekko.actor.typed.ActorRef;
 
 /**
- * How cells of a node come to have copies on others, and to move to them.
+ * What cells of a node need to be replicated to others, and to move to them.
  *
  * @param node this node's name: its address and incarnation
- * @param peerPort where other nodes ask this one over lines
+ * @param peerPort the port at which peers reach this node
  * @param nodesByCell where all cells are
- * @param replicas those on this node
- * @param keeper makes nodesByCell known
- * @param nextHomes to cells that are at home elsewhere
+ * @param replicas the replicas on this node
+ * @param keeper replicates nodesByCell
+ * @param nextHomes the clients of cells whose home is another node
  */
 public record Replication(
     String node,

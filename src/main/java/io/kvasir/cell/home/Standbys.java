@@ -23,14 +23,14 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 
 /**
- * The copies of a cell that is at home here: decides which nodes hold them, has them told, and makes known which of
- * them could take over. Before the cell moves as planned, a copy is made warm where it goes, and every node hears of
+ * The replicas of a cell, at its home: decides which nodes hold them, has them fed, and publishes which of
+ * them could take over. Before the cell moves as planned, a replica is made warm where it goes, and every node receives
  * it.
  *
  * <p>The cell's actor's.
  */
 final class Standbys {
-  /** Workers that a copy is told as a whole at a time: each may have some ten megabytes. */
+  /** Snapshots of workers sent to a replica at a time: each may have some ten megabytes. */
   private static final int MAX_SNAPSHOTS = 4;
 
   /** A move that has not come about after this long is forgotten. */
@@ -58,7 +58,7 @@ final class Standbys {
   private boolean movePublished;
   private long checkedNanos;
 
-  /** What a node's copy has been told. */
+  /** What a node's replica has been sent. */
   private static final class NodeReplica {
     private final ActorRef<Standby.Message> standby;
     private final Map<Member, ReplicaProgress> progress = new HashMap<>();
@@ -92,7 +92,7 @@ final class Standbys {
     this.planned = before == null ? List.of() : before.standbys();
   }
 
-  /** A node wants to be told; it asks again and again. */
+  /** Begins to feed a replica on a node, or goes on with it; the node repeats the request. */
   void replicaRequested(String node, ActorRef<Standby.Message> standby) {
     NodeReplica copy = replicas.get(node);
     if (planned.contains(node) && (copy == null || !copy.standby.equals(standby))) {
@@ -111,7 +111,7 @@ final class Standbys {
     }
   }
 
-  /** A node is about to leave: {@code ready} runs when the cell may go, at once if it is at home elsewhere. */
+  /** A node is about to leave: {@code ready} runs when the cell may go, at once if another node is its home. */
   void prepareLeave(String node, Runnable ready) {
     if (node.equals(replication.node())) {
       leaving = true;
@@ -169,7 +169,7 @@ final class Standbys {
     planned = List.copyOf(chosen);
   }
 
-  /** Has copies told of workers they have not been told of, a few at a time, and of how pods are. */
+  /** Begins snapshots of workers that replicas lack, a few at a time, and sends them the state of pods. */
   private void updateReplicas() {
     Set<Member> all = events.members();
     Set<String> well = new HashSet<>();

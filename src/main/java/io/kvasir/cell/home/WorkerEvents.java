@@ -36,12 +36,12 @@ import org.jspecify.annotations.Nullable;
 /**
  * The one writer of a worker's slot: takes the batches of its event stream, in order, and applies them to
  * the index. The stream waits for each batch to be applied, so a burst slows its source and is never
- * dropped here. What changes is told to the cell's copies on other nodes.
+ * dropped here. Changes are sent to the cell's replicas on other nodes.
  */
 public final class WorkerEvents {
   public static final DispatcherSelector DISPATCHER = DispatcherSelector.fromConfig("kvasir-events-dispatcher");
 
-  /** What the actor is told. */
+  /** The messages to the actor. */
   sealed interface Message {}
 
   /** Stops the stream; {@code stopped} runs when nothing more will be written. */
@@ -59,7 +59,7 @@ public final class WorkerEvents {
   /**
    * Tells a copy everything and then every change.
    *
-   * @param node where the copy is; one that was told before there is not told any more
+   * @param node where the replica is; an earlier one there gets nothing any more
    * @param home the incarnation of the cell's home
    */
   record AddReplica(String node, long home, ActorRef<Standby.Message> standby, ReplicaProgress progress)
@@ -104,11 +104,11 @@ public final class WorkerEvents {
   private int number;
   private UniqueKillSwitch stream;
 
-  // While what the worker holds is told part by part: nothing may change meanwhile.
+  // While a snapshot of what the worker holds is sent part by part: nothing may change meanwhile.
   private @Nullable HoldingsTransfer transfer;
   private final List<Message> deferred = new ArrayList<>();
 
-  /** To whom everything is told, and what is left of it. */
+  /** The receiver of a snapshot, and what is left of it. */
   private record HoldingsTransfer(HandOver parts, Consumer<Holdings> receiver, Runnable done) {}
 
   private WorkerEvents(
@@ -159,10 +159,10 @@ public final class WorkerEvents {
   }
 
   /**
-   * Applies a worker's events until it is told to stop.
+   * Applies a worker's events until it is stopped.
    *
    * @param seed what is known of the events whose blocks the member holds already; null when it holds none
-   * @param lost told when the transport loses the engine, which is often the first sign that it died
+   * @param lost runs when the transport loses the engine, which is often the first sign that it died
    */
   static Behavior<Message> create(
       Member member, CellServices services, @Nullable EventSeed seed, Runnable lost) {
@@ -272,7 +272,7 @@ public final class WorkerEvents {
     }
   }
 
-  /** Tells a copy everything that is to be told that. */
+  /** Sends a snapshot to a replica that needs one. */
   private void sendSnapshots() {
     ReplicaLink link = transfer == null ? replicas.awaitingSnapshot() : null;
     if (link != null) {

@@ -1,8 +1,8 @@
 /**
- * A cell at home on this node: the actors behind its view. {@link io.kvasir.cell.home.Cell} is the sharded entity; it
- * gives workers their slots ({@code Members}, {@code IndexResizer}, {@code SlotReclaimer}), has their events applied
- * ({@code EventActors}, {@link io.kvasir.cell.home.WorkerEvents}), watches how they are ({@code HealthMonitor}) and has
- * itself copied to other nodes ({@code Standbys}).
+ * The actors of a cell on its home node. {@link io.kvasir.cell.home.Cell} is the sharded entity; it gives workers their
+ * slots ({@code Members}, {@code IndexResizer}, {@code SlotReclaimer}), has their events applied ({@code EventActors},
+ * {@link io.kvasir.cell.home.WorkerEvents}), probes them ({@code HealthMonitor}) and has the cell replicated to other
+ * nodes ({@code Standbys}).
  */
 @NullMarked
 package io.kvasir.cell.home;

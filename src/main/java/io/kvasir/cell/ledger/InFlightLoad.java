@@ -3,7 +3,7 @@ package io.kvasir.cell.ledger;
 /**
  * What a node has in flight on a worker, as it declares it to a new home of the worker's cell.
  *
- * @param reservation the node's name of it
+ * @param reservation the node's id of it
  * @param worker the worker's id
  * @param model as the request named it
  * @param promptTokens tokens of the prompt

@@ -18,13 +18,13 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reservations that other nodes hold in a cell's ledger, by the names those nodes gave them: closed when the node says
- * how it went, when the cluster removes the node, or when their lease ends, whichever comes first. What is booked for a
- * node after it has gone, or has given the question up, is closed at once: questions and that news come different ways.
- * Thread-safe: lines' threads hold what they book, the cell's actor does the rest.
+ * Reservations that other nodes hold in a cell's ledger, by the ids those nodes gave them: closed when the node sends
+ * their outcome, when the cluster removes the node, or when their lease ends, whichever comes first. What is booked for
+ * a node after it was removed, or has abandoned the request, is closed at once: those messages may overtake each other.
+ * Thread-safe: threads of peer connections hold what they book, the cell's actor does the rest.
  */
 public final class LeasedReservations {
-  /** So many notices, questions given up and nodes gone are remembered; what so many others overtake has been lost. */
+  /** How many events, abandoned requests and removed nodes are remembered; an older one has lost its counterpart. */
   private static final int MAX_REMEMBERED = 10_000;
 
   private final long leaseNanos;
@@ -34,38 +34,38 @@ public final class LeasedReservations {
   /** Loads on workers that are not members yet, as when a cell has just come to its home. */
   private final Map<RemoteId, InFlightLoad> early = new HashMap<>();
 
-  /** What has been heard of reservations that are not known, or not any more. */
+  /** The events of reservations that are not known yet, or not any more. */
   private final SequencedMap<RemoteId, Set<ReservationEvent.Kind>> earlyEvents = new LinkedHashMap<>();
 
   private final SequencedSet<RemoteId> abandoned = new LinkedHashSet<>();
   private final SequencedSet<String> removedNodes = new LinkedHashSet<>();
 
-  /** What a node calls something: a reservation, or a question. */
+  /** A node's id of a reservation, or of a request. */
   private record RemoteId(String node, long id) {}
 
   private record Lease(Reservation reservation, long expiresNanos) {}
 
-  /** None yet. */
+  /** A ledger without reservations. */
   public LeasedReservations(Duration lease, NanoClock clock) {
     this.leaseNanos = lease.toNanos();
     this.clock = clock;
   }
 
-  /** Keeps a reservation for a node under the name it gave it, and does to it what has been heard of it. */
+  /** Holds a reservation for a node under the id it gave it, and applies the events that came before. */
   public synchronized void hold(String node, long reservation, Reservation booked) {
-    RemoteId name = new RemoteId(node, reservation);
-    Set<ReservationEvent.Kind> before = earlyEvents.getOrDefault(name, Set.of());
+    RemoteId id = new RemoteId(node, reservation);
+    Set<ReservationEvent.Kind> earlier = earlyEvents.getOrDefault(id, Set.of());
     if (removedNodes.contains(node)
         || abandoned.contains(new RemoteId(node, CorrelationIds.of(reservation)))
-        || before.contains(ReservationEvent.Kind.CLOSED)) {
+        || earlier.contains(ReservationEvent.Kind.CLOSED)) {
       booked.close(new Outcome.Cancelled());
       return;
     }
-    leases.put(name, new Lease(booked, clock.nanos() + leaseNanos));
-    if (before.contains(ReservationEvent.Kind.LOCAL_PREFILL)) {
+    leases.put(id, new Lease(booked, clock.nanos() + leaseNanos));
+    if (earlier.contains(ReservationEvent.Kind.LOCAL_PREFILL)) {
       booked.prefillLocally();
     }
-    if (before.contains(ReservationEvent.Kind.FIRST_TOKEN)) {
+    if (earlier.contains(ReservationEvent.Kind.FIRST_TOKEN)) {
       booked.firstToken();
     }
   }
@@ -76,18 +76,18 @@ public final class LeasedReservations {
    * @param book books a load, null while its worker is not a member
    */
   public synchronized void adopt(String node, InFlightLoad load, Function<InFlightLoad, @Nullable Reservation> book) {
-    RemoteId name = new RemoteId(node, load.reservation());
-    if (!leases.containsKey(name)) {
+    RemoteId id = new RemoteId(node, load.reservation());
+    if (!leases.containsKey(id)) {
       Reservation booked = book.apply(load);
       if (booked == null) {
-        early.put(name, load);
+        early.put(id, load);
       } else {
         hold(node, load.reservation(), booked);
       }
     }
   }
 
-  /** Tries again what came before its worker did. */
+  /** Adopts the loads that came before their workers, as far as those are members now. */
   public synchronized void adoptEarly(Function<InFlightLoad, @Nullable Reservation> book) {
     early.entrySet().removeIf(entry -> {
       Reservation booked = book.apply(entry.getValue());
@@ -98,47 +98,47 @@ public final class LeasedReservations {
     });
   }
 
-  /** What a node says of a reservation; it is remembered of one that is not known yet, or is over. */
-  public synchronized void apply(String node, ReservationEvent notice) {
-    RemoteId name = new RemoteId(node, notice.reservation());
-    early.computeIfPresent(name, (_, load) -> notice.applyTo(load));
-    Lease found = notice.kind() == ReservationEvent.Kind.CLOSED ? leases.remove(name) : leases.get(name);
-    if (found == null || notice.kind() == ReservationEvent.Kind.CLOSED) {
-      remember(name, notice.kind());
+  /** Applies a node's event to its reservation; remembered where that is not known yet, or is over. */
+  public synchronized void apply(String node, ReservationEvent event) {
+    RemoteId id = new RemoteId(node, event.reservation());
+    early.computeIfPresent(id, (_, load) -> event.applyTo(load));
+    Lease found = event.kind() == ReservationEvent.Kind.CLOSED ? leases.remove(id) : leases.get(id);
+    if (found == null || event.kind() == ReservationEvent.Kind.CLOSED) {
+      remember(id, event.kind());
     }
     if (found != null) {
-      switch (notice.kind()) {
+      switch (event.kind()) {
         case FIRST_TOKEN -> found.reservation().firstToken();
         case LOCAL_PREFILL -> found.reservation().prefillLocally();
-        case CLOSED -> found.reservation().close(notice.finalOutcome());
+        case CLOSED -> found.reservation().close(event.finalOutcome());
       }
     }
   }
 
-  private void remember(RemoteId name, ReservationEvent.Kind kind) {
-    earlyEvents.computeIfAbsent(name, _ -> EnumSet.noneOf(ReservationEvent.Kind.class)).add(kind);
+  private void remember(RemoteId id, ReservationEvent.Kind kind) {
+    earlyEvents.computeIfAbsent(id, _ -> EnumSet.noneOf(ReservationEvent.Kind.class)).add(kind);
     if (earlyEvents.size() > MAX_REMEMBERED) {
       earlyEvents.pollFirstEntry();
     }
   }
 
-  /** Closes what answers a question whose answer the node does not wait for any more. */
-  public synchronized void abandon(String node, long ticket) {
-    remember(abandoned, new RemoteId(node, ticket));
-    closeIf((name, entry) -> name.node().equals(node) && CorrelationIds.of(name.id()) == ticket);
+  /** Closes the reservations of a request whose reply the node does not wait for any more. */
+  public synchronized void abandon(String node, long correlationId) {
+    remember(abandoned, new RemoteId(node, correlationId));
+    closeIf((id, entry) -> id.node().equals(node) && CorrelationIds.of(id.id()) == correlationId);
   }
 
-  /** Closes all of a node that is gone. */
+  /** Closes all reservations of a node that was removed. */
   public synchronized void closeAllOf(String node) {
     remember(removedNodes, node);
-    early.keySet().removeIf(name -> name.node().equals(node));
-    closeIf((name, entry) -> name.node().equals(node));
+    early.keySet().removeIf(id -> id.node().equals(node));
+    closeIf((id, entry) -> id.node().equals(node));
   }
 
   /** Closes those whose lease has ended. */
   public synchronized void expire() {
     long now = clock.nanos();
-    closeIf((name, entry) -> now - entry.expiresNanos() >= 0);
+    closeIf((id, entry) -> now - entry.expiresNanos() >= 0);
   }
 
   private static <T> void remember(SequencedSet<T> remembered, T one) {

@@ -6,8 +6,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 
 /**
- * Reservations that this node itself has in the ledger of a cell at home here. When the cell leaves the node and the
- * node lives on, its next home is to hear of them. Thread-safe.
+ * The open reservations of this node itself in a cell whose home it is. When the cell leaves the node and the node
+ * lives on, they are declared to the cell's next home. Thread-safe.
  */
 public final class LocalReservations {
   private final Supplier<NextHome> nextHome;
@@ -15,15 +15,15 @@ public final class LocalReservations {
   private volatile boolean handedOver;
 
   /**
-   * None yet.
+   * No reservations yet.
    *
-   * @param way to the cell's next home
+   * @param nextHome the client of the cell's next home
    */
-  public LocalReservations(Supplier<NextHome> way) {
-    this.nextHome = way;
+  public LocalReservations(Supplier<NextHome> nextHome) {
+    this.nextHome = nextHome;
   }
 
-  /** Keeps one until it is closed. */
+  /** Keeps a reservation until it is closed. */
   public void add(BookedReservation reservation) {
     open.add(reservation);
     if (handedOver) {
@@ -35,7 +35,7 @@ public final class LocalReservations {
     open.remove(reservation);
   }
 
-  /** The cell has left: whatever is open, or comes late, is the next home's. */
+  /** Declares what is open, and what is added later, to the next home: the cell has left this node. */
   public void handOver() {
     handedOver = true;
     handOverOpen();

@@ -4,11 +4,11 @@ import io.kvasir.cell.Reservation;
 import io.kvasir.routing.Booking;
 import io.kvasir.routing.Worker;
 
-/** The way to a cell that has left this node, for what this node has in flight there. */
+/** The next home of a cell that has left this node, for what this node has in flight there. */
 @FunctionalInterface
 public interface NextHome {
   /**
-   * Goes on with a load that the home on this node has booked, and that the next one does not know.
+   * Takes over a load that this node's home has booked, and that the next one does not know.
    *
    * @param model as the request named it
    * @param readsPrompt whether the worker reads the prompt; otherwise it takes it from another one

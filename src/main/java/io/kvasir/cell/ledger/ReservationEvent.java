@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * What has become of a reservation that a cell's home holds for another node.
  *
- * @param reservation the node's name of it
+ * @param reservation the node's id of it
  * @param kind what happened
  * @param outcome how it ended, when it has
  */

@@ -3,9 +3,9 @@ package io.kvasir.cell.ledger;
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import org.jspecify.annotations.Nullable;
 
-/** The way of one reservation, whoever keeps it: each step is taken once, and none after its end. Thread-safe. */
+/** The states of one reservation: each is entered at most once, and none after its end. Thread-safe. */
 public final class ReservationLifecycle {
-  /** Where a reservation is. */
+  /** The state of a reservation. */
   public enum State {
     /** Its first token has not come. */
     PENDING,
@@ -22,23 +22,23 @@ public final class ReservationLifecycle {
 
   private volatile State state = State.PENDING;
 
-  /** Where it is. */
+  /** The state now. */
   public State state() {
     return state;
   }
 
-  /** The worker reads the prompt itself; returns whether that is new and matters. */
+  /** Enters {@link State#PREFILLING_LOCALLY}; returns whether it was {@link State#PENDING}. */
   public boolean prefillLocally() {
     return STATE.compareAndSet(this, State.PENDING, State.PREFILLING_LOCALLY);
   }
 
-  /** The first token came; returns the state that ended with it, null if it had come or all is over. */
+  /** Enters {@link State#SETTLED}; returns the state before, null if the first token had come or all was over. */
   public @Nullable State settle() {
     return STATE.compareAndSet(this, State.PENDING, State.SETTLED) ? State.PENDING
         : STATE.compareAndSet(this, State.PREFILLING_LOCALLY, State.SETTLED) ? State.PREFILLING_LOCALLY : null;
   }
 
-  /** It is over; returns the state that ended with it, null if it was over. */
+  /** Enters {@link State#CLOSED}; returns the state before, null if it was closed. */
   public @Nullable State close() {
     State was = STATE.getAndSet(this, State.CLOSED);
     return was == State.CLOSED ? null : was;

@@ -1,9 +1,10 @@
 /**
- * What is booked on workers, by whom and until when. A reservation takes the same steps whoever keeps it ({@link
- * io.kvasir.cell.ledger.ReservationLifecycle}) and is closed exactly once: one of this node's own is a {@link
- * io.kvasir.cell.ledger.BookedReservation}, those of other nodes are {@link io.kvasir.cell.ledger.LeasedReservations},
- * and what they had in flight before the cell came here are {@link io.kvasir.cell.ledger.AdoptedReservation}s. When the
- * cell leaves, {@link io.kvasir.cell.ledger.LocalReservations} hands this node's own on to the next home.
+ * Reservations: what is booked on workers, for which node and until when. Whichever room implements a reservation, its
+ * states are those of a {@link io.kvasir.cell.ledger.ReservationLifecycle}, and it is closed exactly once. At the
+ * cell's home it is a {@link io.kvasir.cell.ledger.BookedReservation}: made by a decision, or adopted from a node that
+ * had the load in flight before the cell came. {@link io.kvasir.cell.ledger.LeasedReservations} holds those of other
+ * nodes under the ids that they gave them; {@link io.kvasir.cell.ledger.LocalReservations} keeps this node's own, and
+ * declares them to the next home when the cell leaves.
  */
 @NullMarked
 package io.kvasir.cell.ledger;

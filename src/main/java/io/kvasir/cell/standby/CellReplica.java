@@ -9,8 +9,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The warm copy of a cell that is at home on another node: an index of its own with the home's slots, fed frame by
- * frame. When the cell comes to this node its home takes the copy over, and from then on nobody else writes into it.
+ * The replica of a cell whose home is another node: an index of its own with the home's slots, fed frame by
+ * frame. When the cell comes to this node the home takes the replica over, and is the only writer from then on.
  * Thread-safe.
  */
 public final class CellReplica {
@@ -24,7 +24,7 @@ public final class CellReplica {
   /**
    * What a home begins with.
    *
-   * @param workers by id; those that had not been told as a whole are not among them, and their slots are free
+   * @param workers by id; those whose snapshot was not whole are not among them, and their slots are free
    * @param reachable pods that could be reached
    */
   public record WarmState(BlockIndex index, Map<String, ReplicatedWorker> workers, Set<String> reachable) {}
@@ -37,7 +37,7 @@ public final class CellReplica {
     this.budgetBytes = budgetBytes;
   }
 
-  /** Takes a frame, and tells how far its stream has come; null when that is of no use to anybody. */
+  /** Applies a frame; returns how far its stream has come, null when the sender has no use for that. */
   synchronized @Nullable ReceivedUpTo receive(ReplicaFrame frame) {
     if (closed) {
       return null;
@@ -58,7 +58,7 @@ public final class CellReplica {
   private ReplicatedWorker begin(ReplicaFrame frame) {
     BlockIndex into = index;
     if (into == null || frame.home() != home || frame.slots() > into.slots()) {
-      // Of another home, or wider: all workers will be told anew.
+      // Of another home, or wider: a new snapshot of all workers follows.
       workers.clear();
       into = new BlockIndex(frame.slots(), budgetBytes);
       index = into;

@@ -4,7 +4,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
-/** The copies on this node of cells that are at home elsewhere. Thread-safe. */
+/** The replicas on this node of cells whose home is another node. Thread-safe. */
 public final class CellReplicas {
   private final Map<String, CellReplica> replicas = new ConcurrentHashMap<>();
 

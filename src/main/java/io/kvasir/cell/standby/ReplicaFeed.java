@@ -10,7 +10,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** What is told of one worker to the copies of its cell: each change is written once. One thread at a time. */
+/** Writes the changes of one worker's blocks once for all replicas of its cell. One thread at a time. */
 public final class ReplicaFeed implements BlockChangeListener {
   /** Bytes in a frame, give or take a change. */
   private static final int FRAME_BYTES = 32 << 10;
@@ -40,7 +40,7 @@ public final class ReplicaFeed implements BlockChangeListener {
     return links.values();
   }
 
-  /** The way to a copy that is to be told everything now, null if there is none. */
+  /** The link to a replica that needs a snapshot now, null if there is none. */
   public @Nullable ReplicaLink awaitingSnapshot() {
     for (ReplicaLink link : links.values()) {
       if (link.needsSnapshot()) {
@@ -50,13 +50,13 @@ public final class ReplicaFeed implements BlockChangeListener {
     return null;
   }
 
-  /** What is known now is not what the copies were told of: all of them are told anew. */
+  /** Has all replicas get a new snapshot: what they have does not lead to what is known now. */
   public void restart() {
     links.values().forEach(ReplicaLink::restart);
     updateSubscribed();
   }
 
-  /** Begins to tell everything to a copy, between two batches. */
+  /** Begins the snapshot of a replica, between two batches. */
   public void beginSnapshot(ReplicaLink link) {
     link.beginSnapshot();
     writer.begin();

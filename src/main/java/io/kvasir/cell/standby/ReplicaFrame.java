@@ -13,9 +13,9 @@ import org.apache.pekko.actor.typed.ActorRef;
  * @param capacityBlocks blocks that may be predicted of it
  * @param stream which telling of the worker this belongs to; each begins with everything
  * @param number of the frame in the stream, from 0
- * @param finishes whether the batch of events that it tells of ends with it
+ * @param finishes whether it is the last frame of a batch of events
  * @param payload as {@link ReplicaWriter} wrote it
- * @param replyTo is told how far the copy has come
+ * @param replyTo receives how far the replica has come
  */
 public record ReplicaFrame(
     long home,

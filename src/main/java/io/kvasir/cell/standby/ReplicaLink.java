@@ -39,7 +39,7 @@ public final class ReplicaLink {
   /** Carries frames, which may be lost, doubled or late. */
   @FunctionalInterface
   public interface FrameSender {
-    /** Sends a frame of a stream; {@code finishes} when the batch that it tells of ends with it. */
+    /** Sends a frame of a stream; {@code finishes} when it is the last of its batch. */
     void send(long stream, long number, boolean finishes, byte[] payload);
   }
 
@@ -52,12 +52,12 @@ public final class ReplicaLink {
     this.clock = clock;
   }
 
-  /** Whether the copy is to be told everything, and nothing that is on its way stands before that. */
+  /** Whether the replica needs a snapshot, and no frame on its way has to be acknowledged before. */
   boolean needsSnapshot() {
     return snapshotNeeded && sent == 0;
   }
 
-  /** Whether changes are of use to the copy: it has been told what they are changes of. */
+  /** Whether changes are of use to the replica: it has the snapshot that they follow. */
   boolean acceptsChanges() {
     return snapshotting;
   }
@@ -67,7 +67,7 @@ public final class ReplicaLink {
     return stream;
   }
 
-  /** Begins to tell everything. */
+  /** Begins a snapshot. */
   void beginSnapshot() {
     stream = ThreadLocalRandom.current().nextLong();
     next = 0;
@@ -111,7 +111,7 @@ public final class ReplicaLink {
     }
   }
 
-  /** Drops what has not been sent: the copy is told everything anew. */
+  /** Drops what has not been sent: the replica gets a new snapshot. */
   void restart() {
     while (frames.size() > sent) {
       frames.removeLast();
@@ -136,7 +136,7 @@ public final class ReplicaLink {
   public int acknowledged(long of, long expected, boolean missing) {
     if (of != stream || expected < next) {
       if (of == stream && expected == 0 && missing) {
-        // What it had confirmed is gone.
+        // What it had acknowledged is lost.
         frames.clear();
         sent = 0;
         restart();

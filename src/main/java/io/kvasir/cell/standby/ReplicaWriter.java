@@ -25,7 +25,7 @@ final class ReplicaWriter {
   static final byte CLEARED = 7;
   static final byte POSITION = 8;
 
-  /** Keys told together: what is written of one change stays well below a cluster message's size. */
+  /** Keys in one frame: what is written of one change stays well below a cluster message's size. */
   static final int MAX_KEYS = 1024;
 
   private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
@@ -48,7 +48,7 @@ final class ReplicaWriter {
     return taken;
   }
 
-  /** From here on everything is told anew. */
+  /** Begins a snapshot of everything. */
   void begin() {
     write(() -> out.writeByte(BEGIN));
   }
@@ -76,7 +76,7 @@ final class ReplicaWriter {
     });
   }
 
-  /** Everything has been told. */
+  /** Ends the snapshot. */
   void complete() {
     write(() -> out.writeByte(COMPLETE));
   }

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What a cell's copy has of one worker: its blocks, and what it takes to go on with its events. Reads what
- * {@link ReplicaWriter} wrote. A batch of events takes effect as a whole, so that the position always tells exactly
+ * {@link ReplicaWriter} wrote. A batch of events takes effect as a whole, so that the position is always exactly
  * what is there. One thread at a time.
  */
 public final class ReplicatedWorker {
@@ -68,7 +68,7 @@ public final class ReplicatedWorker {
     return blocks;
   }
 
-  /** Whether everything has been told once, so that it can be used. */
+  /** Whether it has a whole snapshot, so that it can be used. */
   boolean isComplete() {
     return complete;
   }

@@ -10,13 +10,13 @@ import org.apache.pekko.actor.typed.PostStop;
 import org.apache.pekko.actor.typed.javadsl.Behaviors;
 
 /**
- * Keeps this node's copy of a cell that is at home elsewhere: asks the home again and again to be told, writes what it
- * tells, and confirms it. A home that is new to it tells everything.
+ * Keeps this node's replica of a cell whose home is another node: requests it from the home again and again, writes the
+ * frames that come, and acknowledges them. A new home sends a snapshot first.
  */
 public final class Standby {
   private static final Duration REQUEST_INTERVAL = Duration.ofMillis(500);
 
-  /** What the copy is told. */
+  /** The messages to a standby. */
   public sealed interface Message permits ReplicaFrame, WorkerRemoved, ReachablePods, RequestReplica {}
 
   /** A worker has left the cell. */
@@ -36,7 +36,7 @@ public final class Standby {
    * Keeps a copy until it is stopped.
    *
    * @param node this node's name
-   * @param wanted has the cell's home, wherever it is, tell a copy
+   * @param wanted has the cell's home, whichever node that is, send frames to a replica
    */
   public static Behavior<Message> create(
       String cell, CellReplica copy, CellReplicas copies, String node, Consumer<ActorRef<Message>> wanted) {

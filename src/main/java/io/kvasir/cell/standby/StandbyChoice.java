@@ -19,7 +19,7 @@ public final class StandbyChoice {
   /**
    * Chooses.
    *
-   * @param home where the cell is at home
+   * @param home the cell's home node
    * @param now what it has
    * @param all where every cell is and has its copies
    * @param nodes those that may hold copies, with their zones

@@ -112,8 +112,8 @@ public final class WarmAllocation implements ActorSystemDependentAllocationStrat
     regions.forEach((region, cells) -> load.put(region, cells.size()));
     for (String cell : moves.stream().sorted().toList()) {
       CellNodes cellNodes = nodesByCell.of(cell);
-      long asked = requestedNanos.computeIfAbsent(cell, _ -> now);
-      if (cellNodes == null || now - asked > WARMUP_TIMEOUT_NANOS || isReady(cellNodes, regions.keySet())) {
+      long requestedAt = requestedNanos.computeIfAbsent(cell, _ -> now);
+      if (cellNodes == null || now - requestedAt > WARMUP_TIMEOUT_NANOS || isReady(cellNodes, regions.keySet())) {
         requestedNanos.remove(cell);
         ready.add(cell);
         continue;

@@ -158,7 +158,7 @@ public final class CellFleet implements Fleet {
   Member member(int slot) {
     Member member = table.members()[slot];
     if (member == null) {
-      throw new IllegalStateException("a worker was chosen in slot " + slot + " and nobody sits there");
+      throw new IllegalStateException("a worker was chosen in slot " + slot + " and it is empty");
     }
     return member;
   }

@@ -129,12 +129,12 @@ public final class CellMetrics {
     handOvers.labelValues(kind).inc();
   }
 
-  /** A copy is told a worker as a whole. */
+  /** A snapshot of a worker is sent to a replica. */
   public void snapshotSent() {
     snapshots.inc();
   }
 
-  /** Something that was told to a copy got lost and was sent again. */
+  /** A frame to a replica got lost and was sent again. */
   public void framesResent() {
     repairs.inc();
   }

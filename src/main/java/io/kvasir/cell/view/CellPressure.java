@@ -5,7 +5,7 @@ import io.kvasir.routing.Role;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How pressed a cell is.
+ * The pressure on a cell.
  *
  * @param share of what it can do that is in use, 0 to 1; 1 when it cannot take anything
  * @param capacity requests its workers may have in flight, 0 while none of them can be given any
@@ -16,22 +16,23 @@ public record CellPressure(double share, int capacity) {
 
   /** The pressure on a cell's members. */
   static CellPressure of(@Nullable Member[] members) {
-    Workers readers = new Workers();
-    Workers writers = new Workers();
+    Workers prefillWorkers = new Workers();
+    Workers decodeWorkers = new Workers();
     for (Member member : members) {
       if (member != null && member.isRoutable()) {
         Role role = member.worker().role();
         if (role.takes(Role.PREFILL)) {
-          readers.add(member);
+          prefillWorkers.add(member);
         }
         if (role.takes(Role.DECODE)) {
-          writers.add(member);
+          decodeWorkers.add(member);
         }
       }
     }
-    double queueMs = readers.count == 0 ? 0 : readers.queueMs / readers.count;
-    double used = Math.max(queueMs / (queueMs + HALF_QUEUE_MS), readers.used());
-    return new CellPressure(writers.capacity == 0 ? 1 : Math.min(1, Math.max(used, writers.used())), writers.capacity);
+    double queueMs = prefillWorkers.count == 0 ? 0 : prefillWorkers.queueMs / prefillWorkers.count;
+    double used = Math.max(queueMs / (queueMs + HALF_QUEUE_MS), prefillWorkers.used());
+    return new CellPressure(decodeWorkers.capacity == 0 ? 1
+        : Math.min(1, Math.max(used, decodeWorkers.used())), decodeWorkers.capacity);
   }
 
   /** What the workers that do one kind of work have to do. */

@@ -34,7 +34,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A cell as the threads of its home node see it: they decide against it inline, each on its own, and
+ * A cell as the threads of its home node read it: they decide against it inline, each on its own, and
  * nothing here waits but for the end of a decision on the same new prompt ({@link PrefixStripes}). The members
  * stand in an array that is replaced at each change, so a decision sees one set of them from beginning to
  * end.
@@ -63,7 +63,7 @@ public final class CellView {
    * @param decisions where sampled decisions are recorded
    * @param clock measures time
    * @param reservationLease how long what another node holds may live
-   * @param nextHome the way to the cell when it has left this node
+   * @param nextHome the client of the cell when it has left this node
    */
   public CellView(
       String cell,
@@ -86,12 +86,12 @@ public final class CellView {
     metrics.watch(cell, index, this);
   }
 
-  /** Which of the homes the cell has had this is; never {@code RemoteReservation.NONE}. */
+  /** The identity of this home among those the cell has had; never {@code RemoteReservation.NONE}. */
   public long incarnation() {
     return incarnation;
   }
 
-  /** Whom members tell of changes of their {@link HealthSnapshot conditions}. */
+  /** Counts the changes of members that make a new {@link HealthSnapshot}. */
   public ChangeCounter changes() {
     return changes;
   }
@@ -101,27 +101,27 @@ public final class CellView {
     return table.members();
   }
 
-  /** Puts a member into a slot, or nobody. Called by the cell's actor alone. */
+  /** Puts a member into a slot, or empties it. Called by the cell's actor alone. */
   public void setMember(int slot, @Nullable Member member) {
     table = table.with(slot, member);
   }
 
-  /** Seats everybody in the same slots of a wider index. Called by the cell's actor alone. */
+  /** Moves all members to the same slots of a wider index. Called by the cell's actor alone. */
   public void moveTo(BlockIndex wider) {
     table = table.withIndex(wider);
     metrics.watch(cell, wider, this);
   }
 
-  /** The cell as a decision that begins now sees it. */
+  /** A snapshot of the cell for a decision that begins now. */
   public CellFleet fleet() {
-    MemberTable seated = table;
+    MemberTable current = table;
     long now = changes.count();
     HealthSnapshot known = health;
-    if (!known.isCurrent(seated, now)) {
-      known = new HealthSnapshot(seated, now);
+    if (!known.isCurrent(current, now)) {
+      known = new HealthSnapshot(current, now);
       health = known;
     }
-    return new CellFleet(seated, known, stripes);
+    return new CellFleet(current, known, stripes);
   }
 
   /** Decides for a request of this node. */
@@ -139,13 +139,13 @@ public final class CellView {
     return remoteDecisions;
   }
 
-  /** The cell has left this node, which lives on: what this node has in flight is the next home's. */
+  /** Declares what this node has in flight to the cell's next home: the cell has left this node, which lives on. */
   public void handOver() {
     localReservations.handOver();
   }
 
   /** Chooses workers, books their load and predicts what they will hold, in one step. */
-  private Decision decide(DecisionRequest request, boolean here) {
+  private Decision decide(DecisionRequest request, boolean local) {
     Workflow workflow = workflows.of(request.profile());
     RoutingContext context = context(request);
     CellFleet fleet = fleet();
@@ -157,7 +157,7 @@ public final class CellView {
         recorder = recorder == null ? null : recorder(fleet);
         planning = plan(workflow, fleet, context, request, recorder);
       }
-      Decision decision = decision(planning, fleet, request, here);
+      Decision decision = decision(planning, fleet, request, local);
       return recorder == null ? decision : recorded(decision, recorder, request);
     } finally {
       fleet.release();
@@ -189,7 +189,7 @@ public final class CellView {
     return context;
   }
 
-  /** Tells how a decision would come about: nothing is booked, and no plugin remembers it. */
+  /** Explains how a decision would come about: nothing is booked, and no plugin remembers it. */
   public DecisionRecord explain(DecisionRequest request) {
     CellFleet fleet = fleet();
     DecisionRecorder recorder = recorder(fleet);
@@ -198,7 +198,7 @@ public final class CellView {
           PlanningSession.explain(
               workflows.of(request.profile()), fleet, context(request), fleet.replacement(request), recorder::pass);
       return switch (planning) {
-        case PlanResult.PlanFound made -> recorder.planned(request, made.reason(), made.plan().steps());
+        case PlanResult.PlanFound found -> recorder.planned(request, found.reason(), found.plan().steps());
         case PlanResult.NoPlan none -> recorder.refused(request, noWorker(none));
       };
     } finally {
@@ -206,9 +206,9 @@ public final class CellView {
     }
   }
 
-  private Decision decision(PlanResult planning, CellFleet fleet, DecisionRequest request, boolean here) {
+  private Decision decision(PlanResult planning, CellFleet fleet, DecisionRequest request, boolean local) {
     return switch (planning) {
-      case PlanResult.PlanFound made -> planned(made, fleet, request, here);
+      case PlanResult.PlanFound found -> planned(found, fleet, request, local);
       case PlanResult.NoPlan none -> noWorker(none);
     };
   }
@@ -236,34 +236,34 @@ public final class CellView {
     };
   }
 
-  private Decision planned(PlanResult.PlanFound made, CellFleet fleet, DecisionRequest request, boolean here) {
-    List<Decision.Chosen> steps = new ArrayList<>(made.chosen().size());
-    int guessed = 0;
-    for (int i = 0; i < made.chosen().size(); i++) {
-      Selection.Chosen chosen = made.chosen().get(i);
+  private Decision planned(PlanResult.PlanFound found, CellFleet fleet, DecisionRequest request, boolean local) {
+    List<Decision.Chosen> steps = new ArrayList<>(found.chosen().size());
+    int predictedBlocks = 0;
+    for (int i = 0; i < found.chosen().size(); i++) {
+      Selection.Chosen chosen = found.chosen().get(i);
       Member booked = fleet.member(chosen.slot());
       BookedReservation reservation = new BookedReservation(booked, chosen, request, localReservations);
-      if (here) {
+      if (local) {
         localReservations.add(reservation);
       }
-      HitPrediction forecast = reservation.hitPrediction();
-      fleet.predicted(forecast, request.chain(), chosen.slot());
-      guessed += chosen.readsPrompt() ? chosen.depth() - forecast.confirmed() : 0;
+      HitPrediction prediction = reservation.hitPrediction();
+      fleet.predicted(prediction, request.chain(), chosen.slot());
+      predictedBlocks += chosen.readsPrompt() ? chosen.depth() - prediction.confirmed() : 0;
       steps.add(
           new Decision.Chosen(
-              made.plan().steps().get(i),
+              found.plan().steps().get(i),
               reservation,
               chosen.depth(),
               chosen.predictedCachedTokens(),
               Math.min(
-                  chosen.predictedCachedTokens(), forecast.confirmedTokens(chosen.booking().promptTokens())),
+                  chosen.predictedCachedTokens(), prediction.confirmedTokens(chosen.booking().promptTokens())),
               booked.events().suspect()));
     }
     return new Decision.Planned(
-        made.plan().workflow(),
-        made.plan().order(),
+        found.plan().workflow(),
+        found.plan().order(),
         steps,
-        guessed == 0 ? made.reason() : made.reason() + "; predicted=" + guessed);
+        predictedBlocks == 0 ? found.reason() : found.reason() + "; predicted=" + predictedBlocks);
   }
 
   private Decision.NoWorker noWorker(PlanResult.NoPlan none) {
@@ -274,7 +274,7 @@ public final class CellView {
         : new Decision.NoWorker(noWorkerReason(none), none.detail());
   }
 
-  /** Whether it has heard of each of its workers how it is, since the cell came here. */
+  /** Whether the health of every worker is known since the cell came to this node. */
   public boolean isWorkerHealthKnown() {
     boolean any = false;
     for (Member member : members()) {
@@ -296,17 +296,17 @@ public final class CellView {
     };
   }
 
-  /** How pressed the cell is. */
+  /** The pressure on the cell. */
   public CellPressure pressure() {
     return CellPressure.of(members());
   }
 
-  /** The cell's copies on other nodes, as of a moment ago. */
+  /** The state of the cell's replicas on other nodes, as of a moment ago. */
   public List<ClusterStatus.StandbyStatus> standbys() {
     return standbys;
   }
 
-  /** Shows how the cell's copies are. Called by the cell's actor alone. */
+  /** Publishes the state of the cell's replicas. Called by the cell's actor alone. */
   public void standbys(List<ClusterStatus.StandbyStatus> now) {
     standbys = now;
   }

@@ -4,11 +4,11 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
-/** The cells at home on this node, for every thread of it. */
+/** The views of the cells whose home is this node. Thread-safe. */
 public final class CellViews {
   private final Map<String, CellView> views = new ConcurrentHashMap<>();
 
-  /** Shows a cell that has come to this node. */
+  /** Publishes the view of a cell that has come to this node. */
   public void publish(String cell, CellView view) {
     views.put(cell, view);
   }
@@ -18,7 +18,7 @@ public final class CellViews {
     views.remove(cell, view);
   }
 
-  /** The view of a cell, null when it is not at home here. */
+  /** The view of a cell, null when this node is not its home. */
   public @Nullable CellView of(String cell) {
     return views.get(cell);
   }

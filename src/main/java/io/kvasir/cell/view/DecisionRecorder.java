@@ -66,7 +66,7 @@ public final class DecisionRecorder {
     return record(request, lower(none.reason()), none.detail(), List.of());
   }
 
-  /** The record of a decision nobody could be looked at for. */
+  /** The record of a decision that had no candidates. */
   public static DecisionRecord withoutCandidates(String cell, DecisionRequest request, Decision.NoWorker none) {
     return record(cell, profileOf(request), 0, request, lower(none.reason()), none.detail(), List.of(), List.of());
   }
@@ -184,7 +184,7 @@ public final class DecisionRecorder {
         facts(worker));
   }
 
-  /** Blocks that nobody told of, since they are only predicted, count as the device's. */
+  /** Blocks that were not reported, since they are only predicted, count as the device's. */
   private Map<String, Integer> tiers(Explanation.Candidate candidate, Chain chain) {
     Map<String, Integer> tiers = new TreeMap<>();
     if (candidate.depth() > 0) {

@@ -7,10 +7,11 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The decision for another node; without steps there is no worker, and {@code why} then says why.
+ * The decision for another node; without steps there is no worker.
  *
  * @param home the incarnation of the home that decided
- * @param reason of a plan, or what there is none for, in plain words
+ * @param reason why this plan, or why there is none, in plain words
+ * @param noWorkerReason why there is none, null when there is a plan
  */
 public record DecisionReply(
     long home,
@@ -21,7 +22,7 @@ public record DecisionReply(
     Decision.@Nullable NoWorkerReason noWorkerReason)
     implements ClusterMessage {
 
-  /** A step, whose load the cell holds under the name of the question's step. */
+  /** A step, whose load the cell holds under the id of the request's step. */
   public record ChosenStep(
       RoutingPlan.Step step,
       int depth,

@@ -9,46 +9,49 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What decisions read of a cell's workers that changes seldom, as columns by slot: a decision copies them instead of
- * asking each worker's health, circuit and engine anew. What is booked changes with every decision and is not among
- * them. Never changed; made anew when the {@link ChangeCounter} is another one.
+ * reading each worker's health, circuit breaker and engine report again. What is booked changes with every decision and
+ * is not among them. Immutable; replaced when the {@link ChangeCounter} has changed.
  */
 final class HealthSnapshot {
   private final MemberTable table;
   private final long revision;
 
-  /** Who gets requests while his circuit passes them. */
+  /** A bit for each worker that is healthy as far as its circuit breaker does not matter. */
   private final long[] healthy;
 
-  /** Whose circuit has been broken: whether it passes requests again depends on the time. Null when none has. */
+  /**
+   * A bit for each worker whose breaker has tripped: whether it permits requests depends on the time. Null when none
+   * has.
+   */
   private final long @Nullable [] tripped;
 
   private final int[] waiting;
   private final double[] kvUse;
 
-  /** What the index's word on each is worth; null while it is good on everybody. */
+  /** The trust in the index of each worker, 0 to 1; null while it is 1 for all. */
   private final double @Nullable [] trust;
 
   /**
-   * The conditions of all who are seated.
+   * The health of all members of a table.
    *
    * @param revision read before this is called
    */
-  HealthSnapshot(MemberTable seating, long revision) {
-    int slots = seating.slots();
-    long[] brokenBits = new long[slots >>> 6];
-    double[] worth = new double[slots];
-    boolean anyBroken = false;
+  HealthSnapshot(MemberTable table, long revision) {
+    int slots = table.slots();
+    long[] trippedBits = new long[slots >>> 6];
+    double[] trustBySlot = new double[slots];
+    boolean anyTripped = false;
     boolean anyDoubt = false;
-    this.table = seating;
+    this.table = table;
     this.revision = revision;
     this.healthy = new long[slots >>> 6];
     this.waiting = new int[slots];
     this.kvUse = new double[slots];
     Arrays.fill(waiting, Candidates.UNKNOWN);
     Arrays.fill(kvUse, Candidates.UNKNOWN);
-    Arrays.fill(worth, 1);
+    Arrays.fill(trustBySlot, 1);
     for (int slot = 0; slot < slots; slot++) {
-      Member member = seating.members()[slot];
+      Member member = table.members()[slot];
       if (member == null) {
         continue;
       }
@@ -56,26 +59,26 @@ final class HealthSnapshot {
         healthy[slot >>> 6] |= 1L << slot;
       }
       if (!member.health().breaker().isClosed()) {
-        brokenBits[slot >>> 6] |= 1L << slot;
-        anyBroken = true;
+        trippedBits[slot >>> 6] |= 1L << slot;
+        anyTripped = true;
       }
       EngineReport report = member.report();
       waiting[slot] = report.waiting();
       kvUse[slot] = report.kvUse();
-      worth[slot] = member.accuracy().trust();
-      anyDoubt |= worth[slot] < 1;
+      trustBySlot[slot] = member.accuracy().trust();
+      anyDoubt |= trustBySlot[slot] < 1;
     }
-    this.tripped = anyBroken ? brokenBits : null;
-    this.trust = anyDoubt ? worth : null;
+    this.tripped = anyTripped ? trippedBits : null;
+    this.trust = anyDoubt ? trustBySlot : null;
   }
 
-  /** Whether these are still the conditions of those who are seated. */
-  @SuppressWarnings("ReferenceEquality") // a seating is replaced, never changed
-  boolean isCurrent(MemberTable seated, long now) {
-    return table == seated && revision == now;
+  /** Whether this is still the health of the members of a table. */
+  @SuppressWarnings("ReferenceEquality") // a table is replaced, never changed
+  boolean isCurrent(MemberTable current, long now) {
+    return table == current && revision == now;
   }
 
-  /** Fills in who may be chosen, and the columns that come from here. */
+  /** Fills in the bits of workers that may be chosen, and the columns of this snapshot. */
   void copyTo(Candidates candidates) {
     System.arraycopy(healthy, 0, candidates.live, 0, healthy.length);
     System.arraycopy(waiting, 0, candidates.waiting, 0, waiting.length);
@@ -85,16 +88,16 @@ final class HealthSnapshot {
     }
   }
 
-  private void removeOpenCircuits(long[] circuits, Candidates candidates) {
+  private void removeOpenCircuits(long[] breakers, Candidates candidates) {
     for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
       Member member = table.members()[slot];
-      if ((circuits[slot >>> 6] & (1L << slot)) != 0 && member != null && !member.health().breaker().permits()) {
+      if ((breakers[slot >>> 6] & (1L << slot)) != 0 && member != null && !member.health().breaker().permits()) {
         candidates.remove(slot);
       }
     }
   }
 
-  /** Believes the index on each worker as far as its answers have confirmed it. */
+  /** Discounts the depth of each worker by the trust in its index. */
   void discount(Candidates candidates) {
     if (trust != null) {
       for (int slot = 0; slot < trust.length; slot++) {

@@ -8,8 +8,8 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The index of a cell and who sits in which of its slots. Replaced at each change and never changed, so whoever has
- * taken one sees the same members from beginning to end.
+ * The index of a cell and the member in each of its slots. Immutable and replaced at each change, so that a decision
+ * uses the same members from beginning to end.
  *
  * @param members by slot
  * @param workers the same as the table that candidates refer to
@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 record MemberTable(
     BlockIndex index, @Nullable Member[] members, @Nullable Worker[] workers, @Nullable WorkerLoad[] loads) {
 
-  /** Nobody in any slot of an index. */
+  /** A table whose slots are empty. */
   static MemberTable in(BlockIndex index) {
     int slots = index.slots();
     return new MemberTable(
@@ -29,7 +29,7 @@ record MemberTable(
     return members.length;
   }
 
-  /** The same with a member in a slot, or nobody. */
+  /** The same with a member in a slot, or with that empty. */
   MemberTable with(int slot, @Nullable Member member) {
     @Nullable Member[] changedMembers = members.clone();
     @Nullable Worker[] changedWorkers = workers.clone();
@@ -40,7 +40,7 @@ record MemberTable(
     return new MemberTable(index, changedMembers, changedWorkers, changedLoads);
   }
 
-  /** Everybody in the same slots of a wider index. */
+  /** The same members in the same slots of a wider index. */
   MemberTable withIndex(BlockIndex wider) {
     int slots = wider.slots();
     return new MemberTable(

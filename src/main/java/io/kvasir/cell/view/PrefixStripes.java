@@ -7,10 +7,11 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Lets decisions on prompts of one kind see each other. What a decision predicts is in the index when it is
- * over, but of a burst many are under way at once, all of which have looked before the first predicted. So
- * a decision whose prompt goes on beyond what anybody holds enters the stripe of the first block that nobody
- * holds, and stays there until it has predicted; one that enters after a sibling looks again.
+ * Serialises decisions on prompts that are new in the same block, so that each sees what the one before predicted. What
+ * a decision predicts is in the index when it is over, but of a burst many are under way at once, all of which have
+ * looked before the first predicted. So a decision whose prompt goes on beyond what anybody holds enters the stripe of
+ * the first block that no worker holds, and stays there until it has predicted; one that enters after a sibling looks
+ * again.
  *
  * <p>Only decisions on prompts that are new in the same block wait for each other, each for what is left of
  * the one before: some microseconds without I/O. All others pass with one compare-and-set. Thread-safe.
@@ -27,14 +28,14 @@ final class PrefixStripes {
     }
   }
 
-  /** Waits until no other decision is in the block's stripe. The caller {@link Stripe#unlock leaves} it again. */
+  /** Waits until no other decision is in the block's stripe, and enters it until {@link Stripe#unlock}. */
   Stripe lock(long block) {
     Stripe stripe = stripes[(int) ((block * PHI) >>> (Long.SIZE - BITS))];
     stripe.lock(block);
     return stripe;
   }
 
-  /** A place for one decision at a time. */
+  /** A lock, and what the last decision that held it predicted. */
   static final class Stripe {
     private final ReentrantLock lock = new ReentrantLock();
     private long block;
@@ -60,7 +61,7 @@ final class PrefixStripes {
      * Adds to the depths what the decision before predicted and the index does not know yet, because the
      * worker's blocks were being written. Returns the depth there, 0 when there is nothing to add.
      */
-    int addPending(Chain asked, Candidates candidates) {
+    int addPending(Chain request, Candidates candidates) {
       if (prediction == null || prediction.isPlaced()) {
         prediction = null;
         return 0;
@@ -69,9 +70,9 @@ final class PrefixStripes {
       if (slot >= candidates.slots() || !candidates.has(slot)) {
         return 0;
       }
-      int most = Math.min(asked.length(), chain.length());
+      int most = Math.min(request.length(), chain.length());
       int common = 0;
-      while (common < most && asked.hashes()[common] == chain.hashes()[common]) {
+      while (common < most && request.hashes()[common] == chain.hashes()[common]) {
         common++;
       }
       candidates.depth[slot] = Math.max(candidates.depth[slot], common);

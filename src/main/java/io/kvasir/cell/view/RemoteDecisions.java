@@ -7,19 +7,19 @@ import io.kvasir.cell.ledger.LeasedReservations;
 import java.util.List;
 
 /**
- * Decisions for other nodes at a cell that is at home here: what is booked is held for them, under the names they give
- * it, until they tell how it went. Thread-safe.
+ * Decides for other nodes at the cell's home: what is booked is held for them, under the ids they give it, until they
+ * send its outcome. Thread-safe.
  */
 public final class RemoteDecisions {
   private final CellView view;
   private final LeasedReservations leased;
 
-  RemoteDecisions(CellView view, LeasedReservations held) {
+  RemoteDecisions(CellView view, LeasedReservations leased) {
     this.view = view;
-    this.leased = held;
+    this.leased = leased;
   }
 
-  /** What is held for other nodes. */
+  /** The reservations held for other nodes. */
   public LeasedReservations leased() {
     return leased;
   }
@@ -28,27 +28,28 @@ public final class RemoteDecisions {
    * Decides.
    *
    * @param node the node that will hold the reservations
-   * @param ticket its number of the question
+   * @param correlationId its id of the request
    */
-  public DecisionReply decide(DecisionRequest request, String node, long ticket) {
+  public DecisionReply decide(DecisionRequest request, String node, long correlationId) {
     return switch (view.decideForPeer(request)) {
       case Decision.Planned planned ->
           new DecisionReply(
-              view.incarnation(), planned.workflow(), planned.order(), hold(planned, node, ticket), planned.reason(),
+              view.incarnation(), planned.workflow(), planned.order(), hold(planned, node, correlationId),
+              planned.reason(),
               null);
       case Decision.NoWorker none ->
           new DecisionReply(view.incarnation(), null, null, null, none.detail(), none.reason());
     };
   }
 
-  private List<DecisionReply.ChosenStep> hold(Decision.Planned planned, String node, long ticket) {
+  private List<DecisionReply.ChosenStep> hold(Decision.Planned planned, String node, long correlationId) {
     for (int step = 0; step < planned.steps().size(); step++) {
-      leased.hold(node, CorrelationIds.reservation(ticket, step), planned.steps().get(step).reservation());
+      leased.hold(node, CorrelationIds.reservation(correlationId, step), planned.steps().get(step).reservation());
     }
-    return planned.steps().stream().map(RemoteDecisions::decided).toList();
+    return planned.steps().stream().map(RemoteDecisions::chosenStep).toList();
   }
 
-  private static DecisionReply.ChosenStep decided(Decision.Chosen chosen) {
+  private static DecisionReply.ChosenStep chosenStep(Decision.Chosen chosen) {
     return new DecisionReply.ChosenStep(
         chosen.step(),
         chosen.depth(),

@@ -1,9 +1,10 @@
 /**
- * A cell as the threads of its home node see it. A decision takes a {@code CellFleet} of the {@link
- * io.kvasir.cell.view.CellView}: the members in their {@code MemberTable}, their {@code HealthSnapshot}, their load as
- * it is. The routing room chooses, and what it has chosen is booked and predicted before the next of its {@code
- * PrefixStripes} looks; {@link io.kvasir.cell.view.RemoteDecisions} hold what they book under the names that other
- * nodes give it. Nothing here asks an actor.
+ * A cell as the threads of its home node read it. A decision takes a {@code CellFleet} of the {@link
+ * io.kvasir.cell.view.CellView}: the members in their {@code MemberTable}, their {@code HealthSnapshot}, and their load
+ * at that moment. The routing room chooses; the choice is booked and predicted before the next decision in the same
+ * stripe of the {@code PrefixStripes}. {@link io.kvasir.cell.view.RemoteDecisions} decide for other nodes and hold what
+ * they book under the ids that those give it. {@link io.kvasir.cell.view.CellMetrics} counts, {@code CellGauges} reads
+ * the cells when metrics are scraped. No message to an actor is needed.
  */
 @NullMarked
 package io.kvasir.cell.view;

@@ -3,7 +3,7 @@ package io.kvasir.cell.worker;
 import io.kvasir.cell.CellSettings.AccuracySettings;
 
 /**
- * Whether a worker's index is right, as the engine's own answers tell: each reports how many tokens of its
+ * Whether a worker's index is right, by the engine's own answers: each reports how many tokens of its
  * prompt were cached, and that is held against what the index had promised.
  *
  * <p>Only broken promises count: that an engine found more is no harm (it may have a cache that no event
@@ -36,7 +36,7 @@ public final class CacheHitAccuracy {
   private volatile double trust = 1;
   private volatile int resyncs;
 
-  /** Nothing has been promised yet. How much is trusted is told to {@code revision}. */
+  /** Without any answers yet. Changes of the trust count in {@code revision}. */
   CacheHitAccuracy(AccuracySettings settings, ChangeCounter revision) {
     this.settings = settings;
     this.changes = revision;

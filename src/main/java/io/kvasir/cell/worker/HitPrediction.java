@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * @param depth leading blocks it was found to hold, predicted ones included
  * @param reported whether the worker's events speak of such blocks; what it holds of others can only be predicted
  * @param prediction what was predicted; null when there was nothing to predict
- * @param eventState what the worker's events had told by then
+ * @param eventState how far the worker's events had come by then
  */
 public record HitPrediction(int blockSize, int depth, boolean reported, @Nullable Prediction prediction,
     EventState eventState) {
@@ -23,7 +23,7 @@ public record HitPrediction(int blockSize, int depth, boolean reported, @Nullabl
     return new HitPrediction(chain.blockSize(), 0, true, null, EventState.START);
   }
 
-  /** How many of the {@link #depth} blocks the engine itself had told of; 0 while that is not known. */
+  /** How many of the {@link #depth} blocks the engine itself had reported; 0 while that is not known. */
   public int confirmed() {
     return reported ? Math.min(depth, prediction == null ? depth : Math.max(0, prediction.confirmed())) : 0;
   }
@@ -34,8 +34,8 @@ public record HitPrediction(int blockSize, int depth, boolean reported, @Nullabl
   }
 
   /**
-   * The tokens the index promised to be cached, however much it is believed: those the engine had told of, or of
-   * an engine that tells nothing, those it was sent. 0 while that is not known.
+   * The tokens the index promised to be cached, however much it is believed: those the engine had reported, or of
+   * an engine that reports none, those it was sent. 0 while that is not known.
    */
   public int expectedTokens(int promptTokens) {
     int blocks = prediction == null ? depth : reported ? prediction.confirmed() : prediction.held();

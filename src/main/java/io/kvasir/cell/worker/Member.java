@@ -114,8 +114,8 @@ public final class Member {
   }
 
   /** What it holds is in another index from now on. Called by the cell's actor alone. */
-  public void moveTo(WorkerBlocks heir) {
-    blocks = heir;
+  public void moveTo(WorkerBlocks successor) {
+    blocks = successor;
   }
 
   /** Whether the index is right about it. */
@@ -197,13 +197,13 @@ public final class Member {
    * @param depth leading blocks of it the worker was found to hold
    */
   public HitPrediction predict(Chain chain, int depth) {
-    boolean told = reports(chain);
-    boolean nothing = chain.length() == 0 || (told && depth == chain.length() && blocks.predicted() == 0);
+    boolean reported = reports(chain);
+    boolean nothing = chain.length() == 0 || (reported && depth == chain.length() && blocks.predicted() == 0);
     return new HitPrediction(
         chain.blockSize(),
         depth,
-        told,
-        nothing ? null : blocks.predict(chain.hashes(), told ? expiry() : NEVER),
+        reported,
+        nothing ? null : blocks.predict(chain.hashes(), reported ? expiry() : NEVER),
         events);
   }
 
@@ -215,7 +215,7 @@ public final class Member {
     }
   }
 
-  /** Whether its engine tells of such blocks: of others there is nothing but what is predicted. */
+  /** Whether its engine reports such blocks: others are only predicted. */
   private boolean reports(Chain chain) {
     int size = events.blockSize() == 0 ? pod.blockSize() : events.blockSize();
     return !pod.events().isEmpty() && chain.blockSize() == size;
@@ -302,7 +302,7 @@ public final class Member {
     return health.state(clock.nanos()).health();
   }
 
-  /** What people are told of it, as a worker of that cell. */
+  /** Its state for administration and metrics, as a worker of a cell. Takes no lock. */
   public WorkerStatus status(String cell) {
     WorkerHealth.State state = health.state(clock.nanos());
     return new WorkerStatus(

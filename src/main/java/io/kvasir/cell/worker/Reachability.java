@@ -27,10 +27,10 @@ public final class Reachability {
   private boolean probeRequested;
 
   /**
-   * A pod that has not been heard of.
+   * A pod whose state is unknown.
    *
    * @param streamDoubt how long the loss of an event stream says nothing after a probe has contradicted it
-   * @param revision told when it is found or lost
+   * @param revision counts the changes
    */
   public Reachability(Duration streamDoubt, ChangeCounter revision) {
     this.streamDoubtNanos = streamDoubt.toNanos();
@@ -104,7 +104,7 @@ public final class Reachability {
     }
   }
 
-  /** Whether somebody wants to know at once; asking takes the wish away. */
+  /** Whether a probe was requested at once; clears the request. */
   public synchronized boolean pollProbeRequest() {
     boolean wanted = probeRequested;
     probeRequested = false;

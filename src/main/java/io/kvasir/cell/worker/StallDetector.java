@@ -38,7 +38,7 @@ public final class StallDetector {
   private boolean empty;
   private long emptySince;
 
-  /** Progress from now on. Whether it is wedged is told to {@code revision}. */
+  /** A worker that progresses. Changes of whether it is wedged count in {@code revision}. */
   StallDetector(StallSettings settings, long now, ChangeCounter revision) {
     this.settings = settings;
     this.changes = revision;

@@ -1,7 +1,9 @@
 /**
- * One worker in its slot of a cell, a {@link io.kvasir.cell.worker.Member}: what is booked on it, whether it is well
- * (its pod can be reached, it moves, it does not answer with errors), what is predicted of it, and whether its index
- * tells the truth. Plain Java: time comes in.
+ * One worker in its slot of a cell, a {@link io.kvasir.cell.worker.Member}: the load booked on it ({@link
+ * io.kvasir.cell.worker.WorkerLoad}), its health ({@link io.kvasir.cell.worker.WorkerHealth}: its pod can be reached,
+ * its requests progress, its circuit breaker is closed), the cache hits predicted of it ({@link
+ * io.kvasir.cell.worker.HitPrediction}) and how often they came true ({@link io.kvasir.cell.worker.CacheHitAccuracy}).
+ * Plain Java: time comes in.
  */
 @NullMarked
 package io.kvasir.cell.worker;

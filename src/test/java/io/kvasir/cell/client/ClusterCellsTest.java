@@ -15,6 +15,7 @@ import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PartitionPolicy;
 import io.kvasir.cell.PodSource;
 import io.kvasir.cell.PodSpec;
+import io.kvasir.cell.TestPods;
 import io.kvasir.cell.TestProfiles;
 import io.kvasir.cell.TestSettings;
 import io.kvasir.cell.WorkerStatus;
@@ -30,7 +31,6 @@ import io.kvasir.index.Tier;
 import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.PreparedSlots;
 import io.kvasir.routing.RequestShape;
-import io.kvasir.routing.Role;
 import io.kvasir.telemetry.DecisionJson;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.DecisionRecord;
@@ -168,9 +168,14 @@ final class ClusterCellsTest {
     for (List<String> models : List.of(List.of("m", "a", "z", "b"), List.of("z", "b", "a"))) {
       PodSpec pod = pod(model, "p", 4);
       PodSpec named =
-          new PodSpec(
-              pod.name(), pod.url(), pod.role(), new LinkedHashSet<>(models), 1, 16, Map.of(), 4, pod.engine(), 1000,
-              FEEDS, TRANSFER);
+          TestPods.pod(pod.name())
+              .url(pod.url())
+              .role(pod.role())
+              .models(new LinkedHashSet<>(models))
+              .engine(pod.engine())
+              .events(FEEDS)
+              .kvTransfer(TRANSFER)
+              .build();
       PodEntry entry = new PodEntry(named, PodSource.ADMIN);
       byte[] bytes = serialization.serialize(entry).get();
       PodEntry arrived = serialization.deserialize(bytes, PodEntry.class).get();
@@ -650,9 +655,7 @@ final class ClusterCellsTest {
   }
 
   private static PodSpec pod(String model, String name, int maxInFlight, List<EventFeed> feeds) {
-    return new PodSpec(
-        name, URI.create("http://" + name + ".test"), Role.BOTH, Set.of(model), 1, 16, Map.of(), maxInFlight,
-        "h100-Qwen2.5-7B-tp1", 1000, feeds, TRANSFER);
+    return TestPods.pod(name).models(model).maxInFlight(maxInFlight).events(feeds).kvTransfer(TRANSFER).build();
   }
 
   private static DecisionRequest request(String model) {

@@ -8,6 +8,7 @@ import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PodSource;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.Reservation;
+import io.kvasir.cell.TestPods;
 import io.kvasir.cell.directory.PodEntry;
 import io.kvasir.cell.directory.Roster;
 import io.kvasir.cell.ledger.InFlightLoad;
@@ -18,7 +19,6 @@ import io.kvasir.routing.RequestShape;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.RoutingPlan;
 import io.kvasir.routing.Worker;
-import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -239,9 +239,7 @@ final class FallbackTest {
   }
 
   private static PodSpec pod(String name, Role role, int maxInFlight, @Nullable KvTransfer transfer) {
-    return new PodSpec(
-        name, URI.create("http://" + name + ".test"), role, Set.of("m"), 1, 16, Map.of(), maxInFlight,
-        "h100-Qwen2.5-7B-tp1", 1000, List.of(), transfer);
+    return TestPods.pod(name).role(role).maxInFlight(maxInFlight).kvTransfer(transfer).build();
   }
 
   private static KvTransfer transfer(KvTransfer.Dialect dialect, String group) {

@@ -11,6 +11,7 @@ import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PartitionPolicy;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.Reservation;
+import io.kvasir.cell.TestPods;
 import io.kvasir.cell.TestProfiles;
 import io.kvasir.cell.TestSettings;
 import io.kvasir.cell.WorkerStatus;
@@ -25,12 +26,10 @@ import io.kvasir.index.Chain;
 import io.kvasir.index.Tier;
 import io.kvasir.routing.PreparedSlots;
 import io.kvasir.routing.RequestShape;
-import io.kvasir.routing.Role;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
-import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -298,9 +297,13 @@ final class IndexResizeTest {
   }
 
   private static PodSpec pod(String name, int ranks) {
-    return new PodSpec(
-        name, URI.create("http://" + name + ".test"), Role.BOTH, Set.of(MODEL), ranks, BLOCK, Map.of(), 16,
-        "h100-Qwen2.5-7B-tp1", 1000, List.of(new EventFeed.Push("key")), null);
+    return TestPods.pod(name)
+        .models(MODEL)
+        .ranks(ranks)
+        .blockSize(BLOCK)
+        .maxInFlight(16)
+        .events(List.of(new EventFeed.Push("key")))
+        .build();
   }
 
   private static void await(Await.Condition condition) {

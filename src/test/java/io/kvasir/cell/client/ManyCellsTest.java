@@ -13,19 +13,18 @@ import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PartitionPolicy;
 import io.kvasir.cell.PodSpec;
+import io.kvasir.cell.TestPods;
 import io.kvasir.cell.TestProfiles;
 import io.kvasir.cell.TestSettings;
 import io.kvasir.cell.WorkerStatus;
 import io.kvasir.index.Chain;
 import io.kvasir.routing.PreparedSlots;
 import io.kvasir.routing.RequestShape;
-import io.kvasir.routing.Role;
 import io.kvasir.routing.RoutingPlan;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.DecisionRecord;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
-import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -159,9 +158,13 @@ final class ManyCellsTest {
     addAll("base", 4, 100);
     PodSpec plain = pod("base", "base-with", 100);
     PodSpec with =
-        new PodSpec(
-            plain.name(), plain.url(), plain.role(), new LinkedHashSet<>(List.of("base", "adapter")), 1, 16, Map.of(),
-            100, plain.engine(), 1000, List.of(), null);
+        TestPods.pod(plain.name())
+            .url(plain.url())
+            .role(plain.role())
+            .models(new LinkedHashSet<>(List.of("base", "adapter")))
+            .maxInFlight(100)
+            .engine(plain.engine())
+            .build();
     cells(0).add(with);
     await(() -> chosen(session("adapter", "a")));
     for (int i = 0; i < 20; i++) {
@@ -260,9 +263,7 @@ final class ManyCellsTest {
   }
 
   private static PodSpec pod(String model, String name, int maxInFlight) {
-    return new PodSpec(
-        name, URI.create("http://" + name + ".test"), Role.BOTH, Set.of(model), 1, 16, Map.of(), maxInFlight,
-        "h100-Qwen2.5-7B-tp1", 10_000, List.of(), null);
+    return TestPods.pod(name).models(model).maxInFlight(maxInFlight).capacityBlocks(10_000).build();
   }
 
   private static Node node() {

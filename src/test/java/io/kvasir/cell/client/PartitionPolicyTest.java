@@ -10,19 +10,16 @@ import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PartitionPolicy;
 import io.kvasir.cell.PodSpec;
+import io.kvasir.cell.TestPods;
 import io.kvasir.cell.TestProfiles;
 import io.kvasir.cell.TestSettings;
 import io.kvasir.index.Chain;
 import io.kvasir.routing.PreparedSlots;
 import io.kvasir.routing.RequestShape;
-import io.kvasir.routing.Role;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
-import java.net.URI;
 import java.time.Duration;
-import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import org.apache.pekko.actor.typed.ActorSystem;
@@ -38,9 +35,7 @@ import org.junit.jupiter.api.Test;
 final class PartitionPolicyTest {
   private static final Duration PATIENCE = Duration.ofSeconds(60);
   private static final PodSpec POD =
-      new PodSpec(
-          "pod", URI.create("http://pod.test"), Role.BOTH, Set.of("m"), 1, 16, Map.of(), 4, "h100-Qwen2.5-7B-tp1", 1000,
-          List.of(), null);
+      TestPods.pod("pod").build();
   private static final DecisionRequest REQUEST =
       new DecisionRequest("r", "m", null, RequestShape.INDIVISIBLE, Chain.EMPTY, 100, PreparedSlots.EMPTY, Set.of(),
           true, null);

@@ -13,6 +13,7 @@ import io.kvasir.cell.EventSources;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PartitionPolicy;
 import io.kvasir.cell.PodSpec;
+import io.kvasir.cell.TestPods;
 import io.kvasir.cell.TestProfiles;
 import io.kvasir.cell.TestSettings;
 import io.kvasir.cell.WorkerStatus;
@@ -28,12 +29,10 @@ import io.kvasir.index.Chain;
 import io.kvasir.index.Tier;
 import io.kvasir.routing.PreparedSlots;
 import io.kvasir.routing.RequestShape;
-import io.kvasir.routing.Role;
 import io.kvasir.routing.Worker;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
-import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
@@ -271,9 +270,12 @@ final class StandbyTest {
     String pod = model + "-pod";
     engines.put(pod, new Engine(engines.size() + 1));
     nodes.getFirst().cells().add(
-        new PodSpec(
-            pod, URI.create("http://" + pod + ".test"), Role.BOTH, Set.of(model), 1, BLOCK, Map.of(), 64,
-            "h100-Qwen2.5-7B-tp1", 1000, List.of(new EventFeed.Push("")), null));
+        TestPods.pod(pod)
+            .models(model)
+            .blockSize(BLOCK)
+            .maxInFlight(64)
+            .events(List.of(new EventFeed.Push("")))
+            .build());
     await(() -> nodes.stream().anyMatch(node -> node.cells().isHome(model)));
     Node home = home(model);
     await(() -> closed(awaitDecision(home, model)) == BLOCKS);

@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.cell.PodSource;
 import io.kvasir.cell.PodSpec;
+import io.kvasir.cell.TestPods;
 import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.Role;
-import java.net.URI;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
@@ -109,9 +109,12 @@ final class AssignmentTest {
   void otherBaseModel_otherCell() {
     PodSpec was = pod("a", Role.BOTH, "", 1);
     PodSpec is =
-        new PodSpec(
-            "a", was.url(), was.role(), new LinkedHashSet<>(List.of("other", "m")), 1, 16, Map.of(), 4, "e", 1000,
-            List.of(), null);
+        TestPods.pod("a")
+            .url(was.url())
+            .role(was.role())
+            .models(new LinkedHashSet<>(List.of("other", "m")))
+            .engine("e")
+            .build();
     assertThat(cell(Assignment.of(Map.of("a", in("m~2", is, 1)), MOST), "a")).isEqualTo("other");
   }
 
@@ -199,8 +202,13 @@ final class AssignmentTest {
     }
     PodSpec pod = pod(name, Role.BOTH, random.nextBoolean() ? "a" : "b", 1 + random.nextInt(3));
     String model = random.nextBoolean() ? "m" : "n~2";
-    return new PodSpec(
-        name, pod.url(), Role.BOTH, Set.of(model), pod.ranks(), 16, pod.labels(), 4, "e", 1000, List.of(), null);
+    return TestPods.pod(name)
+        .url(pod.url())
+        .models(model)
+        .ranks(pod.ranks())
+        .labels(pod.labels())
+        .engine("e")
+        .build();
   }
 
   private static String cell(Map<String, PodEntry> placed, String pod) {
@@ -267,8 +275,12 @@ final class AssignmentTest {
   }
 
   private static PodSpec pod(String name, Role role, String zone, int ranks, @Nullable KvTransfer transfer) {
-    return new PodSpec(
-        name, URI.create("http://" + name + ".test"), role, Set.of("m"), ranks, 16,
-        zone.isEmpty() ? Map.of() : Map.of("zone", zone), 4, "e", 1000, List.of(), transfer);
+    return TestPods.pod(name)
+        .role(role)
+        .ranks(ranks)
+        .labels(zone.isEmpty() ? Map.of() : Map.of("zone", zone))
+        .engine("e")
+        .kvTransfer(transfer)
+        .build();
   }
 }

@@ -5,11 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.kvasir.cell.DiscoveredPod;
 import io.kvasir.cell.PodSource;
 import io.kvasir.cell.PodSpec;
-import io.kvasir.routing.Role;
+import io.kvasir.cell.TestPods;
 import java.net.URI;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 final class DeclarationDiffTest {
@@ -58,7 +57,11 @@ final class DeclarationDiffTest {
   }
 
   private static PodSpec pod(String name, int capacity) {
-    return new PodSpec(
-        name, URI.create("http://h:1"), Role.BOTH, Set.of("m"), 1, 16, Map.of(), 8, "e", capacity, List.of(), null);
+    return TestPods.pod(name)
+        .url(URI.create("http://h:1"))
+        .maxInFlight(8)
+        .engine("e")
+        .capacityBlocks(capacity)
+        .build();
   }
 }

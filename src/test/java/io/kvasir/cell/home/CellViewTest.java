@@ -8,6 +8,7 @@ import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PodSource;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.ProfileSet;
+import io.kvasir.cell.TestPods;
 import io.kvasir.cell.TestProfiles;
 import io.kvasir.cell.TestSettings;
 import io.kvasir.cell.directory.PodEntry;
@@ -23,7 +24,6 @@ import io.kvasir.index.Chain;
 import io.kvasir.index.Tier;
 import io.kvasir.routing.PreparedSlots;
 import io.kvasir.routing.RequestShape;
-import io.kvasir.routing.Role;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.routing.cost.Deployment;
 import io.kvasir.routing.cost.LearntCost;
@@ -32,7 +32,6 @@ import io.kvasir.telemetry.DecisionLogSettings;
 import io.kvasir.telemetry.DecisionRecord;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
-import java.net.URI;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -83,9 +82,11 @@ final class CellViewTest {
   private void seat(int maxInFlight, List<EventFeed> events) {
     for (int i = 0; i < 4; i++) {
       PodSpec pod =
-          new PodSpec(
-              "w" + i, URI.create("http://w" + i + ".test"), Role.BOTH, Set.of("m"), 1, BLOCK, Map.of(), maxInFlight,
-              "h100-Qwen2.5-7B-tp1", 1000, events, null);
+          TestPods.pod("w" + i)
+              .blockSize(BLOCK)
+              .maxInFlight(maxInFlight)
+              .events(events)
+              .build();
       members.admit(new PodEntry(pod, PodSource.CONFIG)).forEach(member -> member.health().reachability().onSuccess());
     }
   }

@@ -6,6 +6,7 @@ import io.kvasir.cell.CellSettings;
 import io.kvasir.cell.EngineReport;
 import io.kvasir.cell.PodSource;
 import io.kvasir.cell.PodSpec;
+import io.kvasir.cell.TestPods;
 import io.kvasir.cell.TestProfiles;
 import io.kvasir.cell.TestSettings;
 import io.kvasir.cell.directory.PodEntry;
@@ -14,14 +15,10 @@ import io.kvasir.cell.worker.WorkerHealth;
 import io.kvasir.events.EventFeed;
 import io.kvasir.routing.Booking;
 import io.kvasir.routing.Candidates;
-import io.kvasir.routing.Role;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
-import java.net.URI;
 import java.util.List;
-import java.util.Map;
-import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -62,9 +59,11 @@ final class HealthSnapshotTest {
 
   private void admit(int pod) {
     PodSpec spec =
-        new PodSpec(
-            "w" + pod, URI.create("http://w" + pod + ".test"), Role.BOTH, Set.of("m"), 1 + pod % 2, 16, Map.of(), 16,
-            "h100-Qwen2.5-7B-tp1", 1000, List.of(new EventFeed.Push("")), null);
+        TestPods.pod("w" + pod)
+            .ranks(1 + pod % 2)
+            .maxInFlight(16)
+            .events(List.of(new EventFeed.Push("")))
+            .build();
     members.admit(new PodEntry(spec, PodSource.CONFIG));
   }
 

@@ -8,6 +8,7 @@ import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PodSource;
 import io.kvasir.cell.PodSpec;
+import io.kvasir.cell.TestPods;
 import io.kvasir.cell.TestProfiles;
 import io.kvasir.cell.TestSettings;
 import io.kvasir.cell.directory.PodEntry;
@@ -19,13 +20,10 @@ import io.kvasir.index.Tier;
 import io.kvasir.index.WorkerBlocks;
 import io.kvasir.routing.PreparedSlots;
 import io.kvasir.routing.RequestShape;
-import io.kvasir.routing.Role;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
-import java.net.URI;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
@@ -56,9 +54,7 @@ final class MembersTest {
 
   private List<Member> admit(String pod, int ranks) {
     PodSpec spec =
-        new PodSpec(
-            pod, URI.create("http://" + pod + ".test"), Role.BOTH, Set.of("m"), ranks, BLOCK, Map.of(), 4,
-            "h100-Qwen2.5-7B-tp1", 1000, List.of(new EventFeed.Push("key")), null);
+        TestPods.pod(pod).ranks(ranks).blockSize(BLOCK).events(List.of(new EventFeed.Push("key"))).build();
     List<Member> admitted = members.admit(new PodEntry(spec, PodSource.CONFIG));
     admitted.forEach(member -> member.health().reachability().onSuccess());
     return admitted;

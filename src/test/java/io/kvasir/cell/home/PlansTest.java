@@ -9,6 +9,7 @@ import io.kvasir.cell.PodSource;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.ProfileSet;
 import io.kvasir.cell.Reservation;
+import io.kvasir.cell.TestPods;
 import io.kvasir.cell.TestProfiles;
 import io.kvasir.cell.TestSettings;
 import io.kvasir.cell.directory.PodEntry;
@@ -25,7 +26,6 @@ import io.kvasir.routing.Role;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
-import java.net.URI;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -67,10 +67,14 @@ final class PlansTest {
 
   private Member seat(String name, Role role, Dialect dialect, String group, int maxInFlight) {
     PodSpec pod =
-        new PodSpec(
-            name, URI.create("http://" + name + ".test"), role, Set.of("m"), 1, BLOCK, Map.of(), maxInFlight,
-            "h100-Qwen2.5-7B-tp1", 10_000, List.of(new EventFeed.Push("")),
-            new KvTransfer(dialect, group, name, 8998, "", 1, 1, new KvTransfer.TransferCost(6, 5)));
+        TestPods.pod(name)
+            .role(role)
+            .blockSize(BLOCK)
+            .maxInFlight(maxInFlight)
+            .capacityBlocks(10_000)
+            .events(List.of(new EventFeed.Push("")))
+            .kvTransfer(new KvTransfer(dialect, group, name, 8998, "", 1, 1, new KvTransfer.TransferCost(6, 5)))
+            .build();
     Member member = members.admit(new PodEntry(pod, PodSource.CONFIG)).getFirst();
     member.health().reachability().onSuccess();
     return member;

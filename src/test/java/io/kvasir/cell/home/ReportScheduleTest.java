@@ -6,6 +6,7 @@ import io.kvasir.cell.CellSettings.ReportSettings;
 import io.kvasir.cell.EngineReport;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PodSpec;
+import io.kvasir.cell.TestPods;
 import io.kvasir.cell.TestSettings;
 import io.kvasir.cell.worker.ChangeCounter;
 import io.kvasir.cell.worker.Member;
@@ -15,7 +16,6 @@ import io.kvasir.index.BlockIndex;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.Worker;
 import io.kvasir.routing.cost.PrefillSample;
-import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -48,9 +48,7 @@ final class ReportScheduleTest {
 
   private void pod(String name, int ranks) {
     PodSpec spec =
-        new PodSpec(
-            name, URI.create("http://" + name + ".test"), Role.BOTH, Set.of("m"), ranks, 16, Map.of(), 8, "e", 100,
-            List.of(), null);
+        TestPods.pod(name).ranks(ranks).maxInFlight(8).engine("e").capacityBlocks(100).build();
     Reachability contact = new Reachability(Duration.ofSeconds(60), new ChangeCounter());
     for (int rank = 0; rank < ranks; rank++) {
       int slot = members.size();
