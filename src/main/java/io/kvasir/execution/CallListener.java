@@ -2,14 +2,14 @@ package io.kvasir.execution;
 
 import io.kvasir.routing.Worker;
 
-/** Hears how a call goes on while its answer streams. Called on the thread that relays it. */
+/** Receives the progress of a call while its response streams, on the thread that relays it. */
 public interface CallListener {
-  /** The answer has told its id, and the bytes that tell it have not gone to the client yet. */
+  /** The response's id is known, and the bytes with it have not gone to the client yet. */
   void identified(String answerId, Worker worker);
 
-  /** The first piece of the answer itself is here. */
+  /** The first token has arrived. */
   void firstToken();
 
-  /** A {@link Result.Streaming} is over, in whatever way. Once; not called for any other result. */
+  /** A {@link Result.Streaming} has ended, on whichever path. Once; not called for any other result. */
   void ended(Report report);
 }

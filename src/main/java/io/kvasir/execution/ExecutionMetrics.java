@@ -6,7 +6,7 @@ import io.prometheus.metrics.core.metrics.Counter;
 import io.prometheus.metrics.core.metrics.Gauge;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 
-/** What operators see of requests at workers. Thread-safe. */
+/** Metrics of requests at workers, and of workflows. Thread-safe. */
 public final class ExecutionMetrics {
   private final Counter retries;
   private final Counter retriesRefused;
@@ -20,7 +20,7 @@ public final class ExecutionMetrics {
   private final Counter resumesRefused;
   private final Gauge workflows;
 
-  /** Registers them. */
+  /** Registers the metrics. */
   public ExecutionMetrics(Metrics metrics) {
     PrometheusRegistry registry = metrics.registry();
     retries = Counter.builder()
@@ -79,11 +79,12 @@ public final class ExecutionMetrics {
         .register(registry);
   }
 
-  void attemptStarted() {
+  public void attemptStarted() {
     inFlight.inc();
   }
 
-  void attemptEnded(Outcome outcome) {
+  /** An attempt has ended; counted by its outcome. */
+  public void attemptEnded(Outcome outcome) {
     inFlight.dec();
     attempts.labelValues(switch (outcome) {
       case Outcome.Completed _ -> "completed";
@@ -93,7 +94,7 @@ public final class ExecutionMetrics {
     }).inc();
   }
 
-  void retried(String why) {
+  public void retried(String why) {
     retries.labelValues(why).inc();
   }
 
@@ -118,7 +119,6 @@ public final class ExecutionMetrics {
     hedges.labelValues(Boolean.toString(won)).inc();
   }
 
-  /** A stream that was cut went on, or was to. */
   public void resumed(String result) {
     resumes.labelValues(result).inc();
   }

@@ -54,11 +54,11 @@ public record ExecutionSettings(
   public ExecutionSettings {
     if (maxBufferedBytes < 1 || workflows < 1) {
       throw new IllegalArgumentException(
-          "wholeBytes and workflows must be at least 1, not %d and %d".formatted(maxBufferedBytes, workflows));
+          "maxBufferedBytes and workflows must be at least 1, not %d and %d".formatted(maxBufferedBytes, workflows));
     }
   }
 
-  /** What suits engines: a prefill may take minutes, an answer an hour. */
+  /** Limits that suit engines: a prefill may take minutes, a response an hour. */
   public static ExecutionSettings defaults() {
     return new ExecutionSettings(
         new Retries(5, Duration.ofMillis(50), Duration.ofSeconds(30), 1.5, 0.2, 10),

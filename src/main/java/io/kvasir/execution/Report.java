@@ -10,11 +10,11 @@ import org.jspecify.annotations.Nullable;
  * @param worker the last that was tried, null when none could be chosen
  * @param outcome how it went there, null when none could be chosen
  * @param tries how many workers were tried
- * @param predictedCachedTokens what the index said that worker has in its cache
- * @param confirmedCachedTokens those of them that its engine had told of
- * @param promptTokens as the engine counted them, {@link Outcome#UNKNOWN} when it did not say
- * @param cachedTokens as the engine reported them, {@link Outcome#UNKNOWN} when it did not say
- * @param outputTokens tokens generated, {@link Outcome#UNKNOWN} when the engine did not say
+ * @param predictedCachedTokens tokens of the prompt that the index has in that worker's cache
+ * @param confirmedCachedTokens those of them that its engine's events have confirmed
+ * @param promptTokens as the engine counted them, {@link Outcome#UNKNOWN} without a figure
+ * @param cachedTokens as the engine reported them, {@link Outcome#UNKNOWN} without a figure
+ * @param outputTokens tokens generated, {@link Outcome#UNKNOWN} without a figure
  * @param decideNanos spent in deciding, all tries together
  * @param headNanos from sending the request to the head of its answer, at the last worker; 0 without one
  */

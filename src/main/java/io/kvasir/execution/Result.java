@@ -4,12 +4,12 @@ import io.kvasir.cell.Decision;
 import io.kvasir.http.Headers;
 import io.kvasir.http.StreamingBody;
 
-/** What became of a {@link Call}. */
+/** The result of a {@link Call}. */
 public sealed interface Result {
   /**
-   * A worker answered, and the whole of it is here. Also the last error answer of a worker, when every try failed.
+   * A complete response of a worker. Also the latest error response, when every try failed.
    *
-   * @param route the way it took
+   * @param route the workers involved
    * @param status its HTTP status
    * @param headers its headers as they came, hop-by-hop ones included
    * @param body its body
@@ -19,10 +19,10 @@ public sealed interface Result {
       implements Result {}
 
   /**
-   * A worker answers, and the first bytes are here. {@link Streaming#body} must be run or abandoned: it holds the
-   * connection and the reservation.
+   * A worker's response that streams; its first bytes have arrived. {@link Streaming#body} must be run or abandoned: it
+   * holds the connection and the reservation.
    *
-   * @param route the way it takes
+   * @param route the workers involved
    * @param status its HTTP status
    * @param headers its headers as they came, hop-by-hop ones included
    * @param body the answer's body
@@ -42,6 +42,6 @@ public sealed interface Result {
    */
   record Unreachable(boolean timedOut, String why, Report report) implements Result {}
 
-  /** The client left; there is nobody to answer. */
+  /** The client cancelled. */
   record ClientCancelled(Report report) implements Result {}
 }

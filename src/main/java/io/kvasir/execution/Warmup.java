@@ -3,14 +3,14 @@ package io.kvasir.execution;
 import io.kvasir.cell.Decision;
 
 /**
- * What is to be ready at a worker before it is asked to read a prompt. It waits no longer than it may, and whatever
- * becomes of it the request goes on: it throws nothing. Thread-safe.
+ * Prepares a worker before it gets a prompt, such as by having cached blocks loaded. Bounded in time; the request goes
+ * on whatever comes of it, so it throws nothing. Thread-safe.
  */
 @FunctionalInterface
 public interface Warmup {
-  /** Nothing has to be ready. */
+  /** Prepares nothing. */
   Warmup NONE = (_, _) -> {};
 
-  /** Has it made ready; on the request's own virtual thread, with its load booked. */
+  /** Prepares the worker, on the request's own virtual thread, with its load booked. */
   void prepare(Call call, Decision.Chosen reader);
 }

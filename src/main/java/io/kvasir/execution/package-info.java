@@ -1,15 +1,20 @@
 /**
- * Carries a request out. {@link io.kvasir.execution.workflow.Dispatcher} asks the cells for a plan and sends the
- * request of a single worker there through {@link io.kvasir.http.client.PodClient}, on the caller's thread. A plan of
- * several steps, or a retry, gets a workflow actor: {@code WorkflowTransitions} decides which step starts when and what
- * a failure leads to, {@code StepTasks} what each worker is sent, by the dialects of package {@code dialect}. One
- * request at one worker is an {@code Attempt}: it holds the reservation, the connection and the deadlines, and lets go
- * of them exactly once.
+ * Carries calls out: what goes in and what comes out of it. A {@link io.kvasir.execution.Call} is a request of the
+ * gateway, a {@link io.kvasir.execution.Result} its response or the reason why there is none, with a {@link
+ * io.kvasir.execution.Report} of how it went; a {@link io.kvasir.execution.CallListener} follows a response that
+ * streams.
  *
- * <p>An answer's bytes pass unchanged and unparsed but for {@code AnswerTap}, which finds the first token, the usage
- * block, errors told inside a stream and the answer's own end. Only where a profile has cut streams resumed, their
- * events are read: a {@code Resumption} has another worker say the rest. What the client is answered when there is no
- * worker, and in which API's words, is the gateway's.
+ * <p>A call goes to {@code dispatch.Dispatcher}, which has the cells decide on a worker. The first try at a single
+ * worker is an {@code attempt.Attempt} on the caller's thread: it sends the request through {@link
+ * io.kvasir.http.client.PodClient} and owns the reservation, the connection and the deadlines until it has released
+ * them, once. Several steps, a retry or a hedge are a workflow of package {@code workflow}, whose attempts follow the
+ * protocols of package {@code dialect}. A response's bytes pass unchanged but for {@code stream.AnswerTap}, which reads
+ * the usage, the first token and the errors along the way. A stream that its worker cut is continued by another in
+ * {@code dispatch.Resumption}, where the profile allows it. The error body of a call without a response is the
+ * gateway's.
+ *
+ * <p>Each package depends on those after it: {@code dispatch}, {@code workflow}, {@code attempt}, this one, {@code
+ * stream} and {@code dialect}.
  */
 @NullMarked
 package io.kvasir.execution;

@@ -6,7 +6,7 @@ import io.kvasir.cell.Cells;
 import io.kvasir.cell.WorkerStatus.Health;
 import io.kvasir.cell.WorkerSummary;
 import io.kvasir.events.PushEvents;
-import io.kvasir.execution.workflow.Dispatcher;
+import io.kvasir.execution.dispatch.Dispatcher;
 import io.kvasir.http.ApiPath;
 import io.kvasir.http.Headers;
 import io.kvasir.http.server.Exchange;

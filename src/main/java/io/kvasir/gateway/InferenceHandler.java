@@ -6,7 +6,7 @@ import io.kvasir.cell.Decision;
 import io.kvasir.execution.Call;
 import io.kvasir.execution.Result;
 import io.kvasir.execution.UpstreamRoute;
-import io.kvasir.execution.workflow.Dispatcher;
+import io.kvasir.execution.dispatch.Dispatcher;
 import io.kvasir.http.ApiPath;
 import io.kvasir.http.Cancellation;
 import io.kvasir.http.Headers;

@@ -5,7 +5,7 @@
  * InferenceHandler} for everything that a worker answers, {@code RouteHandler} for dry runs, {@code ModelsHandler},
  * {@code EventsHandler} for cache events that engines push, and {@code /health}. A request that a worker is to answer
  * is read and prepared by {@code RequestPreparer}, looked up in the response cache by {@code CachedAnswers}, and
- * executed by {@link io.kvasir.execution.workflow.Dispatcher}; {@code KeepAlive} keeps a silent stream from being cut
+ * executed by {@link io.kvasir.execution.dispatch.Dispatcher}; {@code KeepAlive} keeps a silent stream from being cut
  * on the way back. Whatever goes wrong becomes an answer in the API's own words in one place, {@code ApiBoundary};
  * {@code RequestTrace} tells metrics and log how a request went.
  */

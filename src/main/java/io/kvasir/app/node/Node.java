@@ -2,16 +2,16 @@ package io.kvasir.app.node;
 
 import io.kvasir.answers.AnswerCache;
 import io.kvasir.app.config.EffectiveSettings;
+import io.kvasir.app.config.KvasirConfig;
 import io.kvasir.app.config.KvasirConfig.FleetConfig;
 import io.kvasir.app.config.KvasirConfig.NodeDiscovery;
-import io.kvasir.app.config.KvasirConfig;
 import io.kvasir.app.membership.Membership;
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.client.CellsWiring;
 import io.kvasir.discovery.Discovery;
 import io.kvasir.execution.Warmup;
 import io.kvasir.execution.dialect.PreprocessingStep;
-import io.kvasir.execution.workflow.Dispatcher;
+import io.kvasir.execution.dispatch.Dispatcher;
 import io.kvasir.gateway.Gateway;
 import io.kvasir.gateway.GatewaySettings;
 import io.kvasir.gateway.admin.AdminApi;

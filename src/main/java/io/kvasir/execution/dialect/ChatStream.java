@@ -31,7 +31,7 @@ abstract class ChatStream implements Translation.Stream {
     events.end();
   }
 
-  /** The first chunk is here. */
+  /** The first chunk has arrived. */
   abstract void begin(JsonNode chunk) throws IOException;
 
   /** A piece of what the model thinks aloud. */
@@ -43,7 +43,7 @@ abstract class ChatStream implements Translation.Stream {
   /** A piece of a call; id and name are there in its first. */
   abstract void call(int number, String id, String name, String arguments) throws IOException;
 
-  /** The choice that tells why the answer ends. */
+  /** The choice with the reason why the response ends. */
   abstract void finish(JsonNode choice);
 
   /** What the engine counted. */
@@ -52,7 +52,7 @@ abstract class ChatStream implements Translation.Stream {
   /** The answer came to its end. */
   abstract void done() throws IOException;
 
-  /** The engine told of an error. */
+  /** The engine sent an error. */
   abstract void failed(String message) throws IOException;
 
   final void emit(ObjectNode event) throws IOException {

@@ -6,7 +6,7 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the client asked, as dialects see it.
+ * The client's request, as dialects see it.
  *
  * @param path the path, without a query
  * @param members the body
@@ -24,7 +24,7 @@ public record ClientRequest(String path, JsonMembers members) {
     return ApiPath.at(path);
   }
 
-  /** Whether the client wants events. */
+  /** Whether the response is to be an event stream. */
   public boolean streams() {
     return members.value("stream").asBoolean(false);
   }
@@ -36,11 +36,11 @@ public record ClientRequest(String path, JsonMembers members) {
 
   /**
    * Why no dialect should split this, in a few words; null when nothing speaks against it. One transfer carries one
-   * sequence: several answers or prompts would share it, and what is asked about the prompt itself is known to
+   * sequence: several answers or prompts would share it, and the log-probabilities of the prompt are known to
    * the prefill worker only.
    *
    * @param apis where the dialect's engines take its parameters
-   * @param own the dialect's parameters: a client that sends them himself is left to himself
+   * @param own the dialect's parameters: a request that has them already is passed unchanged
    */
   @Nullable String unsupportedReason(Set<ApiPath> apis, String... own) {
     ApiPath api = api();

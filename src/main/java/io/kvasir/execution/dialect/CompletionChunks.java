@@ -6,13 +6,13 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.http.ApiPath;
 import java.nio.charset.StandardCharsets;
 
-/** A completion that came whole, as the event stream its client asked for. */
+/** A buffered completion as the event stream of its client. */
 final class CompletionChunks {
   private static final JsonNodeFactory JSON = JsonNodeFactory.instance;
 
   private CompletionChunks() {}
 
-  /** The stream: the answer in one chunk, usage in another where the client asked for it, the terminator. */
+  /** The stream: the answer in one chunk, usage in another where the request has it, the terminator. */
   static byte[] of(ClientRequest request, byte[] answer) {
     JsonNode whole = ChatAnswer.read(answer);
     boolean chat = request.api() == ApiPath.CHAT;

@@ -3,11 +3,11 @@ package io.kvasir.execution.dialect;
 import java.util.Map;
 
 /**
- * What a leg is sent.
+ * A request to an engine.
  *
- * @param path where to
- * @param body what
- * @param headers in place of the client's own of that name; {@code X-Request-Id} is the attempt's on every leg
+ * @param path the path
+ * @param body the body
+ * @param headers in place of the client's own of that name; {@code X-Request-Id} is the try's own
  */
 public record EngineRequest(String path, byte[] body, Map<String, String> headers) {
   static EngineRequest of(ClientRequest request, JsonMembers body) {

@@ -6,12 +6,12 @@ import java.net.URI;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The two legs of a request whose prompt one worker reads and another answers, as an engine family wants them. Pure
- * and thread-safe. Whether the legs go out at once, and whether a decode worker can do without prefill, is the {@link
+ * How an engine family splits a request: one worker computes the prompt, another generates. Pure and thread-safe.
+ * Whether both requests are sent at once, and whether a decode worker can do without prefill, is the {@link
  * KvTransfer.Dialect}'s own to say.
  */
 public interface KvTransferProtocol {
-  /** The legs of a dialect. */
+  /** The protocol of a dialect. */
   static KvTransferProtocol of(KvTransfer.Dialect dialect) {
     return switch (dialect) {
       case VLLM_NIXL -> NixlPull.INSTANCE;
@@ -22,30 +22,31 @@ public interface KvTransferProtocol {
     };
   }
 
-  /** Why this request has to stay on one worker, in a few words for the reason; null when it can be split. */
+  /** Why a request has to stay on one worker, in a few words; null when it can be split. */
   @Nullable String unsupportedReason(ClientRequest request);
 
-  /** What has to be read from the prefill worker's pod first, once while its engine lives; null for nothing. */
+  /** The address that has to be read at the prefill worker's pod first; null without one. */
   default @Nullable URI bootstrap(Worker prefill) {
     return null;
   }
 
-  /** What the prefill worker is sent. */
+  /** The prefill worker's request. */
   EngineRequest prefill(SplitRequest split);
 
-  /** What the prefill worker's answer, a 2xx, means; where both legs go out at once nobody asks. */
+  /** What the prefill worker's response, a 2xx, means; not called where both requests are sent at once. */
   default PrefillResult prefillResult(SplitRequest split, byte[] answer) {
     return PrefillResult.KvBlocks.NOT_AWAITED;
   }
 
   /**
-   * What the decode worker is sent.
+   * The decode worker's request.
    *
-   * @param blocks what prefill handed over, {@link PrefillResult.KvBlocks#NOT_AWAITED} where both legs go out at once
+   * @param blocks what prefill handed over, {@link PrefillResult.KvBlocks#NOT_AWAITED} where both requests are sent at
+   *     once
    */
   EngineRequest decode(SplitRequest split, PrefillResult.KvBlocks blocks);
 
-  /** How the decode worker's answer becomes the client's; null where it is that as it comes. */
+  /** How the decode worker's response becomes the client's; null where it is the client's as it comes. */
   default @Nullable Translation translation(ClientRequest request) {
     return null;
   }

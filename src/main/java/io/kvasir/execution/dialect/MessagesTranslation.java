@@ -65,7 +65,7 @@ final class MessagesTranslation implements Translation {
         case "image" -> ChatTurns.image(parts, url(block.path("source")));
         case "thinking" -> thinking.append(block.path("thinking").asText());
         case "redacted_thinking" -> {
-          // Nobody but its maker can read it.
+          // Only the engine that made it can read it.
         }
         case "tool_use" -> ChatTurns.call(
             calls, block.path("id").asText(), block.path("name").asText(), block.path("input").toString());
@@ -122,18 +122,18 @@ final class MessagesTranslation implements Translation {
   public byte[] whole(byte[] answer) {
     JsonNode chat = ChatAnswer.read(answer);
     JsonNode choice = chat.path("choices").path(0);
-    JsonNode said = choice.path("message");
+    JsonNode chatMessage = choice.path("message");
     ObjectNode message = describe(chat);
     ArrayNode content = message.putArray("content");
-    String thinking = ChatAnswer.reasoning(said);
+    String thinking = ChatAnswer.reasoning(chatMessage);
     if (!thinking.isEmpty()) {
       content.addObject().put("type", "thinking").put("thinking", thinking).put("signature", "");
     }
-    String text = said.path("content").asText("");
+    String text = chatMessage.path("content").asText("");
     if (!text.isEmpty()) {
       content.addObject().put("type", "text").put("text", text);
     }
-    for (JsonNode call : said.path("tool_calls")) {
+    for (JsonNode call : chatMessage.path("tool_calls")) {
       JsonNode function = call.path("function");
       ObjectNode use = content.addObject().put("type", "tool_use");
       use.put("id", call.path("id").asText()).put("name", function.path("name").asText());

@@ -8,8 +8,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * vLLM's MooncakeConnector: both legs at once, which meet under a transfer id. The decode worker is told the engine
- * id of the prefill worker's rank, which its bootstrap server knows and which changes when the engine restarts.
+ * vLLM's MooncakeConnector: both requests at once; the engines meet under a transfer id. The decode worker gets the
+ * engine id of the prefill worker's rank, which its bootstrap server knows and which changes when the engine restarts.
  *
  * <p>The prefill worker keeps blocks only of a request that ended by its length, so it must not end by its first
  * token.

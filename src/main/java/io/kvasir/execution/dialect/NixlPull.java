@@ -5,12 +5,12 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * vLLM's NixlConnector: the prefill worker keeps its blocks under a lease and says where, the decode worker pulls
- * them. What it says is copied as it is, for its fields differ by release (flat block ids in old ones, one list
- * per cache group since); an answer that says nothing means that nothing was kept.
+ * vLLM's NixlConnector: the prefill worker keeps its blocks under a lease and responds with their place, the decode
+ * worker pulls them. The parameters are copied as they are, for its fields differ by release (flat block ids in old
+ * ones, one list per cache group since); a response without them means that nothing was kept.
  *
  * <p>The lease is 30 s from the end of prefill (v0.22 and later; before that 480 s), so nothing may wait between
- * the legs.
+ * the two requests.
  */
 final class NixlPull implements KvTransferProtocol {
   static final KvTransferProtocol INSTANCE = new NixlPull();
@@ -20,7 +20,7 @@ final class NixlPull implements KvTransferProtocol {
       ApiPath.CHAT, ApiPath.COMPLETIONS, ApiPath.RESPONSES, ApiPath.MESSAGES,
       ApiPath.TOKENS);
 
-  /** What the prefill worker is told: keep the blocks. */
+  /** Has the prefill worker keep its blocks. */
   static final String PREFILL_PARAMETERS =
       "{\"do_remote_decode\":true,\"do_remote_prefill\":false,\"remote_engine_id\":null,"
           + "\"remote_block_ids\":null,\"remote_host\":null,\"remote_port\":null}";

@@ -4,9 +4,9 @@ import io.kvasir.routing.KvTransfer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * vLLM's NixlPushConnector (v0.24 and later): both legs at once, the prefill worker pushes. The two find each other
- * by the request id, which therefore has to be the same on both, and the decode worker is told where the prefill
- * worker's side channel is: nobody can be asked for that, so the operator says it.
+ * vLLM's NixlPushConnector (v0.24 and later): both requests at once, the prefill worker pushes. The two find each other
+ * by the request id, which therefore has to be the same on both, and the decode worker gets the address of the
+ * prefill worker's side channel: no engine reports it, so it is configured.
  */
 final class NixlPush implements KvTransferProtocol {
   static final KvTransferProtocol INSTANCE = new NixlPush();

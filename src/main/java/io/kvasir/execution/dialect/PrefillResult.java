@@ -1,6 +1,6 @@
 package io.kvasir.execution.dialect;
 
-/** What a prefill worker's answer means for the decode worker. */
+/** What a prefill worker's response means for decode. */
 public sealed interface PrefillResult {
   /**
    * The decode worker finds the prompt's blocks at the prefill worker.

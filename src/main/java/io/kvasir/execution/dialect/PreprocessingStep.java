@@ -4,15 +4,15 @@ import io.kvasir.routing.RoutingPlan;
 import java.util.List;
 import java.util.Map;
 
-/** What a worker does to a request before its prompt is read, in one message or several. Pure and thread-safe. */
+/** A step that processes a request before its prompt is computed, in one message or several. Pure and thread-safe. */
 public interface PreprocessingStep {
-  /** Those that come with the router, by the names that plans give their steps. */
+  /** The steps that come with the router, by the names that plans give them. */
   static Map<String, PreprocessingStep> builtIn() {
     return Map.of(RoutingPlan.ENCODE, new EncodeStep());
   }
 
   /**
-   * What the worker is sent; empty when this request needs nothing of it.
+   * The messages for the step's worker; empty when the request needs none.
    *
    * @param id the attempt's {@code X-Request-Id}
    */

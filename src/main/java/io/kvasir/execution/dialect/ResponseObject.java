@@ -9,7 +9,7 @@ import java.nio.charset.StandardCharsets;
 /** A response under construction, as OpenAI's Responses API has it. Not thread-safe. */
 final class ResponseObject {
   private static final JsonNodeFactory JSON = JsonNodeFactory.instance;
-  /** What a response repeats of its request, and what it says where the request did not. */
+  /** What a response repeats of its request, and its defaults. */
   private static final String[][] REPEATED = {
     {"instructions", "null"}, {"max_output_tokens", "null"}, {"metadata", "{}"}, {"parallel_tool_calls", "true"},
     {"previous_response_id", "null"}, {"reasoning", "null"}, {"temperature", "1.0"}, {"text", "null"},

@@ -14,7 +14,7 @@ final class ResponsesStream extends ChatStream {
   private enum Item { NONE, REASONING, MESSAGE, CALL }
 
   private final JsonMembers client;
-  private final StringBuilder said = new StringBuilder();
+  private final StringBuilder itemText = new StringBuilder();
   private ResponseObject response;
   private Item open = Item.NONE;
   private int openCall = -1;
@@ -42,7 +42,7 @@ final class ResponsesStream extends ChatStream {
       begun.putArray("content");
       open(Item.REASONING, begun);
     }
-    said.append(text);
+    itemText.append(text);
     emit(inItem("response.reasoning_text.delta").put("content_index", 0).put("delta", text));
   }
 
@@ -54,7 +54,7 @@ final class ResponsesStream extends ChatStream {
       part.set("part", ResponseObject.textPart(""));
       emit(part);
     }
-    said.append(text);
+    itemText.append(text);
     ObjectNode delta = inItem("response.output_text.delta").put("content_index", 0).put("delta", text);
     delta.putArray("logprobs");
     emit(delta);
@@ -67,7 +67,7 @@ final class ResponsesStream extends ChatStream {
       open(Item.CALL, response.call(id, name, "", "in_progress"));
     }
     if (!arguments.isEmpty()) {
-      said.append(arguments);
+      itemText.append(arguments);
       emit(inItem("response.function_call_arguments.delta").put("delta", arguments));
     }
   }
@@ -110,8 +110,8 @@ final class ResponsesStream extends ChatStream {
   }
 
   private void close() throws IOException {
-    String text = said.toString();
-    said.setLength(0);
+    String text = itemText.toString();
+    itemText.setLength(0);
     ObjectNode whole = item.deepCopy();
     switch (open) {
       case NONE -> {

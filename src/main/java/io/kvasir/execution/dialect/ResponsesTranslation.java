@@ -141,17 +141,17 @@ final class ResponsesTranslation implements Translation {
   public byte[] whole(byte[] answer) {
     JsonNode chat = ChatAnswer.read(answer);
     JsonNode choice = chat.path("choices").path(0);
-    JsonNode said = choice.path("message");
+    JsonNode message = choice.path("message");
     ResponseObject response = new ResponseObject(client, chat);
-    String thinking = ChatAnswer.reasoning(said);
+    String thinking = ChatAnswer.reasoning(message);
     if (!thinking.isEmpty()) {
       response.add(response.reasoning(thinking));
     }
-    String text = said.path("content").asText("");
-    if (!text.isEmpty() || !said.hasNonNull("tool_calls")) {
+    String text = message.path("content").asText("");
+    if (!text.isEmpty() || !message.hasNonNull("tool_calls")) {
       response.add(response.message(text, "completed"));
     }
-    for (JsonNode call : said.path("tool_calls")) {
+    for (JsonNode call : message.path("tool_calls")) {
       JsonNode function = call.path("function");
       response.add(response.call(
           call.path("id").asText(),

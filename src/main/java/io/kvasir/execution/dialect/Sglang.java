@@ -6,9 +6,9 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * SGLang: both legs at once with the same body, which meet in a room at the prefill worker's bootstrap server. The
- * prefill side bounds the answer itself. A worker of either role takes no request without a room, so none of them
- * serves one alone.
+ * SGLang: both requests at once with the same body; the engines meet in a room at the prefill worker's bootstrap
+ * server. The prefill side bounds the answer itself. A worker of either role takes no request without a room, so none
+ * of them serves one alone.
  *
  * <p>Which rank of the prefill side takes a room follows from the room: {@code room mod ranks}. The APIs whose
  * requests have no room are served as chats.

@@ -12,8 +12,8 @@ import org.jspecify.annotations.Nullable;
  * @param request the client's
  * @param id {@code X-Request-Id} of the attempt
  * @param rendezvousId random, 0..2⁶³−1: where both sides meet
- * @param prefill who reads the prompt; its pod hands over
- * @param bootstrap what {@link KvTransferProtocol#bootstrap} answered, null where nothing had to be asked
+ * @param prefill the worker that computes the prompt; its pod hands the blocks over
+ * @param bootstrap the response of {@link KvTransferProtocol#bootstrap}, null where there is no such server
  */
 public record SplitRequest(ClientRequest request, String id, long rendezvousId, Worker prefill,
     @Nullable JsonMembers bootstrap) {

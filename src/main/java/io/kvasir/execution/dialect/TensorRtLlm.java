@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * TensorRT-LLM: the context server reads the prompt and generates the first token, the generation server goes on
  * with what it was handed, first token included. When the context server's answer is finished already, it is the
- * whole answer, also for a client that wants events.
+ * whole answer, also for a client of an event stream.
  */
 final class TensorRtLlm implements KvTransferProtocol {
   static final KvTransferProtocol INSTANCE = new TensorRtLlm();

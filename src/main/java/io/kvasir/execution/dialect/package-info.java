@@ -1,12 +1,11 @@
 /**
- * How engine families share one request between workers, as pure functions: from the client's request and what
- * earlier legs answered to the request of the next leg. No I/O, no clock, no state; the room around this package
- * sends, waits and retries.
+ * How engine families share one request between workers, as pure functions: from the client's request and the responses
+ * so far to the next engine's request. No I/O, no clock, no state; attempts and workflows send, wait and retry.
  *
- * <p>{@link io.kvasir.execution.dialect.KvTransferProtocol} are the way from prefill to decode, a {@link
- * io.kvasir.execution.dialect.PreprocessingStep} what is done to a request before its prompt is read. What they do not
- * understand passes as the bytes it came in: {@link io.kvasir.execution.dialect.JsonMembers} edits members, not
- * documents.
+ * <p>A {@link io.kvasir.execution.dialect.KvTransferProtocol} is one family's way from prefill to decode, a {@link
+ * io.kvasir.execution.dialect.PreprocessingStep} what is done to a request before its prompt is computed, and a {@link
+ * io.kvasir.execution.dialect.Translation} how a chat completion becomes the client's API. What they do not understand
+ * passes as the bytes it came in: {@link io.kvasir.execution.dialect.JsonMembers} edits members, not documents.
  */
 @NullMarked
 package io.kvasir.execution.dialect;

@@ -1,12 +1,12 @@
 package io.kvasir.execution.workflow;
 
 import io.kvasir.cell.Decision;
-import io.kvasir.execution.AttemptResult;
 import io.kvasir.execution.Call;
-import io.kvasir.execution.PodRequests;
 import io.kvasir.execution.Result;
-import io.kvasir.execution.Task;
 import io.kvasir.execution.UpstreamRoute;
+import io.kvasir.execution.attempt.AttemptResult;
+import io.kvasir.execution.attempt.PodRequests;
+import io.kvasir.execution.attempt.Task;
 import io.kvasir.execution.dialect.ClientRequest;
 import io.kvasir.execution.dialect.EngineRequest;
 import io.kvasir.execution.dialect.PrefillResult;

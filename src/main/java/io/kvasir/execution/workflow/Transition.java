@@ -2,8 +2,8 @@ package io.kvasir.execution.workflow;
 
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.Outcome;
-import io.kvasir.execution.AbortReason;
 import io.kvasir.execution.Result;
+import io.kvasir.execution.attempt.AbortReason;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,10 +1,10 @@
 package io.kvasir.execution.workflow;
 
 import io.kvasir.cell.Decision;
-import io.kvasir.execution.AbortReason;
-import io.kvasir.execution.Attempt;
-import io.kvasir.execution.Execution;
 import io.kvasir.execution.ExecutionMetrics;
+import io.kvasir.execution.attempt.AbortReason;
+import io.kvasir.execution.attempt.Attempt;
+import io.kvasir.execution.attempt.Execution;
 import io.kvasir.http.Cancellation;
 import java.util.ArrayList;
 import java.util.List;

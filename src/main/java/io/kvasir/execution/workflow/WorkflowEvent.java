@@ -1,7 +1,7 @@
 package io.kvasir.execution.workflow;
 
 import io.kvasir.cell.Decision;
-import io.kvasir.execution.AttemptResult;
+import io.kvasir.execution.attempt.AttemptResult;
 import io.kvasir.execution.dialect.ClientRequest;
 import io.kvasir.execution.dialect.EngineRequest;
 import io.kvasir.execution.dialect.JsonMembers;

@@ -1,8 +1,8 @@
 package io.kvasir.execution.workflow;
 
-import io.kvasir.execution.CallContext;
-import io.kvasir.execution.Execution;
-import io.kvasir.execution.RetryState;
+import io.kvasir.execution.attempt.CallContext;
+import io.kvasir.execution.attempt.Execution;
+import io.kvasir.execution.attempt.RetryState;
 import java.util.concurrent.CompletableFuture;
 
 /**

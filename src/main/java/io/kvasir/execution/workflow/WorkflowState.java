@@ -1,7 +1,7 @@
 package io.kvasir.execution.workflow;
 
 import io.kvasir.cell.Decision;
-import io.kvasir.execution.RetryState;
+import io.kvasir.execution.attempt.RetryState;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;

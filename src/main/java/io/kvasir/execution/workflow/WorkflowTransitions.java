@@ -2,12 +2,12 @@ package io.kvasir.execution.workflow;
 
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.Outcome;
-import io.kvasir.execution.AbortReason;
-import io.kvasir.execution.AttemptResult;
 import io.kvasir.execution.Call;
 import io.kvasir.execution.Report;
 import io.kvasir.execution.Result;
-import io.kvasir.execution.RetryPolicy;
+import io.kvasir.execution.attempt.AbortReason;
+import io.kvasir.execution.attempt.AttemptResult;
+import io.kvasir.execution.attempt.RetryPolicy;
 import io.kvasir.execution.dialect.ClientRequest;
 import io.kvasir.execution.dialect.PrefillResult;
 import io.kvasir.execution.dialect.PreprocessingStep;

@@ -9,7 +9,7 @@ import static io.kvasir.execution.workflow.WorkflowFixture.streaming;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.cell.Decision;
-import io.kvasir.execution.AttemptResult;
+import io.kvasir.execution.attempt.AttemptResult;
 import io.kvasir.execution.dialect.EngineRequest;
 import io.kvasir.execution.dialect.JsonMembers;
 import io.kvasir.execution.dialect.PrefillResult;

@@ -1,7 +1,10 @@
-package io.kvasir.execution;
+package io.kvasir.execution.attempt;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.kvasir.execution.ExecutionMetrics;
+import io.kvasir.execution.ExecutionSettings;
+import io.kvasir.execution.Warmup;
 import io.kvasir.http.client.PodClient;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.time.ManualClock;

@@ -1,5 +1,7 @@
-package io.kvasir.execution;
+package io.kvasir.execution.attempt;
 
+import io.kvasir.execution.Call;
+import io.kvasir.execution.CallListener;
 import io.kvasir.http.CancellationSource;
 
 /**

@@ -1,11 +1,12 @@
-package io.kvasir.execution;
+package io.kvasir.execution.attempt;
 
+import io.kvasir.execution.Call;
 import io.kvasir.execution.dialect.EngineRequest;
 import io.kvasir.http.Headers;
 import io.kvasir.http.client.PodRequest;
 import io.kvasir.routing.Worker;
 
-/** What goes to a worker: the client's request, or what a dialect makes of it. */
+/** HTTP requests to workers: the client's own, or what a dialect makes of it. */
 public final class PodRequests {
   private PodRequests() {}
 
@@ -14,12 +15,12 @@ public final class PodRequests {
     return request(call, worker, id, call.target(), call.headers().toBuilder(), call.body());
   }
 
-  /** A dialect's message whose answer the client gets as it is. */
+  /** A dialect's message whose response the client gets as it is. */
   public static PodRequest passedThrough(Call call, Worker worker, String id, EngineRequest message) {
     return request(call, worker, id, target(call, message), headers(call, message), message.body());
   }
 
-  /** A dialect's message whose answer is read here, and so must come in plain bytes. */
+  /** A dialect's message whose response the router reads, and which must come in plain bytes. */
   public static PodRequest readByRouter(Call call, Worker worker, String id, EngineRequest message) {
     Headers.Builder headers = headers(call, message).remove("Accept-Encoding");
     return request(call, worker, id, target(call, message), headers, message.body());

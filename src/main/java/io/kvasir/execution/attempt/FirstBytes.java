@@ -1,4 +1,4 @@
-package io.kvasir.execution;
+package io.kvasir.execution.attempt;
 
 import io.kvasir.http.client.PodException;
 import io.kvasir.http.client.PodResponse;

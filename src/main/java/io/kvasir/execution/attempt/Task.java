@@ -1,6 +1,9 @@
-package io.kvasir.execution;
+package io.kvasir.execution.attempt;
 
 import io.kvasir.cell.Decision;
+import io.kvasir.execution.Call;
+import io.kvasir.execution.Report;
+import io.kvasir.execution.UpstreamRoute;
 import io.kvasir.execution.dialect.Translation;
 import io.kvasir.http.client.PodRequest;
 import org.jspecify.annotations.Nullable;

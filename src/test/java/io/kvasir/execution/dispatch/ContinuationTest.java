@@ -1,4 +1,4 @@
-package io.kvasir.execution.workflow;
+package io.kvasir.execution.dispatch;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

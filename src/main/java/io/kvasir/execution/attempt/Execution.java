@@ -1,4 +1,6 @@
-package io.kvasir.execution;
+package io.kvasir.execution.attempt;
+
+import io.kvasir.execution.Result;
 
 /**
  * The result of a call and the history of its tries, which a resumption of its stream continues.

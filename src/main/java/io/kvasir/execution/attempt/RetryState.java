@@ -1,7 +1,9 @@
-package io.kvasir.execution;
+package io.kvasir.execution.attempt;
 
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.Outcome;
+import io.kvasir.execution.Report;
+import io.kvasir.execution.Result;
 import io.kvasir.routing.Worker;
 import java.util.HashSet;
 import java.util.Set;

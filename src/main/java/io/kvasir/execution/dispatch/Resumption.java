@@ -1,16 +1,16 @@
-package io.kvasir.execution.workflow;
+package io.kvasir.execution.dispatch;
 
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.Outcome;
 import io.kvasir.execution.Call;
-import io.kvasir.execution.CallContext;
 import io.kvasir.execution.CallListener;
-import io.kvasir.execution.Execution;
 import io.kvasir.execution.ExecutionMetrics;
 import io.kvasir.execution.Report;
 import io.kvasir.execution.Result;
-import io.kvasir.execution.RetryPolicy;
-import io.kvasir.execution.RetryState;
+import io.kvasir.execution.attempt.CallContext;
+import io.kvasir.execution.attempt.Execution;
+import io.kvasir.execution.attempt.RetryPolicy;
+import io.kvasir.execution.attempt.RetryState;
 import io.kvasir.execution.stream.AnswerTap;
 import io.kvasir.execution.stream.PartialAnswer;
 import io.kvasir.execution.stream.StitchedStream;
@@ -206,10 +206,10 @@ final class Resumption implements StreamingBody, CallListener {
     }
   }
 
-  /** Who goes on; null when nobody does, or nothing is left to say. */
+  /** The stream that continues; null without one, or when nothing is left to generate. */
   private @Nullable StreamingBody next(StitchedStream stream, Report cut, int resumes) throws IOException {
     if (cancellation.isCancelled()) {
-      return left(cut);
+      return clientCancelled(cut);
     }
     PartialAnswer answer = stream.answer();
     String unfit = answer.unsupportedReason();
@@ -246,7 +246,7 @@ final class Resumption implements StreamingBody, CallListener {
     Result result = execution.result();
     if (result instanceof Result.Streaming streaming && readable(streaming)) {
       services.metrics().resumed("resumed");
-      LOG.info("request {}: worker {} cut its stream after {} characters, worker {} goes on",
+      LOG.info("request {}: worker {} cut its stream after {} characters, worker {} continues it",
           call.decision().requestId(), id(cut), text.length(), streaming.route().worker().id());
       return streaming.body();
     }
@@ -255,22 +255,22 @@ final class Resumption implements StreamingBody, CallListener {
       lastReport = cut;
     }
     if (cancellation.isCancelled()) {
-      return left(cut);
+      return clientCancelled(cut);
     }
     services.metrics().resumed("failed");
-    LOG.warn("request {}: worker {} cut its stream after {} characters and nobody goes on with it: {}",
+    LOG.warn("request {}: worker {} cut its stream after {} characters and no worker continues it: {}",
         call.decision().requestId(), id(cut), text.length(), describe(result));
     return null;
   }
 
-  /** The client has left meanwhile: nobody is to blame for what it has not got. */
-  private @Nullable StreamingBody left(Report cut) {
+  /** The client has cancelled meanwhile: the missing rest is no worker's failure. */
+  private @Nullable StreamingBody clientCancelled(Report cut) {
     totalReport = cut.with(new Outcome.Cancelled());
     return null;
   }
 
   private Report last() {
-    return Objects.requireNonNull(lastReport, "the relay told of no end");
+    return Objects.requireNonNull(lastReport, "the stream reported no end");
   }
 
   private @Nullable StreamingBody refused(String why, Report cut) {
@@ -280,7 +280,7 @@ final class Resumption implements StreamingBody, CallListener {
     return null;
   }
 
-  /** How all went together: the cache is the first worker's, as far as it has told of it. */
+  /** How all went together: the cache is the first worker's, as far as it is known. */
   private Report total(Report last, long ttftMicros, PartialAnswer answer) {
     Report start = Objects.requireNonNullElse(firstReport, last);
     return new Report(
@@ -311,7 +311,7 @@ final class Resumption implements StreamingBody, CallListener {
       case Result.Streaming streaming -> "status " + streaming.status();
       case Result.NoWorker none -> none.decision().detail();
       case Result.Unreachable unreachable -> unreachable.why();
-      case Result.ClientCancelled _ -> "the client left";
+      case Result.ClientCancelled _ -> "the client cancelled";
     };
   }
 }

@@ -1,5 +1,8 @@
-package io.kvasir.execution;
+package io.kvasir.execution.attempt;
 
+import io.kvasir.execution.ExecutionMetrics;
+import io.kvasir.execution.ExecutionSettings;
+import io.kvasir.execution.Warmup;
 import io.kvasir.http.client.PodClient;
 import io.kvasir.time.NanoClock;
 import io.kvasir.time.Timer;

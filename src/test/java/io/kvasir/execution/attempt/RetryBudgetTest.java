@@ -1,7 +1,8 @@
-package io.kvasir.execution;
+package io.kvasir.execution.attempt;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.kvasir.execution.ExecutionSettings;
 import io.kvasir.time.ManualClock;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;

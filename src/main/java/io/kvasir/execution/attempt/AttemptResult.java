@@ -1,5 +1,6 @@
-package io.kvasir.execution;
+package io.kvasir.execution.attempt;
 
+import io.kvasir.execution.Result;
 import org.jspecify.annotations.Nullable;
 
 /** The result of one {@link Attempt}. */

@@ -1,4 +1,4 @@
-package io.kvasir.execution;
+package io.kvasir.execution.attempt;
 
 import io.kvasir.cell.Outcome;
 import io.kvasir.execution.dialect.Translation;
@@ -13,26 +13,24 @@ import java.io.IOException;
 
 /** The body of a worker's stream: goes to the client as it comes, while an {@link AnswerTap} reads along. */
 final class AnswerRelay implements StreamingBody {
-  private final Attempt attempt;
+  private final PodExchange exchange;
   private final Task task;
   private final PodResponse response;
-  private final AnswerTap tap;
   private final FirstBytes firstBytes;
-  private final Deadlines deadlines;
+  private final AnswerTap tap;
 
-  AnswerRelay(
-      Attempt attempt, Task task, PodResponse response, AnswerTap tap, FirstBytes firstBytes, Deadlines deadlines) {
-    this.attempt = attempt;
+  AnswerRelay(PodExchange exchange, Task task, PodResponse response, FirstBytes firstBytes) {
+    this.exchange = exchange;
     this.task = task;
     this.response = response;
-    this.tap = tap;
     this.firstBytes = firstBytes;
-    this.deadlines = deadlines;
+    this.tap = exchange.tap();
   }
 
   @Override
   public void run(ByteSink client) throws IOException {
     Outcome outcome = new Outcome.Failed(false, "given up");
+    Deadlines deadlines = exchange.deadlines();
     try {
       BodyFilter sink = sink(client);
       byte[] buffer = firstBytes.buffer();
@@ -40,8 +38,7 @@ final class AnswerRelay implements StreamingBody {
       while (read >= 0) {
         deadlines.awaitingClient();
         tap.accept(buffer, 0, read);
-        task.chosen().reservation().progressed();
-        attempt.notifyListener(task);
+        exchange.progressed(task);
         sink.write(buffer, 0, read);
         deadlines.awaitingPod();
         read = response.read(buffer, 0, buffer.length);
@@ -50,21 +47,21 @@ final class AnswerRelay implements StreamingBody {
       sink.end();
       outcome = streamed();
     } catch (PodException e) {
-      outcome = attempt.truncatedOutcome(e);
+      outcome = exchange.failed(e);
       throw e;
     } catch (IOException e) {
       // Not the pod's: the client's socket failed.
       outcome = new Outcome.Cancelled();
       throw e;
     } finally {
-      attempt.streamEnded(task, outcome);
+      exchange.streamEnded(task, outcome);
     }
   }
 
   @Override
   public void abandon() {
-    attempt.abort(AbortReason.NOT_NEEDED);
-    attempt.streamEnded(task, new Outcome.Cancelled());
+    exchange.abort(AbortReason.NOT_NEEDED);
+    exchange.streamEnded(task, new Outcome.Cancelled());
   }
 
   private BodyFilter sink(ByteSink client) {
@@ -84,7 +81,7 @@ final class AnswerRelay implements StreamingBody {
       boolean framed = response.contentLength() >= 0 || response.headers().hasToken("Transfer-Encoding", "chunked");
       return new Outcome.Failed(!framed, "a stream without its end");
     }
-    return attempt.completedOutcome(task);
+    return exchange.completed(task);
   }
 
   private record PassThroughFilter(ByteSink client) implements BodyFilter {

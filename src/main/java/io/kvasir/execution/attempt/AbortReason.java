@@ -1,4 +1,4 @@
-package io.kvasir.execution;
+package io.kvasir.execution.attempt;
 
 /** Why an attempt was aborted from outside. */
 public enum AbortReason {

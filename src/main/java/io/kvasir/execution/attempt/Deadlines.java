@@ -1,5 +1,6 @@
-package io.kvasir.execution;
+package io.kvasir.execution.attempt;
 
+import io.kvasir.execution.ExecutionSettings;
 import io.kvasir.time.NanoClock;
 import io.kvasir.time.Timer;
 import java.util.Objects;

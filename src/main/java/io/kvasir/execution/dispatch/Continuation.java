@@ -1,4 +1,4 @@
-package io.kvasir.execution.workflow;
+package io.kvasir.execution.dispatch;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.TextNode;
@@ -9,14 +9,14 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a request whose stream was cut is put to another worker, so that it says the rest: a completion's prompt grows by
- * the text the client has, a conversation by an assistant's message that the engine is asked to go on with. What was
+ * Builds the request for the rest of a stream that was cut: a completion's prompt grows by the text the client has, a
+ * conversation by an assistant's message that the engine continues. What was
  * generated is taken from the limits; everything else stays as the client wrote it. Immutable.
  *
  * @param original the client's request
  */
 record Continuation(ClientRequest original) {
-  /** What OpenAI's completions API generates when it is not told how much. */
+  /** Tokens that OpenAI's completions API generates without a limit in the request. */
   private static final int COMPLETION_TOKENS = 16;
   private static final List<String> LIMITS = List.of("max_tokens", "max_completion_tokens");
   private static final List<String> TOOLS = List.of("tools", "functions");
@@ -26,7 +26,7 @@ record Continuation(ClientRequest original) {
       "structural_tag", "json_schema", "regex", "ebnf");
   private static final List<String> LOG_PROBABILITIES = List.of("top_logprobs", "prompt_logprobs");
   private static final List<String> SEVERAL = List.of("n", "best_of");
-  /** What is told of the prompt, stands behind the text, or says how to read a prompt that will be another. */
+  /** Members about the prompt or the text behind it, which will be another prompt. */
   private static final List<String> PROMPT =
       List.of("echo", "suffix", "return_token_ids", "prompt_embeds", "truncate_prompt_tokens", "use_beam_search");
 
@@ -34,7 +34,7 @@ record Continuation(ClientRequest original) {
     return original.api() == ApiPath.CHAT;
   }
 
-  /** Whether the client asked for the event that tells a stream's usage. */
+  /** Whether the request has the event with a stream's usage. */
   boolean usageRequested() {
     return original.members().value("stream_options").path("include_usage").asBoolean(false);
   }
@@ -42,23 +42,23 @@ record Continuation(ClientRequest original) {
   /** Tokens that may still be generated, 0 or less when there are none, {@link Integer#MAX_VALUE} without a limit. */
   int remainingTokens(int generated) {
     int left = Integer.MAX_VALUE;
-    boolean told = false;
+    boolean limited = false;
     for (String name : LIMITS) {
       JsonNode limit = original.members().value(name);
       if (limit.isNumber()) {
-        told = true;
+        limited = true;
         left = Math.min(left, limit.intValue() - generated);
       }
     }
-    // An engine that has gone beyond that without being told has no such limit.
-    boolean standard = !told && !chat() && generated <= COMPLETION_TOKENS;
+    // An engine that has generated more without a limit in the request has no such default.
+    boolean standard = !limited && !chat() && generated <= COMPLETION_TOKENS;
     return standard ? COMPLETION_TOKENS - generated : left;
   }
 
   /**
    * The body of the request for the rest.
    *
-   * @param text what the client has of the answer; without any, the request is asked as it was
+   * @param text what the client has of the answer; without any, only the limits change
    * @param generated its tokens
    */
   byte[] body(String text, int generated) {
@@ -82,15 +82,15 @@ record Continuation(ClientRequest original) {
 
   private JsonMembers limited(int generated) {
     JsonMembers members = original.members();
-    boolean told = false;
+    boolean limited = false;
     for (String name : LIMITS) {
       JsonNode limit = members.value(name);
       if (limit.isNumber()) {
-        told = true;
+        limited = true;
         members = members.with(name, Integer.toString(limit.intValue() - generated));
       }
     }
-    if (!told && remainingTokens(generated) != Integer.MAX_VALUE) {
+    if (!limited && remainingTokens(generated) != Integer.MAX_VALUE) {
       members = members.with("max_tokens", Integer.toString(remainingTokens(generated)));
     }
     JsonNode least = members.value("min_tokens");
@@ -100,10 +100,10 @@ record Continuation(ClientRequest original) {
   }
 
   /** Why a request's stream cannot be continued, for metrics; null when it can. */
-  static @Nullable String unsupportedReason(ClientRequest asked) {
-    JsonMembers members = asked.members();
-    boolean chat = asked.api() == ApiPath.CHAT;
-    if (!chat && asked.api() != ApiPath.COMPLETIONS) {
+  static @Nullable String unsupportedReason(ClientRequest request) {
+    JsonMembers members = request.members();
+    boolean chat = request.api() == ApiPath.CHAT;
+    if (!chat && request.api() != ApiPath.COMPLETIONS) {
       return "api";
     }
     if (any(members, TOOLS)) {
@@ -113,7 +113,7 @@ record Continuation(ClientRequest original) {
     if (any(members, STRUCTURE) || (format.isObject() && !format.path("type").asText().equals("text"))) {
       return "structured-output";
     }
-    // In the completions API 0 asks for those of the tokens that were chosen.
+    // In the completions API 0 means those of the chosen tokens.
     if (any(members, LOG_PROBABILITIES) || members.value("logprobs").isNumber() || isTrue(members, "logprobs")) {
       return "log-probabilities";
     }
@@ -125,10 +125,10 @@ record Continuation(ClientRequest original) {
     if (any(members, PROMPT)) {
       return "prompt";
     }
-    return chat ? unfitConversation(members) : members.value("prompt").isTextual() ? null : "prompt";
+    return chat ? unsupportedConversation(members) : members.value("prompt").isTextual() ? null : "prompt";
   }
 
-  private static @Nullable String unfitConversation(JsonMembers members) {
+  private static @Nullable String unsupportedConversation(JsonMembers members) {
     boolean ownEnd = isTrue(members, "continue_final_message")
         || (members.hasValue("add_generation_prompt") && !isTrue(members, "add_generation_prompt"));
     String messages = members.json("messages");
@@ -141,7 +141,7 @@ record Continuation(ClientRequest original) {
     return names.stream().anyMatch(name -> isTrue(members, name));
   }
 
-  /** Whether something is asked for with it: it is neither null, false, 0 nor empty. */
+  /** Whether a member has an effect: it is neither null, false, 0 nor empty. */
   private static boolean isTrue(JsonMembers members, String name) {
     JsonNode value = members.value(name);
     return switch (value.getNodeType()) {

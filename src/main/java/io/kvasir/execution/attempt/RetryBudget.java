@@ -1,4 +1,4 @@
-package io.kvasir.execution;
+package io.kvasir.execution.attempt;
 
 import io.kvasir.execution.ExecutionSettings.Retries;
 import io.kvasir.time.NanoClock;

@@ -1,9 +1,15 @@
-package io.kvasir.execution;
+package io.kvasir.execution.attempt;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.Outcome;
+import io.kvasir.execution.Call;
+import io.kvasir.execution.ExecutionMetrics;
+import io.kvasir.execution.ExecutionSettings;
+import io.kvasir.execution.Report;
+import io.kvasir.execution.Result;
+import io.kvasir.execution.UpstreamRoute;
 import io.kvasir.http.Headers;
 import io.kvasir.index.Chain;
 import io.kvasir.routing.PreparedSlots;

@@ -1,5 +1,8 @@
-package io.kvasir.execution;
+package io.kvasir.execution.attempt;
 
+import io.kvasir.execution.Call;
+import io.kvasir.execution.ExecutionMetrics;
+import io.kvasir.execution.ExecutionSettings;
 import io.kvasir.execution.ExecutionSettings.Retries;
 import io.kvasir.time.NanoClock;
 import java.time.Duration;

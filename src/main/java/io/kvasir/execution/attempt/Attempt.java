@@ -1,0 +1,174 @@
+package io.kvasir.execution.attempt;
+
+import io.kvasir.cell.Decision;
+import io.kvasir.cell.Outcome;
+import io.kvasir.execution.CallListener;
+import io.kvasir.execution.Result;
+import io.kvasir.execution.dialect.Translation;
+import io.kvasir.execution.stream.AnswerTap;
+import io.kvasir.http.StreamingBody;
+import io.kvasir.http.client.PodException;
+import io.kvasir.http.client.PodResponse;
+import java.util.Locale;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One request to one worker, from its booked load to its outcome. What it holds at the worker is an {@link
+ * PodExchange}, released exactly once on whichever path the attempt ends.
+ *
+ * <p>Nothing goes to the client before the first byte of the response's body has arrived: until then the request can
+ * still be tried elsewhere, and that includes engines that send the head of a stream before they have begun to work.
+ *
+ * <p>One thread runs it, and may block; {@link #abort} comes from others, also before it has begun.
+ */
+public final class Attempt {
+  private static final Logger LOG = LoggerFactory.getLogger(Attempt.class);
+
+  private final Supplier<Task> tasks;
+  private final RetryState retries;
+  private final PodExchange exchange;
+  private final FirstBytes firstBytes;
+
+  /**
+   * An attempt about to begin.
+   *
+   * @param chosen the worker, and the load that the attempt releases on every path
+   * @param tasks gives the request, once, on the running thread, for bodies are large
+   * @param retries the request's history, this try included
+   */
+  public Attempt(
+      Decision.Chosen chosen,
+      Supplier<Task> tasks,
+      ExecutionServices services,
+      CallListener listener,
+      RetryState retries) {
+    this.tasks = tasks;
+    this.retries = retries;
+    this.exchange = new PodExchange(chosen, services, listener, retries);
+    this.firstBytes = new FirstBytes(exchange.deadlines());
+  }
+
+  /** Sends the request and waits for something that can go to the client, or to the next step. Once. */
+  public AttemptResult run() {
+    boolean streaming = false;
+    String worker = exchange.chosen().worker().id();
+    AttemptResult result;
+    try {
+      result = send(tasks.get());
+      streaming = result instanceof AttemptResult.Responded(Result.Streaming _);
+    } catch (RuntimeException e) {
+      // A request that cannot be built, or a response that cannot be read: another worker's may be different.
+      LOG.warn("request {} to worker {} failed within the router", retries.requestId(), worker, e);
+      exchange.settle(new Outcome.Failed(false, "could not be sent"));
+      result = AttemptResult.Failed.of("internal", String.valueOf(e.getMessage()), true);
+    } finally {
+      if (!streaming) {
+        exchange.settle(new Outcome.Failed(false, "given up"));
+      }
+    }
+    if (result instanceof AttemptResult.Failed failure) {
+      LOG.warn("request {} try {} at worker {} failed ({}): {}",
+          retries.requestId(), retries.tries(), worker, failure.why(), failure.detail());
+    }
+    return result;
+  }
+
+  private AttemptResult send(Task task) {
+    try {
+      PodResponse response = exchange.send(task.request());
+      return switch (response.status()) {
+        case 408, 429, 500, 502, 503, 504 -> refused(task, response);
+        default -> response.status() > 504 ? refused(task, response) : responded(task, response);
+      };
+    } catch (PodException e) {
+      return failed(task, e);
+    }
+  }
+
+  /**
+   * Cuts the connection: the engine sees its client disconnect. The first reason counts. Any thread; does not block.
+   */
+  public void abort(AbortReason why) {
+    exchange.abort(why);
+  }
+
+  /** Releases a streaming response that {@link #run} has returned and that will not be relayed. Idempotent. */
+  public void abandon() {
+    exchange.abort(AbortReason.NOT_NEEDED);
+    exchange.settle(new Outcome.Cancelled());
+  }
+
+  private AttemptResult refused(Task task, PodResponse response) throws PodException {
+    int status = response.status();
+    byte[] body = response.readAll(task.handling().maxBufferedBytes());
+    boolean busy = status == 429 || status == 503;
+    Outcome outcome = busy ? new Outcome.Refused(status) : new Outcome.Failed(false, "status " + status);
+    exchange.settle(outcome);
+    return new AttemptResult.Failed(
+        busy ? "busy" : "error", "status " + status, false, false, busy || task.handling().retryable(),
+        buffered(task, response, body, outcome));
+  }
+
+  private AttemptResult responded(Task task, PodResponse response) throws PodException {
+    Task.ResponseHandling handling = task.handling();
+    AnswerTap.Form form = AnswerTap.formOf(response.headers());
+    exchange.tap(form);
+    boolean streams = !handling.forRouter()
+        && (form == AnswerTap.Form.EVENTS || (form == AnswerTap.Form.OPAQUE && response.contentLength() < 0));
+    boolean ended =
+        streams ? !firstBytes.readFirst(response) : firstBytes.readUpTo(response, handling.maxBufferedBytes());
+    exchange.bodyStarted();
+    if (!ended) {
+      StreamingBody body = new AnswerRelay(exchange, task, response, firstBytes);
+      return new AttemptResult.Responded(
+          new Result.Streaming(task.route(), response.status(), response.headers(), body));
+    }
+    if (streams && handling.hasTerminator() && response.status() < 300) {
+      exchange.settle(new Outcome.Failed(false, "an empty stream"));
+      return AttemptResult.Failed.of("truncated", "an empty stream", handling.retryable());
+    }
+    exchange.tap().accept(firstBytes.buffer(), 0, firstBytes.length());
+    exchange.tap().end();
+    exchange.identify(task);
+    Outcome outcome = response.status() < 400 && exchange.tap().failed()
+        ? new Outcome.Failed(false, "an error in the answer")
+        : exchange.completed(task);
+    exchange.settle(outcome);
+    if (handling.forRouter() && outcome instanceof Outcome.Failed(boolean _, String detail)) {
+      return AttemptResult.Failed.of("error", detail, handling.retryable());
+    }
+    return new AttemptResult.Responded(buffered(task, response, firstBytes.bytes(), outcome));
+  }
+
+  private Result.Buffered buffered(Task task, PodResponse response, byte[] body, Outcome outcome) {
+    int status = response.status();
+    Translation translation = task.handling().translation();
+    byte[] translated = translation == null || (task.handling().forRouter() && status < 300) ? body
+        : status < 300 ? translation.whole(body)
+        : translation.error(status, body);
+    return new Result.Buffered(
+        task.route(), status, response.headers(), translated, exchange.report(task, outcome));
+  }
+
+  private AttemptResult failed(Task task, PodException e) {
+    Outcome outcome = exchange.failed(e);
+    exchange.settle(outcome);
+    if (!(outcome instanceof Outcome.Failed(boolean transport, String detail))) {
+      return new AttemptResult.Aborted();
+    }
+    AbortReason why = exchange.abortReason();
+    boolean timedOut = why != null
+        || e.kind() == PodException.Kind.HEAD_TIMEOUT
+        || e.kind() == PodException.Kind.IDLE_TIMEOUT;
+    boolean unsent = e.kind() == PodException.Kind.CONNECT;
+    return new AttemptResult.Failed(
+        timedOut ? "timeout" : e.kind().name().toLowerCase(Locale.ROOT),
+        detail,
+        transport,
+        timedOut,
+        why != AbortReason.TOTAL_TIMEOUT && (unsent || task.handling().retryable()),
+        null);
+  }
+}

@@ -1,0 +1,190 @@
+package io.kvasir.execution.attempt;
+
+import io.kvasir.cell.Decision;
+import io.kvasir.cell.Outcome;
+import io.kvasir.execution.CallListener;
+import io.kvasir.execution.Report;
+import io.kvasir.execution.stream.AnswerTap;
+import io.kvasir.http.client.PodCall;
+import io.kvasir.http.client.PodException;
+import io.kvasir.http.client.PodRequest;
+import io.kvasir.http.client.PodResponse;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What one attempt holds at its worker, and what is known of the response: the reservation, the connection and the
+ * deadlines, which are released together, exactly once, in {@link #settle}; the first outcome counts.
+ *
+ * <p>Confined to the attempt's thread, and after it to the thread that relays the stream; {@link #abort} and {@link
+ * #settle} may come from any. An abort only cuts the connection, so that the thread's read fails and finds the reason.
+ */
+final class PodExchange {
+  private final Decision.Chosen chosen;
+  private final ExecutionServices services;
+  private final CallListener listener;
+  private final RetryState retries;
+  private final Deadlines deadlines;
+  private final AtomicBoolean settled = new AtomicBoolean();
+
+  private volatile @Nullable AbortReason abortReason;
+  private volatile @Nullable PodCall podCall;
+
+  private @Nullable PodResponse response;
+  private AnswerTap tap = new AnswerTap(AnswerTap.Form.OPAQUE);
+  private boolean identified;
+  private boolean firstToken;
+  private long started;
+  private long headNanos;
+  private long firstByteNanos;
+
+  PodExchange(Decision.Chosen chosen, ExecutionServices services, CallListener listener, RetryState retries) {
+    this.chosen = chosen;
+    this.services = services;
+    this.listener = listener;
+    this.retries = retries;
+    this.deadlines = new Deadlines(services, retries.deadline(), this::abort);
+  }
+
+  Decision.Chosen chosen() {
+    return chosen;
+  }
+
+  Deadlines deadlines() {
+    return deadlines;
+  }
+
+  AnswerTap tap() {
+    return tap;
+  }
+
+  /** Sends the request and waits for the head of the response. Once. */
+  PodResponse send(PodRequest request) throws PodException {
+    // The deadlines are kept here; the HTTP client's own only back them up.
+    PodCall call = services.pods().call(request, services.settings().total(), services.settings().total());
+    services.metrics().attemptStarted();
+    podCall = call;
+    if (abortReason != null) {
+      call.abort();
+    }
+    started = services.clock().nanos();
+    deadlines.start();
+    PodResponse head = call.send();
+    response = head;
+    headNanos = services.clock().nanos() - started;
+    return head;
+  }
+
+  /** The first byte of the body has arrived, or the body's end. */
+  void bodyStarted() {
+    firstByteNanos = services.clock().nanos() - started;
+  }
+
+  /** Reads the response in that form. */
+  void tap(AnswerTap.Form form) {
+    tap = new AnswerTap(form);
+  }
+
+  /**
+   * Cuts the connection: the engine sees its client disconnect. The first reason counts. Any thread; does not block.
+   */
+  void abort(AbortReason why) {
+    synchronized (this) {
+      if (abortReason == null) {
+        abortReason = why;
+      }
+    }
+    PodCall running = podCall;
+    if (running != null) {
+      running.abort();
+    }
+  }
+
+  @Nullable AbortReason abortReason() {
+    return abortReason;
+  }
+
+  /** Notes that the worker moves, and notifies the listener of the response's id and first token once known. */
+  void progressed(Task task) {
+    chosen.reservation().progressed();
+    identify(task);
+    if (!firstToken && tap.firstToken()) {
+      firstToken = true;
+      chosen.reservation().firstToken();
+      listener.firstToken();
+    }
+  }
+
+  /** Notifies the listener of the response's id once it is known. */
+  void identify(Task task) {
+    if (!identified && !tap.id().isEmpty()) {
+      identified = true;
+      if (task.handling().translation() == null) {
+        listener.identified(tap.id(), chosen.worker());
+      }
+    }
+  }
+
+  /** Ends a stream, on whichever path. The first outcome counts. */
+  void streamEnded(Task task, Outcome outcome) {
+    if (settle(outcome)) {
+      listener.ended(report(task, outcome));
+    }
+  }
+
+  /** The outcome of a response that was complete. */
+  Outcome completed(Task task) {
+    // Where another worker has computed the prompt, this one's figure says nothing about its cache.
+    int cached = task.prefillReport() == null ? tap.cachedTokens() : Outcome.UNKNOWN;
+    return new Outcome.Completed(
+        tap.promptTokens(), cached, tap.outputTokens(), TimeUnit.NANOSECONDS.toMicros(firstByteNanos));
+  }
+
+  /** The outcome when the connection failed: the worker's failure, unless the attempt was aborted without one. */
+  Outcome failed(PodException e) {
+    AbortReason why = abortReason;
+    if (why != null && !why.isTimeout()) {
+      return new Outcome.Cancelled();
+    }
+    boolean transport = switch (e.kind()) {
+      case CONNECT, RESET, TRUNCATED -> true;
+      case HEAD_TIMEOUT, IDLE_TIMEOUT, PROTOCOL, ABORTED -> false;
+    };
+    return new Outcome.Failed(transport, why != null ? why.text() : String.valueOf(e.getMessage()));
+  }
+
+  /** Releases everything: true for the first call, whose outcome counts. */
+  boolean settle(Outcome outcome) {
+    if (!settled.compareAndSet(false, true)) {
+      return false;
+    }
+    deadlines.cancel();
+    PodCall call = podCall;
+    if (response != null) {
+      response.close();
+    } else if (call != null) {
+      call.abort();
+    }
+    chosen.reservation().close(outcome);
+    if (call != null) {
+      services.metrics().attemptEnded(outcome);
+    }
+    return true;
+  }
+
+  Report report(Task task, Outcome outcome) {
+    Report prefill = task.prefillReport();
+    return new Report(
+        chosen.worker(),
+        outcome,
+        retries.tries(),
+        prefill == null ? chosen.predictedCachedTokens() : prefill.predictedCachedTokens(),
+        prefill == null ? chosen.confirmedCachedTokens() : prefill.confirmedCachedTokens(),
+        tap.promptTokens(),
+        prefill == null ? tap.cachedTokens() : prefill.cachedTokens(),
+        tap.outputTokens(),
+        retries.decideNanos(),
+        headNanos);
+  }
+}
