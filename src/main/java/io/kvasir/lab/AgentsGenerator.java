@@ -9,7 +9,7 @@ import java.util.SplittableRandom;
  * {@code rate} per second times the scale, under one of {@code kinds} system prompts; a step follows the answer before
  * it after {@code think} ms on average.
  */
-final class AgentsGenerator extends Generator {
+final class AgentsGenerator extends TraceGenerator {
   private final int sessions;
   private final double rate;
   private final int kinds;

@@ -10,7 +10,7 @@ import java.util.SplittableRandom;
  * {@code size} requests arrive within {@code spread} milliseconds that share a new prefix of {@code prefix} tokens: a
  * batch job, or a page that becomes popular. The scale multiplies the background's rate and the bursts' number.
  */
-final class BurstsGenerator extends Generator {
+final class BurstsGenerator extends TraceGenerator {
   private final double seconds;
   private final double rate;
   private final int groups;

@@ -9,7 +9,7 @@ import java.util.SplittableRandom;
  * {@code think} ms on average after the answer before it. The scale multiplies {@code sessions}; each user has
  * {@code repeat} conversations, one after the other.
  */
-final class SessionsGenerator extends Generator {
+final class SessionsGenerator extends TraceGenerator {
   private final int sessions;
   private final int repeat;
   private final ConversationShape shape;

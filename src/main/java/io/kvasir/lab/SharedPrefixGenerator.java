@@ -11,7 +11,7 @@ import java.util.SplittableRandom;
  * requests per second in 16 steps of {@code seconds}. {@code skew} is the exponent of a Zipf distribution over
  * the groups: 0 gives all the same share, 1 and more makes a few of them hot.
  */
-final class SharedPrefixGenerator extends Generator {
+final class SharedPrefixGenerator extends TraceGenerator {
   private static final double[] LADDER = {3, 10, 15, 20, 22, 25, 30, 35, 40, 43, 46, 49, 52, 55, 57, 60};
 
   private final int groups;

@@ -3,7 +3,7 @@
  *
  * <p>A {@link io.kvasir.lab.LabPlan} is a list of runs: the combinations of traces, loads, seeds and profiles.
  * {@link io.kvasir.lab.Lab} executes each as a {@code LabRun}, a discrete-event simulation: a {@code WorkloadTrace}
- * (read from a file by {@code TraceFile}, or made by a {@code Generator}) sends requests; the production routing
+ * (read from a file by {@code TraceFile}, or made by a {@code TraceGenerator}) sends requests; the production routing
  * classes choose among the workers of a {@code LabFleet}; {@code LabEngine}s compute the requests in simulated time
  * with the scheduler, cache and step times of {@link io.kvasir.lab.engine}; an {@code IndexFeed} brings their cache
  * events into the router's index, exactly, late or with losses. Each run yields a {@link io.kvasir.lab.RunReport};

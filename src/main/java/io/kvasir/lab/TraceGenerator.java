@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.SplittableRandom;
 
 /** A synthetic workload: every trace it generates follows from its parameters, the load and the seed. */
-abstract class Generator implements TraceSource {
+abstract class TraceGenerator implements TraceSource {
   private final String name;
   private final int blockSize;
 
@@ -14,7 +14,7 @@ abstract class Generator implements TraceSource {
    *
    * @param blockSize tokens in a block of the chains, where the parameters do not say
    */
-  Generator(GeneratorParameters parameters, int blockSize) {
+  TraceGenerator(GeneratorParameters parameters, int blockSize) {
     this.name = parameters.name();
     this.blockSize = parameters.integer("block", blockSize, 1);
   }
