@@ -3,7 +3,7 @@ package io.kvasir.http;
 import io.kvasir.time.NanoClock;
 import java.time.Duration;
 import java.util.Optional;
-import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -18,9 +18,12 @@ import org.jspecify.annotations.Nullable;
  * allocation, and the clock is not read.
  */
 public final class CircuitBreaker {
+  private static final AtomicReferenceFieldUpdater<CircuitBreaker, Circuit> CIRCUIT =
+      AtomicReferenceFieldUpdater.newUpdater(CircuitBreaker.class, Circuit.class, "circuit");
+
   private final Settings settings;
   private final NanoClock clock;
-  private final AtomicReference<Circuit> circuit = new AtomicReference<>(Circuit.CLOSED);
+  private volatile Circuit circuit = Circuit.CLOSED;
 
   /** What a circuit breaker does with calls. */
   public enum State {
@@ -92,7 +95,7 @@ public final class CircuitBreaker {
 
   /** The circuit's state now. */
   public State state() {
-    Circuit current = circuit.get();
+    Circuit current = circuit;
     return !current.open ? State.CLOSED
         : current.onTrial || current.isDue(clock.nanos()) ? State.HALF_OPEN
         : State.OPEN;
@@ -100,25 +103,25 @@ public final class CircuitBreaker {
 
   /** Whether the circuit is closed; otherwise what passes depends on time. */
   public boolean isClosed() {
-    return !circuit.get().open;
+    return !circuit.open;
   }
 
   /** The reason of the latest failure while the circuit is open or half-open; empty while it is closed. */
   public Optional<String> openReason() {
-    Circuit current = circuit.get();
+    Circuit current = circuit;
     return current.open ? Optional.ofNullable(current.reason) : Optional.empty();
   }
 
   /** Whether the circuit is closed or half-open. Counts no trial: every call passes while it is half-open. */
   public boolean permits() {
-    Circuit current = circuit.get();
+    Circuit current = circuit;
     return !current.open || current.isDue(clock.nanos());
   }
 
   /** Whether the caller may call the service now: the circuit is closed, or this call is the trial. */
   public boolean tryAcquire() {
     while (true) {
-      Circuit current = circuit.get();
+      Circuit current = circuit;
       if (!current.open) {
         return true;
       }
@@ -126,7 +129,7 @@ public final class CircuitBreaker {
       if (!current.isDue(now)) {
         return false;
       }
-      if (circuit.compareAndSet(current, current.withTrial(now))) {
+      if (CIRCUIT.compareAndSet(this, current, current.withTrial(now))) {
         return true;
       }
     }
@@ -135,7 +138,7 @@ public final class CircuitBreaker {
   /** Reports a call that succeeded. Returns whether that has closed the circuit. */
   public boolean onSuccess() {
     while (true) {
-      Circuit current = circuit.get();
+      Circuit current = circuit;
       if (current.equals(Circuit.CLOSED)) {
         return false;
       }
@@ -143,7 +146,7 @@ public final class CircuitBreaker {
           current.open && current.successes + 1 < settings.successThreshold
               ? current.withSuccess(clock.nanos())
               : Circuit.CLOSED;
-      if (circuit.compareAndSet(current, next)) {
+      if (CIRCUIT.compareAndSet(this, current, next)) {
         return current.open && !next.open;
       }
     }
@@ -157,7 +160,7 @@ public final class CircuitBreaker {
    */
   public boolean onFailure(String reason) {
     while (true) {
-      Circuit current = circuit.get();
+      Circuit current = circuit;
       Circuit next;
       if (current.open) {
         long now = clock.nanos();
@@ -168,7 +171,7 @@ public final class CircuitBreaker {
       } else {
         next = Circuit.open(settings.openTime.toNanos(), clock.nanos(), reason);
       }
-      if (circuit.compareAndSet(current, next)) {
+      if (CIRCUIT.compareAndSet(this, current, next)) {
         return !current.open && next.open;
       }
     }

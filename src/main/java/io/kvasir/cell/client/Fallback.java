@@ -230,7 +230,7 @@ final class Fallback {
   }
 
   /** Keeps the {@link LocalLoad} of a worker while a reservation on it is open. */
-  private final class LoadWatcher implements RemoteReservation.Watcher {
+  private static final class LoadWatcher implements RemoteReservation.Watcher {
     private final LocalLoad load;
 
     LoadWatcher(LocalLoad load) {
