@@ -12,11 +12,11 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A preparer that asks somebody: it waits for the answer until its deadline, and then, or when the asking fails, goes
- * on with the answer stated for that. The question is then cancelled, and the request counts as prepared late ({@code
+ * A preparer that fills one slot from an asynchronous lookup. When the lookup fails or is not complete at its deadline,
+ * the slot gets the fallback value, the lookup is cancelled, and the request counts as prepared late ({@code
  * kvasir_prepared_late_total}).
  *
- * @param <T> what the slot holds
+ * @param <T> type of the slot's values
  */
 public final class AsyncPreparer<T> implements Preparer {
   private final Slot<T> slot;
@@ -26,57 +26,57 @@ public final class AsyncPreparer<T> implements Preparer {
   private final Function<RoutingContext, ? extends CompletionStage<T>> lookup;
 
   /**
-   * Fills one slot by asking.
+   * A preparer with a fixed deadline.
    *
-   * @param slot what the answer fills
-   * @param reads slots the question looks at
-   * @param deadline how long the answer is waited for, more than 0
-   * @param tooLate what fills the slot instead
-   * @param question asks without waiting; it may look at the context until it returns, but not later
+   * @param slot the slot that the lookup fills
+   * @param reads slots that the lookup reads
+   * @param deadline the longest wait for the lookup, more than 0
+   * @param fallback the slot's value when the lookup fails or is late
+   * @param lookup starts the lookup without waiting; it may read the context until it returns, but not later
    */
   public AsyncPreparer(
       Slot<T> slot,
       Set<Slot<?>> reads,
       Duration deadline,
-      T tooLate,
-      Function<RoutingContext, ? extends CompletionStage<T>> question) {
-    this(slot, reads, () -> deadline, tooLate, question);
+      T fallback,
+      Function<RoutingContext, ? extends CompletionStage<T>> lookup) {
+    this(slot, reads, () -> deadline, fallback, lookup);
     if (!deadline.isPositive()) {
-      throw new IllegalArgumentException("a deadline is more than 0, not " + deadline);
+      throw new IllegalArgumentException("a deadline must be more than 0, is " + deadline);
     }
   }
 
-  /** The same with a deadline that may change while the profile is in service. */
+  /** A preparer with a deadline that may change while the profile is in service. */
   public AsyncPreparer(
       Slot<T> slot,
       Set<Slot<?>> reads,
       Supplier<Duration> deadline,
-      T tooLate,
-      Function<RoutingContext, ? extends CompletionStage<T>> question) {
+      T fallback,
+      Function<RoutingContext, ? extends CompletionStage<T>> lookup) {
     this.slot = slot;
     this.reads = Set.copyOf(reads);
     this.deadline = deadline;
-    this.fallback = tooLate;
-    this.lookup = question;
+    this.fallback = fallback;
+    this.lookup = lookup;
   }
 
   @Override
   public void prepare(RoutingContext context) {
-    CompletableFuture<T> answer = null;
+    CompletableFuture<T> pending = null;
     try {
-      answer = lookup.apply(context).toCompletableFuture();
-      context.put(slot, answer.get(deadline.get().toNanos(), TimeUnit.NANOSECONDS));
-    } catch (TimeoutException | ExecutionException | RuntimeException none) {
-      goOn(context, answer);
+      pending = lookup.apply(context).toCompletableFuture();
+      context.put(slot, pending.get(deadline.get().toNanos(), TimeUnit.NANOSECONDS));
+    } catch (TimeoutException | ExecutionException | RuntimeException failed) {
+      useFallback(context, pending);
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
-      goOn(context, answer);
+      useFallback(context, pending);
     }
   }
 
-  private void goOn(RoutingContext context, @Nullable CompletableFuture<T> answer) {
-    if (answer != null) {
-      answer.cancel(true);
+  private void useFallback(RoutingContext context, @Nullable CompletableFuture<T> pending) {
+    if (pending != null) {
+      pending.cancel(true);
     }
     context.noteMissedLookup();
     context.put(slot, fallback);

@@ -1,18 +1,18 @@
 package io.kvasir.routing;
 
 /**
- * The load one request puts on the worker it is sent to. Never nothing: a load that reads as zero sends
- * everything to one worker, so there is no booking without a token to compute and time to do it in.
+ * The load that one request adds to its worker. A booking is never zero: with loads of zero one worker would attract
+ * every request, so each has at least one token to compute and a time to do it in.
  *
  * @param promptTokens tokens of the prompt, at least 1
- * @param uncachedTokens those the worker has yet to compute, as the index knows it: 1 to {@code promptTokens}
+ * @param uncachedTokens tokens that the worker has yet to compute by the index: 1 to {@code promptTokens}
  * @param prefillMicros estimated microseconds to compute them, at least 1
  */
 public record Booking(int promptTokens, int uncachedTokens, long prefillMicros) {
   /**
    * Checks the ranges.
    *
-   * @throws IllegalArgumentException when one is left, naming the field
+   * @throws IllegalArgumentException when a field is out of range, naming it
    */
   public Booking {
     if (promptTokens < 1) {
@@ -27,7 +27,7 @@ public record Booking(int promptTokens, int uncachedTokens, long prefillMicros) 
     }
   }
 
-  /** The same prompt where its KV blocks are handed over: the last token is left to compute. */
+  /** The booking when the prompt's KV blocks are transferred to the worker: only the last token is left to compute. */
   public Booking afterTransfer() {
     return new Booking(promptTokens, 1, 1);
   }

@@ -6,11 +6,11 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
- * A cache beside the engines that knows which of them can load what (LMCache), as plugins see it: the room that
- * reaches it hands this in. Thread-safe.
+ * A KV cache layer beside the engines (LMCache), as plugins see it: which worker can load how much of a prompt.
+ * Thread-safe.
  */
 public interface CacheLayer {
-  /** There is none. */
+  /** The cache layer of a fleet without one. */
   CacheLayer NONE = new CacheLayer() {
     @Override
     public KeyCounts keys() {
@@ -28,35 +28,35 @@ public interface CacheLayer {
     }
   };
 
-  /** How much it holds of each worker, as last heard. Never waits; whoever asks keeps it being heard of. */
+  /** The latest key counts by worker. Never waits; counts are refreshed for as long as they are read. */
   KeyCounts keys();
 
   /**
-   * Asks where a prompt's beginning is held: {@link CacheMatches} as text, or {@link CacheMatches#UNKNOWN}. Looks at
-   * the context, which has tokens, chain and facts, before it returns and not later.
+   * Looks up the prefixes of a prompt that workers can load, {@link CacheMatches#UNKNOWN} when there is no answer.
+   * Reads the context, which has tokens, chain and facts, before it returns and not later.
    */
   CompletionStage<CacheMatches> find(RoutingContext context);
 
-  /** How long a request waits for {@link #find}. */
+  /** The longest wait of a request for {@link #find}. */
   Duration timeout();
 
   /**
-   * How much is held of each worker.
+   * The number of keys that the layer holds for each worker.
    *
-   * @param byWorker keys, which are chunks of KV blocks, by the worker's id
-   * @param freshUntil when it is too old, by the clock that decisions go by
-   * @param version another one than all before
+   * @param byWorker keys, which are chunks of KV blocks, by worker id
+   * @param freshUntil end of the counts' validity, in nanoseconds of the clock that decisions use
+   * @param version unique to these counts
    */
   record KeyCounts(Map<String, Long> byWorker, long freshUntil, long version) {
-    /** Nothing has been heard. */
+    /** The counts before the layer has answered. */
     public static final KeyCounts UNKNOWN = new KeyCounts(Map.of(), 0, 0);
 
-    /** Copies what it is given. */
+    /** Copies the map. */
     public KeyCounts {
       byWorker = Map.copyOf(byWorker);
     }
 
-    /** Whether it can be believed. */
+    /** Whether there are counts and they are valid at {@code nanos}. */
     public boolean isFresh(long nanos) {
       return !byWorker.isEmpty() && nanos - freshUntil < 0;
     }

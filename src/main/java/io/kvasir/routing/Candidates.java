@@ -5,15 +5,15 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The workers a decision chooses from, as columns indexed by slot, so that 256 of them cost
- * microseconds. {@code live} says which slots are still in; a filter takes slots out, nothing puts
- * them back. One decision at a time; reused between decisions of a thread.
+ * The candidate workers of a decision as columns indexed by slot, so that scoring 256 of them takes microseconds.
+ * {@link #live} marks the remaining slots: filters clear bits, nothing sets them again. Used by one decision at a time
+ * and reused by the next; not thread-safe.
  */
 public final class Candidates {
-  /** What an engine has not said, or not lately. */
+  /** A value that the engine has not reported, or not recently. */
   public static final int UNKNOWN = -1;
 
-  /** Bitmap of the slots still in, {@code slots / 64} longs. */
+  /** Bitmap of the remaining slots, {@code slots / 64} longs. */
   public final long[] live;
 
   /** Leading blocks of the prompt's chain the worker holds. */
@@ -31,19 +31,19 @@ public final class Candidates {
   /** Prompt tokens of the requests in flight, KV in the cost formula. */
   public final long[] contextTokens;
 
-  /** Requests that wait in the engine by its own word, {@link #UNKNOWN} where it says nothing. */
+  /** Requests waiting in the engine as it reports them, {@link #UNKNOWN} where it does not. */
   public final int[] waiting;
 
-  /** Share of the KV cache in use by the engine's own word, 0 to 1, {@link #UNKNOWN} where it says nothing. */
+  /** Share of the KV cache in use as the engine reports it, 0 to 1, {@link #UNKNOWN} where it does not. */
   public final double[] kvUse;
 
   /**
-   * Leading tokens of the prompt that the worker can load from a cache beside it, at {@link #loadableTier}, counted
-   * from the first one; 0 where nothing is known. Scorers that hear of it fill it in, and load is booked without them.
+   * Leading tokens of the prompt that the worker can load from a cache layer, at {@link #loadableTier}; 0 where nothing
+   * is known. Scorers that read a cache layer fill this in, and load is booked without these tokens.
    */
   public final int[] loadable;
 
-  /** {@link io.kvasir.index.Tier#index} of where {@link #loadable} are. */
+  /** {@link io.kvasir.index.Tier#index} of the tier that holds the {@link #loadable} tokens. */
   public final int[] loadableTier;
 
   /** The immutable table of workers, null where a slot is empty. */
@@ -70,24 +70,25 @@ public final class Candidates {
     Arrays.fill(kvUse, UNKNOWN);
   }
 
-  /** Whom {@link #tiers} asks, and of which prompt. */
-  void bind(@Nullable Fleet theirs, Chain prompt) {
-    fleet = theirs;
+  /** Sets the fleet and the prompt that {@link #tiers} and {@link #hintedBlocks} look up. */
+  void bind(@Nullable Fleet candidatesFleet, Chain prompt) {
+    fleet = candidatesFleet;
     chain = prompt;
   }
 
   /**
-   * In which tiers a worker holds the prompt: adds the number of leading blocks to {@code blocks}, at the {@link
-   * io.kvasir.index.Tier#index} of each one's nearest tier, and returns how many those are; 0 when it cannot be told.
-   * Blocks that are only predicted may not be among them. Costs a look-up per block: for a few workers.
+   * Counts the leading blocks of the prompt that a worker holds by tier: adds each to {@code blocks} at the {@link
+   * io.kvasir.index.Tier#index} of its nearest tier. Costs a look-up per block, so it is for a few workers.
+   *
+   * @return how many blocks were counted; 0 when tiers are not known. Predicted blocks may be missing
    */
   public int tiers(int slot, int[] blocks) {
     return fleet == null ? 0 : fleet.tiers(chain, slot, blocks);
   }
 
   /**
-   * How many leading blocks of the prompt a cache beside the worker's engine was once said to hold, by {@link
-   * Fleet#hintedBlocks}. Costs a look-up for every chunk that it may hold.
+   * Leading blocks of the prompt that a cache layer has reported as stored for the worker, see {@link
+   * Fleet#hintedBlocks}. Costs a look-up per chunk.
    */
   public int hintedBlocks(int slot) {
     return fleet == null ? 0 : fleet.hintedBlocks(chain, slot);
@@ -98,17 +99,17 @@ public final class Candidates {
     return slots;
   }
 
-  /** Whether a slot is still in. */
+  /** Whether a slot is still a candidate. */
   public boolean has(int slot) {
     return (live[slot >>> 6] & (1L << slot)) != 0;
   }
 
-  /** Takes a slot out. */
+  /** Removes a slot. */
   public void remove(int slot) {
     live[slot >>> 6] &= ~(1L << slot);
   }
 
-  /** How many are still in. */
+  /** The number of remaining candidates. */
   public int count() {
     int count = 0;
     for (long word : live) {
@@ -117,7 +118,7 @@ public final class Candidates {
     return count;
   }
 
-  /** The first slot still in at or after {@code from}, -1 if there is none: the loop of every stage. */
+  /** The first remaining slot at or after {@code from}, -1 if there is none. */
   public int next(int from) {
     int word = from >>> 6;
     if (word >= live.length) {

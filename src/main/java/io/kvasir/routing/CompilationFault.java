@@ -3,7 +3,7 @@ package io.kvasir.routing;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One thing wrong with a profile.
+ * One fault of a profile, with its place in the configuration and a remedy.
  *
  * @param profile the profile's name
  * @param plugin the plugin's name, null when the fault is the profile's own

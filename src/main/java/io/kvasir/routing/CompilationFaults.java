@@ -6,7 +6,7 @@ import java.util.Comparator;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Collects the faults of a compilation, so that all are reported at once. */
+/** The faults of one compilation, collected so that all are reported at once. */
 final class CompilationFaults {
   private final List<CompilationFault> faults = new ArrayList<>();
 
@@ -18,7 +18,7 @@ final class CompilationFaults {
     return !faults.isEmpty();
   }
 
-  /** All of them, in the order an editor would meet them; those of one line as they were found. */
+  /** The faults by file and line; those of one line in the order they were found. */
   List<CompilationFault> sorted() {
     return faults.stream()
         .sorted(

@@ -4,14 +4,15 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a decision came about: every live worker, what removed it or how it scored. Made only when asked for.
+ * The explanation of one decision: every live worker, the filter that removed it or its scores. Made for dry runs and
+ * sampled decisions only.
  *
  * @param requestId the request
  * @param profile the profile's name
- * @param role what was asked for
+ * @param role role of the step that a worker was chosen for
  * @param promptTokens tokens of the prompt
  * @param blocks blocks of its chain
- * @param selection what was decided; in a dry run nothing was booked
+ * @param selection the outcome; in a dry run nothing was booked
  * @param candidates every worker that was alive, by slot
  */
 public record Explanation(
@@ -33,8 +34,8 @@ public record Explanation(
    * @param pendingTokens uncached prompt tokens whose first token has not been seen
    * @param queueMs estimated ms to compute those
    * @param contextTokens prompt tokens of the requests in flight
-   * @param scores what each scorer said, in the profile's order; empty when it was removed
-   * @param total the sum the picker saw, more is better; 0 when it was removed
+   * @param scores each scorer's score, in the profile's order; empty when it was removed
+   * @param total the weighted sum that the picker ranked by, more is better; 0 when it was removed
    */
   public record Candidate(
       Worker worker,
@@ -48,11 +49,11 @@ public record Explanation(
       double total) {}
 
   /**
-   * One scorer's word on one worker.
+   * One scorer's score of one worker.
    *
-   * @param scorer its name
-   * @param raw the number it gave, in its own unit
-   * @param contribution what that added to the total, after direction, normalisation and weight
+   * @param scorer the scorer's name
+   * @param raw the score in the scorer's own unit
+   * @param contribution its part of the total, after direction, normalisation and weight
    */
   public record Score(String scorer, double raw, double contribution) {}
 }

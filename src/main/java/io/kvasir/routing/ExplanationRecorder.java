@@ -7,7 +7,7 @@ import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Watches one pass and keeps what an {@link Explanation} tells. */
+/** Records the stages of one pass for its {@link Explanation}. */
 final class ExplanationRecorder {
   private final Profile profile;
   private final List<String> filters;
@@ -51,13 +51,13 @@ final class ExplanationRecorder {
     }
   }
 
-  /** A scorer has spoken, and its column not been turned yet. */
+  /** Records a scorer's column before it is normalised and weighted. */
   void recordRawScores(String scorer, double[] column) {
     scorers.add(scorer);
     raw.add(column.clone());
   }
 
-  /** The scorer's column has become what it adds to the sum. */
+  /** Records a scorer's column as it is added to the sum. */
   void recordContributions(double[] column) {
     contributions.add(column.clone());
   }

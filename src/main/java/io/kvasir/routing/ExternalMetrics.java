@@ -7,57 +7,58 @@ import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Numbers that somebody outside says of workers: queue lengths of another system, prices, temperatures. One per
- * process, fed by whoever hears of them and read by plugins. At most {@value #MOST} are kept. Thread-safe; reading
- * never waits.
+ * Metrics of workers that other systems report: queue lengths, prices, temperatures. One instance per process, written
+ * by the admin API and by other nodes' broadcasts, read by plugins. Holds at most {@value #MAX_METRICS} values.
+ * Thread-safe; reading never waits.
  */
 public final class ExternalMetrics {
-  private static final int MOST = 16_384;
+  private static final int MAX_METRICS = 16_384;
 
   private final Map<MetricKey, ExternalMetric> metrics = new ConcurrentHashMap<>();
 
   private record MetricKey(String name, String worker) {}
 
-  /** What was said last of one worker. A figure that is asked for before anybody said something is waited for. */
+  /** The latest value of one metric of one worker. */
   public static final class ExternalMetric {
     private volatile Sample sample = new Sample(Double.NaN, 0);
 
     private record Sample(double value, long nanos) {}
 
-    /** What was said at most {@code mostNanos} before {@code nowNanos}; not a number when nothing was. */
-    public double value(long nowNanos, long mostNanos) {
-      Sample now = sample;
-      return nowNanos - now.nanos <= mostNanos ? now.value : Double.NaN;
+    /** The value when it was reported at most {@code maxAgeNanos} before {@code nowNanos}, else not a number. */
+    public double value(long nowNanos, long maxAgeNanos) {
+      Sample latest = sample;
+      return nowNanos - latest.nanos <= maxAgeNanos ? latest.value : Double.NaN;
     }
   }
 
   /**
-   * One of the figures that are known.
+   * One metric's latest value.
    *
-   * @param name what it is
-   * @param worker of whom
-   * @param value how much
-   * @param ageNanos how long ago it was said
+   * @param name the metric's name
+   * @param worker the worker's id
+   * @param value the value
+   * @param ageNanos nanoseconds since it was reported
    */
   public record CurrentValue(String name, String worker, double value, long ageNanos) {}
 
   /**
-   * Somebody says a figure.
+   * Stores a reported value.
    *
-   * @param worker a worker's id
-   * @param nanos when, by the clock that decisions go by
-   * @return false when there are too many already
+   * @param name the metric's name
+   * @param worker the worker's id
+   * @param nanos time of the report, by the clock that decisions use
+   * @return false when the limit is reached and the value was not stored
    */
   public boolean report(String name, String worker, double value, long nanos) {
     MetricKey key = new MetricKey(name, worker);
-    if (!metrics.containsKey(key) && metrics.size() >= MOST) {
+    if (!metrics.containsKey(key) && metrics.size() >= MAX_METRICS) {
       return false;
     }
     metric(key).sample = new ExternalMetric.Sample(value, nanos);
     return true;
   }
 
-  /** Where a worker's figure is said: the same object for ever, so that it need be looked up once. */
+  /** The metric of a worker, created when it is new. The same object for ever, so that one look-up is enough. */
   public ExternalMetric metric(String name, String worker) {
     return metric(new MetricKey(name, worker));
   }
@@ -66,16 +67,16 @@ public final class ExternalMetrics {
     return metrics.computeIfAbsent(key, _ -> new ExternalMetric());
   }
 
-  /** Those that have been said, by name and worker. */
+  /** All values that have been reported, ordered by name and worker. */
   public List<CurrentValue> currentValues(long nowNanos) {
-    Map<String, CurrentValue> known = new TreeMap<>();
-    metrics.forEach((key, figure) -> {
-      ExternalMetric.Sample said = figure.sample;
-      if (!Double.isNaN(said.value)) {
-        known.put(key.name + "\n" + key.worker,
-            new CurrentValue(key.name, key.worker, said.value, nowNanos - said.nanos));
+    Map<String, CurrentValue> values = new TreeMap<>();
+    metrics.forEach((key, metric) -> {
+      ExternalMetric.Sample sample = metric.sample;
+      if (!Double.isNaN(sample.value)) {
+        values.put(key.name + "\n" + key.worker,
+            new CurrentValue(key.name, key.worker, sample.value, nowNanos - sample.nanos));
       }
     });
-    return new ArrayList<>(known.values());
+    return new ArrayList<>(values.values());
   }
 }

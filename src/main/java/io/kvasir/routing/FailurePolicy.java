@@ -1,14 +1,14 @@
 package io.kvasir.routing;
 
-/** What to do when a step of a plan fails before anything has reached the client. */
+/** The policy when a step of a plan fails before anything has reached the client. */
 public enum FailurePolicy {
-  /** Have the step decided again, without the worker that failed. */
+  /** Decide the step again, without the worker that failed. */
   NEXT_CANDIDATE,
-  /** The same, and when nobody is left go on without the step: the decode worker reads the prompt itself. */
+  /** As {@link #NEXT_CANDIDATE}; when no candidate is left, skip the step: the decode worker computes the prompt. */
   NEXT_CANDIDATE_THEN_WITHOUT,
-  /** Go on without the step at once. */
+  /** Skip the step at once. */
   WITHOUT,
-  /** Give the client the error. */
+  /** Return the error to the client. */
   FAIL;
 
   /** Whether the plan can be carried out without the step. */

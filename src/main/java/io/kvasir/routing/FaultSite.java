@@ -4,7 +4,7 @@ import com.typesafe.config.ConfigRenderOptions;
 import com.typesafe.config.ConfigValue;
 import org.jspecify.annotations.Nullable;
 
-/** Where in the profiles the compiler is: what a fault found there is attributed to. */
+/** The profile and plugin that faults found by the compiler are attributed to. */
 record FaultSite(CompilationFaults faults, String profile, @Nullable String plugin) {
   FaultSite forPlugin(String pluginName) {
     return new FaultSite(faults, profile, pluginName);
@@ -14,7 +14,7 @@ record FaultSite(CompilationFaults faults, String profile, @Nullable String plug
     faults.add(profile, plugin, at.origin(), problem, remedy);
   }
 
-  /** A value as its author wrote it, cut short. */
+  /** A configuration value for messages, at most 60 characters. */
   static String shown(ConfigValue value) {
     String text = value.render(ConfigRenderOptions.concise());
     return text.length() <= 60 ? text : text.substring(0, 57) + "...";

@@ -1,24 +1,24 @@
 package io.kvasir.routing;
 
-/** Removes candidates. */
+/** A plugin of the filter stage: removes candidates that must not be chosen. */
 public non-sealed interface Filter extends Plugin {
-  /** Takes the candidates out that must not be chosen. Never waits; allocates nothing per candidate. */
+  /** Removes candidates. Never waits; allocates nothing per candidate. */
   void filter(RoutingContext context, Candidates candidates);
 
   /**
-   * Whether it looks at {@link Candidates#depth}: it then runs when caches have been searched, after all
-   * filters that do not and so spare the search their victims.
+   * Whether the filter reads {@link Candidates#depth}: it then runs after the index search. The other filters run
+   * before, so that the search is over fewer candidates.
    */
   default boolean afterSearch() {
     return false;
   }
 
-  /** What the fleet lacks when this filter leaves no candidate. */
+  /** What the fleet lacks when this filter removes the last candidate. */
   UnmetNeed unmetNeed();
 
   /**
-   * Asked when nobody can be chosen, whoever removed the last one: whether the pass is to be made once more without
-   * this filter, because not heeding it is better than refusing the request.
+   * Whether the pass is repeated without this filter after all candidates were removed, by whichever filter: for
+   * preferences that are better ignored than enforced by refusing the request.
    */
   default boolean relax(RoutingContext context) {
     return false;

@@ -3,8 +3,8 @@ package io.kvasir.routing;
 import io.kvasir.index.Chain;
 
 /**
- * What routing sees of a cell. The cell's view implements it in service, the laboratory in simulated
- * time. Every method is wait-free and called on the thread that decides.
+ * A cell's workers, index and load ledger as routing uses them. The cell's view implements it in service, the
+ * laboratory in simulated time. Every method is wait-free and called on the deciding thread.
  */
 public interface Fleet {
   /** Slots of the cell: 64, 128 or 256. */
@@ -13,32 +13,34 @@ public interface Fleet {
   /** Fills the columns with the workers that are alive, healthy and not draining, and their load as of now. */
   void snapshot(Candidates candidates);
 
-  /** Fills {@link Candidates#depth} for the candidates still in. */
+  /** Fills {@link Candidates#depth} for the remaining candidates. */
   void search(Chain chain, Candidates candidates);
 
   /**
-   * Tells in which tiers a worker holds the chain's leading blocks: adds their number to {@code blocks}, at the {@link
-   * io.kvasir.index.Tier#index} of each one's nearest tier, and returns how many those are. Walks the chain block by
-   * block, so it is for the few workers that matter. 0 when the fleet cannot tell.
+   * Counts the chain's leading blocks that a worker holds by tier: adds each to {@code blocks} at the {@link
+   * io.kvasir.index.Tier#index} of its nearest tier. Walks the chain block by block, so it is for a few workers.
+   *
+   * @return how many blocks were counted; 0 when tiers are not known
    */
   default int tiers(Chain chain, int slot, int[] blocks) {
     return 0;
   }
 
   /**
-   * How many leading blocks of the chain a cache beside the worker's engine was once said to hold: a hint, for what it
-   * has removed since nobody told. 0 when nothing is known of one.
+   * Leading blocks of the chain that a cache layer has reported as stored for the worker: a hint, since removals are
+   * not reported. 0 when nothing is known.
    */
   default int hintedBlocks(Chain chain, int slot) {
     return 0;
   }
 
   /**
-   * Books load on a worker in one step with the check that it has room: false when it is full, gone or
-   * draining, and nothing is then booked.
+   * Books load on a worker, atomically with the check that it has room.
+   *
+   * @return false when the worker is full, stopped or draining; nothing is then booked
    */
   boolean reserve(int slot, Booking booking);
 
-  /** Takes back what {@link #reserve} booked: the worker gets no part in the plan. */
+  /** Cancels what {@link #reserve} booked: the worker is not part of the plan. */
   void cancel(int slot, Booking booking);
 }

@@ -2,7 +2,7 @@ package io.kvasir.routing;
 
 import java.util.List;
 
-/** The profiles have faults; the message lists them all. */
+/** Thrown when profiles do not compile; the message lists every fault. */
 public final class InvalidProfilesException extends RuntimeException {
   private static final long serialVersionUID = 1;
 

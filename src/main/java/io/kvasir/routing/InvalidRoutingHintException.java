@@ -1,13 +1,13 @@
 package io.kvasir.routing;
 
-/** What a client says of how its request is to be routed makes no sense; the message tells it in plain words. */
+/** Thrown when a routing hint of the client is invalid; the message is meant for the client. */
 public final class InvalidRoutingHintException extends RuntimeException {
   private static final long serialVersionUID = 1;
 
   /**
-   * The client is told why.
+   * An exception with a message for the client.
    *
-   * @param message names the header or field, what is wrong and what would be right
+   * @param message names the header or field, the fault and the remedy
    */
   public InvalidRoutingHintException(String message) {
     super(message);

@@ -1,19 +1,19 @@
 package io.kvasir.routing;
 
 /**
- * How a pod hands the KV blocks of a prompt to another pod, or takes them from one. Pods hand over only to pods of
- * the same dialect and group.
+ * A pod's settings for transferring the KV blocks of prompts, as sender (prefill) or receiver (decode). Pods transfer
+ * only to pods of the same dialect and group.
  *
- * @param dialect what engine family's way of doing it
- * @param group pods of different groups never work together, however well they could: an island of fast links, a
- *     version of the engine; empty is a group as any other
- * @param host where the pod that takes reaches the one that gives
- * @param bootstrapPort the giver's port that the taker is told, of rank 0: the bootstrap server's (SGLang, Mooncake) or
- *     the side channel's (NIXL push); 0 where the dialect needs none
- * @param engineId the giver's id as its engine was started with, empty where engines say it themselves
- * @param tensorParallel the giver's tensor parallel size, at least 1
- * @param pipelineParallel the giver's pipeline parallel size, at least 1
- * @param link what the way between them costs
+ * @param dialect the engine family's transfer protocol
+ * @param group pods of different groups never transfer to each other: for instance a group per fast network or per
+ *     engine version; empty is a group like any other
+ * @param host host under which receivers reach this pod
+ * @param bootstrapPort the sender's port that the receiver connects to, of rank 0: the bootstrap server's (SGLang,
+ *     Mooncake) or the side channel's (NIXL push); 0 where the dialect needs none
+ * @param engineId the sender's id as its engine was started with, empty where the engine's answer has it
+ * @param tensorParallel the sender's tensor parallel size, at least 1
+ * @param pipelineParallel the sender's pipeline parallel size, at least 1
+ * @param link cost of the transfer
  */
 public record KvTransfer(
     Dialect dialect,
@@ -25,17 +25,17 @@ public record KvTransfer(
     int pipelineParallel,
     TransferCost link) {
 
-  /** How an engine family divides a request between two engines. */
+  /** An engine family's protocol for prefill and decode on two engines. */
   public enum Dialect {
-    /** vLLM's NixlConnector: the decode worker pulls, told where by the prefill worker's answer. */
+    /** vLLM's NixlConnector: the decode worker pulls from the address in the prefill worker's answer. */
     VLLM_NIXL(false, true, true, 0),
-    /** vLLM's NixlPushConnector: the prefill worker pushes to the decode worker that waits. */
+    /** vLLM's NixlPushConnector: the prefill worker pushes to the waiting decode worker. */
     VLLM_PUSH(true, true, true, 5600),
     /** vLLM's MooncakeConnector: both meet at the prefill worker's bootstrap server. */
     VLLM_MOONCAKE(true, true, true, 8998),
     /** SGLang: both meet in a room of the prefill worker's bootstrap server. */
     SGLANG(true, false, false, 8998),
-    /** TensorRT-LLM: context first, then generation from what its answer says. */
+    /** TensorRT-LLM: the context phase first, then generation with parameters from its answer. */
     TENSORRT_LLM(false, true, false, 0);
 
     private final boolean concurrent;
@@ -43,61 +43,61 @@ public record KvTransfer(
     private final boolean keepsTransferredBlocks;
     private final int defaultPort;
 
-    Dialect(boolean concurrent, boolean decodeReadsPrompts, boolean keepsTaken, int usualPort) {
+    Dialect(boolean concurrent, boolean decodeCanPrefill, boolean keepsTransferredBlocks, int defaultPort) {
       this.concurrent = concurrent;
-      this.decodeCanPrefill = decodeReadsPrompts;
-      this.keepsTransferredBlocks = keepsTaken;
-      this.defaultPort = usualPort;
+      this.decodeCanPrefill = decodeCanPrefill;
+      this.keepsTransferredBlocks = keepsTransferredBlocks;
+      this.defaultPort = defaultPort;
     }
 
-    /** Whether both legs are sent at once; otherwise decode begins with what prefill's answer says. */
+    /** Whether both requests are sent at once; otherwise decode needs parameters from prefill's answer. */
     public boolean concurrent() {
       return concurrent;
     }
 
-    /** Whether a decode worker can do without a prefill worker; SGLang's takes no request that names none. */
+    /** Whether a decode worker can compute prompts itself; SGLang's refuses requests that name no prefill worker. */
     public boolean decodeCanPrefill() {
       return decodeCanPrefill;
     }
 
-    /** Whether a decode worker keeps what it took for later prompts, as its engine comes; its events say it better. */
+    /** Whether a decode worker's engine caches received blocks by default; its events are the better source. */
     public boolean keepsTransferredBlocks() {
       return keepsTransferredBlocks;
     }
 
-    /** The port that engines listen on if nothing else was said, 0 where there is none to know. */
+    /** The engines' default bootstrap port, 0 where there is none. */
     public int defaultPort() {
       return defaultPort;
     }
   }
 
   /**
-   * What handing over costs: {@code setupMs} and then {@code microsPerToken} for each token of the prompt.
+   * The time a transfer takes: {@code setupMs} and then {@code microsPerToken} for each token of the prompt.
    *
    * @param microsPerToken 0 or more; with 400 Gb/s RDMA about 3 for an 8B model, 8 for a 70B model
    * @param setupMs 0 or more
    */
   public record TransferCost(double microsPerToken, double setupMs) {
-    /** Milliseconds until so many tokens' blocks have arrived. */
+    /** Milliseconds to transfer the blocks of {@code tokens} tokens. */
     public double transferMs(int tokens) {
       return setupMs + tokens * microsPerToken / 1e3;
     }
   }
 
   /**
-   * Those that can work together.
+   * The pods that can transfer KV blocks to each other.
    *
-   * @param dialect their way of doing it
+   * @param dialect their protocol
    * @param group their group
    */
   public record TransferDomain(Dialect dialect, String group) {}
 
-  /** Whom a pod of this way can work with. */
+  /** The transfer domain of a pod with these settings. */
   public TransferDomain domain() {
     return new TransferDomain(dialect, group);
   }
 
-  /** Whether pods of these two ways can work together. */
+  /** Whether pods with these and the other settings can transfer to each other. */
   public boolean pairsWith(KvTransfer other) {
     return dialect == other.dialect && group.equals(other.group);
   }

@@ -7,13 +7,13 @@ import java.util.SequencedMap;
 import java.util.TreeMap;
 
 /**
- * A node's profiles while it runs. A decision takes {@link #current} once and keeps to it, so a reload never changes
- * one that is under way. Thread-safe; reading never waits.
+ * The profiles in service on a node, replaced by reloads. A decision reads {@link #current} once, so a reload never
+ * changes a decision in progress. Thread-safe; reading never waits.
  */
 public final class LiveProfiles {
   private volatile Profiles current;
 
-  /** Begins with these. */
+  /** Profiles as configured at start-up. */
   public LiveProfiles(Profiles first) {
     this.current = first;
   }
@@ -24,10 +24,10 @@ public final class LiveProfiles {
   }
 
   /**
-   * Puts other profiles in the place of the current ones. One that is written as before stays the very object it was,
-   * so that what its plugins remember outlives the reload.
+   * Replaces the current profiles. A profile whose source has not changed stays the same object, so that the state of
+   * its plugins survives the reload.
    *
-   * @return what is different from now on
+   * @return the difference
    */
   public synchronized Change replace(Profiles next) {
     Profiles before = current;
@@ -45,8 +45,8 @@ public final class LiveProfiles {
     return change;
   }
 
-  private static List<String> names(Map<String, Profile> of, Map<String, Profile> butNot) {
-    return of.keySet().stream().filter(name -> !butNot.containsKey(name)).toList();
+  private static List<String> names(Map<String, Profile> all, Map<String, Profile> excluded) {
+    return all.keySet().stream().filter(name -> !excluded.containsKey(name)).toList();
   }
 
   private static boolean changed(Map<String, Profile> before, Map.Entry<String, Profile> now) {
@@ -55,15 +55,15 @@ public final class LiveProfiles {
   }
 
   /**
-   * What a reload changed.
+   * The difference that a reload makes.
    *
-   * @param added names of the profiles that were not there before
-   * @param removed of those that are not there any more
-   * @param changed of those that are written differently
-   * @param choice whether requests choose among them differently
+   * @param added names of new profiles
+   * @param removed names of removed profiles
+   * @param changed names of profiles with another source
+   * @param choice whether the choice among profiles changed
    */
   public record Change(List<String> added, List<String> removed, List<String> changed, boolean choice) {
-    /** Whether everything is as it was. */
+    /** Whether nothing changed. */
     public boolean isNone() {
       return added.isEmpty() && removed.isEmpty() && changed.isEmpty() && !choice;
     }

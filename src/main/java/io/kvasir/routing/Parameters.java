@@ -17,54 +17,54 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The parameters a profile gives a plugin. A plugin's factory reads each of its own by name; a value of the
- * wrong type or out of range becomes a fault and reads as the default, so that all faults come to light at
- * once, and a parameter nobody reads is a fault, too.
+ * The parameters of a plugin in a profile. A plugin's factory reads each by name. A value of the wrong type or out of
+ * range is recorded as a fault and reads as the default, so that all faults are reported at once; a parameter that is
+ * never read is a fault, too.
  */
 public final class Parameters {
   private final ConfigObject given;
   private final @Nullable FaultSite site;
   private final Set<String> known = new TreeSet<>();
 
-  /** Where faults go: none are expected of parameters that have been proven before. */
+  /** Parameters; {@code site} records faults, null for parameters that have been checked before. */
   Parameters(ConfigObject given, @Nullable FaultSite site) {
     this.given = given;
     this.site = site;
   }
 
-  /** A number between {@code least} and {@code most}, both included. */
-  public double number(String name, double fallback, double least, double most) {
+  /** A number between {@code min} and {@code max}, both included. */
+  public double number(String name, double fallback, double min, double max) {
     ConfigValue value = read(name);
     if (value == null) {
       return fallback;
     }
     if (value.valueType() == ConfigValueType.NUMBER && value.unwrapped() instanceof Number number) {
       double read = number.doubleValue();
-      if (read >= least && read <= most) {
+      if (read >= min && read <= max) {
         return read;
       }
     }
-    wrong(name, value, "a number " + range(number(least), number(most)));
+    invalid(name, value, "a number " + range(number(min), number(max)));
     return fallback;
   }
 
-  /** A whole number between {@code least} and {@code most}, both included. */
-  public int whole(String name, int fallback, int least, int most) {
+  /** A whole number between {@code min} and {@code max}, both included. */
+  public int whole(String name, int fallback, int min, int max) {
     ConfigValue value = read(name);
     if (value == null) {
       return fallback;
     }
     if (value.valueType() == ConfigValueType.NUMBER && value.unwrapped() instanceof Number number) {
       double read = number.doubleValue();
-      if (read == Math.rint(read) && read >= least && read <= most) {
+      if (read == Math.rint(read) && read >= min && read <= max) {
         return (int) read;
       }
     }
-    wrong(name, value, "a whole number " + range(number(least), number(most)));
+    invalid(name, value, "a whole number " + range(number(min), number(max)));
     return fallback;
   }
 
-  /** True or false. */
+  /** A boolean. */
   public boolean flag(String name, boolean fallback) {
     ConfigValue value = read(name);
     if (value == null) {
@@ -73,7 +73,7 @@ public final class Parameters {
     if (value.valueType() == ConfigValueType.BOOLEAN) {
       return Boolean.TRUE.equals(value.unwrapped());
     }
-    wrong(name, value, "true or false");
+    invalid(name, value, "true or false");
     return fallback;
   }
 
@@ -86,7 +86,7 @@ public final class Parameters {
     if (value.valueType() == ConfigValueType.STRING) {
       return String.valueOf(value.unwrapped());
     }
-    wrong(name, value, "a text");
+    invalid(name, value, "a text");
     return fallback;
   }
 
@@ -100,25 +100,25 @@ public final class Parameters {
         && list.stream().allMatch(entry -> entry.unwrapped() instanceof String text && !text.isBlank())) {
       return list.stream().map(entry -> String.valueOf(entry.unwrapped())).toList();
     }
-    wrong(name, value, "a list of texts");
+    invalid(name, value, "a list of texts");
     return fallback;
   }
 
-  /** A time such as {@code 10 m}, between {@code least} and {@code most}, both included. */
-  public Duration duration(String name, Duration fallback, Duration least, Duration most) {
+  /** A time such as {@code 10 m}, between {@code min} and {@code max}, both included. */
+  public Duration duration(String name, Duration fallback, Duration min, Duration max) {
     ConfigValue value = read(name);
     if (value == null) {
       return fallback;
     }
     try {
       Duration duration = value.atKey("at").getDuration("at");
-      if (duration.compareTo(least) >= 0 && duration.compareTo(most) <= 0) {
+      if (duration.compareTo(min) >= 0 && duration.compareTo(max) <= 0) {
         return duration;
       }
-    } catch (ConfigException notOne) {
+    } catch (ConfigException notADuration) {
       // Reported below, like one that is out of range.
     }
-    wrong(name, value, "a time such as 10 m, from " + least.toSeconds() + " s to " + most.toSeconds() + " s");
+    invalid(name, value, "a time such as 10 m, from " + min.toSeconds() + " s to " + max.toSeconds() + " s");
     return fallback;
   }
 
@@ -130,15 +130,15 @@ public final class Parameters {
     }
     List<E> constants = Arrays.asList(fallback.getDeclaringClass().getEnumConstants());
     for (E constant : constants) {
-      if (written(constant).equals(value.unwrapped())) {
+      if (configName(constant).equals(value.unwrapped())) {
         return constant;
       }
     }
-    wrong(name, value, "one of " + String.join(", ", constants.stream().map(Parameters::written).toList()));
+    invalid(name, value, "one of " + String.join(", ", constants.stream().map(Parameters::configName).toList()));
     return fallback;
   }
 
-  /** Reports every parameter that was given and that no factory has asked for. */
+  /** Reports every parameter that no factory has read. */
   void reportUnknown() {
     for (Map.Entry<String, ConfigValue> parameter : new TreeMap<>(given).entrySet()) {
       String name = parameter.getKey();
@@ -156,7 +156,7 @@ public final class Parameters {
     return given.get(name);
   }
 
-  private void wrong(String name, ConfigValue value, String expected) {
+  private void invalid(String name, ConfigValue value, String expected) {
     if (site != null) {
       site.fault(
           value,
@@ -165,16 +165,16 @@ public final class Parameters {
     }
   }
 
-  private static String range(String least, String most) {
-    return "between " + least + " and " + most;
+  private static String range(String min, String max) {
+    return "between " + min + " and " + max;
   }
 
   private static String number(double bound) {
     return new BigDecimal(Double.toString(bound)).stripTrailingZeros().toPlainString();
   }
 
-  /** An enum's constant as profiles write it. */
-  static String written(Enum<?> constant) {
+  /** An enum constant's name in profiles: lower case with hyphens. */
+  static String configName(Enum<?> constant) {
     return constant.name().toLowerCase(Locale.ROOT).replace('_', '-');
   }
 }

@@ -6,114 +6,113 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The worker that another step of the plan has, as the step that is being decided sees it: whether they can work
- * together, and for a decode worker, whether it had better take the prompt's KV blocks from it or read the prompt
- * itself. In milliseconds:
+ * The worker of a plan's other step, as input to the step being decided: whether the two can transfer KV blocks and,
+ * for a decode worker, whether receiving the prompt's blocks costs less than computing them. In milliseconds:
  *
- * <pre>taking  = ready + transfer(u)
- * reading = Q + P(u)·(kappa + gamma·B)</pre>
+ * <pre>remote = ready + transfer(u)
+ * local  = Q + P(u)·(kappa + gamma·B)</pre>
  *
- * <p>u are the prompt's tokens the decode worker has not cached, Q the work queued there and B its requests in flight,
- * all of which a prompt read there holds up; ready is what the prefill worker needs until it has read the prompt,
+ * <p>u are the prompt's tokens that the decode worker has not cached, Q the work queued there and B its requests in
+ * flight, all of which a local prefill delays; ready is the time until the prefill worker has computed the prompt,
  * priced alike. Immutable.
  */
 public final class Partner {
-  /** Nobody: a prompt is read where it is continued. */
+  /** No other worker: the prompt is computed where it is decoded. */
   public static final Partner NONE = new Partner(null, 0, new SplitTerms(SplitMode.NEVER, 0, 3, 0.3), Set.of());
 
-  /** When a prompt is read by another worker than the one that generates. */
+  /** When prefill and decode are split between two workers. */
   public enum SplitMode {
-    /** When that costs less. */
+    /** When splitting costs less. */
     AUTO,
-    /** Whenever there is such a worker. */
+    /** Whenever there is a prefill worker. */
     ALWAYS,
     /** Never. */
     NEVER
   }
 
   /**
-   * What decides between taking and reading.
+   * The parameters of the choice between remote and local prefill.
    *
-   * @param when whether it is a question of cost
-   * @param leastTokens a decode worker that lacks fewer reads them itself
+   * @param mode when to split
+   * @param minTokens a decode worker with fewer uncached tokens computes them itself
    * @param kappa price of computing, as in the expected cost
-   * @param gamma how much of a prefill each request in flight there is held up
+   * @param gamma share of a prefill by which each request in flight is delayed
    */
-  public record SplitTerms(SplitMode when, int leastTokens, double kappa, double gamma) {}
+  public record SplitTerms(SplitMode mode, int minTokens, double kappa, double gamma) {}
 
   private final @Nullable Worker worker;
   private final double readyMs;
   private final SplitTerms terms;
-  private final Set<TransferDomain> avoided;
+  private final Set<TransferDomain> avoidedDomains;
 
-  private Partner(@Nullable Worker worker, double readyMs, SplitTerms terms, Set<TransferDomain> avoided) {
+  private Partner(@Nullable Worker worker, double readyMs, SplitTerms terms, Set<TransferDomain> avoidedDomains) {
     this.worker = worker;
     this.readyMs = readyMs;
     this.terms = terms;
-    this.avoided = avoided;
+    this.avoidedDomains = avoidedDomains;
   }
 
-  /** Nobody yet, and whoever is chosen should not be of these islands. */
-  public static Partner avoiding(Set<TransferDomain> islands) {
-    return islands.isEmpty() ? NONE : new Partner(null, 0, NONE.terms, Set.copyOf(islands));
+  /** No other worker yet, and the one to be chosen must not be in these transfer domains. */
+  public static Partner avoiding(Set<TransferDomain> domains) {
+    return domains.isEmpty() ? NONE : new Partner(null, 0, NONE.terms, Set.copyOf(domains));
   }
 
-  /** A decode worker, for whom a prefill worker is looked for. */
+  /** The decode worker of the plan, when a prefill worker is chosen. */
   public static Partner ofDecode(Worker decode) {
     return new Partner(decode, 0, NONE.terms, Set.of());
   }
 
   /**
-   * A prefill worker, for whom a decode worker is looked for.
+   * The prefill worker of the plan, when a decode worker is chosen.
    *
-   * @param readyMs what it needs until it has read the prompt, priced by the terms' kappa
+   * @param readyMs milliseconds until it has computed the prompt, priced by the terms' kappa
    */
   public static Partner ofPrefill(Worker prefill, double readyMs, SplitTerms terms) {
     return new Partner(prefill, readyMs, terms, Set.of());
   }
 
-  /** The worker, null when there is none. */
+  /** The other step's worker, null when there is none. */
   public @Nullable Worker worker() {
     return worker;
   }
 
-  /** Whose workers should not be chosen. */
-  public Set<TransferDomain> avoided() {
-    return avoided;
+  /** The transfer domains whose workers must not be chosen. */
+  public Set<TransferDomain> avoidedDomains() {
+    return avoidedDomains;
   }
 
-  /** Whether a decode worker must take from it, however little it lacks. */
+  /** Whether a decode worker must receive the prompt from this worker, however little of it is uncached. */
   public boolean isRequired() {
-    return worker != null && terms.when == SplitMode.ALWAYS;
+    return worker != null && terms.mode == SplitMode.ALWAYS;
   }
 
-  /** Whether a decode worker takes the prompt from it rather than read its {@code uncached} tokens itself. */
+  /** Whether a decode worker receives the prompt from this worker rather than compute {@code uncached} tokens. */
   public boolean shouldTransferTo(Candidates candidates, FleetCosts costs, int slot, int uncached, int prompt) {
-    Worker taker = candidates.workers[slot];
-    if (worker == null || terms.when == SplitMode.NEVER || !worker.pairsWith(taker)) {
+    Worker decode = candidates.workers[slot];
+    if (worker == null || terms.mode == SplitMode.NEVER || !worker.pairsWith(decode)) {
       return false;
     }
-    if (terms.when == SplitMode.ALWAYS || !taker.canPrefill()) {
+    if (terms.mode == SplitMode.ALWAYS || !decode.canPrefill()) {
       return true;
     }
-    return uncached >= terms.leastTokens
-        && transferMs(taker, uncached) < prefillMs(candidates, costs, slot, uncached, prompt);
+    return uncached >= terms.minTokens
+        && transferMs(decode, uncached) < prefillMs(candidates, costs, slot, uncached, prompt);
   }
 
-  /** What it costs until a decode worker has the prompt, the cheaper way or the only one. */
+  /** Milliseconds until a decode worker has the prompt, by transfer or local prefill as {@link #shouldTransferTo}. */
   public double promptMs(Candidates candidates, FleetCosts costs, int slot, int uncached, int prompt) {
     return shouldTransferTo(candidates, costs, slot, uncached, prompt)
         ? transferMs(candidates.workers[slot], uncached)
         : prefillMs(candidates, costs, slot, uncached, prompt);
   }
 
-  /** What it costs until a decode worker has the prompt from this one. */
-  public double transferMs(Worker taker, int uncached) {
-    KvTransfer transfer = taker.kvTransfer();
+  /** Milliseconds until a decode worker has received the prompt from this one. */
+  public double transferMs(Worker decode, int uncached) {
+    KvTransfer transfer = decode.kvTransfer();
     return readyMs + (transfer == null ? 0 : transfer.link().transferMs(uncached));
   }
 
-  /** What it costs a worker to read the prompt itself. */
+  /** Milliseconds, weighted by the terms, for a worker to compute the prompt itself. */
   public double prefillMs(Candidates candidates, FleetCosts costs, int slot, int uncached, int prompt) {
     return candidates.queueMs[slot]
         + costs.prefillMs(slot, uncached, prompt) * (terms.kappa + terms.gamma * candidates.inFlight[slot]);

@@ -9,48 +9,48 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Something derived from a fleet's table of workers, made anew when the table is another one. A cell's table
- * is immutable and replaced on every change of membership, so its identity tells whether what was derived
- * still holds. That turns looking at 256 workers per decision into looking at them per change of membership.
- * What is derived from something else besides is made anew when that has another version, too.
+ * A cached value derived from a fleet's table of workers. A cell's table is immutable and replaced on every change of
+ * membership, so the value is valid for as long as the table is the same object: 256 workers are read once per change
+ * of membership and not once per decision. A value with another input besides is derived anew when that input's version
+ * changes, too.
  *
- * <p>Thread-safe; what is derived must be, too.
+ * <p>Thread-safe; values must be thread-safe, too.
  *
- * @param <V> what is derived
+ * @param <V> type of the derived value
  */
 public final class PerMembership<V> {
   private static final Deployment NO_DEPLOYMENT = new Deployment("", "");
 
   private final Function<Worker[], V> derive;
   private final LongSupplier version;
-  private volatile @Nullable Derived<V> last;
+  private volatile @Nullable Derived<V> latest;
 
   /** Derives with {@code derive} from a table as wide as the cell, with nulls where a slot is empty. */
   public PerMembership(Function<Worker[], V> derive) {
     this(derive, () -> 0);
   }
 
-  /** Derives anew when {@code version} changes, too. */
+  /** Derives with {@code derive}, anew also when {@code version} changes. */
   public PerMembership(Function<Worker[], V> derive, LongSupplier version) {
     this.derive = derive;
     this.version = version;
   }
 
-  /** What the workers' engines cost. */
+  /** The costs of the workers' engines. */
   public static PerMembership<FleetCosts> costs(CostModel costs) {
     return new PerMembership<>(
         table -> costs.of(Arrays.stream(table).map(PerMembership::deployment).toList()), costs::version);
   }
 
-  /** What belongs to the candidates' table. */
+  /** The value for the candidates' table. */
   @SuppressWarnings("ReferenceEquality") // a table is replaced, never changed
   public V of(Candidates candidates) {
     Worker[] table = candidates.workers;
-    long now = version.getAsLong();
-    Derived<V> derived = last;
-    if (derived == null || derived.table != table || derived.version != now) {
-      derived = new Derived<>(table, now, derive.apply(Arrays.copyOf(table, candidates.slots())));
-      last = derived;
+    long currentVersion = version.getAsLong();
+    Derived<V> derived = latest;
+    if (derived == null || derived.table != table || derived.version != currentVersion) {
+      derived = new Derived<>(table, currentVersion, derive.apply(Arrays.copyOf(table, candidates.slots())));
+      latest = derived;
     }
     return derived.value;
   }

@@ -1,21 +1,22 @@
 package io.kvasir.routing;
 
-/** Chooses among the candidates still in, ranked. */
+/** A plugin of the pick stage: ranks the remaining candidates. */
 public non-sealed interface Picker extends Plugin {
   /**
-   * Writes the slots it would take, best first and each once, to {@code ranked} and returns how many: at
-   * least one, since it is only asked while there are candidates, and at most {@code ranked.length}. A
-   * worker that turns out to be full yields to the one ranked after it; when all of them are, they are
-   * taken out and the picker is asked again.
+   * Writes the slots of the best candidates, best first and each once, to {@code ranked}. When a worker is full at
+   * booking, the next in the ranking is tried; when all of them are full, they are removed and the picker is called
+   * again.
    *
-   * @param scores {@code scores[slot]} of every candidate still in, the highest best; all 0 in a profile
-   *     without scorers. A picker may overwrite them.
+   * @param candidates at least one
+   * @param scores {@code scores[slot]} of every remaining candidate, the highest best; all 0 in a profile without
+   *     scorers. A picker may overwrite them.
+   * @return how many slots were written: at least one and at most {@code ranked.length}
    */
   int pick(RoutingContext context, Candidates candidates, double[] scores, int[] ranked);
 
-  /** Whether it looks at scores: a profile with scorers nobody looks at, or the reverse, is refused. */
+  /** Whether the picker reads scores: a profile computes scores exactly when its picker reads them. */
   boolean readsScores();
 
-  /** Told when a worker was taken that it had not ranked first, those before being full. */
+  /** Called when a worker was chosen that was not ranked first, since those before it are full. */
   default void onAlternativeChosen(RoutingContext context, Candidates candidates, int slot) {}
 }

@@ -2,36 +2,35 @@ package io.kvasir.routing;
 
 import java.util.List;
 
-/** What a {@link Workflow} came to. */
+/** The result of planning a request with a {@link Workflow}. */
 public sealed interface PlanResult {
   /**
    * A plan, its load booked.
    *
-   * @param plan who does what
-   * @param chosen how each step's worker was chosen, in the order of the plan's steps
-   * @param reason in one line for {@code X-Router-Reason}: printable ASCII, at most 160 characters besides what plugins
-   *     note
+   * @param plan the plan
+   * @param chosen the selection of each step's worker, in the order of the plan's steps
+   * @param reason one line for {@code X-Router-Reason}: printable ASCII, at most 160 characters besides plugins' notes
    */
   record PlanFound(RoutingPlan plan, List<Selection.Chosen> chosen, String reason) implements PlanResult {
-    /** Copies what it is given. */
+    /** Copies the list. */
     public PlanFound {
       chosen = List.copyOf(chosen);
     }
 
-    /** The same with more said in its reason. */
+    /** This result with {@code notes} appended to its reason. */
     PlanFound withNotes(String notes) {
       return notes.isEmpty() ? this : new PlanFound(plan, chosen, reason + notes);
     }
   }
 
   /**
-   * There is no plan and nothing is booked.
+   * No plan was found, and nothing is booked.
    *
    * @param unmetNeed what the fleet lacks
-   * @param detail the same in plain words
+   * @param detail the same as a sentence
    */
   record NoPlan(UnmetNeed unmetNeed, String detail) implements PlanResult {
-    /** As a pass has found. */
+    /** The result of a workflow whose pass chose no worker. */
     public static NoPlan of(Selection.None none) {
       return new NoPlan(none.unmetNeed(), none.detail());
     }

@@ -7,8 +7,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The passes of one planning: they share a context, and what they book is given back unless it becomes part of the
- * plan. Used by one thread.
+ * The planning of one request: the passes of its workflow's selectors over one fleet, which share a context. Load that
+ * a pass books is cancelled unless the worker becomes part of the plan. Used by one thread.
  */
 public final class PlanningSession {
   private final Fleet fleet;
@@ -25,36 +25,36 @@ public final class PlanningSession {
   }
 
   /** Plans a request, or one of its steps anew. */
-  public static PlanResult plan(Workflow workflow, Fleet fleet, RoutingContext context, @Nullable StepReplan again) {
-    return new PlanningSession(fleet, context, null, false).run(workflow, again);
+  public static PlanResult plan(Workflow workflow, Fleet fleet, RoutingContext context, @Nullable StepReplan replan) {
+    return new PlanningSession(fleet, context, null, false).run(workflow, replan);
   }
 
-  /** The same, telling how each choice came about: for the sampled log, since it costs more than the choices. */
+  /** Plans a request and passes each choice's explanation to {@code log}, which costs more than the choices. */
   public static PlanResult plan(
-      Workflow workflow, Fleet fleet, RoutingContext context, @Nullable StepReplan again, Consumer<Explanation> log) {
-    return new PlanningSession(fleet, context, log, false).run(workflow, again);
+      Workflow workflow, Fleet fleet, RoutingContext context, @Nullable StepReplan replan, Consumer<Explanation> log) {
+    return new PlanningSession(fleet, context, log, false).run(workflow, replan);
   }
 
-  /** A dry run: plans as {@link #plan} would and tells how, books nothing, and no plugin remembers it. */
+  /** Plans a request in a dry run with explanations: nothing is booked, and no plugin changes its state. */
   public static PlanResult explain(
-      Workflow workflow, Fleet fleet, RoutingContext context, @Nullable StepReplan again, Consumer<Explanation> log) {
-    return new PlanningSession(fleet, context, log, true).run(workflow, again);
+      Workflow workflow, Fleet fleet, RoutingContext context, @Nullable StepReplan replan, Consumer<Explanation> log) {
+    return new PlanningSession(fleet, context, log, true).run(workflow, replan);
   }
 
   /**
-   * One step of a plan that is wanted anew, while the others keep their workers.
+   * A step of a plan to be planned again, while the other steps keep their workers.
    *
-   * @param step its name
-   * @param placed the workers of the others, by their names
+   * @param step the step's name
+   * @param placed the other steps' workers, by step name
    */
   public record StepReplan(String step, Map<String, Worker> placed) {}
 
-  /** The request. */
+  /** The request's context. */
   public RoutingContext context() {
     return context;
   }
 
-  /** One pass: chooses a worker for a role and books its load. */
+  /** Runs one pass: chooses a worker for a role and books its load. */
   public Selection select(Selector selector, Role role) {
     context.setRole(role);
     Selection selection;
@@ -71,23 +71,23 @@ public final class PlanningSession {
     return selection;
   }
 
-  /** Gives back what a pass booked: the plan does without that worker. */
+  /** Cancels the load that a pass booked: the worker is not part of the plan. */
   public void release(Selection.Chosen chosen) {
     if (booked.remove(chosen)) {
       fleet.cancel(chosen.slot(), chosen.booking());
     }
   }
 
-  private PlanResult run(Workflow workflow, @Nullable StepReplan again) {
+  private PlanResult run(Workflow workflow, @Nullable StepReplan replan) {
     List<Selection.Chosen> kept = List.of();
     try {
-      PlanResult planning =
-          again == null ? workflow.plan(this) : workflow.replan(this, again.step(), again.placed());
-      if (planning instanceof PlanResult.PlanFound made) {
-        kept = made.chosen();
-        return made.withNotes(context.notes());
+      PlanResult result =
+          replan == null ? workflow.plan(this) : workflow.replan(this, replan.step(), replan.placed());
+      if (result instanceof PlanResult.PlanFound found) {
+        kept = found.chosen();
+        return found.withNotes(context.notes());
       }
-      return planning;
+      return result;
     } finally {
       for (int i = booked.size() - 1; i >= 0; i--) {
         if (!kept.contains(booked.get(i))) {

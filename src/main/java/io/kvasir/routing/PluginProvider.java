@@ -3,17 +3,17 @@ package io.kvasir.routing;
 import java.util.Collection;
 
 /**
- * Brings plugins of one's own: a class with a public constructor without parameters, named in its jar's {@code
- * META-INF/services/io.kvasir.routing.PluginProvider}. It is found on {@code kvasir.routing.plugin-path} when a node
- * starts.
+ * The entry point of a jar with plugins: a class with a public constructor without parameters, named in the jar's
+ * {@code META-INF/services/io.kvasir.routing.PluginProvider}. A node loads the jars on {@code
+ * kvasir.routing.plugin-path} when it starts.
  *
- * <p>Of Kvasir a jar sees this package, {@code io.kvasir.routing.cost} and {@link io.kvasir.index.Chain}, besides SLF4J
- * and JSpecify; what else it needs it brings itself, and does not share with other jars.
+ * <p>A jar's classes can use this package, {@code io.kvasir.routing.cost}, {@link io.kvasir.index.Chain}, SLF4J and
+ * JSpecify. Other dependencies must be in the jar, which does not share them with other jars.
  */
 public interface PluginProvider {
   /**
-   * The plugins, by names that are nobody else's in their stage. A type's factory makes an instance for each place
-   * where a profile mentions it.
+   * The plugins, with names that are unique in their stage. A type's factory makes an instance for each mention in a
+   * profile.
    */
   Collection<PluginType<?>> plugins();
 }

@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
-/** The plugins and workflows profiles may name. Immutable. */
+/** The registry of plugins and workflows that profiles may name. Immutable. */
 public final class PluginRegistry {
   private final Map<Stage, Map<String, PluginType<?>>> types = new EnumMap<>(Stage.class);
   private final Map<String, WorkflowType> workflows = new TreeMap<>();
@@ -36,7 +36,7 @@ public final class PluginRegistry {
     }
   }
 
-  /** The same and one more workflow. */
+  /** This registry and one more workflow. */
   public PluginRegistry plus(WorkflowType workflow) {
     List<WorkflowType> more = new ArrayList<>(workflows.values());
     more.add(workflow);
@@ -52,7 +52,7 @@ public final class PluginRegistry {
   }
 
   /**
-   * A registry of these plugins and one more.
+   * This registry and one more plugin.
    *
    * @throws IllegalArgumentException when the name is taken
    */
@@ -76,7 +76,7 @@ public final class PluginRegistry {
     return of(stage).keySet();
   }
 
-  /** The stage a plugin belongs to, null when there is no plugin of that name. */
+  /** The stage of the plugin with that name, null when there is none. */
   @Nullable Stage stageOf(String name) {
     for (Stage stage : Stage.values()) {
       if (of(stage).containsKey(name)) {
@@ -86,7 +86,7 @@ public final class PluginRegistry {
     return null;
   }
 
-  /** Names of the plugins that could fill a slot, as they are without parameters. */
+  /** Names of the plugins that fill a slot when they are made with default parameters. */
   List<String> writersOf(Slot<?> slot) {
     return types.values().stream()
         .flatMap(stage -> stage.values().stream())
@@ -98,7 +98,7 @@ public final class PluginRegistry {
   private static boolean writes(PluginType<?> type, Slot<?> slot) {
     try {
       return type.make().apply(new Parameters(ConfigFactory.empty().root(), null)).writes().contains(slot);
-    } catch (RuntimeException | LinkageError cannotBeWithoutParameters) {
+    } catch (RuntimeException | LinkageError parametersRequired) {
       return false;
     }
   }

@@ -6,18 +6,18 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What preparers found out where a request arrived, by slot, as it crosses to the request's cell. Plain values, so
- * that any serialisation can carry them. Immutable.
+ * The slot values that preparers have filled on the node where a request arrived, by slot name, for transfer to the
+ * request's cell. Plain values, so that any serialisation can carry them. Immutable.
  *
- * @param texts what text slots hold
- * @param numbers what number slots hold
- * @param chains what chain slots hold
+ * @param texts values of text slots, and of other slots in their text form
+ * @param numbers values of number slots
+ * @param chains values of chain slots
  */
 public record PreparedSlots(Map<String, String> texts, Map<String, Long> numbers, Map<String, Chain> chains) {
-  /** Nothing was found out, or nobody at the cell asks for it. */
+  /** No values: nothing was prepared, or no plugin at the cell reads it. */
   public static final PreparedSlots EMPTY = new PreparedSlots(null, null, null);
 
-  /** Parts that a node of another version did not send are empty. */
+  /** Prepared slots; parts that are null, since a node of another version did not send them, become empty. */
   public PreparedSlots(
       @Nullable Map<String, String> texts, @Nullable Map<String, Long> numbers, @Nullable Map<String, Chain> chains) {
     this.texts = texts == null ? Map.of() : texts;
@@ -25,7 +25,7 @@ public record PreparedSlots(Map<String, String> texts, Map<String, Long> numbers
     this.chains = chains == null ? Map.of() : chains;
   }
 
-  /** What the slots hold; each of them {@link Slot#isTransferable} and has been filled. */
+  /** The values of slots, each of which {@link Slot#isTransferable} and has been filled. */
   static PreparedSlots of(RoutingContext context, Slot<?>[] slots) {
     Map<String, String> texts = HashMap.newHashMap(slots.length);
     Map<String, Long> numbers = HashMap.newHashMap(slots.length);
@@ -59,7 +59,7 @@ public record PreparedSlots(Map<String, String> texts, Map<String, Long> numbers
     return transferred == null ? null : slot.fromTransferred(transferred);
   }
 
-  /** Fills the slots again. One that no plugin of this node knows is left out. */
+  /** Fills the slots of {@code context}. Slots that this node does not know are skipped. */
   public void restoreInto(RoutingContext context) {
     fill(context, texts);
     fill(context, numbers);

@@ -5,66 +5,66 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 
-/** A profile's first stage: its preparers, and which of the slots they fill somebody at the cell's home reads. */
+/** A profile's prepare stage: its preparers, and the slots they fill that are transferred to the cell's home. */
 final class PreparerStage {
-  private final Set<Slot<?>> readLater;
+  private final Set<Slot<?>> readSlots;
   private final Preparer[] preparers;
-  private final Slot<?>[][] fills;
+  private final Slot<?>[][] writtenSlots;
   private final Slot<?>[] transferable;
 
-  /** {@code readLater} are the slots that filters, scorers and the picker read. */
-  PreparerStage(List<Preparer> preparers, Set<Slot<?>> readLater) {
-    this.readLater = Set.copyOf(readLater);
+  /** A stage of {@code preparers}; {@code readSlots} are the slots that filters, scorers and the picker read. */
+  PreparerStage(List<Preparer> preparers, Set<Slot<?>> readSlots) {
+    this.readSlots = Set.copyOf(readSlots);
     this.preparers = preparers.toArray(Preparer[]::new);
-    this.fills = new Slot<?>[this.preparers.length][];
-    List<Slot<?>> cross = new ArrayList<>();
-    for (int i = 0; i < fills.length; i++) {
-      fills[i] = this.preparers[i].writes().toArray(Slot<?>[]::new);
-      for (Slot<?> slot : fills[i]) {
-        // Tokens and chain are parts of the request of their own: every decision needs them. Partners are at home.
-        if (readLater.contains(slot)
+    this.writtenSlots = new Slot<?>[this.preparers.length][];
+    List<Slot<?>> transferred = new ArrayList<>();
+    for (int i = 0; i < writtenSlots.length; i++) {
+      writtenSlots[i] = this.preparers[i].writes().toArray(Slot<?>[]::new);
+      for (Slot<?> slot : writtenSlots[i]) {
+        // A decision request has tokens and chain in fields of their own; partners are made at the cell's home.
+        if (readSlots.contains(slot)
             && !slot.equals(Slots.CHAIN)
             && !slot.equals(Slots.PROMPT_TOKENS)
             && !slot.equals(Slots.PARTNER)) {
-          cross.add(slot);
+          transferred.add(slot);
         }
       }
     }
-    this.transferable = cross.toArray(Slot<?>[]::new);
+    this.transferable = transferred.toArray(Slot<?>[]::new);
   }
 
-  /** The preparation of a request that several profiles will decide about: what one fills the others find. */
-  static PreparerStage of(List<PreparerStage> all) {
+  /** The stage of several profiles that decide about one request: a slot is filled by the first of its preparers. */
+  static PreparerStage of(List<PreparerStage> stages) {
     List<Preparer> preparers = new ArrayList<>();
     Set<Slot<?>> read = new HashSet<>();
-    for (PreparerStage one : all) {
-      preparers.addAll(List.of(one.preparers));
-      read.addAll(one.readLater);
+    for (PreparerStage stage : stages) {
+      preparers.addAll(List.of(stage.preparers));
+      read.addAll(stage.readSlots);
     }
     return new PreparerStage(preparers, read);
   }
 
-  /** Whether preparing where a request arrives is of use to anybody. */
-  boolean isUseful() {
+  /** Whether any slot is transferred, so that requests must be prepared where they arrive. */
+  boolean preparesOnArrival() {
     return transferable.length > 0;
   }
 
   PreparedSlots prepare(RoutingContext context) {
     for (int i = 0; i < preparers.length; i++) {
-      if (!filled(context, i)) {
+      if (!isFilled(context, i)) {
         preparers[i].prepare(context);
       }
     }
     return PreparedSlots.of(context, transferable);
   }
 
-  /** At the cell's home: fills what others read, where it did not come filled. */
+  /** Fills the slots that were not transferred, at the cell's home and without waiting. */
   void fillMissing(RoutingContext context) {
     if (isComplete(context)) {
       return;
     }
     for (int i = 0; i < preparers.length; i++) {
-      if (!filled(context, i)) {
+      if (!isFilled(context, i)) {
         preparers[i].prepareWithoutWaiting(context);
       }
     }
@@ -78,11 +78,11 @@ final class PreparerStage {
     }
     return context.has(Slots.CHAIN)
         && context.has(Slots.PROMPT_TOKENS)
-        && (context.has(Slots.PARTNER) || !readLater.contains(Slots.PARTNER));
+        && (context.has(Slots.PARTNER) || !readSlots.contains(Slots.PARTNER));
   }
 
-  private boolean filled(RoutingContext context, int preparer) {
-    for (Slot<?> slot : fills[preparer]) {
+  private boolean isFilled(RoutingContext context, int preparer) {
+    for (Slot<?> slot : writtenSlots[preparer]) {
       if (!context.has(slot)) {
         return false;
       }

@@ -14,9 +14,9 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A compiled profile: a named composition of plugins, proven to fit together, or of such profiles whose workers share
- * the work of a request. It makes filters, scorers and picker anew for every {@link Selector}, since some keep state
- * (whose turn it is) that belongs to one fleet; its preparers it has itself. Immutable.
+ * A compiled profile: a named composition of plugins that has been checked for consistency, or a workflow whose steps
+ * are decided by such profiles. Filters, scorers and picker are made anew for every {@link Selector}, since some keep
+ * state of one fleet; preparers belong to the profile. Immutable.
  */
 public final class Profile {
   private final String name;
@@ -29,27 +29,27 @@ public final class Profile {
   private Profile(
       String name,
       String description,
-      ConfigObject written,
+      ConfigObject source,
       @Nullable Stages stages,
       @Nullable Composition composition,
-      PreparerStage preparation) {
+      PreparerStage preparerStage) {
     this.name = name;
     this.description = description;
-    this.source = written;
+    this.source = source;
     this.stages = stages;
     this.composition = composition;
-    this.preparerStage = preparation;
+    this.preparerStage = preparerStage;
   }
 
-  static Profile of(String name, String description, ConfigObject written, Stages stages) {
-    return new Profile(name, description, written, stages, null, stages.preparation());
+  static Profile of(String name, String description, ConfigObject source, Stages stages) {
+    return new Profile(name, description, source, stages, null, stages.preparerStage());
   }
 
-  static Profile of(String name, String description, ConfigObject written, Composition composition) {
-    return new Profile(name, description, written, null, composition, composition.preparation());
+  static Profile of(String name, String description, ConfigObject source, Composition composition) {
+    return new Profile(name, description, source, null, composition, composition.preparerStage());
   }
 
-  /** What a profile of stages is made of. */
+  /** The plugins of a profile by stage. */
   record Stages(
       List<PluginUse<Preparer>> preparers,
       List<PluginUse<Filter>> filters,
@@ -63,7 +63,7 @@ public final class Profile {
       scorers = List.copyOf(scorers);
     }
 
-    private PreparerStage preparation() {
+    private PreparerStage preparerStage() {
       Set<Slot<?>> read = new HashSet<>();
       uses().filter(use -> use.stage() != Stage.PREPARE).forEach(use -> read.addAll(use.proven().reads()));
       PreparerStage own = new PreparerStage(preparers.stream().map(PluginUse::make).toList(), read);
@@ -75,7 +75,7 @@ public final class Profile {
     }
   }
 
-  /** What a profile of profiles is made of: who decides each step, and how the steps come together. */
+  /** The profiles that decide a workflow's steps, by step, and the workflow's factory. */
   record Composition(WorkflowType.Composer composer, SequencedMap<String, Profile> parts) {
     private Profile part(String step) {
       Profile part = parts.get(step);
@@ -85,26 +85,28 @@ public final class Profile {
       return part;
     }
 
-    private PreparerStage preparation() {
+    private PreparerStage preparerStage() {
       return PreparerStage.of(parts.values().stream().map(part -> part.preparerStage).toList());
     }
   }
 
-  /** Its name: lower case, digits and hyphens, at most 40 characters, so safe in headers and labels. */
+  /**
+   * The name: lower-case letters, digits and hyphens, at most 40 characters, so that headers and labels can have it.
+   */
   public String name() {
     return name;
   }
 
-  /** What it does, in the words of its author. */
+  /** The description from the configuration, empty when there is none. */
   public String description() {
     return description;
   }
 
   /**
-   * How it decides which workers a request takes, for one fleet.
+   * A workflow that plans requests by this profile, for one fleet.
    *
-   * @param selectors makes a selector of a profile of stages
-   * @param metrics where it counts
+   * @param selectors makes the selector of a profile of stages
+   * @param metrics counters of plans
    */
   public Workflow workflow(Function<Profile, Selector> selectors, RoutingMetrics metrics) {
     return composition == null
@@ -112,17 +114,17 @@ public final class Profile {
         : composition.composer.compose(name, step -> selectors.apply(composition.part(step)), metrics);
   }
 
-  /** The profiles of stages that decide its steps, by the steps' names; none when it has stages itself. */
+  /** The profiles that decide the workflow's steps, by step name; empty for a profile of stages. */
   public SequencedMap<String, Profile> steps() {
     return composition == null ? new LinkedHashMap<>() : Collections.unmodifiableSequencedMap(composition.parts);
   }
 
-  /** The profile that decides when this one's scorers do not know what they go by; null when there is none. */
+  /** The profile that decides when scorers of this one lack their inputs; null when there is none. */
   public @Nullable Profile otherwise() {
     return stages == null ? null : stages.otherwise;
   }
 
-  /** This profile and all that may decide in its place or for one of its steps, this one first. */
+  /** This profile, then all profiles that may decide in its place or for one of its steps. */
   public Stream<Profile> reachableProfiles() {
     Profile other = otherwise();
     Stream<Profile> others = other == null ? steps().values().stream() : Stream.of(other);
@@ -134,61 +136,61 @@ public final class Profile {
     return stages().executionPolicy.proven();
   }
 
-  /** How often a stream that its worker cut is continued by another, as the profile says that decides the last step. */
+  /** How often, at most, another worker continues a stream that its worker cut; that of the last step's profile. */
   public int resumes() {
     return composition == null
         ? stages().executionPolicy.proven().resumes()
         : composition.parts.lastEntry().getValue().resumes();
   }
 
-  /** Its plugins, in the order they run; none when it is made of profiles. */
+  /** The plugins, in the order they run; empty for a profile of a workflow. */
   public List<PluginInfo> parts() {
-    return stages == null ? List.of() : stages.uses().map(PluginUse::part).toList();
+    return stages == null ? List.of() : stages.uses().map(PluginUse::info).toList();
   }
 
   private Stages stages() {
     if (stages == null) {
-      throw new IllegalStateException("profile \"" + name + "\" is made of profiles");
+      throw new IllegalStateException("profile \"" + name + "\" has a workflow and no stages");
     }
     return stages;
   }
 
-  /** Whether {@link #prepare} finds out anything that somebody asks for: a request that it does not can skip it. */
+  /** Whether {@link #prepare} fills a slot that is transferred to the cell; otherwise requests can skip it. */
   public boolean preparesOnArrival() {
-    return preparerStage.isUseful();
+    return preparerStage.preparesOnArrival();
   }
 
   /**
-   * Prepares a request on the node where it arrived. May wait, as long as its preparers do.
+   * Prepares a request on the node where it arrived. Waits as long as its preparers do.
    *
    * @param context with {@link Slots#FACTS}, tokens and chain
-   * @return what crosses to the request's cell
-   * @throws InvalidRoutingHintException when the client says something of its routing that makes no sense
+   * @return the slots to transfer to the request's cell
+   * @throws InvalidRoutingHintException when a routing hint of the client is invalid
    */
   public PreparedSlots prepare(RoutingContext context) {
     return preparerStage.prepare(context);
   }
 
-  /** Fills what preparers should have filled and did not. Never waits. */
+  /** Fills the slots that preparers have not filled where the request arrived. Never waits. */
   void fillMissing(RoutingContext context) {
     preparerStage.fillMissing(context);
   }
 
-  /** Whether the other is composed of the same plugins with the same parameters, and is named and described alike. */
+  /** Whether the other profile has the same name and the same source, profiles that it refers to included. */
   boolean hasSameSource(Profile other) {
     return name.equals(other.name)
         && source.equals(other.source)
-        && stepsAreWrittenAs(other)
-        && otherwiseIsWrittenAs(other);
+        && hasSameSteps(other)
+        && hasSameOtherwise(other);
   }
 
-  private boolean otherwiseIsWrittenAs(Profile other) {
+  private boolean hasSameOtherwise(Profile other) {
     Profile mine = otherwise();
     Profile theirs = other.otherwise();
     return mine == null ? theirs == null : theirs != null && mine.hasSameSource(theirs);
   }
 
-  private boolean stepsAreWrittenAs(Profile other) {
+  private boolean hasSameSteps(Profile other) {
     List<Profile> mine = List.copyOf(steps().values());
     List<Profile> others = List.copyOf(other.steps().values());
     return mine.size() == others.size()
@@ -220,14 +222,14 @@ public final class Profile {
   }
 
   /**
-   * One plugin of a profile.
+   * A plugin of a profile, for operators.
    *
-   * @param stage when it runs
-   * @param plugin its name
-   * @param place where the configuration mentions it
-   * @param parameters those that are written, with their values as plain objects
+   * @param stage the plugin's stage
+   * @param plugin the plugin's name
+   * @param place file and line of the configuration that mention it
+   * @param parameters the configured parameters, with their values as plain objects
    * @param weight a scorer's weight, 1 for others
-   * @param normalise how a scorer's numbers are brought to a common scale: {@code none} or {@code min-max}
+   * @param normalise how a scorer's scores are normalised: {@code none} or {@code min-max}
    * @param reads names of the slots it reads
    * @param writes names of the slots it fills
    */
@@ -241,7 +243,7 @@ public final class Profile {
       List<String> reads,
       List<String> writes) {}
 
-  /** One mention of a plugin; weight and normalisation matter to scorers. */
+  /** A plugin that a profile mentions, with its parameters; weight and normalisation are a scorer's. */
   record PluginUse<P extends Plugin>(
       String name,
       Stage stage,
@@ -256,14 +258,14 @@ public final class Profile {
       return kind.cast(factory.apply(new Parameters(parameters, null)));
     }
 
-    PluginInfo part() {
+    PluginInfo info() {
       return new PluginInfo(
           stage,
           name,
           place,
           parameters.unwrapped(),
           weight,
-          Parameters.written(normalisation),
+          Parameters.configName(normalisation),
           names(proven.reads()),
           names(proven.writes()));
     }

@@ -10,15 +10,15 @@ import java.util.Map;
 import java.util.SequencedMap;
 
 /**
- * Turns profiles as written (HOCON) into {@link Profile}s, before a port opens. It proves that every plugin
- * named exists and has valid parameters and weights, that there is exactly one picker and one executor, that
- * the filters correctness depends on are there, and that slots are written once and before they are read.
+ * Compiles profiles from the configuration (HOCON) into {@link Profile}s, before a port opens. It checks that every
+ * named plugin exists and has valid parameters and weights, that there is exactly one picker and one execution policy,
+ * that the required filters are there, and that slots are written once and before they are read.
  *
- * <p>All faults are found in one go; a set of profiles with a fault gives no profiles, so that a reload can
- * keep the old ones. Thread-safe.
+ * <p>All faults are reported at once. Profiles with any fault are refused as a whole, so that a reload keeps the old
+ * ones. Thread-safe.
  *
  * <p>The built-in profiles are the files of {@code conf/profiles}, which the build puts on the class path.
- * A profile of the same name in an operator's configuration is laid over the built-in one key by key, so that one
+ * A profile of the same name in an operator's configuration is merged into the built-in one key by key, so that one
  * number can be changed in one line.
  */
 public final class ProfileCompiler {
@@ -42,20 +42,20 @@ public final class ProfileCompiler {
     Config builtIn =
         ConfigFactory.parseResources(
             ProfileCompiler.class.getClassLoader(), BUILT_IN, ConfigParseOptions.defaults().setAllowMissing(false));
-    ConfigObject root = overlay(own.resolve().root(), builtIn.root());
+    ConfigObject root = merge(own.resolve().root(), builtIn.root());
     CompilationFaults faults = new CompilationFaults();
     for (Map.Entry<String, ConfigValue> written : root.entrySet()) {
       String name = written.getKey();
       ProfileReader.checkName(new FaultSite(faults, name, null), written.getValue());
     }
-    StageProfiles ofStages = new StageProfiles(plugins, faults, root);
-    SequencedMap<String, Profile> profiles = ofStages.all();
+    StageProfiles stageProfiles = new StageProfiles(plugins, faults, root);
+    SequencedMap<String, Profile> profiles = stageProfiles.all();
     for (Map.Entry<String, ConfigValue> written : root.entrySet()) {
-      if (written.getValue() instanceof ConfigObject profile && WorkflowReader.isMeant(profile)) {
+      if (written.getValue() instanceof ConfigObject profile && WorkflowReader.hasWorkflow(profile)) {
         String name = written.getKey();
-        Profile made = new WorkflowReader(plugins, ofStages, new FaultSite(faults, name, null)).read(profile);
-        if (made != null) {
-          profiles.put(name, made);
+        Profile compiled = new WorkflowReader(plugins, stageProfiles, new FaultSite(faults, name, null)).read(profile);
+        if (compiled != null) {
+          profiles.put(name, compiled);
         }
       }
     }
@@ -65,23 +65,25 @@ public final class ProfileCompiler {
     return Collections.unmodifiableSequencedMap(profiles);
   }
 
-  /** Lays profiles over others key by key, but never the parameters of one plugin over those of another. */
-  private static ConfigObject overlay(ConfigObject own, ConfigObject below) {
-    ConfigObject laid = own.withFallback(below);
-    for (Map.Entry<String, ConfigValue> written : own.entrySet()) {
-      if (written.getValue() instanceof ConfigObject above
-          && below.get(written.getKey()) instanceof ConfigObject under) {
-        boolean another = isAnother(above, under, ProfileReader.PLUGIN) || isAnother(above, under, WorkflowReader.NAME);
-        laid = laid.withValue(written.getKey(), another ? above : overlay(above, under));
+  /** Merges profiles into others key by key, but never the parameters of one plugin into those of another. */
+  private static ConfigObject merge(ConfigObject own, ConfigObject builtIn) {
+    ConfigObject merged = own.withFallback(builtIn);
+    for (Map.Entry<String, ConfigValue> entry : own.entrySet()) {
+      if (entry.getValue() instanceof ConfigObject ownValue
+          && builtIn.get(entry.getKey()) instanceof ConfigObject builtInValue) {
+        boolean replaced =
+            namesAnother(ownValue, builtInValue, ProfileReader.PLUGIN)
+                || namesAnother(ownValue, builtInValue, WorkflowReader.NAME);
+        merged = merged.withValue(entry.getKey(), replaced ? ownValue : merge(ownValue, builtInValue));
       }
     }
-    return laid;
+    return merged;
   }
 
-  /** Whether it names another plugin, or workflow, than what it is laid over. */
-  private static boolean isAnother(ConfigObject above, ConfigObject under, String key) {
-    ConfigValue named = above.get(key);
-    ConfigValue was = under.get(key);
-    return named != null && (was == null || !named.unwrapped().equals(was.unwrapped()));
+  /** Whether an object names another plugin, or workflow, than the built-in one. */
+  private static boolean namesAnother(ConfigObject own, ConfigObject builtIn, String key) {
+    ConfigValue ownName = own.get(key);
+    ConfigValue builtInName = builtIn.get(key);
+    return ownName != null && (builtInName == null || !ownName.unwrapped().equals(builtInName.unwrapped()));
   }
 }

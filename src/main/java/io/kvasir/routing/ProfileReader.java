@@ -18,8 +18,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads one profile and collects what is wrong with it. Goes on after a fault with whatever can still be
- * looked at, so that an author sees everything at once and nothing that is only a consequence.
+ * Reads one profile and records its faults. After a fault it continues with everything that can still be checked, so
+ * that all faults are reported at once, without those that only follow from others.
  */
 final class ProfileReader {
   private static final Pattern NAME = Pattern.compile("[a-z0-9][a-z0-9-]{0,39}");
@@ -29,8 +29,8 @@ final class ProfileReader {
   static final String PLUGIN = "plugin";
   private static final String WEIGHT = "weight";
   private static final String NORMALISE = "normalise";
-  private static final double LEAST_WEIGHT = 1e-6;
-  private static final double MOST_WEIGHT = 1e6;
+  private static final double MIN_WEIGHT = 1e-6;
+  private static final double MAX_WEIGHT = 1e6;
   private static final List<String> KEYS =
       List.of(DESCRIPTION, "prepare", "filter", "score", "pick", "execute", OTHERWISE, WORKFLOW);
 
@@ -39,11 +39,10 @@ final class ProfileReader {
   private final FaultSite site;
   private final List<SlotProof.Mention> mentions = new ArrayList<>();
 
-  /** Keys and plugins that were probably meant by what was misspelt: their absence is no second fault. */
-  private final Set<String> meant = new HashSet<>();
-
-  /** Whether a mention could not be read: what depends on all of them is then not judged. */
-  private boolean unread;
+  /** Keys and plugins that misspelt names probably stand for: their absence is no second fault. */
+  private final Set<String> suggested = new HashSet<>();
+  /** Whether a plugin could not be read: checks that need all plugins are then skipped. */
+  private boolean incomplete;
 
   /** A reader for one profile, which may name {@code others}. */
   ProfileReader(PluginRegistry plugins, StageProfiles others, FaultSite site) {
@@ -52,12 +51,12 @@ final class ProfileReader {
     this.site = site;
   }
 
-  /** Reports a profile's name that cannot stand where names of profiles stand. */
+  /** Reports a profile's name that headers and labels cannot have. */
   static void checkName(FaultSite site, ConfigValue written) {
     if (!NAME.matcher(site.profile()).matches()) {
       site.fault(
           written,
-          "its name cannot stand in headers and metric labels",
+          "its name cannot be used in headers and metric labels",
           "use at most 40 lower-case letters, digits and hyphens");
     }
   }
@@ -82,12 +81,12 @@ final class ProfileReader {
     List<PluginUse<ExecutionPolicy>> policies = stage(profile, Stage.EXECUTE, ExecutionPolicy.class);
     ConfigValue named = profile.get(OTHERWISE);
     Profile otherwise =
-        named != null && named.valueType() != ConfigValueType.NULL ? others.given(named, OTHERWISE, site) : null;
-    exactlyOne(profile, Stage.PICK);
-    exactlyOne(profile, Stage.EXECUTE);
-    requiredFilters(profile);
-    if (!unread) {
-      scoresAndPicker(profile);
+        named != null && named.valueType() != ConfigValueType.NULL ? others.resolve(named, OTHERWISE, site) : null;
+    checkExactlyOne(profile, Stage.PICK);
+    checkExactlyOne(profile, Stage.EXECUTE);
+    checkRequiredFilters(profile);
+    if (!incomplete) {
+      checkPickerReadsScores(profile);
       new SlotProof(plugins, site, profile, mentions).check();
     }
     return pickers.size() == 1 && policies.size() == 1
@@ -120,12 +119,12 @@ final class ProfileReader {
 
   private <P extends Plugin> List<PluginUse<P>> stage(ConfigObject profile, Stage stage, Class<P> kind) {
     List<? extends ConfigValue> mentioned = mentioned(profile, stage);
-    Normalisation usual = mentioned.size() > 1 ? Normalisation.MIN_MAX : Normalisation.NONE;
+    Normalisation defaultNormalisation = mentioned.size() > 1 ? Normalisation.MIN_MAX : Normalisation.NONE;
     List<PluginUse<P>> uses = new ArrayList<>();
     for (ConfigValue mention : mentioned) {
-      PluginUse<P> use = use(mention, stage, kind, usual);
+      PluginUse<P> use = use(mention, stage, kind, defaultNormalisation);
       if (use == null) {
-        unread = true;
+        incomplete = true;
       } else {
         uses.add(use);
       }
@@ -133,9 +132,9 @@ final class ProfileReader {
     return uses;
   }
 
-  /** A mention is a plugin's name, or an object with the name under {@code plugin} and its parameters. */
+  /** Reads a mention: a plugin's name, or an object with the name under {@code plugin} and its parameters. */
   private <P extends Plugin> @Nullable PluginUse<P> use(
-      ConfigValue mention, Stage stage, Class<P> kind, Normalisation usual) {
+      ConfigValue mention, Stage stage, Class<P> kind, Normalisation defaultNormalisation) {
     ConfigValue named = mention instanceof ConfigObject object ? object.get(PLUGIN) : mention;
     if (named == null || named.valueType() != ConfigValueType.STRING) {
       site.fault(
@@ -154,14 +153,14 @@ final class ProfileReader {
     ConfigObject given =
         mention instanceof ConfigObject object ? object.withoutKey(PLUGIN) : ConfigFactory.empty().root();
     double weight = 1;
-    Normalisation normalisation = usual;
+    Normalisation normalisation = defaultNormalisation;
     if (stage == Stage.SCORE) {
       Parameters common = new Parameters(given, here);
-      weight = common.number(WEIGHT, 1, LEAST_WEIGHT, MOST_WEIGHT);
-      normalisation = common.choice(NORMALISE, usual);
+      weight = common.number(WEIGHT, 1, MIN_WEIGHT, MAX_WEIGHT);
+      normalisation = common.choice(NORMALISE, defaultNormalisation);
       given = given.withoutKey(WEIGHT).withoutKey(NORMALISE);
     }
-    P plugin = prove(type, kind, given, here, mention);
+    P plugin = tryMake(type, kind, given, here, mention);
     if (plugin == null) {
       return null;
     }
@@ -171,8 +170,8 @@ final class ProfileReader {
         normalisation);
   }
 
-  /** Makes the plugin once to see whether it can be made, and reports its parameters' faults. */
-  private static <P extends Plugin> @Nullable P prove(
+  /** Makes the plugin once to check its parameters, and reports their faults. */
+  private static <P extends Plugin> @Nullable P tryMake(
       PluginType<?> type, Class<P> kind, ConfigObject given, FaultSite here, ConfigValue mention) {
     Parameters parameters = new Parameters(given, here);
     try {
@@ -206,15 +205,15 @@ final class ProfileReader {
   private String suggestion(String written, String plural, Collection<String> names) {
     String nearest = Spelling.nearest(written, names);
     if (nearest != null) {
-      meant.add(nearest);
+      suggested.add(nearest);
     }
     return Spelling.suggestion(written, plural, names);
   }
 
-  private void exactlyOne(ConfigObject profile, Stage stage) {
+  private void checkExactlyOne(ConfigObject profile, Stage stage) {
     int count = mentioned(profile, stage).size();
     ConfigValue at = profile.getOrDefault(stage.key(), profile);
-    if (count == 0 && !meant.contains(stage.key())) {
+    if (count == 0 && !suggested.contains(stage.key())) {
       site.fault(
           at,
           "names no " + stage.noun(),
@@ -225,9 +224,9 @@ final class ProfileReader {
     }
   }
 
-  private void requiredFilters(ConfigObject profile) {
+  private void checkRequiredFilters(ConfigObject profile) {
     for (PluginType<?> type : plugins.types(Stage.FILTER)) {
-      if (!type.required().isEmpty() && !meant.contains(type.name()) && !filters(profile, type.name())) {
+      if (!type.required().isEmpty() && !suggested.contains(type.name()) && !filters(profile, type.name())) {
         site.fault(
             profile.getOrDefault(Stage.FILTER.key(), profile),
             "does not filter by " + type.name() + ", so " + type.required(),
@@ -242,15 +241,15 @@ final class ProfileReader {
         .anyMatch(named -> named != null && name.equals(named.unwrapped()));
   }
 
-  /** Scores that nobody looks at, and a picker that looks at scores nobody gave, are wiring errors. */
-  private void scoresAndPicker(ConfigObject profile) {
+  /** Reports scores that the picker does not read, and a picker that reads scores when there are no scorers. */
+  private void checkPickerReadsScores(ConfigObject profile) {
     boolean scored = mentions.stream().anyMatch(mention -> mention.stage() == Stage.SCORE);
     for (SlotProof.Mention mention : mentions) {
       if (mention.plugin() instanceof Picker picker && picker.readsScores() != scored) {
         site.forPlugin(mention.name())
             .fault(
                 mention.at(),
-                scored ? "does not look at the scores this profile computes" : "ranks by score, and nothing scores",
+                scored ? "does not read the scores that this profile computes" : "ranks by score, and nothing scores",
                 scored
                     ? "remove \"score\", or pick with one that does, such as max-score"
                     : "add \"score\"; the scorers are " + String.join(", ", plugins.names(Stage.SCORE)));

@@ -1,13 +1,13 @@
 package io.kvasir.routing;
 
 /**
- * How long a prompt is, and so how much of it an engine will find in its cache.
+ * The size of a prompt, from which its cached and uncached tokens on a worker follow.
  *
- * @param tokens of the prompt, at least 1
+ * @param tokens tokens of the prompt, at least 1
  * @param blockSize tokens in a block of its chain, at least 1
  */
 public record PromptSize(int tokens, int blockSize) {
-  /** The prompt of a request. */
+  /** The size of a request's prompt. */
   public static PromptSize of(RoutingContext context) {
     return new PromptSize(Slots.promptTokens(context), context.get(Slots.CHAIN).blockSize());
   }
@@ -24,11 +24,11 @@ public record PromptSize(int tokens, int blockSize) {
   }
 
   /**
-   * Tokens to compute, at least 1, for a worker that holds {@code depth} leading blocks and can load {@code nearby}
-   * leading tokens from a cache beside it.
+   * Tokens to compute, at least 1, for a worker that holds {@code depth} leading blocks and can load {@code loadable}
+   * leading tokens from a cache layer.
    */
-  public int uncached(int depth, int nearby) {
-    return Math.min(uncached(depth), tokens - Math.min(nearby, tokens - 1));
+  public int uncached(int depth, int loadable) {
+    return Math.min(uncached(depth), tokens - Math.min(loadable, tokens - 1));
   }
 
   /** Tokens a worker that holds {@code depth} leading blocks has to compute, at least 1. */

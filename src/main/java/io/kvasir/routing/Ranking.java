@@ -1,22 +1,23 @@
 package io.kvasir.routing;
 
-/** Ranks candidates by score, the part pickers share. */
+/** Ranking of candidates by score, shared by pickers. */
 public final class Ranking {
   private Ranking() {}
 
   /**
-   * Writes the slots with the highest scores, best first, and returns how many: as many as there are
-   * candidates, at most {@code ranked.length}. Equal scores go to the worker with fewest requests in flight,
-   * and equal ones of those to each with the same chance. One pass, since {@code ranked} is short.
+   * Writes the slots with the highest scores to {@code ranked}, best first. Of equal scores the worker with fewest
+   * requests in flight is first, of equal ones of those a random one. One pass, since {@code ranked} is short.
+   *
+   * @return how many slots were written: all candidates, but at most {@code ranked.length}
    */
   public static int byScore(RoutingContext context, Candidates candidates, double[] scores, int[] ranked) {
     long seed = context.random().nextLong();
     int count = 0;
-    double least = Double.NEGATIVE_INFINITY;
+    double lowest = Double.NEGATIVE_INFINITY;
     for (int word = 0; word < candidates.live.length; word++) {
       for (long bits = candidates.live[word]; bits != 0; bits &= bits - 1) {
         int slot = (word << 6) + Long.numberOfTrailingZeros(bits);
-        if (scores[slot] < least) {
+        if (scores[slot] < lowest) {
           continue;
         }
         if (count == ranked.length && !before(slot, ranked[count - 1], candidates, scores, seed)) {
@@ -29,7 +30,7 @@ public final class Ranking {
         }
         ranked[at] = slot;
         if (count == ranked.length) {
-          least = scores[ranked[count - 1]];
+          lowest = scores[ranked[count - 1]];
         }
       }
     }

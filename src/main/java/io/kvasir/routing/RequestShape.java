@@ -1,15 +1,15 @@
 package io.kvasir.routing;
 
 /**
- * What a request asks for, as far as that decides how many workers it takes.
+ * The properties of a request that decide how many workers can share it.
  *
- * @param divisible whether one worker may read its prompt and another answer: it generates one answer to one prompt
- * @param mediaItems images, sounds and videos in it, which an encode worker could take
+ * @param divisible whether prefill and decode may run on two workers: the request generates one answer to one prompt
+ * @param mediaItems images, audio and videos in the prompt, which an encode worker could process
  */
 public record RequestShape(boolean divisible, int mediaItems) {
-  /** A text to be continued. */
+  /** A text prompt with one answer. */
   public static final RequestShape TEXT = new RequestShape(true, 0);
 
-  /** Anything that one worker has to do alone: embeddings, several prompts at once. */
+  /** A request that one worker has to serve alone: embeddings, several prompts at once. */
   public static final RequestShape INDIVISIBLE = new RequestShape(false, 0);
 }

@@ -1,17 +1,17 @@
 package io.kvasir.routing;
 
-/** What a worker may do for a request. */
+/** The role of a worker, and of a plan's step: what it does for a request. */
 public enum Role {
-  /** Reads prompts only. */
+  /** Prefill: computes the KV blocks of prompts. */
   PREFILL,
-  /** Generates only. */
+  /** Decode: generates tokens. */
   DECODE,
-  /** Turns images and sound into embeddings. */
+  /** Encode: turns images and audio into embeddings. */
   ENCODE,
-  /** Reads and generates: an aggregated worker. */
+  /** Prefill and decode: an aggregated worker. */
   BOTH;
 
-  /** Whether a worker of this role can take a step that asks for {@code step}. */
+  /** Whether a worker of this role can carry out a step of role {@code step}. */
   public boolean takes(Role step) {
     return this == step || (this == BOTH && step != ENCODE);
   }

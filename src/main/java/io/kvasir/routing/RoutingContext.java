@@ -9,11 +9,12 @@ import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One request while it is routed: its facts, and the slots plugins fill for one another. Made where the
- * request arrives, and again at its cell's home from what crossed. Used by one thread at a time.
+ * The context of one request's routing: its model, role and the slots through which plugins exchange values. Made on
+ * the node where the request arrives, and again at its cell's home from the transferred slots. Used by one thread at a
+ * time.
  */
 public final class RoutingContext {
-  /** Stands in {@link #values} for a number that is kept in {@link #numbers}. */
+  /** Marks an entry of {@link #values} whose number is in {@link #numbers}. */
   private static final Object IN_NUMBERS = new Object();
 
   private final String requestId;
@@ -29,11 +30,11 @@ public final class RoutingContext {
   private @Nullable SequencedMap<String, String> notes;
 
   /**
-   * A request of which nothing has been prepared.
+   * A context without slots.
    *
-   * @param requestId the client's or our own
-   * @param model as the request names it, a LoRA adapter's name included
-   * @param role what the chosen worker will have to do; a workflow says it anew for each of its passes
+   * @param requestId the client's id of the request, or a generated one
+   * @param model the model as the request names it, which may be a LoRA adapter
+   * @param role role of the step to decide; a workflow sets it for each of its passes
    * @param excluded ids of workers that already failed this request
    */
   public RoutingContext(String requestId, String model, Role role, Set<String> excluded) {
@@ -45,7 +46,7 @@ public final class RoutingContext {
     this.numbers = new long[Slot.numbers()];
   }
 
-  /** The client's id of the request, or our own. */
+  /** The client's id of the request, or a generated one. */
   public String requestId() {
     return requestId;
   }
@@ -55,7 +56,7 @@ public final class RoutingContext {
     return model;
   }
 
-  /** What the chosen worker will have to do. */
+  /** The role of the step that is being decided. */
   public Role role() {
     return role;
   }
@@ -73,41 +74,41 @@ public final class RoutingContext {
   /** Fills a slot. */
   public <T> RoutingContext put(Slot<T> slot, T value) {
     if (value instanceof Long number) {
-      return number(slot, number);
+      return putNumber(slot, number);
     }
-    room(slot);
+    ensureCapacity(slot);
     values[slot.index] = value;
     return this;
   }
 
   /** Fills a number slot without boxing. */
   public RoutingContext put(Slot<Long> slot, long value) {
-    return number(slot, value);
+    return putNumber(slot, value);
   }
 
   /**
-   * What a slot holds.
+   * The value of a slot.
    *
-   * @throws IllegalStateException when nothing has filled it, which a compiled profile rules out for the
-   *     slots a plugin declares
+   * @throws IllegalStateException when the slot is empty, which a compiled profile rules out for the slots that a
+   *     plugin declares
    */
   public <T> T get(Slot<T> slot) {
-    Object value = filled(slot);
+    Object value = stored(slot);
     return slot.cast(slot.isNumber() ? (Object) numbers[slot.numberIndex] : value);
   }
 
-  /** What a number slot holds, without boxing; throws as {@link #get} does. */
+  /** The value of a number slot, without boxing; throws as {@link #get} does. */
   public long number(Slot<Long> slot) {
-    filled(slot);
+    stored(slot);
     return numbers[slot.numberIndex];
   }
 
-  /** What the request says of itself: {@link RequestFacts#NONE} but where it arrived. */
+  /** The request's facts where it arrived, {@link RequestFacts#NONE} elsewhere. */
   public RequestFacts facts() {
     return has(Slots.FACTS) ? get(Slots.FACTS) : RequestFacts.NONE;
   }
 
-  /** How many answers came too late, or not at all, so that preparers had to do with what they say for that case. */
+  /** The number of lookups that failed or were late, so that preparers used their fallback values. */
   public int missedLookups() {
     return missedLookups;
   }
@@ -117,52 +118,51 @@ public final class RoutingContext {
   }
 
   /**
-   * Says something in the decision's reason, as {@code about=said}: what decided, what could not be heeded. What was
-   * said before about the same is replaced. For filters, scorers and pickers.
+   * Adds a note to the decision's reason, as {@code key=value}: what decided, or which preference was ignored. Replaces
+   * an earlier note with that key. For filters, scorers and pickers.
    *
-   * @param about printable ASCII without semicolons, as is {@code said}
+   * @param key printable ASCII without semicolons, as is {@code value}
    */
-  public void note(String about, String said) {
+  public void note(String key, String value) {
     if (notes == null) {
       notes = new LinkedHashMap<>();
     }
-    notes.put(about, said);
+    notes.put(key, value);
   }
 
-  /** What plugins have noted, to follow a reason: empty, or {@code ; about=said} for each note. */
+  /** The notes of plugins to append to a reason: {@code ; key=value} for each note. */
   String notes() {
     if (notes == null) {
       return "";
     }
     StringBuilder text = new StringBuilder();
-    notes.forEach((about, said) -> text.append("; ").append(about).append('=').append(said));
+    notes.forEach((key, value) -> text.append("; ").append(key).append('=').append(value));
     return text.toString();
   }
 
-  /** The randomness of this decision, seeded by the selector. For scorers and pickers. */
+  /** The random generator of this decision, seeded by the selector. For scorers and pickers. */
   public RandomGenerator random() {
     if (random == null) {
-      throw new IllegalStateException("there is no randomness before a selector has taken the request");
+      throw new IllegalStateException("there is no random generator before a selector runs its pass");
     }
     return random;
   }
 
-  /** Nanoseconds from any origin, for scorers and pickers that remember for a time. */
+  /** The time in nanoseconds from an arbitrary origin, for scorers and pickers whose state expires. */
   public long nanos() {
     if (clock == null) {
-      throw new IllegalStateException("there is no clock before a selector has taken the request");
+      throw new IllegalStateException("there is no clock before a selector runs its pass");
     }
     return clock.nanos();
   }
 
-  /** Whether the decision is only looked at: nothing is booked, and no plugin remembers it. */
+  /** Whether this is a dry run: nothing is booked, and plugins must not change their state. */
   public boolean dryRun() {
     return dryRun;
   }
 
-  /** The next pass is for another role. */
-  void setRole(Role of) {
-    this.role = of;
+  void setRole(Role stepRole) {
+    this.role = stepRole;
   }
 
   void begin(RandomGenerator randomness, NanoClock nanoClock, boolean isDryRun) {
@@ -172,7 +172,7 @@ public final class RoutingContext {
   }
 
 
-  private Object filled(Slot<?> slot) {
+  private Object stored(Slot<?> slot) {
     Object value = slot.index < values.length ? values[slot.index] : null;
     if (value == null) {
       throw new IllegalStateException(
@@ -181,15 +181,15 @@ public final class RoutingContext {
     return value;
   }
 
-  private RoutingContext number(Slot<?> slot, long value) {
-    room(slot);
+  private RoutingContext putNumber(Slot<?> slot, long value) {
+    ensureCapacity(slot);
     values[slot.index] = IN_NUMBERS;
     numbers[slot.numberIndex] = value;
     return this;
   }
 
-  /** A plugin's class, and so its slots, may have been loaded after this context was made. */
-  private void room(Slot<?> slot) {
+  /** Grows the arrays: a plugin's class, and so its slots, may be loaded after this context was made. */
+  private void ensureCapacity(Slot<?> slot) {
     if (slot.index >= values.length) {
       values = Arrays.copyOf(values, Slot.count());
     }

@@ -15,15 +15,15 @@ import java.util.Map;
 import java.util.function.Consumer;
 import java.util.function.ToDoubleFunction;
 
-/** What routing tells operators. One instance per process, shared by all selectors; thread-safe. */
+/** The Prometheus metrics of routing. One instance per process, shared by all selectors; thread-safe. */
 public final class RoutingMetrics {
   private final PrometheusRegistry registry;
   private final Counter decisions;
   private final Counter full;
-  private final Counter unknown;
+  private final Counter unknownProfiles;
   private final Counter plans;
-  private final Counter left;
-  private final Map<DecisionPhase, DistributionDataPoint> parts = new EnumMap<>(DecisionPhase.class);
+  private final Counter delegated;
+  private final Map<DecisionPhase, DistributionDataPoint> phases = new EnumMap<>(DecisionPhase.class);
 
   /** Registers routing's metrics; once per registry. */
   public RoutingMetrics(Metrics metrics) {
@@ -31,55 +31,55 @@ public final class RoutingMetrics {
     this.decisions =
         Counter.builder()
             .name("kvasir_routing_decisions_total")
-            .help("Decisions by profile and outcome: chosen, or what the fleet lacked.")
+            .help("Decisions by profile and outcome: chosen, or the reason why no worker could be chosen.")
             .labelNames("profile", "outcome")
             .register(metrics.registry());
     this.full =
         Counter.builder()
             .name("kvasir_routing_full_total")
-            .help("Workers that were chosen and had no room when load was to be booked.")
+            .help("Workers that were picked and had no capacity when load was booked; the next in rank was tried.")
             .labelNames("profile")
             .register(metrics.registry());
-    this.unknown =
+    this.unknownProfiles =
         Counter.builder()
             .name("kvasir_routing_unknown_profile_total")
-            .help("Decisions by the standard profile because the node knew none of the name that the node where the"
-                + " request arrived had chosen: their configurations differ.")
+            .help("Decisions by the standard profile because the cell's node does not have the profile that the node"
+                + " where the request arrived has chosen: their configurations differ.")
             .register(metrics.registry());
-    this.left =
+    this.delegated =
         Counter.builder()
             .name("kvasir_routing_left_total")
             .help(
-                "Decisions that a profile left to the one it names under \"otherwise\", since its scorers did not know"
-                    + " what they go by.")
+                "Decisions delegated to the profile that is configured under \"otherwise\", since scorers lacked their"
+                    + " inputs.")
             .labelNames("profile", "to")
             .register(metrics.registry());
     this.plans =
         Counter.builder()
             .name("kvasir_routing_plans_total")
-            .help("Plans of profiles that can divide a request, by where the prompt is read: remote, or why not.")
+            .help("Plans of prefill-decode profiles by prefill: remote, or the reason for local prefill.")
             .labelNames("profile", "prefill")
             .register(metrics.registry());
     Histogram seconds =
         Histogram.builder()
             .name("kvasir_routing_stage_seconds")
-            .help("Time of a decision's parts, from one decision in 16.")
+            .help("Time of a decision's phases, measured for one decision in 16.")
             .labelNames("stage")
             .classicOnly()
             .classicUpperBounds(2.5e-7, 5e-7, 1e-6, 2.5e-6, 5e-6, 1e-5, 2.5e-5, 1e-4, 1e-3, 1e-2)
             .register(metrics.registry());
-    for (DecisionPhase part : DecisionPhase.values()) {
-      parts.put(part, seconds.labelValues(label(part)));
+    for (DecisionPhase phase : DecisionPhase.values()) {
+      phases.put(phase, seconds.labelValues(label(phase)));
     }
   }
 
-  /** Counts a request that goes by the standard profile because its own is not known here. */
+  /** Counts a request that the standard profile decides because its own is not configured on this node. */
   public void unknownProfile() {
-    unknown.inc();
+unknownProfiles.inc();
   }
 
-  void recordPhase(DecisionPhase part, long nanos) {
-    DistributionDataPoint seconds = parts.get(part);
+  void recordPhase(DecisionPhase phase, long nanos) {
+    DistributionDataPoint seconds = phases.get(phase);
     if (seconds != null) {
       seconds.observe(nanos / 1e9);
     }
@@ -87,28 +87,28 @@ public final class RoutingMetrics {
 
   Counts counts(String profile) {
     Map<UnmetNeed, CounterDataPoint> none = new EnumMap<>(UnmetNeed.class);
-    for (UnmetNeed want : UnmetNeed.values()) {
-      none.put(want, decisions.labelValues(profile, "no_" + label(want)));
+    for (UnmetNeed need : UnmetNeed.values()) {
+      none.put(need, decisions.labelValues(profile, "no_" + label(need)));
     }
     return new Counts(
         decisions.labelValues(profile, "chosen"),
         full.labelValues(profile),
         none,
-        other -> left.labelValues(profile, other).inc());
+        other -> delegated.labelValues(profile, other).inc());
   }
 
-  /** Shows what is learnt of engines' costs; once per registry. */
+  /** Registers gauges of the learnt engine costs; once per registry. */
   public void watch(CostModel costs) {
-    cost("kvasir_cost_token_seconds", "Seconds a prompt token takes to compute, as learnt from first tokens.",
+    cost("kvasir_cost_token_seconds", "Seconds to compute a prompt token, learnt from times to first token.",
         costs, learnt -> learnt.cost().msPerToken() / 1e3);
-    cost("kvasir_cost_pair_seconds", "Seconds a prompt token takes to attend to one before it, as learnt.",
+    cost("kvasir_cost_pair_seconds", "Seconds for a prompt token to attend to an earlier one, learnt.",
         costs, learnt -> learnt.cost().msPerPair() / 1e3);
-    cost("kvasir_cost_fixed_seconds", "Seconds to the first token that no prompt token accounts for, as learnt.",
+    cost("kvasir_cost_fixed_seconds", "Seconds to the first token that do not depend on the prompt, learnt.",
         costs, learnt -> learnt.fixedMs() / 1e3);
-    cost("kvasir_cost_samples", "First tokens that costs were learnt from, since the process started.",
+    cost("kvasir_cost_samples", "Times to first token that costs were learnt from, since the process started.",
         costs, LearntCost::samples);
     cost("kvasir_cost_error_ratio",
-        "How far the predicted time to the first token was from the actual one, in shares of that: a running mean.",
+        "Running mean of the relative error of predicted times to first token.",
         costs, LearntCost::error);
   }
 
@@ -127,7 +127,7 @@ public final class RoutingMetrics {
         .register(registry);
   }
 
-  /** The counter of a profile's plans by where the prompt is read. */
+  /** The counter of a profile's plans with one kind of prefill. */
   public CounterDataPoint plans(String profile, String prefill) {
     return plans.labelValues(profile, prefill);
   }
@@ -136,7 +136,7 @@ public final class RoutingMetrics {
     return constant.name().toLowerCase(Locale.ROOT);
   }
 
-  /** The parts of a decision that are timed. */
+  /** The phases of a decision that are timed. */
   enum DecisionPhase {
     PREPARE,
     SNAPSHOT,
@@ -154,8 +154,8 @@ public final class RoutingMetrics {
       delegated.accept(to);
     }
 
-    void none(UnmetNeed want) {
-      CounterDataPoint counter = none.get(want);
+    void none(UnmetNeed need) {
+      CounterDataPoint counter = none.get(need);
       if (counter != null) {
         counter.inc();
       }

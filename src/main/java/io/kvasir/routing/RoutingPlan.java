@@ -5,33 +5,33 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What routing decided, as data: who does what, in which order, and what to do when somebody fails. A request served
- * by an aggregated worker has one step; prefill and decode apart have two. The last step's answer is the client's.
+ * The plan of a request: its steps with their workers, their order, and the failure policy of each. A request to an
+ * aggregated worker has one step; split prefill and decode have two. The client receives the last step's answer.
  *
- * @param workflow the workflow's name, which says how the steps belong together
- * @param order whether a step begins with what the one before it has answered
- * @param steps at least one, each with a name of its own, as their results are needed
+ * @param workflow name of the workflow
+ * @param order whether steps run one after the other or at the same time
+ * @param steps at least one, with unique names, in the order in which their results are needed
  */
 public record RoutingPlan(String workflow, StepOrder order, List<Step> steps) {
-  /** The name of the workflow of one step, which one worker does. */
+  /** The name of the workflow with one step, of one worker. */
   public static final String SINGLE_WORKFLOW = "single";
 
-  /** The name of the workflow whose prompt one worker reads, and from which another one generates. */
+  /** The name of the workflow that splits prefill and decode between two workers. */
   public static final String PREFILL_DECODE_WORKFLOW = "prefill-decode";
 
-  /** The name of the only step where one worker does everything. */
+  /** The name of the only step when one worker does prefill and decode. */
   public static final String WHOLE = "whole";
 
-  /** The name of the step that generates from a prompt that another worker may have read. */
+  /** The name of the decode step, whose worker may receive the prompt's KV blocks from another. */
   public static final String DECODE = "decode";
 
-  /** The name of the step that reads the prompt where another worker generates. */
+  /** The name of the prefill step. */
   public static final String PREFILL = "prefill";
 
-  /** The name of the step that turns images and sound into embeddings. */
+  /** The name of the step that turns images and audio into embeddings. */
   public static final String ENCODE = "encode";
 
-  /** Checks that there are steps and that their names tell them apart. */
+  /** Checks that there are steps and that their names are unique. */
   public RoutingPlan {
     if (steps.isEmpty()) {
       throw new IllegalArgumentException("a plan has at least one step");
@@ -46,14 +46,14 @@ public record RoutingPlan(String workflow, StepOrder order, List<Step> steps) {
     }
   }
 
-  /** When steps begin. */
+  /** The order of a plan's steps. */
   public enum StepOrder {
-    /** One after the other: each needs the answer of the one before it. */
+    /** One after the other: each needs the answer of the previous one. */
     SEQUENTIAL,
-    /** Encoders first, then all at once: the engines find each other. */
+    /** Encode first, then all at once: the engines connect to each other. */
     CONCURRENT;
 
-    /** The order of a prefill and a decode step, by how one of their workers hands KV blocks over, or takes them. */
+    /** The order of a prefill and a decode step, by the transfer protocol of one of their workers. */
     public static StepOrder ofPrefillDecode(Worker worker) {
       KvTransfer transfer = worker.kvTransfer();
       return transfer != null && transfer.dialect().concurrent() ? CONCURRENT : SEQUENTIAL;
@@ -61,15 +61,15 @@ public record RoutingPlan(String workflow, StepOrder order, List<Step> steps) {
   }
 
   /**
-   * One worker's part.
+   * One step of a plan.
    *
-   * @param name what is to be done, unique in its plan: how retries and executors refer to it
-   * @param role what the worker has to be able to do
-   * @param worker who does it; its load is booked
-   * @param readsPrompt whether the worker computes the prompt itself; otherwise another step hands it over
-   * @param alternatives who would have been next, best first; nothing is booked on them
-   * @param onFailure what to do when it fails
-   * @param deadline how long the step may take before it counts as failed, null for as long as the request
+   * @param name the step's name, unique in its plan
+   * @param role the role that the worker needs for the step
+   * @param worker the chosen worker; its load is booked
+   * @param readsPrompt whether the worker computes the prompt itself; otherwise it receives the prompt's KV blocks
+   * @param alternatives the next best workers, best first; nothing is booked on them
+   * @param onFailure policy when the step fails
+   * @param deadline the longest time of the step before it counts as failed, null for the request's own
    */
   public record Step(
       String name,
@@ -79,7 +79,7 @@ public record RoutingPlan(String workflow, StepOrder order, List<Step> steps) {
       List<Worker> alternatives,
       FailurePolicy onFailure,
       @Nullable Duration deadline) {
-    /** Copies what it is given; alternatives that a node of another version did not send are none. */
+    /** Copies the list; alternatives that are null, since a node of another version did not send them, are none. */
     public Step {
       alternatives = copy(alternatives);
     }

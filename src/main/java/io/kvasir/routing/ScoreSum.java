@@ -5,20 +5,20 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The weighted sum of a profile's scorers, turned so that more is better. A single scorer is taken as it
- * is; several are brought to one scale first, 0 for the worst candidate and 1 for the best, unless the
- * profile says that their own units are comparable.
+ * The weighted sum of a profile's scorers, with signs such that more is better. A single scorer's scores are summed as
+ * they are; those of several are normalised first, 0 for the worst candidate and 1 for the best, unless the profile
+ * configures otherwise.
  */
 final class ScoreSum {
-  /** How a score is brought to a common scale. */
+  /** How a scorer's scores are normalised. */
   enum Normalisation {
-    /** As the scorer wrote it. */
+    /** Scores stay in the scorer's unit. */
     NONE,
-    /** 0 for the worst candidate still in, 1 for the best, 0 for all when they are equal. */
+    /** 0 for the worst remaining candidate, 1 for the best, 0 for all when they are equal. */
     MIN_MAX
   }
 
-  /** One scorer's part. */
+  /** One scorer with its weight and normalisation. */
   record Term(String name, Scorer scorer, double weight, Normalisation normalisation) {
     private double sign() {
       return scorer.direction() == Scorer.Direction.HIGHER ? 1 : -1;
@@ -34,7 +34,7 @@ final class ScoreSum {
     this.terms = terms.toArray(Term[]::new);
   }
 
-  /** Writes the sum for every candidate still in to {@code total}; {@code column} is overwritten. */
+  /** Writes the sum for every remaining candidate to {@code total}; {@code column} is overwritten. */
   void score(
       RoutingContext context, Candidates candidates, double[] total, double[] column,
       @Nullable ExplanationRecorder trace) {
@@ -51,7 +51,7 @@ final class ScoreSum {
     }
   }
 
-  /** Whether every scorer knows what it goes by. */
+  /** Whether every scorer has its inputs. */
   boolean hasInputs(RoutingContext context, Candidates candidates) {
     for (Term term : terms) {
       if (!term.scorer.hasInputs(context, candidates)) {
@@ -61,7 +61,7 @@ final class ScoreSum {
     return true;
   }
 
-  /** Tells every scorer who got the request. */
+  /** Calls {@link Scorer#onChosen} of every scorer. */
   void onChosen(RoutingContext context, Candidates candidates, int slot) {
     for (Term term : terms) {
       term.scorer.onChosen(context, candidates, slot);
@@ -74,34 +74,34 @@ final class ScoreSum {
     if (trace != null) {
       trace.recordRawScores(term.name, column);
     }
-    turn(term, candidates, column);
+    toContributions(term, candidates, column);
     if (trace != null) {
       trace.recordContributions(column);
     }
   }
 
-  /** From the scorer's own numbers to what they add. */
-  private static void turn(Term term, Candidates candidates, double[] column) {
+  /** Normalises and weights a scorer's column. */
+  private static void toContributions(Term term, Candidates candidates, double[] column) {
     double scale = term.sign();
     double shift = 0;
     if (term.normalisation == Normalisation.MIN_MAX) {
-      double least = Double.POSITIVE_INFINITY;
-      double most = Double.NEGATIVE_INFINITY;
+      double min = Double.POSITIVE_INFINITY;
+      double max = Double.NEGATIVE_INFINITY;
       for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
         double score = column[slot];
         if (Double.isFinite(score)) {
-          least = Math.min(least, score);
-          most = Math.max(most, score);
+          min = Math.min(min, score);
+          max = Math.max(max, score);
         }
       }
-      shift = term.sign() > 0 ? -least : -most;
-      scale = most > least ? term.sign() / (most - least) : 0;
+      shift = term.sign() > 0 ? -min : -max;
+      scale = max > min ? term.sign() / (max - min) : 0;
     }
     double factor = scale * term.weight;
     for (int slot = 0; slot < column.length; slot++) {
-      // + 0.0: a contribution of nothing reads 0, not -0.
+      // + 0.0 turns -0 into 0 for explanations.
       double score = (column[slot] + shift) * factor + 0.0;
-      // Written so that what is not a number becomes the worst.
+      // Not a number compares false and becomes the worst score.
       column[slot] = score > WORST ? Math.min(score, -WORST) : WORST;
     }
   }

@@ -1,17 +1,17 @@
 package io.kvasir.routing;
 
-/** Gives every candidate one number. */
+/** A plugin of the score stage: gives every candidate one number. */
 public non-sealed interface Scorer extends Plugin {
   /**
-   * Writes the score of every candidate still in to {@code out[slot]}. Other entries are not looked at, so a
-   * plain loop over all columns is right, and fastest, as long as it leaves the table of workers alone (it has
-   * nulls). Never waits; allocates nothing per candidate. What is not a number counts as the worst score.
+   * Writes the score of every remaining candidate to {@code out[slot]}. Other entries are ignored, so a plain loop over
+   * all columns is correct, and fastest; the table of workers has nulls at empty slots. Never waits; allocates nothing
+   * per candidate. Not a number counts as the worst score.
    */
   void score(RoutingContext context, Candidates candidates, double[] out);
 
   /**
-   * Whether it knows what it goes by. When one of a profile's scorers does not, the profile's {@code otherwise} decides
-   * about the request, if it names one; else it scores all the same. Costs as little as a score.
+   * Whether the scorer has its inputs. When one of a profile's scorers lacks them, the profile's {@code otherwise}
+   * decides about the request, if it names one; else the scorers are used all the same. As cheap as {@link #score}.
    */
   default boolean hasInputs(RoutingContext context, Candidates candidates) {
     return true;
@@ -20,10 +20,10 @@ public non-sealed interface Scorer extends Plugin {
   /** Whether more is better (a share of the prompt) or less is (a cost, a load). */
   Direction direction();
 
-  /** Told which worker the request got, its load booked; for scorers whose next scores depend on it. */
+  /** Called when a worker was chosen and its load booked, for scorers whose next scores depend on it. */
   default void onChosen(RoutingContext context, Candidates candidates, int slot) {}
 
-  /** Which way a score points. */
+  /** The direction of a scorer's scores. */
   enum Direction {
     /** The highest score wins. */
     HIGHER,

@@ -6,9 +6,9 @@ import java.util.random.RandomGenerator;
 import java.util.random.RandomGenerator.SplittableGenerator;
 import org.jspecify.annotations.Nullable;
 
-/** The columns one decision works in, reused by the next. */
+/** The buffers of one decision, reused by the next. */
 final class Scratch {
-  /** How many workers a picker ranks at a time. */
+  /** The most workers that a picker ranks at a time. */
   static final int RANKED = 4;
 
   final Candidates candidates;
@@ -27,47 +27,47 @@ final class Scratch {
   }
 
   /**
-   * Scratches at rest. Decisions run on virtual threads that live for one request, so a thread-local would
-   * make a new scratch per request; this hands the same few from thread to thread. Lock-free: a thread that
-   * finds its place taken makes a scratch of its own, which is dropped afterwards if there is no place for it.
+   * The pool of idle scratches. Decisions run on virtual threads that live for one request, so that a thread-local
+   * would make a new scratch per request. Lock-free: a thread whose entry is empty makes a new scratch; of two
+   * scratches released to one entry the first is dropped.
    */
   static final class Pool {
-    /** References per place, so that two threads' places do not share a cache line. */
+    /** References per entry, so that two threads' entries do not share a cache line. */
     private static final int STRIDE = 32;
 
     private final SplittableGenerator random;
     private final RoutingMetrics metrics;
     private final NanoClock clock;
     private final AtomicReferenceArray<@Nullable Scratch> idle;
-    private final int places;
+    private final int entries;
 
     Pool(SplittableGenerator random, RoutingMetrics metrics, NanoClock clock) {
       this.random = random;
       this.metrics = metrics;
       this.clock = clock;
-      this.places = Integer.highestOneBit(Math.max(1, Runtime.getRuntime().availableProcessors())) * 2;
-      this.idle = new AtomicReferenceArray<>(places * STRIDE);
+      this.entries = Integer.highestOneBit(Math.max(1, Runtime.getRuntime().availableProcessors())) * 2;
+      this.idle = new AtomicReferenceArray<>(entries * STRIDE);
     }
 
     Scratch acquire(int slots) {
-      Scratch scratch = idle.getAndSet(place(), null);
+      Scratch scratch = idle.getAndSet(index(), null);
       return scratch != null && scratch.candidates.slots() == slots ? scratch : make(slots);
     }
 
     void release(Scratch scratch) {
-      idle.lazySet(place(), scratch);
+      idle.lazySet(index(), scratch);
     }
 
-    private int place() {
-      return ((int) Thread.currentThread().threadId() & (places - 1)) * STRIDE;
+    private int index() {
+      return ((int) Thread.currentThread().threadId() & (entries - 1)) * STRIDE;
     }
 
     private Scratch make(int slots) {
-      RandomGenerator own;
+      RandomGenerator split;
       synchronized (random) {
-        own = random.split();
+        split = random.split();
       }
-      return new Scratch(slots, own, new StageClock(metrics, clock));
+      return new Scratch(slots, split, new StageClock(metrics, clock));
     }
   }
 }

@@ -4,25 +4,25 @@ import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** What one pass of a {@link Selector} came to. */
+/** The result of one pass of a {@link Selector}. */
 public sealed interface Selection {
   /**
    * A worker was chosen and the load booked on it.
    *
    * @param profile name of the profile that chose
-   * @param role what was asked for
+   * @param role role of the decided step
    * @param slot the worker's slot
    * @param worker the worker
-   * @param alternatives the next best, best first, nothing booked on them; at most three
-   * @param booking what was booked
-   * @param reading what has to be booked when the worker reads the prompt: the same, unless it takes it from another
-   * @param queueMs estimated ms of work that was queued there before
-   * @param depth leading blocks of the chain the worker holds
+   * @param alternatives the next best workers, best first, nothing booked on them; at most three
+   * @param booking the booked load
+   * @param localBooking the load of a local prefill: the same, unless the worker receives the prompt from another
+   * @param queueMs estimated milliseconds of work that was queued there before
+   * @param depth leading blocks of the chain that the worker holds
    * @param blocks blocks of the chain
-   * @param predictedCachedTokens what the engine should report as cached
-   * @param candidates how many workers the choice was from
-   * @param full how many better ones had no room
-   * @param onFailure what to do when the worker fails
+   * @param predictedCachedTokens tokens that the engine should report as cached
+   * @param candidates how many workers were candidates
+   * @param full how many better ranked workers had no capacity
+   * @param onFailure policy when the worker fails
    */
   record Chosen(
       String profile,
@@ -31,7 +31,7 @@ public sealed interface Selection {
       Worker worker,
       List<Worker> alternatives,
       Booking booking,
-      Booking reading,
+      Booking localBooking,
       double queueMs,
       int depth,
       int blocks,
@@ -56,17 +56,17 @@ public sealed interface Selection {
       return reason.toString();
     }
 
-    /** Whether the worker computes the prompt itself; otherwise another one hands it over. */
+    /** Whether the worker computes the prompt itself; otherwise it receives the prompt's KV blocks. */
     public boolean readsPrompt() {
-      return role != Role.ENCODE && booking.equals(reading);
+      return role != Role.ENCODE && booking.equals(localBooking);
     }
 
-    /** The worker's part in a plan, under the name it has there. */
+    /** The worker's step in a plan, with the profile's failure policy. */
     public RoutingPlan.Step step(String name) {
       return step(name, onFailure, null);
     }
 
-    /** The worker's part in a plan, with a failure policy and a deadline of the workflow's. */
+    /** The worker's step in a plan, with a failure policy and a deadline of the workflow. */
     public RoutingPlan.Step step(String name, FailurePolicy policy, @Nullable Duration deadline) {
       return new RoutingPlan.Step(name, role, worker, readsPrompt(), alternatives, policy, deadline);
     }
@@ -76,7 +76,7 @@ public sealed interface Selection {
    * No worker could be chosen and nothing is booked.
    *
    * @param unmetNeed what the fleet lacks
-   * @param detail the same in plain words
+   * @param detail the same as a sentence
    */
   record None(UnmetNeed unmetNeed, String detail) implements Selection {}
 }

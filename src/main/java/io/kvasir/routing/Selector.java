@@ -14,12 +14,11 @@ import java.util.random.RandomGenerator.SplittableGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One pass of a profile over a fleet: prepare what did not come prepared, filter, search, score, pick, and
- * book the load in the same step. A worker that is full when its load is to be booked yields to the next.
+ * The selector of a profile for one fleet: a pass prepares the slots that were not transferred, filters, searches the
+ * index, scores, picks, and books the load. When a worker is full at booking, the next in rank is tried.
  *
- * <p>A selector serves one fleet, since plugins may remember whose turn it is. It may be called from any
- * number of threads; it holds no lock and allocates nothing per candidate. The columns it works in are handed
- * from decision to decision.
+ * <p>A selector serves one fleet, since plugins may keep state of it. Thread-safe, without locks and without allocation
+ * per candidate; decisions reuse their buffers.
  */
 public final class Selector {
   private final Profile profile;
@@ -32,13 +31,13 @@ public final class Selector {
   private final Scratch.Pool scratches;
   private final RoutingMetrics.Counts counts;
 
-  /** Who decides when the scorers do not know what they go by; null when they decide all the same. */
+  /** The selector that decides when scorers lack their inputs; null when there is none. */
   private final @Nullable Selector otherwise;
 
   /**
    * A selector for one fleet.
    *
-   * @param costs what prompts cost engines, for the load that is booked
+   * @param costs the engines' costs, for the load that is booked
    * @param random source of all randomness; the same seed and order of requests on one thread give the same choices
    * @param clock nanoseconds from any origin, for the metrics of stages and for plugins that remember for a time
    */
@@ -57,39 +56,41 @@ public final class Selector {
     this.otherwise = other == null ? null : new Selector(other, costs, random.split(), metrics, clock);
   }
 
-  /** The profile it follows. */
+  /** The selector's profile. */
   public Profile profile() {
     return profile;
   }
 
   /**
-   * Chooses a worker for the request and books its load on the fleet. Never throws for want of a worker. Where the
-   * profile left the decision to another, the selection bears the name of that one.
+   * Chooses a worker for the request and books its load on the fleet. Where the profile delegated the decision to
+   * another, the selection has the name of that one.
    */
   public Selection select(Fleet fleet, RoutingContext context) {
     Selection selection = pass(fleet, context, null, false);
-    return selection == null ? left(context).select(fleet, context) : count(selection);
+    return selection == null ? delegate(context).select(fleet, context) : count(selection);
   }
 
-  /** The same, telling how the choice came about: for the sampled log, since it costs more than the choice. */
+  /**
+   * Chooses a worker as {@link #select}, and passes the explanation to {@code log}, which costs more than the choice.
+   */
   public Selection select(Fleet fleet, RoutingContext context, Consumer<Explanation> log) {
     ExplanationRecorder trace = new ExplanationRecorder(profile);
     Selection selection = pass(fleet, context, trace, false);
     if (selection == null) {
-      return left(context).select(fleet, context, log);
+      return delegate(context).select(fleet, context, log);
     }
     log.accept(trace.explanation(context, count(selection)));
     return selection;
   }
 
-  /** A dry run: decides as {@link #select} would, books nothing, and no plugin remembers it. */
+  /** Decides in a dry run: as {@link #select} would, but nothing is booked and no plugin changes its state. */
   public Explanation explain(Fleet fleet, RoutingContext context) {
     ExplanationRecorder trace = new ExplanationRecorder(profile);
     Selection selection = pass(fleet, context, trace, true);
     return selection == null ? other(context).explain(fleet, context) : trace.explanation(context, selection);
   }
 
-  private Selector left(RoutingContext context) {
+  private Selector delegate(RoutingContext context) {
     Selector other = other(context);
     counts.countDelegated(other.profile.name());
     return other;
@@ -97,7 +98,7 @@ public final class Selector {
 
   private Selector other(RoutingContext context) {
     if (otherwise == null) {
-      throw new IllegalStateException("profile \"" + profile + "\" leaves its decisions to nobody");
+      throw new IllegalStateException("profile \"" + profile + "\" has no \"otherwise\" to delegate to");
     }
     context.note("otherwise", otherwise.profile.name());
     return otherwise;
@@ -111,12 +112,12 @@ public final class Selector {
           counts.full().inc(chosen.full());
         }
       }
-      case None(UnmetNeed want, var _) -> counts.none(want);
+      case None(UnmetNeed need, var _) -> counts.none(need);
     }
     return selection;
   }
 
-  /** Null when another profile has to decide. */
+  /** Runs a pass; null when the profile delegates the decision. */
   private @Nullable Selection pass(Fleet fleet, RoutingContext context, @Nullable ExplanationRecorder trace,
       boolean dryRun) {
     Scratch scratch = scratches.acquire(fleet.slots());
@@ -132,20 +133,20 @@ public final class Selector {
   private @Nullable Selection pass(Fleet fleet, RoutingContext context, Scratch scratch,
       @Nullable ExplanationRecorder trace) {
     Selection selection = pass(fleet, context, scratch, trace, null);
-    if (selection instanceof None(UnmetNeed want, var _) && want != UnmetNeed.LIVE) {
-      BitSet aside = new BitSet(filters.length);
+    if (selection instanceof None(UnmetNeed need, var _) && need != UnmetNeed.LIVE) {
+      BitSet relaxed = new BitSet(filters.length);
       for (int i = 0; i < filters.length; i++) {
-        aside.set(i, filters[i].relax(context));
+        relaxed.set(i, filters[i].relax(context));
       }
-      return aside.isEmpty() ? selection : pass(fleet, context, scratch, trace, aside);
+      return relaxed.isEmpty() ? selection : pass(fleet, context, scratch, trace, relaxed);
     }
     return selection;
   }
 
-  /** One pass without the filters that are {@code aside}. */
+  /** Runs a pass without the {@code relaxed} filters. */
   private @Nullable Selection pass(
       Fleet fleet, RoutingContext context, Scratch scratch, @Nullable ExplanationRecorder trace,
-      @Nullable BitSet aside) {
+      @Nullable BitSet relaxed) {
     StageClock clock = scratch.clock;
     Candidates candidates = scratch.candidates;
     clock.start();
@@ -160,7 +161,7 @@ public final class Selector {
     if (live == 0) {
       return new None(UnmetNeed.LIVE, "no worker " + UnmetNeed.LIVE.description());
     }
-    None none = filter(context, candidates, trace, live, false, aside);
+    None none = filter(context, candidates, trace, live, false, relaxed);
     if (none != null) {
       return none;
     }
@@ -174,7 +175,7 @@ public final class Selector {
     candidates.bind(fleet, chain);
     Arrays.fill(candidates.loadable, 0);
     clock.endPhase(RoutingMetrics.DecisionPhase.SEARCH);
-    none = filter(context, candidates, trace, live, true, aside);
+    none = filter(context, candidates, trace, live, true, relaxed);
     if (none != null) {
       return none;
     }
@@ -191,16 +192,16 @@ public final class Selector {
     return selection;
   }
 
-  /** The filters that look at depths, or those that do not. */
+  /** Applies the filters that run after the index search, or those before it; null while candidates remain. */
   private @Nullable None filter(
       RoutingContext context,
       Candidates candidates,
       @Nullable ExplanationRecorder trace,
       int live,
       boolean searched,
-      @Nullable BitSet aside) {
+      @Nullable BitSet relaxed) {
     for (int i = 0; i < filters.length; i++) {
-      if (filters[i].afterSearch() != searched || (aside != null && aside.get(i))) {
+      if (filters[i].afterSearch() != searched || (relaxed != null && relaxed.get(i))) {
         continue;
       }
       filters[i].filter(context, candidates);
@@ -208,9 +209,9 @@ public final class Selector {
         trace.recordFiltered(i, candidates);
       }
       if (candidates.count() == 0) {
-        UnmetNeed want = filters[i].unmetNeed();
-        return new None(want,
-            "none of " + live + (live == 1 ? " live worker " : " live workers ") + want.description());
+        UnmetNeed need = filters[i].unmetNeed();
+        return new None(need,
+            "none of " + live + (live == 1 ? " live worker " : " live workers ") + need.description());
       }
     }
     return null;
@@ -225,8 +226,8 @@ public final class Selector {
       int picked = picker.pick(context, candidates, scratch.scores, ranked);
       for (int i = 0; i < picked; i++) {
         int slot = ranked[i];
-        Booking reading = reading(context, candidates, slot, chain);
-        Booking booking = takes(context, candidates, slot, reading) ? reading.afterTransfer() : reading;
+        Booking local = localBooking(context, candidates, slot, chain);
+        Booking booking = receivesPrompt(context, candidates, slot, local) ? local.afterTransfer() : local;
         if (context.dryRun() || fleet.reserve(slot, booking)) {
           if (!context.dryRun()) {
             scores.onChosen(context, candidates, slot);
@@ -241,11 +242,11 @@ public final class Selector {
               candidates.workers[slot],
               alternatives(candidates, ranked, i + 1, picked),
               booking,
-              reading,
+              local,
               candidates.queueMs[slot],
               candidates.depth[slot],
               chain.length(),
-              reading.promptTokens() - reading.uncachedTokens(),
+              local.promptTokens() - local.uncachedTokens(),
               count,
               full,
               onFailure);
@@ -262,16 +263,16 @@ public final class Selector {
         "none of " + count + (count == 1 ? " worker " : " workers ") + UnmetNeed.ROOM.description());
   }
 
-  /** Whether a decode worker takes the prompt from the worker that another step has. */
-  private boolean takes(RoutingContext context, Candidates candidates, int slot, Booking reading) {
+  /** Whether a decode worker receives the prompt's KV blocks from the worker of the prefill step. */
+  private boolean receivesPrompt(RoutingContext context, Candidates candidates, int slot, Booking local) {
     return context.role() == Role.DECODE
         && context.has(Slots.PARTNER)
         && context
             .get(Slots.PARTNER)
-            .shouldTransferTo(candidates, costs.of(candidates), slot, reading.uncachedTokens(), reading.promptTokens());
+            .shouldTransferTo(candidates, costs.of(candidates), slot, local.uncachedTokens(), local.promptTokens());
   }
 
-  private Booking reading(RoutingContext context, Candidates candidates, int slot, Chain chain) {
+  private Booking localBooking(RoutingContext context, Candidates candidates, int slot, Chain chain) {
     PromptSize prompt = new PromptSize(Slots.promptTokens(context), chain.blockSize());
     int uncached = prompt.uncached(candidates.depth[slot], candidates.loadable[slot]);
     double prefillMs = costs.of(candidates).prefillMs(slot, uncached, prompt.tokens());

@@ -1,30 +1,29 @@
 package io.kvasir.routing;
 
 /**
- * One of an operator's groups of requests that mean about the same, as it goes through {@link Slots#SEMANTIC_CLUSTER}.
+ * A semantic cluster: one of an operator's groups of requests with similar meaning, and the workers for it.
  *
- * @param name its name: at most 40 lower-case letters, digits and hyphens
- * @param workers the labels of its workers, as a selector such as {@code skill=code,tier=gold}; empty when all workers
- *     will do
+ * @param name at most 40 lower-case letters, digits and hyphens
+ * @param workers label selector of its workers, such as {@code skill=code,tier=gold}; empty for all workers
  */
 public record SemanticCluster(String name, String workers) {
-  /** Of a request that is near no cluster. */
+  /** The cluster of requests that are near no configured one. */
   public static final SemanticCluster NONE = new SemanticCluster("none", "");
 
-  /** Of a request of which it could not be told. */
+  /** The cluster of requests that could not be classified. */
   public static final SemanticCluster UNKNOWN = new SemanticCluster("unknown", "");
 
   private static final char SEPARATOR = '\n';
 
-  /** Reads what {@link #encode} has made. */
-  public static SemanticCluster decode(String written) {
-    int end = written.indexOf(SEPARATOR);
+  /** A cluster from its text form. */
+  public static SemanticCluster decode(String text) {
+    int end = text.indexOf(SEPARATOR);
     return end < 0
-        ? new SemanticCluster(written, "")
-        : new SemanticCluster(written.substring(0, end), written.substring(end + 1));
+        ? new SemanticCluster(text, "")
+        : new SemanticCluster(text.substring(0, end), text.substring(end + 1));
   }
 
-  /** As the slot holds it. */
+  /** The text form, which {@link #decode} reads. */
   public String encode() {
     return name + SEPARATOR + workers;
   }

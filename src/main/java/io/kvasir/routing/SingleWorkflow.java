@@ -3,7 +3,7 @@ package io.kvasir.routing;
 import java.util.List;
 import java.util.Map;
 
-/** One worker does everything: what a profile of stages comes to. */
+/** The workflow of a profile of stages: one worker does prefill and decode. */
 final class SingleWorkflow implements Workflow {
   private final Selector selector;
 
@@ -12,8 +12,8 @@ final class SingleWorkflow implements Workflow {
   }
 
   @Override
-  public PlanResult plan(PlanningSession passes) {
-    return switch (passes.select(selector, Role.BOTH)) {
+  public PlanResult plan(PlanningSession session) {
+    return switch (session.select(selector, Role.BOTH)) {
       case Selection.Chosen chosen ->
           new PlanResult.PlanFound(
               new RoutingPlan(
@@ -27,7 +27,7 @@ final class SingleWorkflow implements Workflow {
   }
 
   @Override
-  public PlanResult replan(PlanningSession passes, String step, Map<String, Worker> placed) {
-    return plan(passes);
+  public PlanResult replan(PlanningSession session, String step, Map<String, Worker> placed) {
+    return plan(session);
   }
 }

@@ -9,18 +9,18 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A typed key of the {@link RoutingContext}, the only thing plugins talk through. A plugin declares the
- * slots it reads and writes, and the {@link ProfileCompiler} proves that each read has one earlier writer.
+ * A typed key of the {@link RoutingContext}, through which plugins exchange values. A plugin declares the slots it
+ * reads and writes, and the {@link ProfileCompiler} checks that each slot that is read has one earlier writer.
  *
- * <p>Slots are constants: one static field per slot, compared by identity. Each has a place of its own in
- * the context's arrays, so reading one is an array access. A {@link #number} slot keeps its value as a
- * primitive. (Not to be confused with a worker's slot, its bit position in a cell.)
+ * <p>Slots are constants: one static field per slot, compared by identity. Each has an index in the context's arrays,
+ * so that reading one is an array access. A {@link #number} slot keeps its value as a primitive. (Not to be confused
+ * with a worker's slot, its bit position in a cell.)
  *
- * <p>Preparers run where a request arrives, the other stages at the home of its cell. What a preparer fills for them
- * {@link #isTransferable} if it is a text, a whole number or a chain; slots of other types are for preparers among
- * themselves.
+ * <p>Preparers run where a request arrives, the other stages at the home of its cell. Their slots are transferred
+ * between the two if they hold texts, whole numbers, chains or values with a {@link TextCodec}; slots of other types
+ * are for preparers only.
  *
- * @param <T> what it holds
+ * @param <T> type of the values
  */
 public final class Slot<T> {
   private static final Map<String, Slot<?>> BY_NAME = new ConcurrentHashMap<>();
@@ -30,7 +30,7 @@ public final class Slot<T> {
 
   final int index;
 
-  /** Its place among the numbers; of no meaning for a slot that {@link #isNumber is} none. */
+  /** Index among the number slots, -1 for other slots. */
   final int numberIndex;
 
   private final String name;
@@ -53,7 +53,7 @@ public final class Slot<T> {
    * A new slot.
    *
    * @param name unique among the plugins of a node, as fault reports show it
-   * @param type what it holds
+   * @param type type of the values
    */
   public static <T> Slot<T> of(String name, Class<T> type) {
     return register(new Slot<>(name, type, null, true));
@@ -104,7 +104,7 @@ public final class Slot<T> {
     return slot;
   }
 
-  /** The class loader of the class that has a new slot as a constant. */
+  /** The class loader of the class whose constant a new slot is. */
   private static ClassLoader definer() {
     return StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE)
         .walk(
@@ -116,22 +116,22 @@ public final class Slot<T> {
         .orElse(Slot.class.getClassLoader());
   }
 
-  /** The slot of that name, null when the class that has it as a constant has not been loaded. */
+  /** The slot with that name, null when the class with its constant has not been loaded. */
   static @Nullable Slot<?> named(String name) {
     return BY_NAME.get(name);
   }
 
-  /** How many slots there are so far. */
+  /** The number of slots so far. */
   static int count() {
     return COUNT.get();
   }
 
-  /** How many of them are for numbers. */
+  /** The number of number slots so far. */
   static int numbers() {
     return NUMBERS.get();
   }
 
-  /** Its name in fault reports. */
+  /** The slot's name in fault reports, decision records and transfers. */
   public String name() {
     return name;
   }

@@ -13,11 +13,11 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Proves that data flows forwards through a profile: every slot that is read has exactly one writer, and
- * that writer runs earlier. Plugins run by stage, and within a stage in the order the profile lists them.
+ * Checks the data flow of a profile: every slot that is read must have exactly one writer, which runs earlier. Plugins
+ * run by stage, and within a stage in the order in which the profile lists them.
  */
 final class SlotProof {
-  /** What every decision reads, whatever its profile: load cannot be booked without it. */
+  /** The slots that every decision reads to book load. */
   private static final List<Slot<?>> ALWAYS_READ = List.of(Slots.PROMPT_TOKENS, Slots.CHAIN);
 
   private final PluginRegistry plugins;
@@ -48,7 +48,7 @@ final class SlotProof {
         if (!slot.equals(Slots.FACTS)) {
           checkRead(reader, slot);
         }
-        checkCrossing(mentions.get(reader), slot);
+        checkTransfer(mentions.get(reader), slot);
       }
     }
   }
@@ -80,7 +80,7 @@ final class SlotProof {
     if (writer < reader) {
       return;
     }
-    Mention late = mentions.get(writer);
+    Mention lateWriter = mentions.get(writer);
     List<String> cycle = path(writer, reader, new LinkedHashSet<>());
     if (cycle != null) {
       mention.site(site).fault(
@@ -88,35 +88,36 @@ final class SlotProof {
           "reads slot \"" + slot + "\", which in the end depends on itself: " + mention.name + " needs "
               + String.join(", which needs ", cycle),
           "remove or replace one of them");
-    } else if (late.stage == mention.stage) {
+    } else if (lateWriter.stage == mention.stage) {
       mention.site(site).fault(
           mention.at,
-          "reads slot \"" + slot + "\", which \"" + late.name + "\" fills only after it",
-          "list \"" + late.name + "\" before \"" + mention.name + "\"");
+          "reads slot \"" + slot + "\", which \"" + lateWriter.name + "\" fills only after it",
+          "list \"" + lateWriter.name + "\" before \"" + mention.name + "\"");
     } else {
       mention.site(site).fault(
           mention.at,
-          "reads slot \"" + slot + "\", which \"" + late.name + "\" fills in a later stage (\"" + late.stage.key()
+          "reads slot \"" + slot + "\", which \"" + lateWriter.name + "\" fills in a later stage (\""
+              + lateWriter.stage.key()
               + "\")",
           "use one that needs no such slot, or fill it earlier");
     }
   }
 
-  /** Preparers run where a request arrives, the others at the home of its cell: some slots do not get there. */
-  private void checkCrossing(Mention reader, Slot<?> slot) {
+  /** Reports a slot that preparers fill where a request arrives and that is not transferred to the cell's home. */
+  private void checkTransfer(Mention reader, Slot<?> slot) {
     Integer writer = writers.get(slot);
     boolean filledOnArrival =
         slot.equals(Slots.FACTS) || (writer != null && mentions.get(writer).stage == Stage.PREPARE);
-    boolean crosses = slot.isTransferable() || slot.equals(Slots.PARTNER);
-    if (filledOnArrival && reader.stage != Stage.PREPARE && !crosses) {
+    boolean transferred = slot.isTransferable() || slot.equals(Slots.PARTNER);
+    if (filledOnArrival && reader.stage != Stage.PREPARE && !transferred) {
       reader.site(site).fault(
           reader.at,
           "reads slot \"" + slot + "\", which stays on the node where the request arrived",
-          "have a preparer put what is needed of it into a slot of type String, Long or Chain");
+          "add a preparer that puts the needed part into a slot of type String, Long or Chain");
     }
   }
 
-  /** The plugins from {@code from} to {@code to} along what each needs, null when there is no such way. */
+  /** Names of the plugins on the dependency path between two mentions, null when there is none. */
   private @Nullable List<String> path(int from, int to, SequencedSet<Integer> visited) {
     if (from == to) {
       List<String> names = new ArrayList<>();
@@ -150,7 +151,7 @@ final class SlotProof {
     return sorted;
   }
 
-  /** A plugin, and where the profile mentions it. */
+  /** A plugin and the place in the profile that mentions it. */
   record Mention(String name, Stage stage, ConfigValue at, Plugin plugin) {
     FaultSite site(FaultSite profile) {
       return profile.forPlugin(name);

@@ -2,33 +2,32 @@ package io.kvasir.routing;
 
 import io.kvasir.index.Chain;
 
-/** The slots that plugins share. What is known of a prompt is filled for every request. */
+/** The slots that the built-in plugins share. Prompt tokens and chain are filled for every request. */
 public final class Slots {
-  /** Tokens of the prompt, estimated where they could not be counted. */
+  /** Number of tokens of the prompt, estimated where they could not be counted. */
   public static final Slot<Long> PROMPT_TOKENS = Slot.number("prompt-tokens");
 
-  /** Block hashes of the prompt, {@link Chain#EMPTY} when nothing is known of it. */
+  /** Block hashes of the prompt, {@link Chain#EMPTY} when they are not known. */
   public static final Slot<Chain> CHAIN = Slot.of("chain", Chain.class);
 
-  /** What keeps a conversation together, empty when the request carries nothing of the kind. */
+  /** Key of the request's session, empty when it has none. */
   public static final Slot<String> SESSION_KEY = Slot.of("session-key", String.class);
 
   /**
-   * A number that requests which belong together have in common, for hashing; {@link #NO_KEY} when there is nothing of
-   * the kind.
+   * Hash key that related requests have in common, for consistent hashing; {@link #NO_KEY} when the request has none.
    */
   public static final Slot<Long> HASH_KEY = Slot.number("hash-key");
 
-  /** The {@link #HASH_KEY} of a request that belongs to no other. */
+  /** The {@link #HASH_KEY} of a request without related ones. */
   public static final long NO_KEY = 0;
 
-  /** Labels the client asks for, as a selector such as {@code tier=gold,!spot}; empty when it does not. */
+  /** Label selector of the client, such as {@code tier=gold,!spot}; empty when it has none. */
   public static final Slot<String> REQUIRED_LABELS = Slot.of("wanted-labels", String.class);
 
-  /** Workers or pods the client allows, with commas between; empty when it allows all. */
+  /** Workers or pods that the client allows, separated by commas; empty when it allows all. */
   public static final Slot<String> ALLOWED_WORKERS = Slot.of("allowed-workers", String.class);
 
-  /** Workers or pods the client does not want, with commas between; empty when it has nothing against any. */
+  /** Workers or pods that the client excludes, separated by commas; empty when it excludes none. */
   public static final Slot<String> EXCLUDED_WORKERS = Slot.of("unwanted-workers", String.class);
 
   /** The client's location; parts that are not known are empty. */
@@ -48,22 +47,22 @@ public final class Slots {
   /** The request itself, which preparers read on the node where it arrived; no plugin fills it. */
   public static final Slot<RequestFacts> FACTS = Slot.of("request-facts", RequestFacts.class);
 
-  /** What the request asks for; {@link RequestShape#TEXT} where nobody has said. */
+  /** The request's shape; {@link RequestShape#TEXT} when it is empty. */
   public static final Slot<RequestShape> REQUEST_SHAPE = Slot.of("work", RequestShape.class);
 
-  /** The worker that another step of the plan has, {@link Partner#NONE} when there is none. Filled by workflows. */
+  /** The worker of the plan's other step, {@link Partner#NONE} when there is none. Filled by workflows. */
   public static final Slot<Partner> PARTNER = Slot.of("partner", Partner.class);
 
   private Slots() {}
 
-  /** What the request asks for. */
+  /** The request's shape. */
   public static RequestShape requestShape(RoutingContext context) {
     return context.has(REQUEST_SHAPE) ? context.get(REQUEST_SHAPE) : RequestShape.TEXT;
   }
 
   /**
-   * Tokens of a request's prompt: at least 1, whatever was counted, since a load of nothing would draw every
-   * request to one worker.
+   * Tokens of a request's prompt: at least 1, whatever was counted, since loads of zero would attract every request to
+   * one worker.
    */
   public static int promptTokens(RoutingContext context) {
     return (int) Math.clamp(context.number(PROMPT_TOKENS), 1L, Integer.MAX_VALUE);

@@ -7,14 +7,14 @@ import org.jspecify.annotations.Nullable;
 public final class Spelling {
   private Spelling() {}
 
-  /** The name nearest to what was written, null when none is near. */
+  /** The name with the smallest edit distance to {@code written}, null when none is near. */
   public static @Nullable String nearest(String written, Collection<String> names) {
     String nearest = null;
-    int least = Math.max(2, written.length() / 3) + 1;
+    int smallest = Math.max(2, written.length() / 3) + 1;
     for (String name : names) {
       int distance = distance(written, name);
-      if (distance < least) {
-        least = distance;
+      if (distance < smallest) {
+        smallest = distance;
         nearest = name;
       }
     }
@@ -28,7 +28,9 @@ public final class Spelling {
     return nearest == null ? "the " + known : "did you mean \"" + nearest + "\"? The " + known;
   }
 
-  /** Optimal string alignment: insertions, deletions, substitutions and swaps of neighbours. */
+  /**
+   * The edit distance of two texts by optimal string alignment: insertions, deletions, substitutions, transpositions.
+   */
   private static int distance(String a, String b) {
     int[][] d = new int[a.length() + 1][b.length() + 1];
     for (int i = 0; i <= a.length(); i++) {

@@ -4,15 +4,15 @@ import java.util.Locale;
 
 /** The five stages of a decision, in the order they run. */
 public enum Stage {
-  /** Learns what must be known of the request before any candidate is looked at. */
+  /** Fills slots with facts of the request, before candidates are read. */
   PREPARE("preparer"),
   /** Removes candidates. */
   FILTER("filter"),
-  /** Gives every candidate a number. */
+  /** Scores candidates. */
   SCORE("scorer"),
-  /** Chooses, ranked. */
+  /** Ranks candidates by score. */
   PICK("picker"),
-  /** Carries the plan out. */
+  /** Sets the policy by which plans are carried out. */
   EXECUTE("executor");
 
   private final String noun;
@@ -26,7 +26,7 @@ public enum Stage {
     return name().toLowerCase(Locale.ROOT);
   }
 
-  /** What a plugin of this stage is called. */
+  /** The noun for a plugin of this stage. */
   public String noun() {
     return noun;
   }

@@ -3,8 +3,8 @@ package io.kvasir.routing;
 import io.kvasir.time.NanoClock;
 
 /**
- * Times the parts of one decision in {@value #SAMPLE}, the first among them; reading the clock for every
- * one would be a good part of the work it measures. One thread at a time.
+ * A timer for the phases of one decision in {@value #SAMPLE}, the first included; reading the clock in every decision
+ * would take a good part of the time that it measures. Used by one thread at a time.
  */
 final class StageClock {
   private static final int SAMPLE = 16;
@@ -12,7 +12,7 @@ final class StageClock {
   private final RoutingMetrics metrics;
   private final NanoClock clock;
   private int decisions;
-  private boolean running;
+  private boolean sampled;
   private long last;
 
   StageClock(RoutingMetrics metrics, NanoClock clock) {
@@ -21,17 +21,17 @@ final class StageClock {
   }
 
   void start() {
-    running = decisions++ % SAMPLE == 0;
-    if (running) {
+    sampled = decisions++ % SAMPLE == 0;
+    if (sampled) {
       last = clock.nanos();
     }
   }
 
-  /** The part that began at the last call has ended. */
-  void endPhase(RoutingMetrics.DecisionPhase part) {
-    if (running) {
+  /** Records the phase that began at the last call. */
+  void endPhase(RoutingMetrics.DecisionPhase phase) {
+    if (sampled) {
       long now = clock.nanos();
-      metrics.recordPhase(part, now - last);
+      metrics.recordPhase(phase, now - last);
       last = now;
     }
   }

@@ -9,7 +9,7 @@ import java.util.SequencedSet;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
-/** The profiles of stages of one compilation. Each is read once, when it is first asked for: profiles name others. */
+/** The profiles of stages of one compilation. Each is read once, at the first reference to it by another profile. */
 final class StageProfiles {
   private final PluginRegistry plugins;
   private final CompilationFaults faults;
@@ -17,18 +17,19 @@ final class StageProfiles {
   private final Map<String, @Nullable Profile> read = new TreeMap<>();
   private final SequencedSet<String> reading = new LinkedHashSet<>();
 
-  /** Those among {@code root}, which are all profiles as written. */
+  /** The profiles of stages in {@code root}, the configuration of all profiles. */
   StageProfiles(PluginRegistry plugins, CompilationFaults faults, ConfigObject root) {
     this.plugins = plugins;
     this.faults = faults;
     this.root = root;
   }
 
-  /** All of them, by name; those with a fault that leaves none are not among them. */
+  /** All profiles of stages by name, without those that have a fault. */
   SequencedMap<String, Profile> all() {
     SequencedMap<String, Profile> all = new TreeMap<>();
     for (Map.Entry<String, ConfigValue> written : root.entrySet()) {
-      Profile profile = WorkflowReader.isMeant(written.getValue()) ? null : named(written.getKey(), written.getValue());
+      Profile profile =
+          WorkflowReader.hasWorkflow(written.getValue()) ? null : named(written.getKey(), written.getValue());
       if (profile != null) {
         all.put(written.getKey(), profile);
       }
@@ -37,29 +38,31 @@ final class StageProfiles {
   }
 
   /**
-   * The profile that another gives under a key: by its name, or the profile itself. Null when a fault leaves none.
+   * The profile that another refers to under a key, by name or inline; null when it has a fault.
    *
-   * @param site the profile that gives it
+   * @param reference a profile's name, or the profile itself
+   * @param site the profile that refers to it
    */
-  @Nullable Profile given(ConfigValue given, String key, FaultSite site) {
-    if (given instanceof ConfigObject inline) {
+  @Nullable Profile resolve(ConfigValue reference, String key, FaultSite site) {
+    if (reference instanceof ConfigObject inline) {
       return new ProfileReader(plugins, this, new FaultSite(faults, site.profile() + "." + key, null)).read(inline);
     }
-    String name = String.valueOf(given.unwrapped());
+    String name = String.valueOf(reference.unwrapped());
     ConfigValue written = root.get(name);
     if (written == null) {
-      site.fault(given, "there is no profile \"" + name + "\"", Spelling.suggestion(name, "profiles", root.keySet()));
+      site.fault(reference, "there is no profile \"" + name + "\"",
+          Spelling.suggestion(name, "profiles", root.keySet()));
       return null;
     }
-    if (WorkflowReader.isMeant(written)) {
-      site.fault(given, "profile \"" + name + "\" is made of others itself", "name one that has stages");
+    if (WorkflowReader.hasWorkflow(written)) {
+      site.fault(reference, "profile \"" + name + "\" has a workflow itself", "name one that has stages");
       return null;
     }
     if (reading.contains(name)) {
       site.fault(
-          given,
-          "leaves its decisions in the end to itself, by way of " + String.join(", ", reading),
-          "name a profile that decides by what is always known, such as power-of-two");
+          reference,
+          "delegates its decisions in the end to itself, by way of " + String.join(", ", reading),
+          "name a profile whose scorers always have their inputs, such as power-of-two");
       return null;
     }
     return named(name, written);

@@ -4,9 +4,9 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
-/** Tells which semantic cluster a text belongs to. Thread-safe. */
+/** A classifier of texts into semantic clusters. Thread-safe. */
 public interface TextClusters {
-  /** Where there are no clusters. */
+  /** The classifier when no clusters are configured. */
   TextClusters NONE = new TextClusters() {
     @Override
     public CompletionStage<SemanticCluster> of(String text) {
@@ -22,12 +22,12 @@ public interface TextClusters {
     public void onUnserved(SemanticCluster cluster) {}
   };
 
-  /** Finds the cluster of a text without waiting; fails when it cannot be told. */
+  /** Classifies a text without waiting; the stage fails when that is not possible. */
   CompletionStage<SemanticCluster> of(String text);
 
-  /** How long a request may wait for {@link #of}, more than 0. */
+  /** The longest wait of a request for {@link #of}, more than 0. */
   Duration budget();
 
-  /** No worker of the cluster could serve a request of it, so all might. */
+  /** Called when no worker of a cluster could serve a request of it, so that all workers may. */
   void onUnserved(SemanticCluster cluster);
 }

@@ -3,20 +3,20 @@ package io.kvasir.routing;
 import java.util.Map;
 
 /**
- * Which workers a request takes: one or more passes of selectors that share one context, so that a later one sees what
- * an earlier one chose. A new pattern of execution is a new workflow, and a {@link WorkflowType} in the registry.
+ * The planning of requests: one or more passes of selectors that share a context, so that a later pass can use the
+ * result of an earlier one. A new pattern of execution is a new workflow with a {@link WorkflowType} in the registry.
  *
- * <p>A workflow serves one fleet and is called from any number of threads.
+ * <p>A workflow serves one fleet. Thread-safe.
  */
 public interface Workflow {
-  /** Decides who does what, and has their load booked; when it cannot, nothing stays booked. */
-  PlanResult plan(PlanningSession passes);
+  /** Plans a request and books its load; without a plan nothing stays booked. */
+  PlanResult plan(PlanningSession session);
 
   /**
-   * Decides one step anew, its worker having failed.
+   * Plans one step again after its worker has failed.
    *
-   * @param step its name; what is planned is this step alone
-   * @param placed the workers of the plan's other steps, by name
+   * @param step the step's name; the result has this step alone
+   * @param placed the workers of the plan's other steps, by step name
    */
-  PlanResult replan(PlanningSession passes, String step, Map<String, Worker> placed);
+  PlanResult replan(PlanningSession session, String step, Map<String, Worker> placed);
 }

@@ -11,8 +11,8 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads a profile that is made of others: {@code workflow { name = NAME, STEP = PROFILE, PARAMETER = VALUE }}, where a
- * profile is the name of one, or stands there itself. Collects what is wrong with it, as {@link ProfileReader} does.
+ * Reads a profile with a workflow: {@code workflow { name = NAME, STEP = PROFILE, PARAMETER = VALUE }}, where a profile
+ * is referred to by name or inline. Records its faults as {@link ProfileReader} does.
  */
 final class WorkflowReader {
   static final String NAME = "name";
@@ -30,8 +30,8 @@ final class WorkflowReader {
     this.site = site;
   }
 
-  /** Whether a profile is meant to be made of others. */
-  static boolean isMeant(ConfigValue profile) {
+  /** Whether a profile has a workflow instead of stages. */
+  static boolean hasWorkflow(ConfigValue profile) {
     return profile instanceof ConfigObject object && object.containsKey(WORKFLOW);
   }
 
@@ -78,17 +78,17 @@ final class WorkflowReader {
 
   private @Nullable Profile compose(
       WorkflowType type, ConfigObject profile, ConfigObject workflow, String description) {
-    FaultSite here = site.forPlugin(type.name());
+    FaultSite workflowSite = site.forPlugin(type.name());
     SequencedMap<String, Profile> parts = new LinkedHashMap<>();
     ConfigObject given = workflow.withoutKey(NAME);
     for (WorkflowType.StepType part : type.parts()) {
-      Profile decides = part(part, workflow, here);
-      if (decides != null) {
-        parts.put(part.step(), decides);
+      Profile profileOfStep = part(part, workflow, workflowSite);
+      if (profileOfStep != null) {
+        parts.put(part.step(), profileOfStep);
       }
       given = given.withoutKey(part.step());
     }
-    Parameters parameters = new Parameters(given, here);
+    Parameters parameters = new Parameters(given, workflowSite);
     WorkflowType.Composer composer = type.make().apply(parameters);
     parameters.reportUnknown();
     return parts.size() == type.parts().size()
@@ -96,21 +96,22 @@ final class WorkflowReader {
         : null;
   }
 
-  private @Nullable Profile part(WorkflowType.StepType part, ConfigObject workflow, FaultSite here) {
+  private @Nullable Profile part(WorkflowType.StepType part, ConfigObject workflow, FaultSite workflowSite) {
     ConfigValue given = workflow.get(part.step());
     if (given == null) {
-      here.fault(
+      workflowSite.fault(
           workflow,
           "names no profile for \"" + part.step() + "\"",
           "add " + part.step() + " = PROFILE, or " + part.step() + " { prepare = ..., filter = ... }");
       return null;
     }
-    Profile profile = others.given(given, part.step(), here);
+    Profile profile = others.resolve(given, part.step(), workflowSite);
     if (profile != null && !part.filter().isEmpty()) {
-      profile.reachableProfiles().filter(one -> !one.filterNames().contains(part.filter())).forEach(one -> here.fault(
+      profile.reachableProfiles().filter(one -> !one.filterNames().contains(part.filter()))
+          .forEach(one -> workflowSite.fault(
           given,
           "its \"" + part.step() + "\" does not filter by " + part.filter() + " (profile \"" + one + "\"), so "
-              + part.otherwise(),
+              + part.reason(),
           "add " + part.filter() + " to the \"" + Stage.FILTER.key() + "\" of that profile"));
     }
     return profile;

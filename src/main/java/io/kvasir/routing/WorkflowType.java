@@ -4,31 +4,31 @@ import java.util.List;
 import java.util.function.Function;
 
 /**
- * A kind of workflow as profiles name it.
+ * A type of workflow that profiles can name.
  *
- * @param name as profiles write it
- * @param parts the steps that are decided by profiles of their own, under the steps' names
- * @param make reads the parameters; called once, at start-up, and proves them
+ * @param name the name in profiles
+ * @param parts the steps, each of which a profile decides
+ * @param make reads the parameters; called once, at start-up, to check them
  */
 public record WorkflowType(String name, List<StepType> parts, Function<Parameters, Composer> make) {
   /**
-   * A step that a profile decides.
+   * A step of a workflow that a profile decides.
    *
-   * @param step its name, and the key under which the workflow names the profile
-   * @param filter what that profile has to filter by, empty for nothing in particular
-   * @param otherwise what would happen without
+   * @param step the step's name, and the key of its profile in the workflow
+   * @param filter name of a filter that the profile must have, empty for none
+   * @param reason why the filter is required
    */
-  public record StepType(String step, String filter, String otherwise) {}
+  public record StepType(String step, String filter, String reason) {}
 
-  /** Makes workflows for fleets from the parameters that were read. */
+  /** A factory of workflows with given parameters. */
   @FunctionalInterface
   public interface Composer {
     /**
      * A workflow for one fleet.
      *
-     * @param profile name of the profile it is made for
-     * @param selectors makes the selector of a part, given the step's name; of each part once
-     * @param metrics where it counts
+     * @param profile name of the workflow's profile
+     * @param selectors makes the selector of a step, given its name; called once for each step
+     * @param metrics counters of plans
      */
     Workflow compose(String profile, Function<String, Selector> selectors, RoutingMetrics metrics);
   }

@@ -141,12 +141,12 @@ final class OtherwiseTest {
             profile -> assertThat(profile.reachableProfiles().map(Profile::name))
                 .containsExactly("oracle", "oracle.otherwise"));
     assertThatThrownBy(() -> compile(PROFILES + "second.otherwise = oracle"))
-        .hasMessageContaining("leaves its decisions in the end to itself, by way of oracle, second");
+        .hasMessageContaining("delegates its decisions in the end to itself, by way of oracle, second");
     assertThatThrownBy(() -> compile(PROFILES + "second.otherwise = powr-of-two"))
         .hasMessageContaining("there is no profile \"powr-of-two\"")
         .hasMessageContaining("did you mean \"power-of-two\"");
     assertThatThrownBy(() -> compile(PROFILES + "second.otherwise = prefill-decode"))
-        .hasMessageContaining("profile \"prefill-decode\" is made of others itself");
+        .hasMessageContaining("profile \"prefill-decode\" has a workflow itself");
   }
 
   @Test

@@ -97,7 +97,7 @@ final class PrefillDecodeTest {
     int decode = made.chosen().get(1).slot();
     assertThat(fleet.pendingTokens[decode]).isEqualTo(1);
     assertThat(fleet.contextTokens[decode]).isEqualTo(TOKENS);
-    assertThat(made.chosen().get(1).reading().uncachedTokens()).isEqualTo(TOKENS);
+    assertThat(made.chosen().get(1).localBooking().uncachedTokens()).isEqualTo(TOKENS);
   }
 
   @ParameterizedTest

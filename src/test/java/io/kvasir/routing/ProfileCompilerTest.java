@@ -183,7 +183,7 @@ final class ProfileCompilerTest {
             otherwise, workflow
 
             14. profile "Other" (kvasir.conf:14)
-               its name cannot stand in headers and metric labels
+               its name cannot be used in headers and metric labels
                -> use at most 40 lower-case letters, digits and hyphens
 
             15. profile "Other" (kvasir.conf:14)
@@ -216,7 +216,7 @@ final class ProfileCompilerTest {
                -> add model to "filter"
 
             5. profile "mine" (kvasir.conf:1)
-               does not filter by role, so a prefill-only worker could be asked to generate
+               does not filter by role, so a prefill-only worker could be sent decode requests
                -> add role to "filter"
 
             6. profile "mine" (kvasir.conf:1)
@@ -239,7 +239,7 @@ final class ProfileCompilerTest {
             2 faults in the routing profiles:
 
             1. profile "blind", plugin "round-robin" (kvasir.conf:5)
-               does not look at the scores this profile computes
+               does not read the scores that this profile computes
                -> remove "score", or pick with one that does, such as max-score
 
             2. profile "idle", plugin "max-score" (kvasir.conf:11)
@@ -346,11 +346,11 @@ final class ProfileCompilerTest {
 
             1. profile "mine", plugin "nosy" (kvasir.conf:4)
                reads slot "request-facts", which stays on the node where the request arrived
-               -> have a preparer put what is needed of it into a slot of type String, Long or Chain
+               -> add a preparer that puts the needed part into a slot of type String, Long or Chain
 
             2. profile "mine", plugin "nosy" (kvasir.conf:4)
                reads slot "stays", which stays on the node where the request arrived
-               -> have a preparer put what is needed of it into a slot of type String, Long or Chain
+               -> add a preparer that puts the needed part into a slot of type String, Long or Chain
             """);
   }
 
@@ -399,7 +399,7 @@ final class ProfileCompilerTest {
                -> did you mean "kappa"? The parameters are delta, gamma, kappa
 
             3. profile "expected-cost", plugin "round-robin" (kvasir.conf:6)
-               does not look at the scores this profile computes
+               does not read the scores that this profile computes
                -> remove "score", or pick with one that does, such as max-score
 
             4. profile "prefix-aware", plugin "least-load" (kvasir.conf:8)

@@ -52,7 +52,7 @@ public final class BookedReservation implements Reservation {
     this.chain = request.chain();
     this.role = chosen.role();
     this.booking = chosen.booking();
-    this.localPrefill = chosen.reading();
+    this.localPrefill = chosen.localBooking();
     this.depth = chosen.depth();
     this.queueMs = chosen.queueMs();
     this.local = local;

@@ -14,19 +14,20 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.ToDoubleFunction;
 
 /**
- * The cost of every engine, by name. Names not in the table get the median of those that are: the order of
- * magnitude of a mid-sized model on a current accelerator, which ranks workers of one kind as well as exact
- * figures would (they share it) and only misjudges how much queueing a cache hit is worth.
+ * The cost model of all engines: coefficients by engine name from a table, and learnt coefficients by {@link
+ * Deployment}. Engines that are not in the table get the median of those that are: the order of magnitude of a
+ * mid-sized model on a current accelerator. It ranks workers of one kind as well as exact coefficients, and is only
+ * inexact in how much queueing a cache hit is worth.
  *
- * <p>That is where it begins. What a {@link Deployment} really costs is learnt from the times its prompts take to their
- * first token. Reading never waits; thread-safe.
+ * <p>The table has initial values. A deployment's actual costs are learnt from its times to first token. Thread-safe;
+ * reading never waits.
  */
 public final class CostModel {
-  /** Deployments beyond these keep what they begin with. */
-  private static final int MOST_FITS = 1024;
+  /** The most deployments with learnt costs; further ones keep their initial values. */
+  private static final int MAX_FITS = 1024;
 
-  /** Decisions reckon with a new fit when it is this far from the one before: they keep tables of costs. */
-  private static final double NOTABLE = 0.02;
+  /** The relative change at which a fit is published: decisions cache tables of costs. */
+  private static final double PUBLISH_THRESHOLD = 0.02;
 
   private final Map<String, EngineCost> engines;
   private final EngineCost unknown;
@@ -70,35 +71,35 @@ public final class CostModel {
     return new CostModel(engines);
   }
 
-  /** The same table, what prompts cost multiplied: to see what comes of coefficients that are wrong. */
+  /** A model with prefill costs multiplied by {@code factor}, to study the effect of wrong coefficients. */
   public CostModel prefillScaled(double factor) {
     Map<String, EngineCost> scaled = new HashMap<>();
     engines.forEach((name, cost) -> scaled.put(name, cost.prefillScaled(factor)));
     return new CostModel(scaled);
   }
 
-  /** The cost of an engine before anything was learnt, that of a middling one when the name is unknown. */
+  /** The initial cost of an engine, the table's median when the name is unknown. */
   public EngineCost of(String engine) {
     return engines.getOrDefault(engine, unknown);
   }
 
-  /** The cost of a deployment, as far as it has been learnt. */
+  /** The learnt cost of a deployment, its engine's initial cost while nothing is learnt. */
   public EngineCost of(Deployment deployment) {
     Learning learnt = learning.get(deployment);
     return learnt == null ? of(deployment.engine()) : learnt.published;
   }
 
-  /** The costs of a fleet, given what is deployed at each slot. */
+  /** The costs of a fleet, given the deployment at each slot. */
   public FleetCosts of(List<Deployment> deployments) {
     return new FleetCosts(this, deployments);
   }
 
-  /** Changes when a deployment's cost has changed notably, so that what was derived from it is no longer good. */
+  /** The version of the costs: another number after a deployment's published cost has changed. */
   public long version() {
     return version.get();
   }
 
-  /** Has decisions reckon with these coefficients until something is learnt, as when past decisions are replayed. */
+  /** Sets a deployment's cost until something is learnt, for the replay of past decisions. */
   public void assume(Deployment deployment, double msPerToken, double msPerPair) {
     EngineCost start = of(deployment.engine());
     Learning known = learning.computeIfAbsent(deployment, _ -> new Learning(start));
@@ -108,10 +109,10 @@ public final class CostModel {
     }
   }
 
-  /** Learns from a prompt that a deployment has begun to answer; figures that cannot be true are left out. */
+  /** Learns from a deployment's time to first token; implausible samples are ignored. */
   public void observe(Deployment deployment, PrefillSample prefill) {
     Learning learnt = learning.get(deployment);
-    if (learnt == null && learning.size() < MOST_FITS) {
+    if (learnt == null && learning.size() < MAX_FITS) {
       learnt = learning.computeIfAbsent(deployment, _ -> new Learning(of(deployment.engine())));
     }
     if (learnt != null && prefill.isPlausible() && learnt.observe(prefill)) {
@@ -119,19 +120,19 @@ public final class CostModel {
     }
   }
 
-  /** What has been learnt so far. */
+  /** The learnt costs of all deployments with samples. */
   public Map<Deployment, LearntCost> learnt() {
     Map<Deployment, LearntCost> all = new HashMap<>();
     learning.forEach((deployment, one) -> all.put(deployment, one.fit.learnt()));
     return all;
   }
 
-  /** Whether an engine's coefficients are known. */
+  /** Whether the table has an engine's coefficients. */
   public boolean hasCoefficients(String engine) {
     return engines.containsKey(engine);
   }
 
-  /** A fit, and the cost decisions reckon with. */
+  /** A deployment's fit, and its published cost, which decisions use. */
   private static final class Learning {
     private final CostFit fit;
     private volatile EngineCost published;
@@ -141,21 +142,21 @@ public final class CostModel {
       this.published = start;
     }
 
-    /** Returns whether decisions have to reckon with something else from now on. */
+    /** Adds a sample and returns whether the published cost changed. */
     boolean observe(PrefillSample prefill) {
       fit.observe(prefill);
       EngineCost now = fit.learnt().cost();
       EngineCost before = published;
-      boolean notable =
+      boolean changed =
           isFar(now.msPerToken(), before.msPerToken()) || isFar(now.msPerPair(), before.msPerPair());
-      if (notable) {
+      if (changed) {
         published = now;
       }
-      return notable;
+      return changed;
     }
 
     private static boolean isFar(double now, double before) {
-      return Math.abs(now - before) > NOTABLE * before;
+      return Math.abs(now - before) > PUBLISH_THRESHOLD * before;
     }
   }
 

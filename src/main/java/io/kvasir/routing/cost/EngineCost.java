@@ -1,13 +1,13 @@
 package io.kvasir.routing.cost;
 
 /**
- * What work costs on one engine, in milliseconds. A linear term for the weights' multiplications and a
- * quadratic one for attention: a token attends to every token before it, so computing the last {@code u} of
- * {@code n} tokens takes {@code u·(n − u/2)} token pairs.
+ * The cost coefficients of one engine, in milliseconds. A linear term for matrix multiplications and a quadratic one
+ * for attention: a token attends to every token before it, so computing the last {@code u} of {@code n} tokens takes
+ * {@code u·(n − u/2)} token pairs.
  *
  * @param msPerToken ms per prompt token computed, more than 0
  * @param msPerPair ms per (token, earlier token) pair attended to
- * @param msPerContextToken ms per token of context and generated token: what long contexts cost each decode step
+ * @param msPerContextToken ms per token of context and generated token: the cost of long contexts in each decode step
  * @param kvTokens tokens its KV cache holds, more than 0
  */
 public record EngineCost(double msPerToken, double msPerPair, double msPerContextToken, double kvTokens) {
@@ -24,7 +24,7 @@ public record EngineCost(double msPerToken, double msPerPair, double msPerContex
     return prefillMs(msPerToken, msPerPair, uncached, prompt);
   }
 
-  /** The same with what prompts cost multiplied. */
+  /** The cost with prefill coefficients multiplied by {@code factor}. */
   EngineCost prefillScaled(double factor) {
     return new EngineCost(factor * msPerToken, factor * msPerPair, msPerContextToken, kvTokens);
   }

@@ -3,7 +3,7 @@ package io.kvasir.routing.cost;
 import java.util.List;
 
 /**
- * What engines cost, as columns indexed by slot, so that a formula over a whole fleet is one plain loop.
+ * The engine costs of a fleet as columns indexed by slot, so that a formula over the whole fleet is one plain loop.
  * Immutable.
  */
 public final class FleetCosts {

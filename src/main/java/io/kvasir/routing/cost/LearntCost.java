@@ -1,12 +1,11 @@
 package io.kvasir.routing.cost;
 
 /**
- * What has been learnt of a deployment.
+ * The learnt cost of a deployment.
  *
- * @param cost its cost as decisions reckon with it
- * @param fixedMs milliseconds to the first token that no prompt token accounts for
- * @param samples first tokens it was learnt from
- * @param error how far predictions were from the truth: the running mean of |predicted − actual| / actual TTFT, each
- *     counted as 10 at most
+ * @param cost the fitted coefficients
+ * @param fixedMs milliseconds to the first token that do not depend on the prompt
+ * @param samples number of samples
+ * @param error relative error of predictions: the running mean of |predicted − actual| / actual TTFT, each at most 10
  */
 public record LearntCost(EngineCost cost, double fixedMs, long samples, double error) {}

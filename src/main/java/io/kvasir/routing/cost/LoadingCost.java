@@ -3,13 +3,13 @@ package io.kvasir.routing.cost;
 import io.kvasir.index.Tier;
 
 /**
- * What it takes to load KV blocks that are held beside an engine.
+ * The time to load KV blocks from a tier of a cache layer.
  *
  * @param setupMs milliseconds before the first token
  * @param microsPerToken microseconds for each token
  */
 public record LoadingCost(double setupMs, double microsPerToken) {
-  /** What it takes from a tier where nobody says otherwise; a token of an 8B model is 128 KiB. */
+  /** The default cost of a tier, for an 8B model whose KV cache takes 128 KiB per token. */
   public static LoadingCost of(Tier tier) {
     return switch (tier) {
       case DEVICE -> new LoadingCost(0, 0);
@@ -19,7 +19,7 @@ public record LoadingCost(double setupMs, double microsPerToken) {
     };
   }
 
-  /** Milliseconds for so many tokens. */
+  /** Milliseconds to load {@code tokens} tokens. */
   public double ms(int tokens) {
     return setupMs + tokens * microsPerToken / 1e3;
   }

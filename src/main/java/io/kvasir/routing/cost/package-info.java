@@ -1,6 +1,8 @@
 /**
- * What a prompt costs an engine: coefficients by engine name, what is learnt of them from first tokens per engine
- * and model, and how long answers tend to be. Fed by outcomes, read by every decision.
+ * The costs of prompts and answers on engines. {@link io.kvasir.routing.cost.CostModel} has coefficients by engine name
+ * and learns a {@link io.kvasir.routing.cost.Deployment}'s own from times to first token ({@code CostFit}); {@link
+ * io.kvasir.routing.cost.OutputLengths} has expected answer lengths by model. Both are updated with each request's
+ * outcome; decisions read them as columns of a fleet ({@link io.kvasir.routing.cost.FleetCosts}).
  */
 @NullMarked
 package io.kvasir.routing.cost;

@@ -10,8 +10,8 @@ import io.kvasir.routing.Slots;
 import java.util.Set;
 
 /**
- * Blocks to prefill plus blocks in use, this request's included: a worker's work and its memory in one
- * unit. {@code prefill-weight} (1) counts the first against the second. The rule of NVIDIA Dynamo's router.
+ * Score of blocks to prefill plus blocks in use, this request's included: a worker's work and its memory in one unit.
+ * {@code prefill-weight} (1) weights the first against the second. The rule of NVIDIA Dynamo's router.
  */
 final class AdditiveBlocksScorer implements Scorer {
   private final double prefillWeight;

@@ -4,13 +4,13 @@ import io.kvasir.routing.Candidates;
 import io.kvasir.routing.Worker;
 import java.util.function.Predicate;
 
-/** Sets of slots. */
+/** Operations on bitmaps of slots. */
 final class Bitmaps {
   static final long[] NONE = new long[0];
 
   private Bitmaps() {}
 
-  /** The slots of the workers that satisfy a condition. */
+  /** A bitmap of the slots whose workers satisfy a condition. */
   static long[] of(Worker[] table, Predicate<Worker> condition) {
     long[] bitmap = new long[(table.length + 63) >>> 6];
     for (int slot = 0; slot < table.length; slot++) {
@@ -21,7 +21,7 @@ final class Bitmaps {
     return bitmap;
   }
 
-  /** Takes out every candidate that is in neither of two bitmaps of one table. */
+  /** Removes every candidate that is in neither of two bitmaps of one table. */
   static void keep(Candidates candidates, long[] bitmap, long[] other) {
     long[] live = candidates.live;
     for (int i = 0; i < live.length; i++) {
@@ -29,14 +29,14 @@ final class Bitmaps {
     }
   }
 
-  /** Takes out every candidate that is in the bitmap. */
+  /** Removes every candidate that is in the bitmap. */
   static void remove(Candidates candidates, long[] bitmap) {
     for (int i = 0; i < Math.min(bitmap.length, candidates.live.length); i++) {
       candidates.live[i] &= ~bitmap[i];
     }
   }
 
-  /** Takes out every candidate that is not in the bitmap. */
+  /** Removes every candidate that is not in the bitmap. */
   static void keep(Candidates candidates, long[] bitmap) {
     long[] live = candidates.live;
     for (int i = 0; i < live.length; i++) {

@@ -27,103 +27,109 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 
-/** Every plugin Kvasir comes with, a line each. */
+/** The registry of the built-in plugins, a line each. */
 public final class BuiltInPlugins {
   private static final Set<String> CACHE_LAYER_PLUGINS =
       Set.of("lmcache-lookup", "lmcache-occupancy", "expected-cost-lmcache");
 
   private BuiltInPlugins() {}
 
-  /** Whether a profile, or one that may decide in its place, looks at what a cache layer says. */
+  /** Whether a profile, or one that may decide in its place, reads the cache layer. */
   public static boolean useCacheLayer(Profile profile) {
     return profile
         .reachableProfiles()
-        .flatMap(one -> one.parts().stream())
-        .anyMatch(part -> CACHE_LAYER_PLUGINS.contains(part.plugin()));
+        .flatMap(reachable -> reachable.parts().stream())
+        .anyMatch(plugin -> CACHE_LAYER_PLUGINS.contains(plugin.plugin()));
   }
 
   /**
-   * The registry of them, and of others, where nobody outside says anything of workers and there is no cache layer.
+   * A registry of the built-in plugins and others, without external metrics, semantic clusters and cache layer.
    *
-   * @param costs what prompts cost engines
-   * @param outputs how long answers tend to be; whoever sees outcomes feeds it
-   * @param more plugins that do not come with Kvasir
+   * @param costs the engines' costs
+   * @param outputs expected output lengths
+   * @param more plugins that are not built in
    */
   public static PluginRegistry registry(CostModel costs, OutputLengths outputs, PluginType<?>... more) {
     return registry(costs, outputs, new ExternalMetrics(), TextClusters.NONE, CacheLayer.NONE, more);
   }
 
   /**
-   * The registry of them, and of others.
+   * A registry of the built-in plugins and others.
    *
-   * @param costs what prompts cost engines
-   * @param outputs how long answers tend to be; whoever sees outcomes feeds it
-   * @param figures what somebody outside says of workers; whoever hears it feeds it
-   * @param clusters tells texts' semantic clusters
-   * @param layer what LMCache says; whoever reaches it hands it in
-   * @param more plugins that do not come with Kvasir
+   * @param costs the engines' costs
+   * @param outputs expected output lengths
+   * @param externalMetrics metrics of workers that other systems report
+   * @param clusters the classifier of texts into semantic clusters
+   * @param layer the cache layer
+   * @param more plugins that are not built in
    */
   public static PluginRegistry registry(
       CostModel costs,
       OutputLengths outputs,
-      ExternalMetrics figures,
+      ExternalMetrics externalMetrics,
       TextClusters clusters,
       CacheLayer layer,
       PluginType<?>... more) {
     List<PluginType<?>> plugins =
         new ArrayList<>(
             List.of(
-                preparer("tokenize", p -> new DefaultingPreparer<>(Slots.PROMPT_TOKENS, 1L)),
-                preparer("block-hash", p -> new DefaultingPreparer<>(Slots.CHAIN, Chain.EMPTY, Slots.PROMPT_TOKENS)),
+                preparer("tokenize", parameters -> new DefaultingPreparer<>(Slots.PROMPT_TOKENS, 1L)),
+                preparer(
+                    "block-hash", parameters -> new DefaultingPreparer<>(Slots.CHAIN, Chain.EMPTY,
+                    Slots.PROMPT_TOKENS)),
                 preparer("session-key", SessionKeyPreparer::new),
                 preparer("hash-key", HashKeyPreparer::new),
                 preparer("client-wishes", ClientWishesPreparer::new),
                 preparer("location", LocationPreparer::new),
-                preparer("semantic-cluster", p -> SemanticClusterPreparer.of(p, clusters)),
-                preparer("lmcache-lookup", p -> cacheLookup(layer)),
-                preparer("partner", p -> new DefaultingPreparer<>(Slots.PARTNER, Partner.NONE)),
-                requiredFilter("role", "a prefill-only worker could be asked to generate", p -> new RoleFilter()),
-                requiredFilter("model", "requests could reach a worker without their model", p -> new ModelFilter()),
-                requiredFilter("excluded", "a retry could return to the worker that failed", p -> new ExcludedFilter()),
-                filter("pair", p -> new PairFilter()),
-                filter("concurrency-limit", p -> new ConcurrencyLimitFilter()),
+                preparer("semantic-cluster", parameters -> SemanticClusterPreparer.of(parameters, clusters)),
+                preparer("lmcache-lookup", parameters -> cacheLookup(layer)),
+                preparer("partner", parameters -> new DefaultingPreparer<>(Slots.PARTNER, Partner.NONE)),
+                requiredFilter("role", "a prefill-only worker could be sent decode requests",
+                    parameters -> new RoleFilter()),
+                requiredFilter("model", "requests could reach a worker without their model",
+                    parameters -> new ModelFilter()),
+                requiredFilter(
+                    "excluded", "a retry could return to the worker that failed", parameters -> new ExcludedFilter()),
+                filter("pair", parameters -> new PairFilter()),
+                filter("concurrency-limit", parameters -> new ConcurrencyLimitFilter()),
                 filter("saturation", SaturationFilter::new),
                 filter("overload", OverloadFilter::new),
                 filter("labels", LabelsFilter::new),
                 filter("allow-list", WorkerListFilter::allow),
                 filter("exclude-list", WorkerListFilter::exclude),
-                filter("semantic-cluster", p -> new SemanticClusterFilter(clusters)),
-                filter("warm", p -> new WarmFilter(p, costs)),
-                filter("start-in-time", p -> new StartInTimeFilter(p, costs)),
-                scorer("expected-cost", p -> new ExpectedCostScorer(p, costs, outputs)),
-                scorer("expected-cost-lmcache", p -> new ExpectedCostLmCacheScorer(p, costs, outputs)),
-                scorer("lmcache-occupancy", p -> new LmCacheOccupancyScorer(p, layer)),
+                filter("semantic-cluster", parameters -> new SemanticClusterFilter(clusters)),
+                filter("warm", parameters -> new WarmFilter(parameters, costs)),
+                filter("start-in-time", parameters -> new StartInTimeFilter(parameters, costs)),
+                scorer("expected-cost", parameters -> new ExpectedCostScorer(parameters, costs, outputs)),
+                scorer("expected-cost-lmcache",
+                    parameters -> new ExpectedCostLmCacheScorer(parameters, costs, outputs)),
+                scorer("lmcache-occupancy", parameters -> new LmCacheOccupancyScorer(parameters, layer)),
                 scorer("lmcache-lookup", LmCacheLookupScorer::new),
-                scorer("handover-cost", p -> new HandoverCostScorer(p, costs, outputs)),
+                scorer("handover-cost", parameters -> new HandoverCostScorer(parameters, costs, outputs)),
                 scorer("near-prefill", NearPrefillScorer::new),
-                scorer("work-left", p -> new WorkLeftScorer(p, costs)),
+                scorer("work-left", parameters -> new WorkLeftScorer(parameters, costs)),
                 scorer("additive-blocks", AdditiveBlocksScorer::new),
-                scorer("lmetric", p -> new LmetricScorer()),
-                scorer("preble", p -> new PrebleScorer(p, costs, outputs)),
+                scorer("lmetric", parameters -> new LmetricScorer()),
+                scorer("preble", parameters -> new PrebleScorer(parameters, costs, outputs)),
                 scorer("cache-aware", CacheAwareScorer::new),
                 scorer("longest-prefix", LongestPrefixScorer::new),
-                scorer("cache-affinity", p -> new CacheAffinityScorer()),
+                scorer("cache-affinity", parameters -> new CacheAffinityScorer()),
                 scorer("tier-affinity", TierAffinityScorer::new),
                 scorer("least-load", LeastLoadScorer::new),
-                scorer("kv-room", p -> new KvRoomScorer(costs)),
+                scorer("kv-room", parameters -> new KvRoomScorer(costs)),
                 scorer("no-hit-lru", NoHitLruScorer::new),
-                scorer("session-affinity", p -> new SessionAffinityScorer()),
+                scorer("session-affinity", parameters -> new SessionAffinityScorer()),
                 scorer("locality", LocalityScorer::new),
                 scorer("lora-affinity", LoraAffinityScorer::new),
-                scorer("external-metric", p -> new ExternalMetricScorer(p, figures)),
-                scorer("random", p -> new RandomScorer()),
-                picker("max-score", p -> new MaxScorePicker()),
+                scorer("external-metric", parameters -> new ExternalMetricScorer(parameters, externalMetrics)),
+                scorer("random", parameters -> new RandomScorer()),
+                picker("max-score", parameters -> new MaxScorePicker()),
                 picker("weighted-random", WeightedRandomPicker::new),
-                picker("power-of-two", p -> new PowerOfTwoPicker()),
+                picker("power-of-two", parameters -> new PowerOfTwoPicker()),
                 picker("consistent-hash", ConsistentHashPicker::new),
                 picker("session", SessionPicker::new),
-                picker("round-robin", p -> new RoundRobinPicker()),
-                picker("random", p -> new RandomPicker()),
+                picker("round-robin", parameters -> new RoundRobinPicker()),
+                picker("random", parameters -> new RandomPicker()),
                 executionPolicy("forward", ExecutionPolicy::of)));
     plugins.addAll(List.of(more));
     return new PluginRegistry(plugins, BuiltInWorkflows.types());

@@ -8,7 +8,7 @@ import io.kvasir.routing.Slot;
 import io.kvasir.routing.Slots;
 import java.util.Set;
 
-/** The share of the prompt a worker has cached, 0 to 1. */
+/** Score of the share of the prompt that a worker has cached, 0 to 1. */
 final class CacheAffinityScorer implements Scorer {
   @Override
   public void score(RoutingContext context, Candidates candidates, double[] out) {

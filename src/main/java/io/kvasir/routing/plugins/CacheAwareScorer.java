@@ -12,9 +12,10 @@ import java.util.Set;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
- * The rule of SGLang's and vLLM's routers: while the fleet is out of balance (requests in flight further
- * apart than {@code abs} (64) and by more than {@code rel} (1.5) times) the fewest in flight; otherwise who has
- * most of the prompt if that is more than {@code threshold} (0.3) of it, else who has cached least so far.
+ * The cache-aware rule of SGLang's and vLLM's routers: while the fleet is out of balance (requests in flight differ by
+ * more than {@code abs} (64) and by more than {@code rel} (1.5) times) the worker with fewest in flight; otherwise the
+ * one with most of the prompt if that is more than {@code threshold} (0.3) of it, else the one that has cached least so
+ * far.
  *
  * <p>"Cached so far" are the uncached tokens sent to a worker since the fleet's membership last changed, as
  * their routers count the text in their trees.
@@ -33,21 +34,21 @@ final class CacheAwareScorer implements Scorer {
 
   @Override
   public void score(RoutingContext context, Candidates candidates, double[] out) {
-    int most = 0;
-    int least = Integer.MAX_VALUE;
+    int max = 0;
+    int min = Integer.MAX_VALUE;
     int deepest = 0;
     for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
-      most = Math.max(most, candidates.inFlight[slot]);
-      least = Math.min(least, candidates.inFlight[slot]);
+      max = Math.max(max, candidates.inFlight[slot]);
+      min = Math.min(min, candidates.inFlight[slot]);
       deepest = Math.max(deepest, candidates.depth[slot]);
     }
-    boolean unbalanced = most - least > abs && most > rel * least;
+    boolean unbalanced = max - min > abs && max > rel * min;
     PromptSize prompt = PromptSize.of(context);
-    boolean known = prompt.cached(deepest) > threshold * prompt.tokens();
+    boolean isCached = prompt.cached(deepest) > threshold * prompt.tokens();
     AtomicLongArray tokens = sent.of(candidates);
     for (int slot = 0; slot < candidates.slots(); slot++) {
       out[slot] =
-          unbalanced ? -candidates.inFlight[slot] : known ? candidates.depth[slot] : -tokens.get(slot);
+          unbalanced ? -candidates.inFlight[slot] : isCached ? candidates.depth[slot] : -tokens.get(slot);
     }
   }
 

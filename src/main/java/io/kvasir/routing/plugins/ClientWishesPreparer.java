@@ -9,12 +9,12 @@ import io.kvasir.routing.Slots;
 import java.util.Set;
 
 /**
- * What the client asks of its worker: labels in {@code labels-header} (X-Router-Labels), names in {@code allow-header}
- * (X-Router-Allow) and {@code exclude-header} (X-Router-Exclude), each at most {@value #LONGEST} characters. Filters
- * heed it where they have {@code from-client = true}; labels that are none are told the client.
+ * The client's routing hints: labels in {@code labels-header} (X-Router-Labels), worker names in {@code allow-header}
+ * (X-Router-Allow) and {@code exclude-header} (X-Router-Exclude), each at most {@value #MAX_LENGTH} characters. Filters
+ * read them where they have {@code from-client = true}; invalid label selectors are an error for the client.
  */
 final class ClientWishesPreparer implements Preparer {
-  private static final int LONGEST = 1024;
+  private static final int MAX_LENGTH = 1024;
 
   private final String labelsHeader;
   private final String allowHeader;
@@ -28,25 +28,25 @@ final class ClientWishesPreparer implements Preparer {
 
   @Override
   public void prepare(RoutingContext context) {
-    String labels = wish(context, labelsHeader);
+    String labels = hint(context, labelsHeader);
     try {
       LabelSelector.of(labels);
-    } catch (IllegalArgumentException none) {
-      throw new InvalidRoutingHintException("Header " + labelsHeader + ": " + none.getMessage() + ".");
+    } catch (IllegalArgumentException invalid) {
+      throw new InvalidRoutingHintException("Header " + labelsHeader + ": " + invalid.getMessage() + ".");
     }
     context.put(Slots.REQUIRED_LABELS, labels);
-    context.put(Slots.ALLOWED_WORKERS, wish(context, allowHeader));
-    context.put(Slots.EXCLUDED_WORKERS, wish(context, excludeHeader));
+    context.put(Slots.ALLOWED_WORKERS, hint(context, allowHeader));
+    context.put(Slots.EXCLUDED_WORKERS, hint(context, excludeHeader));
   }
 
-  private static String wish(RoutingContext context, String header) {
+  private static String hint(RoutingContext context, String header) {
     String value = context.facts().header(header);
     if (value == null) {
       return "";
     }
-    if (value.length() > LONGEST) {
+    if (value.length() > MAX_LENGTH) {
       throw new InvalidRoutingHintException(
-          "Header %s has %d characters; at most %d are read.".formatted(header, value.length(), LONGEST));
+          "Header %s has %d characters; at most %d are allowed.".formatted(header, value.length(), MAX_LENGTH));
     }
     return value;
   }

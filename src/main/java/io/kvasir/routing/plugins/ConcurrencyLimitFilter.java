@@ -8,8 +8,8 @@ import io.kvasir.routing.UnmetNeed;
 import java.util.Arrays;
 
 /**
- * Removes the workers at their limit of requests in flight. Booking would refuse them anyway; taking them out
- * first keeps an overloaded fleet from being tried worker by worker.
+ * Removes the workers at their limit of requests in flight. Booking would refuse them anyway; removing them first
+ * avoids a booking attempt per worker in an overloaded fleet.
  */
 final class ConcurrencyLimitFilter implements Filter {
   private final PerMembership<int[]> limits =
@@ -24,7 +24,7 @@ final class ConcurrencyLimitFilter implements Filter {
       long room = 0;
       for (int bit = 0; bit < Long.SIZE; bit++) {
         int slot = (word << 6) + bit;
-        // The sign bit of the difference: a bit without a branch.
+        // The sign bit of the difference, so that there is no branch.
         room |= (long) ((inFlight[slot] - limit[slot]) >>> 31) << bit;
       }
       candidates.live[word] &= room;

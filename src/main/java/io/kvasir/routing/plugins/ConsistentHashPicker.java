@@ -13,11 +13,11 @@ import java.util.Arrays;
 import java.util.Set;
 
 /**
- * Consistent hashing with bounded load: the request's key and every worker, {@code virtual-nodes} (160) times,
- * stand on a ring, and the request goes to the next worker along it that has less than {@code load-factor}
- * (1.25) times the mean of requests in flight. A worker that comes or goes moves only its own share of keys.
+ * Consistent hashing with bounded load: every worker has {@code virtual-nodes} (160) points on a ring, and a request is
+ * sent to the first worker after its key that has less than {@code load-factor} (1.25) times the mean of requests in
+ * flight. A worker that is added or removed moves only its own share of keys.
  *
- * <p>A request that has no key goes anywhere.
+ * <p>A request without a key is sent to a random point.
  *
  * <p>Mirrokni, Thorup, Zadimoghaddam: "Consistent Hashing with Bounded Loads", 2016.
  */
@@ -26,7 +26,7 @@ final class ConsistentHashPicker implements Picker {
   private static final long SLOT = (1 << SLOT_BITS) - 1;
 
   private final double loadFactor;
-  /** Points in unsigned order: 56 bits of place and 8 of slot. */
+  /** Points in unsigned order: 56 bits of position and 8 of slot. */
   private final PerMembership<long[]> rings;
 
   ConsistentHashPicker(Parameters parameters) {
@@ -40,11 +40,11 @@ final class ConsistentHashPicker implements Picker {
     int count = 0;
     for (int slot = 0; slot < table.length; slot++) {
       if (table[slot] != null) {
-        long place = Hashing.mix(Hashing.of(table[slot].id()));
+        long position = Hashing.mix(Hashing.of(table[slot].id()));
         for (int i = 0; i < virtualNodes; i++) {
-          place = Hashing.mix(place + i);
-          // The sign bit turned: signed order is then unsigned order.
-          points[count++] = ((place & ~SLOT) | slot) ^ Long.MIN_VALUE;
+          position = Hashing.mix(position + i);
+          // With the sign bit flipped, signed order is unsigned order.
+          points[count++] = ((position & ~SLOT) | slot) ^ Long.MIN_VALUE;
         }
       }
     }
@@ -59,13 +59,13 @@ final class ConsistentHashPicker implements Picker {
     for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
       inFlight += candidates.inFlight[slot];
     }
-    int most = (int) Math.ceil(loadFactor * (inFlight + 1) / candidates.count());
+    int maxInFlight = (int) Math.ceil(loadFactor * (inFlight + 1) / candidates.count());
     int start = Arrays.binarySearch(ring, key(context));
     int at = start < 0 ? ~start : start;
     int count = 0;
     for (int i = 0; i < ring.length && count < ranked.length; i++) {
       int slot = (int) (ring[(at + i) % ring.length] & SLOT);
-      if (candidates.has(slot) && candidates.inFlight[slot] < most && !contains(ranked, count, slot)) {
+      if (candidates.has(slot) && candidates.inFlight[slot] < maxInFlight && !contains(ranked, count, slot)) {
         ranked[count++] = slot;
       }
     }

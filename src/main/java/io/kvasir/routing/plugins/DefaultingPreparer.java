@@ -6,17 +6,17 @@ import io.kvasir.routing.Slot;
 import java.util.Set;
 
 /**
- * A slot that is filled before preparers run, where the request arrives. When it was not (nothing could be found out of
- * the prompt) it gets a stated answer, and the request is routed by what else is known.
+ * A preparer for a slot that is normally filled before preparers run. When it is empty, since the prompt could not be
+ * read, it gets a fallback value, and the request is routed by its other slots.
  */
 final class DefaultingPreparer<T> implements Preparer {
   private final Slot<T> slot;
   private final T fallback;
   private final Set<Slot<?>> reads;
 
-  DefaultingPreparer(Slot<T> slot, T otherwise, Slot<?>... reads) {
+  DefaultingPreparer(Slot<T> slot, T fallback, Slot<?>... reads) {
     this.slot = slot;
-    this.fallback = otherwise;
+    this.fallback = fallback;
     this.reads = Set.of(reads);
   }
 

@@ -16,21 +16,22 @@ import io.kvasir.routing.cost.OutputLengths;
 import java.util.Set;
 
 /**
- * The expected cost where workers can also load what LMCache holds:
+ * Expected cost in milliseconds, with prefixes that workers can load from LMCache:
  *
  * <pre>Q + T(m) + P(u)·(kappa + gamma·B) + delta·O·c·KV</pre>
  *
  * <p>The other terms are those of {@code expected-cost}; m are the tokens beyond those on the device that the worker
- * can load, T(m) what loading takes, and u the tokens that neither has. A worker for which loading costs more than
- * computing counts as if it computed. Without an answer of LMCache it is the expected cost of what the devices hold.
+ * can load, T(m) the time to load them, and u the remaining tokens, which it computes. A worker for which loading costs
+ * more than computing is scored as if it computed. Without an answer of LMCache the score is the expected cost of what
+ * the devices hold.
  *
  * <ul>
  *   <li>{@code host-us-per-token} (3), {@code disk-us-per-token} (25), {@code remote-us-per-token} (12), and {@code
  *       host-setup-ms} (0.5), {@code disk-setup-ms} (2), {@code
- *       remote-setup-ms} (5): what loading takes. A token of an 8B model is 128 KiB.
- *   <li>{@code hint-worth} (0.5): LMCache's connectors tell of what they store in host memory and never of what they
- *       remove, and a lookup names one holder of a chunk and not all. What a worker was once said to have counts by
- *       this much, as far as a lookup leaves it open, and not at all for the load that is booked.
+ *       remote-setup-ms} (5): the time to load. A token of an 8B model is 128 KiB.
+ *   <li>{@code hint-worth} (0.5): LMCache's connectors report what they store in host memory and never what they
+ *       remove, and a lookup names one holder of a chunk and not all. Hinted tokens that a lookup neither confirms nor
+ *       excludes have this weight in the score, and none in the booked load.
  * </ul>
  */
 final class ExpectedCostLmCacheScorer implements Scorer {
@@ -42,7 +43,7 @@ final class ExpectedCostLmCacheScorer implements Scorer {
   private final double[] setupMs = new double[msPerToken.length];
   private final OutputLengths outputs;
   private final PerMembership<FleetCosts> costs;
-  private final LoadableTokens found = new LoadableTokens();
+  private final LoadableTokens loadableTokens = new LoadableTokens();
 
   ExpectedCostLmCacheScorer(Parameters parameters, CostModel costs, OutputLengths outputs) {
     this.kappa = parameters.number("kappa", 3, 0, 1e6);
@@ -65,7 +66,7 @@ final class ExpectedCostLmCacheScorer implements Scorer {
 
   @Override
   public void score(RoutingContext context, Candidates candidates, double[] out) {
-    int held = found.fill(context, candidates);
+    int held = loadableTokens.fill(context, candidates);
     PromptSize prompt = PromptSize.of(context);
     double decode = delta * outputs.expected(context.model());
     FleetCosts engines = costs.of(candidates);
@@ -78,34 +79,35 @@ final class ExpectedCostLmCacheScorer implements Scorer {
     }
   }
 
-  /** What it costs a worker to have the whole prompt, the cheaper way; what it had better not load is not nearby. */
+  /** Milliseconds until a worker has the whole prompt, by loading or computing; clears tokens not worth loading. */
   private double promptMs(Candidates candidates, FleetCosts engines, int slot, PromptSize prompt, int hinted) {
     double price = kappa + gamma * candidates.inFlight[slot];
-    int lacking = prompt.uncached(candidates.depth[slot]);
-    double known = engines.prefillMs(slot, lacking, prompt.tokens()) * price;
-    int nearby = candidates.loadable[slot];
-    if (nearby > 0) {
-      double loading = loadingMs(engines, slot, prompt, lacking, nearby, candidates.loadableTier[slot], price);
-      if (loading < known) {
-        known = loading;
+    int uncached = prompt.uncached(candidates.depth[slot]);
+    double cost = engines.prefillMs(slot, uncached, prompt.tokens()) * price;
+    int loadable = candidates.loadable[slot];
+    if (loadable > 0) {
+      double loading = loadingMs(engines, slot, prompt, uncached, loadable, candidates.loadableTier[slot], price);
+      if (loading < cost) {
+        cost = loading;
       } else {
         candidates.loadable[slot] = 0;
       }
     }
-    if (hinted <= nearby) {
-      return known;
+    if (hinted <= loadable) {
+      return cost;
     }
-    double hoped = loadingMs(engines, slot, prompt, lacking, hinted, Tier.HOST.index(), price);
-    return hoped < known ? hintWorth * hoped + (1 - hintWorth) * known : known;
+    double hinting = loadingMs(engines, slot, prompt, uncached, hinted, Tier.HOST.index(), price);
+    return hinting < cost ? hintWorth * hinting + (1 - hintWorth) * cost : cost;
   }
 
-  /** What it costs to load tokens that the device lacks and compute the rest; infinite when it lacks none of them. */
+  /** Milliseconds to load tokens that are not on the device and compute the rest; infinite when all of them are. */
   private double loadingMs(
-      FleetCosts engines, int slot, PromptSize prompt, int lacking, int nearby, int tier, double price) {
-    int left = Math.min(lacking, prompt.tokens() - Math.min(nearby, prompt.tokens() - 1));
-    return left == lacking
+      FleetCosts engines, int slot, PromptSize prompt, int uncached, int loadable, int tier, double price) {
+    int computed = Math.min(uncached, prompt.tokens() - Math.min(loadable, prompt.tokens() - 1));
+    return computed == uncached
         ? Double.POSITIVE_INFINITY
-        : setupMs[tier] + (lacking - left) * msPerToken[tier] + engines.prefillMs(slot, left, prompt.tokens()) * price;
+        : setupMs[tier] + (uncached - computed) * msPerToken[tier]
+            + engines.prefillMs(slot, computed, prompt.tokens()) * price;
   }
 
   @Override

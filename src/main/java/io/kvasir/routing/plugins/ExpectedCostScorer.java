@@ -14,22 +14,22 @@ import io.kvasir.routing.cost.OutputLengths;
 import java.util.Set;
 
 /**
- * What it costs the fleet, in milliseconds, to send the request to a worker:
+ * Expected cost for the fleet, in milliseconds, of sending the request to a worker:
  *
  * <pre>Q + P(u)·(kappa + gamma·B) + delta·O·c·KV</pre>
  *
  * <p>Q is the work queued there, P(u) the time to compute the u prompt tokens it has not cached, B its
- * requests in flight, KV their context in tokens, O the length of answer to expect of the model and c what a
- * token of context adds to each decode step.
+ * requests in flight, KV their context in tokens, O the model's expected output length and c the time that a token of
+ * context adds to each decode step.
  *
  * <ul>
- *   <li>{@code kappa} (3): the price of computing what another worker has cached, counted against the queue:
- *       besides the time itself it fills memory with copies and evicts what others need. 1 minds nothing but
- *       the time to first token, very much keeps everything where it is cached.
- *   <li>{@code gamma} (0.3): how much of a prefill each request that is decoding there is held up.
- *   <li>{@code delta} (2): how much decoding counts against starting. Once for what the contexts there slow this
- *       request down and once for what it slows them, which for requests of about one length is as much: the
- *       fleet pays both, and a popular prefix is copied before its holder decodes for everybody.
+ *   <li>{@code kappa} (3): the price of computing relative to queueing: besides its time, computing what another worker
+ *       has cached fills memory with copies and evicts other blocks. 1 minimises the time to first token alone, a very
+ *       high price keeps every prefix where it is cached.
+ *   <li>{@code gamma} (0.3): share of a prefill by which each request that is decoding there is delayed.
+ *   <li>{@code delta} (2): the price of decoding relative to starting. The contexts there slow this request down, and
+ *       it slows them down, which for requests of about one length is as much: the fleet pays both, and a popular
+ *       prefix is copied to a second worker before the first one decodes all its requests.
  * </ul>
  */
 final class ExpectedCostScorer implements Scorer {

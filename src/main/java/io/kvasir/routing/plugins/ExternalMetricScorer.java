@@ -9,37 +9,37 @@ import io.kvasir.routing.Scorer;
 import java.time.Duration;
 
 /**
- * A number that somebody outside says of each worker. {@code metric} names it: {@code waiting} and {@code kv-use} are
- * the engine's own, read from its metrics; any other is what was posted to {@code /admin/figures} by that name within
- * {@code most-age} (1 m). {@code better} (lower) says which way it points. A worker of which nothing is known counts
- * as the worst, or as {@code otherwise} where that is given.
+ * Score by an external metric of each worker. {@code metric} names it: {@code waiting} and {@code kv-use} are read from
+ * the engine's metrics; any other is the latest value that was posted to {@code /admin/figures} under that name within
+ * {@code most-age} (1 m). {@code better} (lower) is its direction. A worker without a value has the worst score, or
+ * {@code otherwise} where that is configured.
  */
 final class ExternalMetricScorer implements Scorer {
   private final String metric;
   private final Direction better;
   private final double otherwise;
-  private final long mostNanos;
-  private final PerMembership<ExternalMetrics.ExternalMetric[]> figures;
+  private final long maxAgeNanos;
+  private final PerMembership<ExternalMetrics.ExternalMetric[]> metricsBySlot;
 
-  ExternalMetricScorer(Parameters parameters, ExternalMetrics known) {
+  ExternalMetricScorer(Parameters parameters, ExternalMetrics externalMetrics) {
     this.metric = parameters.text("metric", "");
     this.better = parameters.choice("better", Direction.LOWER);
     this.otherwise = parameters.number("otherwise", Double.NaN, -1e300, 1e300);
-    this.mostNanos =
+    this.maxAgeNanos =
         parameters
             .duration("most-age", Duration.ofMinutes(1), Duration.ofSeconds(1), Duration.ofDays(1))
             .toNanos();
     if (metric.isBlank()) {
-      throw new IllegalArgumentException("it has no metric: name waiting, kv-use or one that is posted");
+      throw new IllegalArgumentException("it has no metric: set waiting, kv-use or the name of a posted one");
     }
-    this.figures =
+    this.metricsBySlot =
         new PerMembership<>(
             table -> {
-              ExternalMetrics.ExternalMetric[] said = new ExternalMetrics.ExternalMetric[table.length];
+              ExternalMetrics.ExternalMetric[] bySlot = new ExternalMetrics.ExternalMetric[table.length];
               for (int slot = 0; slot < table.length; slot++) {
-                said[slot] = known.metric(metric, table[slot] == null ? "" : table[slot].id());
+                bySlot[slot] = externalMetrics.metric(metric, table[slot] == null ? "" : table[slot].id());
               }
-              return said;
+              return bySlot;
             });
   }
 
@@ -57,10 +57,10 @@ final class ExternalMetricScorer implements Scorer {
         }
       }
       default -> {
-        ExternalMetrics.ExternalMetric[] said = figures.of(candidates);
+        ExternalMetrics.ExternalMetric[] values = metricsBySlot.of(candidates);
         long now = context.nanos();
-        for (int slot = 0; slot < said.length; slot++) {
-          double value = said[slot].value(now, mostNanos);
+        for (int slot = 0; slot < values.length; slot++) {
+          double value = values[slot].value(now, maxAgeNanos);
           out[slot] = Double.isNaN(value) ? otherwise : value;
         }
       }

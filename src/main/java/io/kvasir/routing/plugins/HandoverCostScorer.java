@@ -15,14 +15,14 @@ import io.kvasir.routing.cost.OutputLengths;
 import java.util.Set;
 
 /**
- * What it costs, in milliseconds, to have a worker generate from a prompt that another one may read for it:
+ * Expected cost, in milliseconds, of decoding on a worker after a remote or local prefill:
  *
  * <pre>min(ready + transfer(u), Q + P(u)·(kappa + gamma·B)) + delta·O·c·KV</pre>
  *
  * <p>The first term is {@link Partner}'s, with the workflow's kappa and gamma; the second is that of the expected cost.
  *
  * <ul>
- *   <li>{@code delta} (2): how much decoding counts against starting.
+ *   <li>{@code delta} (2): the price of decoding relative to starting.
  * </ul>
  */
 final class HandoverCostScorer implements Scorer {

@@ -13,10 +13,9 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A number that requests which belong together share, for hashing. It is made {@code from} the first of these that the
- * request has: {@code prefix}, the prompt's first {@code blocks} (2) blocks, as many prompts share the very first;
- * {@code session}; {@code tenant}; {@code header:NAME}; {@code field:PATH}. A request that has none of them belongs to
- * no other.
+ * The hash key that related requests share. It is a hash of the first of the {@code from} sources that the request has:
+ * {@code prefix}, the prompt's first {@code blocks} (2) blocks, as many prompts share the very first; {@code session};
+ * {@code tenant}; {@code header:NAME}; {@code field:PATH}. A request with none of them has no key.
  */
 final class HashKeyPreparer implements Preparer {
   private static final String HEADER = "header:";

@@ -7,7 +7,9 @@ import io.kvasir.routing.Scorer;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.routing.cost.FleetCosts;
 
-/** The share of a worker's KV cache that no request in flight occupies, 0 to 1, from prompts and engine. */
+/**
+ * Score of the share of a worker's KV cache that is free, 0 to 1, estimated from the contexts of requests in flight.
+ */
 final class KvRoomScorer implements Scorer {
   private final PerMembership<FleetCosts> costs;
 

@@ -9,8 +9,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Kubernetes' label selectors: {@code tier=gold, gpu in (h100, h200), zone!=a, gpu notin (l4), canary, !spot}, all of
- * which must hold. A label that is not there is not equal to anything.
+ * A label selector as in Kubernetes: {@code tier=gold, gpu in (h100, h200), zone!=a, gpu notin (l4), canary, !spot},
+ * all conditions of which must hold. A missing label is not equal to any value.
  */
 record LabelSelector(List<Predicate<Map<String, String>>> conditions) {
   private static final String NAME = "[A-Za-z0-9][A-Za-z0-9_./-]*";
@@ -22,9 +22,9 @@ record LabelSelector(List<Predicate<Map<String, String>>> conditions) {
   private static final Pattern COMMA = Pattern.compile(",(?![^(]*\\))");
 
   /**
-   * Reads a selector; an empty one holds of everything.
+   * Parses a selector; an empty one matches all labels.
    *
-   * @throws IllegalArgumentException when it is none; says where
+   * @throws IllegalArgumentException when the text is no selector, naming the condition
    */
   static LabelSelector of(String text) {
     List<Predicate<Map<String, String>>> conditions = new ArrayList<>();
@@ -53,14 +53,14 @@ record LabelSelector(List<Predicate<Map<String, String>>> conditions) {
     if (among.matches()) {
       String name = among.group(1);
       List<String> values = Arrays.stream(among.group(3).split(",", -1)).map(String::strip).toList();
-      boolean in = among.group(2).equals("in");
-      return labels -> values.contains(labels.getOrDefault(name, "\n")) == in;
+      boolean isIn = among.group(2).equals("in");
+      return labels -> values.contains(labels.getOrDefault(name, "\n")) == isIn;
     }
-    Matcher there = EXISTS.matcher(text);
-    if (there.matches()) {
-      String name = there.group(2);
-      boolean wanted = there.group(1).isEmpty();
-      return labels -> labels.containsKey(name) == wanted;
+    Matcher exists = EXISTS.matcher(text);
+    if (exists.matches()) {
+      String name = exists.group(2);
+      boolean expected = exists.group(1).isEmpty();
+      return labels -> labels.containsKey(name) == expected;
     }
     throw new IllegalArgumentException(
         "'" + text + "' is no condition on labels: write name=value, name!=value, name in (a, b), name notin (a, b),"

@@ -5,7 +5,7 @@ import io.kvasir.routing.Parameters;
 import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.Scorer;
 
-/** How loaded a worker is, {@code by} (requests) one measure of load. */
+/** Score of a worker's load, {@code by} (requests) one measure of it. */
 final class LeastLoadScorer implements Scorer {
   private final Load by;
 

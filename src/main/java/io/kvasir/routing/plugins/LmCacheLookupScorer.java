@@ -10,15 +10,15 @@ import io.kvasir.routing.Slots;
 import java.util.Set;
 
 /**
- * The share of the prompt that LMCache can load for a worker, against its load:
+ * Score of the share of the prompt that a worker can load from LMCache, against its load:
  * {@code w·matched/n + (1 − w)·(max_load − load)/max_load}, with {@code cache-weight} (0.7) for w and requests in
- * flight for load. Tokens count by where they are: {@code host} (1), {@code disk} (0.7), {@code remote} (0.4). It does
- * not know when LMCache has not answered.
+ * flight for load. Tokens are weighted by tier: {@code host} (1), {@code disk} (0.7), {@code remote} (0.4). The scorer
+ * lacks its inputs when LMCache has not answered.
  */
 final class LmCacheLookupScorer implements Scorer {
   private final double weight;
   private final double[] worth = new double[Tier.values().length];
-  private final LoadableTokens found = new LoadableTokens();
+  private final LoadableTokens loadableTokens = new LoadableTokens();
 
   LmCacheLookupScorer(Parameters parameters) {
     this.weight = parameters.number("cache-weight", 0.7, 0, 1);
@@ -35,7 +35,7 @@ final class LmCacheLookupScorer implements Scorer {
 
   @Override
   public void score(RoutingContext context, Candidates candidates, double[] out) {
-    found.fill(context, candidates);
+    loadableTokens.fill(context, candidates);
     double perToken = weight / Slots.promptTokens(context);
     LoadShare load = LoadShare.of(candidates);
     for (int slot = 0; slot < candidates.slots(); slot++) {

@@ -9,8 +9,8 @@ import io.kvasir.routing.Slots;
 import java.util.Set;
 
 /**
- * Work left times company: the prompt tokens a worker would have to compute, this request's included, times
- * the requests it would then have. A product has no weights to tune. (LMetric, OSDI 2026.)
+ * Score of pending work times requests: the prompt tokens that a worker would have to compute, this request's included,
+ * times the requests it would then have. A product has no weights to tune. (LMetric, OSDI 2026.)
  */
 final class LmetricScorer implements Scorer {
   @Override
@@ -18,7 +18,7 @@ final class LmetricScorer implements Scorer {
     PromptSize prompt = PromptSize.of(context);
     for (int slot = 0; slot < candidates.slots(); slot++) {
       int uncached = prompt.uncached(candidates.depth[slot]);
-      // Counting this request, too: an idle worker with nothing cached must not look as good as one with all.
+      // With this request included, an idle worker with nothing cached scores worse than one with everything.
       out[slot] = (double) (candidates.pendingTokens[slot] + uncached) * (candidates.inFlight[slot] + 1);
     }
   }

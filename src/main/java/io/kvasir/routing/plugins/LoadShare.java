@@ -3,21 +3,21 @@ package io.kvasir.routing.plugins;
 import io.kvasir.routing.Candidates;
 
 /**
- * Load on a scale that the busiest candidate sets.
+ * Load relative to the busiest candidate's.
  *
- * @param most its requests in flight
+ * @param max requests in flight of the busiest candidate
  */
-record LoadShare(int most) {
+record LoadShare(int max) {
   static LoadShare of(Candidates candidates) {
-    int most = 0;
+    int max = 0;
     for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
-      most = Math.max(most, candidates.inFlight[slot]);
+      max = Math.max(max, candidates.inFlight[slot]);
     }
-    return new LoadShare(most);
+    return new LoadShare(max);
   }
 
   /** 1 for a worker without requests, 0 for the busiest. */
   double free(int inFlight) {
-    return most == 0 ? 1 : (double) (most - inFlight) / most;
+    return max == 0 ? 1 : (double) (max - inFlight) / max;
   }
 }

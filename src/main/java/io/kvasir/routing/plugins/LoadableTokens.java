@@ -13,7 +13,7 @@ import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
 
-/** What a cache layer has found of a prompt, at the candidates: fills {@link Candidates#loadable}. Thread-safe. */
+/** The tokens that candidates can load from a cache layer: fills {@link Candidates#loadable}. Thread-safe. */
 final class LoadableTokens {
   private static final String NOTE = "lmcache";
   private static final Tier[] TIERS = Tier.values();
@@ -30,20 +30,21 @@ final class LoadableTokens {
     return slots;
   }
 
-  /** Whether the question has been answered. */
+  /** Whether the cache layer has answered. */
   static boolean isKnown(RoutingContext context) {
     return context.get(Slots.CACHE_MATCHES).known();
   }
 
   /**
-   * Fills in what was found, nothing where nobody answered. Returns the tokens that somebody may hold: a layer that has
-   * answered has read the prompt as far as anybody holds it.
+   * Fills {@link Candidates#loadable} from the cache layer's matches, with 0 when there is no answer.
+   *
+   * @return upper bound of the tokens that any worker can load: an answer has the longest prefix in the layer
    */
   int fill(RoutingContext context, Candidates candidates) {
     Arrays.fill(candidates.loadable, 0);
-    int most = 0;
+    int longest = 0;
     for (Match match : context.get(Slots.CACHE_MATCHES).matches()) {
-      most = Math.max(most, match.tokens());
+      longest = Math.max(longest, match.tokens());
       if (match.worker().equals(CacheMatches.ANY_WORKER)) {
         for (int slot = 0; slot < candidates.slots(); slot++) {
           put(candidates, slot, match);
@@ -55,10 +56,10 @@ final class LoadableTokens {
         }
       }
     }
-    return isKnown(context) ? most : Integer.MAX_VALUE;
+    return isKnown(context) ? longest : Integer.MAX_VALUE;
   }
 
-  /** Says in the decision's reason what its worker can load. */
+  /** Notes the tokens that the chosen worker can load in the decision's reason. */
   static void note(RoutingContext context, Candidates candidates, int slot) {
     context.note(
         NOTE,

@@ -9,12 +9,12 @@ import io.kvasir.routing.Slots;
 import java.util.Set;
 
 /**
- * The longest cached prefix, with a valve: a worker with {@code saturation} (8) or more requests in flight
- * yields to one below that with at least {@code min-match} (2) cached blocks. Where nobody below saturation
- * has as much, the least loaded worker is taken, so that a popular prefix spreads instead of piling up.
+ * Score of the longest cached prefix, with a saturation limit: a worker with {@code saturation} (8) or more requests in
+ * flight scores below those under the limit with at least {@code min-match} (2) cached blocks. When there is none of
+ * those, the least loaded worker is best, so that a popular prefix spreads to further workers.
  *
- * <p>The score is the depth for those that count as holders, and below zero by the requests in flight for
- * all others.
+ * <p>The score is the depth for workers with a match under the limit; for all others it is negative, by their requests
+ * in flight.
  */
 final class LongestPrefixScorer implements Scorer {
   private final int saturation;

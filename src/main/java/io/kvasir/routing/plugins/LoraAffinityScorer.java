@@ -11,9 +11,9 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Whether a worker's engine has the LoRA adapter in memory: 1 when it is among the last {@code adapters} (4, the
- * engine's {@code --max-loras}) that were sent there, 0.5 when there is room for one more, 0 when another would have
- * to go. Of a request for the base model, and of a fleet without adapters, it says nothing: 0 for all.
+ * Score of whether a worker's engine has the LoRA adapter loaded: 1 when it is among the last {@code adapters} (4, the
+ * engine's {@code --max-loras}) that were requested there, 0.5 when there is room for one more, 0 when another would be
+ * evicted. 0 for all when the request is for the base model.
  */
 final class LoraAffinityScorer implements Scorer {
   private static final String[] NONE = new String[0];
@@ -50,21 +50,21 @@ final class LoraAffinityScorer implements Scorer {
       String @Nullable [] before = fleet.get(slot);
       String[] loaded = before == null ? NONE : before;
       int at = indexOf(loaded, context.model());
-      if (at == 0 || fleet.compareAndSet(slot, before, latest(loaded, at, context.model()))) {
+      if (at == 0 || fleet.compareAndSet(slot, before, moveToFront(loaded, at, context.model()))) {
         return;
       }
     }
   }
 
-  private String[] latest(String[] loaded, int at, String model) {
-    String[] now = new String[at > 0 ? loaded.length : Math.min(loaded.length + 1, adapters)];
-    now[0] = model;
-    int before = at > 0 ? at : now.length - 1;
-    System.arraycopy(loaded, 0, now, 1, before);
+  private String[] moveToFront(String[] loaded, int at, String model) {
+    String[] updated = new String[at > 0 ? loaded.length : Math.min(loaded.length + 1, adapters)];
+    updated[0] = model;
+    int shifted = at > 0 ? at : updated.length - 1;
+    System.arraycopy(loaded, 0, updated, 1, shifted);
     if (at > 0) {
-      System.arraycopy(loaded, at + 1, now, at + 1, loaded.length - at - 1);
+      System.arraycopy(loaded, at + 1, updated, at + 1, loaded.length - at - 1);
     }
-    return now;
+    return updated;
   }
 
   private static String[] of(AtomicReferenceArray<String @Nullable []> fleet, int slot) {

@@ -5,7 +5,7 @@ import io.kvasir.routing.Picker;
 import io.kvasir.routing.Ranking;
 import io.kvasir.routing.RoutingContext;
 
-/** The best score; among equals the worker with fewest requests in flight, among those any. */
+/** Picks the best score; among equals the worker with fewest requests in flight, among those a random one. */
 final class MaxScorePicker implements Picker {
   @Override
   public int pick(RoutingContext context, Candidates candidates, double[] scores, int[] ranked) {

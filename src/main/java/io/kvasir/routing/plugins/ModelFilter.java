@@ -10,9 +10,9 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.TreeSet;
 
-/** Keeps the workers that serve the model, or the LoRA adapter, the request names. */
+/** Keeps the workers that serve the request's model or LoRA adapter. */
 final class ModelFilter implements Filter {
-  private final PerMembership<Map<String, long[]>> servers =
+  private final PerMembership<Map<String, long[]>> serving =
       new PerMembership<>(
           table -> {
             TreeSet<String> models = new TreeSet<>();
@@ -30,7 +30,7 @@ final class ModelFilter implements Filter {
 
   @Override
   public void filter(RoutingContext context, Candidates candidates) {
-    Bitmaps.keep(candidates, servers.of(candidates).getOrDefault(context.model(), Bitmaps.NONE));
+    Bitmaps.keep(candidates, serving.of(candidates).getOrDefault(context.model(), Bitmaps.NONE));
   }
 
   @Override

@@ -10,8 +10,8 @@ import io.kvasir.routing.Worker;
 import java.util.Set;
 
 /**
- * How near a worker is to the one another step has: 1 on the same host, 0.5 where both have the same value of a label,
- * else 0; 0 for all when there is no other.
+ * Score of a worker's proximity to that of the plan's other step: 1 on the same host, 0.5 where both have the same
+ * value of a label, else 0; 0 for all when there is no other.
  *
  * <ul>
  *   <li>{@code label} (zone): the label.

@@ -12,8 +12,9 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
- * Spreads cold requests, those of which nobody has {@code min-match} (1) blocks: the score is the last turn of
- * a worker among them, so that who got one longest ago is next. Of warm requests it says nothing. From llm-d.
+ * Spreads cold requests, those of which no worker has {@code min-match} (1) blocks: the score is the sequence number of
+ * the last cold request that was sent to a worker, so that the least recently used one is next. 0 for all when the
+ * request is warm. From llm-d.
  */
 final class NoHitLruScorer implements Scorer {
   private final int minMatch;
@@ -27,7 +28,7 @@ final class NoHitLruScorer implements Scorer {
 
   @Override
   public void score(RoutingContext context, Candidates candidates, double[] out) {
-    boolean cold = cold(candidates);
+    boolean cold = isCold(candidates);
     AtomicLongArray turn = lastTurn.of(candidates);
     for (int slot = 0; slot < candidates.slots(); slot++) {
       out[slot] = cold ? turn.get(slot) : 0;
@@ -36,12 +37,12 @@ final class NoHitLruScorer implements Scorer {
 
   @Override
   public void onChosen(RoutingContext context, Candidates candidates, int slot) {
-    if (cold(candidates)) {
+    if (isCold(candidates)) {
       lastTurn.of(candidates).set(slot, turns.incrementAndGet());
     }
   }
 
-  private boolean cold(Candidates candidates) {
+  private boolean isCold(Candidates candidates) {
     for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
       if (candidates.depth[slot] >= minMatch) {
         return false;

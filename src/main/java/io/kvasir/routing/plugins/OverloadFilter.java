@@ -7,9 +7,9 @@ import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.UnmetNeed;
 
 /**
- * Removes workers that are overloaded by their engine's own word, unless that is all of them: those with
- * {@code waiting} (32) or more requests that wait for a place, or {@code kv-use} (0.95) of their KV cache in use. The
- * router's own bookings say nothing of what others send there. Engines that do not tell are not overloaded.
+ * Removes workers that are overloaded by their engine's metrics, unless all of them are: those with {@code waiting}
+ * (32) or more waiting requests, or {@code kv-use} (0.95) of their KV cache in use. The router's own bookings do not
+ * include requests from other clients. Engines without metrics are not overloaded.
  */
 final class OverloadFilter implements Filter {
   private final int waiting;
@@ -41,7 +41,7 @@ final class OverloadFilter implements Filter {
     long bits = 0;
     for (int bit = 0; bit < Long.SIZE; bit++) {
       int slot = (word << 6) + bit;
-      // The sign bit of the difference: a bit without a branch.
+      // The sign bit of the difference, so that there is no branch.
       int queued = (waiting - 1 - candidates.waiting[slot]) >>> 31;
       int filled = candidates.kvUse[slot] >= kvUse ? 1 : 0;
       bits |= (long) (queued | filled) << bit;

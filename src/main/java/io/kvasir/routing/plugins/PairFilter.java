@@ -17,34 +17,35 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Keeps the workers that can work with the one another step has. For prefill those that hand KV blocks to it, or where
- * nobody has been chosen yet, to anybody; for decode those that take them from it, or can read the prompt themselves.
+ * Keeps the workers that can transfer KV blocks with that of the plan's other step. For prefill: workers that can send
+ * to the decode worker, or to any worker when none is chosen yet. For decode: workers that can receive from the prefill
+ * worker, or compute the prompt themselves.
  */
 final class PairFilter implements Filter {
   private final PerMembership<PairMasks> pairs = new PerMembership<>(PairMasks::of);
 
-  /** Who can hand over to whom, as bitmaps. */
-  private record PairMasks(Map<TransferDomain, long[]> domains, long[] any, long[] readers) {
+  /** Bitmaps of the workers that can transfer to each other. */
+  private record PairMasks(Map<TransferDomain, long[]> domains, long[] transferring, long[] prefilling) {
     static PairMasks of(Worker[] table) {
-      Map<TransferDomain, long[]> islands = new HashMap<>();
+      Map<TransferDomain, long[]> domains = new HashMap<>();
       for (Worker worker : table) {
         KvTransfer transfer = worker == null ? null : worker.kvTransfer();
         if (transfer != null) {
-          islands.computeIfAbsent(transfer.domain(), island -> Bitmaps.of(table, other -> isOf(other, island)));
+          domains.computeIfAbsent(transfer.domain(), domain -> Bitmaps.of(table, other -> isIn(other, domain)));
         }
       }
       return new PairMasks(
-          islands,
+          domains,
           Bitmaps.of(table, worker -> worker.kvTransfer() != null),
           Bitmaps.of(table, Worker::canPrefill));
     }
 
-    private static boolean isOf(Worker worker, TransferDomain island) {
+    private static boolean isIn(Worker worker, TransferDomain domain) {
       KvTransfer transfer = worker.kvTransfer();
-      return transfer != null && transfer.domain().equals(island);
+      return transfer != null && transfer.domain().equals(domain);
     }
 
-    long[] with(Worker worker) {
+    long[] pairable(Worker worker) {
       KvTransfer transfer = worker.kvTransfer();
       return transfer == null ? Bitmaps.NONE : domains.getOrDefault(transfer.domain(), Bitmaps.NONE);
     }
@@ -52,21 +53,21 @@ final class PairFilter implements Filter {
 
   @Override
   public void filter(RoutingContext context, Candidates candidates) {
-    PairMasks table = pairs.of(candidates);
+    PairMasks masks = pairs.of(candidates);
     Partner partner = context.get(Slots.PARTNER);
     Worker worker = partner.worker();
     if (context.role() == Role.PREFILL) {
-      Bitmaps.keep(candidates, worker == null ? table.any : table.with(worker));
-      for (TransferDomain island : partner.avoided()) {
-        Bitmaps.remove(candidates, table.domains.getOrDefault(island, Bitmaps.NONE));
+      Bitmaps.keep(candidates, worker == null ? masks.transferring : masks.pairable(worker));
+      for (TransferDomain domain : partner.avoidedDomains()) {
+        Bitmaps.remove(candidates, masks.domains.getOrDefault(domain, Bitmaps.NONE));
       }
     } else if (context.role() == Role.DECODE) {
       if (worker == null) {
-        Bitmaps.keep(candidates, table.readers);
+        Bitmaps.keep(candidates, masks.prefilling);
       } else if (partner.isRequired()) {
-        Bitmaps.keep(candidates, table.with(worker));
+        Bitmaps.keep(candidates, masks.pairable(worker));
       } else {
-        Bitmaps.keep(candidates, table.readers, table.with(worker));
+        Bitmaps.keep(candidates, masks.prefilling, masks.pairable(worker));
       }
     }
     if (worker != null && (context.role() == Role.PREFILL || partner.isRequired())) {
@@ -74,7 +75,7 @@ final class PairFilter implements Filter {
     }
   }
 
-  /** Nobody hands over to himself. */
+  /** Removes the workers of a pod: no pod transfers to itself. */
   private static void removePod(Candidates candidates, Worker worker) {
     for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
       if (candidates.workers[slot].pod().equals(worker.pod())) {

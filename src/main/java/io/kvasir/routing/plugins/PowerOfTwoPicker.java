@@ -5,8 +5,8 @@ import io.kvasir.routing.Picker;
 import io.kvasir.routing.RoutingContext;
 
 /**
- * The better of two candidates drawn at random: nearly as balanced as the best of all, without sending every
- * request to the same worker while its load is not yet known. (Mitzenmacher 2001.)
+ * Picks the better of two random candidates: nearly as balanced as the best of all, without sending every request to
+ * the same worker while its load is not yet known. (Mitzenmacher 2001.)
  */
 final class PowerOfTwoPicker implements Picker {
   @Override

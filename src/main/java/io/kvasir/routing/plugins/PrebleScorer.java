@@ -14,12 +14,13 @@ import io.kvasir.routing.cost.OutputLengths;
 import java.util.Set;
 
 /**
- * Exploit or explore, Preble's E2: when most of the prompt is cached somewhere, the least loaded of those who
- * have most of it; otherwise whoever can compute it soonest. Holders that are all more than {@code imbalance}
- * (1.5) times as loaded as the idlest worker are passed over, so that what is popular spreads.
+ * Preble's E2 rule, exploit or explore: when most of the prompt is cached on some worker, the least loaded of those
+ * with the longest prefix; otherwise the worker that can compute it soonest. When the former are more than {@code
+ * imbalance} (1.5) times as loaded as the least loaded worker, the latter rule applies, so that popular prefixes
+ * spread.
  *
- * <p>Load is milliseconds of queued prefill and of decoding for the contexts there. The eviction term of the
- * paper is left out: what a prompt would push out of a cache is not known to the router.
+ * <p>Load is milliseconds of queued prefill and of decoding for the contexts there. The eviction term of the paper is
+ * left out: the router does not know what a prompt would evict.
  *
  * <p>Srivatsa et al.: "Preble: Efficient Distributed Prompt Scheduling for LLM Serving", ICLR 2025.
  */
@@ -40,17 +41,17 @@ final class PrebleScorer implements Scorer {
     double output = outputs.expected(context.model());
     FleetCosts engines = costs.of(candidates);
     int deepest = 0;
-    double idlest = Double.POSITIVE_INFINITY;
+    double minLoad = Double.POSITIVE_INFINITY;
     for (int slot = 0; slot < candidates.slots(); slot++) {
       out[slot] =
           candidates.queueMs[slot] + output * engines.msPerContextToken(slot) * candidates.contextTokens[slot];
       if (candidates.has(slot)) {
         deepest = Math.max(deepest, candidates.depth[slot]);
-        idlest = Math.min(idlest, out[slot]);
+        minLoad = Math.min(minLoad, out[slot]);
       }
     }
     int cached = prompt.cached(deepest);
-    if (cached > prompt.tokens() - cached && idlestOf(deepest, candidates, out) <= imbalance * idlest) {
+    if (cached > prompt.tokens() - cached && minLoadAt(deepest, candidates, out) <= imbalance * minLoad) {
       for (int slot = 0; slot < candidates.slots(); slot++) {
         out[slot] = candidates.depth[slot] == deepest ? out[slot] : Double.POSITIVE_INFINITY;
       }
@@ -62,14 +63,14 @@ final class PrebleScorer implements Scorer {
     }
   }
 
-  private static double idlestOf(int depth, Candidates candidates, double[] load) {
-    double idlest = Double.POSITIVE_INFINITY;
+  private static double minLoadAt(int depth, Candidates candidates, double[] load) {
+    double minLoad = Double.POSITIVE_INFINITY;
     for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
       if (candidates.depth[slot] == depth) {
-        idlest = Math.min(idlest, load[slot]);
+        minLoad = Math.min(minLoad, load[slot]);
       }
     }
-    return idlest;
+    return minLoad;
   }
 
   @Override

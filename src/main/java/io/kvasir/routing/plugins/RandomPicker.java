@@ -5,7 +5,7 @@ import io.kvasir.routing.Picker;
 import io.kvasir.routing.RoutingContext;
 import java.util.random.RandomGenerator;
 
-/** Any candidate, each with the same chance: reservoir sampling, then a shuffle of the reservoir. */
+/** Picks candidates uniformly at random: reservoir sampling, then a shuffle of the reservoir. */
 final class RandomPicker implements Picker {
   @Override
   public int pick(RoutingContext context, Candidates candidates, double[] scores, int[] ranked) {

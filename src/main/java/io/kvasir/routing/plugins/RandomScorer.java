@@ -5,7 +5,7 @@ import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.Scorer;
 import java.util.random.RandomGenerator;
 
-/** A random number, 0 to 1: with a small weight it keeps many routers from choosing alike. */
+/** A random score, 0 to 1: with a small weight it keeps several routers from choosing the same worker. */
 final class RandomScorer implements Scorer {
   @Override
   public void score(RoutingContext context, Candidates candidates, double[] out) {

@@ -9,9 +9,9 @@ import io.kvasir.routing.UnmetNeed;
 import java.util.EnumMap;
 import java.util.Map;
 
-/** Keeps the workers whose role lets them do what the request asks for. */
+/** Keeps the workers whose role permits the step that is being decided. */
 final class RoleFilter implements Filter {
-  private final PerMembership<Map<Role, long[]>> takers =
+  private final PerMembership<Map<Role, long[]>> permitted =
       new PerMembership<>(
           table -> {
             Map<Role, long[]> byRole = new EnumMap<>(Role.class);
@@ -23,7 +23,7 @@ final class RoleFilter implements Filter {
 
   @Override
   public void filter(RoutingContext context, Candidates candidates) {
-    Bitmaps.keep(candidates, takers.of(candidates).getOrDefault(context.role(), Bitmaps.NONE));
+    Bitmaps.keep(candidates, permitted.of(candidates).getOrDefault(context.role(), Bitmaps.NONE));
   }
 
   @Override

@@ -7,28 +7,27 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
- * The candidate that has waited longest for its turn. A counter modulo the number of candidates would favour
- * some workers for ever when requests for different models alternate; the time of each worker's last turn is
- * fair to any mix.
+ * Picks the least recently picked candidate. A counter modulo the number of candidates would favour some workers for
+ * ever when requests for different models alternate; the sequence number of each worker's last turn is fair to any mix.
  *
- * <p>Lock-free, and exact across threads: a turn is taken by compare-and-set of the longest waiter's mark, so
- * over one set of candidates no worker is ever two turns ahead of another.
+ * <p>Lock-free, and exact across threads: a turn is taken by compare-and-set of the worker's last turn, so over one set
+ * of candidates no worker is ever two turns ahead of another.
  */
 final class RoundRobinPicker implements Picker {
-  private static final int MOST_SLOTS = 256;
+  private static final int MAX_SLOTS = 256;
 
-  private final AtomicLongArray lastTurn = new AtomicLongArray(MOST_SLOTS);
+  private final AtomicLongArray lastTurn = new AtomicLongArray(MAX_SLOTS);
   private final AtomicLong turns = new AtomicLong();
 
   @Override
   public int pick(RoutingContext context, Candidates candidates, double[] scores, int[] ranked) {
     while (true) {
-      int count = waiting(candidates, scores, ranked);
+      int count = rankByLastTurn(candidates, scores, ranked);
       int first = ranked[0];
       if (count == 0 || context.dryRun()) {
         return count;
       }
-      // Drawn after the look around: whoever took a turn since then took this one, and the set below fails.
+      // The turn is drawn after ranking: if another thread has taken this worker's turn since, the set below fails.
       long seen = (long) scores[first];
       if (lastTurn.compareAndSet(first, seen, turns.incrementAndGet())) {
         return count;
@@ -46,8 +45,8 @@ final class RoundRobinPicker implements Picker {
     return false;
   }
 
-  /** Ranks by last turn, longest ago first; the turns seen go to {@code turn}, exact up to 2⁵³. */
-  private int waiting(Candidates candidates, double[] turn, int[] ranked) {
+  /** Ranks by last turn, oldest first, and writes the turns to {@code turn}, exact up to 2⁵³. */
+  private int rankByLastTurn(Candidates candidates, double[] turn, int[] ranked) {
     int count = 0;
     for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
       turn[slot] = lastTurn.get(slot);

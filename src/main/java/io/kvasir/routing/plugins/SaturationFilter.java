@@ -7,8 +7,8 @@ import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.UnmetNeed;
 
 /**
- * Removes busy workers while there are others: those with {@code in-flight} (8) or more requests, unless
- * that is all of them. A soft limit, to spread load before workers are full.
+ * Removes saturated workers, those with {@code in-flight} (8) or more requests, unless all of them are saturated. A
+ * soft limit, to spread load before workers are full.
  */
 final class SaturationFilter implements Filter {
   private final int inFlight;
@@ -19,11 +19,11 @@ final class SaturationFilter implements Filter {
 
   @Override
   public void filter(RoutingContext context, Candidates candidates) {
-    boolean idle = false;
-    for (int slot = candidates.next(0); slot >= 0 && !idle; slot = candidates.next(slot + 1)) {
-      idle = candidates.inFlight[slot] < inFlight;
+    boolean anyBelow = false;
+    for (int slot = candidates.next(0); slot >= 0 && !anyBelow; slot = candidates.next(slot + 1)) {
+      anyBelow = candidates.inFlight[slot] < inFlight;
     }
-    if (!idle) {
+    if (!anyBelow) {
       return;
     }
     for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {

@@ -12,8 +12,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
- * The semantic cluster of what the user says in his {@code turn} (last; the first keeps a conversation where it began).
- * Unknown when telling it takes longer than the clusters' budget, or fails.
+ * The semantic cluster of the user's text in the {@code turn} (last; the first keeps a conversation in one cluster).
+ * Unknown when the classifier fails or exceeds its budget.
  */
 final class SemanticClusterPreparer {
   private static final CompletionStage<SemanticCluster> NONE = CompletableFuture.completedStage(SemanticCluster.NONE);

@@ -11,9 +11,8 @@ import java.util.Arrays;
 import java.util.Set;
 
 /**
- * Keeps a session on one worker without remembering it: rendezvous hashing of session key and worker id,
- * 0 to 1, so that a worker that goes takes only its own sessions with it. 0 for all when the request has no
- * session.
+ * Stateless session affinity: the rendezvous hash of session key and worker id, 0 to 1, so that removing a worker moves
+ * only its own sessions. 0 for all when the request has no session.
  *
  * <p>Thaler, Ravishankar: "Using name-based mappings to increase hit rates", 1998.
  */

@@ -11,15 +11,15 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What keeps a conversation together: the first of {@code headers} that the request has, else the first of {@code
- * fields} of its body (nested ones with dots), at most {@value #LONGEST} characters of it. Empty when there is none.
+ * The session key of a request: the first of {@code headers} that it has, else the first of {@code fields} of its body
+ * (nested ones with dots), cut at {@value #MAX_LENGTH} characters. Empty when there is none.
  */
 final class SessionKeyPreparer implements Preparer {
-  /** Those that clients of other routers send. */
+  /** The headers that clients of other routers send. */
   private static final List<String> HEADERS = List.of("X-Session-ID", "X-User-ID", "X-Tenant-ID", "X-SMG-Routing-Key");
 
   private static final List<String> FIELDS = List.of("session_id", "prompt_cache_key", "user");
-  private static final int LONGEST = 256;
+  private static final int MAX_LENGTH = 256;
 
   private final List<String> headers;
   private final List<String> fields;
@@ -32,7 +32,7 @@ final class SessionKeyPreparer implements Preparer {
   @Override
   public void prepare(RoutingContext context) {
     String key = key(context.facts());
-    context.put(Slots.SESSION_KEY, key == null ? "" : key.length() <= LONGEST ? key : key.substring(0, LONGEST));
+    context.put(Slots.SESSION_KEY, key == null ? "" : key.length() <= MAX_LENGTH ? key : key.substring(0, MAX_LENGTH));
   }
 
   private @Nullable String key(RequestFacts facts) {

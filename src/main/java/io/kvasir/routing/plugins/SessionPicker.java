@@ -19,10 +19,10 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sticky sessions: a session stays with the worker that had it last. A new one, and one whose worker is not among the
- * candidates any more (it is gone, full, or has failed the request), goes where the score is best, and stays there from
- * then on. What has been quiet for {@code ttl} (1 h) is forgotten, and of more than {@code sessions} (100,000) those
- * least in use. Requests without a session go where the score is best.
+ * Sticky sessions: a session stays with its last worker. A new session, and one whose worker is no longer a candidate
+ * (stopped, full, or failed), is assigned to the worker with the best score. Sessions expire after {@code ttl} (1 h)
+ * without a request, and at most {@code sessions} (100,000) are kept. Requests without a session go to the worker with
+ * the best score.
  */
 final class SessionPicker implements Picker {
   private final Cache<String, String> workers;
@@ -33,7 +33,7 @@ final class SessionPicker implements Picker {
                   .filter(worker -> worker != null)
                   .collect(Collectors.toMap(Worker::id, Worker::slot)));
 
-  /** As the last decision had it: the table tells its time by decisions, so that simulated time is as good. */
+  /** Time of the last decision, by which sessions expire, so that simulated time works as well. */
   private volatile long now;
 
   SessionPicker(Parameters parameters) {
@@ -57,9 +57,9 @@ final class SessionPicker implements Picker {
     now = context.nanos();
     String last =
         context.dryRun() ? workers.policy().getIfPresentQuietly(session) : workers.getIfPresent(session);
-    int home = slotOf(last, candidates);
-    if (home >= 0) {
-      count = toFront(home, ranked, count);
+    int sticky = slotOf(last, candidates);
+    if (sticky >= 0) {
+      count = toFront(sticky, ranked, count);
     }
     if (!context.dryRun()) {
       workers.put(session, candidates.workers[ranked[0]].id());
@@ -67,7 +67,7 @@ final class SessionPicker implements Picker {
     return count;
   }
 
-  /** The next one had room: the session moves there. */
+  /** Assigns the session to the worker that had capacity. */
   @Override
   public void onAlternativeChosen(RoutingContext context, Candidates candidates, int slot) {
     String session = context.get(Slots.SESSION_KEY);
@@ -81,18 +81,18 @@ final class SessionPicker implements Picker {
     return slot != null && candidates.has(slot) ? slot : -1;
   }
 
-  /** Ranks a slot first and the others after it, and returns how many there are then. */
+  /** Moves a slot to the front of the ranking, and returns the ranking's new length. */
   private static int toFront(int slot, int[] ranked, int count) {
     int at = 0;
     while (at < count && ranked[at] != slot) {
       at++;
     }
-    int grown = at == count && count < ranked.length ? count + 1 : count;
-    for (int i = Math.min(at, grown - 1); i > 0; i--) {
+    int length = at == count && count < ranked.length ? count + 1 : count;
+    for (int i = Math.min(at, length - 1); i > 0; i--) {
       ranked[i] = ranked[i - 1];
     }
     ranked[0] = slot;
-    return grown;
+    return length;
   }
 
   @Override

@@ -14,9 +14,9 @@ import io.kvasir.routing.cost.FleetCosts;
 import java.util.Set;
 
 /**
- * Removes the workers that would not start the answer within {@code ttft-ms} (10,000) by their queue and what
- * they lack of the prompt. When that is all of them the request is refused at once instead of late: early
- * rejection as in Mooncake, which keeps an overloaded fleet's answers in time.
+ * Removes the workers whose predicted time to first token, from their queue and the prompt's uncached tokens, exceeds
+ * {@code ttft-ms} (10,000). When that is all of them, the request is refused at once: early rejection as in Mooncake,
+ * which keeps the other answers of an overloaded fleet in time.
  */
 final class StartInTimeFilter implements Filter {
   private final double ttftMs;

@@ -12,54 +12,54 @@ import java.util.Arrays;
 import java.util.Set;
 
 /**
- * The share of the prompt a worker has cached, each block worth what its tier is: {@code device} (1), {@code host}
- * (0.75), {@code disk} (0.5), {@code remote} (0.25). A block that has to be fetched is worth less than one that is
- * there, and more than one that has to be computed.
+ * Score of the share of the prompt that a worker has cached, each block weighted by its tier: {@code device} (1),
+ * {@code host} (0.75), {@code disk} (0.5), {@code remote} (0.25). A block that has to be fetched is worth less than one
+ * on the device, and more than one that has to be computed.
  *
- * <p>Tiers are read, block by block, for the {@code look-at} (8) workers with most of the prompt; of the others every
- * block counts as if it were in the device. So do blocks that are only predicted.
+ * <p>Tiers are read, block by block, for the {@code look-at} (8) workers with most of the prompt. Blocks of the other
+ * workers, and predicted blocks, are weighted as on the device.
  */
 final class TierAffinityScorer implements Scorer {
-  private final double[] worth = new double[Tier.values().length];
-  private final int lookAt;
+  private final double[] weights = new double[Tier.values().length];
+  private final int maxWorkers;
 
   TierAffinityScorer(Parameters parameters) {
-    worth[Tier.DEVICE.index()] = parameters.number("device", 1, 0, 1);
-    worth[Tier.HOST.index()] = parameters.number("host", 0.75, 0, 1);
-    worth[Tier.DISK.index()] = parameters.number("disk", 0.5, 0, 1);
-    worth[Tier.REMOTE.index()] = parameters.number("remote", 0.25, 0, 1);
-    this.lookAt = parameters.whole("look-at", 8, 1, 256);
+    weights[Tier.DEVICE.index()] = parameters.number("device", 1, 0, 1);
+    weights[Tier.HOST.index()] = parameters.number("host", 0.75, 0, 1);
+    weights[Tier.DISK.index()] = parameters.number("disk", 0.5, 0, 1);
+    weights[Tier.REMOTE.index()] = parameters.number("remote", 0.25, 0, 1);
+    this.maxWorkers = parameters.whole("look-at", 8, 1, 256);
   }
 
   @Override
   public void score(RoutingContext context, Candidates candidates, double[] out) {
     PromptSize prompt = PromptSize.of(context);
-    double inDevice = worth[Tier.DEVICE.index()];
+    double onDevice = weights[Tier.DEVICE.index()];
     for (int slot = 0; slot < candidates.slots(); slot++) {
-      out[slot] = inDevice * prompt.cached(candidates.depth[slot]) / prompt.tokens();
+      out[slot] = onDevice * prompt.cached(candidates.depth[slot]) / prompt.tokens();
     }
-    int[] deepest = new int[Math.min(lookAt, candidates.slots())];
+    int[] deepest = new int[Math.min(maxWorkers, candidates.slots())];
     int count = deepest(candidates, deepest);
-    int[] blocks = new int[worth.length];
+    int[] blocks = new int[weights.length];
     for (int i = 0; i < count; i++) {
       int slot = deepest[i];
       Arrays.fill(blocks, 0);
       int held = candidates.tiers(slot, blocks);
-      out[slot] *= held == 0 ? 1 : value(blocks, held, candidates.depth[slot]);
+      out[slot] *= held == 0 ? 1 : relativeWeight(blocks, held, candidates.depth[slot]);
     }
   }
 
-  /** What a block of the worker's is worth on average, in blocks of the device. */
-  private double value(int[] blocks, int held, int depth) {
-    double inDevice = worth[Tier.DEVICE.index()];
-    double sum = Math.max(0, depth - held) * inDevice;
+  /** The mean weight of a worker's blocks, relative to the device's. */
+  private double relativeWeight(int[] blocks, int held, int depth) {
+    double onDevice = weights[Tier.DEVICE.index()];
+    double sum = Math.max(0, depth - held) * onDevice;
     for (int tier = 0; tier < blocks.length; tier++) {
-      sum += blocks[tier] * worth[tier];
+      sum += blocks[tier] * weights[tier];
     }
-    return inDevice == 0 ? 0 : sum / inDevice / Math.max(depth, held);
+    return onDevice == 0 ? 0 : sum / onDevice / Math.max(depth, held);
   }
 
-  /** The slots of those with most of the prompt, and how many there are. */
+  /** Writes the slots of the workers with most of the prompt, deepest first, and returns how many there are. */
   private static int deepest(Candidates candidates, int[] slots) {
     int count = 0;
     for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {

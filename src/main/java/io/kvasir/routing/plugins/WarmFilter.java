@@ -14,18 +14,18 @@ import io.kvasir.routing.cost.FleetCosts;
 import java.util.Set;
 
 /**
- * Keeps the workers that have {@code share} (0.8) of the prompt, unless there are none or all of them have
- * more to do than the idlest of the others by {@code most-wait-ms} (14,000) of prefill. Sticky until
- * saturated, as llm-d has it.
+ * Keeps the warm workers, those that have {@code share} (0.8) of the prompt, unless there are none, or all of them have
+ * {@code most-wait-ms} (14,000) more of queued prefill than the least loaded of the others. Sticky until saturated, as
+ * in llm-d.
  */
 final class WarmFilter implements Filter {
   private final double share;
-  private final double mostWaitMs;
+  private final double maxWaitMs;
   private final PerMembership<FleetCosts> costs;
 
   WarmFilter(Parameters parameters, CostModel costs) {
     this.share = parameters.number("share", 0.8, 0, 1);
-    this.mostWaitMs = parameters.number("most-wait-ms", 14_000, 0, 1e9);
+    this.maxWaitMs = parameters.number("most-wait-ms", 14_000, 0, 1e9);
     this.costs = PerMembership.costs(costs);
   }
 
@@ -38,27 +38,27 @@ final class WarmFilter implements Filter {
   public void filter(RoutingContext context, Candidates candidates) {
     FleetCosts engines = costs.of(candidates);
     PromptSize prompt = PromptSize.of(context);
-    double warm = Double.POSITIVE_INFINITY;
-    double cold = Double.POSITIVE_INFINITY;
+    double minWarmMs = Double.POSITIVE_INFINITY;
+    double minColdMs = Double.POSITIVE_INFINITY;
     for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
       double pendingMs = candidates.pendingTokens[slot] * engines.msPerToken(slot);
-      if (warm(prompt, candidates.depth[slot])) {
-        warm = Math.min(warm, pendingMs);
+      if (isWarm(prompt, candidates.depth[slot])) {
+        minWarmMs = Math.min(minWarmMs, pendingMs);
       } else {
-        cold = Math.min(cold, pendingMs);
+        minColdMs = Math.min(minColdMs, pendingMs);
       }
     }
-    // Written so that no warm worker at all keeps nobody out, either.
-    if (warm - cold <= mostWaitMs && warm < Double.POSITIVE_INFINITY) {
+    // Without any warm worker, all candidates are kept.
+    if (minWarmMs - minColdMs <= maxWaitMs && minWarmMs < Double.POSITIVE_INFINITY) {
       for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
-        if (!warm(prompt, candidates.depth[slot])) {
+        if (!isWarm(prompt, candidates.depth[slot])) {
           candidates.remove(slot);
         }
       }
     }
   }
 
-  private boolean warm(PromptSize prompt, int depth) {
+  private boolean isWarm(PromptSize prompt, int depth) {
     return prompt.cached(depth) >= share * prompt.tokens();
   }
 

@@ -8,7 +8,7 @@ import io.kvasir.routing.RoutingContext;
 import java.util.random.RandomGenerator;
 
 /**
- * A random choice that favours high scores: softmax with a {@code temperature} (0.1) in units of the spread
+ * Picks at random with a preference for high scores: softmax with a {@code temperature} (0.1) in units of the spread
  * between the best score and the worst. Near 0 it is max-score, large it is random.
  *
  * <p>Adding Gumbel noise to scores and taking the largest draws from the softmax, and taking the next
@@ -23,17 +23,17 @@ final class WeightedRandomPicker implements Picker {
 
   @Override
   public int pick(RoutingContext context, Candidates candidates, double[] scores, int[] ranked) {
-    double least = Double.POSITIVE_INFINITY;
-    double most = Double.NEGATIVE_INFINITY;
+    double min = Double.POSITIVE_INFINITY;
+    double max = Double.NEGATIVE_INFINITY;
     for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
-      least = Math.min(least, scores[slot]);
-      most = Math.max(most, scores[slot]);
+      min = Math.min(min, scores[slot]);
+      max = Math.max(max, scores[slot]);
     }
-    double unit = most > least ? temperature * (most - least) : 1;
+    double unit = max > min ? temperature * (max - min) : 1;
     RandomGenerator random = context.random();
     for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
       double exponential = -Math.log1p(-random.nextDouble());
-      scores[slot] = (scores[slot] - most) / unit - Math.log(Math.max(exponential, Double.MIN_NORMAL));
+      scores[slot] = (scores[slot] - max) / unit - Math.log(Math.max(exponential, Double.MIN_NORMAL));
     }
     return Ranking.byScore(context, candidates, scores, ranked);
   }

@@ -13,9 +13,8 @@ import io.kvasir.routing.cost.FleetCosts;
 import java.util.Set;
 
 /**
- * The prefill work a worker would have to do before this request's first token: what is pending there and
- * what it lacks of the prompt, {@code by} (tokens) tokens or, as Mooncake's Conductor predicts the time to
- * first token, milliseconds.
+ * Score of the prefill work before this request's first token: what is queued on a worker and the prompt's uncached
+ * tokens, {@code by} (tokens) tokens or, as Mooncake's Conductor predicts the time to first token, milliseconds.
  *
  * <p>Qin et al.: "Mooncake: Trading More Storage for Less Computation", FAST 2025.
  */
@@ -51,7 +50,7 @@ final class WorkLeftScorer implements Scorer {
     return Set.of(Slots.PROMPT_TOKENS, Slots.CHAIN);
   }
 
-  /** What work is counted in. */
+  /** The unit of work. */
   private enum Unit {
     /** Prompt tokens to compute. */
     TOKENS,

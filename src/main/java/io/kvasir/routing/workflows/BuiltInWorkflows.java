@@ -9,23 +9,23 @@ import io.kvasir.routing.WorkflowType;
 import io.kvasir.routing.WorkflowType.StepType;
 import java.util.List;
 
-/** Every workflow Kvasir comes with, beside that of a profile of stages. */
+/** The types of built-in workflows, besides that of a profile of stages. */
 public final class BuiltInWorkflows {
   private static final String PAIR = "pair";
-  private static final StepType PREFILLED =
-      new StepType(PREFILL, PAIR, "a worker could be asked to read a prompt that it can hand to nobody");
-  private static final StepType DECODED =
-      new StepType(DECODE, PAIR, "a worker could be asked to go on with a prompt that it cannot take over");
+  private static final StepType PREFILL_STEP =
+      new StepType(PREFILL, PAIR, "a prompt could be computed by a worker that cannot transfer it");
+  private static final StepType DECODE_STEP =
+      new StepType(DECODE, PAIR, "a worker could be chosen that cannot receive the prompt's KV blocks");
 
   private BuiltInWorkflows() {}
 
-  /** The types of them, for the registry. */
+  /** The types, for the registry. */
   public static List<WorkflowType> types() {
     return List.of(
-        new WorkflowType(PREFILL_DECODE_WORKFLOW, List.of(PREFILLED, DECODED), PrefillDecodeWorkflow::composer),
+        new WorkflowType(PREFILL_DECODE_WORKFLOW, List.of(PREFILL_STEP, DECODE_STEP), PrefillDecodeWorkflow::composer),
         new WorkflowType(
             "encode-prefill-decode",
-            List.of(new StepType(ENCODE, "", ""), PREFILLED, DECODED),
+            List.of(new StepType(ENCODE, "", ""), PREFILL_STEP, DECODE_STEP),
             EncodePrefillDecodeWorkflow::composer));
   }
 }

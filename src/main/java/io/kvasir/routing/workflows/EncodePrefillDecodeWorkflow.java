@@ -18,12 +18,12 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * An encode worker turns images and sound into embeddings before the prompt is read as {@link PrefillDecodeWorkflow}
- * says. A prompt without them is planned as there.
+ * The workflow in which an encode worker turns images and audio into embeddings before prefill and decode, which {@link
+ * PrefillDecodeWorkflow} plans. A prompt without media has no encode step.
  *
  * <ul>
- *   <li>{@code on-encode-failure} (next-candidate-then-without): what to do when the encode worker fails; without it
- *       the worker that reads the prompt encodes, too.
+ *   <li>{@code on-encode-failure} (next-candidate-then-without): policy when the encode worker fails; without it the
+ *       worker that computes the prompt encodes, too.
  *   <li>all parameters of prefill-decode.
  * </ul>
  */
@@ -32,41 +32,41 @@ final class EncodePrefillDecodeWorkflow implements Workflow {
 
   private final Selector encode;
   private final FailurePolicy onEncodeFailure;
-  private final Workflow rest;
+  private final Workflow prefillDecode;
 
-  private EncodePrefillDecodeWorkflow(Selector encode, FailurePolicy onEncodeFailure, Workflow rest) {
+  private EncodePrefillDecodeWorkflow(Selector encode, FailurePolicy onEncodeFailure, Workflow prefillDecode) {
     this.encode = encode;
     this.onEncodeFailure = onEncodeFailure;
-    this.rest = rest;
+    this.prefillDecode = prefillDecode;
   }
 
   static WorkflowType.Composer composer(Parameters parameters) {
     FailurePolicy onEncodeFailure =
         parameters.choice("on-encode-failure", FailurePolicy.NEXT_CANDIDATE_THEN_WITHOUT);
-    WorkflowType.Composer rest = PrefillDecodeWorkflow.composer(NAME, parameters);
+    WorkflowType.Composer prefillDecode = PrefillDecodeWorkflow.composer(NAME, parameters);
     return (profile, selectors, metrics) ->
         new EncodePrefillDecodeWorkflow(
-            selectors.apply(RoutingPlan.ENCODE), onEncodeFailure, rest.compose(profile, selectors, metrics));
+            selectors.apply(RoutingPlan.ENCODE), onEncodeFailure, prefillDecode.compose(profile, selectors, metrics));
   }
 
   @Override
-  public PlanResult plan(PlanningSession passes) {
-    if (Slots.requestShape(passes.context()).mediaItems() == 0) {
-      return rest.plan(passes);
+  public PlanResult plan(PlanningSession session) {
+    if (Slots.requestShape(session.context()).mediaItems() == 0) {
+      return prefillDecode.plan(session);
     }
-    return switch (passes.select(encode, Role.ENCODE)) {
+    return switch (session.select(encode, Role.ENCODE)) {
       case None none when !onEncodeFailure.canSkipStep() -> PlanResult.NoPlan.of(none);
-      case None _ -> rest.plan(passes);
-      case Chosen encoder -> before(encoder, rest.plan(passes));
+      case None _ -> prefillDecode.plan(session);
+      case Chosen encoder -> prependEncode(encoder, prefillDecode.plan(session));
     };
   }
 
   @Override
-  public PlanResult replan(PlanningSession passes, String step, Map<String, Worker> placed) {
+  public PlanResult replan(PlanningSession session, String step, Map<String, Worker> placed) {
     if (!step.equals(RoutingPlan.ENCODE)) {
-      return rest.replan(passes, step, placed);
+      return prefillDecode.replan(session, step, placed);
     }
-    return switch (passes.select(encode, Role.ENCODE)) {
+    return switch (session.select(encode, Role.ENCODE)) {
       case None none -> PlanResult.NoPlan.of(none);
       case Chosen encoder ->
           new PlanResult.PlanFound(
@@ -76,15 +76,15 @@ final class EncodePrefillDecodeWorkflow implements Workflow {
     };
   }
 
-  private PlanResult before(Chosen encoder, PlanResult planned) {
-    if (!(planned instanceof PlanResult.PlanFound made)) {
+  private PlanResult prependEncode(Chosen encoder, PlanResult planned) {
+    if (!(planned instanceof PlanResult.PlanFound found)) {
       return planned;
     }
     List<RoutingPlan.Step> steps = new ArrayList<>(List.of(step(encoder)));
-    steps.addAll(made.plan().steps());
+    steps.addAll(found.plan().steps());
     List<Chosen> chosen = new ArrayList<>(List.of(encoder));
-    chosen.addAll(made.chosen());
-    return new PlanResult.PlanFound(new RoutingPlan(NAME, made.plan().order(), steps), chosen, made.reason());
+    chosen.addAll(found.chosen());
+    return new PlanResult.PlanFound(new RoutingPlan(NAME, found.plan().order(), steps), chosen, found.reason());
   }
 
   private RoutingPlan.Step step(Chosen encoder) {

@@ -5,7 +5,7 @@ import io.prometheus.metrics.core.datapoints.CounterDataPoint;
 import java.util.EnumMap;
 import java.util.Map;
 
-/** One profile's counters of plans, looked up once. */
+/** One profile's counters of plans by kind, looked up once. */
 final class PlanCounts {
   private final Map<PlanKind, CounterDataPoint> kinds = new EnumMap<>(PlanKind.class);
 

@@ -2,23 +2,23 @@ package io.kvasir.routing.workflows;
 
 import java.util.Locale;
 
-/** Where a prompt is read, and why not elsewhere. */
+/** The kind of a plan: remote prefill, or the reason for local prefill. */
 enum PlanKind {
-  /** By a prefill worker, for the decode worker. */
+  /** Remote prefill: a prefill worker transfers KV blocks to the decode worker. */
   REMOTE,
-  /** By the decode worker, which lacks too little of it. */
+  /** Local: the decode worker has too few uncached tokens to transfer. */
   HELD,
-  /** By the decode worker, which does it at less cost. */
+  /** Local: computing costs less than transferring. */
   CHEAPER,
-  /** By the worker that generates, as the profile says. */
+  /** Local: the profile never splits. */
   NEVER,
-  /** By the worker that generates, since no prefill worker is there. */
+  /** Local: there is no prefill worker. */
   NO_WORKER,
-  /** By the worker that generates, since the prefill workers, or the decode workers beside them, have no room. */
+  /** Local: the prefill workers, or the decode workers paired with them, have no capacity. */
   FULL,
-  /** By the worker that generates, since it hands over to nobody. */
+  /** Local: the chosen decode worker cannot receive from the prefill worker. */
   UNPAIRED,
-  /** By the only worker, since the request cannot be divided. */
+  /** Local: the request cannot be split. */
   INDIVISIBLE;
 
   String label() {

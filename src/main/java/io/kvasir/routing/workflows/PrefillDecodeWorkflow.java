@@ -29,25 +29,25 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One worker reads the prompt and another generates, where that costs less than to have the latter do both. A prefill
- * worker is chosen first. The decode worker is chosen in view of it: each candidate counts with the cheaper of taking
- * the prompt from there and reading it itself ({@link Partner}). When the choice falls on one that reads, the prefill
- * worker's load is given back, and the plan has one step.
+ * The workflow that splits prefill and decode between two workers where that costs less than one worker for both. A
+ * prefill worker is chosen first. The decode worker is chosen with the prefill worker as {@link Partner}: each
+ * candidate is scored by the cheaper of receiving the prompt's KV blocks and computing them itself. When the chosen
+ * decode worker computes them itself, the prefill worker's load is cancelled, and the plan has one step.
  *
- * <p>When all decode workers that can take from the chosen prefill worker are full, the prefill workers of another
- * island are asked; when there is nobody to divide the prompt with, somebody who can do everything gets it.
+ * <p>When all decode workers that can receive from the chosen prefill worker are full, prefill workers of another
+ * transfer domain are tried; when no split is possible, a worker that can do both is chosen.
  *
  * <ul>
  *   <li>{@code remote-prefill} (auto): auto, always or never.
- *   <li>{@code least-tokens} (256): with auto, a decode worker that lacks fewer tokens of the prompt reads them itself.
- *   <li>{@code kappa} (3), {@code gamma} (0.3): with auto, what reading costs, as in the expected cost.
- *   <li>{@code on-prefill-failure} (next-candidate-then-without): what to do when the prefill worker fails.
- *   <li>{@code prefill-deadline-ms} (60000): when it counts as failed, 0 for never.
+ *   <li>{@code least-tokens} (256): with auto, a decode worker with fewer uncached tokens computes them itself.
+ *   <li>{@code kappa} (3), {@code gamma} (0.3): with auto, the price of local prefill, as in the expected cost.
+ *   <li>{@code on-prefill-failure} (next-candidate-then-without): policy when the prefill worker fails.
+ *   <li>{@code prefill-deadline-ms} (60000): deadline of the prefill step, 0 for none.
  * </ul>
  */
 final class PrefillDecodeWorkflow implements Workflow {
-  /** How many islands are tried. */
-  private static final int ISLANDS = 4;
+  /** The most transfer domains that are tried. */
+  private static final int MAX_DOMAINS = 4;
 
   private final String name;
   private final Settings settings;
@@ -85,7 +85,7 @@ final class PrefillDecodeWorkflow implements Workflow {
     return composer(RoutingPlan.PREFILL_DECODE_WORKFLOW, parameters);
   }
 
-  /** For a workflow of more steps, under its name. */
+  /** A factory for a workflow of more steps, under its name. */
   static WorkflowType.Composer composer(String name, Parameters parameters) {
     Settings settings = Settings.read(parameters);
     return (profile, selectors, metrics) ->
@@ -99,120 +99,119 @@ final class PrefillDecodeWorkflow implements Workflow {
   }
 
   @Override
-  public PlanResult plan(PlanningSession passes) {
-    if (!Slots.requestShape(passes.context()).divisible()) {
-      return alone(passes, PlanKind.INDIVISIBLE, null);
+  public PlanResult plan(PlanningSession session) {
+    if (!Slots.requestShape(session.context()).divisible()) {
+      return planLocal(session, PlanKind.INDIVISIBLE, null);
     }
-    if (settings.terms.when() == SplitMode.NEVER) {
-      return alone(passes, PlanKind.NEVER, null);
+    if (settings.terms.mode() == SplitMode.NEVER) {
+      return planLocal(session, PlanKind.NEVER, null);
     }
-    Set<TransferDomain> full = new HashSet<>();
-    None without = null;
-    for (int tries = 0; tries < ISLANDS; tries++) {
-      passes.context().put(Slots.PARTNER, Partner.avoiding(full));
-      switch (passes.select(prefill, Role.PREFILL)) {
+    Set<TransferDomain> fullDomains = new HashSet<>();
+    None missing = null;
+    for (int attempt = 0; attempt < MAX_DOMAINS; attempt++) {
+      session.context().put(Slots.PARTNER, Partner.avoiding(fullDomains));
+      switch (session.select(prefill, Role.PREFILL)) {
         case None none -> {
-          return alone(
-              passes,
-              none.unmetNeed() == UnmetNeed.ROOM ? PlanKind.FULL : full.isEmpty() ? PlanKind.NO_WORKER : PlanKind.FULL,
-              without == null ? none : without);
+          return planLocal(
+              session,
+              none.unmetNeed() == UnmetNeed.ROOM ? PlanKind.FULL : fullDomains.isEmpty() ? PlanKind.NO_WORKER
+                  : PlanKind.FULL,
+              missing == null ? none : missing);
         }
-        case Chosen reader -> {
-          passes.context().put(Slots.PARTNER, offered(reader));
-          switch (passes.select(decode, Role.DECODE)) {
-            case Chosen taker when !taker.readsPrompt() -> {
+        case Chosen prefillWorker -> {
+          session.context().put(Slots.PARTNER, prefillPartner(prefillWorker));
+          switch (session.select(decode, Role.DECODE)) {
+            case Chosen decodeWorker when !decodeWorker.readsPrompt() -> {
               counts.count(PlanKind.REMOTE);
-              return divided(reader, taker);
+              return splitPlan(prefillWorker, decodeWorker);
             }
-            case Chosen taker -> {
-              passes.release(reader);
-              return whole(taker, kind(reader, taker));
+            case Chosen decodeWorker -> {
+              session.release(prefillWorker);
+              return localPlan(decodeWorker, localKind(prefillWorker, decodeWorker));
             }
             case None none -> {
-              passes.release(reader);
-              without = none;
-              full.add(island(reader.worker()));
+              session.release(prefillWorker);
+              missing = none;
+              fullDomains.add(domain(prefillWorker.worker()));
             }
           }
         }
       }
     }
-    return alone(passes, PlanKind.FULL, without);
+    return planLocal(session, PlanKind.FULL, missing);
   }
 
   @Override
-  public PlanResult replan(PlanningSession passes, String step, Map<String, Worker> placed) {
+  public PlanResult replan(PlanningSession session, String step, Map<String, Worker> placed) {
     return switch (step) {
-      case RoutingPlan.PREFILL -> prefillAgain(passes, placed.get(RoutingPlan.DECODE));
-      case RoutingPlan.DECODE -> decodeAgain(passes, placed.get(RoutingPlan.PREFILL));
-      default -> plan(passes);
+      case RoutingPlan.PREFILL -> replanPrefill(session, placed.get(RoutingPlan.DECODE));
+      case RoutingPlan.DECODE -> replanDecode(session, placed.get(RoutingPlan.PREFILL));
+      default -> plan(session);
     };
   }
 
-  private PlanResult prefillAgain(PlanningSession passes, @Nullable Worker taker) {
-    passes.context().put(Slots.PARTNER, taker == null ? Partner.NONE : Partner.ofDecode(taker));
-    return switch (passes.select(prefill, Role.PREFILL)) {
-      case Chosen reader ->
-          made(
-              StepOrder.ofPrefillDecode(reader.worker()),
-              List.of(prefillStep(reader, taker)),
-              List.of(reader),
-              reader.reason());
-      case None none -> none(none, null);
+  private PlanResult replanPrefill(PlanningSession session, @Nullable Worker decodeWorker) {
+    session.context().put(Slots.PARTNER, decodeWorker == null ? Partner.NONE : Partner.ofDecode(decodeWorker));
+    return switch (session.select(prefill, Role.PREFILL)) {
+      case Chosen prefillWorker -> found(StepOrder.ofPrefillDecode(prefillWorker.worker()), List.of(prefillStep(prefillWorker, decodeWorker)),
+          List.of(prefillWorker), prefillWorker.reason());
+      case None none -> noPlan(none, null);
     };
   }
 
-  private PlanResult decodeAgain(PlanningSession passes, @Nullable Worker reader) {
-    Partner partner = reader == null ? Partner.NONE : Partner.ofPrefill(reader, 0, settings.terms);
-    passes.context().put(Slots.PARTNER, partner);
-    return switch (passes.select(decode, Role.DECODE)) {
-      case Chosen taker -> {
-        StepOrder order = taker.readsPrompt() ? StepOrder.SEQUENTIAL : StepOrder.ofPrefillDecode(taker.worker());
-        yield made(order, List.of(taker.step(RoutingPlan.DECODE)), List.of(taker), taker.reason());
+  private PlanResult replanDecode(PlanningSession session, @Nullable Worker prefillWorker) {
+    Partner partner = prefillWorker == null ? Partner.NONE : Partner.ofPrefill(prefillWorker, 0, settings.terms);
+    session.context().put(Slots.PARTNER, partner);
+    return switch (session.select(decode, Role.DECODE)) {
+      case Chosen decodeWorker -> {
+        StepOrder order = decodeWorker.readsPrompt() ? StepOrder.SEQUENTIAL : StepOrder.ofPrefillDecode(decodeWorker.worker());
+        yield found(order, List.of(decodeWorker.step(RoutingPlan.DECODE)), List.of(decodeWorker),
+            decodeWorker.reason());
       }
-      case None none -> none(none, null);
+      case None none -> noPlan(none, null);
     };
   }
 
-  /** Somebody who can do everything. */
-  private PlanResult alone(PlanningSession passes, PlanKind kind, @Nullable None missing) {
-    passes.context().put(Slots.PARTNER, Partner.NONE);
-    return switch (passes.select(decode, Role.DECODE)) {
-      case Chosen taker -> whole(taker, kind);
-      case None none -> none(none, missing);
+  /** Plans one worker for prefill and decode. */
+  private PlanResult planLocal(PlanningSession session, PlanKind kind, @Nullable None missing) {
+    session.context().put(Slots.PARTNER, Partner.NONE);
+    return switch (session.select(decode, Role.DECODE)) {
+      case Chosen decodeWorker -> localPlan(decodeWorker, kind);
+      case None none -> noPlan(none, missing);
     };
   }
 
-  private PlanResult whole(Chosen taker, PlanKind kind) {
+  private PlanResult localPlan(Chosen decodeWorker, PlanKind kind) {
     counts.count(kind);
-    return made(
+    return found(
         StepOrder.SEQUENTIAL,
-        List.of(taker.step(RoutingPlan.DECODE)),
-        List.of(taker),
-        reason("prefill=local:" + kind.label(), taker));
+        List.of(decodeWorker.step(RoutingPlan.DECODE)),
+        List.of(decodeWorker),
+        reason("prefill=local:" + kind.label(), decodeWorker));
   }
 
-  private PlanResult divided(Chosen reader, Chosen taker) {
-    int uncached = taker.reading().uncachedTokens();
-    long takingMs = Math.round(offered(reader).transferMs(taker.worker(), uncached));
-    return made(
-        StepOrder.ofPrefillDecode(reader.worker()),
-        List.of(prefillStep(reader, taker.worker()), taker.step(RoutingPlan.DECODE)),
-        List.of(reader, taker),
+  private PlanResult splitPlan(Chosen prefillWorker, Chosen decodeWorker) {
+    int uncached = decodeWorker.localBooking().uncachedTokens();
+    long transferMs = Math.round(prefillPartner(prefillWorker).transferMs(decodeWorker.worker(), uncached));
+    return found(
+        StepOrder.ofPrefillDecode(prefillWorker.worker()),
+        List.of(prefillStep(prefillWorker, decodeWorker.worker()), decodeWorker.step(RoutingPlan.DECODE)),
+        List.of(prefillWorker, decodeWorker),
         reason(
-            "prefill=" + reader.worker().id() + ':' + reader.depth() + '/' + reader.blocks() + "; cost=" + takingMs
+            "prefill=" + prefillWorker.worker().id() + ':' + prefillWorker.depth() + '/' + prefillWorker.blocks()
+                + "; cost=" + transferMs
                 + "ms",
-            taker));
+            decodeWorker));
   }
 
-  private Step prefillStep(Chosen reader, @Nullable Worker taker) {
-    return reader.step(RoutingPlan.PREFILL, onPrefillFailure(taker), settings.prefillDeadline);
+  private Step prefillStep(Chosen prefillWorker, @Nullable Worker decodeWorker) {
+    return prefillWorker.step(RoutingPlan.PREFILL, onPrefillFailure(decodeWorker), settings.prefillDeadline);
   }
 
-  /** Going on without the step takes a decode worker that can. */
-  private FailurePolicy onPrefillFailure(@Nullable Worker taker) {
+  /** The failure policy of the prefill step: it can be skipped only if the decode worker can compute the prompt. */
+  private FailurePolicy onPrefillFailure(@Nullable Worker decodeWorker) {
     FailurePolicy policy = settings.onPrefillFailure;
-    if (taker == null || taker.canPrefill()) {
+    if (decodeWorker == null || decodeWorker.canPrefill()) {
       return policy;
     }
     return switch (policy) {
@@ -221,42 +220,42 @@ final class PrefillDecodeWorkflow implements Workflow {
     };
   }
 
-  private Partner offered(Chosen reader) {
-    double ms = reader.queueMs() + settings.terms.kappa() * reader.booking().prefillMicros() / 1e3;
-    return Partner.ofPrefill(reader.worker(), ms, settings.terms);
+  private Partner prefillPartner(Chosen prefillWorker) {
+    double ms = prefillWorker.queueMs() + settings.terms.kappa() * prefillWorker.booking().prefillMicros() / 1e3;
+    return Partner.ofPrefill(prefillWorker.worker(), ms, settings.terms);
   }
 
-  private PlanKind kind(Chosen reader, Chosen taker) {
-    return !reader.worker().pairsWith(taker.worker())
+  private PlanKind localKind(Chosen prefillWorker, Chosen decodeWorker) {
+    return !prefillWorker.worker().pairsWith(decodeWorker.worker())
         ? PlanKind.UNPAIRED
-        : taker.reading().uncachedTokens() < settings.terms.leastTokens() ? PlanKind.HELD : PlanKind.CHEAPER;
+        : decodeWorker.localBooking().uncachedTokens() < settings.terms.minTokens() ? PlanKind.HELD : PlanKind.CHEAPER;
   }
 
-  private PlanResult made(StepOrder order, List<Step> steps, List<Chosen> chosen, String reason) {
+  private PlanResult found(StepOrder order, List<Step> steps, List<Chosen> chosen, String reason) {
     return new PlanResult.PlanFound(new RoutingPlan(name, order, steps), chosen, reason);
   }
 
-  /** What is missing: somebody who does everything, and before that, somebody to divide the prompt with. */
-  private static PlanResult none(None none, @Nullable None missing) {
+  /** No plan: neither one worker for both steps nor, if {@code missing} is given, a split was possible. */
+  private static PlanResult noPlan(None none, @Nullable None missing) {
     if (missing == null) {
       return new PlanResult.NoPlan(none.unmetNeed(), none.detail());
     }
-    UnmetNeed want = missing.unmetNeed() == UnmetNeed.ROOM ? UnmetNeed.ROOM : none.unmetNeed();
-    return new PlanResult.NoPlan(want, "prefill and decode: " + missing.detail() + "; one for both: " + none.detail());
+    UnmetNeed need = missing.unmetNeed() == UnmetNeed.ROOM ? UnmetNeed.ROOM : none.unmetNeed();
+    return new PlanResult.NoPlan(need, "prefill and decode: " + missing.detail() + "; one for both: " + none.detail());
   }
 
-  private String reason(String prompt, Chosen taker) {
+  private String reason(String prompt, Chosen decodeWorker) {
     String reason =
-        profile + "; " + prompt + "; depth=" + taker.depth() + '/' + taker.blocks() + "; cached="
-            + taker.predictedCachedTokens() + '/' + taker.booking().promptTokens() + "; candidates="
-            + taker.candidates();
+        profile + "; " + prompt + "; depth=" + decodeWorker.depth() + '/' + decodeWorker.blocks() + "; cached="
+            + decodeWorker.predictedCachedTokens() + '/' + decodeWorker.booking().promptTokens() + "; candidates="
+            + decodeWorker.candidates();
     return reason.length() <= 160 ? reason : reason.substring(0, 160);
   }
 
-  private static TransferDomain island(Worker worker) {
+  private static TransferDomain domain(Worker worker) {
     KvTransfer transfer = worker.kvTransfer();
     if (transfer == null) {
-      throw new IllegalStateException("worker " + worker.id() + " hands nothing over and was chosen for prefill");
+      throw new IllegalStateException("worker " + worker.id() + " cannot transfer and was chosen for prefill");
     }
     return transfer.domain();
   }

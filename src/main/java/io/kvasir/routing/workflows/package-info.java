@@ -1,6 +1,8 @@
 /**
- * The workflows of more than one worker, each of which is one class here and one line in {@code BuiltInWorkflows}: who
- * reads a prompt and who generates from it, who turns its images into embeddings, and whether dividing is worth it.
+ * The workflows with more than one worker: prefill and decode, and encode, prefill and decode. Each is one class and
+ * one line in {@link io.kvasir.routing.workflows.BuiltInWorkflows}. A workflow runs passes of selectors in a {@link
+ * io.kvasir.routing.PlanningSession} and returns a plan; it decides which worker computes a prompt, which one decodes,
+ * and whether splitting the two costs less than one worker for both.
  */
 @NullMarked
 package io.kvasir.routing.workflows;
