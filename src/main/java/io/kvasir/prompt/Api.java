@@ -1,6 +1,6 @@
 package io.kvasir.prompt;
 
-/** The shapes in which a request can carry a prompt. */
+/** The APIs whose requests have prompts, each with its own body. */
 public enum Api {
   /** {@code /v1/chat/completions}. */
   CHAT,

@@ -4,10 +4,10 @@ import io.kvasir.index.BlockHash;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Prompts that may share blocks: one model, one LoRA adapter or none, one cache salt or none.
+ * A namespace of blocks: prompts of one model, one LoRA adapter or none, and one cache salt or none may share blocks.
  *
- * @param id tells namespaces apart, block sizes included
- * @param hash hashing in it
+ * @param id unique to the namespace and the block size
+ * @param hash the namespace's block hash function
  * @param blockSize tokens in a block
  */
 record BlockNamespace(String id, BlockHash hash, int blockSize) {

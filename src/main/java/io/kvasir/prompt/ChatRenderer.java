@@ -9,7 +9,7 @@ import java.time.LocalDateTime;
 import java.util.Map;
 import java.util.function.Supplier;
 
-/** A model's chat template: a chat completion's body to the text that the model reads. Thread-safe. */
+/** The renderer of a model's chat template: from a chat completion's body to the model's input text. Thread-safe. */
 final class ChatRenderer {
   private final ChatTemplates templates;
   private final ChatPrompt prompt;
@@ -17,16 +17,16 @@ final class ChatRenderer {
 
   ChatRenderer(ChatTemplates templates, Map<String, Object> kwargs, Supplier<LocalDateTime> now) {
     this.templates = templates;
-    this.prompt = new ChatPrompt(templates, ChatPrompt.MessageConvention.VLLM, kwargs, RenderLimits.DEFAULT);
+    this.prompt = new ChatPrompt(templates, kwargs, RenderLimits.DEFAULT);
     this.now = now;
   }
 
-  /** The text of {@code chat}; a {@code TemplateException} when the template refuses it or fails. */
+  /** The text of {@code chat}; throws {@code TemplateException} when the template refuses it or fails. */
   String render(ObjectNode chat) {
     return prompt.render(chat, now).text();
   }
 
-  /** The text of {@code chat} up to its first item, which is in message {@code message}. */
+  /** The text of {@code chat} before its first media item, which is in message {@code message}. */
   String renderUpToItem(ObjectNode chat, int message) {
     ContentFormat format = templates.select(chat.hasNonNull("tools")).contentFormat();
     return PromptMedia.upToMark(render(PromptMedia.marked(chat, message, format == ContentFormat.OPENAI)));

@@ -3,16 +3,17 @@ package io.kvasir.prompt;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 
-/** An engine's {@code POST /tokenize}. Thread-safe; called on threads that may block. */
+/** A client of an engine's {@code POST /tokenize}. Thread-safe; called on threads that may block. */
 @FunctionalInterface
 public interface EngineTokenizer {
   /**
-   * The token ids that the engine answers {@code jsonBody} with. An answer that is late is a failure: the caller has
-   * no deadline of its own.
+   * The token ids of the engine's answer to {@code jsonBody}. Implementations enforce a deadline; the caller has none.
+   *
+   * @throws IOException when the engine fails or its answer is late
    */
   int[] tokenize(String jsonBody) throws IOException;
 
-  /** The ids in an answer of vLLM's or SGLang's {@code /tokenize}. */
+  /** The token ids of an answer of vLLM's or SGLang's {@code /tokenize}. */
   static int[] ids(JsonNode answer) throws IOException {
     JsonNode tokens = answer.path("tokens");
     if (!tokens.isArray()) {

@@ -4,9 +4,9 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
-/** Reads an Anthropic {@code /v1/messages} body as the chat completion that vLLM makes of it. */
+/** The conversion of an Anthropic {@code /v1/messages} body to a chat completion, as vLLM does it. */
 final class MessagesBody {
-  /** Clients put one into the system prompt that differs in every request; engines take it out. */
+  /** A system block of clients that differs in every request; engines remove it. */
   private static final String BILLING = "x-anthropic-billing-header";
 
   private MessagesBody() {}

@@ -5,17 +5,17 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How the prompts of one served model become chains.
+ * The prompt settings of one served model.
  *
- * @param name as requests name the model
- * @param adapters names of its LoRA adapters, each of which requests may name instead
+ * @param name the model's name in requests
+ * @param adapters names of its LoRA adapters, which requests may use instead
  * @param blockSize tokens in an engine's KV block
  * @param mode exact, engine or text
- * @param directory where its Hugging Face files are ({@code tokenizer.json}, {@code tokenizer_config.json},
- *     {@code chat_template.jinja} …), or {@code bundled:NAME} for a model that Kvasir brings along; null for none
- * @param tokenizer a {@code tokenizer.json} elsewhere, null for the directory's
- * @param chatTemplate a chat template elsewhere, null for the directory's
- * @param templateKwargs what every rendering is given, as the engine's {@code --default-chat-template-kwargs}
+ * @param directory directory of its Hugging Face files ({@code tokenizer.json}, {@code tokenizer_config.json},
+ *     {@code chat_template.jinja} …), or {@code bundled:NAME} for a bundled model; null for none
+ * @param tokenizer path of another {@code tokenizer.json}, null for the directory's
+ * @param chatTemplate path of another chat template, null for the directory's
+ * @param templateKwargs variables of every rendering, as the engine's {@code --default-chat-template-kwargs}
  * @param paritySample share of requests whose tokens are compared with the engine's, 0..1
  */
 public record ModelConfig(
@@ -29,10 +29,14 @@ public record ModelConfig(
     Map<String, Object> templateKwargs,
     double paritySample) {
 
-  /** The name of the model of the demo and the simulator. */
+  /** The name of the bundled model of the demo and the simulator. */
   public static final String DEMO = "kvasir-demo";
 
-  /** Refuses what cannot be, naming the field. */
+  /**
+   * Checks the ranges.
+   *
+   * @throws IllegalArgumentException when a field is out of range, naming it
+   */
   public ModelConfig {
     if (blockSize < 1) {
       throw new IllegalArgumentException("model " + name + ": block size must be at least 1, is " + blockSize);
@@ -47,12 +51,12 @@ public record ModelConfig(
     templateKwargs = Map.copyOf(templateKwargs);
   }
 
-  /** The model that Kvasir brings along, exact, under any name. */
+  /** The settings of the bundled model in exact mode, under the given name. */
   public static ModelConfig demo(String name, int blockSize) {
     return new ModelConfig(name, Set.of(), blockSize, PromptMode.EXACT, "bundled:" + DEMO, null, null, Map.of(), 0);
   }
 
-  /** A model of which nothing is known but its name. */
+  /** The settings of a model without files, in text mode. */
   public static ModelConfig text(String name) {
     return new ModelConfig(name, Set.of(), TextChunks.TOKENS, PromptMode.TEXT, null, null, null, Map.of(), 0);
   }

@@ -17,7 +17,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is in a model's files, which are in a directory or among Kvasir's own resources.
+ * The contents of a model's files, from a directory or from bundled resources.
  *
  * @param tokenizer its tokenizer.json, null when there is none
  * @param templates its chat templates, null when there are none
@@ -34,7 +34,7 @@ record ModelFiles(byte @Nullable [] tokenizer, @Nullable ChatTemplates templates
     String resource = "/models/" + directory.substring(BUNDLED.length());
     URL url = ModelFiles.class.getResource(resource + "/tokenizer.json");
     if (url == null) {
-      throw new NoSuchFileException(directory, null, "is not a model that Kvasir brings along");
+      throw new NoSuchFileException(directory, null, "is not a bundled model");
     }
     if (url.openConnection() instanceof JarURLConnection jar) {
       try (FileSystem files = FileSystems.newFileSystem(path(jar.getJarFileURL()), Map.of())) {
@@ -48,7 +48,7 @@ record ModelFiles(byte @Nullable [] tokenizer, @Nullable ChatTemplates templates
     try {
       return Path.of(new URI(url.toString()));
     } catch (URISyntaxException e) {
-      throw new IOException(url + " is no file", e);
+      throw new IOException(url + " is not a file", e);
     }
   }
 

@@ -6,33 +6,34 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Whether our tokens are the engine's.
+ * The parity of our tokens with the engine's.
  *
- * @param verdict of the last comparison that said anything
- * @param difference where the two texts part, in words; null while they are the same
+ * @param verdict result of the last conclusive comparison
+ * @param difference description of the first difference; null while there is none
  */
 public record Parity(Verdict verdict, @Nullable String difference) {
-  /** What a comparison came to. */
+  /** The result of a comparison. */
   public enum Verdict {
-    /** There was none yet. */
+    /** There was no comparison yet. */
     UNCHECKED,
     /** The same ids. */
     SAME,
-    /** Not the same ids: what we would hash, the engine does not hold. */
+    /** Different ids: the engine holds other blocks than those of our chain. */
     DIFFERENT,
-    /** The engine did not answer, or there is nothing of ours to compare. */
+    /** The engine did not answer, or we have no tokens to compare. */
     UNANSWERED;
 
-    /** As metrics write it. */
+    /** The label in metrics. */
     public String label() {
       return name().toLowerCase(Locale.ROOT);
     }
   }
 
   static final Parity UNCHECKED = new Parity(Verdict.UNCHECKED, null);
+  static final Parity UNANSWERED = new Parity(Verdict.UNANSWERED, null);
   private static final Parity SAME = new Parity(Verdict.SAME, null);
 
-  /** Tokens shown of either side after the place where they part, and before it. */
+  /** Tokens shown after the first difference, and before it. */
   private static final int SHOWN = 12;
   private static final int CONTEXT = 4;
 

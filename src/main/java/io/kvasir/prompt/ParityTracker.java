@@ -5,9 +5,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What comparisons with a model's engine have shown so far, and the mode that follows from it: as configured, until
- * some prompt's tokens are not the engine's; then the engine's, until that very prompt's are the same again. Others
- * that agree meanwhile prove nothing. Thread-safe.
+ * The result of all comparisons with a model's engine, and the mode that follows: the configured mode until a prompt's
+ * tokens differ from the engine's; then engine mode until that same prompt's tokens are equal again. Other prompts that
+ * agree meanwhile do not end it. Thread-safe.
  */
 final class ParityTracker {
   private static final Logger log = LoggerFactory.getLogger(ParityTracker.class);
@@ -45,7 +45,7 @@ final class ParityTracker {
     switch (outcome.verdict()) {
       case DIFFERENT -> {
         if (suspect == null) {
-          log.warn("model {}: our tokens are not the engine's, {}; the engine is asked from now on",
+          log.warn("model {}: our tokens differ from the engine's, {}; prompts are tokenised by the engine from now on",
               model, outcome.difference());
         }
         mode = PromptMode.ENGINE;
@@ -56,7 +56,7 @@ final class ParityTracker {
         if (suspect == null) {
           parity = outcome;
         } else if (compared.equals(suspect)) {
-          log.info("model {}: our tokens are the engine's again", model);
+          log.info("model {}: our tokens are equal to the engine's again", model);
           mode = configured;
           parity = outcome;
           suspect = null;

@@ -3,8 +3,7 @@ package io.kvasir.prompt;
 import com.fasterxml.jackson.databind.JsonNode;
 
 /**
- * A conversation's text where there is no template: what it says, in order and with roles, up to its
- * first item.
+ * The text of a conversation without a template: roles and message texts in order, up to the first media item.
  */
 final class PlainText {
   private PlainText() {}

@@ -14,27 +14,27 @@ import java.util.Arrays;
 import java.util.random.RandomGenerator;
 
 /**
- * Remembers what the beginnings of prompts came to, so that a turn of a conversation costs its new text and not its
+ * A cache of the block hashes of prompt prefixes, so that a turn of a conversation costs its new text and not its
  * history.
  *
  * <p>A text is cut into pieces where the tokenizer says that they tokenise independently (special tokens; in long
  * stretches without one, line breaks before a letter). Where a piece ends depends on the text up to there only, so
  * texts that begin alike are cut alike. A <em>step</em> is what one piece adds to everything before it: the hashes of
- * the blocks it completes and the ids of the block it leaves unfinished. It is found under a 128-bit hash of the whole
- * text up to the piece's end (with a random seed: nobody can prepare two texts that collide). A prompt is walked from
- * its start: each step is copied where it is remembered and computed where it is not, so that a step lost in the
- * middle costs that step. No token is kept but the unfinished block's: 48,000 tokens of 16 to a block take some 60 kB
- * here, whichever prompts share them.
+ * the blocks it completes and the ids of the unfinished block. Its key is a 128-bit hash of the whole text up to the
+ * piece's end (with a random seed, so that no client can construct two texts that collide). A prompt is walked from its
+ * start: each step is copied when it is cached and computed when it is not, so that an evicted step in the middle costs
+ * only that step. Only the unfinished block's tokens are kept: 48,000 tokens of 16 to a block take some 60 kB,
+ * whichever prompts share them.
  *
  * <p>Walking costs a scan for the cuts, one hash over the text and a look-up a piece. Bounded in bytes; the least
  * used steps go first. Thread-safe.
  */
 final class PrefixMemo {
-  /** What one step weighs beside its arrays: the entry, its key, the records and headers. */
+  /** Bytes of one step besides its arrays: the entry, its key, the records and headers. */
   private static final int OVERHEAD = 176;
 
-  /** A prompt's last piece is remembered from this length on: a shorter one is cheaper to make than to keep. */
-  private static final int LAST_PIECE = 512;
+  /** Minimum bytes of a prompt's last piece to be cached: a shorter one is cheaper to compute than to keep. */
+  private static final int MIN_LAST_PIECE = 512;
 
   private record MemoStep(int tokens, long[] blocks, int[] rest) {
     int bytes() {
@@ -43,10 +43,10 @@ final class PrefixMemo {
   }
 
   /**
-   * The chain of a prompt.
+   * The chain of a tokenised prompt.
    *
-   * @param tokens its length
-   * @param reused how many of the tokens did not have to be made
+   * @param tokens number of tokens
+   * @param reused tokens that were in the cache
    */
   record Tokens(Chain chain, int tokens, int reused) {}
 
@@ -61,27 +61,27 @@ final class PrefixMemo {
         .build();
   }
 
-  /** Bytes that are held, by estimate; up to a moment old. */
+  /** Estimated bytes of the cache; may lag behind the latest changes. */
   long bytes() {
     return steps.policy().eviction().map(e -> e.weightedSize().orElse(0)).orElse(0L);
   }
 
-  /** Carries out evictions that are due. */
+  /** Runs pending evictions. */
   void cleanUp() {
     steps.cleanUp();
   }
 
-  /** Steps that are held, by estimate. */
+  /** Estimated number of cached steps. */
   long size() {
     return steps.estimatedSize();
   }
 
-  /** The tokens of {@code text}, with those that the tokenizer puts around a text when {@code special}. */
+  /** The chain of {@code text}, with the tokenizer's special tokens around it when {@code special} is true. */
   Tokens tokens(Tokenizer tokenizer, BlockNamespace namespace, String text, boolean special) {
-    return new Tokenization(tokenizer, namespace).over(text.getBytes(StandardCharsets.UTF_8), special);
+    return new Tokenization(tokenizer, namespace).of(text.getBytes(StandardCharsets.UTF_8), special);
   }
 
-  /** The chain of {@code ids}, which nobody has to make. */
+  /** The chain of given token ids. */
   static Tokens ofIds(BlockNamespace namespace, int[] ids) {
     long[] hashes = new long[ids.length / namespace.blockSize()];
     namespace.hash().chain(BlockHash.NONE, ids, 0, ids.length, namespace.blockSize(), hashes, 0);
@@ -96,7 +96,7 @@ final class PrefixMemo {
     private long[] chain = new long[16];
     private int blocks;
     private int tokens;
-    private int remembered;
+    private int reused;
 
     private static final int HASH_BYTES = 16;
 
@@ -106,7 +106,7 @@ final class PrefixMemo {
       this.open = new TokenIdList(namespace.blockSize());
     }
 
-    Tokens over(byte[] text, boolean special) {
+    Tokens of(byte[] text, boolean special) {
       chain = new long[text.length / (4 * namespace.blockSize()) + 1];
       if (special) {
         add(tokenizer.before());
@@ -115,15 +115,15 @@ final class PrefixMemo {
       int from = 0;
       while (from < text.length) {
         int to = tokenizer.cut(text, from);
-        if (to == text.length && to - from < LAST_PIECE) {
-          make(text, from, to);
+        if (to == text.length && to - from < MIN_LAST_PIECE) {
+          compute(text, from, to);
         } else {
           key = after(key, text, from, to);
           MemoStep step = steps.getIfPresent(key);
           if (step != null) {
-            take(step);
+            append(step);
           } else {
-            steps.put(key, make(text, from, to));
+            steps.put(key, compute(text, from, to));
           }
         }
         from = to;
@@ -131,27 +131,27 @@ final class PrefixMemo {
       if (special) {
         add(tokenizer.after());
       }
-      return new Tokens(new Chain(Arrays.copyOf(chain, blocks), namespace.blockSize()), tokens, remembered);
+      return new Tokens(new Chain(Arrays.copyOf(chain, blocks), namespace.blockSize()), tokens, reused);
     }
 
-    private void take(MemoStep step) {
+    private void append(MemoStep step) {
       reserve(step.blocks.length);
       System.arraycopy(step.blocks, 0, chain, blocks, step.blocks.length);
       blocks += step.blocks.length;
       open.clear();
       open.addAll(step.rest);
       tokens += step.tokens;
-      remembered += step.tokens;
+      reused += step.tokens;
     }
 
-    private MemoStep make(byte[] text, int from, int to) {
+    private MemoStep compute(byte[] text, int from, int to) {
       int before = blocks;
-      int held = open.size();
+      int open0 = open.size();
       tokenizer.encode(text, from, to, open);
-      int made = open.size() - held;
-      tokens += made;
+      int added = open.size() - open0;
+      tokens += added;
       hashFull();
-      return new MemoStep(made, Arrays.copyOfRange(chain, before, blocks), open.copyFrom(0));
+      return new MemoStep(added, Arrays.copyOfRange(chain, before, blocks), open.copyFrom(0));
     }
 
     private void add(int[] ids) {

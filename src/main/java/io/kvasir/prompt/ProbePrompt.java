@@ -3,7 +3,9 @@ package io.kvasir.prompt;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
-/** A prompt that finds out a tokenizer or template: scripts, white space, digits, code, contractions. */
+/**
+ * The prompt for comparisons with an engine: scripts, white space, digits, code and contractions, where tokens differ.
+ */
 final class ProbePrompt {
   private static final String TEXT = """
       It's 7:45 on 2026-11-21, isn't it?  WE'LL see…

@@ -4,23 +4,22 @@ import io.kvasir.index.Chain;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is known of a request's prompt.
+ * The prepared prompt of a request.
  *
- * @param chain its blocks; empty when nothing is known. In text mode a block is 32 bytes and counts as 8 tokens
- * @param tokens its length in tokens: exact in exact and engine mode of a prompt without images and the like, else
- *     estimated
- * @param mode where the blocks come from
- * @param reason why that is not the mode configured, or the chain ends early
- * @param detail in words what {@code why} names, null when there is nothing to add; for
- *     {@link PromptReason#TEMPLATE_REFUSED} the template's own message, meant for the client
+ * @param chain the block hashes; empty when they are not known. In text mode a block is 32 bytes and counts as 8 tokens
+ * @param tokens number of tokens: exact in exact and engine mode for prompts without media, else estimated
+ * @param mode the mode in which the prompt was prepared
+ * @param reason why that is not the configured mode, or why the chain ends early
+ * @param detail description of the reason, null when there is nothing to add; for {@link PromptReason#TEMPLATE_REFUSED}
+ *     the template's own message, meant for the client
  */
 public record Prompt(Chain chain, int tokens, PromptMode mode, PromptReason reason, @Nullable String detail) {
-  static Prompt unknown(PromptReason why) {
-    return new Prompt(Chain.EMPTY, 0, PromptMode.NONE, why, null);
+  static Prompt unknown(PromptReason reason) {
+    return new Prompt(Chain.EMPTY, 0, PromptMode.NONE, reason, null);
   }
 
-  /** The same of a prompt that has at least so many tokens. */
-  Prompt ofAtLeast(int least) {
-    return tokens >= least ? this : new Prompt(chain, least, mode, reason, detail);
+  /** This prompt with at least {@code min} tokens. */
+  Prompt ofAtLeast(int min) {
+    return tokens >= min ? this : new Prompt(chain, min, mode, reason, detail);
   }
 }

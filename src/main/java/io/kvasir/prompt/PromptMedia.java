@@ -6,22 +6,22 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.Set;
 
 /**
- * The images, sounds and other items of a conversation. What the engine makes of one cannot be known here, so a chain
- * ends where the first appears: a mark is put before it, and the rendered text is cut at the mark.
+ * The media items of a conversation: images, audio, video. An item's tokens depend on the engine, so a chain ends
+ * before the first one: a mark is inserted before it, and the rendered text is cut at the mark.
  */
 final class PromptMedia {
-  /** Nobody types it; whoever does shortens his own chain. */
+  /** A text that does not occur in messages; if it does, only that request's chain is shorter. */
   private static final String MARK = "\uE0F1kvasir:item\uE0F1";
 
   private static final Set<String> TEXTS =
       Set.of("text", "input_text", "output_text", "refusal", "thinking", "tool_reference");
 
-  private static final int CHARACTERS_OF_TOKEN = 4;
-  private static final int TOKENS_OF_ITEM = 1000;
+  private static final int CHARACTERS_PER_TOKEN = 4;
+  private static final int TOKENS_PER_ITEM = 1000;
 
   private PromptMedia() {}
 
-  /** The first message with an item, -1 if there is none. */
+  /** Index of the first message with an item, -1 if there is none. */
   static int firstMessage(JsonNode chat) {
     int index = 0;
     for (JsonNode message : chat.path("messages")) {
@@ -34,8 +34,8 @@ final class PromptMedia {
   }
 
   /**
-   * About how many tokens a conversation with items is: its text's, and for each item what a picture of some megapixels
-   * comes to. Only load is reckoned by it.
+   * Estimated tokens of a conversation with items: its text's, and for each item those of an image of some megapixels.
+   * Used for load only.
    */
   static int estimatedTokens(JsonNode chat) {
     long characters = 0;
@@ -48,7 +48,7 @@ final class PromptMedia {
         items += isItem(part) ? 1 : 0;
       }
     }
-    return (int) Math.min(Integer.MAX_VALUE, characters / CHARACTERS_OF_TOKEN + items * TOKENS_OF_ITEM);
+    return (int) Math.min(Integer.MAX_VALUE, characters / CHARACTERS_PER_TOKEN + items * TOKENS_PER_ITEM);
   }
 
   private static int firstPart(JsonNode content) {
@@ -68,8 +68,8 @@ final class PromptMedia {
   }
 
   /**
-   * The conversation with the mark in message {@code message}: before the item where the template walks through parts
-   * ({@code inPlace}), else before the message's text, since that is where engines put an item's placeholder then.
+   * The conversation with the mark in message {@code message}: before the item where the template iterates over parts
+   * ({@code inPlace}), else before the message's text, where engines then put an item's placeholder.
    */
   static ObjectNode marked(ObjectNode chat, int message, boolean inPlace) {
     ObjectNode copy = chat.objectNode();
@@ -98,7 +98,7 @@ final class PromptMedia {
     return copy.put("add_generation_prompt", false);
   }
 
-  /** The rendered text up to the mark; nothing when the template did not show where it is. */
+  /** The rendered text up to the mark; empty when the template did not render the mark. */
   static String upToMark(String rendered) {
     int at = rendered.indexOf(MARK);
     return at < 0 ? "" : rendered.substring(0, at);

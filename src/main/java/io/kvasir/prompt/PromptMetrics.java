@@ -1,6 +1,7 @@
 package io.kvasir.prompt;
 
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.time.NanoClock;
 import io.prometheus.metrics.core.datapoints.CounterDataPoint;
 import io.prometheus.metrics.core.datapoints.DistributionDataPoint;
 import io.prometheus.metrics.core.metrics.Counter;
@@ -11,7 +12,7 @@ import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import io.prometheus.metrics.model.snapshots.Unit;
 import java.util.concurrent.TimeUnit;
 
-/** What is counted here. Models are those configured, and one name for all others. */
+/** The Prometheus metrics of prompts. Model labels are the configured models', and one name for all others. */
 final class PromptMetrics {
   private final Counter prompts;
   private final Counter tokens;
@@ -19,17 +20,19 @@ final class PromptMetrics {
   private final Gauge mode;
   private final Histogram seconds;
   private final PrometheusRegistry registry;
+  private final NanoClock clock;
 
-  PromptMetrics(Metrics metrics) {
+  PromptMetrics(Metrics metrics, NanoClock clock) {
+    this.clock = clock;
     registry = metrics.registry();
     prompts = Counter.builder()
         .name("kvasir_prompts_total")
-        .help("Prompts prepared, by how (mode) and why not otherwise")
+        .help("Prepared prompts, by mode and by the reason for another mode than configured")
         .labelNames("model", "mode", "why")
         .register(registry);
     tokens = Counter.builder()
         .name("kvasir_prompt_tokens_total")
-        .help("Tokens of exact and engine prompts: remembered from a prefix, or made")
+        .help("Tokens of prompts in exact and engine mode: remembered from a cached prefix, or made")
         .labelNames("model", "source")
         .register(registry);
     parity = Counter.builder()
@@ -39,12 +42,12 @@ final class PromptMetrics {
         .register(registry);
     mode = Gauge.builder()
         .name("kvasir_prompt_mode")
-        .help("1 for the mode in which a model's prompts are prepared now")
+        .help("1 for the current mode of a model's prompts, else 0")
         .labelNames("model", "mode")
         .register(registry);
     seconds = Histogram.builder()
         .name("kvasir_prompt_seconds")
-        .help("Time to prepare a prompt: the chat template, our tokens and blocks, the engine's answer, text chunks")
+        .help("Time to prepare a prompt, by stage: chat template, tokens and blocks, the engine's answer, text chunks")
         .unit(Unit.SECONDS)
         .labelNames("stage")
         .classicOnly()
@@ -55,13 +58,13 @@ final class PromptMetrics {
   void memo(PrefixMemo memo) {
     GaugeWithCallback.builder()
         .name("kvasir_prompt_memo_bytes")
-        .help("Memory of remembered prompt prefixes")
+        .help("Memory of the cache of prompt prefixes")
         .unit(Unit.BYTES)
         .callback(callback -> callback.call((double) memo.bytes()))
         .register(registry);
     GaugeWithCallback.builder()
         .name("kvasir_prompt_memo_steps")
-        .help("Remembered pieces of prompt prefixes")
+        .help("Cached pieces of prompt prefixes")
         .callback(callback -> callback.call((double) memo.size()))
         .register(registry);
   }
@@ -83,19 +86,23 @@ final class PromptMetrics {
   }
 
   StageTimer stage(String name) {
-    return new StageTimer(seconds.labelValues(name));
+    return new StageTimer(seconds.labelValues(name), clock);
   }
 
   CounterDataPoint tokens(String model, String source) {
     return tokens.labelValues(model, source);
   }
 
-  /** One stage's times. */
-  record StageTimer(DistributionDataPoint seconds) {
+  /** A timer of one stage: {@link #record} takes the start that {@link #start} has returned. */
+  record StageTimer(DistributionDataPoint seconds, NanoClock clock) {
     private static final double SECOND = TimeUnit.SECONDS.toNanos(1);
 
-    void record(long nanos) {
-      seconds.observe(nanos / SECOND);
+    long start() {
+      return clock.nanos();
+    }
+
+    void record(long start) {
+      seconds.observe((clock.nanos() - start) / SECOND);
     }
   }
 }

@@ -2,18 +2,18 @@ package io.kvasir.prompt;
 
 import java.util.Locale;
 
-/** Where a prompt's blocks come from, and how far they can be trusted. */
+/** The mode of preparing prompts: the source of their block hashes. */
 public enum PromptMode {
-  /** Our own template and tokenizer, or ids that the request brought: the blocks that engines report. */
+  /** Our own template and tokenizer, or token ids in the request: the blocks that engines report. */
   EXACT,
-  /** The engine's {@code /tokenize}: the same blocks, for a round trip. */
+  /** The engine's {@code /tokenize}: the same blocks, at the cost of a round trip. */
   ENGINE,
-  /** Chunks of text: they never meet an engine's events, only other prompts hashed in the same way. */
+  /** Chunks of text: they match no engine's events, only other prompts that are hashed in the same way. */
   TEXT,
-  /** Nothing is known of the prompt. */
+  /** No blocks: the prompt is not known. */
   NONE;
 
-  /** As configuration and metrics write it. */
+  /** The label in configuration and metrics. */
   public String label() {
     return name().toLowerCase(Locale.ROOT);
   }

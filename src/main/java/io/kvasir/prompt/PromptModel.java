@@ -13,15 +13,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One served model's way from a prompt to a chain, and what is known of its agreement with the engine.
+ * The prompt preparation of one served model, and the parity of its tokens with the engine's.
  *
- * <p>What cannot be done in the model's mode is done in the next: where our tokens are not the engine's, the engine is
- * asked; where its answer does not come, text is cut into chunks. Thread-safe.
+ * <p>When a mode fails the next one is used: where our tokens differ from the engine's, the engine tokenises; without
+ * its answer, the text is hashed in chunks. Thread-safe.
  */
 public final class PromptModel {
   private static final Logger log = LoggerFactory.getLogger(PromptModel.class);
 
-  /** In which mode a model is and is configured to be, and how its tokens compare: for operators and readiness. */
+  /** The configured and current mode of a model, and the parity of its tokens: for operators and readiness. */
   public record ModelState(String model, PromptMode configured, PromptMode mode, Parity parity) {}
 
   private final ModelConfig config;
@@ -40,13 +40,13 @@ public final class PromptModel {
   PromptModel(
       ModelConfig config,
       @Nullable Tokenizer tokenizer,
-      @Nullable ChatRenderer rendering,
+      @Nullable ChatRenderer renderer,
       @Nullable CachingEngineTokenizer engine,
       PrefixMemo memo,
       PromptMetrics metrics) {
     this.config = config;
     this.tokenizer = tokenizer;
-    this.renderer = rendering;
+    this.renderer = renderer;
     this.engine = engine;
     this.memo = memo;
     templateTime = metrics.stage("template");
@@ -58,12 +58,12 @@ public final class PromptModel {
     parityTracker = new ParityTracker(config.name(), config.mode(), metrics);
   }
 
-  /** The name under which it is configured. */
+  /** The model's configured name. */
   public String name() {
     return config.name();
   }
 
-  /** In which mode it is, and why. */
+  /** The model's current state. */
   public ModelState state() {
     return new ModelState(config.name(), config.mode(), parityTracker.mode(), parityTracker.parity());
   }
@@ -77,42 +77,42 @@ public final class PromptModel {
     return switch (source) {
       case PromptSource.Unknown unknown -> Prompt.unknown(unknown.reason());
       case PromptSource.TokenIds given ->
-          known(PromptMode.EXACT, PrefixMemo.ofIds(namespace, given.ids()), whyNot(mode));
+          tokenized(PromptMode.EXACT, PrefixMemo.ofIds(namespace, given.ids()), reason(mode));
       case PromptSource.Text text -> switch (mode) {
         case EXACT -> exact(namespace, text.text(), text.addSpecialTokens(), PromptReason.AS_CONFIGURED);
         case ENGINE -> {
-          Tokens tokens = fetchTokens(namespace, CachingEngineTokenizer.requestBody(requested, text));
+          Tokens tokens = engineTokens(namespace, text.tokenizeRequest(requested));
           yield tokens == null
               ? chunks(namespace, text.text(), PromptReason.ENGINE_FAILED)
-              : known(PromptMode.ENGINE, tokens, whyNot(mode));
+              : tokenized(PromptMode.ENGINE, tokens, reason(mode));
         }
-        case TEXT, NONE -> chunks(namespace, text.text(), whyNot(mode));
+        case TEXT, NONE -> chunks(namespace, text.text(), reason(mode));
       };
       case PromptSource.Chat chat -> {
-        int item = PromptMedia.firstMessage(chat.body());
+        int item = chat.firstItem();
         Prompt prompt = conversation(chat, item, mode, requested, namespace);
         yield item < 0 ? prompt : prompt.ofAtLeast(PromptMedia.estimatedTokens(chat.body()));
       }
     };
   }
 
-  private PromptReason whyNot(PromptMode mode) {
+  private PromptReason reason(PromptMode mode) {
     return mode == config.mode() ? PromptReason.AS_CONFIGURED : PromptReason.NO_PARITY;
   }
 
   private Prompt conversation(
       PromptSource.Chat chat, int item, PromptMode mode, String requested, BlockNamespace namespace) {
     if (mode == PromptMode.ENGINE) {
-      Prompt prompt = engineTokenized(chat, item, requested, namespace);
+      Prompt prompt = byEngine(chat, item, requested, namespace);
       if (prompt != null) {
         return prompt;
       }
     }
-    PromptReason why =
-        mode == PromptMode.ENGINE ? PromptReason.ENGINE_FAILED : item >= 0 ? PromptReason.MULTIMODAL : whyNot(mode);
+    PromptReason reason =
+        mode == PromptMode.ENGINE ? PromptReason.ENGINE_FAILED : item >= 0 ? PromptReason.MULTIMODAL : reason(mode);
     if (renderer == null) {
       return chunks(namespace, PlainText.of(chat.body()), mode == PromptMode.EXACT ? PromptReason.TEMPLATE_FAILED
-          : why);
+          : reason);
     }
     String text;
     try {
@@ -124,13 +124,13 @@ public final class PromptModel {
       return chunks(namespace, PlainText.of(chat.body()), PromptReason.TEMPLATE_FAILED);
     }
     if (mode != PromptMode.EXACT) {
-      return chunks(namespace, text, why);
+      return chunks(namespace, text, reason);
     }
-    Prompt prompt = exact(namespace, text, chat.addSpecialTokens(), why);
+    Prompt prompt = exact(namespace, text, chat.addSpecialTokens(), reason);
     return item >= 0 ? withoutLastToken(prompt) : prompt;
   }
 
-  /** What follows may change the last token before an item: the block it is in is not known. */
+  /** The prompt without the block of the last token before an item, which may merge with what follows. */
   private static Prompt withoutLastToken(Prompt prompt) {
     Chain chain = prompt.chain();
     int blocks = Math.max(0, prompt.tokens() - 1) / chain.blockSize();
@@ -140,18 +140,18 @@ public final class PromptModel {
             prompt.tokens(), prompt.mode(), prompt.reason(), prompt.detail());
   }
 
-  private String render(ChatRenderer by, ObjectNode body, int item) {
-    long start = System.nanoTime();
-    String text = item < 0 ? by.render(body) : by.renderUpToItem(body, item);
-    templateTime.record(System.nanoTime() - start);
+  private String render(ChatRenderer chatRenderer, ObjectNode body, int item) {
+    long start = templateTime.start();
+    String text = item < 0 ? chatRenderer.render(body) : chatRenderer.renderUpToItem(body, item);
+    templateTime.record(start);
     return text;
   }
 
-  private Prompt exact(BlockNamespace namespace, String text, boolean special, PromptReason why) {
+  private Prompt exact(BlockNamespace namespace, String text, boolean special, PromptReason reason) {
     if (tokenizer == null) {
       return chunks(namespace, text, PromptReason.TOKENIZER_FAILED);
     }
-    long start = System.nanoTime();
+    long start = tokensTime.start();
     Tokens tokens;
     try {
       tokens = memo.tokens(tokenizer, namespace, text, special);
@@ -159,103 +159,102 @@ public final class PromptModel {
       log.warn("model {}: the tokenizer failed on a prompt of {} characters", config.name(), text.length(), e);
       return chunks(namespace, text, PromptReason.TOKENIZER_FAILED);
     }
-    tokensTime.record(System.nanoTime() - start);
-    return known(PromptMode.EXACT, tokens, why);
+    tokensTime.record(start);
+    return tokenized(PromptMode.EXACT, tokens, reason);
   }
 
-  private Prompt known(PromptMode mode, Tokens tokens, PromptReason why) {
+  private Prompt tokenized(PromptMode mode, Tokens tokens, PromptReason reason) {
     remembered.inc(tokens.reused());
     made.inc(tokens.tokens() - tokens.reused());
-    return new Prompt(tokens.chain(), tokens.tokens(), mode, why, null);
+    return new Prompt(tokens.chain(), tokens.tokens(), mode, reason, null);
   }
 
-  private Prompt chunks(BlockNamespace namespace, String text, PromptReason why) {
-    long start = System.nanoTime();
+  private Prompt chunks(BlockNamespace namespace, String text, PromptReason reason) {
+    long start = textTime.start();
     Chain chain = TextChunks.chain(namespace.hash(), text);
-    textTime.record(System.nanoTime() - start);
-    return new Prompt(chain, TextChunks.tokens(text), PromptMode.TEXT, why, null);
+    textTime.record(start);
+    return new Prompt(chain, TextChunks.tokens(text), PromptMode.TEXT, reason, null);
   }
 
-  /** The engine's tokens of the conversation, or of what stands before its first item; null when it does not tell. */
-  private @Nullable Prompt engineTokenized(PromptSource.Chat chat, int item, String requested,
-      BlockNamespace namespace) {
+  /**
+   * The prompt by the engine's tokens of the conversation, or of the messages before its first item; null on failure.
+   */
+  private @Nullable Prompt byEngine(PromptSource.Chat chat, int item, String requested, BlockNamespace namespace) {
     if (item == 0) {
       return new Prompt(Chain.EMPTY, 0, PromptMode.ENGINE, PromptReason.MULTIMODAL, null);
     }
     ObjectNode body = item > 0 ? PromptMedia.before(chat.body(), item) : chat.body();
     Tokens tokens =
-        fetchTokens(namespace, CachingEngineTokenizer.requestBody(requested, body, chat.addSpecialTokens()));
+        engineTokens(namespace, new PromptSource.Chat(body, chat.addSpecialTokens()).tokenizeRequest(requested));
     if (tokens == null) {
       return null;
     }
     return item < 0
-        ? known(PromptMode.ENGINE, tokens, whyNot(PromptMode.ENGINE))
-        : withoutLastToken(known(PromptMode.ENGINE, tokens, PromptReason.MULTIMODAL));
+        ? tokenized(PromptMode.ENGINE, tokens, reason(PromptMode.ENGINE))
+        : withoutLastToken(tokenized(PromptMode.ENGINE, tokens, PromptReason.MULTIMODAL));
   }
 
-  private @Nullable Tokens fetchTokens(BlockNamespace namespace, String question) {
+  private @Nullable Tokens engineTokens(BlockNamespace namespace, String tokenizeRequest) {
     if (engine == null) {
       return null;
     }
-    long start = System.nanoTime();
-    Tokens tokens = engine.tokens(namespace, question);
-    engineTime.record(System.nanoTime() - start);
+    long start = engineTime.start();
+    Tokens tokens = engine.tokens(namespace, tokenizeRequest);
+    engineTime.record(start);
     return tokens;
   }
 
-  /** A prompt's tokens as its engine has them, those before its first item; null where they cannot be told. */
-  int @Nullable [] engineTokens(PromptSource source, String requested) {
-    PromptMode mode = parityTracker.mode();
-    int item = source instanceof PromptSource.Chat chat ? PromptMedia.firstMessage(chat.body()) : -1;
-    if (mode == PromptMode.EXACT && item < 0) {
-      return tokens(source);
+  /** The token ids as the model's engine makes them, of media prompts those before the first item; null if unknown. */
+  int @Nullable [] engineTokenIds(PromptSource source, String requested) {
+    if (source instanceof PromptSource.TokenIds given) {
+      return given.ids();
     }
-    try {
-      return switch (source) {
-        case PromptSource.TokenIds given -> given.ids();
-        case PromptSource.Chat chat when mode == PromptMode.EXACT && tokenizer != null && renderer != null ->
-            allButLast(
-                tokenizer.encode(renderer.renderUpToItem(chat.body(), item), chat.addSpecialTokens()));
-        case PromptSource.Text text when mode == PromptMode.ENGINE && engine != null ->
-            engine.tokenize(CachingEngineTokenizer.requestBody(requested, text));
-        case PromptSource.Chat chat when mode == PromptMode.ENGINE && engine != null && item < 0 ->
-            engine.tokenize(CachingEngineTokenizer.requestBody(requested, chat.body(), chat.addSpecialTokens()));
-        default -> null;
-      };
-    } catch (IOException silent) {
-      log.debug("model {}: no engine told a prompt's tokens", config.name(), silent);
+    if (!(source instanceof PromptSource.Untokenized prompt)) {
       return null;
     }
-  }
-
-  /** What follows may change the last token before an item. */
-  private static int[] allButLast(int[] tokens) {
-    return Arrays.copyOf(tokens, Math.max(0, tokens.length - 1));
-  }
-
-  /** Our own tokens of a prompt, made afresh; null where we make none. */
-  int @Nullable [] tokens(PromptSource source) {
-    return switch (source) {
-      case PromptSource.TokenIds given -> given.ids();
-      case PromptSource.Text text ->
-          tokenizer == null ? null : tokenizer.encode(text.text(), text.addSpecialTokens());
-      case PromptSource.Chat chat -> tokenizer == null || renderer == null
-          ? null
-          : tokenizer.encode(renderer.render(chat.body()), chat.addSpecialTokens());
-      case PromptSource.Unknown unknown -> null;
+    return switch (parityTracker.mode()) {
+      case EXACT -> ownTokenIds(prompt, prompt.firstItem());
+      case ENGINE -> {
+        if (engine == null || prompt.firstItem() >= 0) {
+          yield null;
+        }
+        try {
+          yield engine.tokenize(prompt.tokenizeRequest(requested));
+        } catch (IOException e) {
+          log.debug("model {}: the engine did not tokenise a prompt", config.name(), e);
+          yield null;
+        }
+      }
+      case TEXT, NONE -> null;
     };
   }
 
+  /** Our own token ids of a prompt, computed anew, up to message {@code item} if that is not -1; null if unknown. */
+  private int @Nullable [] ownTokenIds(PromptSource.Untokenized prompt, int item) {
+    String text = switch (prompt) {
+      case PromptSource.Text given -> given.text();
+      case PromptSource.Chat chat when renderer == null -> null;
+      case PromptSource.Chat chat when item < 0 -> renderer.render(chat.body());
+      case PromptSource.Chat chat -> renderer.renderUpToItem(chat.body(), item);
+    };
+    if (tokenizer == null || text == null) {
+      return null;
+    }
+    int[] ids = tokenizer.encode(text, prompt.addSpecialTokens());
+    // The last token before an item may merge with what follows.
+    return item < 0 ? ids : Arrays.copyOf(ids, Math.max(0, ids.length - 1));
+  }
+
   /**
-   * Compares our tokens with the engine's: those of the prompt that last showed a difference, else of a conversation
-   * made for it. Waits for the engine.
+   * Compares our tokens with the engine's: those of the prompt that last showed a difference, else of {@link
+   * ProbePrompt}. Waits for the engine.
    */
   public Parity check() {
     PromptSource suspect = parityTracker.suspect();
     return compare(suspect == null ? ProbePrompt.source(renderer != null) : suspect, config.name(), null);
   }
 
-  /** Compares our tokens of a request's prompt, and the chain it was routed by, with the engine's tokens. */
+  /** Compares our tokens of a request's prompt, and the number of tokens it was routed by, with the engine's. */
   Parity compare(PromptSource source, String requested, @Nullable Prompt routed) {
     Parity parity = comparison(source, requested, routed);
     parityTracker.record(source, parity);
@@ -263,29 +262,20 @@ public final class PromptModel {
   }
 
   private Parity comparison(PromptSource source, String requested, @Nullable Prompt routed) {
-    if (engine == null || tokenizer == null || config.mode() != PromptMode.EXACT) {
-      return new Parity(Parity.Verdict.UNANSWERED, null);
+    if (engine == null || tokenizer == null || config.mode() != PromptMode.EXACT
+        || !(source instanceof PromptSource.Untokenized prompt)) {
+      return Parity.UNANSWERED;
     }
     int[] ours;
-    try {
-      ours = tokens(source);
-    } catch (RuntimeException e) {
-      return new Parity(Parity.Verdict.UNANSWERED, null);
-    }
-    if (ours == null) {
-      return new Parity(Parity.Verdict.UNANSWERED, null);
-    }
     int[] theirs;
     try {
-      theirs = engine.tokenize(switch (source) {
-        case PromptSource.Chat chat ->
-            CachingEngineTokenizer.requestBody(requested, chat.body(), chat.addSpecialTokens());
-        case PromptSource.Text text -> CachingEngineTokenizer.requestBody(requested, text);
-        case PromptSource.TokenIds given -> throw new IOException("ids need no tokenizer");
-        case PromptSource.Unknown unknown -> throw new IOException("there is no prompt");
-      });
+      ours = ownTokenIds(prompt, -1);
+      if (ours == null) {
+        return Parity.UNANSWERED;
+      }
+      theirs = engine.tokenize(prompt.tokenizeRequest(requested));
     } catch (IOException | RuntimeException e) {
-      return new Parity(Parity.Verdict.UNANSWERED, null);
+      return Parity.UNANSWERED;
     }
     Parity parity = Parity.compare(tokenizer, ours, theirs);
     if (parity.verdict() == Parity.Verdict.SAME && routed != null && routed.mode() == PromptMode.EXACT

@@ -2,15 +2,15 @@ package io.kvasir.prompt;
 
 import java.util.Locale;
 
-/** Why a prompt was not prepared as its model is configured, or its chain ends early. */
+/** The reason why a prompt was not prepared in its model's configured mode, or why its chain ends early. */
 public enum PromptReason {
-  /** It was prepared as configured, to its end. */
+  /** None: it was prepared as configured, to its end. */
   AS_CONFIGURED,
-  /** No model of this name is configured. */
+  /** No model with this name is configured. */
   UNKNOWN_MODEL,
-  /** The body has no prompt of the shape its API asks for. */
+  /** The body has no prompt in its API's format. */
   UNREADABLE,
-  /** The template called {@code raise_exception}, or the engine would refuse the request before it gets there. */
+  /** The template called {@code raise_exception}, or the engine would refuse the request before rendering. */
   TEMPLATE_REFUSED,
   /** The model has no chat template, or it failed. */
   TEMPLATE_FAILED,
@@ -18,16 +18,16 @@ public enum PromptReason {
   TOKENIZER_FAILED,
   /** The engine's {@code /tokenize} failed or did not answer in time. */
   ENGINE_FAILED,
-  /** Our tokens were found to differ from the engine's. */
+  /** A comparison found that our tokens differ from the engine's. */
   NO_PARITY,
-  /** The chain ends before the prompt's first image, sound or other item. */
+  /** The chain ends before the prompt's first media item. */
   MULTIMODAL,
-  /** The conversation continues one that an engine keeps ({@code previous_response_id}). */
+  /** The conversation continues one that an engine stores ({@code previous_response_id}). */
   STORED_RESPONSE,
-  /** The prompt is embeddings, truncated or completed by a suffix: its tokens are not those of its text. */
+  /** The prompt is embeddings, truncated or has a suffix: its tokens are not those of its text. */
   ALTERED;
 
-  /** As metrics write it. */
+  /** The label in metrics. */
   public String label() {
     return name().toLowerCase(Locale.ROOT);
   }

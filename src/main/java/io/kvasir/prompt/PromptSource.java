@@ -3,27 +3,59 @@ package io.kvasir.prompt;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
-/** Where in a request's body its prompt is, and what must be done with it to have tokens. */
+/** The prompt in a request's body, in the form in which the request has it. */
 sealed interface PromptSource {
-  /** The request says it in token ids. */
+  /** A prompt in token ids. */
   record TokenIds(int[] ids) implements PromptSource {}
 
+  /** A prompt that has to be tokenised. */
+  sealed interface Untokenized extends PromptSource {
+    /** Whether the tokenizer's special tokens are put around the text. */
+    boolean addSpecialTokens();
+
+    /** The JSON body for an engine's {@code /tokenize}, in vLLM's form, which SGLang understands too. */
+    String tokenizeRequest(String model);
+
+    /** Index of the first message with a media item, -1 if there is none. */
+    int firstItem();
+  }
+
   /** A text. */
-  record Text(String text, boolean addSpecialTokens) implements PromptSource {}
+  record Text(String text, boolean addSpecialTokens) implements Untokenized {
+    @Override
+    public String tokenizeRequest(String model) {
+      return CachingEngineTokenizer.requestBody(model, this);
+    }
+
+    @Override
+    public int firstItem() {
+      return -1;
+    }
+  }
 
   /** A conversation, as a chat completion's body. */
-  record Chat(ObjectNode body, boolean addSpecialTokens) implements PromptSource {}
+  record Chat(ObjectNode body, boolean addSpecialTokens) implements Untokenized {
+    @Override
+    public String tokenizeRequest(String model) {
+      return CachingEngineTokenizer.requestBody(model, body, addSpecialTokens);
+    }
 
-  /** There is none, or none that can be known. */
+    @Override
+    public int firstItem() {
+      return PromptMedia.firstMessage(body);
+    }
+  }
+
+  /** No prompt, or one whose tokens cannot be known. */
   record Unknown(PromptReason reason) implements PromptSource {}
 
-  /** Finds the prompt in a body of any shape. */
+  /** The prompt in a body of the given API. */
   static PromptSource of(Api api, JsonNode body) {
     if (!(body instanceof ObjectNode object)) {
       return new Unknown(PromptReason.UNREADABLE);
     }
     for (String field : new String[] {"truncate_prompt_tokens", "prompt_embeds", "suffix"}) {
-      if (given(object, field)) {
+      if (has(object, field)) {
         return new Unknown(PromptReason.ALTERED);
       }
     }
@@ -31,14 +63,14 @@ sealed interface PromptSource {
       case CHAT -> object.path("input_ids").isArray() ? raw(object, "input_ids") : chat(object);
       case COMPLETIONS -> raw(object, "prompt");
       case EMBEDDINGS -> object.has("messages") ? embeddedChat(object) : raw(object, "input");
-      case RESPONSES -> given(object, "previous_response_id") || given(object, "conversation")
+      case RESPONSES -> has(object, "previous_response_id") || has(object, "conversation")
           ? new Unknown(PromptReason.STORED_RESPONSE)
           : new Chat(ResponsesBody.chat(object), false);
       case MESSAGES -> new Chat(MessagesBody.chat(object), false);
     };
   }
 
-  private static boolean given(ObjectNode body, String field) {
+  private static boolean has(ObjectNode body, String field) {
     return body.hasNonNull(field);
   }
 
@@ -49,7 +81,7 @@ sealed interface PromptSource {
     return new Chat(body, body.path("add_special_tokens").asBoolean(false));
   }
 
-  /** Nothing is generated after an embedded conversation. */
+  /** A conversation to embed, which has no generation prompt unless the request has one. */
   private static PromptSource embeddedChat(ObjectNode body) {
     if (body.has("add_generation_prompt")) {
       return chat(body);
@@ -59,7 +91,7 @@ sealed interface PromptSource {
     return chat(copy.put("add_generation_prompt", false));
   }
 
-  /** Text or ids; of a batch the first, which is where the engine begins. */
+  /** A text or token ids; of a batch the first prompt, which engines compute first. */
   private static PromptSource raw(ObjectNode body, String field) {
     JsonNode prompt = body.path(field);
     if (prompt.isArray() && !prompt.isEmpty() && !prompt.get(0).isNumber()) {

@@ -24,21 +24,20 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Prepares the prompt of every request: the room's front. Thread-safe; blocks only where an engine is asked for its
- * tokens.
+ * The prompts of all models: prepares the prompt of each request. Thread-safe; blocks only where an engine tokenises.
  */
 public final class Prompts {
   private static final Logger log = LoggerFactory.getLogger(Prompts.class);
 
-  /** Comparisons in service that may run at once; a request beyond them is not compared. */
-  private static final int COMPARISONS = 2;
+  /** The most sampled comparisons at a time; further requests are not compared. */
+  private static final int MAX_COMPARISONS = 2;
 
   private final Map<String, PromptModel> models = new HashMap<>();
   private final Map<String, String> adapters = new HashMap<>();
   private final PromptModel other;
   private final PromptMetrics metrics;
   private final Executor background;
-  private final Semaphore comparisons = new Semaphore(COMPARISONS);
+  private final Semaphore comparisons = new Semaphore(MAX_COMPARISONS);
 
   private Prompts(PromptMetrics metrics, PromptModel other, Executor background) {
     this.metrics = metrics;
@@ -50,12 +49,12 @@ public final class Prompts {
    * Loads the models' files.
    *
    * @param configs the models
-   * @param memoBytes what remembered prefixes of all models together may take, in bytes
-   * @param engines an engine's {@code /tokenize} for a model of this name, null for none
-   * @param background where comparisons with engines run, on threads that may block
+   * @param memoBytes limit of the cache of prompt prefixes, for all models together, in bytes
+   * @param engines an engine's {@code /tokenize} by model name, null for none
+   * @param background executor for comparisons with engines, on threads that may block
    * @param clock the time, in the engines' zone: some templates print it
-   * @param nanos measures how long a failed engine is not called
-   * @throws IOException when a model cannot be what it is configured to be, naming it and what is missing
+   * @param nanos clock for the times of stages and for the pause after an engine's failure
+   * @throws IOException when a model cannot be loaded as configured, naming it and what is missing
    */
   public static Prompts load(
       Collection<ModelConfig> configs,
@@ -66,15 +65,15 @@ public final class Prompts {
       NanoClock nanos,
       Metrics metrics)
       throws IOException {
-    PromptMetrics counted = new PromptMetrics(metrics);
+    PromptMetrics promptMetrics = new PromptMetrics(metrics, nanos);
     PrefixMemo memo = new PrefixMemo(memoBytes);
-    counted.memo(memo);
+    promptMetrics.memo(memo);
     Prompts prompts = new Prompts(
-        counted, new PromptModel(ModelConfig.text("other"), null, null, null, memo, counted), background);
+        promptMetrics, new PromptModel(ModelConfig.text("other"), null, null, null, memo, promptMetrics), background);
     for (ModelConfig config : configs) {
       EngineTokenizer engine = engines.apply(config.name());
       CachingEngineTokenizer tokens = engine == null ? null : new CachingEngineTokenizer(engine, nanos);
-      prompts.add(load(config, tokens, clock, memo, counted));
+      prompts.add(load(config, tokens, clock, memo, promptMetrics));
     }
     return prompts;
   }
@@ -120,8 +119,8 @@ public final class Prompts {
   }
 
   /**
-   * The prompt of a request to {@code model}, whatever its body: one that cannot be read has an empty chain and says
-   * why.
+   * The prompt of a request to model {@code requested}. A body that cannot be read gives an empty chain and the reason;
+   * this method does not throw.
    */
   public Prompt prepare(Api api, String requested, JsonNode body) {
     PromptModel model = models.getOrDefault(requested, other);
@@ -143,13 +142,13 @@ public final class Prompts {
   }
 
   /**
-   * The token ids of a request's prompt as an engine of that model would make them, null when they cannot be told; of a
-   * prompt with items those before the first one. May wait for an engine.
+   * The token ids of a request's prompt as an engine of that model makes them, null when they are not known; of a
+   * prompt with media items those before the first one. May wait for an engine.
    *
-   * @throws RuntimeException when the model's template refuses the conversation or the body is not one
+   * @throws RuntimeException when the model's template refuses the conversation or the body is no conversation
    */
   public int @Nullable [] tokens(Api api, String requested, JsonNode body) {
-    return models.getOrDefault(requested, other).engineTokens(PromptSource.of(api, body), requested);
+    return models.getOrDefault(requested, other).engineTokenIds(PromptSource.of(api, body), requested);
   }
 
   private BlockNamespace namespace(PromptModel model, String requested, JsonNode body) {
@@ -160,7 +159,7 @@ public final class Prompts {
 
   private void sample(PromptModel model, PromptSource source, String requested, Prompt prompt) {
     double share = model.config().paritySample();
-    if (share == 0 || ThreadLocalRandom.current().nextDouble() >= share || !comparable(source)
+    if (share == 0 || ThreadLocalRandom.current().nextDouble() >= share || !isComparable(source)
         || !comparisons.tryAcquire()) {
       return;
     }
@@ -177,12 +176,7 @@ public final class Prompts {
     }
   }
 
-  private static boolean comparable(PromptSource source) {
-    return switch (source) {
-      case PromptSource.Text text -> true;
-      case PromptSource.Chat chat -> PromptMedia.firstMessage(chat.body()) < 0;
-      case PromptSource.TokenIds given -> false;
-      case PromptSource.Unknown unknown -> false;
-    };
+  private static boolean isComparable(PromptSource source) {
+    return source instanceof PromptSource.Untokenized prompt && prompt.firstItem() < 0;
   }
 }

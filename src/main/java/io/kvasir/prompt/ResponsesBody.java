@@ -5,7 +5,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.Locale;
 
-/** Reads a {@code /v1/responses} body as the chat completion that vLLM makes of it. */
+/** The conversion of a {@code /v1/responses} body to a chat completion, as vLLM does it. */
 final class ResponsesBody {
   private ResponsesBody() {}
 
@@ -35,7 +35,7 @@ final class ResponsesBody {
   private static void add(ArrayNode messages, JsonNode item) {
     switch (item.path("type").asText("message").toLowerCase(Locale.ROOT)) {
       case "function_call" -> {
-        ObjectNode call = callee(messages).addObject();
+        ObjectNode call = toolCalls(messages).addObject();
         call.set("id", item.get("call_id"));
         call.put("type", "function");
         ObjectNode function = call.putObject("function");
@@ -64,8 +64,8 @@ final class ResponsesBody {
     }
   }
 
-  /** Calls, and the reasoning that led to them, are one turn of the assistant. */
-  private static ArrayNode callee(ArrayNode messages) {
+  /** The tool calls of the assistant's current turn, which also has the reasoning before them. */
+  private static ArrayNode toolCalls(ArrayNode messages) {
     JsonNode last = messages.isEmpty() ? messages : messages.get(messages.size() - 1);
     if (last instanceof ObjectNode turn && turn.path("role").asText().equals("assistant") && !turn.has("content")) {
       return turn.withArrayProperty("tool_calls");

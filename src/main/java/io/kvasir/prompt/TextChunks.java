@@ -7,8 +7,8 @@ import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Blocks of a text whose tokens nobody knows: 32 bytes of its UTF-8 each. A token is four bytes of English on
- * average, so such a block counts as 8 tokens, and depths and prompt lengths keep one unit in every mode.
+ * Blocks of a text whose tokens are not known: 32 bytes of its UTF-8 each. A token is four bytes of English on average,
+ * so such a block counts as 8 tokens, and depths and prompt lengths have the same unit in every mode.
  */
 final class TextChunks {
   static final int BYTES = 32;

@@ -1,12 +1,14 @@
 /**
- * From a request to a chain: messages, text (chat template), tokens, block hashes. Done once per request on the node
- * where it arrived.
+ * Prompts: from a request's body to the chain of its block hashes, by way of messages, text (chat template) and tokens.
+ * Done once per request on the node where it arrived.
  *
- * <p>{@code Prompts} is the front. {@code PromptSource} finds the prompt in a body of any API ({@code ResponsesBody},
- * {@code MessagesBody} read theirs as chat completions); {@code PromptModel} turns it into a chain in its model's mode:
- * exact ({@code ChatRenderer} renders the template of room {@code template}, {@code PrefixMemo} has the tokens of room
- * {@code tokens} made and hashed, but for what it remembers), by the engine ({@code CachingEngineTokenizer}), or as
- * {@code TextChunks}. {@code Parity} and {@code ParityTracker} hold our tokens against the engine's while serving.
+ * <p>{@link io.kvasir.prompt.Prompts} is the entry point. {@code PromptSource} finds the prompt in the body of any API;
+ * {@code ResponsesBody} and {@code MessagesBody} convert theirs to chat completions. A {@link
+ * io.kvasir.prompt.PromptModel} prepares it in its model's mode: in exact mode {@code ChatRenderer} renders the chat
+ * template (package {@code template}) and {@code PrefixMemo} tokenises (package {@code tokens}) and hashes the text,
+ * except for cached prefixes; in engine mode {@code CachingEngineTokenizer} calls the engine's {@code /tokenize}; in
+ * text mode {@code TextChunks} hashes the text itself. {@link io.kvasir.prompt.Parity} is the comparison of our tokens
+ * with the engine's while serving; after a difference {@code ParityTracker} switches the model to engine mode.
  */
 @NullMarked
 package io.kvasir.prompt;

@@ -7,14 +7,14 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The arguments of one call. As written they are positional and by keyword; {@link #bind} puts them in the order of
- * a function's parameters, and the typed getters read those.
+ * The arguments of one call. In the source they are positional and by keyword; {@link #bind} puts them in the order of
+ * a function's parameters, which the typed getters read.
  */
 @SuppressWarnings("ReferenceEquality") // MISSING is told from every value by identity.
 final class Arguments {
   static final Arguments NONE = new Arguments(new Object[0], Map.of());
 
-  /** Where a parameter got no argument; not null, which is Python's None. */
+  /** The value of a parameter without an argument; not null, which is Python's None. */
   private static final Object MISSING = new Object();
 
   private final @Nullable Object[] positional;

@@ -6,8 +6,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What {@code value.name} is. Python looks for a method before an entry, so {@code schema.items} is a dict's method
- * and {@code schema['items']} its entry; and the sandbox hides every method that would change a value.
+ * The lookup of {@code value.name}. Python tries a method before an entry, so {@code schema.items} is a dict's method
+ * and {@code schema['items']} its entry; the sandbox hides every method that would change a value.
  */
 final class Attributes {
   private static final Set<String> CHANGES_DICT = Set.of("clear", "pop", "popitem", "setdefault", "update");

@@ -2,7 +2,7 @@ package io.kvasir.prompt.template;
 
 import org.jspecify.annotations.Nullable;
 
-/** Something a template can call. */
+/** A function or method that a template can call. */
 @FunctionalInterface
 interface Callable {
   @Nullable Object call(RenderContext render, Arguments arguments);

@@ -9,53 +9,44 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * From a chat request's body to the prompt's text, as an engine makes it: chooses the template, prepares what it
- * reads, renders it and, for {@code continue_final_message}, cuts it open. Immutable and thread-safe.
+ * The rendering of chat requests to prompt texts, as vLLM does it: selects the template, prepares its variables,
+ * renders it and, for {@code continue_final_message}, removes what follows the last message. Immutable and thread-safe.
  *
  * <p>A template reads {@code messages}, {@code tools}, {@code documents}, {@code add_generation_prompt} (true unless
- * the request says otherwise), {@code reasoning_effort}, the special tokens, and {@code chat_template_kwargs}; the
- * request's own fields go before its kwargs, and those before the server's defaults.
+ * the request sets it), {@code reasoning_effort}, the special tokens, and {@code chat_template_kwargs}; the request's
+ * own fields override its kwargs, and those override the server's defaults.
  */
 public final class ChatPrompt {
-  /** Who prepares the messages. */
-  public enum MessageConvention {
-    /** Nobody: as {@code apply_chat_template} of transformers gets them. */
-    TRANSFORMERS,
-    /** vLLM's API server: see {@link VllmMessages}. */
-    VLLM
-  }
 
   /**
    * A prompt's text.
    *
-   * @param text what the model is given
-   * @param media whether images, audio or video belong to it, so that the text alone does not say what it is
+   * @param text the model's input text
+   * @param media whether the prompt has images, audio or video besides the text
    */
   public record Rendered(String text, boolean media) {}
 
   private static final String CONTINUE_TAG = "CONTINUE_FINAL_MESSAGE_TAG ";
 
   private final ChatTemplates templates;
-  private final MessageConvention preparation;
+
   private final Map<String, @Nullable Object> defaults;
   private final RenderLimits limits;
 
   /**
-   * A model's prompts.
+   * The prompts of a model.
    *
    * @param defaults kwargs of every request that does not set them: vLLM's {@code --default-chat-template-kwargs}
    */
-  public ChatPrompt(ChatTemplates templates, MessageConvention preparation, Map<String, ?> defaults,
-      RenderLimits limits) {
+  public ChatPrompt(ChatTemplates templates, Map<String, ?> defaults, RenderLimits limits) {
     this.templates = templates;
-    this.preparation = preparation;
     this.defaults = new LinkedHashMap<>(defaults);
     this.limits = limits;
   }
 
-  /** As vLLM prepares it, without defaults and within {@link RenderLimits#DEFAULT}. */
+  /** The prompts of a model without defaults and within {@link RenderLimits#DEFAULT}. */
   public ChatPrompt(ChatTemplates templates) {
-    this(templates, MessageConvention.VLLM, Map.of(), RenderLimits.DEFAULT);
+    this(templates, Map.of(), RenderLimits.DEFAULT);
   }
 
   /**
@@ -73,9 +64,8 @@ public final class ChatPrompt {
     List<@Nullable Object> tools = tools(body.path("tools"));
     ChatTemplate template = template(body.path("chat_template"), tools != null);
     boolean media = VllmMessages.hasMedia(requestMessages);
-    List<Map<String, @Nullable Object>> messages = preparation == MessageConvention.VLLM
-        ? VllmMessages.prepare(requestMessages, template.contentFormat())
-        : VllmMessages.asGiven(requestMessages);
+    List<Map<String, @Nullable Object>> messages =
+        VllmMessages.prepare(requestMessages, template.contentFormat());
     Map<String, @Nullable Object> variables = variables(body, messages, tools);
     if (!body.path("continue_final_message").asBoolean(false)) {
       StringBuilder out = new StringBuilder(sizeOf(messages));
@@ -89,7 +79,7 @@ public final class ChatPrompt {
     return new Rendered(continued(template, variables, messages.getLast(), now), media);
   }
 
-  /** About as many characters as the prompt will have, so that a long one is not copied while it grows. */
+  /** Estimated characters of the prompt, so that a long one is not copied while it grows. */
   private static int sizeOf(List<Map<String, @Nullable Object>> messages) {
     long size = 1024;
     for (Map<String, @Nullable Object> message : messages) {
@@ -98,17 +88,17 @@ public final class ChatPrompt {
     return Math.clamp(size, 1024, 1 << 24);
   }
 
-  private @Nullable List<@Nullable Object> tools(JsonNode tools) {
+  private static @Nullable List<@Nullable Object> tools(JsonNode tools) {
     if (tools.isNull() || tools.isMissingNode()) {
       return null;
     }
     if (!tools.isArray()) {
       throw new TemplateException.Request("tools must be a list");
     }
-    return preparation == MessageConvention.VLLM ? VllmMessages.tools(tools) : VllmMessages.list(tools);
+    return VllmMessages.tools(tools);
   }
 
-  /** The model's template, one of them by name, or one that the request brings. */
+  /** The model's template, one of them by name, or one in the request. */
   private ChatTemplate template(JsonNode requested, boolean hasTools) {
     if (!requested.isTextual()) {
       return templates.select(hasTools);
@@ -131,7 +121,7 @@ public final class ChatPrompt {
     Object effort = JsonValues.of(body.get("reasoning_effort"));
     if (effort != null) {
       variables.put("reasoning_effort", effort);
-      if (preparation == MessageConvention.VLLM && !body.path("chat_template_kwargs").has("enable_thinking")) {
+      if (!body.path("chat_template_kwargs").has("enable_thinking")) {
         variables.put("enable_thinking", !effort.equals("none"));
       }
     }

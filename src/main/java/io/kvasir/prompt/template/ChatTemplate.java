@@ -5,7 +5,7 @@ import java.util.Map;
 import java.util.function.Supplier;
 
 /**
- * One chat template, parsed once. Immutable and thread-safe.
+ * A chat template, parsed once and rendered for each request. Immutable and thread-safe.
  *
  * <p>The language is Jinja2 as Hugging Face's {@code transformers} compiles chat templates: {@code trim_blocks} and
  * {@code lstrip_blocks} on, no autoescape, loop controls, {@code generation} blocks, {@code tojson} as Python's
@@ -25,31 +25,31 @@ public final class ChatTemplate {
   }
 
   /**
-   * Reads a template.
+   * Parses a template.
    *
-   * @throws TemplateException.Syntax if it is not one; with the line
+   * @throws TemplateException.Syntax if the source has an error; with the line
    */
   public static ChatTemplate parse(String source) {
     return new ChatTemplate(source, Parser.parse(source));
   }
 
-  /** The template as it was given. */
+  /** The template's source. */
   public String source() {
     return source;
   }
 
-  /** How this template wants the content of a message. */
+  /** The format of message contents that this template reads. */
   public ContentFormat contentFormat() {
     return contentFormat;
   }
 
   /**
-   * Renders into {@code out}; what was there stays in front. On an exception part of the text may be there.
+   * Renders the template and appends the text to {@code out}. On an exception part of the text may have been appended.
    *
-   * @param variables what the template reads: strings, numbers, booleans, lists, maps and nulls, as Jackson makes
+   * @param variables the template's variables: strings, numbers, booleans, lists, maps and nulls, as Jackson makes
    *     them; not changed, and not to be changed meanwhile
-   * @param now the local time that {@code strftime_now} prints; asked only by templates that call it
-   * @throws TemplateException if the template refuses, fails or exceeds the limits
+   * @param now the local time that {@code strftime_now} prints; called only by templates that print it
+   * @throws TemplateException if the template raises an exception, fails or exceeds the limits
    */
   public void render(Map<String, ?> variables, Supplier<LocalDateTime> now, RenderLimits limits, StringBuilder out) {
     RenderContext render = new RenderContext(variables, now, limits, out);

@@ -36,7 +36,7 @@ public record ChatTemplates(Map<String, ChatTemplate> named, Map<String, String>
   }
 
   /**
-   * Reads the files of a Hugging Face model directory, as {@code transformers} does: {@code chat_template.jinja} and
+   * Loads the files of a Hugging Face model directory, as {@code transformers} does: {@code chat_template.jinja} and
    * {@code additional_chat_templates/*.jinja}, else the templates of {@code tokenizer_config.json}, else
    * {@code chat_template.json}; special tokens from {@code tokenizer_config.json} and, for older models,
    * {@code special_tokens_map.json}. Tokens that only a Python class knows are not found.

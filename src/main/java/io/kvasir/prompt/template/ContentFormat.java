@@ -7,11 +7,11 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a template wants a message's content: as one text, or as the list of parts the API takes.
+ * The format of message contents that a template reads: one text, or the API's list of parts.
  *
- * <p>vLLM finds it out from the template ({@code --chat-template-content-format auto}): a template that has a loop
- * over the content of an element of {@code messages} takes parts, any other takes text. Renamed variables, filters,
- * tests and slices on the way are seen through; scopes are not looked at.
+ * <p>vLLM detects it from the template ({@code --chat-template-content-format auto}): a template with a loop over the
+ * content of an element of {@code messages} reads parts, any other reads text. The detection follows assignments,
+ * filters, tests and slices; it ignores scopes.
  */
 public enum ContentFormat {
   /** Text; the parts of a list are joined by newlines. */

@@ -5,9 +5,9 @@ import java.util.Iterator;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** What {@code keys()}, {@code values()} and {@code items()} give: iterable and sized, but without an index. */
+/** The result of {@code keys()}, {@code values()} and {@code items()}: iterable and sized, but without an index. */
 final class DictView extends AbstractCollection<@Nullable Object> {
-  /** Which of the three; its name in Python. */
+  /** The kind of view, with its name in Python. */
   enum Kind {
     KEYS("dict_keys"),
     VALUES("dict_values"),

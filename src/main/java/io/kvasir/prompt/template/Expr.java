@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** An expression, and how it is evaluated. */
+/** An expression of a template's syntax tree, with its evaluation. */
 sealed interface Expr {
   @Nullable Object eval(Frame frame);
 

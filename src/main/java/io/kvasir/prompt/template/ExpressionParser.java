@@ -6,13 +6,15 @@ import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** Reads expressions, with Jinja2's precedence: or, and, not, comparisons, + -, ~, * / // %, **, sign, filters. */
+/**
+ * The parser of expressions, with Jinja2's precedence: or, and, not, comparisons, + -, ~, * / // %, **, sign, filters.
+ */
 class ExpressionParser {
-  /** Operators in a row: what, with the nesting, keeps a tree walkable on an ordinary stack. */
+  /** The most operators in a row: this and the nesting limit bound the stack that evaluation needs. */
   private static final int MAX_CHAIN = 500;
 
   final TokenStream in;
-  /** Inside a branch, where an unknown filter or test is an error only when it is reached. */
+  /** Whether the parser is inside a branch, where an unknown filter or test is an error only when it is reached. */
   private int branches;
   /** The first unknown filter or test outside of every branch, as far as is known. */
   private TemplateException.@Nullable Syntax unknown;

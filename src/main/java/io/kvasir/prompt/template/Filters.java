@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** The filters by name, and those that are about no kind of value in particular. */
+/** The filters by name, and those for values of any type. */
 final class Filters {
   /** One filter. */
   @FunctionalInterface
@@ -34,7 +34,7 @@ final class Filters {
 
   private Filters() {}
 
-  /** Adds a filter whose parameters are named so, in this order. */
+  /** Adds a filter with these parameter names, in this order. */
   static void define(String name, String parameters, Filter body) {
     List<String> names = parameters.isEmpty() ? List.of() : List.of(parameters.split(" ", -1));
     FILTERS.put(name, (render, value, arguments) -> body.apply(render, value, arguments.bind(name, names)));

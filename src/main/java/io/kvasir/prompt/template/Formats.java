@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Python's two ways to fill in a text: {@code text % values} and {@code text.format(values)}. */
+/** Python's two string formatting operations: {@code text % values} and {@code text.format(values)}. */
 final class Formats {
   private final RenderContext render;
   private final String format;
@@ -270,7 +270,7 @@ final class Formats {
     return format.charAt(at++);
   }
 
-  /** How a value is laid out. */
+  /** A format specification. */
   private static final class Spec {
     private char fill = ' ';
     private char align;

@@ -4,8 +4,9 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The variables of one scope. A scope sees those around it and writes only its own, so what a loop's body sets is
- * gone with the turn. Names are interned and few, so a look-up is a handful of identity comparisons.
+ * The variables of one scope. A scope reads those of enclosing scopes and writes only its own, so variables that a
+ * loop's body sets end with the iteration. Names are interned and few, so a look-up is a handful of identity
+ * comparisons.
  */
 final class Frame {
   private static final String[] NO_NAMES = {};

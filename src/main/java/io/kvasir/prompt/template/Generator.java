@@ -14,7 +14,7 @@ final class Generator {
     this.elements = elements;
   }
 
-  /** What has not been read yet; not a fresh iteration. */
+  /** The remaining elements; not a fresh iteration. */
   Iterator<@Nullable Object> rest() {
     return elements;
   }

@@ -63,7 +63,7 @@ final class Globals {
     return namespace;
   }
 
-  /** Gives its items in turn. */
+  /** {@code cycler(…)}: returns its items in turn. */
   static final class Cycler {
     private final @Nullable Object[] items;
     private int position;
@@ -92,7 +92,7 @@ final class Globals {
     }
   }
 
-  /** Nothing at its first call, its separator ever after. */
+  /** {@code joiner(separator)}: empty at its first call, the separator afterwards. */
   private static final class Joiner implements Callable {
     private final String separator;
     private boolean used;

@@ -6,7 +6,7 @@ import java.util.Deque;
 import java.util.List;
 
 /**
- * Cuts a template into tokens, with Jinja2's rules for white space under {@code trim_blocks} and
+ * The lexer of templates, with Jinja2's rules for white space under {@code trim_blocks} and
  * {@code lstrip_blocks}: a newline after a statement or comment goes; blanks between the start of a line and a
  * statement or comment go; {@code -} takes all white space on its side; {@code +} keeps it all. One newline at the
  * end of the source goes, and every kind of newline becomes {@code \n}.
@@ -19,7 +19,7 @@ final class Lexer {
   private int at;
   private int line = 1;
   private int counted;
-  /** Whether what was read last ended with a newline, so that a tag may stand at the start of its line. */
+  /** Whether the last token ended with a newline, so that the next tag may be the first in its line. */
   private boolean lineStarting = true;
 
   private Lexer(String source) {
@@ -83,7 +83,7 @@ final class Lexer {
     return -1;
   }
 
-  /** The text from here to a tag, less what the tag takes away from it. */
+  /** The text up to a tag, without white space that the tag strips. */
   private String before(int tag, char sign, boolean lstrip) {
     int end = tag;
     if (sign == '-') {
@@ -111,7 +111,7 @@ final class Lexer {
     after(sign, true);
   }
 
-  /** Takes the white space after a closing tag, as its sign says. */
+  /** Skips the white space after a closing tag, as its sign requires. */
   private void after(char sign, boolean trim) {
     if (sign == '-') {
       while (at < source.length() && Text.isSpace(source.charAt(at))) {
@@ -123,7 +123,7 @@ final class Lexer {
     lineStarting = source.charAt(at - 1) == '\n';
   }
 
-  /** Reads {@code raw … endraw} if that is what begins here. */
+  /** Reads a {@code raw … endraw} block if one begins at the current position. */
   private boolean raw() {
     int i = word(at, "raw");
     if (i < 0) {

@@ -8,10 +8,10 @@ import org.jspecify.annotations.Nullable;
 /** A macro, or the body of a call block, with the variables around its definition. */
 final class Macro implements Callable {
   /**
-   * What the source says of it.
+   * The definition in the source.
    *
-   * @param defaults of the last parameters
-   * @param special which of {@code caller}, {@code varargs} and {@code kwargs} the body reads
+   * @param defaults default values of the last parameters
+   * @param special those of {@code caller}, {@code varargs} and {@code kwargs} that the body reads
    */
   record Definition(@Nullable String name, List<String> parameters, List<Expr> defaults, List<String> special,
       Stmt.Block body) {}

@@ -4,7 +4,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** A bag of attributes that inner scopes may write: {@code set ns.found = true}. */
+/** A namespace object, whose attributes inner scopes may write: {@code set ns.found = true}. */
 final class Namespace {
   private final Map<String, @Nullable Object> attributes = new LinkedHashMap<>();
 

@@ -7,8 +7,8 @@ import java.math.RoundingMode;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Python's int and float. A bool counts as 0 or 1. Integers that a template computes are of 64 bits and refuse to
- * overflow; larger ones that a request brings can be printed and compared.
+ * Python's int and float. A bool counts as 0 or 1. Integers that a template computes have 64 bits, and overflow is an
+ * error; larger ones in a request can be printed and compared.
  */
 final class Numbers {
   private Numbers() {}

@@ -5,9 +5,9 @@ import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** Reads a template's statements into a tree. */
+/** The parser of templates: from tokens to a tree of statements. */
 final class Parser extends ExpressionParser {
-  /** Loops around here in the same macro: where break and continue may stand. */
+  /** Number of enclosing loops in the same macro, where break and continue are allowed. */
   private int loops;
 
   private Parser(List<Token> tokens) {
@@ -277,7 +277,7 @@ final class Parser extends ExpressionParser {
     return body;
   }
 
-  /** What is assigned to: a name, a namespace's attribute where allowed, or several with commas. */
+  /** An assignment's target: a name, a namespace's attribute where allowed, or several with commas. */
   private Stmt.Target targets(boolean members) {
     List<Stmt.Target> targets = new ArrayList<>();
     boolean several = false;

@@ -5,7 +5,7 @@ import java.util.Map;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** One rendering: its variables, where its output goes now, and what is left of its {@link RenderLimits}. */
+/** The state of one rendering: its variables, its current output, and what is left of its {@link RenderLimits}. */
 final class RenderContext {
   private final Map<String, ?> variables;
   private final Supplier<LocalDateTime> now;
@@ -22,7 +22,7 @@ final class RenderContext {
     this.out = out;
   }
 
-  /** A variable of the request's, else what the language itself provides, else undefined. */
+  /** A variable of the request, else a global of the language, else undefined. */
   @Nullable Object global(String name) {
     Object value = variables.get(name);
     if (value != null || variables.containsKey(name)) {
@@ -88,7 +88,7 @@ final class RenderContext {
     out.append(text);
   }
 
-  /** What {@code body} writes, taken aside. */
+  /** The output of {@code body}, captured. */
   String capture(Runnable body) {
     StringBuilder outer = out;
     StringBuilder inner = new StringBuilder();

@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** How Python prints a value inside another: {@code repr()}. */
+/** Python's {@code repr()}, by which values print inside others. */
 final class Repr {
   private Repr() {}
 

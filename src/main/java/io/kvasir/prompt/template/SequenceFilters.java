@@ -10,9 +10,9 @@ import java.util.Set;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
-/** The filters on lists, dicts and whatever else can be iterated. */
+/** The filters on lists, dicts and other iterables. */
 final class SequenceFilters {
-  /** What a sort, a test or a join looks at in an element. */
+  /** The key of an element for a sort, a test or a join. */
   @FunctionalInterface
   private interface Key {
     @Nullable Object of(@Nullable Object element);

@@ -4,9 +4,9 @@ import java.util.Iterator;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** A statement, and how it is carried out. */
+/** A statement of a template's syntax tree, with its execution. */
 sealed interface Stmt {
-  /** How a statement ended: on to the next one, or out of the innermost loop's body. */
+  /** The outcome of a statement: continue with the next one, or leave the innermost loop's body. */
   enum Flow {
     NEXT,
     BREAK,
@@ -35,7 +35,7 @@ sealed interface Stmt {
     }
   }
 
-  /** Text as written. */
+  /** Literal text. */
   record Data(String text) implements Stmt {
     @Override
     public Flow run(Frame frame) {
@@ -190,7 +190,7 @@ sealed interface Stmt {
     }
   }
 
-  /** What a value is assigned to. */
+  /** The target of an assignment. */
   sealed interface Target {
     void assign(Frame frame, @Nullable Object value);
 

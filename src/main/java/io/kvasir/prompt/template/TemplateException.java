@@ -1,6 +1,9 @@
 package io.kvasir.prompt.template;
 
-/** Why a template could not be parsed or rendered. Nothing else leaves this package for a bad template or request. */
+/**
+ * Thrown when a template cannot be parsed or rendered: the only exception of this package for bad templates and
+ * requests.
+ */
 public abstract sealed class TemplateException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
@@ -23,7 +26,7 @@ public abstract sealed class TemplateException extends RuntimeException {
     return line == 0 ? reason : reason + " (line " + line + " of the chat template)";
   }
 
-  /** What went wrong, without the line. */
+  /** The reason, without the line. */
   public String reason() {
     return reason;
   }
@@ -35,7 +38,7 @@ public abstract sealed class TemplateException extends RuntimeException {
     }
   }
 
-  /** The source is not a template: the model's files, or the one a request brought, are at fault. */
+  /** The source is not a template: the fault is in the model's files or the request's template. */
   public static final class Syntax extends TemplateException {
     private static final long serialVersionUID = 1L;
 
@@ -44,7 +47,7 @@ public abstract sealed class TemplateException extends RuntimeException {
     }
   }
 
-  /** The template did with these variables what Python would refuse: a type error, an attribute of nothing. */
+  /** The template did with these variables what is an error in Python: a type error, an attribute of None. */
   public static final class Evaluation extends TemplateException {
     private static final long serialVersionUID = 1L;
 
@@ -62,7 +65,7 @@ public abstract sealed class TemplateException extends RuntimeException {
     }
   }
 
-  /** The template called {@code raise_exception}: the conversation is not one that this model takes. */
+  /** The template called {@code raise_exception}: the model does not support this conversation. */
   public static final class Raised extends TemplateException {
     private static final long serialVersionUID = 1L;
 

@@ -1,6 +1,6 @@
 package io.kvasir.prompt.template;
 
-/** A piece of template source: {@code text} is the data, name, unescaped string, number or operator itself. */
+/** A token of template source: {@code text} is the data, name, unescaped string, number or operator. */
 record Token(Type type, String text, int line) {
   enum Type {
     DATA,
@@ -24,7 +24,7 @@ record Token(Type type, String text, int line) {
     return type == Type.NAME && text.equals(name);
   }
 
-  /** How an error names it. */
+  /** The token's description in errors. */
   String describe() {
     return switch (type) {
       case BLOCK_BEGIN -> "'{%'";

@@ -2,7 +2,7 @@ package io.kvasir.prompt.template;
 
 import java.util.List;
 
-/** The tokens of a template, read from the front, and how deep the reader is nested in them. */
+/** The tokens of a template, read from the front, and the parser's nesting depth. */
 final class TokenStream {
   private static final int MAX_NESTING = 200;
 

@@ -4,8 +4,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a name or attribute that is not there evaluates to: prints as nothing, is false and empty, and refuses
- * everything else with the reason it is undefined.
+ * The value of a missing name or attribute: prints as an empty text, is false and empty, and every other use is an
+ * error that names the missing name.
  */
 final class Undefined {
   private final Supplier<String> reason;

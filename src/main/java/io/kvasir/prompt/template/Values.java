@@ -12,7 +12,7 @@ import java.util.NoSuchElementException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Python's view of plain Java values: null is None, integers and floats are {@link Number}s, texts are strings of
+ * Python's semantics of plain Java values: null is None, integers and floats are {@link Number}s, texts are strings of
  * code points, {@link List} and {@link Map} are list and dict.
  */
 final class Values {

@@ -10,7 +10,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Messages and tools as vLLM's API server hands them to the template.
+ * The preparation of messages and tools for a template, as vLLM's API server does it.
  *
  * <p>A message keeps its role, content, name, an assistant's tool calls and reasoning, and a tool's call id; nothing
  * else. Content becomes one text, or a list of parts ({@link ContentFormat}); missing content is empty. The arguments
@@ -22,29 +22,12 @@ import org.jspecify.annotations.Nullable;
  * {@code entrypoints/openai/chat_completion/protocol.py}; the types of the OpenAI Python library.
  */
 final class VllmMessages {
-  /** The first line of a system text with this is a client's own bookkeeping, new with every request. */
+  /** Start of a system text's first line that some clients send and that differs in every request. */
   private static final String BILLING_HEADER = "x-anthropic-billing-header";
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
   private VllmMessages() {}
 
-  /** Messages as the request has them. */
-  static List<Map<String, @Nullable Object>> asGiven(JsonNode messages) {
-    List<Map<String, @Nullable Object>> given = new ArrayList<>(messages.size());
-    for (JsonNode message : messages) {
-      role(message);
-      given.add(JsonValues.map(message));
-    }
-    return given;
-  }
-
-  static List<@Nullable Object> list(JsonNode array) {
-    List<@Nullable Object> list = new ArrayList<>(array.size());
-    for (JsonNode element : array) {
-      list.add(JsonValues.of(element));
-    }
-    return list;
-  }
 
   static List<Map<String, @Nullable Object>> prepare(JsonNode messages, ContentFormat format) {
     List<Map<String, @Nullable Object>> prepared = new ArrayList<>(messages.size());
@@ -130,7 +113,7 @@ final class VllmMessages {
     return end < 0 ? "" : text.substring(end + 1);
   }
 
-  /** A part as the template sees it; null if it is left out. */
+  /** A content part for the template; null if it is left out. */
   private static @Nullable Map<String, @Nullable Object> part(JsonNode part, String role) {
     if (part.isTextual()) {
       return text(part.textValue(), role);

@@ -1,17 +1,22 @@
 /**
- * Chat templates: from a chat request's messages to the text the model sees.
+ * Chat templates: from a chat request's messages to the model's input text.
  *
  * <p>{@link io.kvasir.prompt.template.ChatTemplates} holds a model's templates and special tokens as Hugging Face
- * files give them. {@link io.kvasir.prompt.template.ChatPrompt} turns a request body into what a template reads,
- * as the engines do, and renders it. {@link io.kvasir.prompt.template.ChatTemplate} is one template: source, to
- * tokens ({@code Lexer}), to a tree ({@code Parser}, {@code Expr}, {@code Stmt}) that is walked once per
- * rendering ({@code RenderContext} holds a rendering's output and budget, {@code Frame} its variables).
+ * files have them. {@link io.kvasir.prompt.template.ChatPrompt} converts a request body to a template's variables as
+ * vLLM does ({@code VllmMessages}), and renders it. {@link io.kvasir.prompt.template.ChatTemplate} is one template:
+ * source, to tokens ({@code Lexer}), to a tree ({@code Parser}, {@code Expr}, {@code Stmt}) that is walked once per
+ * rendering ({@code RenderContext} has a rendering's output and budget, {@code Frame} its variables).
  *
  * <p>The language is Jinja2 as {@code transformers} sets it up; the values are Python's ({@code Values},
  * {@code Text}, {@code Numbers}, {@code Json}), down to how a float is printed, because one byte of difference
  * makes every later block hash wrong. Its library is one file a family: {@code Filters}, {@code Tests},
- * {@code StringMethods}, {@code Globals}. Templates and conversations are untrusted: see
- * {@link io.kvasir.prompt.template.RenderLimits}.
+ * {@code StringMethods}, {@code Globals}.
+ *
+ * <p>Why an implementation of our own: jinjava, the Java library for Jinja, rendered 51 of 68 real templates as the
+ * reference does, and is silently wrong on {@code not x is defined}, where a wrong prompt is not an error but a cache
+ * miss. Templates and conversations are also untrusted and need limits on steps and characters ({@link
+ * io.kvasir.prompt.template.RenderLimits}), which it does not have. Against the reference, Jinja2 as {@code
+ * transformers} sets it up, 328 templates in 88,155 renderings showed no difference; the tests keep a corpus of them.
  */
 @NullMarked
 package io.kvasir.prompt.template;

@@ -7,12 +7,12 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Finds a tokenizer's added tokens (special ones and others) in a text, which they cut before anything else is done
- * with it. The rules are those of Hugging Face's {@code AddedVocabulary}: the leftmost match wins, of several there
- * the longest; a token may take the white space before or after it along, or count only as a whole word.
+ * The added tokens of a tokenizer (special ones and others), which split a text before all other steps. The rules are
+ * those of Hugging Face's {@code AddedVocabulary}: the leftmost match wins, of several there the longest; a token may
+ * include the white space before or after it, or match only as a whole word.
  *
- * <p>One instance holds either the tokens that are looked for in the text as it is, or those ({@code normalized}) that
- * are looked for in the normalised text. Immutable.
+ * <p>One instance has either the tokens that are matched in the original text, or those ({@code normalized}) that are
+ * matched in the normalised text. Immutable.
  */
 final class AddedTokens {
   private record AddedToken(int id, byte[] content, boolean singleWord, boolean leftStrip, boolean rightStrip) {
@@ -87,7 +87,7 @@ final class AddedTokens {
     return tokens.isEmpty();
   }
 
-  /** Whether a token contains a line break, or may take along white space that stands before a letter. */
+  /** Whether a token contains a line break, or may include white space before a letter. */
   boolean mayCrossLines() {
     return tokens.stream().anyMatch(t -> new String(t.content, StandardCharsets.ISO_8859_1).contains("\n")
         || (t.leftStrip && t.wordLikeStart()));
@@ -112,8 +112,8 @@ final class AddedTokens {
    * The first place after {@code from} where the text may be cut: before an added token, or, once {@code lineAfter}
    * bytes have gone by, between a line break and an ASCII letter. The text's length if there is none.
    *
-   * <p>A token that takes white space or looks at its neighbours is no such place, and neither is one that begins like
-   * a word: it would matter to the piece before it.
+   * <p>A token that includes white space or depends on its neighbours is no such place, and neither is one that begins
+   * like a word: it would change the tokens of the piece before it.
    */
   int cut(byte[] text, int from, int lineAfter) {
     int at = from;
@@ -143,7 +143,7 @@ final class AddedTokens {
     return new Cursor(text, from, to);
   }
 
-  /** Walks the tokens found in a text. */
+  /** A cursor over the tokens found in a text. */
   final class Cursor {
     private final byte[] text;
     private final int from;
@@ -162,7 +162,7 @@ final class AddedTokens {
       this.floor = from;
     }
 
-    /** Goes to the next token; false when there is none. */
+    /** Moves to the next token; false when there is none. */
     boolean next() {
       while (at < to) {
         if (!first[text[at] & 0xff]) {
@@ -194,12 +194,12 @@ final class AddedTokens {
       return false;
     }
 
-    /** Where the token, with the white space it takes, begins. */
+    /** The start of the token, with the white space it includes. */
     int start() {
       return start;
     }
 
-    /** Where the token, with the white space it takes, ends. */
+    /** The end of the token, with the white space it includes. */
     int stop() {
       return stop;
     }

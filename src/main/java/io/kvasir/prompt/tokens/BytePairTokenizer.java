@@ -8,9 +8,9 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A byte-level byte-pair tokenizer: what GPT-2, Llama 3 and 4, Qwen, DeepSeek, GLM, Mistral's later models and gpt-oss
- * come with. It makes the ids that the Hugging Face library makes, at a tenth of the time and without leaving the JVM:
- * added tokens cut the text, a {@link Splitter} cuts what is between them into words, and a word's ids come from
+ * A byte-level byte-pair tokenizer, as GPT-2, Llama 3 and 4, Qwen, DeepSeek, GLM, Mistral's later models and gpt-oss
+ * have. It makes the same ids as the Hugging Face library, at a tenth of the time and without leaving the JVM: added
+ * tokens split the text, a {@link Splitter} splits the text between them into words, and a word's ids come from
  * {@link WordCache} or from {@link Merges}. See Sennrich et al., "Neural Machine Translation of Rare Words with
  * Subword Units" (2016), and Radford et al., "Language Models are Unsupervised Multitask Learners" (2019) for bytes.
  *
@@ -48,7 +48,7 @@ final class BytePairTokenizer extends Tokenizer {
         added.mayCrossLines() || addedToNormalized.mayCrossLines() ? Integer.MAX_VALUE : LINE_PIECE;
   }
 
-  /** The tokenizer that {@code json} describes, null if it is of another kind. */
+  /** The tokenizer that {@code json} describes, null if it is of another type. */
   static @Nullable BytePairTokenizer of(JsonNode json) {
     JsonNode model = json.path("model");
     boolean plain = model.path("type").asText("BPE").equals("BPE")
@@ -196,7 +196,7 @@ final class BytePairTokenizer extends Tokenizer {
       into.add(vocabulary.idOfByte(text[from]));
       return;
     }
-    if (length > WordCache.LONGEST) {
+    if (length > WordCache.MAX_BYTES) {
       into.addAll(merged(text, from, to));
       return;
     }

@@ -5,7 +5,7 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * What a code point is, as the classes of tokenizers' regular expressions have it: a set of the bits below.
+ * The character classes of code points in tokenizers' regular expressions, as a set of the bits below.
  *
  * <p>Kept in pages of 256, most of which are one and the same. The JDK's tables (Unicode 16) agree with those of the
  * Hugging Face library from 0.22 on; older ones do not know the latest few thousand letters.
@@ -36,7 +36,7 @@ final class CharClass {
     return PAGES[codePoint >>> 8][codePoint & (PAGE - 1)];
   }
 
-  /** The kind of the code point that begins at {@code at}. */
+  /** The classes of the code point that begins at {@code at}. */
   static int at(byte[] text, int at) {
     byte b = text[at];
     return b >= 0 ? ASCII[b] : of(Utf8.codePoint(text, at));

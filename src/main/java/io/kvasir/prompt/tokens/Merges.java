@@ -3,8 +3,8 @@ package io.kvasir.prompt.tokens;
 import java.util.Arrays;
 
 /**
- * Byte pair encoding's merges: which two ids may become one, and which such pair goes first. Merging a word takes the
- * pair of lowest rank, the leftmost of several, until no pair may be merged.
+ * The merges of byte pair encoding: the pairs of ids that become one, and their ranks. Merging a word merges the pair
+ * of lowest rank, the leftmost of several, until no pair can be merged.
  *
  * <p>The table is open-addressed, keyed by both ids in one long, half full at most; a value is the rank and, below it,
  * the merged id. Immutable once filled.
@@ -12,8 +12,8 @@ import java.util.Arrays;
 final class Merges {
   private static final long NONE = Long.MAX_VALUE;
 
-  /** Words up to this many bytes are merged by looking at every pair each time, longer ones with a heap. */
-  private static final int SHORT = 48;
+  /** The longest words, in bytes, that are merged by scanning all pairs each time; longer ones use a heap. */
+  private static final int MAX_SCANNED = 48;
 
   private final long[] keys;
   private final long[] values;
@@ -50,11 +50,11 @@ final class Merges {
     long key = key(left, right);
     int slot = slot(key);
     while (true) {
-      long there = keys[slot];
-      if (there == key) {
+      long stored = keys[slot];
+      if (stored == key) {
         return values[slot];
       }
-      if (there == -1) {
+      if (stored == -1) {
         return NONE;
       }
       slot = (slot + 1) & (keys.length - 1);
@@ -63,7 +63,7 @@ final class Merges {
 
   /** Merges {@code ids[0, count)} in place and returns how many ids are left. */
   int apply(int[] ids, int count) {
-    return count <= SHORT ? applyShort(ids, count) : new LongWord(ids, count).apply();
+    return count <= MAX_SCANNED ? applyShort(ids, count) : new LongWord(ids, count).apply();
   }
 
   private int applyShort(int[] ids, int count) {
@@ -97,7 +97,7 @@ final class Merges {
     return left;
   }
 
-  /** A word as a linked list, its pairs in a heap: n log n, since somebody will send a megabyte of one letter. */
+  /** A word as a linked list with its pairs in a heap: n log n, since a request may have a megabyte of one letter. */
   private final class LongWord {
     private final int[] ids;
     private final int[] next;
@@ -118,11 +118,11 @@ final class Merges {
         pairs[i] = NONE;
       }
       for (int i = 0; i + 1 < count; i++) {
-        look(i);
+        updatePair(i);
       }
     }
 
-    private void look(int at) {
+    private void updatePair(int at) {
       pairs[at] = next[at] < 0 ? NONE : find(ids[at], ids[next[at]]);
       if (pairs[at] != NONE) {
         push(((pairs[at] >>> Integer.SIZE) << Integer.SIZE) | at);
@@ -137,16 +137,16 @@ final class Merges {
         if (pair == NONE || pair >>> Integer.SIZE != top >>> Integer.SIZE) {
           continue;
         }
-        int gone = next[at];
+        int removed = next[at];
         ids[at] = (int) pair;
-        pairs[gone] = NONE;
-        next[at] = next[gone];
+        pairs[removed] = NONE;
+        next[at] = next[removed];
         if (next[at] >= 0) {
           previous[next[at]] = at;
         }
-        look(at);
+        updatePair(at);
         if (previous[at] >= 0) {
-          look(previous[at]);
+          updatePair(previous[at]);
         }
       }
       int left = 0;

@@ -11,11 +11,11 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * The Hugging Face library itself, for every tokenizer there is.
+ * A tokenizer by the Hugging Face library, for every type of tokenizer.
  *
  * <p>It is called through DJL's native methods and not through DJL's {@code HuggingFaceTokenizer}, which copies every
- * token's text, offsets and masks out of the library (most of its time) and cuts texts at 512 tokens unless told
- * otherwise. The library's object is freed when this one is unreachable, so that nobody can use it after that.
+ * token's text, offsets and masks out of the library (most of its time) and by default cuts texts at 512 tokens. The
+ * library's object is freed when this one is unreachable, so that it cannot be used after that.
  */
 final class NativeTokenizer extends Tokenizer {
   private static final Cleaner CLEANER = Cleaner.create();
@@ -77,13 +77,13 @@ final class NativeTokenizer extends Tokenizer {
     }
   }
 
-  /** Before special tokens only: of what stands between them the library alone knows how it hangs together. */
+  /** Cuts before added tokens only: where the text between them may be cut depends on the library's pre-tokenizer. */
   @Override
   public int cut(byte[] text, int from) {
     return added.cut(text, from, Integer.MAX_VALUE);
   }
 
-  /** A piece that is not the first begins with an added token, so the library sees that it is not a text's start. */
+  /** Encodes a piece. One that is not the first begins with an added token, so no rule for a text's start applies. */
   @Override
   public void encode(byte[] text, int from, int to, TokenIdList into) {
     into.addAll(idsOf(new String(text, from, to - from, StandardCharsets.UTF_8), false));

@@ -3,7 +3,7 @@ package io.kvasir.prompt.tokens;
 import com.fasterxml.jackson.databind.JsonNode;
 import org.jspecify.annotations.Nullable;
 
-/** The ids that a tokenizer.json's post-processor puts before and after a text. */
+/** The special tokens that a tokenizer.json's post-processor adds before and after a text. */
 record SpecialTokenWrapper(int[] before, int[] after) {
   private static final SpecialTokenWrapper NONE = new SpecialTokenWrapper(new int[0], new int[0]);
 
@@ -11,7 +11,7 @@ record SpecialTokenWrapper(int[] before, int[] after) {
     return before.length == 0 && after.length == 0;
   }
 
-  /** What {@code processor} adds, null if it does something else as well. */
+  /** The special tokens of {@code processor}, null if it does something else as well. */
   static @Nullable SpecialTokenWrapper of(JsonNode processor) {
     return switch (processor.path("type").asText()) {
       case "", "ByteLevel" -> NONE;

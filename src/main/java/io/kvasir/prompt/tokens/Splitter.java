@@ -1,8 +1,9 @@
 package io.kvasir.prompt.tokens;
 
 /**
- * Cuts a text into the words that byte pairs are merged in: what a tokenizer's regular expression does, written out by
- * hand. A word depends on the text from its own start on only, since none of these expressions looks back.
+ * A splitter of texts into the words within which byte pairs are merged: a tokenizer's regular expression as
+ * hand-written code. A word depends only on the text from its own start on, since none of these expressions has a
+ * lookbehind.
  */
 @FunctionalInterface
 interface Splitter {

@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** The splitters there are, by the pre-tokenizer in a tokenizer.json that they do the work of. */
+/** The implemented splitters, by the pre-tokenizer in a tokenizer.json. */
 final class Splitters {
   private static final String TAIL = "(?i:'s|'t|'re|'ve|'m|'ll|'d)";
   private static final String SPACE = "|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";

@@ -39,13 +39,13 @@ public final class TokenIdList {
     size += more.length;
   }
 
-  /** Forgets the first {@code count} ids. */
+  /** Removes the first {@code count} ids. */
   public void removeFirst(int count) {
     System.arraycopy(ids, count, ids, 0, size - count);
     size -= count;
   }
 
-  /** Forgets all ids. */
+  /** Removes all ids. */
   public void clear() {
     size = 0;
   }

@@ -12,7 +12,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Makes the token ids that a model's own tokenizer makes. Thread-safe.
+ * A tokenizer that makes the same token ids as a model's own. Thread-safe.
  *
  * <p>Text is UTF-8 here. A text may be cut at {@link #cut} and its pieces encoded one by one: their ids, one after
  * the other, are those of the whole. Where such a cut lies depends on the text before it and the one character
@@ -22,16 +22,20 @@ public abstract sealed class Tokenizer permits NativeTokenizer, BytePairTokenize
   private static final Logger log = LoggerFactory.getLogger(Tokenizer.class);
   private static final ObjectMapper JSON = new ObjectMapper();
 
-  /** What tells tokenizers apart: scripts, accents both ways, white space, numbers, code, contractions. */
+  /** The text of the check at load: scripts, accents, white space, numbers, code and contractions. */
   private static final String SAMPLE = "It's 7:45, isn't it?  WE'LL see HTTPServer.getElementById(x1234567)…   \r\n"
       + "\n\t\tdef f(x):\n\n  \n\t\treturn x**2  # ½ ① ٣٤٥ Ⅷ\r\n"
       + "naïve cafe\u0301 Å Grüße, Привет мир, 你好世界今天, こんにちはカタカナ, 안녕하세요, नमस्ते १२३, مرحبا 👩‍💻🚀\u3000\u0085\u200b\n"
       + "</s><|endoftext|> " + "a".repeat(80) + "  ";
 
-  /** Pieces shorter than this many bytes are not worth remembering on their own. */
+  /** The least bytes of a piece that is worth caching on its own. */
   static final int SHORT_PIECE = 64;
 
-  /** What a Hugging Face {@code tokenizer.json} describes; an {@link IOException} names what is wrong with it. */
+  /**
+   * The tokenizer that a Hugging Face {@code tokenizer.json} describes.
+   *
+   * @throws IOException when the file cannot be read, naming the fault
+   */
   public static Tokenizer load(Path tokenizerJson) throws IOException {
     try {
       return of(Files.readAllBytes(tokenizerJson));
@@ -40,7 +44,11 @@ public abstract sealed class Tokenizer permits NativeTokenizer, BytePairTokenize
     }
   }
 
-  /** As {@link #load}, from the file's bytes. */
+  /**
+   * The tokenizer that the bytes of a {@code tokenizer.json} describe.
+   *
+   * @throws IOException when they are not valid, naming the fault
+   */
   public static Tokenizer of(byte[] tokenizerJson) throws IOException {
     JsonNode json;
     try {
@@ -61,7 +69,8 @@ public abstract sealed class Tokenizer permits NativeTokenizer, BytePairTokenize
     }
     for (boolean special : new boolean[] {false, true}) {
       if (!Arrays.equals(bytePair.encode(SAMPLE, special), reference.encode(SAMPLE, special))) {
-        log.warn("our byte-pair tokenizer does not do what this tokenizer.json asks for; the slower library does it");
+        log.warn("our byte-pair tokenizer differs from the Hugging Face library for this tokenizer.json; the slower"
+            + " library is used");
         return reference;
       }
     }
@@ -71,7 +80,7 @@ public abstract sealed class Tokenizer permits NativeTokenizer, BytePairTokenize
   /**
    * The ids of {@code text}.
    *
-   * @param addSpecialTokens whether to put around it what the model expects around a text (a begin-of-text token)
+   * @param addSpecialTokens whether to add the model's special tokens around the text (such as a begin-of-text token)
    */
   public final int[] encode(String text, boolean addSpecialTokens) {
     byte[] utf8 = text.getBytes(StandardCharsets.UTF_8);

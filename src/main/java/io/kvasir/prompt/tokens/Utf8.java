@@ -1,6 +1,6 @@
 package io.kvasir.prompt.tokens;
 
-/** Code points of well-formed UTF-8, and what tokenizers ask of them. */
+/** Code points of well-formed UTF-8, and the properties of them that tokenizers use. */
 final class Utf8 {
   private Utf8() {}
 
@@ -68,7 +68,7 @@ final class Utf8 {
     return at < to && isWord(codePoint(text, at));
   }
 
-  /** Where the white space that ends at {@code at} begins. */
+  /** The start of the white space that ends at {@code at}. */
   static int spaceBefore(byte[] text, int at, int from) {
     int start = at;
     while (start > from) {
@@ -81,7 +81,7 @@ final class Utf8 {
     return start;
   }
 
-  /** Where the white space that begins at {@code at} ends. */
+  /** The end of the white space that begins at {@code at}. */
   static int spaceAfter(byte[] text, int at, int to) {
     int end = at;
     while (end < to && isSpace(codePoint(text, end))) {

@@ -40,7 +40,7 @@ final class Vocabulary {
     }
     byte[] bytes = bytes(written);
     if (bytes == null) {
-      // A token that no bytes are written as: only an added token of the same text leads to it.
+      // A token that stands for no bytes: only an added token of the same text has its id.
       tokens[id] = written.getBytes(StandardCharsets.UTF_8);
       return;
     }
@@ -76,8 +76,8 @@ final class Vocabulary {
   int find(byte[] text, int from, int to) {
     int place = (int) WordCache.hash(text, from, to) & (places.length - 1);
     while (places[place] != 0) {
-      byte[] there = tokens[places[place] - 1];
-      if (there != null && Arrays.equals(there, 0, there.length, text, from, to)) {
+      byte[] stored = tokens[places[place] - 1];
+      if (stored != null && Arrays.equals(stored, 0, stored.length, text, from, to)) {
         return places[place] - 1;
       }
       place = (place + 1) & (places.length - 1);

@@ -7,24 +7,24 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Remembers the ids of words, so that most words of a new text cost a hash and a comparison instead of merges.
+ * A cache of the ids of words, so that most words of a new text cost a hash and a comparison instead of merges.
  *
- * <p>Every word has two places, and the one that was used longer ago gives way. Entries are immutable and found by
- * plain reads: threads may lose each other's entries, never see half of one. Bounded: at most {@value #PLACES} words of
- * at most {@value #LONGEST} bytes, some 7 MB.
+ * <p>Every word has two slots, and the older entry of the two is replaced. Entries are immutable and read without
+ * synchronisation: threads may lose each other's entries but never read an incomplete one. Bounded: at most {@value
+ * #SLOTS} words of at most {@value #MAX_BYTES} bytes, some 7 MB.
  */
 final class WordCache {
-  static final int LONGEST = 48;
-  private static final int PLACES = 1 << 16;
+  static final int MAX_BYTES = 48;
+  private static final int SLOTS = 1 << 16;
   private static final VarHandle LONG = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
 
   private record CachedWord(long hash, byte[] word, int[] ids) {
-    boolean is(long wanted, byte[] text, int from, int to) {
-      return hash == wanted && Arrays.equals(word, 0, word.length, text, from, to);
+    boolean is(long otherHash, byte[] text, int from, int to) {
+      return hash == otherHash && Arrays.equals(word, 0, word.length, text, from, to);
     }
   }
 
-  private final @Nullable CachedWord[] entries = new CachedWord[PLACES];
+  private final @Nullable CachedWord[] entries = new CachedWord[SLOTS];
 
   /** A hash of {@code text[from, to)}, eight bytes at a time. */
   static long hash(byte[] text, int from, int to) {
@@ -55,12 +55,12 @@ final class WordCache {
   }
 
   int @Nullable [] find(long hash, byte[] text, int from, int to) {
-    int place = (int) hash & (PLACES - 1);
-    CachedWord entry = entries[place];
+    int slot = (int) hash & (SLOTS - 1);
+    CachedWord entry = entries[slot];
     if (entry != null && entry.is(hash, text, from, to)) {
       return entry.ids;
     }
-    CachedWord older = entries[place ^ 1];
+    CachedWord older = entries[slot ^ 1];
     if (older != null && older.is(hash, text, from, to)) {
       return older.ids;
     }
@@ -68,8 +68,8 @@ final class WordCache {
   }
 
   void put(long hash, byte[] text, int from, int to, int[] ids) {
-    int place = (int) hash & (PLACES - 1);
-    entries[place ^ 1] = entries[place];
-    entries[place] = new CachedWord(hash, Arrays.copyOfRange(text, from, to), ids);
+    int slot = (int) hash & (SLOTS - 1);
+    entries[slot ^ 1] = entries[slot];
+    entries[slot] = new CachedWord(hash, Arrays.copyOfRange(text, from, to), ids);
   }
 }

@@ -5,13 +5,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.kvasir.prompt.template.ChatPrompt.MessageConvention;
 import java.io.IOException;
 import java.util.HashMap;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 
 final class ChatPromptTest {
   private static final String DUMP = "{% for m in messages %}{{ m|tojson }}\n{% endfor %}";
@@ -31,14 +28,13 @@ final class ChatPromptTest {
     return prompt.render(Vectors.MAPPER.readTree(body), () -> Vectors.time(0)).text();
   }
 
-  @ParameterizedTest
-  @EnumSource
-  void render_corpus_asTransformers(MessageConvention preparation) throws IOException {
+  @Test
+  void render_corpus_asTransformers() throws IOException {
     for (JsonNode vector : Vectors.read("corpus.jsonl")) {
       Map<String, String> tokens = new HashMap<>();
       vector.get("special_tokens").properties().forEach(t -> tokens.put(t.getKey(), t.getValue().asText()));
       ChatPrompt prompt = new ChatPrompt(ChatTemplates.of(ChatTemplate.parse(vector.get("template").asText()), tokens),
-          preparation, Map.of(), RenderLimits.DEFAULT);
+          Map.of(), RenderLimits.DEFAULT);
       long clock = vector.get("clock_unix_secs").asLong();
       assertThat(prompt.render(vector.get("input"), () -> Vectors.time(clock)).text())
           .as(vector.get("model").asText() + " " + vector.get("case").asText())
@@ -132,7 +128,7 @@ final class ChatPromptTest {
   void render_variables_requestBeforeKwargsBeforeDefaults() throws IOException {
     ChatPrompt prompt = new ChatPrompt(ChatTemplates.of(ChatTemplate.parse(
         "{{ a }} {{ b }} {{ add_generation_prompt }} {{ reasoning_effort }} {{ enable_thinking }} {{ eos_token }} "
-        + "{{ tools }} {{ documents }}"), Map.of("eos_token", "</s>")), MessageConvention.VLLM,
+        + "{{ tools }} {{ documents }}"), Map.of("eos_token", "</s>")),
         Map.of("a", "default", "b", "default", "reasoning_effort", "low"), RenderLimits.DEFAULT);
     assertThat(render(prompt, "{\"messages\": [{\"role\": \"user\", \"content\": \"x\"}]}"))
         .isEqualTo("default default True low  </s> None None");
