@@ -42,7 +42,7 @@ final class ChatPromptsTest {
     return PrefixMemo.ofIds(PLAIN, DEMO.encode(text, false)).chain();
   }
 
-  private static ObjectNode said(String... rolesAndContents) {
+  private static ObjectNode conversation(String... rolesAndContents) {
     ObjectNode body = Bodies.object("{'messages': []}");
     for (int i = 0; i < rolesAndContents.length; i += 2) {
       body.withArray("messages").addObject().put("role", rolesAndContents[i]).put("content", rolesAndContents[i + 1]);
@@ -53,21 +53,21 @@ final class ChatPromptsTest {
   @Test
   void prepare_chat_isTheRenderedTextsTokens() throws IOException {
     Prompts prompts = prompts(ModelConfig.demo("demo", 16));
-    Prompt prompt = prompts.prepare(Api.CHAT, "demo", said("system", "Be brief.", "user", LONG));
+    Prompt prompt = prompts.prepare(Api.CHAT, "demo", conversation("system", "Be brief.", "user", LONG));
     String text = "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\n" + LONG
         + "<|im_end|>\n<|im_start|>assistant\n";
     assertThat(prompt).isEqualTo(
         new Prompt(chain(text), DEMO.encode(text, false).length, PromptMode.EXACT, PromptReason.AS_CONFIGURED, null));
-    assertThat(prompts.tokens(Api.CHAT, "demo", said("system", "Be brief.", "user", LONG)))
+    assertThat(prompts.tokens(Api.CHAT, "demo", conversation("system", "Be brief.", "user", LONG)))
         .containsExactly(DEMO.encode(text, false));
   }
 
   @Test
   void prepare_sameConversationThroughThreeApis_isOneChain() throws IOException {
     Prompts prompts = prompts(ModelConfig.demo("demo", 16));
-    Prompt chat = prompts.prepare(Api.CHAT, "demo", said("system", "Be brief.", "user", LONG));
+    Prompt chat = prompts.prepare(Api.CHAT, "demo", conversation("system", "Be brief.", "user", LONG));
     ObjectNode responses = Bodies.object("{'instructions': 'Be brief.'}").put("input", LONG);
-    ObjectNode messages = said("user", LONG).put("system", "Be brief.");
+    ObjectNode messages = conversation("user", LONG).put("system", "Be brief.");
     assertThat(prompts.prepare(Api.RESPONSES, "demo", responses)).isEqualTo(chat);
     assertThat(prompts.prepare(Api.MESSAGES, "demo", messages)).isEqualTo(chat);
   }
@@ -75,7 +75,7 @@ final class ChatPromptsTest {
   @Test
   void prepare_tools_areShown() throws IOException {
     Prompts prompts = prompts(ModelConfig.demo("demo", 16));
-    ObjectNode body = said("user", "Weather?");
+    ObjectNode body = conversation("user", "Weather?");
     body.set("tools", json("[{'type': 'function', 'function': {'name': 'weather', 'parameters': {}}}]"));
     Prompt prompt = prompts.prepare(Api.CHAT, "demo", body);
     assertThat(DEMO.decode(Objects.requireNonNull(prompts.tokens(Api.CHAT, "demo", body)))).contains(
@@ -86,7 +86,7 @@ final class ChatPromptsTest {
   @Test
   void prepare_image_endsTheChainBeforeIt() throws IOException {
     Prompts prompts = prompts(ModelConfig.demo("demo", 16));
-    ObjectNode body = said("system", LONG, "user", "");
+    ObjectNode body = conversation("system", LONG, "user", "");
     ((ObjectNode) body.at("/messages/1")).set("content",
         json("[{'type': 'text', 'text': 'What is this?'}, {'type': 'image_url', 'image_url': {'url': 'u'}}]"));
     Prompt prompt = prompts.prepare(Api.CHAT, "demo", body);
@@ -103,7 +103,7 @@ final class ChatPromptsTest {
   void prepare_imageAmongParts_keepsTheTextBeforeIt(@TempDir Path dir) throws IOException {
     Prompts prompts = prompts(template(dir, PromptMode.EXACT, "{% for m in messages %}{% for p in m['content'] %}"
         + "{% if p.type == 'image' %}<|im_start|>{% else %}{{ p.text }}{% endif %}{% endfor %}{% endfor %}"));
-    ObjectNode body = said("user", "");
+    ObjectNode body = conversation("user", "");
     ((ObjectNode) body.at("/messages/0")).putArray("content")
         .add(Bodies.object("{'type': 'text'}").put("text", LONG))
         .add(json("{'type': 'image_url', 'image_url': {'url': 'u'}}"))
@@ -116,24 +116,24 @@ final class ChatPromptsTest {
   @Test
   void prepare_templateRefuses_passesItsWordsOn(@TempDir Path dir) throws IOException {
     Prompts prompts = prompts(template(dir, PromptMode.EXACT, "{{ raise_exception('Roles must alternate') }}"));
-    assertThat(prompts.prepare(Api.CHAT, "demo", said("user", LONG)))
+    assertThat(prompts.prepare(Api.CHAT, "demo", conversation("user", LONG)))
         .isEqualTo(new Prompt(Chain.EMPTY, 0, PromptMode.NONE, PromptReason.TEMPLATE_REFUSED, "Roles must alternate"));
   }
 
   @Test
   void prepare_templateFails_chainsTheWordsThemselves(@TempDir Path dir) throws IOException {
     Prompts prompts = prompts(template(dir, PromptMode.EXACT, "{{ messages + 1 }}"));
-    Prompt prompt = prompts.prepare(Api.CHAT, "demo", said("user", LONG));
+    Prompt prompt = prompts.prepare(Api.CHAT, "demo", conversation("user", LONG));
     assertThat(prompt.reason()).isEqualTo(PromptReason.TEMPLATE_FAILED);
     assertThat(prompt.mode()).isEqualTo(PromptMode.TEXT);
-    Prompt next = prompts.prepare(Api.CHAT, "demo", said("user", LONG, "assistant", "Yes.", "user", "Why?"));
+    Prompt next = prompts.prepare(Api.CHAT, "demo", conversation("user", LONG, "assistant", "Yes.", "user", "Why?"));
     assertThat(next.chain().hashes()).startsWith(prompt.chain().hashes());
   }
 
   @Test
   void prepare_textMode_chunksTheRenderedText(@TempDir Path dir) throws IOException {
     Prompts prompts = prompts(template(dir, PromptMode.TEXT, "{% for m in messages %}[{{ m.content }}]{% endfor %}"));
-    Prompt prompt = prompts.prepare(Api.CHAT, "demo", said("user", LONG));
+    Prompt prompt = prompts.prepare(Api.CHAT, "demo", conversation("user", LONG));
     assertThat(prompt.mode()).isEqualTo(PromptMode.TEXT);
     assertThat(prompt.reason()).isEqualTo(PromptReason.AS_CONFIGURED);
     assertThat(prompt.chain()).isEqualTo(TextChunks.chain(PLAIN.hash(), "[" + LONG + "]"));

@@ -24,21 +24,21 @@ import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
-/** Where an engine is asked for its tokens: to route by, and to compare. */
+/** Engine mode, and comparisons with the engine's tokens. */
 final class EngineModeTest {
   private static final Tokenizer DEMO = Samples.demo();
   private static final String LONG = new Texts(3).prose(700);
 
   /** Answers like an engine that renders each message in one line, or not at all. */
   private static final class Engine implements EngineTokenizer {
-    private final List<JsonNode> asked = new ArrayList<>();
+    private final List<JsonNode> requests = new ArrayList<>();
     private boolean down;
     private String ending = "<|im_end|>\n<|im_start|>assistant\n";
 
     @Override
     public int[] tokenize(String jsonBody) throws IOException {
       JsonNode body = Bodies.parse(jsonBody);
-      asked.add(body);
+      requests.add(body);
       if (down) {
         throw new IOException("connection refused");
       }
@@ -85,9 +85,9 @@ final class EngineModeTest {
     Chain chain = PrefixMemo.ofIds(BlockNamespace.of("m", 16, null, null), ids).chain();
     assertThat(first).isEqualTo(new Prompt(chain, ids.length, PromptMode.ENGINE, PromptReason.AS_CONFIGURED, null));
     assertThat(prompts.prepare(Api.CHAT, "m", chat(LONG))).isEqualTo(first);
-    assertThat(engine.asked).hasSize(1);
+    assertThat(engine.requests).hasSize(1);
     assertThat(prompts.prepare(Api.CHAT, "tuned", chat(LONG)).chain()).isNotEqualTo(first.chain());
-    assertThat(engine.asked).extracting(asked -> asked.get("model").asText()).containsExactly("m", "tuned");
+    assertThat(engine.requests).extracting(request -> request.get("model").asText()).containsExactly("m", "tuned");
   }
 
   @Test
@@ -97,7 +97,7 @@ final class EngineModeTest {
     Prompt prompt = prompts(PromptMode.ENGINE, 0).prepare(Api.CHAT, "m", body);
     assertThat(prompt.reason()).isEqualTo(PromptReason.MULTIMODAL);
     assertThat(prompt.chain().length()).isPositive();
-    assertThat(engine.asked.getFirst().get("messages")).hasSize(1);
+    assertThat(engine.requests.getFirst().get("messages")).hasSize(1);
   }
 
   @Test
@@ -109,11 +109,11 @@ final class EngineModeTest {
       assertThat(prompt.mode()).isEqualTo(PromptMode.TEXT);
       assertThat(prompt.reason()).isEqualTo(PromptReason.ENGINE_FAILED);
     }
-    assertThat(engine.asked).hasSize(1);
+    assertThat(engine.requests).hasSize(1);
     engine.down = false;
     clock.advance(Duration.ofMillis(249));
     assertThat(prompts.prepare(Api.CHAT, "m", chat(LONG)).mode()).isEqualTo(PromptMode.TEXT);
-    assertThat(engine.asked).hasSize(1);
+    assertThat(engine.requests).hasSize(1);
     clock.advance(Duration.ofMillis(1));
     assertThat(prompts.prepare(Api.CHAT, "m", chat(LONG)).mode()).isEqualTo(PromptMode.ENGINE);
     assertThat(metrics())
@@ -139,9 +139,9 @@ final class EngineModeTest {
     engine.ending = "<|im_end|>\n<|im_start|>assistant\n<think>\n";
     assertThat(model.check().difference()).contains("at token").contains("assistant\\n<think>");
     assertThat(model.state().mode()).isEqualTo(PromptMode.ENGINE);
-    Prompt asked = prompts.prepare(Api.CHAT, "m", chat(LONG));
-    assertThat(asked.mode()).isEqualTo(PromptMode.ENGINE);
-    assertThat(asked.reason()).isEqualTo(PromptReason.NO_PARITY);
+    Prompt prompt = prompts.prepare(Api.CHAT, "m", chat(LONG));
+    assertThat(prompt.mode()).isEqualTo(PromptMode.ENGINE);
+    assertThat(prompt.reason()).isEqualTo(PromptReason.NO_PARITY);
     assertThat(metrics()).contains("kvasir_prompt_mode{mode=\"engine\",model=\"m\"} 1.0")
         .contains("kvasir_prompt_mode{mode=\"exact\",model=\"m\"} 0.0")
         .contains("kvasir_prompt_parity_checks_total{model=\"m\",verdict=\"different\"} 1.0");
@@ -155,7 +155,7 @@ final class EngineModeTest {
     Prompts prompts = prompts(PromptMode.EXACT, 1);
     PromptModel model = prompts.models().iterator().next();
     assertThat(prompts.prepare(Api.CHAT, "m", chat(LONG)).mode()).isEqualTo(PromptMode.EXACT);
-    assertThat(engine.asked).hasSize(1);
+    assertThat(engine.requests).hasSize(1);
     assertThat(model.state().parity().verdict()).isEqualTo(Parity.Verdict.SAME);
     // This engine prints nothing of tools, our template does.
     ObjectNode tools = chat(LONG);

@@ -23,7 +23,7 @@ final class FilterRelaxationTest {
 
   private final TestFleet fleet = TestFleet.of(3);
   private boolean gives = true;
-  private int asked;
+  private int relaxCalls;
 
   /** Keeps the worker in the first slot. */
   private final Filter keepsFirst =
@@ -41,7 +41,7 @@ final class FilterRelaxationTest {
 
         @Override
         public boolean relax(RoutingContext context) {
-          asked++;
+          relaxCalls++;
           if (gives) {
             context.note("first", "unable");
           }
@@ -54,7 +54,7 @@ final class FilterRelaxationTest {
   void ableWorker_isHeeded(String filters) {
     assertThat(plan(filters, Set.of()).reason()).contains("candidates=1").endsWith("; first=kept");
     assertThat(fleet.bookedSlots).containsExactly(0);
-    assertThat(asked).isZero();
+    assertThat(relaxCalls).isZero();
   }
 
   @ParameterizedTest
@@ -83,12 +83,12 @@ final class FilterRelaxationTest {
 
   @Test
   void explanation_isOfThePassThatCounted() {
-    List<Explanation> told = new ArrayList<>();
+    List<Explanation> explanations = new ArrayList<>();
 
-    PlanningSession.plan(workflow(LAST), fleet, Routing.request("m", Role.BOTH, Set.of("w0")), null, told::add);
+    PlanningSession.plan(workflow(LAST), fleet, Routing.request("m", Role.BOTH, Set.of("w0")), null, explanations::add);
 
-    assertThat(told).hasSize(1);
-    assertThat(told.getFirst().candidates())
+    assertThat(explanations).hasSize(1);
+    assertThat(explanations.getFirst().candidates())
         .extracting(Explanation.Candidate::removedBy)
         .containsExactly("excluded", null, null);
   }
@@ -99,7 +99,7 @@ final class FilterRelaxationTest {
 
     assertThat(none)
         .isInstanceOfSatisfying(PlanResult.NoPlan.class, n -> assertThat(n.unmetNeed()).isEqualTo(UnmetNeed.MODEL));
-    assertThat(asked).isEqualTo(1);
+    assertThat(relaxCalls).isEqualTo(1);
   }
 
   @Test
@@ -112,7 +112,7 @@ final class FilterRelaxationTest {
 
     assertThat(none)
         .isInstanceOfSatisfying(PlanResult.NoPlan.class, n -> assertThat(n.unmetNeed()).isEqualTo(UnmetNeed.LIVE));
-    assertThat(asked).isZero();
+    assertThat(relaxCalls).isZero();
   }
 
   @Test

@@ -19,10 +19,10 @@ final class LmCacheProfilesTest {
   private static final int TOKENS = 4000;
 
   private final Routing routing = new Routing(3);
-  private final Said said = new Said();
+  private final ScriptedCacheLayer cacheLayer = new ScriptedCacheLayer();
 
-  /** A cache layer that says what the test says. */
-  private static final class Said implements CacheLayer {
+  /** A cache layer with the answers of the test. */
+  private static final class ScriptedCacheLayer implements CacheLayer {
     private KeyCounts keys = KeyCounts.UNKNOWN;
     private CacheMatches matches = CacheMatches.UNKNOWN;
 
@@ -63,7 +63,7 @@ final class LmCacheProfilesTest {
   }
 
   private Profile compiled(String profile) {
-    Profile compiled = routing.compiler(said).compile(Routing.config("")).get(profile);
+    Profile compiled = routing.compiler(cacheLayer).compile(Routing.config("")).get(profile);
     if (compiled == null) {
       throw new AssertionError(profile);
     }
@@ -88,7 +88,7 @@ final class LmCacheProfilesTest {
     TestFleet fleet = TestFleet.of(3);
     fleet.inFlight[0] = 4;
     fleet.inFlight[1] = 1;
-    said.keys(Map.of("w0", 200L, "w1", 50L, "elsewhere", 1_000_000L));
+    cacheLayer.keys(Map.of("w0", 200L, "w1", 50L, "elsewhere", 1_000_000L));
 
     Explanation explanation = explain("lmcache-occupancy", fleet);
 
@@ -102,10 +102,10 @@ final class LmCacheProfilesTest {
   void occupancy_followsTheFigures() {
     Selector selector = selector("lmcache-occupancy");
     TestFleet fleet = TestFleet.of(2);
-    said.keys(Map.of("w0", 9L));
+    cacheLayer.keys(Map.of("w0", 9L));
     assertThat(((Chosen) selector.select(fleet, prepared("lmcache-occupancy"))).slot()).isZero();
 
-    said.keys(Map.of("w1", 9L));
+    cacheLayer.keys(Map.of("w1", 9L));
     assertThat(((Chosen) selector.select(fleet, prepared("lmcache-occupancy"))).slot()).isEqualTo(1);
   }
 
@@ -114,10 +114,10 @@ final class LmCacheProfilesTest {
     TestFleet fleet = TestFleet.of(2);
     assertThat(choose("lmcache-occupancy", fleet).profile()).isEqualTo("power-of-two");
 
-    said.keys(Map.of("w0", 0L, "elsewhere", 7L));
+    cacheLayer.keys(Map.of("w0", 0L, "elsewhere", 7L));
     assertThat(choose("lmcache-occupancy", fleet).profile()).isEqualTo("power-of-two");
 
-    said.keys = new CacheLayer.KeyCounts(Map.of("w0", 7L), System.nanoTime() - 1, 9);
+    cacheLayer.keys = new CacheLayer.KeyCounts(Map.of("w0", 7L), System.nanoTime() - 1, 9);
     assertThat(choose("lmcache-occupancy", fleet).profile()).isEqualTo("power-of-two");
   }
 
@@ -125,7 +125,7 @@ final class LmCacheProfilesTest {
   void lookup_weighsTokensByWhereTheyAre_againstLoad() {
     TestFleet fleet = TestFleet.of(4);
     fleet.inFlight[0] = 2;
-    said.matches(
+    cacheLayer.matches(
         new Match("w0", 3000, Tier.HOST),
         new Match("w1", 4000, Tier.DISK),
         new Match("nobody", 4000, Tier.HOST),
@@ -142,7 +142,7 @@ final class LmCacheProfilesTest {
   @Test
   void lookup_booksOnlyWhatHasToBeComputed() {
     TestFleet fleet = TestFleet.of(2);
-    said.matches(new Match("w1", 3840, Tier.HOST));
+    cacheLayer.matches(new Match("w1", 3840, Tier.HOST));
 
     Chosen chosen = choose("lmcache-lookup", fleet);
 
@@ -159,10 +159,10 @@ final class LmCacheProfilesTest {
     TestFleet fleet = TestFleet.of(2);
     assertThat(choose("lmcache-lookup", fleet).reason()).startsWith("power-of-two; ");
 
-    said.keys(Map.of("w1", 9L));
+    cacheLayer.keys(Map.of("w1", 9L));
     assertThat(choose("lmcache-lookup", fleet).reason()).startsWith("lmcache-occupancy; ");
 
-    said.matches();
+    cacheLayer.matches();
     assertThat(choose("lmcache-lookup", fleet).reason()).startsWith("lmcache-lookup; ");
   }
 
@@ -170,7 +170,7 @@ final class LmCacheProfilesTest {
   void expectedCost_ofWhatIsNearby_isItsTransfer() {
     TestFleet fleet = TestFleet.of(3);
     fleet.depth[0] = 100;
-    said.matches(new Match("w1", 3840, Tier.HOST), new Match("w2", 3840, Tier.REMOTE));
+    cacheLayer.matches(new Match("w1", 3840, Tier.HOST), new Match("w2", 3840, Tier.REMOTE));
     var costs = routing.costs.of("h100-Qwen2.5-7B-tp1");
 
     Explanation explanation = explain("expected-cost-lmcache", fleet);
@@ -187,7 +187,7 @@ final class LmCacheProfilesTest {
   void expectedCost_ofWhatIsOnTheDeviceToo_countsNoTransferForThat() {
     TestFleet fleet = TestFleet.of(2);
     Arrays.fill(fleet.depth, 200);
-    said.matches(new Match("w1", 3840, Tier.HOST));
+    cacheLayer.matches(new Match("w1", 3840, Tier.HOST));
     var costs = routing.costs.of("h100-Qwen2.5-7B-tp1");
 
     assertThat(score(explain("expected-cost-lmcache", fleet), 1))
@@ -198,7 +198,7 @@ final class LmCacheProfilesTest {
   void expectedCost_ofWhatIsSlowerToLoadThanToCompute_isThatOfComputing() {
     TestFleet fleet = TestFleet.of(1);
     fleet.depth[0] = 240;
-    said.matches(new Match("w0", 3856, Tier.REMOTE));
+    cacheLayer.matches(new Match("w0", 3856, Tier.REMOTE));
     var costs = routing.costs.of("h100-Qwen2.5-7B-tp1");
 
     assertThat(score(explain("expected-cost-lmcache", fleet), 0))
@@ -225,10 +225,10 @@ final class LmCacheProfilesTest {
 
     assertThat(score(explain("expected-cost-lmcache", fleet), 0)).isCloseTo((computed + hoped) / 2, within(1e-9));
 
-    said.matches();
+    cacheLayer.matches();
     assertThat(score(explain("expected-cost-lmcache", fleet), 0)).isCloseTo(computed, within(1e-9));
 
-    said.matches(new Match("elsewhere", 4000, Tier.HOST));
+    cacheLayer.matches(new Match("elsewhere", 4000, Tier.HOST));
     assertThat(score(explain("expected-cost-lmcache", fleet), 0)).isCloseTo((computed + hoped) / 2, within(1e-9));
     assertThat(choose("expected-cost-lmcache", fleet).booking().uncachedTokens()).isEqualTo(TOKENS);
   }

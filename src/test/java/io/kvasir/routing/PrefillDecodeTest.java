@@ -296,13 +296,13 @@ final class PrefillDecodeTest {
 
   @Test
   void explain_tellsOfBothPasses_andBooksNothing() {
-    List<Explanation> told = new ArrayList<>();
+    List<Explanation> explanations = new ArrayList<>();
     fleet.inFlight[2] = 8;
     fleet.inFlight[3] = 8;
     PlanResult planning =
-        PlanningSession.explain(routing.workflow("prefill-decode", ""), fleet, request(), null, told::add);
+        PlanningSession.explain(routing.workflow("prefill-decode", ""), fleet, request(), null, explanations::add);
     assertThat(steps((PlanResult.PlanFound) planning)).containsExactly("prefill", "decode");
-    assertThat(told)
+    assertThat(explanations)
         .extracting(Explanation::profile)
         .containsExactly("prefill-decode.prefill", "prefill-decode.decode");
     assertThat(booked()).isZero();

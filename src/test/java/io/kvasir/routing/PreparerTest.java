@@ -16,7 +16,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 import org.junit.jupiter.api.Test;
 
-/** What preparers find out, what of it crosses, and what happens when an answer does not come. */
+/** Preparers: the slots they fill, the transfer of slots to the cell, and lookups that fail or are late. */
 final class PreparerTest {
   private static final Slot<String> ANSWER = Slot.of("answer", String.class);
 
@@ -50,14 +50,14 @@ final class PreparerTest {
   void location_isTheClientsWhereItSaysSo_elseTheNodes() {
     String parameters = "region = eu, zone = a, zone-header = X-Zone, host-header = X-Host";
     RoutingContext silent = Routing.request(1, 16, 20).put(Slots.FACTS, RequestFacts.NONE);
-    RoutingContext told =
+    RoutingContext withHeaders =
         Routing.request(1, 16, 20).put(Slots.FACTS, TestFacts.of(Map.of("X-Zone", "b", "X-Host", "h")));
 
     preparer("location", parameters).prepare(silent);
-    preparer("location", parameters).prepare(told);
+    preparer("location", parameters).prepare(withHeaders);
 
     assertThat(silent.get(Slots.LOCATION)).isEqualTo(new Location("eu", "a", ""));
-    assertThat(told.get(Slots.LOCATION)).isEqualTo(new Location("eu", "b", "h"));
+    assertThat(withHeaders.get(Slots.LOCATION)).isEqualTo(new Location("eu", "b", "h"));
   }
 
   @Test
@@ -76,7 +76,7 @@ final class PreparerTest {
     assertThat(byNothing.preparesOnArrival()).isFalse();
   }
 
-  /** Of what a preparer found out only the part that is asked for crosses; at the home it must not be asked again. */
+  /** Only slots that later stages read are transferred; at the cell's home the preparer must not run again. */
   @Test
   void select_preparedElsewhere_isNotPreparedAgain() {
     String mine =

@@ -94,12 +94,12 @@ final class Routing {
         part -> new Selector(part, costs, new SplittableRandom(seed), metrics, NanoClock.SYSTEM), metrics);
   }
 
-  /** A selector that picks and scores as told and otherwise does the usual. */
+  /** A selector with the given picker and scorers and the usual preparers and filters. */
   Selector picking(String pickAndScore) {
     return picking(pickAndScore, NanoClock.SYSTEM);
   }
 
-  /** The same by a clock of the test's own. */
+  /** As {@link #picking(String)}, with a clock of the test. */
   Selector picking(String pickAndScore, NanoClock clock) {
     return selector(
         "mine",

@@ -24,7 +24,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 final class ScorerTest {
   private final Routing routing = new Routing(8);
 
-  /** The policy as a walk down the list of matches, the way it is usually told. */
+  /** The policy as a walk down the list of matches, as it is usually described. */
   @Test
   void longestPrefix_agreesWithTheWalkDownTheMatches() {
     RandomGenerator random = new SplittableRandom(9);
@@ -124,7 +124,7 @@ final class ScorerTest {
 
     List<Double> scores = scores(selector, fleet, Routing.request(10, 16, 200));
 
-    // 160 of 200 tokens cached; of the third worker's ten blocks five are predicted; the fourth's tiers are not told.
+    // 160 of 200 tokens cached; of the third worker's ten blocks five are predicted; the fourth's tiers are not known.
     assertThat(scores.get(0)).isCloseTo(0.8, within(1e-9));
     assertThat(scores.get(1)).isCloseTo(0.8 * (2 + 4 * 0.75 + 4 * 0.5) / 10, within(1e-9));
     assertThat(scores.get(2)).isCloseTo(0.8 * (5 * 0.25 + 5) / 10, within(1e-9));
@@ -171,7 +171,7 @@ final class ScorerTest {
 
   @ParameterizedTest
   @CsvSource({"waiting, 3", "kv-use, 0.5"})
-  void externalMetric_theEnginesOwn(String metric, double told) {
+  void externalMetric_theEnginesOwn(String metric, double reported) {
     TestFleet fleet = TestFleet.of(2);
     fleet.waiting[0] = 3;
     fleet.kvUse[0] = 0.5;
@@ -179,7 +179,7 @@ final class ScorerTest {
         routing.picking(
             "score { plugin = external-metric, metric = %s, otherwise = 4 }, pick = max-score".formatted(metric));
 
-    assertThat(scores(selector, fleet, Routing.request(1, 16, 20))).containsExactly(told, 4.0);
+    assertThat(scores(selector, fleet, Routing.request(1, 16, 20))).containsExactly(reported, 4.0);
   }
 
   @Test

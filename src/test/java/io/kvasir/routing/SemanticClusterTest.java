@@ -18,14 +18,14 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.Test;
 
-/** The plugins semantic-cluster: what crosses to the cell's home, and whom it leaves. */
+/** The plugins semantic-cluster: the slot that is transferred to the cell, and the workers that remain. */
 final class SemanticClusterTest {
   private static final SemanticCluster CODE = new SemanticCluster("code", "skill=code");
   private static final SemanticCluster NOBODYS = new SemanticCluster("poems", "skill=poems");
 
   private final TestFleet fleet =
       TestFleet.labelled(Map.of("skill", "code"), Map.of("skill", "code"), Map.of("skill", "chat"), Map.of());
-  private final List<String> asked = new ArrayList<>();
+  private final List<String> classified = new ArrayList<>();
   private final List<String> unserved = new ArrayList<>();
   private CompletionStage<SemanticCluster> answer = CompletableFuture.completedStage(CODE);
   private Duration budget = Duration.ofSeconds(60);
@@ -34,7 +34,7 @@ final class SemanticClusterTest {
       new TextClusters() {
         @Override
         public CompletionStage<SemanticCluster> of(String text) {
-          asked.add(text);
+          classified.add(text);
           return answer;
         }
 
@@ -55,14 +55,14 @@ final class SemanticClusterTest {
       assertThat(plan(profile(""), Set.of()).reason()).contains("candidates=2").endsWith("; cluster=code");
     }
     assertThat(fleet.bookedSlots).hasSize(20).isSubsetOf(0, 1);
-    assertThat(asked).containsOnly("and at last");
+    assertThat(classified).containsOnly("and at last");
   }
 
   @Test
   void request_byItsFirstText() {
     plan(profile("first"), Set.of());
 
-    assertThat(asked).containsExactly("at first");
+    assertThat(classified).containsExactly("at first");
   }
 
   @Test
@@ -71,7 +71,7 @@ final class SemanticClusterTest {
     profile("").prepare(context);
 
     assertThat(context.get(Slots.SEMANTIC_CLUSTER)).isEqualTo(SemanticCluster.NONE);
-    assertThat(asked).isEmpty();
+    assertThat(classified).isEmpty();
     assertThat(context.missedLookups()).isZero();
   }
 

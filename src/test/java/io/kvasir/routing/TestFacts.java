@@ -9,10 +9,10 @@ import org.jspecify.annotations.Nullable;
  * Facts of a request of which only some are known.
  *
  * @param known headers, fields, texts and the tenant, all by their names
- * @param ids the prompt's tokens, made when somebody asks for them
+ * @param ids the prompt's tokens, made when they are read
  */
 public record TestFacts(Map<String, String> known, Supplier<int @Nullable []> ids) implements RequestFacts {
-  /** Facts of a request whose tokens cannot be told. */
+  /** Facts of a request whose tokens are not known. */
   public static TestFacts of(Map<String, String> known) {
     return new TestFacts(known, () -> null);
   }

@@ -11,7 +11,7 @@ import java.util.Map;
 import java.util.SequencedSet;
 import java.util.Set;
 
-/** A fleet as a test wants it: workers in order of their slots, with settable load and depths. */
+/** A fleet for tests: workers in order of their slots, with settable load and depths. */
 final class TestFleet implements Fleet {
   final int[] depth;
   final int[] inFlight;
@@ -109,7 +109,7 @@ final class TestFleet implements Fleet {
     }
   }
 
-  /** Blocks that a cache beside the engine was once said to hold, by slot. */
+  /** Blocks that a cache layer has reported as stored, by slot. */
   final Map<Integer, Integer> hinted = new HashMap<>();
 
   @Override
@@ -117,7 +117,7 @@ final class TestFleet implements Fleet {
     return Math.min(hinted.getOrDefault(slot, 0), chain.length());
   }
 
-  /** Blocks in each tier, by slot; none where it cannot be told. */
+  /** Blocks in each tier, by slot; none where they are not known. */
   final Map<Integer, int[]> tiers = new HashMap<>();
   int tierReads;
 
