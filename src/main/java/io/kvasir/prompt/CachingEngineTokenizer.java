@@ -3,8 +3,6 @@ package io.kvasir.prompt;
 import com.dynatrace.hash4j.hashing.HashValue128;
 import com.dynatrace.hash4j.hashing.Hasher128;
 import com.dynatrace.hash4j.hashing.Hashing;
-import com.fasterxml.jackson.databind.node.JsonNodeFactory;
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import io.kvasir.http.CircuitBreaker;
@@ -62,37 +60,5 @@ final class CachingEngineTokenizer {
   /** The token ids of the prompt in a request body, from the engine and not from the cache. */
   int[] tokenize(String body) throws IOException {
     return engine.tokenize(body);
-  }
-
-  /** The request body for {@code text}, in vLLM's form, which SGLang understands too. */
-  static String requestBody(String model, PromptSource.Text text) {
-    return JsonNodeFactory.instance.objectNode()
-        .put("model", model)
-        .put("prompt", text.text())
-        .put("add_special_tokens", text.addSpecialTokens())
-        .toString();
-  }
-
-  /** The request body for a conversation. */
-  static String requestBody(String model, ObjectNode chat, boolean addSpecialTokens) {
-    ObjectNode body = chat.objectNode().put("model", model);
-    for (String field : new String[] {"messages", "tools", "chat_template_kwargs", "documents", "tool_choice"}) {
-      if (chat.hasNonNull(field)) {
-        body.set(field, chat.get(field));
-      }
-    }
-    if (chat.hasNonNull("reasoning_effort")) {
-      ObjectNode kwargs = chat.objectNode();
-      kwargs.set("reasoning_effort", chat.get("reasoning_effort"));
-      if (chat.get("chat_template_kwargs") instanceof ObjectNode given) {
-        kwargs.setAll(given);
-      }
-      body.set("chat_template_kwargs", kwargs);
-    }
-    return body
-        .put("add_generation_prompt", chat.path("add_generation_prompt").asBoolean(true))
-        .put("continue_final_message", chat.path("continue_final_message").asBoolean(false))
-        .put("add_special_tokens", addSpecialTokens)
-        .toString();
   }
 }

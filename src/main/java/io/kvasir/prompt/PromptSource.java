@@ -1,6 +1,7 @@
 package io.kvasir.prompt;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
 /** The prompt in a request's body, in the form in which the request has it. */
@@ -24,7 +25,11 @@ sealed interface PromptSource {
   record Text(String text, boolean addSpecialTokens) implements Untokenized {
     @Override
     public String tokenizeRequest(String model) {
-      return CachingEngineTokenizer.requestBody(model, this);
+      return JsonNodeFactory.instance.objectNode()
+          .put("model", model)
+          .put("prompt", text)
+          .put("add_special_tokens", addSpecialTokens)
+          .toString();
     }
 
     @Override
@@ -37,7 +42,25 @@ sealed interface PromptSource {
   record Chat(ObjectNode body, boolean addSpecialTokens) implements Untokenized {
     @Override
     public String tokenizeRequest(String model) {
-      return CachingEngineTokenizer.requestBody(model, body, addSpecialTokens);
+      ObjectNode request = body.objectNode().put("model", model);
+      for (String field : new String[] {"messages", "tools", "chat_template_kwargs", "documents", "tool_choice"}) {
+        if (body.hasNonNull(field)) {
+          request.set(field, body.get(field));
+        }
+      }
+      if (body.hasNonNull("reasoning_effort")) {
+        ObjectNode kwargs = body.objectNode();
+        kwargs.set("reasoning_effort", body.get("reasoning_effort"));
+        if (body.get("chat_template_kwargs") instanceof ObjectNode given) {
+          kwargs.setAll(given);
+        }
+        request.set("chat_template_kwargs", kwargs);
+      }
+      return request
+          .put("add_generation_prompt", body.path("add_generation_prompt").asBoolean(true))
+          .put("continue_final_message", body.path("continue_final_message").asBoolean(false))
+          .put("add_special_tokens", addSpecialTokens)
+          .toString();
     }
 
     @Override
