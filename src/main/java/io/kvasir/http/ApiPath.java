@@ -47,6 +47,7 @@ public enum ApiPath {
 
   private final String label;
   private final Kind kind;
+  @SuppressWarnings("ImmutableEnumChecker") // List.of: immutable, though its type does not say so.
   private final List<String> paths;
 
   ApiPath(String label, Kind kind, String... paths) {

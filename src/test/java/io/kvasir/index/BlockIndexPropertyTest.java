@@ -13,7 +13,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * Random interleavings of everything an index is prompt, on chains that share prefixes and branch
+ * Random interleavings of all operations of an index, on chains that share prefixes and branch
  * often, against nested maps.
  */
 final class BlockIndexPropertyTest {

@@ -7,6 +7,7 @@ import io.prometheus.metrics.model.registry.MultiCollector;
 import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
 import io.prometheus.metrics.model.snapshots.GaugeSnapshot.GaugeDataPointSnapshot;
 import io.prometheus.metrics.model.snapshots.Labels;
+import io.prometheus.metrics.model.snapshots.MetricFamilyDescriptor;
 import io.prometheus.metrics.model.snapshots.MetricSnapshots;
 import java.util.ArrayList;
 import java.util.List;
@@ -98,7 +99,11 @@ final class CellGauges implements MultiCollector {
   private record WatchedCell(BlockIndex index, CellView view) {}
 
   /** A gauge of everything of one kind. */
-  private record Gauge<T>(String name, String help, ToDoubleFunction<T> value) {}
+  private record Gauge<T>(String name, String help, ToDoubleFunction<T> value) {
+    MetricFamilyDescriptor descriptor() {
+      return MetricFamilyDescriptor.gauge(name).help(help).build();
+    }
+  }
 
   /** The gauges of one kind in one scrape. */
   private static final class Scrape<T> {
@@ -159,7 +164,7 @@ final class CellGauges implements MultiCollector {
   }
 
   @Override
-  public List<String> getPrometheusNames() {
-    return Stream.of(CELL, INDEX, STANDBY, WORKER).flatMap(List::stream).map(Gauge::name).toList();
+  public List<MetricFamilyDescriptor> getMetricFamilyDescriptors() {
+    return Stream.of(CELL, INDEX, STANDBY, WORKER).flatMap(List::stream).map(Gauge::descriptor).toList();
   }
 }
