@@ -10,6 +10,7 @@ import io.kvasir.http.server.HttpSettings;
 import io.kvasir.http.server.Response;
 import io.kvasir.http.server.StreamRelay;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.time.NanoClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.IOException;
 import java.util.concurrent.CountDownLatch;
@@ -81,7 +82,8 @@ final class DataPathRouter {
                       system,
                       HttpSettings.at("127.0.0.1", 0),
                       exchange -> relay(upstream, exchange),
-                      new Metrics(new PrometheusRegistry()))
+                      new Metrics(new PrometheusRegistry()),
+                      NanoClock.SYSTEM)
                   .address()
                   .getPort();
           case STREAM -> StreamRelay.start(system, upstream, false).address().getPort();

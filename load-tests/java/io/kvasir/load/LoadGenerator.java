@@ -9,6 +9,7 @@ import io.kvasir.http.client.PodException;
 import io.kvasir.http.client.PodRequest;
 import io.kvasir.http.client.PodResponse;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.time.NanoClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -68,7 +69,8 @@ final class LoadGenerator {
       new PodClient(
           PodClient.Settings.defaults().withTimeouts(
               Duration.ofSeconds(5), Duration.ofSeconds(30), Duration.ofSeconds(30)),
-          new Metrics(new PrometheusRegistry()));
+          new Metrics(new PrometheusRegistry()),
+          NanoClock.SYSTEM);
 
   public static void main(String[] arguments) throws Exception {
     LoadGenerator generator = new LoadGenerator();

@@ -5,6 +5,7 @@ import io.kvasir.http.client.PodClient;
 import io.kvasir.http.client.PodRequest;
 import io.kvasir.http.client.PodResponse;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.time.NanoClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.net.URI;
 
@@ -13,7 +14,7 @@ final class SocketsUpstream implements Upstream {
   private static final Headers HEADERS = Headers.of("Content-Type", "application/json", "Accept", "*/*");
 
   private final PodClient client =
-      new PodClient(PodClient.Settings.defaults(), new Metrics(new PrometheusRegistry()));
+      new PodClient(PodClient.Settings.defaults(), new Metrics(new PrometheusRegistry()), NanoClock.SYSTEM);
   private final URI engine;
 
   SocketsUpstream(int port) {

@@ -2,6 +2,7 @@ package io.kvasir.http.server;
 
 import io.kvasir.load.Upstream;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.time.NanoClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.IOException;
 import java.time.Duration;
@@ -56,6 +57,7 @@ public final class StreamRelay {
         system,
         HttpSettings.at("127.0.0.1", 0).withTimeouts(never, never, never, never),
         new Metrics(new PrometheusRegistry()),
+        NanoClock.SYSTEM,
         connection -> relay.flow());
   }
 

@@ -12,7 +12,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
-/** How an API words its errors. */
+/** The format of an API's errors and keep-alives. */
 enum ErrorFormat {
   /** {@code {"error":{"message","type","param","code"}}}. */
   OPENAI,
@@ -25,7 +25,7 @@ enum ErrorFormat {
   private static final byte[] PING =
       "event: ping\ndata: {\"type\":\"ping\"}\n\n".getBytes(StandardCharsets.US_ASCII);
 
-  /** The shape that callers of a path expect. */
+  /** The format that clients of a path expect. */
   static ErrorFormat forPath(String path) {
     if (RouteHandler.matches(path)) {
       return forPath(RouteHandler.targetPath(path));

@@ -15,6 +15,7 @@ import io.kvasir.http.server.Response;
 import io.kvasir.prompt.Prompts;
 import io.kvasir.routing.LiveProfiles;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.time.NanoClock;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -46,14 +47,15 @@ public final class Gateway implements HttpHandler, AutoCloseable {
       EventForwarder forwarder,
       @Nullable AnswerCache answers,
       GatewaySettings settings,
-      Metrics metrics) {
+      Metrics metrics,
+      NanoClock clock) {
     this.cells = cells;
     this.metrics = new GatewayMetrics(metrics);
     this.models = new ModelsHandler(cells);
     this.events = new EventsHandler(events, forwarder, cells);
     StoredResponses stored = new StoredResponses(settings.storedResponses());
     RequestPreparer preparer = new RequestPreparer(prompts, new ProfileResolver(profiles, this.metrics), cells, stored);
-    this.inference = new InferenceHandler(preparer, cells, dispatcher, answers, stored, this.metrics, settings);
+    this.inference = new InferenceHandler(preparer, cells, dispatcher, answers, stored, this.metrics, settings, clock);
     this.dryRun = new RouteHandler(preparer, cells);
   }
 

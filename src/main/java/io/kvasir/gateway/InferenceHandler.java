@@ -13,6 +13,7 @@ import io.kvasir.http.Headers;
 import io.kvasir.http.server.Exchange;
 import io.kvasir.http.server.Response;
 import io.kvasir.routing.Worker;
+import io.kvasir.time.NanoClock;
 import java.nio.charset.StandardCharsets;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -33,6 +34,7 @@ final class InferenceHandler implements AutoCloseable {
   private final StoredResponses stored;
   private final GatewayMetrics metrics;
   private final GatewaySettings settings;
+  private final NanoClock clock;
   private final KeepAlives keepAlives;
 
   InferenceHandler(
@@ -42,7 +44,8 @@ final class InferenceHandler implements AutoCloseable {
       @Nullable AnswerCache answers,
       StoredResponses stored,
       GatewayMetrics metrics,
-      GatewaySettings settings) {
+      GatewaySettings settings,
+      NanoClock clock) {
     this.preparer = preparer;
     this.cells = cells;
     this.dispatcher = dispatcher;
@@ -50,7 +53,8 @@ final class InferenceHandler implements AutoCloseable {
     this.stored = stored;
     this.metrics = metrics;
     this.settings = settings;
-    this.keepAlives = new KeepAlives(settings.keepAlive(), metrics);
+    this.clock = clock;
+    this.keepAlives = new KeepAlives(settings.keepAlive(), metrics, clock);
   }
 
   /** Stops keeping streams alive. */
@@ -60,7 +64,7 @@ final class InferenceHandler implements AutoCloseable {
   }
 
   Response answer(Exchange exchange, ApiPath api, String requestId) throws InterruptedException {
-    RequestTrace trace = new RequestTrace(metrics, stored, api, requestId);
+    RequestTrace trace = new RequestTrace(metrics, stored, api, requestId, clock);
     ApiBoundary boundary = new ApiBoundary(exchange, requestId, trace::refused);
     return boundary.answer(() -> answer(exchange, api, requestId, trace, boundary));
   }

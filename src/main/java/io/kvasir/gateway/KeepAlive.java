@@ -5,7 +5,10 @@ import io.kvasir.http.Headers;
 import io.kvasir.http.StreamingBody;
 import io.kvasir.http.server.Exchange;
 import io.kvasir.http.server.Response;
+import io.kvasir.time.NanoClock;
 import java.io.IOException;
+import java.time.Duration;
+import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
@@ -15,15 +18,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One stream's way to its client, on which something is said when nothing has come for long: a comment, or what the
- * API has for it. Never within an event, and never while events flow.
+ * The sink of one client's stream, which writes a keep-alive (a comment, or what the API has for it) when nothing has
+ * come for long. Never within an event, and never while events flow.
  *
- * <p>Before the worker's first byte that means that the answer's head goes out early, as that of an event stream:
- * what then fails is told in the stream, as an error event, and until something of an answer has come the request can
- * still be tried elsewhere.
+ * <p>Before the worker's first byte that means that the answer's head is sent early, as that of an event stream: what
+ * then fails becomes an error event in the stream, and until something of an answer has come the request can still be
+ * tried on another worker.
  *
- * <p>The relay's thread writes, and {@link #check} may have another thread write in between; whoever writes has the
- * lock.
+ * <p>The thread that runs the body writes, and {@link #check} may have another write in between; the one that writes
+ * has the lock.
  */
 final class KeepAlive implements ByteSink {
   private static final Logger LOG = LoggerFactory.getLogger(KeepAlive.class);
@@ -31,9 +34,10 @@ final class KeepAlive implements ByteSink {
   private static final String EVENT_STREAM = "text/event-stream";
 
   private final Exchange exchange;
-  private final ErrorFormat shape;
+  private final ErrorFormat format;
   private final Headers head;
-  private final int maxQuietChecks;
+  private final long silence;
+  private final Executor executor;
   private final Consumer<KeepAlive> onEnd;
   private final GatewayMetrics metrics;
   private final ReentrantLock writing = new ReentrantLock();
@@ -44,52 +48,62 @@ final class KeepAlive implements ByteSink {
   private boolean headSentEarly;
   private boolean answered;
 
-  /** The last four bytes that went out, the last one lowest; at first the end of an event that never was. */
+  /** The last four bytes written, the last one lowest; at first the end of an event that never was. */
   private int last = ('\n' << 8) | '\n';
 
-  /** Pieces of the answer that went out; written under the lock, read by whoever looks. */
+  /** Pieces of the answer that were written; changed under the lock, read by the checking thread. */
   private final AtomicLong pieces = new AtomicLong();
 
-  // The looking thread's.
+  // The checking thread's.
   private long lastPieces;
-  private int quietChecks;
+  private long quietSince;
 
   /**
-   * A stream that has just been asked for.
+   * The sink of a stream that has just been requested.
    *
-   * @param patience looks without a piece of the answer after which something is said
-   * @param over told when there is nothing to look at any more
+   * @param silence without a piece of the answer, after which a keep-alive is written
+   * @param executor runs what may block
+   * @param onEnd called when there is nothing to check any more
    */
   KeepAlive(
       Exchange exchange,
-      ErrorFormat shape,
+      ErrorFormat format,
       Headers head,
-      int patience,
-      Consumer<KeepAlive> over,
+      Duration silence,
+      NanoClock clock,
+      Executor executor,
+      Consumer<KeepAlive> onEnd,
       GatewayMetrics metrics) {
     this.exchange = exchange;
-    this.shape = shape;
+    this.format = format;
     this.head = head;
-    this.maxQuietChecks = patience;
-    this.onEnd = over;
+    this.silence = silence.toNanos();
+    this.quietSince = clock.nanos();
+    this.executor = executor;
+    this.onEnd = onEnd;
     this.metrics = metrics;
   }
 
-  /** Looks whether the stream was silent for long. Called from one thread, at equal intervals; does not wait. */
-  void check() {
-    long now = pieces.getAcquire();
-    quietChecks = now == lastPieces ? quietChecks + 1 : 0;
-    lastPieces = now;
-    if (quietChecks >= maxQuietChecks && writingKeepAlive.compareAndSet(false, true)) {
-      quietChecks = 0;
-      Thread.startVirtualThread(this::sendComment);
+  /**
+   * Has a keep-alive written if the stream has been silent for long. Called by one thread; does not block.
+   *
+   * @param now on the clock that it was made with
+   */
+  void check(long now) {
+    long written = pieces.getAcquire();
+    if (written != lastPieces) {
+      lastPieces = written;
+      quietSince = now;
+    } else if (now - quietSince >= silence && writingKeepAlive.compareAndSet(false, true)) {
+      quietSince = now;
+      executor.execute(this::writeKeepAlive);
     }
   }
 
   /**
-   * What the client is given now that the answer is here. The stream is watched until that is over.
+   * The client's answer, which is watched until it is over.
    *
-   * @param answer as it would be given if nothing had gone out yet
+   * @param answer as it would be if nothing had been sent yet
    */
   Response wrap(Response answer) {
     boolean early;
@@ -114,7 +128,7 @@ final class KeepAlive implements ByteSink {
     return answer;
   }
 
-  /** The request ended without an answer. */
+  /** Ends the watch: there is no answer. */
   void abandon() {
     onEnd.accept(this);
   }
@@ -167,34 +181,33 @@ final class KeepAlive implements ByteSink {
     }
   }
 
-  /** Goes on after a head that told of an event stream. */
+  /** Writes an answer after the head of an event stream has been sent. */
   private void continueEarly(Response answer, boolean events) throws IOException {
     switch (answer) {
       case Response.Streaming streamed when events && streamed.status() < 300 -> streamed.body().run(this);
       case Response.Buffered whole when events && whole.status() < 300 -> writeAll(whole.body());
-      case Response.Buffered whole when whole.status() >= 300 -> writeAll(shape.event(exchange.path(), whole));
-      case Response.Buffered _ -> writeAll(notPromised());
+      case Response.Buffered whole when whole.status() >= 300 -> writeAll(format.event(exchange.path(), whole));
+      case Response.Buffered _ -> writeAll(noStream());
       case Response.Streaming streamed -> {
         streamed.body().abandon();
         LOG.warn("{} was answered with status {} and no event stream, after the head of one had been sent",
             exchange.path(), streamed.status());
-        writeAll(notPromised());
+        writeAll(noStream());
       }
     }
   }
 
-  private byte[] notPromised() {
-    return shape.event(
+  private byte[] noStream() {
+    return format.event(
         exchange.path(),
-        shape.answer(ApiError.of(502, "worker_failed", "The worker's answer was none that can be streamed.")));
+        format.answer(ApiError.of(502, "worker_failed", "The worker's answer was none that can be streamed.")));
   }
 
   private void writeAll(byte[] bytes) throws IOException {
     write(bytes, 0, bytes.length);
   }
 
-  /** Sends a comment, if the stream is still silent and between two events. */
-  private void sendComment() {
+  private void writeKeepAlive() {
     writing.lock();
     try {
       if (sink == null && !answered) {
@@ -202,12 +215,12 @@ final class KeepAlive implements ByteSink {
         sink = exchange.sendHead(200, head);
       }
       if (sink != null && isBetweenEvents()) {
-        byte[] something = shape.keepAlive();
-        pass(something, 0, something.length);
+        byte[] keepAlive = format.keepAlive();
+        pass(keepAlive, 0, keepAlive.length);
         metrics.keepAliveSent(!answered);
       }
-    } catch (IOException gone) {
-      // The relay finds that out by itself, or the exchange has told the dispatcher.
+    } catch (IOException disconnected) {
+      // The body finds that out by itself, or the exchange is cancelled.
       onEnd.accept(this);
     } finally {
       writing.unlock();
@@ -235,7 +248,7 @@ final class KeepAlive implements ByteSink {
         && (encoding == null || encoding.equalsIgnoreCase("identity"));
   }
 
-  /** Whether a blank line was the last that went out. A CR alone may still be the first half of a line's end. */
+  /** Whether a blank line was written last. A CR alone may still be the first half of a line's end. */
   private boolean isBetweenEvents() {
     int before = last >>> 8 & 0xff;
     return (last & 0xff) == '\n'

@@ -2,51 +2,56 @@ package io.kvasir.gateway;
 
 import io.kvasir.http.Headers;
 import io.kvasir.http.server.Exchange;
+import io.kvasir.time.NanoClock;
 import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Keeps streams that say nothing for long from being cut by proxies on their way: looks at all of them from one
- * thread, a few times within the silence that is allowed, and has those that were silent say something. A request
- * costs an entry in a set, an event a number. Thread-safe.
+ * Keeps proxies from cutting streams that are silent for long: one thread checks all of them, a few times within the
+ * silence that is allowed, and has a keep-alive written to those that exceed it. A request costs an entry in a set, an
+ * event a number. Thread-safe.
  */
 final class KeepAlives implements AutoCloseable {
-  /** So often within the allowed silence; it may last longer by one look. */
+  /** Checks within the allowed silence, which may therefore last longer by one of them. */
   private static final int CHECKS = 5;
 
   private final Set<KeepAlive> watched = ConcurrentHashMap.newKeySet();
+  private final @Nullable Duration silence;
   private final GatewayMetrics metrics;
+  private final NanoClock clock;
   private final @Nullable Thread checker;
 
   /**
-   * Watches streams from now on.
+   * Starts to watch streams.
    *
-   * @param silence after which a stream says something; null never
+   * @param silence after which a keep-alive is written; null never
    */
-  KeepAlives(@Nullable Duration silence, GatewayMetrics metrics) {
+  KeepAlives(@Nullable Duration silence, GatewayMetrics metrics, NanoClock clock) {
+    this.silence = silence;
     this.metrics = metrics;
+    this.clock = clock;
     this.checker = silence == null
         ? null
-        : Thread.ofVirtual().name("kvasir-keep-alives").start(() -> look(silence.dividedBy(CHECKS)));
+        : Thread.ofVirtual().name("kvasir-keep-alives").start(() -> check(silence.dividedBy(CHECKS)));
   }
 
   /**
-   * Watches a request's stream until the answer is over; null when nobody is to.
+   * Watches a request's stream until the answer is over; null when keep-alives are off.
    *
-   * @param head headers of an answer that begins before the worker's is here
+   * @param head headers of an answer that begins before the worker's
    */
-  @Nullable KeepAlive watch(Exchange exchange, ErrorFormat shape, Headers head) {
-    if (checker == null) {
+  @Nullable KeepAlive watch(Exchange exchange, ErrorFormat format, Headers head) {
+    if (silence == null) {
       return null;
     }
-    KeepAlive begun = new KeepAlive(exchange, shape, head, CHECKS, watched::remove, metrics);
+    KeepAlive begun =
+        new KeepAlive(exchange, format, head, silence, clock, Thread::startVirtualThread, watched::remove, metrics);
     watched.add(begun);
     return begun;
   }
 
-  /** Looks no more. */
   @Override
   public void close() {
     if (checker != null) {
@@ -54,11 +59,12 @@ final class KeepAlives implements AutoCloseable {
     }
   }
 
-  private void look(Duration pause) {
+  private void check(Duration pause) {
     try {
       while (true) {
         Thread.sleep(pause);
-        watched.forEach(KeepAlive::check);
+        long now = clock.nanos();
+        watched.forEach(stream -> stream.check(now));
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();

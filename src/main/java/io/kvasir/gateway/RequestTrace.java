@@ -5,15 +5,15 @@ import io.kvasir.execution.CallListener;
 import io.kvasir.execution.Report;
 import io.kvasir.http.ApiPath;
 import io.kvasir.routing.Worker;
+import io.kvasir.time.NanoClock;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One request's way through the gateway, told to the metrics and in one line to the log: at debug, at
- * info when the router had to refuse it, at warn when workers failed it. Never with a word of the prompt.
- * Used by the request's own thread.
+ * The record of one request in metrics and in one line of the log: at debug, at info when the router refused it, at
+ * warn when workers failed it. Never with a word of the prompt. Used by one thread at a time.
  */
 final class RequestTrace implements CallListener {
   private static final Logger LOG = LoggerFactory.getLogger("io.kvasir.access");
@@ -22,8 +22,9 @@ final class RequestTrace implements CallListener {
   private final StoredResponses stored;
   private final ApiPath api;
   private final String requestId;
-  private final long started = System.nanoTime();
-  private long stageStarted = started;
+  private final NanoClock clock;
+  private final long started;
+  private long stageStarted;
   private @Nullable String model;
   private String label = GatewayMetrics.UNKNOWN_MODEL;
   private String profile = GatewayMetrics.NO_PROFILE;
@@ -31,22 +32,26 @@ final class RequestTrace implements CallListener {
   private int status;
   private long ttft = -1;
 
-  RequestTrace(GatewayMetrics metrics, StoredResponses stored, ApiPath api, String requestId) {
+  RequestTrace(
+      GatewayMetrics metrics, StoredResponses stored, ApiPath api, String requestId, NanoClock clock) {
     this.metrics = metrics;
     this.stored = stored;
     this.api = api;
     this.requestId = requestId;
+    this.clock = clock;
+    this.started = clock.nanos();
+    this.stageStarted = started;
     metrics.requestStarted(api);
   }
 
-  /** A stage of the gateway's own is over. */
+  /** Ends a stage of the gateway's own. */
   void stage(String stage) {
-    long now = System.nanoTime();
+    long now = clock.nanos();
     metrics.stage(stage, now - stageStarted);
     stageStarted = now;
   }
 
-  /** The request has been read; {@code known} says whether the fleet knows the model by that name. */
+  /** Records what was read; {@code known} says whether the fleet serves a model of that name. */
   void parsed(String name, boolean known, String chosenProfile, boolean streams) {
     model = name;
     profile = chosenProfile;
@@ -54,7 +59,7 @@ final class RequestTrace implements CallListener {
     stream = streams;
   }
 
-  /** A stream begins with this status; {@link #ended} will end it. */
+  /** Records that a stream begins with this status; {@link #ended} ends it. */
   void streamStarted(int answerStatus) {
     status = answerStatus;
   }
@@ -68,7 +73,7 @@ final class RequestTrace implements CallListener {
 
   @Override
   public void firstToken() {
-    ttft = System.nanoTime() - started;
+    ttft = clock.nanos() - started;
     if (stream) {
       metrics.firstToken(label, profile, ttft);
     }
@@ -76,42 +81,42 @@ final class RequestTrace implements CallListener {
 
   @Override
   public void ended(Report report) {
-    boolean left = report.outcome() instanceof Outcome.Cancelled;
-    if (left) {
+    boolean cancelled = report.outcome() instanceof Outcome.Cancelled;
+    if (cancelled) {
       metrics.clientAborted(true);
     }
-    finished(left ? ClientCancelled.STATUS : status, report);
+    finished(cancelled ? ClientCancelled.STATUS : status, report);
   }
 
-  /** The client left before there was anything for it. */
+  /** Ends a request whose client disconnected before there was anything for it. */
   void clientCancelled(Report report) {
     metrics.clientAborted(false);
     finished(ClientCancelled.STATUS, report);
   }
 
-  /** No worker had to do with it: the answer had been kept, or was got for an identical request. */
+  /** Ends a request that no worker answered: from the cache, or with the answer to an identical one. */
   void servedFromCache(int answerStatus) {
-    metrics.requestEnded(api, label, profile, answerStatus, stream, System.nanoTime() - started);
+    metrics.requestEnded(api, label, profile, answerStatus, stream, clock.nanos() - started);
     LOG.debug("request {} {} model {} status {} stream {} from the response cache",
         requestId, api.label(), label, answerStatus, stream);
   }
 
-  /** The client left while it was getting an answer that no worker gives it; {@code begun} says how far that was. */
+  /** The same for a client that disconnected; {@code begun} says whether it had a part of the answer. */
   void cancelledFromCache(boolean begun) {
     metrics.clientAborted(begun);
     servedFromCache(ClientCancelled.STATUS);
   }
 
-  /** The router answers by itself. */
+  /** Ends a request with an error of the router's own. */
   void refused(ApiError error) {
-    metrics.requestEnded(api, label, profile, error.status(), stream, System.nanoTime() - started);
+    metrics.requestEnded(api, label, profile, error.status(), stream, clock.nanos() - started);
     LOG.info("request {} {} model {} refused with {}: {}",
         requestId, api.label(), label, error.status(), error.code());
   }
 
-  /** The request is over and workers had to do with it. */
+  /** Ends a request that workers had to do with. */
   void finished(int answerStatus, Report report) {
-    long total = System.nanoTime() - started;
+    long total = clock.nanos() - started;
     metrics.requestEnded(api, label, profile, answerStatus, stream, total);
     metrics.stage("decide", report.decideNanos());
     if (report.headNanos() > 0) {

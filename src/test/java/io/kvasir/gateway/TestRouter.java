@@ -103,7 +103,7 @@ final class TestRouter implements AutoCloseable {
       throws IOException {
     Metrics metrics = new Metrics(registry);
     answers = answerSettings == null ? null : new AnswerCache(answerSettings, InstantSource.system(), metrics);
-    pods = new PodClient(PodClient.Settings.defaults(), metrics);
+    pods = new PodClient(PodClient.Settings.defaults(), metrics, NanoClock.SYSTEM);
     dispatcher = new Dispatcher(KIT.system(), cells, pods, execution, preparations, Warmup.NONE, metrics);
     Prompts prompts =
         Prompts.load(
@@ -115,9 +115,9 @@ final class TestRouter implements AutoCloseable {
     gateway = new Gateway(
         prompts, profiles, cells, dispatcher, new PushEvents(new EventMetrics(metrics)), (worker, exchange) -> null,
         answers,
-        settings, metrics);
+        settings, metrics, NanoClock.SYSTEM);
     server = HttpServer.start(
-        KIT.system(), HttpSettings.at("127.0.0.1", 0).withMaxBodyBytes(1 << 20), gateway, metrics);
+        KIT.system(), HttpSettings.at("127.0.0.1", 0).withMaxBodyBytes(1 << 20), gateway, metrics, NanoClock.SYSTEM);
   }
 
   URI url(String target) {

@@ -102,7 +102,8 @@ public final class Node implements AutoCloseable {
                   forwarder,
                   answers,
                   settings,
-                  metrics));
+                  metrics,
+                  NanoClock.SYSTEM));
       this.gateway = resources.own(listener(handler));
       forwarder.announce(addressForNodes(), events.push()::accepts);
       ProfileReloader reloader = resources.own(new ProfileReloader(config, routing, metrics, System::nanoTime));
@@ -232,7 +233,7 @@ public final class Node implements AutoCloseable {
         new Dispatcher(
             system,
             cells,
-            resources.own(new PodClient(config.execution().pods(), metrics)),
+            resources.own(new PodClient(config.execution().pods(), metrics, NanoClock.SYSTEM)),
             config.execution().requests(),
             PreprocessingStep.builtIn(),
             lmcache == null ? Warmup.NONE : new LmCacheWarmup(lmcache),
@@ -255,7 +256,7 @@ public final class Node implements AutoCloseable {
 
   private HttpServer listener(HttpHandler handler) throws StartException {
     try {
-      return HttpServer.start(system, config.gateway().http(), handler, metrics);
+      return HttpServer.start(system, config.gateway().http(), handler, metrics, NanoClock.SYSTEM);
     } catch (IOException taken) {
       throw new StartException(
           "the gateway cannot listen: " + taken.getMessage() + "; set kvasir.gateway.port to a free one", taken);

@@ -51,7 +51,7 @@ public final class AdminApi implements HttpHandler {
       if (route == null) {
         answer = nothing(exchange, here);
       } else {
-        AdminResponse done = route.action().answer(AdminRequest.of(route, exchange));
+        AdminResponse done = route.answer(exchange);
         answer = new Response.Buffered(done.status(), JSON, bytes(done.body().toString()));
       }
     } catch (AdminException refused) {

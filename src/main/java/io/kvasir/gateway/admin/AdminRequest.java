@@ -32,10 +32,16 @@ public final class AdminRequest {
     this.query = query;
   }
 
-  /** A call of {@code route}, whose path it is. */
-  static AdminRequest of(AdminRoute route, Exchange exchange) throws AdminException {
-    return new AdminRequest(
-        exchange, route.variables(exchange.path()), query(exchange.target(), route.parameters()));
+  /**
+   * A request.
+   *
+   * @param variables the values of the names in the route's path
+   * @param parameters the names that its query may have
+   * @throws AdminException when the query has others, or one twice
+   */
+  static AdminRequest of(Exchange exchange, Map<String, String> variables, Set<String> parameters)
+      throws AdminException {
+    return new AdminRequest(exchange, variables, query(exchange.target(), parameters));
   }
 
   /** What stands in the path for a name of the route's. */

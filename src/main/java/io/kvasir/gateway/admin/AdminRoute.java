@@ -1,5 +1,6 @@
 package io.kvasir.gateway.admin;
 
+import io.kvasir.http.server.Exchange;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
@@ -58,11 +59,15 @@ public record AdminRoute(String method, String path, Set<String> parameters, Act
   }
 
   /**
-   * What stands for the names in a path that {@linkplain #matches is this route's}, decoded.
+   * Answers a request whose path {@linkplain #matches is this route's}.
    *
-   * @throws AdminException when it is not percent-encoded
+   * @throws AdminException when it is malformed or cannot be done
    */
-  Map<String, String> variables(String asked) throws AdminException {
+  AdminResponse answer(Exchange exchange) throws AdminException {
+    return action.answer(AdminRequest.of(exchange, variables(exchange.path()), parameters));
+  }
+
+  private Map<String, String> variables(String asked) throws AdminException {
     String[] wanted = path.split("/", -1);
     String[] given = asked.split("/", -1);
     Map<String, String> variables = new HashMap<>();

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * closed. A pod's entry lives in the map's own lock and vanishes with its last connection. Thread-safe.
  */
 final class IdlePool {
-  private final ConcurrentHashMap<PodClient.Origin, ArrayDeque<PodConnection>> idle = new ConcurrentHashMap<>();
+  private final ConcurrentHashMap<PodOrigin, ArrayDeque<PodConnection>> idle = new ConcurrentHashMap<>();
   private final int perPod;
   private final long keepNanos;
 
@@ -20,7 +20,7 @@ final class IdlePool {
     this.keepNanos = keepNanos;
   }
 
-  @Nullable PodConnection acquire(PodClient.Origin origin, long now) {
+  @Nullable PodConnection acquire(PodOrigin origin, long now) {
     PodConnection[] taken = new PodConnection[1];
     List<PodConnection> old = new ArrayList<>(0);
     idle.computeIfPresent(
@@ -60,7 +60,7 @@ final class IdlePool {
 
   void expire(long now) {
     List<PodConnection> old = new ArrayList<>(0);
-    for (PodClient.Origin origin : idle.keySet()) {
+    for (PodOrigin origin : idle.keySet()) {
       idle.computeIfPresent(
           origin,
           (key, stack) -> {
@@ -74,7 +74,7 @@ final class IdlePool {
   }
 
   void close() {
-    for (PodClient.Origin origin : idle.keySet()) {
+    for (PodOrigin origin : idle.keySet()) {
       ArrayDeque<PodConnection> stack = idle.remove(origin);
       if (stack != null) {
         stack.forEach(PodConnection::close);

@@ -1,9 +1,11 @@
 package io.kvasir.http.client;
 
 import io.kvasir.http.client.PodException.Kind;
+import io.kvasir.time.NanoClock;
 import java.io.EOFException;
 import java.io.IOException;
 import java.net.URI;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** One request under way to a pod. {@link #send} once, from one thread; {@link #abort} from any. */
@@ -11,9 +13,11 @@ public final class PodCall {
   /** Longest head of an answer, in bytes. */
   private static final int MAX_HEAD = 64 << 10;
 
-  private final PodClient client;
+  private final PodConnections connections;
+  private final Set<PodCall> running;
+  private final NanoClock clock;
   private final URI pod;
-  private final PodClient.Origin origin;
+  private final PodOrigin origin;
   private final String method;
   private final RequestBytes request;
   private final long headNanos;
@@ -29,10 +33,23 @@ public final class PodCall {
   /** Whether the wait under way is for the head. */
   private volatile boolean awaitingHead = true;
 
-  PodCall(PodClient client, PodRequest request, long headNanos, long idleNanos) {
-    this.client = client;
+  /**
+   * A call; nothing is sent yet.
+   *
+   * @param running has the call while it waits for the pod, so that its deadline is checked and it can be aborted
+   */
+  PodCall(
+      PodConnections connections,
+      Set<PodCall> running,
+      NanoClock clock,
+      PodRequest request,
+      long headNanos,
+      long idleNanos) {
+    this.connections = connections;
+    this.running = running;
+    this.clock = clock;
     this.pod = request.pod();
-    this.origin = PodClient.Origin.of(request.pod());
+    this.origin = PodOrigin.of(request.pod());
     this.method = request.method();
     this.request = new RequestBytes(request, origin);
     this.headNanos = headNanos;
@@ -46,23 +63,26 @@ public final class PodCall {
    * @throws PodException when there is no answer; says what went wrong
    */
   public PodResponse send() throws PodException {
-    client.register(this);
-    PodConnection kept = client.pooled(origin);
+    running.add(this);
+    if (connections.isClosed()) {
+      running.remove(this);
+      throw new PodException(Kind.ABORTED, "the client is closed", null);
+    }
+    PodConnection kept = connections.pooled(origin);
     if (kept != null) {
       PodResponse answer = exchange(kept);
       if (answer != null) {
         return answer;
       }
-      client.metrics().requestResent();
+      connections.requestResent();
     }
     PodConnection fresh = new PodConnection(origin);
     attach(fresh);
     try {
-      client.connect(fresh);
+      connections.connect(fresh);
     } catch (IOException e) {
       throw failed(Kind.CONNECT, "cannot be reached: " + e.getMessage(), e);
     }
-    client.metrics().connectionOpened();
     PodResponse answer = exchange(fresh);
     if (answer == null) {
       throw failed(Kind.RESET, "closed the connection before answering", null);
@@ -73,7 +93,7 @@ public final class PodCall {
   /** The answer, or null when the connection ended before a byte of it and the request may be sent again. */
   private @Nullable PodResponse exchange(PodConnection on) throws PodException {
     attach(on);
-    deadline = System.nanoTime() + headNanos | 1;
+    deadline = clock.nanos() + headNanos | 1;
     IOException unsent = null;
     try {
       request.writeTo(on);
@@ -96,7 +116,7 @@ public final class PodCall {
       }
       deadline = 0;
       awaitingHead = false;
-      return new PodResponse(this, on, head, head.framing(method), unsent == null);
+      return new PodResponse(new Body(), on, head, head.framing(method), unsent == null);
     } catch (PodConnection.HeadTooLongException e) {
       throw failed(Kind.PROTOCOL, "sent a head longer than " + MAX_HEAD + " bytes", e);
     } catch (MalformedResponseException e) {
@@ -151,40 +171,8 @@ public final class PodCall {
     throw failed(Kind.ABORTED, "", null);
   }
 
-  // For the response.
-
-  int read(PodConnection on, BodyFraming framing, byte[] bytes, int offset, int length) throws PodException {
-    deadline = System.nanoTime() + idleNanos | 1;
-    try {
-      return framing.read(on, bytes, offset, length);
-    } catch (MalformedResponseException e) {
-      throw failed(Kind.PROTOCOL, "sent a malformed body: " + e.getMessage(), e);
-    } catch (EOFException e) {
-      throw failed(Kind.TRUNCATED, "closed the connection in the middle of its answer", e);
-    } catch (IOException e) {
-      throw failed(Kind.TRUNCATED, "cut its answer: " + e.getMessage(), e);
-    } finally {
-      deadline = 0;
-    }
-  }
-
-  /** The body was read to its end: gives the connection back, or closes it. */
-  void finished(PodConnection on, boolean reusable) {
-    boolean give;
-    synchronized (this) {
-      connection = null;
-      give = reusable && abortCause == null && on.isClean();
-    }
-    client.unregister(this);
-    if (give) {
-      client.release(on);
-    } else {
-      on.close();
-    }
-  }
-
   /** Closes the connection and says why. */
-  PodException failed(Kind kind, String what, @Nullable Throwable cause) {
+  private PodException failed(Kind kind, String what, @Nullable Throwable cause) {
     deadline = 0;
     Kind why;
     synchronized (this) {
@@ -195,7 +183,7 @@ public final class PodCall {
         connection = null;
       }
     }
-    client.unregister(this);
+    running.remove(this);
     String message =
         switch (why) {
           case ABORTED -> "the call was aborted";
@@ -204,5 +192,44 @@ public final class PodCall {
           case CONNECT, RESET, TRUNCATED, PROTOCOL -> what;
         };
     return new PodException(why, pod + " " + message, cause);
+  }
+
+  /** The call as its response reads the body by it. */
+  private final class Body implements PodResponse.BodyReader {
+    @Override
+    public int read(PodConnection on, BodyFraming framing, byte[] bytes, int offset, int length) throws PodException {
+      deadline = clock.nanos() + idleNanos | 1;
+      try {
+        return framing.read(on, bytes, offset, length);
+      } catch (MalformedResponseException e) {
+        throw PodCall.this.failed(Kind.PROTOCOL, "sent a malformed body: " + e.getMessage(), e);
+      } catch (EOFException e) {
+        throw PodCall.this.failed(Kind.TRUNCATED, "closed the connection in the middle of its answer", e);
+      } catch (IOException e) {
+        throw PodCall.this.failed(Kind.TRUNCATED, "cut its answer: " + e.getMessage(), e);
+      } finally {
+        deadline = 0;
+      }
+    }
+
+    @Override
+    public void finished(PodConnection on, boolean reusable) {
+      boolean give;
+      synchronized (PodCall.this) {
+        connection = null;
+        give = reusable && abortCause == null && on.isClean();
+      }
+      running.remove(PodCall.this);
+      if (give) {
+        connections.release(on);
+      } else {
+        on.close();
+      }
+    }
+
+    @Override
+    public PodException failed(Kind kind, String what, @Nullable Throwable cause) {
+      return PodCall.this.failed(kind, what, cause);
+    }
   }
 }

@@ -1,19 +1,11 @@
 package io.kvasir.http.client;
 
 import io.kvasir.telemetry.Metrics;
-import java.io.IOException;
-import java.net.InetSocketAddress;
-import java.net.Socket;
-import java.net.SocketException;
-import java.net.URI;
-import java.security.NoSuchAlgorithmException;
+import io.kvasir.time.NanoClock;
 import java.time.Duration;
-import java.util.Locale;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import javax.net.ssl.SSLContext;
-import javax.net.ssl.SSLParameters;
-import javax.net.ssl.SSLSocket;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -29,12 +21,10 @@ import org.jspecify.annotations.Nullable;
  */
 public final class PodClient implements AutoCloseable {
   private final Settings settings;
-  private final PodMetrics metrics;
-  private final IdlePool pool;
+  private final NanoClock clock;
+  private final PodConnections connections;
   private final Set<PodCall> calls = ConcurrentHashMap.newKeySet();
   private final Thread deadlines;
-
-  private volatile boolean closed;
 
   /**
    * Limits.
@@ -71,27 +61,11 @@ public final class PodClient implements AutoCloseable {
     }
   }
 
-  /** Where a connection leads. */
-  record Origin(boolean secure, String host, int port) {
-    static Origin of(URI pod) {
-      String scheme = pod.getScheme() == null ? "" : pod.getScheme().toLowerCase(Locale.ROOT);
-      String host = pod.getHost();
-      if (host == null || !(scheme.equals("http") || scheme.equals("https"))) {
-        throw new IllegalArgumentException("a pod's URL must be http://host:port or https://host:port, not " + pod);
-      }
-      boolean secure = scheme.equals("https");
-      int port = pod.getPort() >= 0 ? pod.getPort() : secure ? 443 : 80;
-      // An IPv6 address stands in brackets in a URL, and without them everywhere else.
-      String bare = host.startsWith("[") ? host.substring(1, host.length() - 1) : host;
-      return new Origin(secure, bare, port);
-    }
-  }
-
   /** A client with a pool of its own. */
-  public PodClient(Settings settings, Metrics metrics) {
+  public PodClient(Settings settings, Metrics metrics, NanoClock clock) {
     this.settings = settings;
-    this.metrics = new PodMetrics(metrics);
-    this.pool = new IdlePool(settings.maxIdlePerPod(), settings.keepAlive().toNanos());
+    this.clock = clock;
+    this.connections = new PodConnections(settings, new PodMetrics(metrics), clock);
     long shortest =
         Math.min(
             settings.keepAlive().toMillis(),
@@ -112,98 +86,29 @@ public final class PodClient implements AutoCloseable {
    *     in its target or headers
    */
   public PodCall call(PodRequest request, Duration headTimeout, Duration idleTimeout) {
-    return new PodCall(this, request, headTimeout.toNanos(), idleTimeout.toNanos());
+    return new PodCall(connections, calls, clock, request, headTimeout.toNanos(), idleTimeout.toNanos());
   }
 
   /** Aborts every call and closes every connection. */
   @Override
   public void close() {
-    closed = true;
+    connections.close();
     deadlines.interrupt();
     calls.forEach(PodCall::abort);
-    pool.close();
   }
 
   private void watchDeadlines(long tickMillis) {
     try {
-      while (!closed) {
+      while (!connections.isClosed()) {
         Thread.sleep(tickMillis);
-        long now = System.nanoTime();
+        long now = clock.nanos();
         for (PodCall call : calls) {
           call.checkDeadline(now);
         }
-        pool.expire(now);
+        connections.closeExpired(now);
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-    }
-  }
-
-  // For calls.
-
-  PodMetrics metrics() {
-    return metrics;
-  }
-
-  void register(PodCall call) throws PodException {
-    calls.add(call);
-    if (closed) {
-      calls.remove(call);
-      throw new PodException(PodException.Kind.ABORTED, "the client is closed", null);
-    }
-  }
-
-  void unregister(PodCall call) {
-    calls.remove(call);
-  }
-
-  @Nullable PodConnection pooled(Origin origin) {
-    return pool.acquire(origin, System.nanoTime());
-  }
-
-  void release(PodConnection connection) {
-    if (closed) {
-      connection.close();
-    } else {
-      pool.release(connection, System.nanoTime());
-    }
-  }
-
-  /** Connects {@code connection}, whose socket {@link PodCall#abort} can already close. */
-  void connect(PodConnection connection) throws IOException {
-    Origin origin = connection.origin();
-    Socket tcp = connection.tcp();
-    int timeout = Math.clamp(settings.connectTimeout().toMillis(), 1, Integer.MAX_VALUE);
-    InetSocketAddress address = new InetSocketAddress(origin.host(), origin.port());
-    if (address.isUnresolved()) {
-      throw new SocketException("unknown host " + origin.host());
-    }
-    tcp.setTcpNoDelay(true);
-    tcp.connect(address, timeout);
-    if (!origin.secure()) {
-      connection.open(tcp);
-      return;
-    }
-    SSLSocket socket =
-        (SSLSocket) trust().getSocketFactory().createSocket(tcp, origin.host(), origin.port(), true);
-    SSLParameters parameters = socket.getSSLParameters();
-    parameters.setEndpointIdentificationAlgorithm("HTTPS");
-    socket.setSSLParameters(parameters);
-    tcp.setSoTimeout(timeout);
-    socket.startHandshake();
-    tcp.setSoTimeout(0);
-    connection.open(socket);
-  }
-
-  private SSLContext trust() throws IOException {
-    SSLContext own = settings.tls();
-    if (own != null) {
-      return own;
-    }
-    try {
-      return SSLContext.getDefault();
-    } catch (NoSuchAlgorithmException e) {
-      throw new IOException("the platform has no TLS", e);
     }
   }
 }

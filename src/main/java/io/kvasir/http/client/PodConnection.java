@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 final class PodConnection {
   private static final int BUFFER = 8 << 10;
 
-  private final PodClient.Origin origin;
+  private final PodOrigin origin;
   private final Socket tcp = new Socket();
   private @Nullable InputStream in;
   private @Nullable OutputStream out;
@@ -22,11 +22,11 @@ final class PodConnection {
   private long idleSince;
   private boolean used;
 
-  PodConnection(PodClient.Origin origin) {
+  PodConnection(PodOrigin origin) {
     this.origin = origin;
   }
 
-  PodClient.Origin origin() {
+  PodOrigin origin() {
     return origin;
   }
 

@@ -2,6 +2,7 @@ package io.kvasir.http.client;
 
 import io.kvasir.http.Headers;
 import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The head of a pod's answer, and its body as it comes. One thread at a time. The connection goes back to
@@ -11,14 +12,25 @@ public final class PodResponse implements AutoCloseable {
   /** First size of the buffer for a whole body of unknown length. */
   private static final int FIRST_BYTES = 4 << 10;
 
-  private final PodCall call;
+  private final BodyReader call;
   private final PodConnection connection;
   private final ResponseHead head;
   private final BodyFraming framing;
   private final boolean reusable;
   private boolean ended;
 
-  PodResponse(PodCall call, PodConnection connection, ResponseHead head, BodyFraming framing, boolean sentWhole) {
+  /** The call that a response's body is read by. */
+  interface BodyReader {
+    int read(PodConnection connection, BodyFraming framing, byte[] bytes, int offset, int length) throws PodException;
+
+    /** Gives the connection back, if it can be used again, or closes it: no more of the body is read. */
+    void finished(PodConnection connection, boolean reusable);
+
+    /** Closes the connection and says why. */
+    PodException failed(PodException.Kind kind, String what, @Nullable Throwable cause);
+  }
+
+  PodResponse(BodyReader call, PodConnection connection, ResponseHead head, BodyFraming framing, boolean sentWhole) {
     this.call = call;
     this.connection = connection;
     this.head = head;

@@ -16,7 +16,7 @@ final class RequestBytes {
   /** How much of the body is in {@link #first}. */
   private final int sent;
 
-  RequestBytes(PodRequest request, PodClient.Origin origin) {
+  RequestBytes(PodRequest request, PodOrigin origin) {
     byte[] head = head(request, origin).getBytes(StandardCharsets.UTF_8);
     body = request.body();
     sent = Math.min(body.length, TOGETHER);
@@ -31,7 +31,7 @@ final class RequestBytes {
     }
   }
 
-  private static String head(PodRequest request, PodClient.Origin origin) {
+  private static String head(PodRequest request, PodOrigin origin) {
     Headers headers = request.headers();
     StringBuilder head = new StringBuilder(512);
     head.append(request.method()).append(' ').append(request.target()).append(" HTTP/1.1\r\nHost: ");

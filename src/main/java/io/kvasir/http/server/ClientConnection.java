@@ -1,6 +1,7 @@
 package io.kvasir.http.server;
 
 import io.kvasir.http.CancellationSource;
+import io.kvasir.time.NanoClock;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.InetAddress;
@@ -30,6 +31,26 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
   /** How long a client may take to read the last answer and close; its further bytes are thrown away. */
   private static final long LINGER_NANOS = 1_000_000_000L;
 
+  /** The server whose connection it is. */
+  interface Server {
+    boolean isDraining();
+
+    /** The socket to speak HTTP on: with TLS, after its handshake. */
+    Socket handshake(Socket tcp) throws IOException;
+
+    /** Starts the connection's stream. */
+    void materialize(ClientConnection connection);
+
+    void exchangeStarted();
+
+    void exchangeEnded();
+
+    /** Counts a time limit that was exceeded, by the name of its phase. */
+    void timedOut(String phase);
+
+    void connectionClosed(ClientConnection connection);
+  }
+
   /** What the client owes us, and so which time limit runs. */
   private enum Phase {
     /** A request's first byte. */
@@ -44,8 +65,9 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
     LINGER
   }
 
-  private final HttpServer server;
+  private final Server server;
   private final HttpSettings settings;
+  private final NanoClock clock;
 
   /** The TCP socket, also beneath TLS: closing it never waits. */
   private final Socket tcp;
@@ -53,10 +75,10 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
   private final boolean beforeDrain;
   private final CountDownLatch streamStarted = new CountDownLatch(1);
   private final ClientInput input = new ClientInput(this);
-  private final ClientOutput output = new ClientOutput();
+  private final ClientOutput output;
 
   private Socket socket;
-  private volatile SocketStage.@Nullable Inbound inbound;
+  private volatile @Nullable InboundStream inbound;
   private volatile boolean closed;
 
   /** Whether the next bytes from Pekko end an answer. */
@@ -71,13 +93,15 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
   private boolean streamStopped;
   private @Nullable Runnable onStreamStopped;
 
-  ClientConnection(HttpServer server, HttpSettings settings, Socket tcp) {
+  ClientConnection(Server server, HttpSettings settings, Socket tcp, NanoClock clock) {
     this.server = server;
     this.settings = settings;
+    this.clock = clock;
+    this.output = new ClientOutput(clock);
     this.tcp = tcp;
     this.socket = tcp;
     this.beforeDrain = !server.isDraining();
-    this.deadline = System.nanoTime() + settings.headTimeout().toNanos();
+    this.deadline = clock.nanos() + settings.headTimeout().toNanos();
   }
 
   InetAddress client() {
@@ -125,7 +149,7 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
   }
 
   @Override
-  public SocketStage.@Nullable Inbound inbound() {
+  public @Nullable InboundStream inbound() {
     return inbound;
   }
 
@@ -139,7 +163,7 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
     return output;
   }
 
-  void streamStarted(SocketStage.Inbound stream) {
+  void streamStarted(InboundStream stream) {
     inbound = stream;
     streamStarted.countDown();
   }
@@ -264,7 +288,7 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
       cut.cancel();
     }
     abort();
-    SocketStage.Inbound stream = inbound;
+    InboundStream stream = inbound;
     if (stream != null) {
       stream.ended().invoke(Done.getInstance());
     }
@@ -314,7 +338,7 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
   void checkDeadlines(long now) {
     if (output.stalled(now, settings.writeTimeout())) {
       LOG.debug("{} does not read its answer: closed", client());
-      server.metrics().timedOut("write");
+      server.timedOut("write");
       abort();
       return;
     }
@@ -329,7 +353,7 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
       bodyTimedOut = null;
     }
     if (late != Phase.LINGER) {
-      server.metrics().timedOut(late.name().toLowerCase(Locale.ROOT));
+      server.timedOut(late.name().toLowerCase(Locale.ROOT));
     }
     if (late == Phase.BODY && body != null) {
       synchronized (this) {
@@ -344,6 +368,6 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
 
   private void enter(Phase next, long nanos) {
     phase = next;
-    deadline = nanos == 0 ? 0 : (System.nanoTime() + nanos) | 1;
+    deadline = nanos == 0 ? 0 : (clock.nanos() + nanos) | 1;
   }
 }

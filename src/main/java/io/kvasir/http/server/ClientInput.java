@@ -27,7 +27,7 @@ final class ClientInput {
     boolean received();
 
     /** Where they go, null when they go nowhere any more. */
-    SocketStage.@Nullable Inbound inbound();
+    @Nullable InboundStream inbound();
 
     /** Whether there is nothing more to be read. */
     boolean isClosed();
@@ -50,7 +50,7 @@ final class ClientInput {
         continue;
       }
       unconsumed.addAndGet(length);
-      SocketStage.Inbound feed = handler.inbound();
+      InboundStream feed = handler.inbound();
       if (feed == null) {
         return;
       }

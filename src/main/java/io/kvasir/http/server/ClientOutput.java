@@ -1,19 +1,25 @@
 package io.kvasir.http.server;
 
+import io.kvasir.time.NanoClock;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
-/** The way to a client. One thread writes at a time; whether it gets on can be asked by any. */
+/** The output to a client. One thread writes at a time; any may check whether its write has stalled. */
 final class ClientOutput {
+  private final NanoClock clock;
   private volatile @Nullable OutputStream out;
   private byte[] frame = new byte[0];
 
   /** Nanosecond clock when the write under way began, 0 when none is. */
   private volatile long writeStarted;
 
-  /** From now on there is somewhere to write to. */
+  ClientOutput(NanoClock clock) {
+    this.clock = clock;
+  }
+
+  /** Sets the stream that is written to. */
   void open(OutputStream to) {
     out = to;
   }
@@ -23,7 +29,7 @@ final class ClientOutput {
     if (to == null) {
       throw new IOException("not connected");
     }
-    writeStarted = System.nanoTime() | 1;
+    writeStarted = clock.nanos() | 1;
     try {
       to.write(bytes, offset, length);
     } finally {

@@ -2,6 +2,7 @@ package io.kvasir.http.server;
 
 import com.typesafe.config.ConfigFactory;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.time.NanoClock;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -84,6 +85,7 @@ public final class HttpServer implements AutoCloseable {
   private final HttpSettings settings;
   private final Application application;
   private final HttpMetrics metrics;
+  private final NanoClock clock;
   private final ServerSocket listener;
   private final Materializer materializer;
   private final Attributes attributes;
@@ -107,10 +109,12 @@ public final class HttpServer implements AutoCloseable {
       HttpSettings settings,
       Application application,
       Metrics metrics,
+      NanoClock clock,
       ServerSocket listener) {
     this.settings = settings;
     this.application = application;
     this.metrics = new HttpMetrics(metrics);
+    this.clock = clock;
     this.listener = listener;
     this.materializer = SystemMaterializer.get(system).materializer();
     this.attributes = ActorAttributes.dispatcher(CallerDispatcher.in(system));
@@ -125,16 +129,19 @@ public final class HttpServer implements AutoCloseable {
    *
    * @throws IOException when the address cannot be bound; the message names it
    */
-  public static HttpServer start(ActorSystem<?> system, HttpSettings settings, HttpHandler handler, Metrics metrics)
+  public static HttpServer start(
+      ActorSystem<?> system, HttpSettings settings, HttpHandler handler, Metrics metrics, NanoClock clock)
       throws IOException {
     return start(
         system,
         settings,
         metrics,
+        clock,
         connection -> Flow.fromGraph(new ExchangeStage(connection, handler, settings.maxBodyBytes())));
   }
 
-  static HttpServer start(ActorSystem<?> system, HttpSettings settings, Metrics metrics, Application application)
+  static HttpServer start(
+      ActorSystem<?> system, HttpSettings settings, Metrics metrics, NanoClock clock, Application application)
       throws IOException {
     ServerSocket listener = new ServerSocket();
     try {
@@ -145,7 +152,7 @@ public final class HttpServer implements AutoCloseable {
       throw new IOException(
           "cannot listen on " + settings.host() + ":" + settings.port() + ": " + e.getMessage(), e);
     }
-    HttpServer server = new HttpServer(system, settings, application, metrics, listener);
+    HttpServer server = new HttpServer(system, settings, application, metrics, clock, listener);
     server.deadlines.start();
     Thread.ofVirtual().name("http-accept").start(server::accept);
     return server;
@@ -178,9 +185,9 @@ public final class HttpServer implements AutoCloseable {
    */
   public void drain(Duration grace) {
     draining = true;
-    long end = System.nanoTime() + grace.toNanos();
+    long end = clock.nanos() + grace.toNanos();
     try {
-      while (connections.stream().anyMatch(ClientConnection::predatesDrain) && System.nanoTime() - end < 0) {
+      while (connections.stream().anyMatch(ClientConnection::predatesDrain) && clock.nanos() - end < 0) {
         connections.forEach(ClientConnection::closeIfIdle);
         Thread.sleep(10);
       }
@@ -203,9 +210,9 @@ public final class HttpServer implements AutoCloseable {
 
   /** Those that were cut give back what they hold. */
   private void awaitExchanges() {
-    long end = System.nanoTime() + LAST_WORDS_NANOS;
+    long end = clock.nanos() + LAST_WORDS_NANOS;
     try {
-      while (running.get() > 0 && System.nanoTime() - end < 0) {
+      while (running.get() > 0 && clock.nanos() - end < 0) {
         Thread.sleep(5);
       }
     } catch (InterruptedException e) {
@@ -251,7 +258,7 @@ public final class HttpServer implements AutoCloseable {
       refuse(socket);
       return;
     }
-    ClientConnection connection = new ClientConnection(this, settings, socket);
+    ClientConnection connection = new ClientConnection(new ConnectionServer(), settings, socket, clock);
     connections.add(connection);
     metrics.openConnections(open.incrementAndGet());
     if (listener.isClosed()) {
@@ -291,7 +298,7 @@ public final class HttpServer implements AutoCloseable {
     try {
       while (true) {
         Thread.sleep(tick());
-        long now = System.nanoTime();
+        long now = clock.nanos();
         for (ClientConnection connection : connections) {
           connection.checkDeadlines(now);
         }
@@ -302,48 +309,54 @@ public final class HttpServer implements AutoCloseable {
     }
   }
 
-  // For connections.
-
-  boolean isDraining() {
-    return draining;
-  }
-
-  void exchangeStarted() {
-    running.incrementAndGet();
-  }
-
-  void exchangeEnded() {
-    running.decrementAndGet();
-  }
-
-  HttpMetrics metrics() {
-    return metrics;
-  }
-
-  /** The socket to speak HTTP on: with TLS, after its handshake. */
-  Socket handshake(Socket tcp) throws IOException {
-    SSLContext tls = settings.tls();
-    if (tls == null) {
-      return tcp;
+  /** This server as its connections see it. */
+  private final class ConnectionServer implements ClientConnection.Server {
+    @Override
+    public boolean isDraining() {
+      return draining;
     }
-    SSLSocket socket = (SSLSocket) tls.getSocketFactory().createSocket(tcp, null, false);
-    socket.setUseClientMode(false);
-    socket.startHandshake();
-    return socket;
-  }
 
-  /** Starts the connection's stream. */
-  void materialize(ClientConnection connection) {
-    layer
-        .join(Flow.fromGraph(new SocketStage(connection)))
-        .join(application.on(connection))
-        .withAttributes(attributes)
-        .run(materializer);
-  }
+    @Override
+    public void exchangeStarted() {
+      running.incrementAndGet();
+    }
 
-  void connectionClosed(ClientConnection connection) {
-    if (connections.remove(connection)) {
-      metrics.openConnections(open.decrementAndGet());
+    @Override
+    public void exchangeEnded() {
+      running.decrementAndGet();
+    }
+
+    @Override
+    public void timedOut(String phase) {
+      metrics.timedOut(phase);
+    }
+
+    @Override
+    public Socket handshake(Socket tcp) throws IOException {
+      SSLContext tls = settings.tls();
+      if (tls == null) {
+        return tcp;
+      }
+      SSLSocket socket = (SSLSocket) tls.getSocketFactory().createSocket(tcp, null, false);
+      socket.setUseClientMode(false);
+      socket.startHandshake();
+      return socket;
+    }
+
+    @Override
+    public void materialize(ClientConnection connection) {
+      layer
+          .join(Flow.fromGraph(new SocketStage(connection)))
+          .join(application.on(connection))
+          .withAttributes(attributes)
+          .run(materializer);
+    }
+
+    @Override
+    public void connectionClosed(ClientConnection connection) {
+      if (connections.remove(connection)) {
+        metrics.openConnections(open.decrementAndGet());
+      }
     }
   }
 }

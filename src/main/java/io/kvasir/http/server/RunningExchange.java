@@ -6,7 +6,6 @@ import io.kvasir.http.Headers;
 import io.kvasir.http.StreamingBody;
 import java.io.IOException;
 import java.net.InetAddress;
-import java.util.concurrent.CountDownLatch;
 import org.apache.pekko.Done;
 import org.apache.pekko.http.javadsl.model.HttpMethods;
 import org.apache.pekko.http.javadsl.model.HttpProtocols;
@@ -122,7 +121,7 @@ final class RunningExchange implements Exchange, Runnable {
     }
     SocketSink client = begun == null ? head(answer.status(), answer.headers()) : begun;
     boolean whole = relay(answer.body(), client);
-    AsyncCallback<Done> end = client.end;
+    AsyncCallback<Done> end = client.end();
     if (whole && end != null) {
       connection.expectResponseEnd();
       end.invoke(Done.getInstance());
@@ -142,13 +141,13 @@ final class RunningExchange implements Exchange, Runnable {
 
   /** Sends the head of a streamed answer and waits until it has been written. */
   private SocketSink head(int status, Headers own) {
-    SocketSink client = new SocketSink(!request.protocol().equals(HttpProtocols.HTTP_1_0));
+    SocketSink client = new SocketSink(connection, !request.protocol().equals(HttpProtocols.HTTP_1_0));
     sink = client;
     sendResponse.invoke(
         PekkoMapping.streamed(status, own, new StreamingBodySource(client), connection.closesAfterResponse()));
-    connection.onStreamStopped(client.headSent::countDown);
+    connection.onStreamStopped(client::close);
     try {
-      client.headSent.await();
+      client.awaitHead();
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
@@ -165,48 +164,5 @@ final class RunningExchange implements Exchange, Runnable {
       LOG.error("{} {} failed in its answer's body", method(), target, e);
     }
     return false;
-  }
-
-  /** The sink that writes a body straight to the socket, past the stream, between the head and the end. */
-  final class SocketSink implements ByteSink {
-    private final CountDownLatch headSent = new CountDownLatch(1);
-    private final boolean chunked;
-    private volatile @Nullable AsyncCallback<Done> end;
-
-    SocketSink(boolean chunked) {
-      this.chunked = chunked;
-    }
-
-    /** Notes that the head has been written; {@code end} ends the body. */
-    void open(AsyncCallback<Done> end) {
-      this.end = end;
-      headSent.countDown();
-    }
-
-    /** Notes that the stream takes no body any more. */
-    void close() {
-      headSent.countDown();
-    }
-
-    @Override
-    public void write(byte[] bytes, int offset, int length) throws IOException {
-      if (end == null) {
-        throw new IOException("the client disconnected before the answer's head");
-      }
-      if (length == 0) {
-        return;
-      }
-      try {
-        if (chunked) {
-          connection.output().writeChunk(bytes, offset, length);
-        } else {
-          connection.output().write(bytes, offset, length);
-        }
-      } catch (IOException e) {
-        // The reading thread may learn it later, or never when it waits for room.
-        connection.disconnected();
-        throw e;
-      }
-    }
   }
 }

@@ -2,7 +2,6 @@ package io.kvasir.http.server;
 
 import java.io.IOException;
 import java.util.ArrayDeque;
-import org.apache.pekko.Done;
 import org.apache.pekko.stream.Attributes;
 import org.apache.pekko.stream.FlowShape;
 import org.apache.pekko.stream.Inlet;
@@ -13,24 +12,20 @@ import org.apache.pekko.stream.TLSProtocol.SslTlsInbound;
 import org.apache.pekko.stream.TLSProtocol.SslTlsOutbound;
 import org.apache.pekko.stream.stage.AbstractInHandler;
 import org.apache.pekko.stream.stage.AbstractOutHandler;
-import org.apache.pekko.stream.stage.AsyncCallback;
 import org.apache.pekko.stream.stage.GraphStage;
 import org.apache.pekko.stream.stage.GraphStageLogic;
 import org.apache.pekko.util.ByteString;
 
 /** The socket's end of a connection's stream: what Pekko renders is written, what arrives is handed in. */
 final class SocketStage extends GraphStage<FlowShape<SslTlsOutbound, SslTlsInbound>> {
-  private final Inlet<SslTlsOutbound> in = Inlet.create("Wire.in");
-  private final Outlet<SslTlsInbound> out = Outlet.create("Wire.out");
+  private final Inlet<SslTlsOutbound> in = Inlet.create("Socket.in");
+  private final Outlet<SslTlsInbound> out = Outlet.create("Socket.out");
   private final FlowShape<SslTlsOutbound, SslTlsInbound> shape = FlowShape.of(in, out);
   private final ClientConnection connection;
 
   SocketStage(ClientConnection connection) {
     this.connection = connection;
   }
-
-  /** How the reading thread reaches the stream. */
-  record Inbound(AsyncCallback<ByteString> received, AsyncCallback<Done> ended) {}
 
   @Override
   public FlowShape<SslTlsOutbound, SslTlsInbound> shape() {
@@ -44,8 +39,8 @@ final class SocketStage extends GraphStage<FlowShape<SslTlsOutbound, SslTlsInbou
 
   private final class SocketLogic extends GraphStageLogic {
     private final ArrayDeque<ByteString> waiting = new ArrayDeque<>(2);
-    private final Inbound feed =
-        new Inbound(createAsyncCallback(this::arrived), createAsyncCallback(done -> completeStage()));
+    private final InboundStream inbound =
+        new InboundStream(createAsyncCallback(this::arrived), createAsyncCallback(done -> completeStage()));
 
     SocketLogic() {
       super(shape);
@@ -98,7 +93,7 @@ final class SocketStage extends GraphStage<FlowShape<SslTlsOutbound, SslTlsInbou
     @Override
     public void preStart() {
       pull(in);
-      connection.streamStarted(feed);
+      connection.streamStarted(inbound);
     }
 
     @Override

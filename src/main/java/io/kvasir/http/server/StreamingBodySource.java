@@ -18,9 +18,9 @@ import org.apache.pekko.util.ByteString;
 final class StreamingBodySource extends GraphStage<SourceShape<ByteString>> {
   private final Outlet<ByteString> out = Outlet.create("RelaySource.out");
   private final SourceShape<ByteString> shape = SourceShape.of(out);
-  private final RunningExchange.SocketSink sink;
+  private final SocketSink sink;
 
-  StreamingBodySource(RunningExchange.SocketSink sink) {
+  StreamingBodySource(SocketSink sink) {
     this.sink = sink;
   }
 

@@ -9,6 +9,7 @@ import io.kvasir.http.client.PodClient;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.time.ManualClock;
 import io.kvasir.time.ManualTimer;
+import io.kvasir.time.NanoClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -19,7 +20,7 @@ import org.junit.jupiter.api.Test;
 /** Ten seconds for the first byte, three between two pieces, a minute for the whole. */
 final class DeadlinesTest {
   private final Metrics metrics = new Metrics(new PrometheusRegistry());
-  private final PodClient pods = new PodClient(PodClient.Settings.defaults(), metrics);
+  private final PodClient pods = new PodClient(PodClient.Settings.defaults(), metrics, NanoClock.SYSTEM);
   private final ManualClock clock = new ManualClock();
   private final ManualTimer timer = new ManualTimer(clock);
   private final List<AbortReason> passed = new ArrayList<>();

@@ -22,6 +22,7 @@ import io.kvasir.routing.RequestShape;
 import io.kvasir.routing.TestFacts;
 import io.kvasir.routing.Worker;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.time.NanoClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -45,7 +46,7 @@ final class AbandonedBodyTest {
   private final ActorTestKit kit = ActorTestKit.create();
   private final Metrics metrics = new Metrics(new PrometheusRegistry());
   private final FakeCells cells = new FakeCells();
-  private final PodClient pods = new PodClient(PodClient.Settings.defaults(), metrics);
+  private final PodClient pods = new PodClient(PodClient.Settings.defaults(), metrics, NanoClock.SYSTEM);
   private final Dispatcher dispatcher =
       new Dispatcher(kit.system(), cells, pods, SETTINGS, Map.of(), Warmup.NONE, metrics);
   private final CompletableFuture<Void> cut = new CompletableFuture<>();

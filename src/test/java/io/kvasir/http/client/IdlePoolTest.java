@@ -2,14 +2,13 @@ package io.kvasir.http.client;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.kvasir.http.client.PodClient.Origin;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 final class IdlePoolTest {
-  private static final Origin POD = new Origin(false, "pod", 80);
-  private static final Origin OTHER = new Origin(false, "other", 80);
+  private static final PodOrigin POD = new PodOrigin(false, "pod", 80);
+  private static final PodOrigin OTHER = new PodOrigin(false, "other", 80);
 
   private final IdlePool pool = new IdlePool(2, 100);
 
@@ -69,7 +68,7 @@ final class IdlePoolTest {
     assertThat(pool.acquire(POD, 1)).isNull();
   }
 
-  private PodConnection released(Origin origin, long now) {
+  private PodConnection released(PodOrigin origin, long now) {
     PodConnection connection = new PodConnection(origin);
     pool.release(connection, now);
     return connection;

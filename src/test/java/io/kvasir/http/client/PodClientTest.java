@@ -1,5 +1,6 @@
 package io.kvasir.http.client;
 
+import static io.kvasir.Await.await;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -9,6 +10,8 @@ import io.kvasir.http.Headers;
 import io.kvasir.http.TestTls;
 import io.kvasir.http.client.PodException.Kind;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.time.ManualClock;
+import io.kvasir.time.NanoClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.IOException;
 import java.net.URI;
@@ -424,12 +427,15 @@ final class PodClientTest {
 
   @Test
   void slowReader_isNotThePodsFault() throws Exception {
+    ManualClock clock = new ManualClock();
     RawPod pod = pod((request, wire) -> wire.write(sized("x".repeat(100_000))));
-    PodClient client = client(PodClient.Settings.defaults().withTimeouts(LONG, LONG, SHORT));
+    PodClient client = client(PodClient.Settings.defaults().withTimeouts(LONG, LONG, SHORT), clock);
     PodResponse response = get(client, pod);
     byte[] buffer = new byte[10];
     response.read(buffer, 0, 10);
-    Thread.sleep(SHORT.multipliedBy(3));
+    clock.advance(SHORT.multipliedBy(3));
+    long before = clock.readings();
+    await(() -> clock.readings() >= before + 2);
     assertThat(body(response)).hasSize(100_000 - 10);
   }
 
@@ -571,7 +577,11 @@ final class PodClientTest {
   }
 
   private PodClient client(PodClient.Settings settings) {
-    PodClient client = new PodClient(settings, new Metrics(new PrometheusRegistry()));
+    return client(settings, NanoClock.SYSTEM);
+  }
+
+  private PodClient client(PodClient.Settings settings, NanoClock clock) {
+    PodClient client = new PodClient(settings, new Metrics(new PrometheusRegistry()), clock);
     open.add(client);
     return client;
   }

@@ -10,6 +10,8 @@ import io.kvasir.http.Headers;
 import io.kvasir.http.StreamingBody;
 import io.kvasir.http.TestTls;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.time.ManualClock;
+import io.kvasir.time.NanoClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -195,6 +197,7 @@ final class HttpServerTest {
             system,
             settings(),
             new Metrics(new PrometheusRegistry()),
+            NanoClock.SYSTEM,
             connection ->
                 Flow.of(HttpRequest.class)
                     .mapAsync(
@@ -509,13 +512,17 @@ final class HttpServerTest {
 
   @Test
   void waitingForTheHandler_hasNoTimeLimit() throws Exception {
+    ManualClock clock = new ManualClock();
     HttpServer server =
         serve(
             exchange -> {
-              Thread.sleep(SHORT.multipliedBy(4));
+              clock.advance(SHORT.multipliedBy(4));
+              long before = clock.readings();
+              await(() -> clock.readings() >= before + 2);
               return text(200, "late");
             },
-            settings().withTimeouts(SHORT, SHORT, SHORT, SHORT));
+            settings().withTimeouts(SHORT, SHORT, SHORT, SHORT),
+            clock);
     assertThat(client(server).send(get("/", "")).answer()).endsWith("late");
   }
 
@@ -753,7 +760,11 @@ final class HttpServerTest {
   }
 
   private HttpServer serve(HttpHandler handler, HttpSettings settings) throws IOException {
-    HttpServer server = HttpServer.start(system, settings, handler, new Metrics(new PrometheusRegistry()));
+    return serve(handler, settings, NanoClock.SYSTEM);
+  }
+
+  private HttpServer serve(HttpHandler handler, HttpSettings settings, NanoClock clock) throws IOException {
+    HttpServer server = HttpServer.start(system, settings, handler, new Metrics(new PrometheusRegistry()), clock);
     open.add(server);
     return server;
   }

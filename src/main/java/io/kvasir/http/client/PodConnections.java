@@ -1,0 +1,100 @@
+package io.kvasir.http.client;
+
+import io.kvasir.time.NanoClock;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.net.SocketException;
+import java.security.NoSuchAlgorithmException;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLParameters;
+import javax.net.ssl.SSLSocket;
+import org.jspecify.annotations.Nullable;
+
+/** Connections to pods: opened for a call, given back by it, pooled and reused. Thread-safe. */
+final class PodConnections implements AutoCloseable {
+  private final PodClient.Settings settings;
+  private final PodMetrics metrics;
+  private final NanoClock clock;
+  private final IdlePool pool;
+  private volatile boolean closed;
+
+  PodConnections(PodClient.Settings settings, PodMetrics metrics, NanoClock clock) {
+    this.settings = settings;
+    this.metrics = metrics;
+    this.clock = clock;
+    this.pool = new IdlePool(settings.maxIdlePerPod(), settings.keepAlive().toNanos());
+  }
+
+  /** An idle connection, null when there is none. */
+  @Nullable PodConnection pooled(PodOrigin origin) {
+    return pool.acquire(origin, clock.nanos());
+  }
+
+  /** Counts a request that is sent again because its pooled connection had been closed. */
+  void requestResent() {
+    metrics.requestResent();
+  }
+
+  void release(PodConnection connection) {
+    if (closed) {
+      connection.close();
+    } else {
+      pool.release(connection, clock.nanos());
+    }
+  }
+
+  /** Connects {@code connection}, whose socket {@link PodCall#abort} can already close. */
+  void connect(PodConnection connection) throws IOException {
+    PodOrigin origin = connection.origin();
+    Socket tcp = connection.tcp();
+    int timeout = Math.clamp(settings.connectTimeout().toMillis(), 1, Integer.MAX_VALUE);
+    InetSocketAddress address = new InetSocketAddress(origin.host(), origin.port());
+    if (address.isUnresolved()) {
+      throw new SocketException("unknown host " + origin.host());
+    }
+    tcp.setTcpNoDelay(true);
+    tcp.connect(address, timeout);
+    if (origin.secure()) {
+      SSLSocket socket =
+          (SSLSocket) trust().getSocketFactory().createSocket(tcp, origin.host(), origin.port(), true);
+      SSLParameters parameters = socket.getSSLParameters();
+      parameters.setEndpointIdentificationAlgorithm("HTTPS");
+      socket.setSSLParameters(parameters);
+      tcp.setSoTimeout(timeout);
+      socket.startHandshake();
+      tcp.setSoTimeout(0);
+      connection.open(socket);
+    } else {
+      connection.open(tcp);
+    }
+    metrics.connectionOpened();
+  }
+
+  private SSLContext trust() throws IOException {
+    SSLContext own = settings.tls();
+    if (own != null) {
+      return own;
+    }
+    try {
+      return SSLContext.getDefault();
+    } catch (NoSuchAlgorithmException e) {
+      throw new IOException("the platform has no TLS", e);
+    }
+  }
+
+  void closeExpired(long now) {
+    pool.expire(now);
+  }
+
+  boolean isClosed() {
+    return closed;
+  }
+
+  /** Closes idle connections now, and the others when they are released. */
+  @Override
+  public void close() {
+    closed = true;
+    pool.close();
+  }
+}
