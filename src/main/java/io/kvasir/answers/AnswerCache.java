@@ -85,7 +85,7 @@ public final class AnswerCache implements AutoCloseable {
     };
   }
 
-  /** The answer that somebody has got since a request missed it, null when there is none. */
+  /** The answer that has been put since a request missed it, null when there is none. */
   Lookup.@Nullable Hit recheck(Lookup.Miss miss) {
     return store.find(miss.key()) instanceof AnswerStore.StoreResult.Fetched(StoredAnswer answer, long _)
         && answer != null
@@ -119,7 +119,7 @@ public final class AnswerCache implements AutoCloseable {
   }
 
   /**
-   * Forgets answers, those on their way included.
+   * Removes answers, those in flight included.
    *
    * @param tenant whose, by the name {@link AnswerRequest#tenant} has; null for everybody's
    * @param model which model's; null for every model's
@@ -137,7 +137,7 @@ public final class AnswerCache implements AutoCloseable {
 
   /** What does not work at the moment, in an operator's words. */
   public List<String> degraded() {
-    return store.outage().map(away -> List.of("the response cache is bypassed, its store is away: " + away))
+    return store.outage().map(outage -> List.of("the response cache is bypassed, its store is away: " + outage))
         .orElse(List.of());
   }
 

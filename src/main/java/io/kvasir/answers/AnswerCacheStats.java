@@ -13,11 +13,11 @@ import java.util.OptionalLong;
  * @param bytes what they take, empty when it does not know
  * @param hits requests answered with a kept answer
  * @param misses requests that had to be answered by a worker
- * @param shared requests answered with the answer to an identical one on its way
+ * @param shared requests answered with the answer to an identical one in flight
  * @param bypassed requests the cache had nothing to do with, by reason
  * @param kept answers given to the store
  * @param waiting requests that are getting the answer to an identical one now
- * @param recordingBytes of answers on their way that are written down
+ * @param recordingBytes of answers in flight that are recorded
  */
 public record AnswerCacheStats(
     String store,

@@ -16,9 +16,9 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Says whether an answer is one to keep: whole, without an error, ended by the model itself and not by somebody who had
- * enough. It reads what the client was sent and trusts nothing else, so that no fault on the way can put half an answer
- * into the cache. Thread-safe.
+ * Says whether an answer is one to keep: whole, without an error, ended by the model itself and not by an abort. It
+ * reads what the client was sent and trusts nothing else, so that no fault in between can put half an answer into the
+ * cache. Thread-safe.
  */
 final class AnswerCheck {
   /** Reasons to end that are the model's own or the request's; all others (abort, error …) are the engine's trouble. */
@@ -122,7 +122,7 @@ final class AnswerCheck {
     return data.length >= DONE.length && Arrays.equals(data, 0, DONE.length, DONE, 0, DONE.length);
   }
 
-  /** Reads one document whole; what says nothing of its end is skipped, not built. */
+  /** Reads one document whole; what has no bearing on its end is skipped, not built. */
   private void read(byte[] bytes, int from, int to, Findings found) throws IOException {
     try (JsonParser parser = mapper.getFactory().createParser(bytes, from, to - from)) {
       if (parser.nextToken() != JsonToken.START_OBJECT) {

@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Where answers are kept. Thread-safe; calls may block for a moment, so they belong on virtual threads. */
 sealed interface AnswerStore extends AutoCloseable permits MemoryStore, RedisStore {
-  /** What it says when asked. */
+  /** The result of a lookup. */
   sealed interface StoreResult {
     /**
      * It answered.
@@ -43,7 +43,7 @@ sealed interface AnswerStore extends AutoCloseable permits MemoryStore, RedisSto
   /** Bytes they take, empty when it does not know. */
   OptionalLong bytes();
 
-  /** Why it is away, empty while it is there. */
+  /** Why it is unavailable, empty while it is available. */
   Optional<String> outage();
 
   @Override

@@ -13,17 +13,18 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An answer on its way from a worker to everybody who asked for it: one for each request, or for all identical ones
- * that come while it lasts. Whoever wants it has a {@link Subscriber}. The worker's side runs on a thread of its own
- * and belongs to none of the clients: one that is slow or leaves holds up nobody, and only when the last has left is
- * the worker told to stop.
+ * A response in flight from a worker to every client that requested it: one for each request, or for all identical ones
+ * that come while it lasts. Each client has a {@link Subscriber}. The worker's side runs on a thread of its own and
+ * belongs to none of the clients: one that is slow or cancels holds up no other, and only when the last has cancelled
+ * is the {@link #cancellation} cancelled.
  *
  * <p>The answer is written down as it comes; each client is sent it at its own pace from there. While it may be kept it
  * is written down whole, and clients may still join. When it becomes too long for that, or is none to keep, it goes on
  * with a window: what every client has is let go, and the worker waits for the slowest. Thread-safe.
  *
- * <p>An answer to keep is kept before any client learns that it has come to its end: whoever has it whole and asks
- * again gets it from the cache. For that a miss waits for the store once more, which it has done when it was looked up.
+ * <p>An answer to keep is kept before any client learns that it has come to its end: one that has it whole and
+ * requests it again gets it from the cache. For that a miss waits for the store once more, which it has done when it
+ * was looked up.
  *
  * @param <H> what is known of an answer before its body
  */
@@ -50,7 +51,7 @@ public final class SharedResponse<H> {
   private long reservedBytes;
   private @Nullable H head;
   private boolean streams;
-  /** Nothing more comes from the worker: whoever leaves now stops nothing. */
+  /** Whether the worker has sent everything: cancelling stops nothing any more. */
   private boolean received;
   private boolean over;
   private boolean abandoned;
@@ -75,18 +76,20 @@ public final class SharedResponse<H> {
     this.onClosed = onClosed;
   }
 
-  /** The seat of who began it. */
+  /** The subscriber whose request it is. */
   Subscriber firstSubscriber() {
-    return addWaiter(true);
+    return add(true);
   }
 
-  private Subscriber addWaiter(boolean leads) {
-    Subscriber seat = new Subscriber(leads);
-    subscribers.add(seat);
-    return seat;
+  private Subscriber add(boolean leader) {
+    Subscriber subscriber = new Subscriber(leader);
+    subscribers.add(subscriber);
+    return subscriber;
   }
 
-  /** How an attempt to join went: with a seat, without one because there are too many, or too late. */
+  /**
+   * The result of an attempt to join: a subscriber, none because there are too many, or none because it is too late.
+   */
   record JoinResult<H>(SharedResponse<H>.@Nullable Subscriber subscriber, boolean full) {}
 
   JoinResult<H> subscribe(long mark, int maxWaiters) {
@@ -95,7 +98,7 @@ public final class SharedResponse<H> {
       if (!joinable || abandoned || mark != miss.flushCount()) {
         return new JoinResult<>(null, false);
       }
-      return subscribers.size() > maxWaiters ? new JoinResult<>(null, true) : new JoinResult<>(addWaiter(false), false);
+      return subscribers.size() > maxWaiters ? new JoinResult<>(null, true) : new JoinResult<>(add(false), false);
     } finally {
       lock.unlock();
     }
@@ -104,8 +107,8 @@ public final class SharedResponse<H> {
   // The worker's side: one thread.
 
   /**
-   * The answer somebody else has got since this request missed it, which may just have come in; null when a worker has
-   * to be asked. Called once, before that.
+   * The answer that has been cached since this request missed it; null when a worker has to answer. Called once, before
+   * that.
    */
   public Lookup.@Nullable Hit recheckCache() {
     Lookup.Hit hit = miss.refresh() || !cache.settings().shareInFlight() ? null : cache.recheck(miss);
@@ -122,7 +125,7 @@ public final class SharedResponse<H> {
     return cancellation;
   }
 
-  /** The answer is here whole and fit for every client. Ends the flight. */
+  /** Completes the response with an answer that is fit for every client. */
   public void complete(H answer) {
     lock.lock();
     try {
@@ -133,9 +136,9 @@ public final class SharedResponse<H> {
     end();
   }
 
-  /** The answer is here whole and may be kept. Ends the flight, once it is. */
+  /** Completes the response with an answer that may be kept, once it is. */
   public void complete(H answer, String contentType, byte[] body) {
-    arrive();
+    markReceived();
     try {
       cache.put(miss, contentType, body);
     } finally {
@@ -154,7 +157,7 @@ public final class SharedResponse<H> {
       head = answer;
       streams = true;
       if (!keepable) {
-        passOnly();
+        stopRecording();
       }
       changed.signalAll();
     } finally {
@@ -165,7 +168,7 @@ public final class SharedResponse<H> {
   /**
    * Takes a part of the body; waits only when nothing is kept and a client is slow. The array is free again on return.
    *
-   * @throws IOException when nobody is left who wants it
+   * @throws IOException when every client has cancelled
    */
   public void write(byte[] bytes, int offset, int length) throws IOException {
     lock.lock();
@@ -178,14 +181,14 @@ public final class SharedResponse<H> {
           reservedBytes += length;
         } else {
           cache.metrics().notKept(refused.get());
-          passOnly();
+          stopRecording();
         }
       }
       while (!recordsAll && !abandoned && buffer.end() - slowest() > WINDOW) {
         changed.awaitUninterruptibly();
       }
       if (abandoned) {
-        throw new IOException("every client has left");
+        throw new IOException("every client has cancelled");
       }
       buffer.append(bytes, offset, length);
       changed.signalAll();
@@ -194,12 +197,12 @@ public final class SharedResponse<H> {
     }
   }
 
-  /** The body was whole. Ends the flight, once the answer is kept. */
+  /** Completes the response whose body was whole, once the answer is kept. */
   public void completeBody(String contentType) {
-    arrive();
+    markReceived();
     try {
       if (recordsAll) {
-        // Only this thread appends, and nobody forgets anything while it is whole.
+        // Only this thread appends, and nothing is discarded while it is whole.
         cache.put(miss, contentType, buffer.whole());
       }
     } finally {
@@ -207,7 +210,7 @@ public final class SharedResponse<H> {
     }
   }
 
-  /** There is no answer, or no more of it. Ends the flight. */
+  /** Completes the response without an answer, or without the rest of it. */
   public void fail(Throwable why) {
     lock.lock();
     try {
@@ -218,7 +221,7 @@ public final class SharedResponse<H> {
     end();
   }
 
-  private void arrive() {
+  private void markReceived() {
     lock.lock();
     try {
       received = true;
@@ -246,24 +249,24 @@ public final class SharedResponse<H> {
 
   // With the lock held.
 
-  private void passOnly() {
+  private void stopRecording() {
     recordsAll = false;
     joinable = false;
     onClosed.accept(this);
   }
 
   /**
-   * Whether the stream's last event is here, and only the end of the body is not. Many clients leave then: they have
-   * all they wanted, and the answer is whole.
+   * Whether the stream's last event has come, and only the end of the body has not. Many clients disconnect then: they
+   * have all they need, and the answer is whole.
    */
-  private boolean isDelivered() {
+  private boolean isWhole() {
     return recordsAll && cache.isComplete(buffer.last(TAIL));
   }
 
   private long slowest() {
     long slowest = buffer.end();
-    for (Subscriber seat : subscribers) {
-      slowest = Math.min(slowest, seat.offset);
+    for (Subscriber subscriber : subscribers) {
+      slowest = Math.min(slowest, subscriber.offset);
     }
     return slowest;
   }
@@ -271,11 +274,11 @@ public final class SharedResponse<H> {
   /** A client's place. Its methods are for the client's own thread, but for {@link #cancel}. */
   public final class Subscriber {
     private final boolean leader;
-    /** How much of the body has gone to the client. Guarded by the lock. */
+    /** How much of the body the client has. Guarded by the lock. */
     private long offset;
 
-    private Subscriber(boolean leads) {
-      this.leader = leads;
+    private Subscriber(boolean leader) {
+      this.leader = leader;
     }
 
     /** Whether it is this client's to have the answer got. */
@@ -283,12 +286,11 @@ public final class SharedResponse<H> {
       return leader;
     }
 
-    /** The flight. */
     public SharedResponse<H> response() {
       return SharedResponse.this;
     }
 
-    /** Whether {@link #copyTo} gives the body; otherwise the head says everything. Known with the head. */
+    /** Whether {@link #copyTo} gives the body; otherwise the head is the whole answer. Known with the head. */
     public boolean isStreamed() {
       lock.lock();
       try {
@@ -301,7 +303,7 @@ public final class SharedResponse<H> {
     /**
      * Waits for the answer's beginning.
      *
-     * @return null when this client has left, or nothing came
+     * @return null when this client has cancelled, or nothing came
      */
     public @Nullable H awaitHead() throws InterruptedException {
       lock.lock();
@@ -315,7 +317,7 @@ public final class SharedResponse<H> {
       }
     }
 
-    /** Why nothing came, null when something did, or when all had left. */
+    /** Why nothing came, null when something did, or when all had cancelled. */
     public @Nullable Throwable failure() {
       lock.lock();
       try {
@@ -326,9 +328,9 @@ public final class SharedResponse<H> {
     }
 
     /**
-     * Hands the body to the client as it comes, and leaves.
+     * Writes the body to the client as it comes, and ends the subscription.
      *
-     * @throws IOException when the worker cut it short or the client left
+     * @throws IOException when the worker cut it short or the client disconnected
      */
     public void copyTo(ByteSink client) throws IOException {
       try {
@@ -351,7 +353,7 @@ public final class SharedResponse<H> {
           return buffer.from(offset);
         }
         if (!over || failure != null) {
-          throw new IOException(failure == null ? "the client left" : "the answer was cut short", failure);
+          throw new IOException(failure == null ? "the client disconnected" : "the answer was cut short", failure);
         }
         return null;
       } finally {
@@ -383,7 +385,7 @@ public final class SharedResponse<H> {
         if (!leader) {
           cache.metrics().sharing(false);
         }
-        if (subscribers.isEmpty() && !received && !isDelivered()) {
+        if (subscribers.isEmpty() && !received && !isWhole()) {
           abandoned = true;
           joinable = false;
           last = true;

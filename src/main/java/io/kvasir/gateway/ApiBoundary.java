@@ -14,7 +14,7 @@ import org.slf4j.LoggerFactory;
 record ApiBoundary(Exchange exchange, String requestId, Consumer<ApiError> onError) {
   private static final Logger LOG = LoggerFactory.getLogger(ApiBoundary.class);
 
-  /** Makes an answer, or says why there is none. */
+  /** Makes an answer. */
   @FunctionalInterface
   interface AnswerSource {
     Response answer() throws ApiException, InterruptedException;

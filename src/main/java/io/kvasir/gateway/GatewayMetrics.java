@@ -119,12 +119,12 @@ final class GatewayMetrics {
     seconds.labelValues(api.label()).observe(nanos / NANOS);
   }
 
-  /** A preparer had to do without the answer it waited for. */
+  /** Counts a preparer that went on without what it waited for. */
   void preparedLate(String profile) {
     late.labelValues(profile).inc();
   }
 
-  /** A request was refused before it was anybody's: a path without an API, a body too long … */
+  /** Counts a request that was refused before it reached an API: a path without one, a body too long … */
   void requestRefused(int status) {
     requests.labelValues("none", UNKNOWN_MODEL, NO_PROFILE, status / 100 + "xx", "false").inc();
   }
@@ -137,7 +137,7 @@ final class GatewayMetrics {
     ttft.labelValues(model, profile).observe(nanos / NANOS);
   }
 
-  /** A silent stream said something. */
+  /** Counts a keep-alive. */
   void keepAliveSent(boolean waiting) {
     keepAlives.labelValues(waiting ? "waiting" : "streaming").inc();
   }
@@ -146,7 +146,7 @@ final class GatewayMetrics {
     aborts.labelValues(begun ? "streaming" : "waiting").inc();
   }
 
-  /** The truth loop: what the index said against what the engine says. */
+  /** Compares what the index predicted with what the engine reports. */
   void usage(String model, String profile, Report report) {
     boolean reported = report.cachedTokens() != Outcome.UNKNOWN;
     if (report.promptTokens() != Outcome.UNKNOWN) {

@@ -16,8 +16,8 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What becomes of a request before a worker is looked for: it is read, and what a decision needs is found out.
- * Thread-safe.
+ * Reads requests and prepares them for a decision: model, profile, prompt, tokens and what the profile's preparers
+ * find. Thread-safe.
  */
 final class RequestPreparer {
   private static final int BYTES_PER_TOKEN = 4;
@@ -28,9 +28,9 @@ final class RequestPreparer {
   private final Cells cells;
   private final StoredResponses stored;
 
-  RequestPreparer(Prompts prompts, ProfileResolver arrivals, Cells cells, StoredResponses stored) {
+  RequestPreparer(Prompts prompts, ProfileResolver profiles, Cells cells, StoredResponses stored) {
     this.prompts = prompts;
-    this.profiles = arrivals;
+    this.profiles = profiles;
     this.cells = cells;
     this.stored = stored;
   }
@@ -38,9 +38,9 @@ final class RequestPreparer {
   /**
    * A request that has been read.
    *
-   * @param location where what it refers to is stored, null when it refers to nothing that is known
+   * @param location where the stored response is that it refers to, null when it refers to none that is known
    * @param model as it names it, or the one it is taken to mean
-   * @param context the profile it goes by and what it says of itself
+   * @param context its profile and facts
    */
   record ParsedRequest(
       ApiPath api, ApiRequest request, StoredResponses.@Nullable ResponseLocation location, String model,
@@ -57,55 +57,55 @@ final class RequestPreparer {
   /** Reads a request to an API, whose path may be another than the one it came by. */
   ParsedRequest read(ApiPath api, String path, Exchange exchange) throws ApiException {
     ApiRequest request = reader.read(api, exchange.headers(), exchange.body());
-    StoredResponses.ResponseLocation place = place(api, path, request);
+    StoredResponses.ResponseLocation location = location(api, path, request);
     String model = request.model() != null ? request.model()
-        : place != null ? place.model()
+        : location != null ? location.model()
         : anyModel();
-    return new ParsedRequest(api, request, place, model, profiles.resolve(api, exchange, request, model));
+    return new ParsedRequest(api, request, location, model, profiles.resolve(api, exchange, request, model));
   }
 
   /** Finds out what a decision needs. Waits as long as its tokens and the profile's preparers take. */
-  PreparedRequest prepare(ParsedRequest asked, Exchange exchange, String requestId) throws ApiException {
-    ApiRequest request = asked.request();
-    RequestContext arrival = asked.context();
-    Prompt prompt = prompt(asked);
+  PreparedRequest prepare(ParsedRequest parsed, Exchange exchange, String requestId) throws ApiException {
+    ApiRequest request = parsed.request();
+    RequestContext context = parsed.context();
+    Prompt prompt = prompt(parsed);
     Chain chain = prompt == null ? Chain.EMPTY : prompt.chain();
     int tokens =
         prompt == null || prompt.tokens() == 0 ? exchange.body().length / BYTES_PER_TOKEN : prompt.tokens();
-    arrival.facts().setTokenSource(() -> tokens(asked));
-    PreparedSlots prepared = arrival.prepare(requestId, chain, tokens);
-    String profile = arrival.profile().name();
+    context.facts().setTokenSource(() -> tokens(parsed));
+    PreparedSlots prepared = context.prepare(requestId, chain, tokens);
+    String profile = context.profile().name();
     DecisionRequest decision =
         new DecisionRequest(
             requestId,
-            asked.model(),
+            parsed.model(),
             profile,
-            RequestShapes.of(asked.api(), request.body()),
+            RequestShapes.of(parsed.api(), request.body()),
             chain,
             tokens,
             prepared,
-            asked.location() == null ? Set.of() : allBut(asked.location().worker()),
+            parsed.location() == null ? Set.of() : allBut(parsed.location().worker()),
             request.stream(),
             null);
     return new PreparedRequest(decision, profile, prompt);
   }
 
-  private @Nullable Prompt prompt(ParsedRequest asked) {
-    Api carries = promptApi(asked.api());
-    if (carries == null || asked.request().body() == null) {
+  private @Nullable Prompt prompt(ParsedRequest parsed) {
+    Api api = promptApi(parsed.api());
+    if (api == null || parsed.request().body() == null) {
       return null;
     }
-    return prompts.prepare(carries, asked.model(), asked.request().body());
+    return prompts.prepare(api, parsed.model(), parsed.request().body());
   }
 
-  /** The prompt's tokens, made anew for a preparer that asks for them; null where they cannot be told. */
-  private int @Nullable [] tokens(ParsedRequest asked) {
-    Api carries = promptApi(asked.api());
-    JsonNode body = asked.request().body();
-    return carries == null || body == null ? null : prompts.tokens(carries, asked.model(), body);
+  /** The prompt's tokens, made anew for a preparer that needs them; null where they are not known. */
+  private int @Nullable [] tokens(ParsedRequest parsed) {
+    Api api = promptApi(parsed.api());
+    JsonNode body = parsed.request().body();
+    return api == null || body == null ? null : prompts.tokens(api, parsed.model(), body);
   }
 
-  private StoredResponses.@Nullable ResponseLocation place(ApiPath api, String path, ApiRequest request) {
+  private StoredResponses.@Nullable ResponseLocation location(ApiPath api, String path, ApiRequest request) {
     return api == ApiPath.STORED_RESPONSE ? stored.locationOf(ApiPath.storedId(path))
         : request.previousResponse() != null ? stored.locationOf(request.previousResponse())
         : null;

@@ -17,8 +17,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * {@code POST /v1/route}: a dry run. The request is read and decided on as it would be at its own path, which follows
- * ({@code /v1/route/v1/chat/completions}) or is told by the body ({@code messages}, {@code prompt} or {@code input});
- * the answer is the decision. Nothing is booked, no plugin remembers it, no worker hears of it. Thread-safe.
+ * ({@code /v1/route/v1/chat/completions}) or is inferred from the body ({@code messages}, {@code prompt} or {@code
+ * input}); the answer is the decision. Nothing is reserved, no plugin remembers it, no worker gets it. Thread-safe.
  */
 final class RouteHandler {
   static final String PATH = "/v1/route";
@@ -37,28 +37,29 @@ final class RouteHandler {
     return path.equals(PATH) || path.startsWith(PATH + "/");
   }
 
-  /** The path of the API that is asked about, whose language errors speak. */
+  /** The path of the API that the dry run is for, whose format errors have. */
   static String targetPath(String path) {
     return path.substring(PATH.length());
   }
 
   Response answer(Exchange exchange, String requestId) throws ApiException {
-    RequestPreparer.ParsedRequest asked = read(exchange, targetPath(exchange.path()));
-    RequestPreparer.PreparedRequest ready = preparer.prepare(asked, exchange, requestId);
-    DecisionRecord decision = cells.explain(ready.decision());
+    RequestPreparer.ParsedRequest parsed = read(exchange, targetPath(exchange.path()));
+    RequestPreparer.PreparedRequest prepared = preparer.prepare(parsed, exchange, requestId);
+    DecisionRecord decision = cells.explain(prepared.decision());
     if (Decision.NoWorkerReason.UNKNOWN_MODEL.label().equals(decision.refused())) {
-      throw new ApiException(ApiError.unknownModel(asked.model()));
+      throw new ApiException(ApiError.unknownModel(parsed.model()));
     }
     ObjectNode body = DecisionJson.of(decision);
-    tokensFrom(body, ready.prompt());
+    tokensFrom(body, prepared.prompt());
     return new Response.Buffered(200, JSON, body.toPrettyString().concat("\n").getBytes(StandardCharsets.UTF_8));
   }
 
   private RequestPreparer.ParsedRequest read(Exchange exchange, String path) throws ApiException {
     if (path.isEmpty()) {
-      RequestPreparer.ParsedRequest asked = preparer.read(ApiPath.RESPONSES, ApiPath.RESPONSES.label(), exchange);
-      ApiPath api = api(asked.request().body(), exchange.headers());
-      return new RequestPreparer.ParsedRequest(api, asked.request(), asked.location(), asked.model(), asked.context());
+      RequestPreparer.ParsedRequest parsed = preparer.read(ApiPath.RESPONSES, ApiPath.RESPONSES.label(), exchange);
+      ApiPath api = api(parsed.request().body(), exchange.headers());
+      return new RequestPreparer.ParsedRequest(api, parsed.request(), parsed.location(), parsed.model(),
+          parsed.context());
     }
     ApiPath api = ApiPath.at(path);
     if (api == null || matches(path)) {

@@ -6,8 +6,8 @@
  * {@code EventsHandler} for cache events that engines push, and {@code /health}. A request that a worker is to answer
  * is read and prepared by {@code RequestPreparer}, looked up in the response cache by {@code CachedAnswers}, and
  * executed by {@link io.kvasir.execution.dispatch.Dispatcher}; {@code KeepAlive} keeps a silent stream from being cut
- * on the way back. Whatever goes wrong becomes an answer in the API's own words in one place, {@code ApiBoundary};
- * {@code RequestTrace} tells metrics and log how a request went.
+ * on the way back. What goes wrong becomes an answer in the API's error format in one place, {@code ApiBoundary};
+ * {@code RequestTrace} records each request in metrics and log.
  */
 @NullMarked
 package io.kvasir.gateway;

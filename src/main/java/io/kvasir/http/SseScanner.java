@@ -37,7 +37,6 @@ public final class SseScanner {
   private enum Field {
     DATA,
     EVENT,
-    /** A comment, an id, a retry time. */
     OTHER
   }
 
@@ -167,7 +166,7 @@ public final class SseScanner {
         nameLength += taken;
       }
       case OTHER -> {
-        // Nothing an API says anything with.
+        // A comment, an id, a retry time: no API uses them.
       }
     }
   }

@@ -4,7 +4,7 @@ import java.io.IOException;
 
 /**
  * The body of a streamed answer, before any of it has been written. It may hold a connection to a pod and the
- * reservation of its load, so whoever has one either runs it or abandons it.
+ * reservation of its load, so it must be either run or abandoned.
  */
 public interface StreamingBody {
   /**

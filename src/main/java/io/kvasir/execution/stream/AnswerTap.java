@@ -8,7 +8,7 @@ import java.util.Locale;
 
 /**
  * Watches an answer's bytes go by and remembers what the router must know of it: that the first token
- * has come, what the engine counted, an error told inside a stream, and whether the answer came to its
+ * has come, what the engine counted, an error inside a stream, and whether the answer came to its
  * own end. The bytes may be cut anywhere; they are neither kept nor changed, and nothing is allocated.
  *
  * <p>An event stream is read in the dialects of OpenAI's chat, completions and Responses APIs and of Anthropic's
@@ -111,7 +111,7 @@ public final class AnswerTap {
     return ended;
   }
 
-  /** Whether the answer told of an error. */
+  /** Whether the answer has an error. */
   public boolean failed() {
     return failed;
   }

@@ -3,8 +3,8 @@ package io.kvasir.execution.stream;
 import io.kvasir.http.ByteSink;
 import java.io.IOException;
 
-/** The way of a stream's bytes to the client, on which they may be changed. One thread at a time. */
+/** A sink in front of the client's that may change a stream's bytes. One thread at a time. */
 public interface BodyFilter extends ByteSink {
-  /** The stream is over: what is held back goes or stays. */
+  /** Ends the stream: what is held back is written or dropped. */
   void end() throws IOException;
 }

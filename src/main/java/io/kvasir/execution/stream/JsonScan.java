@@ -51,7 +51,7 @@ final class JsonScan {
     IN_TEXT,
     TEXT_ESCAPE,
     IN_SCALAR,
-    /** In a container nobody asked for. */
+    /** In a container that is not followed. */
     SKIP,
     SKIP_STRING,
     SKIP_ESCAPE,
@@ -397,7 +397,7 @@ final class JsonScan {
       case CACHE_READ -> cacheRead = number;
       case CACHE_CREATION -> cacheCreation = number;
       default -> {
-        // A number nobody asked for.
+        // A number that is not needed.
       }
     }
   }

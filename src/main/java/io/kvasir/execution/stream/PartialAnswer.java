@@ -6,11 +6,11 @@ import io.kvasir.cell.Outcome;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a client has of an answer that several workers may give one after the other, and what all of them have told of
- * its tokens.
+ * What a client has of an answer that several workers may give one after the other, and what all of them have reported
+ * of its tokens.
  *
- * <p>Tokens are those the engine tells of; while it does not, an event with text counts as one. Where no usage had come
- * from the first worker, its prompt is the second's without what was added to it, and its cached tokens are not told.
+ * <p>Tokens are those the engine reports; while it does not, an event with text counts as one. Where no usage had come
+ * from the first worker, its prompt is the second's without what was added to it, and its cached tokens are not known.
  * One thread at a time.
  */
 public final class PartialAnswer {
@@ -45,7 +45,7 @@ public final class PartialAnswer {
     return before + generated;
   }
 
-  /** Tokens of the client's prompt, {@link Outcome#UNKNOWN} while nobody has told. */
+  /** Tokens of the client's prompt, {@link Outcome#UNKNOWN} while no engine has reported it. */
   public int promptTokens() {
     return promptTokens;
   }
@@ -55,17 +55,17 @@ public final class PartialAnswer {
     return cachedTokens;
   }
 
-  /** Whether it has told why it ended: there is no more text. */
+  /** Whether it has its finish reason: there is no more text. */
   public boolean finished() {
     return finished;
   }
 
-  /** Whether it has told who speaks. */
+  /** Whether it has its role. */
   boolean hasRole() {
     return hasRole;
   }
 
-  /** Whether the event that tells usage alone has come. */
+  /** Whether the event that has usage alone has come. */
   boolean hasUsageEvent() {
     return hasUsageEvent;
   }
@@ -87,7 +87,7 @@ public final class PartialAnswer {
     generated = 0;
   }
 
-  /** The prompt's tokens, should no engine have told of them. */
+  /** The prompt's tokens, should no engine have reported them. */
   void estimatePrompt(int tokens) {
     if (promptTokens == Outcome.UNKNOWN) {
       promptTokens = tokens;
@@ -96,20 +96,20 @@ public final class PartialAnswer {
 
   /** A choice of an event. */
   void addChoice(JsonNode choice) {
-    JsonNode said = chat ? choice.path("delta") : choice;
-    hasRole |= said.has("role");
+    JsonNode delta = chat ? choice.path("delta") : choice;
+    hasRole |= delta.has("role");
     finished |= choice.hasNonNull("finish_reason");
     if (choice.path("index").asInt(0) > 0) {
       unsupportedReason = "several-answers";
     }
-    if (!said.path("tool_calls").isEmpty() || said.hasNonNull("function_call")) {
+    if (!delta.path("tool_calls").isEmpty() || delta.hasNonNull("function_call")) {
       unsupportedReason = "tools";
     }
-    if (!said.path("reasoning_content").asText("").isEmpty() || !said.path("reasoning").asText("").isEmpty()) {
+    if (!delta.path("reasoning_content").asText("").isEmpty() || !delta.path("reasoning").asText("").isEmpty()) {
       // A message to be continued has no place for thoughts.
       unsupportedReason = "reasoning";
     }
-    String more = said.path(chat ? "content" : "text").asText("");
+    String more = delta.path(chat ? "content" : "text").asText("");
     if (more.isEmpty()) {
       return;
     }
@@ -126,7 +126,7 @@ public final class PartialAnswer {
   /**
    * The usage of an event.
    *
-   * @param alone whether the event tells nothing else
+   * @param alone whether the event has nothing else
    */
   void addUsage(JsonNode usage, boolean alone) {
     hasUsageEvent |= alone;

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The streams of several workers, one after the other, as the one stream of events that a client sees. Only whole
  * events pass. Those of the first worker pass as they came, while their text is kept; those of the next have the first
- * one's id, do not repeat the role, and tell the usage of all.
+ * one's id, do not repeat the role, and have the usage of all.
  * One thread at a time.
  */
 public final class StitchedStream implements ByteSink {
@@ -38,7 +38,7 @@ public final class StitchedStream implements ByteSink {
   private AnswerTap tap = new AnswerTap(AnswerTap.Form.EVENTS);
   private byte[] pending = new byte[1 << 10];
   private int length;
-  /** Whether a part of the event under way has gone to the client: it is too long to be held. */
+  /** Whether a part of the current event has been written to the client: it is too long to be held. */
   private boolean passThrough;
   private byte @Nullable [] data;
 
@@ -50,7 +50,7 @@ public final class StitchedStream implements ByteSink {
    * A stream about to begin.
    *
    * @param chat whether it is the chat API's, not the completions API's
-   * @param withoutUsage whether the event that tells usage alone is kept from the client
+   * @param withoutUsage whether the event that has usage alone is kept from the client
    */
   public StitchedStream(ByteSink client, boolean chat, boolean withoutUsage) {
     this.client = client;
@@ -111,24 +111,25 @@ public final class StitchedStream implements ByteSink {
   }
 
   /**
-   * Ends the stream when nothing is left to be said.
+   * Ends the stream when nothing is left to be generated.
    *
-   * @param withUsage whether usage is to be told
-   * @param prompt tokens of the prompt, should no engine have told of them
+   * @param withUsage whether to write an event of usage
+   * @param prompt tokens of the prompt, should no engine have reported them
    */
   public void finish(boolean withUsage, int prompt) throws IOException {
     JsonMembers head = first == null ? JsonMembers.empty() : first.without("usage");
     if (!answer.finished()) {
-      String said = chat ? "\"delta\":{}" : "\"text\":\"\"";
-      send(head.with("choices", "[{\"index\":0," + said + ",\"logprobs\":null,\"finish_reason\":\"length\"}]").bytes());
+      String empty = chat ? "\"delta\":{}" : "\"text\":\"\"";
+      writeData(head.with("choices", "[{\"index\":0," + empty + ",\"logprobs\":null,\"finish_reason\":\"length\"}]")
+          .bytes());
     }
     answer.estimatePrompt(prompt);
     if (withUsage && !answer.hasUsageEvent()) {
       ObjectNode usage = answer.totalUsage(JsonNodeFactory.instance.objectNode());
-      send(head.with("choices", "[]").with("usage", usage.toString()).bytes());
+      writeData(head.with("choices", "[]").with("usage", usage.toString()).bytes());
     }
     if (!done) {
-      send(ascii(DONE));
+      writeData(ascii(DONE));
     }
     done = true;
   }
@@ -143,7 +144,7 @@ public final class StitchedStream implements ByteSink {
     return done;
   }
 
-  /** Whether the worker that speaks told of an error. */
+  /** Whether the current worker's stream had an error. */
   public boolean failed() {
     return tap.failed();
   }
@@ -170,12 +171,12 @@ public final class StitchedStream implements ByteSink {
   }
 
   private void event(byte[] bytes, int from, int to) throws IOException {
-    byte[] told = dataOf(bytes, from, to);
-    byte[] instead = told == null ? null : instead(told);
+    byte[] eventData = dataOf(bytes, from, to);
+    byte[] instead = eventData == null ? null : instead(eventData);
     if (instead == null) {
       client.write(bytes, from, to - from);
     } else if (instead.length > 0) {
-      send(instead);
+      writeData(instead);
     }
   }
 
@@ -186,20 +187,20 @@ public final class StitchedStream implements ByteSink {
     return data;
   }
 
-  private void send(byte[] message) throws IOException {
+  private void writeData(byte[] message) throws IOException {
     byte[] event = Arrays.copyOf(DATA, DATA.length + message.length + BLANK_LINE.length);
     System.arraycopy(message, 0, event, DATA.length, message.length);
     System.arraycopy(BLANK_LINE, 0, event, DATA.length + message.length, BLANK_LINE.length);
     client.write(event, 0, event.length);
   }
 
-  /** What the client is told instead: nothing at all when that is empty, the event as it is when that is null. */
-  private byte @Nullable [] instead(byte[] told) {
-    if (isDone(told)) {
+  /** The data that replaces an event's: none at all when empty, the event as it is when null. */
+  private byte @Nullable [] instead(byte[] eventData) {
+    if (isDone(eventData)) {
       done = true;
       return null;
     }
-    JsonMembers chunk = JsonMembers.tryOf(told);
+    JsonMembers chunk = JsonMembers.tryOf(eventData);
     if (chunk == null || chunk.hasValue("error")) {
       return null;
     }
@@ -249,8 +250,9 @@ public final class StitchedStream implements ByteSink {
         || choice.path("delta").valueStream().anyMatch(value -> !value.asText("").isEmpty() || !value.isEmpty());
   }
 
-  private static boolean isDone(byte[] told) {
-    return told.length <= DONE.length() + 1 && new String(told, StandardCharsets.US_ASCII).strip().equals(DONE);
+  private static boolean isDone(byte[] eventData) {
+    return eventData.length <= DONE.length() + 1
+        && new String(eventData, StandardCharsets.US_ASCII).strip().equals(DONE);
   }
 
   private static byte[] ascii(String text) {

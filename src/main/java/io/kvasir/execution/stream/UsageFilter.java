@@ -6,7 +6,7 @@ import java.util.Arrays;
 
 /**
  * Keeps from the client the event that {@code stream_options.include_usage} adds to a stream, where the
- * router asked for it and the client did not. Every other byte passes; an event is held until it is
+ * router requested it and the client did not. Every other byte passes; an event is held until it is
  * whole, or too long to be that one. One thread at a time.
  */
 public final class UsageFilter implements BodyFilter {
@@ -17,7 +17,7 @@ public final class UsageFilter implements BodyFilter {
   private final AnswerTap tap = new AnswerTap(AnswerTap.Form.EVENTS);
   private byte[] pending = new byte[1 << 10];
   private int length;
-  /** Whether a part of the event under way has gone to the client. */
+  /** Whether a part of the current event has been written to the client. */
   private boolean passThrough;
 
   public UsageFilter(ByteSink client) {
@@ -44,7 +44,6 @@ public final class UsageFilter implements BodyFilter {
     }
   }
 
-  /** What is held has its last chance. */
   @Override
   public void end() throws IOException {
     tap.end();

@@ -46,10 +46,10 @@ public final class AdminApi implements HttpHandler {
     Response answer;
     try {
       keys.check(exchange.headers(), exchange.client());
-      List<AdminRoute> here = routes.stream().filter(each -> each.matches(exchange.path())).toList();
-      route = named(here, exchange.method());
+      List<AdminRoute> matching = routes.stream().filter(each -> each.matches(exchange.path())).toList();
+      route = named(matching, exchange.method());
       if (route == null) {
-        answer = nothing(exchange, here);
+        answer = nothing(exchange, matching);
       } else {
         AdminResponse done = route.answer(exchange);
         answer = new Response.Buffered(done.status(), JSON, bytes(done.body().toString()));
@@ -79,17 +79,17 @@ public final class AdminApi implements HttpHandler {
     return routes;
   }
 
-  private static @Nullable AdminRoute named(List<AdminRoute> here, String method) {
-    return here.stream().filter(route -> route.method().equals(method)).findFirst().orElse(null);
+  private static @Nullable AdminRoute named(List<AdminRoute> matching, String method) {
+    return matching.stream().filter(route -> route.method().equals(method)).findFirst().orElse(null);
   }
 
-  private Response nothing(Exchange exchange, List<AdminRoute> here) {
-    if (here.isEmpty()) {
+  private Response nothing(Exchange exchange, List<AdminRoute> matching) {
+    if (matching.isEmpty()) {
       List<String> paths = routes.stream().map(AdminRoute::path).distinct().sorted().toList();
       return refused(AdminException.of(
           404, "there is nothing at %s; there are %s".formatted(exchange.path(), String.join(", ", paths))));
     }
-    String allowed = String.join(", ", here.stream().map(AdminRoute::method).sorted().toList());
+    String allowed = String.join(", ", matching.stream().map(AdminRoute::method).sorted().toList());
     Response answer = refused(AdminException.of(
         405, "%s does not take %s, but %s".formatted(exchange.path(), exchange.method(), allowed)));
     return answer.with(answer.headers().toBuilder().add("Allow", allowed).build());

@@ -18,7 +18,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Who may administer: whoever shows one of the keys, and where there are none, whoever is on this machine. A file of
+ * Who may administer: a client with one of the keys, and where there are none, any client on this machine. A file of
  * keys is read at every request, so that keys are changed while the router runs. Thread-safe.
  */
 public final class AdminKeys {

@@ -48,12 +48,12 @@ public record AdminRoute(String method, String path, Set<String> parameters, Act
   }
 
   /** Whether a path is this route's. */
-  boolean matches(String asked) {
-    String[] wanted = path.split("/", -1);
-    String[] given = asked.split("/", -1);
-    boolean matches = wanted.length == given.length;
-    for (int i = 0; matches && i < wanted.length; i++) {
-      matches = isName(wanted[i]) ? !given[i].isEmpty() : wanted[i].equals(given[i]);
+  boolean matches(String requested) {
+    String[] pattern = path.split("/", -1);
+    String[] given = requested.split("/", -1);
+    boolean matches = pattern.length == given.length;
+    for (int i = 0; matches && i < pattern.length; i++) {
+      matches = isName(pattern[i]) ? !given[i].isEmpty() : pattern[i].equals(given[i]);
     }
     return matches;
   }
@@ -67,13 +67,13 @@ public record AdminRoute(String method, String path, Set<String> parameters, Act
     return action.answer(AdminRequest.of(exchange, variables(exchange.path()), parameters));
   }
 
-  private Map<String, String> variables(String asked) throws AdminException {
-    String[] wanted = path.split("/", -1);
-    String[] given = asked.split("/", -1);
+  private Map<String, String> variables(String requested) throws AdminException {
+    String[] pattern = path.split("/", -1);
+    String[] given = requested.split("/", -1);
     Map<String, String> variables = new HashMap<>();
-    for (int i = 0; i < wanted.length; i++) {
-      if (isName(wanted[i])) {
-        variables.put(wanted[i].substring(1, wanted[i].length() - 1), decoded(given[i]));
+    for (int i = 0; i < pattern.length; i++) {
+      if (isName(pattern[i])) {
+        variables.put(pattern[i].substring(1, pattern[i].length() - 1), decoded(given[i]));
       }
     }
     return variables;

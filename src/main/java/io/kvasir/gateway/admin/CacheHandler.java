@@ -44,7 +44,7 @@ public final class CacheHandler implements AdminResource {
     }
     AnswerCacheStats figures = cache.stats();
     body.put("store", figures.store()).put("available", figures.outage().isEmpty());
-    figures.outage().ifPresent(away -> body.put("away", away));
+    figures.outage().ifPresent(outage -> body.put("away", outage));
     figures.entries().ifPresent(entries -> body.put("entries", entries));
     figures.bytes().ifPresent(bytes -> body.put("bytes", bytes));
     body.put("hits", figures.hits())
@@ -80,8 +80,8 @@ public final class CacheHandler implements AdminResource {
       ObjectNode done = object();
       forgotten.ifPresent(count -> done.put("forgotten", count));
       return AdminResponse.ok(done);
-    } catch (StoreUnavailableException away) {
-      throw AdminException.of(503, "nothing, or not all, was forgotten: %s".formatted(away.getMessage()));
+    } catch (StoreUnavailableException e) {
+      throw AdminException.of(503, "nothing, or not all, was forgotten: %s".formatted(e.getMessage()));
     }
   }
 

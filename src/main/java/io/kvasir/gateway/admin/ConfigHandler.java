@@ -11,7 +11,7 @@ import java.util.function.Supplier;
 
 /**
  * {@code /admin/config}: every setting that is in effect on this node, with the file and line it comes from and without
- * what is secret; {@code path} narrows it down to those below one, {@code set} to those that somebody has set.
+ * what is secret; {@code path} narrows it down to those below one, {@code set} to those that have been set.
  * Thread-safe.
  */
 public final class ConfigHandler implements AdminResource {

@@ -45,17 +45,17 @@ public final class DecisionsHandler implements AdminResource {
     return AdminResponse.ok(body);
   }
 
-  private static boolean fits(DecisionRecord decision, AdminRequest wanted) {
-    String worker = wanted.parameter("worker");
-    String session = wanted.parameter("session");
-    return fits(decision.model(), wanted.parameter("model"))
-        && fits(decision.requestId(), wanted.parameter("request"))
+  private static boolean fits(DecisionRecord decision, AdminRequest filter) {
+    String worker = filter.parameter("worker");
+    String session = filter.parameter("session");
+    return fits(decision.model(), filter.parameter("model"))
+        && fits(decision.requestId(), filter.parameter("request"))
         && (worker == null || decision.plan().stream().anyMatch(step -> step.worker().equals(worker)))
         && (session == null || decision.slotContained(Slots.SESSION_KEY.name(), session));
   }
 
-  private static boolean fits(String value, @Nullable String wanted) {
-    return wanted == null || wanted.equals(value);
+  private static boolean fits(String value, @Nullable String expected) {
+    return expected == null || expected.equals(value);
   }
 
   private static int limit(AdminRequest request) throws AdminException {

@@ -42,7 +42,7 @@ public final class ExternalMetricsHandler implements AdminResource {
 
   private AdminResponse publish(AdminRequest request) throws AdminException {
     ObjectNode tree = request.body(WANTED);
-    Map<String, Map<String, Double>> said = new TreeMap<>();
+    Map<String, Map<String, Double>> reported = new TreeMap<>();
     int count = 0;
     for (Map.Entry<String, JsonNode> metric : tree.properties()) {
       Map<String, Double> byWorker = new HashMap<>();
@@ -56,13 +56,13 @@ public final class ExternalMetricsHandler implements AdminResource {
         count++;
       }
       if (!byWorker.isEmpty()) {
-        said.put(metric.getKey(), byWorker);
+        reported.put(metric.getKey(), byWorker);
       }
     }
     if (count == 0) {
       throw AdminException.invalid("body", "the body says nothing; " + WANTED);
     }
-    said.forEach(broadcast);
+    reported.forEach(broadcast);
     return new AdminResponse(202, object().put("figures", count));
   }
 

@@ -94,12 +94,12 @@ public final class FleetHandler implements AdminResource {
 
   private AdminResponse remove(AdminRequest request) throws AdminException {
     String pod = request.variable("pod");
-    int left = inFlight(pod);
+    int remaining = inFlight(pod);
     if (!cells.remove(pod)) {
       throw unknown(pod);
     }
-    LOG.info("pod {} removed by the admin API with {} requests in flight", pod, left);
-    return AdminResponse.ok(object().put("pod", pod).put("state", "removed").put("in_flight", left));
+    LOG.info("pod {} removed by the admin API with {} requests in flight", pod, remaining);
+    return AdminResponse.ok(object().put("pod", pod).put("state", "removed").put("in_flight", remaining));
   }
 
   private AdminResponse changed(String pod, String state) {

@@ -1,6 +1,6 @@
 /**
  * Administration on the management port: {@link io.kvasir.gateway.admin.AdminApi} and its parts, one for each thing
- * that can be seen or changed. What is asked is read field by field, and every fault is told at once.
+ * that can be seen or changed. Requests are read field by field, and all their faults are reported at once.
  */
 @NullMarked
 package io.kvasir.gateway.admin;

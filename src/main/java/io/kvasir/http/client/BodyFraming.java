@@ -17,7 +17,7 @@ sealed interface BodyFraming {
   /** Whether the whole body has been read. */
   boolean hasEnded();
 
-  /** Length of the whole body in bytes, -1 when nobody knows it beforehand. */
+  /** Length of the whole body in bytes, -1 when it is not known beforehand. */
   default long length() {
     return -1;
   }

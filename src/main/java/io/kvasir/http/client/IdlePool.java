@@ -7,7 +7,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Connections nobody uses, per pod. The one used last is taken first, so that what is not needed grows old and is
+ * Idle connections, per pod. The one used last is taken first, so that what is not needed grows old and is
  * closed. A pod's entry lives in the map's own lock and vanishes with its last connection. Thread-safe.
  */
 final class IdlePool {

@@ -8,7 +8,7 @@ import java.net.URI;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** One request under way to a pod. {@link #send} once, from one thread; {@link #abort} from any. */
+/** One request to a pod. {@link #send} once, from one thread; {@link #abort} from any. */
 public final class PodCall {
   /** Longest head of an answer, in bytes. */
   private static final int MAX_HEAD = 64 << 10;
@@ -23,14 +23,14 @@ public final class PodCall {
   private final long headNanos;
   private final long idleNanos;
 
-  /** Nanosecond clock when the pod's silence is too long; 0 while we do not wait for it. */
+  /** Nanosecond clock when the pod's silence is too long; 0 while it is not waited for. */
   private volatile long deadline;
 
   // Guarded by this: a connection is cut only while it is this call's.
   private @Nullable PodConnection connection;
   private @Nullable Kind abortCause;
 
-  /** Whether the wait under way is for the head. */
+  /** Whether it waits for the head. */
   private volatile boolean awaitingHead = true;
 
   /**
@@ -112,7 +112,7 @@ public final class PodCall {
         on.skip(length);
       } while (head.status() < 200 && head.status() != 101);
       if (head.status() == 101) {
-        throw new MalformedResponseException("an upgrade nobody asked for");
+        throw new MalformedResponseException("an upgrade that was not requested");
       }
       deadline = 0;
       awaitingHead = false;
@@ -136,7 +136,7 @@ public final class PodCall {
     throw failed(Kind.RESET, "closed the connection before answering" + how, cause);
   }
 
-  /** Closes the call's connection at once, whatever it is doing: the engine sees its client gone. Idempotent. */
+  /** Closes the call's connection at once, whatever it is doing: the engine sees its client disconnect. Idempotent. */
   public void abort() {
     cut(Kind.ABORTED);
   }

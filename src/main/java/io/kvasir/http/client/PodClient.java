@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * The HTTP/1.1 client that talks to pods: blocking sockets for virtual threads. Connections are kept and reused
  * per pod, last in first out.
  *
- * <p>It is our own because of what a router needs and general clients do not offer together: a call can be cut from
+ * <p>It exists because of what a router needs and general clients do not offer together: a call can be cut from
  * any thread at any moment, also before its first byte; a piece of the body is handed over as soon as it
  * arrives and costs one read; a POST that met a connection the engine had just closed is sent again; and the
  * time limits cost nothing per read, for they are checked by one thread that looks at all calls.

@@ -54,7 +54,7 @@ final class PodConnection {
     return used;
   }
 
-  /** Whether nothing came that was not asked for. */
+  /** Whether nothing came beyond the answers that were read. */
   boolean isClean() {
     return position == limit;
   }
@@ -174,7 +174,7 @@ final class PodConnection {
     try {
       tcp.close();
     } catch (IOException e) {
-      // Closing is all we wanted; the descriptor is given back regardless.
+      // The descriptor is given back regardless.
       in = null;
     }
   }

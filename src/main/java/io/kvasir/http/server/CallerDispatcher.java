@@ -17,8 +17,8 @@ import org.apache.pekko.dispatch.ExecutorServiceFactory;
 /**
  * A dispatcher that runs an actor on the virtual thread that has something for it. A connection's stream
  * is fed by its reading thread and by the thread of the exchange; both may block, so handing the stream's
- * work to a third would only cost a hop. The mailbox still lets one thread in at a time: whoever comes second
- * leaves the message and goes on. On other threads (a timer, the system's own) the work gets a virtual
+ * work to a third would only cost a hop. The mailbox still lets one thread in at a time: the second one
+ * leaves its message and goes on. On other threads (a timer, the system's own) the work gets a virtual
  * thread, for it may block in a write.
  */
 final class CallerDispatcher extends DispatcherConfigurator {
@@ -32,7 +32,7 @@ final class CallerDispatcher extends DispatcherConfigurator {
   static String in(ActorSystem<?> system) {
     Dispatchers dispatchers = Adapter.toClassic(system).dispatchers();
     if (!dispatchers.hasDispatcher(ID)) {
-      // A turn ends when the mailbox is empty: whoever runs it has nothing better to do.
+      // A turn ends when the mailbox is empty: the thread that runs it has nothing else to do.
       Config config =
           ConfigFactory.parseString("id = " + ID + ", throughput = 1000, executor = caller")
               .withFallback(dispatchers.defaultDispatcherConfig());

@@ -18,12 +18,11 @@ import org.slf4j.LoggerFactory;
 /**
  * A client's connection: its socket, the thread that reads it, and what it is waiting for.
  *
- * <p>The reading thread always reads, also while a request is being answered: so the client's leaving is
- * noticed at once, but for a client that pipelines more than {@link ClientInput} reads ahead: its leaving is noticed at
- * the next write.
+ * <p>The reading thread always reads, also while a request is being answered: so it is noticed at once that the client
+ * disconnects, or at the next write when the client pipelines more than {@link ClientInput} reads ahead.
  *
- * <p>Writers take turns by the order of things, without a lock: Pekko writes a head or a whole answer, then, if
- * the answer is streamed, its relay writes alone until it is done, then Pekko writes the end.
+ * <p>Writers take turns by the order of events, without a lock: Pekko writes a head or a whole answer, then, if
+ * the answer is streamed, its body is written alone until it is done, then Pekko writes the end.
  */
 final class ClientConnection implements Runnable, ClientInput.InputHandler {
   private static final Logger LOG = LoggerFactory.getLogger(ClientConnection.class);
@@ -51,7 +50,7 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
     void connectionClosed(ClientConnection connection);
   }
 
-  /** What the client owes us, and so which time limit runs. */
+  /** What the client has to send next, and so which time limit runs. */
   private enum Phase {
     /** A request's first byte. */
     IDLE,
@@ -59,9 +58,9 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
     HEAD,
     /** The rest of a body. */
     BODY,
-    /** Nothing: it is our turn. */
+    /** Nothing: the request is being answered. */
     ANSWERING,
-    /** To close: our last word is said. */
+    /** Nothing: it has to close, for the last answer has been written. */
     LINGER
   }
 
@@ -190,9 +189,9 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
   }
 
   /**
-   * Runs {@code action}, in place of an earlier one, once the stream has ended and nothing leaves by it any more; at
-   * once if it has. The stream's other end says less: on a connection's last answer it is over as soon as that has been
-   * handed in, before its head has left.
+   * Runs {@code action}, in place of an earlier one, once the stream has ended and nothing is written by it any more;
+   * at once if it has. The stream's other end is no sign of that: on a connection's last answer it ends as soon as that
+   * has been handed in, before its head has been written.
    */
   void onStreamStopped(Runnable action) {
     synchronized (this) {
@@ -204,7 +203,7 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
     action.run();
   }
 
-  /** The head is here, its body is not: {@code late} is called when it takes too long. */
+  /** Starts the time limit for a body whose head has come: {@code late} is called when it is exceeded. */
   synchronized void awaitBody(AsyncCallback<Done> late) {
     bodyTimedOut = late;
     enter(Phase.BODY, settings.bodyTimeout().toNanos());
@@ -221,7 +220,7 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
     return true;
   }
 
-  /** What Pekko writes next is a whole answer, or the end of one. */
+  /** Notes that what Pekko writes next is a whole answer, or the end of one. */
   void expectResponseEnd() {
     ending = true;
   }
@@ -257,7 +256,7 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
     }
   }
 
-  /** Pekko has said its last word on this connection: lets the client read it, then closes. */
+  /** Ends a connection on which Pekko writes no more: lets the client read the last answer, then closes. */
   void finish() {
     synchronized (this) {
       if (phase == Phase.LINGER || closed) {
@@ -276,7 +275,7 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
 
   // Ends.
 
-  /** The client has left, or the connection has ended otherwise. Idempotent. */
+  /** Ends everything: the client has disconnected, or the connection has ended otherwise. Idempotent. */
   void disconnected() {
     CancellationSource cut;
     synchronized (this) {
@@ -324,7 +323,7 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
     server.exchangeEnded();
   }
 
-  /** Closes the connection if no request is under way; one that has just come is to be told why. */
+  /** Closes the connection if it has no request; one that has just come is refused with a message. */
   void closeIfIdle() {
     synchronized (this) {
       if (phase != Phase.IDLE || !beforeDrain) {

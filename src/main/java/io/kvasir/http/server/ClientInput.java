@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What a client sends, read on a thread of its own and handed on as it comes. It stops reading only when {@value
- * #READ_AHEAD} bytes wait that nobody has asked for.
+ * #READ_AHEAD} bytes wait that have not been consumed.
  */
 final class ClientInput {
   private static final int READ_AHEAD = 64 << 10;
@@ -23,10 +23,10 @@ final class ClientInput {
 
   /** Whose input it is. */
   interface InputHandler {
-    /** Notes that bytes came; false when nobody is to see them. */
+    /** Notes that bytes came; false when they are to be dropped. */
     boolean received();
 
-    /** Where they go, null when they go nowhere any more. */
+    /** The stream they go to, null when there is none any more. */
     @Nullable InboundStream inbound();
 
     /** Whether there is nothing more to be read. */
@@ -50,11 +50,11 @@ final class ClientInput {
         continue;
       }
       unconsumed.addAndGet(length);
-      InboundStream feed = handler.inbound();
-      if (feed == null) {
+      InboundStream stream = handler.inbound();
+      if (stream == null) {
         return;
       }
-      feed.received().invoke(ByteString.fromArrayUnsafe(Arrays.copyOf(buffer, length)));
+      stream.received().invoke(ByteString.fromArrayUnsafe(Arrays.copyOf(buffer, length)));
       if (length == buffer.length && length < LARGE_READ) {
         buffer = new byte[LARGE_READ];
       } else if (length < SMALL_READ && buffer.length > SMALL_READ) {
@@ -66,14 +66,14 @@ final class ClientInput {
     }
   }
 
-  /** Somebody has asked for so many bytes that had been handed on. */
+  /** Notes that so many bytes of those handed on have been consumed. */
   void consumed(int bytes) {
     if (unconsumed.addAndGet(-bytes) <= READ_AHEAD && unconsumed.get() + bytes > READ_AHEAD) {
       wake();
     }
   }
 
-  /** Has the reading thread look again whether it is to go on. */
+  /** Makes the reading thread check again whether it is to go on. */
   void wake() {
     Thread thread = reader;
     if (thread != null) {

@@ -12,7 +12,7 @@ final class ClientOutput {
   private volatile @Nullable OutputStream out;
   private byte[] frame = new byte[0];
 
-  /** Nanosecond clock when the write under way began, 0 when none is. */
+  /** Nanosecond clock when the current write began, 0 when there is none. */
   private volatile long writeStarted;
 
   ClientOutput(NanoClock clock) {

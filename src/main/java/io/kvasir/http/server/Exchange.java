@@ -34,7 +34,7 @@ public interface Exchange {
 
   /**
    * The token that is cancelled, on the connection's reading thread, when the client closes its connection, or its
-   * sending half of it, before the answer is complete. Never once the end of the answer is on its way.
+   * sending half of it, before the answer is complete. Never once the end of the answer is being sent.
    */
   Cancellation cancellation();
 
@@ -46,6 +46,6 @@ public interface Exchange {
    * @throws IOException when the client has disconnected
    */
   default ByteSink sendHead(int status, Headers headers) throws IOException {
-    throw new IOException("answers cannot begin early here");
+    throw new IOException("this exchange has no stream to begin");
   }
 }

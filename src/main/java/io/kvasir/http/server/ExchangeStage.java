@@ -20,14 +20,14 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The application's end of a connection's stream: one request at a time, its body gathered within the limits,
- * then handled on a virtual thread, then answered. The next request is taken when the answer has left.
+ * then handled on a virtual thread, then answered. The next request is taken when the answer has been written.
  */
 final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse>> {
   /** A body's buffer begins no larger than this, whatever length was announced. */
   private static final int FIRST_BYTES = 256 << 10;
 
-  private final Inlet<HttpRequest> in = Inlet.create("Exchanges.in");
-  private final Outlet<HttpResponse> out = Outlet.create("Exchanges.out");
+  private final Inlet<HttpRequest> in = Inlet.create("Exchange.in");
+  private final Outlet<HttpResponse> out = Outlet.create("Exchange.out");
   private final FlowShape<HttpRequest, HttpResponse> shape = FlowShape.of(in, out);
   private final ClientConnection connection;
   private final HttpHandler handler;
@@ -67,7 +67,7 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
 
             @Override
             public void onUpstreamFinish() {
-              // A request under way is answered first.
+              // The current request is answered first.
               if (!busy) {
                 completeStage();
               }
@@ -142,7 +142,7 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
     /** Collects a body that did not come with its head. */
     private final class BodyCollector extends AbstractInHandler {
       private final HttpRequest request;
-      private final SubSinkInlet<ByteString> body = new SubSinkInlet<>("Exchanges.body");
+      private final SubSinkInlet<ByteString> body = new SubSinkInlet<>("Exchange.body");
       private byte[] bytes;
       private int size;
 
@@ -168,8 +168,8 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
           return;
         }
         if (more.size() > bytes.length - size) {
-          long wanted = request.entity().getContentLengthOption().orElse(maxBodyBytes);
-          bytes = Arrays.copyOf(bytes, (int) Math.min(wanted, 2L * (size + more.size())));
+          long capacity = request.entity().getContentLengthOption().orElse(maxBodyBytes);
+          bytes = Arrays.copyOf(bytes, (int) Math.min(capacity, 2L * (size + more.size())));
         }
         more.copyToArray(bytes, size, more.size());
         size += more.size();

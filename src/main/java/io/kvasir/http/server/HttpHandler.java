@@ -10,10 +10,10 @@ public interface HttpHandler {
   Response handle(Exchange exchange) throws Exception;
 
   /**
-   * The answer to a request that got no answer from {@link #handle}: its body was too long or too late,
-   * or the handler threw.
+   * The answer to a request that has none from {@link #handle}: its body was too long or too late, or the handler
+   * threw.
    *
-   * @param target path and query as the client sent them, for the shape of the API that was called
+   * @param target path and query as the client sent them, for the error format of the API that was called
    * @param status 408, 413, 500 …
    * @param message in plain words, fit for the client
    */

@@ -37,8 +37,8 @@ import org.slf4j.LoggerFactory;
 /**
  * The listener: Pekko's HTTP layer over blocking sockets on virtual threads.
  *
- * <p>Pekko parses requests and renders heads and whole answers; the sockets are ours. A reading thread per
- * connection feeds the layer and sees the client leave; the layer's actor runs on whichever virtual thread has
+ * <p>Pekko parses requests and renders heads and whole answers; the sockets are this package's. A reading thread per
+ * connection feeds the layer and sees the client disconnect; the layer's actor runs on whichever virtual thread has
  * something for it ({@link CallerDispatcher}); the body of a streamed answer goes from its relay straight to the
  * socket. So a request costs no hop but the exchange's own thread, and a streamed event costs one write. {@code
  * load-tests/datapath} compares this with the alternatives.
@@ -51,9 +51,9 @@ public final class HttpServer implements AutoCloseable {
   private static final int BACKLOG = 4096;
 
   /** How long exchanges that were cut may take to end. */
-  private static final long LAST_WORDS_NANOS = 5_000_000_000L;
+  private static final long CUT_EXCHANGES_NANOS = 5_000_000_000L;
 
-  /** Refusals said in words at the same time; beyond that connections are just closed. */
+  /** Refusals with a message at the same time; beyond that connections are just closed. */
   private static final int MAX_REFUSALS = 256;
 
   private static final String LAYER =
@@ -179,8 +179,8 @@ public final class HttpServer implements AutoCloseable {
   }
 
   /**
-   * Lets running exchanges finish within {@code grace}, then closes what is left and waits until nobody works for it
-   * any more. Meanwhile new requests are refused with 503, so that whoever still sends them here learns it at once.
+   * Lets running exchanges finish within {@code grace}, then closes the other connections and waits until no handler
+   * works for them any more. Meanwhile new requests are refused with 503, so that their senders learn it at once.
    * Blocks.
    */
   public void drain(Duration grace) {
@@ -199,18 +199,18 @@ public final class HttpServer implements AutoCloseable {
     } catch (IOException e) {
       LOG.warn("Closing the listener failed", e);
     }
-    long left = connections.stream().filter(ClientConnection::predatesDrain).count();
-    if (left > 0) {
-      LOG.info("Closing {} connections that did not end in time", left);
+    long remaining = connections.stream().filter(ClientConnection::predatesDrain).count();
+    if (remaining > 0) {
+      LOG.info("Closing {} connections that did not end in time", remaining);
     }
     connections.forEach(ClientConnection::abort);
     deadlines.interrupt();
     awaitExchanges();
   }
 
-  /** Those that were cut give back what they hold. */
+  /** Waits for the exchanges that were cut to release what they hold. */
   private void awaitExchanges() {
-    long end = clock.nanos() + LAST_WORDS_NANOS;
+    long end = clock.nanos() + CUT_EXCHANGES_NANOS;
     try {
       while (running.get() > 0 && clock.nanos() - end < 0) {
         Thread.sleep(5);
@@ -267,7 +267,7 @@ public final class HttpServer implements AutoCloseable {
     Thread.startVirtualThread(connection);
   }
 
-  /** Says why, if it is cheap, and closes. */
+  /** Refuses a connection with a message, if that is cheap, and closes it. */
   private void refuse(Socket socket) throws IOException {
     if (settings.tls() != null || refusals.incrementAndGet() > MAX_REFUSALS) {
       refusals.decrementAndGet();

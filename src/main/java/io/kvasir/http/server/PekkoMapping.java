@@ -21,7 +21,7 @@ import org.apache.pekko.http.javadsl.model.headers.RawRequestURI;
 import org.apache.pekko.stream.javadsl.Source;
 import org.apache.pekko.util.ByteString;
 
-/** Pekko's messages on one side, ours on the other. */
+/** The mapping between Pekko's messages and those of this package. */
 final class PekkoMapping {
   /** Answers carry a handful of content types; a peer that invents new ones does not fill the memory. */
   private static final int KNOWN_TYPES = 256;
@@ -85,7 +85,7 @@ final class PekkoMapping {
   private static HttpResponse response(int status, Headers headers, boolean last, ResponseEntity entity) {
     List<HttpHeader> rendered = new ArrayList<>(headers.size() + 1);
     for (int i = 0; i < headers.size(); i++) {
-      if (!isOurs(headers.name(i))) {
+      if (!isOwn(headers.name(i))) {
         rendered.add(RawHeader.create(headers.name(i), headers.value(i)));
       }
     }
@@ -95,7 +95,7 @@ final class PekkoMapping {
     return HttpResponse.create().withStatus(status(status)).withHeaders(rendered).withEntity(entity);
   }
 
-  private static boolean isOurs(String name) {
+  private static boolean isOwn(String name) {
     return switch (name.length()) {
       case 4 -> name.equalsIgnoreCase("Date");
       case 6 -> name.equalsIgnoreCase("Server");

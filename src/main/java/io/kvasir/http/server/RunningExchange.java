@@ -98,7 +98,7 @@ final class RunningExchange implements Exchange, Runnable {
     }
     switch (answer) {
       case Response.Buffered whole when sink != null -> {
-        // Its head has gone out as a stream's: the client is to see that this is not all of it.
+        // Its head was sent as a stream's: the client has to see that this is not all of it.
         LOG.error("{} {} was answered whole after its stream had begun", method(), target);
         cancellation.close();
         connection.abort();

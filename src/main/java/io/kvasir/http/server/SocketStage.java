@@ -84,7 +84,7 @@ final class SocketStage extends GraphStage<FlowShape<SslTlsOutbound, SslTlsInbou
 
             @Override
             public void onDownstreamFinish(Throwable cause) {
-              // The parser wants no more; what is still to be written will be.
+              // The parser takes no more input; what is still to be written will be.
               waiting.clear();
             }
           });
@@ -113,7 +113,7 @@ final class SocketStage extends GraphStage<FlowShape<SslTlsOutbound, SslTlsInbou
 
     private void handIn(ByteString bytes) {
       connection.input().consumed(bytes.size());
-      // No TLS session: the parser asks for it only to expose certificates to handlers.
+      // No TLS session: the parser uses it only to expose certificates to handlers.
       push(out, new SessionBytes(null, bytes));
     }
   }

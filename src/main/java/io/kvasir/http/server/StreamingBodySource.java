@@ -11,12 +11,12 @@ import org.apache.pekko.stream.stage.GraphStageLogic;
 import org.apache.pekko.util.ByteString;
 
 /**
- * What Pekko takes for the body of a streamed answer: it emits nothing. Being asked for the first element
- * means that the head has left, for the renderer asks only after its head was taken; then the relay may write.
+ * The body of a streamed answer as Pekko has it: it emits nothing. Demand for the first element means that the head
+ * has been written, for the renderer pulls only after its head was taken; then the body may be written.
  * Its completion makes Pekko end the body.
  */
 final class StreamingBodySource extends GraphStage<SourceShape<ByteString>> {
-  private final Outlet<ByteString> out = Outlet.create("RelaySource.out");
+  private final Outlet<ByteString> out = Outlet.create("StreamingBody.out");
   private final SourceShape<ByteString> shape = SourceShape.of(out);
   private final SocketSink sink;
 
