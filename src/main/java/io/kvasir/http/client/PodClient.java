@@ -65,7 +65,13 @@ public final class PodClient implements AutoCloseable {
   public PodClient(Settings settings, Metrics metrics, NanoClock clock) {
     this.settings = settings;
     this.clock = clock;
-    this.connections = new PodConnections(settings, new PodMetrics(metrics), clock);
+    this.connections =
+        new PodConnections(
+            settings.connectTimeout(),
+            settings.tls(),
+            new IdlePool(settings.maxIdlePerPod(), settings.keepAlive().toNanos()),
+            new PodMetrics(metrics),
+            clock);
     long shortest =
         Math.min(
             settings.keepAlive().toMillis(),

@@ -6,6 +6,7 @@ import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.SocketException;
 import java.security.NoSuchAlgorithmException;
+import java.time.Duration;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLParameters;
 import javax.net.ssl.SSLSocket;
@@ -13,17 +14,20 @@ import org.jspecify.annotations.Nullable;
 
 /** Connections to pods: opened for a call, given back by it, pooled and reused. Thread-safe. */
 final class PodConnections implements AutoCloseable {
-  private final PodClient.Settings settings;
+  private final Duration connectTimeout;
+  private final @Nullable SSLContext tls;
   private final PodMetrics metrics;
   private final NanoClock clock;
   private final IdlePool pool;
   private volatile boolean closed;
 
-  PodConnections(PodClient.Settings settings, PodMetrics metrics, NanoClock clock) {
-    this.settings = settings;
+  PodConnections(
+      Duration connectTimeout, @Nullable SSLContext tls, IdlePool pool, PodMetrics metrics, NanoClock clock) {
+    this.connectTimeout = connectTimeout;
+    this.tls = tls;
+    this.pool = pool;
     this.metrics = metrics;
     this.clock = clock;
-    this.pool = new IdlePool(settings.maxIdlePerPod(), settings.keepAlive().toNanos());
   }
 
   /** An idle connection, null when there is none. */
@@ -48,7 +52,7 @@ final class PodConnections implements AutoCloseable {
   void connect(PodConnection connection) throws IOException {
     PodOrigin origin = connection.origin();
     Socket tcp = connection.tcp();
-    int timeout = Math.clamp(settings.connectTimeout().toMillis(), 1, Integer.MAX_VALUE);
+    int timeout = Math.clamp(connectTimeout.toMillis(), 1, Integer.MAX_VALUE);
     InetSocketAddress address = new InetSocketAddress(origin.host(), origin.port());
     if (address.isUnresolved()) {
       throw new SocketException("unknown host " + origin.host());
@@ -72,9 +76,8 @@ final class PodConnections implements AutoCloseable {
   }
 
   private SSLContext trust() throws IOException {
-    SSLContext own = settings.tls();
-    if (own != null) {
-      return own;
+    if (tls != null) {
+      return tls;
     }
     try {
       return SSLContext.getDefault();
