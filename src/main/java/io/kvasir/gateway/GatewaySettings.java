@@ -6,22 +6,20 @@ import org.jspecify.annotations.Nullable;
 /**
  * How the gateway behaves.
  *
- * @param scheme of the front door, for {@code X-Forwarded-Proto}: {@code http}, or {@code https} when it speaks TLS
+ * @param scheme of the listener, for {@code X-Forwarded-Proto}: {@code http}, or {@code https} when it speaks TLS
  * @param usageInjection whether streams of chat and completions whose client does not ask for usage are made to
  *     carry it: the router asks the engine and keeps the extra event from the client. Off, the engine's own figures
  *     are unknown for such streams
- * @param keepAlive after so long without an event a stream says something, so that no proxy cuts it; null never
+ * @param keepAlive after this much silence a stream gets a sign of life, so that no proxy cuts it; null never
  * @param storedResponses how many ids of the Responses API are remembered with the worker that holds them
  */
 public record GatewaySettings(
     String scheme, boolean usageInjection, @Nullable Duration keepAlive, int storedResponses) {
-  /** Plain HTTP, bodies stay the client's own. */
-  public static GatewaySettings defaults() {
-    return new GatewaySettings("http", false, Duration.ofSeconds(15), 100_000);
-  }
+  /** How many ids of the Responses API a node remembers. */
+  public static final int STORED_RESPONSES = 100_000;
 
-  /** The same with another silence after which streams say something, null never. */
-  public GatewaySettings withKeepAlive(@Nullable Duration silence) {
-    return new GatewaySettings(scheme, usageInjection, silence, storedResponses);
+  /** Plain HTTP, with bodies as clients send them. */
+  public static GatewaySettings defaults() {
+    return new GatewaySettings("http", false, Duration.ofSeconds(15), STORED_RESPONSES);
   }
 }

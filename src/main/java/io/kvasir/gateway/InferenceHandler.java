@@ -115,7 +115,7 @@ final class InferenceHandler implements AutoCloseable {
     RequestPreparer.PreparedRequest prepared = preparer.prepare(parsed, exchange, requestId);
     trace.stage("prepare");
 
-    boolean injected = settings.usageInjection() && UsageInjection.applies(api, request);
+    boolean injected = settings.usageInjection() && UsageInjection.applies(api, request, exchange.body());
     Call call = new Call(
         prepared.decision(),
         parsed.context().facts(),

@@ -5,8 +5,8 @@ import io.kvasir.http.ApiPath;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Asks the engine for a stream's usage where the client did not, so that the truth loop learns of it.
- * The one place where a body is not the client's own bytes.
+ * Adds {@code stream_options.include_usage} to a stream's request where the client did not ask for usage, so that the
+ * accuracy of the index is known for it. The only change to a client's body before it is sent to a worker.
  */
 final class UsageInjection {
   private static final byte[] FIELD =
@@ -14,13 +14,19 @@ final class UsageInjection {
 
   private UsageInjection() {}
 
-  /** Whether it can be done: a stream whose client says nothing of {@code stream_options}. */
-  static boolean applies(ApiPath api, ApiRequest request) {
+  /** Whether it can be done: a stream in UTF-8 whose client sets no {@code stream_options}. */
+  static boolean applies(ApiPath api, ApiRequest request, byte[] bytes) {
     JsonNode body = request.body();
     return (api == ApiPath.CHAT || api == ApiPath.COMPLETIONS)
         && request.stream()
         && body != null
-        && !body.has("stream_options");
+        && !body.has("stream_options")
+        && isUtf8(bytes);
+  }
+
+  /** JSON in UTF-16 or UTF-32, which parsers accept, begins with a zero byte, has one after it, or has a mark. */
+  private static boolean isUtf8(byte[] json) {
+    return json[0] != 0 && json[1] != 0 && (json[0] & 0xFF) < 0xFE;
   }
 
   /** The body, a JSON object with at least one member, with the field put before its end. */

@@ -244,6 +244,18 @@ final class EndToEndIT {
     assertThat(hitRate("predicted", "expected-cost")).isGreaterThan(hitRate("predicted", "round-robin"));
   }
 
+  /** The router asks engines for the usage of such streams, and keeps the event from the client. */
+  @Test
+  void stream_whoseClientDoesNotAskForUsage_isCountedAllTheSame() throws Exception {
+    HttpResponse<String> answer =
+        post("/v1/chat/completions", body(words(3, 300), "question", 8, true), "X-Router-Profile", "random");
+
+    assertThat(answer.body()).contains("[DONE]").doesNotContain("\"prompt_tokens\"");
+    await(
+        "its usage to be counted",
+        () -> series("kvasir_usage_prompt_tokens_total", "random", "cache_report=\"true\"") > 300);
+  }
+
   private void streamWithUsage(String system, String profile) throws Exception {
     String body = body(system, "question", 8, true);
     post(

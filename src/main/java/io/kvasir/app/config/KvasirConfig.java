@@ -10,6 +10,7 @@ import io.kvasir.discovery.PodsReader;
 import io.kvasir.execution.ExecutionSettings;
 import io.kvasir.gateway.admin.AdminKeys;
 import io.kvasir.gateway.admin.PodDefaults;
+import io.kvasir.http.TlsFiles;
 import io.kvasir.http.client.PodClient;
 import io.kvasir.http.server.HttpSettings;
 import io.kvasir.peer.PeerSettings;
@@ -48,12 +49,19 @@ public record KvasirConfig(
    * The listener for clients.
    *
    * @param http its address and limits
+   * @param tls its certificate, and the authority of client certificates; null for plain HTTP
+   * @param usageInjection whether engines are asked for the usage of streams whose client does not ask for it
    * @param keepAlive after this much silence a client's stream gets a sign of life, null never
    * @param drainDelay how long a stopping node still takes requests while not ready, null not at all
    * @param drainTimeout how long streams may go on when the node stops
    */
   public record GatewayConfig(
-      HttpSettings http, @Nullable Duration keepAlive, @Nullable Duration drainDelay, Duration drainTimeout) {}
+      HttpSettings http,
+      @Nullable TlsFiles tls,
+      boolean usageInjection,
+      @Nullable Duration keepAlive,
+      @Nullable Duration drainDelay,
+      Duration drainTimeout) {}
 
   /**
    * How prompts become tokens.
@@ -68,10 +76,14 @@ public record KvasirConfig(
    *
    * @param requests attempts and their time limits
    * @param pods the connections to pods
+   * @param tls for https pods: trusted authorities, and the router's own certificate; null for what the JVM trusts
    * @param answers the response cache, null without one
    */
   public record ExecutionConfig(
-      ExecutionSettings requests, PodClient.Settings pods, @Nullable AnswerSettings answers) {}
+      ExecutionSettings requests,
+      PodClient.Settings pods,
+      @Nullable TlsFiles tls,
+      @Nullable AnswerSettings answers) {}
 
   /**
    * The pods, and the cells of their workers.

@@ -107,6 +107,8 @@ final class KvasirConfigReader {
     GatewayConfig read =
         new GatewayConfig(
             http,
+            TlsFilesReader.listener(gateway.section("tls")),
+            gateway.flag("usage-injection"),
             gateway.durationOrOff("keep-alive"),
             gateway.durationOrOff("drain-delay"),
             gateway.duration("drain-timeout"));
@@ -136,7 +138,10 @@ final class KvasirConfigReader {
     ConfigSection execution = root.section("execution");
     ExecutionConfig read =
         new ExecutionConfig(
-            requests(execution), podClient(execution), AnswerSettingsReader.read(root.section("answers")));
+            requests(execution),
+            podClient(execution),
+            TlsFilesReader.client(execution.section("tls")),
+            AnswerSettingsReader.read(root.section("answers")));
     execution.rejectUnread();
     return read;
   }

@@ -11,6 +11,8 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import javax.net.ssl.SSLContext;
+import org.jspecify.annotations.Nullable;
 
 /** Health probes by a pod's {@code GET /health} and {@code GET /metrics}. Thread-safe. Owns its HTTP client. */
 public final class HttpProbe implements HealthProbe, AutoCloseable {
@@ -18,10 +20,17 @@ public final class HttpProbe implements HealthProbe, AutoCloseable {
   private static final long MAX_METRICS_BYTES = 8 << 20;
 
   private final Duration timeout;
-  private final HttpCalls calls = new HttpCalls();
+  private final HttpCalls calls;
 
-  HttpProbe(Duration timeout) {
+  /**
+   * A probe.
+   *
+   * @param timeout for each exchange
+   * @param tls for https pods, null for what the JVM trusts
+   */
+  HttpProbe(Duration timeout, @Nullable SSLContext tls) {
     this.timeout = timeout;
+    this.calls = new HttpCalls(null, tls);
   }
 
   /** A pod that is only slow is unhealthy but connected: the stage fails for those alone that cannot be reached. */

@@ -4,6 +4,7 @@ import io.kvasir.answers.AnswerCache;
 import io.kvasir.app.config.EffectiveSettings;
 import io.kvasir.app.config.KvasirConfig;
 import io.kvasir.app.config.KvasirConfig.FleetConfig;
+import io.kvasir.app.config.KvasirConfig.GatewayConfig;
 import io.kvasir.app.config.KvasirConfig.NodeDiscovery;
 import io.kvasir.app.membership.Membership;
 import io.kvasir.cell.Cells;
@@ -22,9 +23,14 @@ import io.kvasir.gateway.admin.ExternalMetricsHandler;
 import io.kvasir.gateway.admin.FleetHandler;
 import io.kvasir.gateway.admin.OpenApiHandler;
 import io.kvasir.gateway.admin.ProfilesHandler;
+import io.kvasir.http.ReloadingTls;
+import io.kvasir.http.TlsFiles;
+import io.kvasir.http.TlsFiles.Verification;
 import io.kvasir.http.client.PodClient;
 import io.kvasir.http.server.HttpHandler;
 import io.kvasir.http.server.HttpServer;
+import io.kvasir.http.server.HttpSettings;
+import io.kvasir.http.server.ListenerTls;
 import io.kvasir.lmcache.LmCache;
 import io.kvasir.peer.PeerConnections;
 import io.kvasir.telemetry.DecisionLog;
@@ -43,6 +49,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import javax.net.ssl.SSLContext;
 import org.apache.pekko.Done;
 import org.apache.pekko.actor.CoordinatedShutdown;
 import org.apache.pekko.actor.typed.ActorSystem;
@@ -63,6 +70,7 @@ public final class Node implements AutoCloseable {
   private final Readiness readiness = new Readiness();
   private final Metrics metrics = new Metrics(new PrometheusRegistry()).withJvm();
   private final KvasirConfig config;
+  private final @Nullable SSLContext podTls;
   private final ActorSystem<Void> system;
   private final Cells cells;
   private final Membership membership;
@@ -78,6 +86,8 @@ public final class Node implements AutoCloseable {
    */
   public Node(KvasirConfig config) throws StartException {
     this.config = config;
+    this.podTls = tls(config.execution().tls());
+    @Nullable SSLContext listenerTls = tls(config.gateway().tls());
     RoutingAssembly routing = new RoutingAssembly(config);
     this.system = system(routing);
     this.membership = new Membership(system, metrics);
@@ -86,11 +96,10 @@ public final class Node implements AutoCloseable {
       EventStreams events = cellResources.own(new EventStreams(metrics));
       this.cells = cells(routing, events, decisions);
       startRouting(routing);
-      ServedModels models = resources.own(new ServedModels(config.prompts(), cells, metrics, readiness));
+      ServedModels models = resources.own(new ServedModels(config.prompts(), cells, podTls, metrics, readiness));
       Dispatcher dispatcher = dispatcher(routing.lmcache());
       AnswerCache answers = answers();
-      GatewaySettings settings = GatewaySettings.defaults().withKeepAlive(config.gateway().keepAlive());
-      PushForwarder forwarder = resources.own(new PushForwarder(system, NanoClock.SYSTEM));
+      PushForwarder forwarder = resources.own(new PushForwarder(system, forwarderTls(), NanoClock.SYSTEM));
       Gateway handler =
           resources.own(
               new Gateway(
@@ -101,10 +110,10 @@ public final class Node implements AutoCloseable {
                   events.push(),
                   forwarder,
                   answers,
-                  settings,
+                  gatewaySettings(),
                   metrics,
                   NanoClock.SYSTEM));
-      this.gateway = resources.own(listener(handler));
+      this.gateway = resources.own(listener(listenerTls, handler));
       forwarder.announce(addressForNodes(), events.push()::accepts);
       ProfileReloader reloader = resources.own(new ProfileReloader(config, routing, metrics, System::nanoTime));
       this.admin = admin(routing, reloader, answers, decisions);
@@ -136,7 +145,7 @@ public final class Node implements AutoCloseable {
 
   /** The gateway's address for clients on this machine. */
   public URI gatewayUrl() {
-    return url("http", gateway.address());
+    return url(scheme(), gateway.address());
   }
 
   /** The management port's address for clients on this machine. */
@@ -203,7 +212,7 @@ public final class Node implements AutoCloseable {
         new LinkedHashSet<>(fleet.pods()),
         routing.profileSet(metrics),
         events,
-        cellResources.own(new HttpProbe(fleet.probeTimeout())),
+        cellResources.own(new HttpProbe(fleet.probeTimeout(), podTls)),
         metrics,
         peerConnections(),
         decisions);
@@ -229,11 +238,12 @@ public final class Node implements AutoCloseable {
   }
 
   private Dispatcher dispatcher(@Nullable LmCache lmcache) {
+    PodClient.Settings pods = config.execution().pods();
     return resources.own(
         new Dispatcher(
             system,
             cells,
-            resources.own(new PodClient(config.execution().pods(), metrics, NanoClock.SYSTEM)),
+            resources.own(new PodClient(podTls == null ? pods : pods.withTls(podTls), metrics, NanoClock.SYSTEM)),
             config.execution().requests(),
             PreprocessingStep.builtIn(),
             lmcache == null ? Warmup.NONE : new LmCacheWarmup(lmcache),
@@ -254,9 +264,44 @@ public final class Node implements AutoCloseable {
     }
   }
 
-  private HttpServer listener(HttpHandler handler) throws StartException {
+  private GatewaySettings gatewaySettings() {
+    GatewayConfig settings = config.gateway();
+    return new GatewaySettings(
+        scheme(), settings.usageInjection(), settings.keepAlive(), GatewaySettings.STORED_RESPONSES);
+  }
+
+  private String scheme() {
+    return config.gateway().tls() == null ? "http" : "https";
+  }
+
+  private static @Nullable SSLContext tls(@Nullable TlsFiles files) throws StartException {
     try {
-      return HttpServer.start(system, config.gateway().http(), handler, metrics, NanoClock.SYSTEM);
+      return files == null ? null : new ReloadingTls(files, NanoClock.SYSTEM).context();
+    } catch (IOException unusable) {
+      throw new StartException("TLS cannot be used: " + unusable.getMessage(), unusable);
+    }
+  }
+
+  /**
+   * Between nodes the gateway's own certificate is trusted, and what its chain's authorities have issued, for any host:
+   * it names the host that clients use.
+   */
+  private @Nullable SSLContext forwarderTls() throws StartException {
+    TlsFiles own = config.gateway().tls();
+    return own == null
+        ? null
+        : tls(
+            new TlsFiles(own.certificate(), own.key(), own.certificate(), Verification.AUTHORITY, own.reload()));
+  }
+
+  private HttpServer listener(@Nullable SSLContext context, HttpHandler handler) throws StartException {
+    HttpSettings settings = config.gateway().http();
+    TlsFiles tls = config.gateway().tls();
+    if (context != null && tls != null) {
+      settings = settings.withTls(new ListenerTls(context, tls.authorities() != null));
+    }
+    try {
+      return HttpServer.start(system, settings, handler, metrics, NanoClock.SYSTEM);
     } catch (IOException taken) {
       throw new StartException(
           "the gateway cannot listen: " + taken.getMessage() + "; set kvasir.gateway.port to a free one", taken);
@@ -266,7 +311,7 @@ public final class Node implements AutoCloseable {
   /** The gateway's address for other nodes. */
   private String addressForNodes() {
     String host = config.source().platform().getString("pekko.remote.artery.canonical.hostname");
-    return "http://" + host + ":" + gateway.address().getPort();
+    return scheme() + "://" + host + ":" + gateway.address().getPort();
   }
 
   private static URI url(String scheme, InetSocketAddress listener) {

@@ -18,6 +18,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.function.Predicate;
+import javax.net.ssl.SSLContext;
 import org.apache.pekko.actor.typed.ActorRef;
 import org.apache.pekko.actor.typed.ActorSystem;
 import org.apache.pekko.actor.typed.Behavior;
@@ -58,12 +59,18 @@ final class PushForwarder implements EventForwarder, AutoCloseable {
   record ConsumerGateway(String gateway) implements Message {}
 
   private final ActorSystem<?> system;
-  private final HttpCalls http = new HttpCalls(CONNECT_TIMEOUT, null);
+  private final HttpCalls http;
   /** The gateways by worker, empty where no node reads a worker's events. A lookup that runs is shared. */
   private final AsyncCache<String, Optional<String>> gateways;
 
-  PushForwarder(ActorSystem<?> system, NanoClock clock) {
+  /**
+   * A forwarder.
+   *
+   * @param tls for other nodes' gateways with TLS, null for what the JVM trusts
+   */
+  PushForwarder(ActorSystem<?> system, @Nullable SSLContext tls, NanoClock clock) {
     this.system = system;
+    this.http = new HttpCalls(CONNECT_TIMEOUT, tls);
     this.gateways = Caffeine.newBuilder()
         .maximumSize(MAX_WORKERS)
         .ticker(clock::nanos)

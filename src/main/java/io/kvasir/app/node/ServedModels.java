@@ -21,6 +21,7 @@ import java.time.ZoneId;
 import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import javax.net.ssl.SSLContext;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,15 +37,19 @@ final class ServedModels implements AutoCloseable {
   private final Cells cells;
   private final Prompts prompts;
   private final ExecutorService background = Executors.newVirtualThreadPerTaskExecutor();
-  private final HttpCalls calls = new HttpCalls();
+  private final HttpCalls calls;
 
   /**
    * Loads every model of the configuration.
    *
+   * @param tls for https pods, null for what the JVM trusts
    * @throws StartException when one cannot be loaded; names it and what is missing
    */
-  ServedModels(PromptConfig config, Cells cells, Metrics metrics, Readiness readiness) throws StartException {
+  ServedModels(
+      PromptConfig config, Cells cells, @Nullable SSLContext tls, Metrics metrics, Readiness readiness)
+      throws StartException {
     this.cells = cells;
+    this.calls = new HttpCalls(null, tls);
     try {
       this.prompts =
           Prompts.load(

@@ -66,10 +66,10 @@ final class AnswerRelay implements StreamingBody {
 
   private BodyFilter sink(ByteSink client) {
     Translation translation = task.handling().translation();
-    if (translation != null && tap.form() == AnswerTap.Form.EVENTS) {
-      return new TranslatingFilter(translation.stream(client));
-    }
-    return task.handling().stripUsage() ? new UsageFilter(client) : new PassThroughFilter(client);
+    BodyFilter filter = task.handling().stripUsage() ? new UsageFilter(client) : new PassThroughFilter(client);
+    return translation != null && tap.form() == AnswerTap.Form.EVENTS
+        ? new TranslatingFilter(translation.stream(filter::write), filter)
+        : filter;
   }
 
   private Outcome streamed() {
@@ -94,7 +94,7 @@ final class AnswerRelay implements StreamingBody {
     public void end() {}
   }
 
-  private record TranslatingFilter(Translation.Stream stream) implements BodyFilter {
+  private record TranslatingFilter(Translation.Stream stream, BodyFilter next) implements BodyFilter {
     @Override
     public void write(byte[] bytes, int offset, int length) throws IOException {
       stream.accept(bytes, offset, length);
@@ -103,6 +103,7 @@ final class AnswerRelay implements StreamingBody {
     @Override
     public void end() throws IOException {
       stream.end();
+      next.end();
     }
   }
 }

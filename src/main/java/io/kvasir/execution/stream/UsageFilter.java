@@ -1,7 +1,9 @@
 package io.kvasir.execution.stream;
 
 import io.kvasir.http.ByteSink;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.Arrays;
 
 /**
@@ -24,39 +26,65 @@ public final class UsageFilter implements BodyFilter {
     this.client = client;
   }
 
+  /** The whole events of a stream without the event that has usage alone. */
+  public static byte[] strip(byte[] events) {
+    ByteArrayOutputStream kept = new ByteArrayOutputStream(events.length);
+    UsageFilter filter = new UsageFilter(kept::write);
+    try {
+      filter.write(events, 0, events.length);
+      filter.end();
+    } catch (IOException impossible) {
+      throw new UncheckedIOException(impossible);
+    }
+    return kept.toByteArray();
+  }
+
   @Override
   public void write(byte[] bytes, int offset, int count) throws IOException {
     int to = offset + count;
     int from = offset;
+    // Events that pass in a row go to the client in one write.
+    int unwritten = offset;
     while (from < to) {
       int end = tap.acceptEvent(bytes, from, to);
       if (end < 0) {
+        flush(bytes, unwritten, from);
         hold(bytes, from, to);
         return;
       }
       if (passThrough || !tap.usageOnly()) {
-        client.write(pending, 0, length);
-        client.write(bytes, from, end - from);
+        flush(pending, 0, length);
+      } else {
+        flush(bytes, unwritten, from);
+        unwritten = end;
       }
       length = 0;
       passThrough = false;
       from = end;
     }
+    flush(bytes, unwritten, to);
   }
 
+  /** Passes an event without its end, unless it has usage alone. */
   @Override
   public void end() throws IOException {
     tap.end();
     if (passThrough || !tap.usageOnly()) {
-      client.write(pending, 0, length);
+      flush(pending, 0, length);
     }
     length = 0;
+  }
+
+  private void flush(byte[] bytes, int from, int to) throws IOException {
+    if (to > from) {
+      client.write(bytes, from, to - from);
+    }
   }
 
   private void hold(byte[] bytes, int from, int to) throws IOException {
     int added = to - from;
     if (passThrough || length + added > MAX_HELD) {
-      client.write(pending, 0, length);
+      flush(pending, 0, length);
       client.write(bytes, from, added);
       length = 0;
       passThrough = true;

@@ -10,6 +10,7 @@ import io.kvasir.execution.dialect.JsonMembers;
 import io.kvasir.execution.dialect.KvTransferProtocol;
 import io.kvasir.execution.dialect.PrefillResult;
 import io.kvasir.execution.dialect.SplitRequest;
+import io.kvasir.execution.stream.UsageFilter;
 import io.kvasir.http.Headers;
 import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.RoutingPlan;
@@ -154,11 +155,17 @@ record PlanState(Decision.Planned planned, Shape shape, Content content, Rendezv
         request, rendezvous.requestId(), rendezvous.rendezvousId(), prefill.worker(), rendezvous.bootstrap());
   }
 
-  /** The result when prefill has generated everything there is. */
-  Result finalAnswer(Decision.Chosen prefill, PrefillResult.FinalAnswer answer, Report report) {
+  /**
+   * The result when prefill has generated everything there is.
+   *
+   * @param stripUsage whether the event that has usage alone is kept from the client
+   */
+  Result finalAnswer(
+      Decision.Chosen prefill, PrefillResult.FinalAnswer answer, boolean stripUsage, Report report) {
+    byte[] body = stripUsage && answer.events() ? UsageFilter.strip(answer.body()) : answer.body();
     String type = answer.events() ? "text/event-stream; charset=utf-8" : "application/json";
     UpstreamRoute route = new UpstreamRoute(prefill.worker(), null, planned.reason() + "; finished by prefill");
-    return new Result.Buffered(route, 200, Headers.of("Content-Type", type), answer.body(), report);
+    return new Result.Buffered(route, 200, Headers.of("Content-Type", type), body, report);
   }
 
   /** The plan without a step, whose load is the caller's to release; {@code note} may be empty. */

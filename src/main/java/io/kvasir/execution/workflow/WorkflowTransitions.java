@@ -314,7 +314,9 @@ final class WorkflowTransitions {
       case PrefillResult.KvBlocks blocks -> startDecode(run.chosen(), blocks, response.report());
       case PrefillResult.NoBlocks(String why) -> skip(RoutingPlan.PREFILL, why);
       case PrefillResult.FinalAnswer answer ->
-          next.finish(state().requirePlan().finalAnswer(run.chosen(), answer, response.report()));
+          next.finish(
+              state().requirePlan()
+                  .finalAnswer(run.chosen(), answer, rules.call().stripUsage(), response.report()));
     }
   }
 

@@ -14,7 +14,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
-import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLSocket;
 import org.apache.pekko.NotUsed;
 import org.apache.pekko.actor.typed.ActorSystem;
@@ -333,12 +332,13 @@ public final class HttpServer implements AutoCloseable {
 
     @Override
     public Socket handshake(Socket tcp) throws IOException {
-      SSLContext tls = settings.tls();
+      ListenerTls tls = settings.tls();
       if (tls == null) {
         return tcp;
       }
-      SSLSocket socket = (SSLSocket) tls.getSocketFactory().createSocket(tcp, null, false);
+      SSLSocket socket = (SSLSocket) tls.context().getSocketFactory().createSocket(tcp, null, false);
       socket.setUseClientMode(false);
+      socket.setNeedClientAuth(tls.clientCertificate());
       socket.startHandshake();
       return socket;
     }

@@ -1,11 +1,10 @@
 package io.kvasir.http.server;
 
 import java.time.Duration;
-import javax.net.ssl.SSLContext;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The front door's limits.
+ * A listener's address and limits.
  *
  * @param host address to listen on
  * @param port 0 for any free one
@@ -26,7 +25,7 @@ public record HttpSettings(
     Duration bodyTimeout,
     Duration idleTimeout,
     Duration writeTimeout,
-    @Nullable SSLContext tls) {
+    @Nullable ListenerTls tls) {
   /** Defaults, on one address. */
   public static HttpSettings at(String host, int port) {
     return new HttpSettings(
@@ -59,8 +58,8 @@ public record HttpSettings(
   }
 
   /** The same, speaking TLS. */
-  public HttpSettings withTls(SSLContext context) {
+  public HttpSettings withTls(ListenerTls listener) {
     return new HttpSettings(
-        host, port, maxConnections, maxBodyBytes, headTimeout, bodyTimeout, idleTimeout, writeTimeout, context);
+        host, port, maxConnections, maxBodyBytes, headTimeout, bodyTimeout, idleTimeout, writeTimeout, listener);
   }
 }

@@ -6,7 +6,9 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import com.typesafe.config.ConfigFactory;
 import com.typesafe.config.ConfigParseOptions;
 import io.kvasir.answers.AnswerSettings;
+import io.kvasir.app.Certificates;
 import io.kvasir.cell.PodSpec;
+import io.kvasir.http.TlsFiles;
 import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.KvTransfer.Dialect;
 import io.kvasir.routing.cost.CostModel;
@@ -320,6 +322,48 @@ final class KvasirConfigTest {
     assertThat(faults("kvasir.management.admin-keys = [short]").getFirst().problem()).doesNotContain("short");
     assertThat(faults("kvasir.management.admin-key-file = nowhere")).singleElement()
         .extracting(ConfigFault::problem).asString().contains("cannot be read");
+  }
+
+  @Test
+  void load_tlsFiles_areChecked() throws Exception {
+    Certificates made =
+        new Certificates(directory).authority("ca").server("a", "ca").server("b", "ca").expired("old", "ca");
+    KvasirConfig config =
+        KvasirConfig.load(
+            write(
+                """
+                kvasir {
+                  gateway.tls { certificate = "%s", key = "%s", client-authority = "%s" }
+                  execution.tls { insecure = true }
+                }
+                """
+                    .formatted(made.certificate("a"), made.key("a"), made.certificate("ca"))));
+    TlsFiles listener = Objects.requireNonNull(config.gateway().tls());
+    assertThat(listener.authorities()).isEqualTo(Path.of(made.certificate("ca")));
+    assertThat(Objects.requireNonNull(config.execution().tls()).verification())
+        .isEqualTo(TlsFiles.Verification.NONE);
+    assertThat(KvasirConfig.load(write("")).gateway().tls()).isNull();
+    assertThat(KvasirConfig.load(write("")).execution().tls()).isNull();
+
+    assertThat(
+            faults(
+                """
+                kvasir {
+                  gateway.tls { certificate = "%s", key = "%s" }
+                  execution.tls { certificate = "%s", authority = "%s", insecure = true }
+                }
+                """
+                    .formatted(
+                        made.certificate("a"), made.key("b"), made.certificate("old"), directory.resolve("none.pem"))))
+        .extracting(ConfigFault::path)
+        .containsExactlyInAnyOrder(
+            "kvasir.gateway.tls.key", "kvasir.execution.tls.key", "kvasir.execution.tls.authority",
+            "kvasir.execution.tls.insecure");
+    assertThat(faults("kvasir.gateway.tls.client-authority = \"%s\"".formatted(made.certificate("ca"))))
+        .singleElement()
+        .extracting(ConfigFault::problem)
+        .asString()
+        .contains("certificate and key");
   }
 
   private List<ConfigFault> faults(String text) throws IOException {

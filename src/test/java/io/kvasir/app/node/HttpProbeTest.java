@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 
 /** Probes of engines over real sockets. */
 final class HttpProbeTest {
-  private final HttpProbe probe = new HttpProbe(Duration.ofMillis(500));
+  private final HttpProbe probe = new HttpProbe(Duration.ofMillis(500), null);
 
   @AfterEach
   void close() {

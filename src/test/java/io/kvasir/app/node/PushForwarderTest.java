@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Test;
 final class PushForwarderTest {
   private final ActorTestKit kit = ActorTestKit.create();
   private final ManualClock clock = new ManualClock();
-  private final PushForwarder forwarder = new PushForwarder(kit.system(), clock);
+  private final PushForwarder forwarder = new PushForwarder(kit.system(), null, clock);
   private final AtomicInteger queries = new AtomicInteger();
   private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
   private final ScriptedPod gateway =

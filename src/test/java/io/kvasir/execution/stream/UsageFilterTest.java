@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
@@ -43,6 +45,27 @@ final class UsageFilterTest {
     String text = "data: {\"choices\":[{\"delta\":{\"content\":\"" + "x".repeat(100_000) + "\"}}]}\n\n" + AFTER;
 
     assertThat(filtered(text.getBytes(StandardCharsets.UTF_8), new Random(6), 20_000)).isEqualTo(text);
+  }
+
+  /** One write to the socket for what comes together: a stream costs no more calls than without the filter. */
+  @Test
+  void eventsThatComeTogether_areWrittenTogether() throws IOException {
+    List<String> writes = new ArrayList<>();
+    UsageFilter filter =
+        new UsageFilter((bytes, from, count) -> writes.add(new String(bytes, from, count, StandardCharsets.UTF_8)));
+    byte[] bytes = (BEFORE + BEFORE + USAGE + AFTER + AFTER).getBytes(StandardCharsets.UTF_8);
+
+    filter.write(bytes, 0, bytes.length);
+    filter.end();
+
+    assertThat(writes).containsExactly(BEFORE + BEFORE, AFTER + AFTER);
+  }
+
+  @Test
+  void strip_removesTheUsageEventOfAWholeStream() {
+    byte[] stream = (BEFORE + USAGE + AFTER).getBytes(StandardCharsets.UTF_8);
+
+    assertThat(new String(UsageFilter.strip(stream), StandardCharsets.UTF_8)).isEqualTo(BEFORE + AFTER);
   }
 
   private static String filtered(byte[] bytes, Random random, int longest) throws IOException {

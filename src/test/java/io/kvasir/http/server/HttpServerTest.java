@@ -611,7 +611,7 @@ final class HttpServerTest {
     HttpServer server =
         serve(
             exchange -> exchange.path().equals("/s") ? stream(body -> write(body, "one")) : echo(exchange),
-            settings().withTls(tls));
+            settings().withTls(new ListenerTls(tls, false)));
     RawClient client =
         new RawClient(tls.getSocketFactory().createSocket(server.address().getAddress(), server.address().getPort()));
     open.add(client);
