@@ -63,7 +63,7 @@ public final class Main implements Runnable {
     CommandLine command = new CommandLine(new Main());
     command.setCaseInsensitiveEnumValuesAllowed(true);
     command.setExecutionExceptionHandler(Main::explain);
-    // All faults of a command line are told together, not the first alone.
+    // All faults of a command line are reported together, not only the first.
     for (CommandLine each : everyCommand(command)) {
       each.getCommandSpec().parser().collectErrors(true);
     }
@@ -71,9 +71,9 @@ public final class Main implements Runnable {
     while (parsed.hasSubcommand()) {
       parsed = parsed.subcommand();
     }
-    CommandLine asked = parsed.commandSpec().commandLine();
-    if (!parsed.errors().isEmpty() && !asked.isUsageHelpRequested()) {
-      return misunderstood(asked, parsed.errors());
+    CommandLine selected = parsed.commandSpec().commandLine();
+    if (!parsed.errors().isEmpty() && !selected.isUsageHelpRequested()) {
+      return misunderstood(selected, parsed.errors());
     }
     return command.execute(args);
   }
@@ -102,7 +102,7 @@ public final class Main implements Runnable {
     return USAGE;
   }
 
-  /** What a command threw, in plain words; a stack only where nobody foresaw it. */
+  /** Prints a command's failure in plain words, with a stack trace only for unforeseen ones. */
   private static int explain(Exception thrown, CommandLine command, ParseResult parsed) {
     PrintWriter err = command.getErr();
     switch (thrown) {
@@ -123,5 +123,4 @@ public final class Main implements Runnable {
   private static String count(int faults) {
     return faults == 1 ? "a fault" : faults + " faults";
   }
-
 }

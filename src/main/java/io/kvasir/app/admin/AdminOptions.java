@@ -24,7 +24,7 @@ final class AdminOptions {
   @Option(
       names = "--key-file",
       paramLabel = "FILE",
-      description = "Has the admin key, where the router wants one. Or KVASIR_ADMIN_KEY, the key itself.")
+      description = "A file with the admin key, where the router needs one. Or KVASIR_ADMIN_KEY, the key itself.")
   private @Nullable Path keyFile;
 
   @Option(names = "--json", description = "Print the router's answer as it is.")

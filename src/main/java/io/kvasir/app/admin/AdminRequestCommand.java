@@ -4,7 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Mixin;
 
-/** A command that asks a router something and prints the answer, for people or as it is. */
+/** A command that sends one request to a router and prints the answer, for people or as JSON. */
 abstract class AdminRequestCommand implements Callable<Integer> {
   @Mixin private AdminOptions options = new AdminOptions();
 

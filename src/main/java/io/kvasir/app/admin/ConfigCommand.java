@@ -18,7 +18,7 @@ final class ConfigCommand extends AdminRequestCommand {
   @Parameters(arity = "0..1", paramLabel = "PATH", description = "Only those below it, such as cell.health.")
   private @Nullable String path;
 
-  @Option(names = "--set", description = "Only those that somebody has set.")
+  @Option(names = "--set", description = "Only those that differ from the defaults.")
   private boolean set;
 
   @Override

@@ -54,7 +54,7 @@ final class DrainCommand extends AdminRequestCommand {
         return now;
       }
       if (begun && state.equals("serving")) {
-        throw new AdminFailedException("somebody else gave '" + pod + "' requests again; it is not drained");
+        throw new AdminFailedException("'" + pod + "' was put into service again; it is not drained");
       }
       if (Instant.now().isAfter(deadline)) {
         throw new AdminFailedException(

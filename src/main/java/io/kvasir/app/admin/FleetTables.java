@@ -85,15 +85,15 @@ final class FleetTables {
   }
 
   private static String standbys(JsonNode standbys) {
-    List<String> told = new ArrayList<>();
+    List<String> copies = new ArrayList<>();
     for (JsonNode standby : standbys) {
       String state =
           !standby.path("warm").asBoolean() ? "is being copied"
               : standby.path("behind").asLong() == 0 ? "up to date"
               : standby.path("behind").asText() + " events, " + standby.path("lag_ms").asText() + " ms behind";
-      told.add(standby.path("node").asText() + " (" + state + ")");
+      copies.add(standby.path("node").asText() + " (" + state + ")");
     }
-    return told.isEmpty() ? "none" : String.join(", ", told);
+    return copies.isEmpty() ? "none" : String.join(", ", copies);
   }
 
   private static String share(JsonNode share) {

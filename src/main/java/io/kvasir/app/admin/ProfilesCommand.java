@@ -12,7 +12,7 @@ import picocli.CommandLine.Parameters;
 /** {@code kvasir admin profiles}. */
 @Command(
     name = "profiles",
-    description = "Shows routing profiles as they are in service, and reads them anew.",
+    description = "Shows routing profiles as they are in service, and reloads them.",
     subcommands = {ProfilesCommand.Show.class, ProfilesCommand.Reload.class})
 final class ProfilesCommand extends GroupCommand {
   private static final String PATH = "/admin/profiles";
@@ -107,7 +107,7 @@ final class ProfilesCommand extends GroupCommand {
   /** {@code kvasir admin profiles reload}. */
   @Command(
       name = "reload",
-      description = "Reads the node's profiles anew; with a fault nothing changes, and every fault is told.",
+      description = "Reloads the node's profiles; with a fault nothing changes, and every fault is listed.",
       mixinStandardHelpOptions = true)
   static final class Reload extends AdminRequestCommand {
     @Override

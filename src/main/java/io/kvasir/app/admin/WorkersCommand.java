@@ -56,7 +56,7 @@ final class WorkersCommand extends GroupCommand {
   /** {@code kvasir admin workers add}. */
   @Command(
       name = "add",
-      description = "Adds a pod's workers. What is left out is as kvasir.pod-defaults says.",
+      description = "Adds a pod's workers. Options left out are as in kvasir.pod-defaults.",
       mixinStandardHelpOptions = true)
   static final class Add extends AdminRequestCommand {
     @Parameters(index = "0", paramLabel = "POD", description = "Its name.")

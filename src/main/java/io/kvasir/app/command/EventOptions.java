@@ -7,7 +7,7 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
-/** The options of {@code kvasir sim} that say how the engine tells of its cache. */
+/** The options of {@code kvasir sim} for the events that the engine publishes about its cache. */
 final class EventOptions {
   @Option(
       names = "--events-port",

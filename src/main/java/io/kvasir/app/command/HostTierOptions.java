@@ -8,7 +8,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
-/** The options of {@code kvasir sim} that say what the engine keeps in host memory, and who hears of it. */
+/** The options of {@code kvasir sim} for the engine's host memory, and for the LMCache processes that it reports to. */
 final class HostTierOptions {
   @Option(
       names = "--host-blocks",
@@ -21,13 +21,13 @@ final class HostTierOptions {
 
   @Option(
       names = "--host-events",
-      description = "Events tell what is copied to host memory, as LMCache's connector does; what goes is not told.")
+      description = "Events report copies to host memory, as LMCache's connector does; evictions are not reported.")
   private boolean events;
 
   @Option(
       names = "--lmcache-controller",
       paramLabel = "HOST[:PULL,REPLY]",
-      description = "LMCache controller that hears of host memory; ports as LMCache's, 8300,8400, if not given.")
+      description = "LMCache controller that host memory is reported to; ports as LMCache's, 8300,8400, if not given.")
   private @Nullable String controller;
 
   @Option(

@@ -29,7 +29,7 @@ import picocli.CommandLine.Option;
     usageHelpWidth = 110,
     footer = {
       "",
-      "Generators and what their parameters are when nothing is said (tokens, ms; rate per second):",
+      "Generators, with the defaults of their parameters (tokens, ms; rate per second):",
       "  gen:shared-prefix  groups=150 prompts=5 prefix=6000 question=1200 output=250 rate=0 (0: 3 to 60",
       "                     in 16 steps) seconds=30 (of each step) skew=0 (Zipf exponent) block=16",
       "  gen:sessions       sessions=4 turns=8 system=1500 question=200 output=200 think=500 repeat=10 block=16",
@@ -102,7 +102,7 @@ public final class LabCommand implements Callable<Integer> {
       paramLabel = "MODE",
       description = {
         "How the router learns what is cached: exact, delayed:MS (events late), lossy:SHARE[:SECONDS] (a share",
-        "of the events lost until the blocks are read anew, every 30 s or as said), approximate (no events:",
+        "of the events lost until the blocks are resynchronised, every 30 s by default), approximate (no events:",
         "predicted from its own decisions)."
       })
   private String index = "";

@@ -16,7 +16,7 @@ final class LmCacheOptions {
       names = "--controller",
       description = {
         "Run a stand-in for LMCache's controller in place of an engine: its HTTP API on --port (9000 if not given),",
-        "and the ports below, where engines with --lmcache-controller tell what they hold."
+        "and the ports below, where engines with --lmcache-controller report what they hold."
       })
   private boolean controller;
 
@@ -28,7 +28,7 @@ final class LmCacheOptions {
       })
   private boolean coordinator;
 
-  @Option(names = "--pull-port", defaultValue = "8300", description = "Controller: what workers tell.")
+  @Option(names = "--pull-port", defaultValue = "8300", description = "Controller: workers' reports.")
   private int pullPort;
 
   @Option(names = "--reply-port", defaultValue = "8400", description = "Controller: what workers ask.")

@@ -18,7 +18,7 @@ import picocli.CommandLine.Parameters;
 @Command(
     name = "replay",
     description = {
-      "Decides once more what a log of decisions tells of, under other profiles: how many decisions would change,",
+      "Repeats the decisions of a log under other profiles: how many decisions would change,",
       "and why? The log is written by kvasir serve with decisions.path and decisions.sample set."
     },
     mixinStandardHelpOptions = true,

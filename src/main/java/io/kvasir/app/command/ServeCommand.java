@@ -15,7 +15,7 @@ import picocli.CommandLine.Option;
 /** {@code kvasir serve}. */
 @Command(
     name = "serve",
-    description = "Runs a router node until it is told to stop.",
+    description = "Runs a router node until it is stopped.",
     mixinStandardHelpOptions = true)
 public final class ServeCommand implements Callable<Integer> {
   @Option(

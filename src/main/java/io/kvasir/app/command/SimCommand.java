@@ -126,7 +126,7 @@ public final class SimCommand implements Callable<Integer> {
       description = {
         "What is wrong with all of it: refuse, wedge, slow, drain. This and --fault can be changed while",
         "it runs: POST /sim/conditions {\"wedge\":true,\"ms\":5000}, /sim/faults {\"faults\":[\"503=0.1\"]},",
-        "/sim/crash {\"ms\":2000}; GET /sim tells."
+        "/sim/crash {\"ms\":2000}; GET /sim shows them."
       })
   private List<String> conditions = List.of();
 

@@ -11,7 +11,7 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
-/** The options of {@code kvasir sim} that say how KV, and what encoders make, gets from engine to engine. */
+/** The options of {@code kvasir sim} for transfers of KV blocks, and of encoders' results, between engines. */
 final class TransferOptions {
   @Option(
       names = "--dialect",

@@ -1,5 +1,8 @@
 /**
- * The command line: one class per command, and groups of options that commands share.
+ * The commands of {@code kvasir} that run something, one class each: a router node ({@code serve}, {@code demo}), the
+ * check of a configuration ({@code validate}), a simulated engine ({@code sim}), the laboratory ({@code lab}, {@code
+ * replay}). Classes named {@code *Options} are groups of options of {@code sim}. A command reads its options, builds
+ * what they describe and waits; an exception with a message for people ends it.
  */
 @NullMarked
 package io.kvasir.app.command;

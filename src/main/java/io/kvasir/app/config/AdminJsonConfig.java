@@ -14,16 +14,16 @@ import java.util.Map;
 import java.util.function.BiConsumer;
 
 /**
- * Settings as the admin API spells them, {@code bootstrap_port}, for readers of those in files, {@code bootstrap-port};
- * both are taken.
+ * Translates settings in the admin API's spelling, {@code bootstrap_port}, to that of configuration files, {@code
+ * bootstrap-port}; both are accepted.
  */
 final class AdminJsonConfig {
   private AdminJsonConfig() {}
 
   /**
-   * What the admin API was given under a key, as a configuration that has it under the key.
+   * A member of a request to the admin API as a configuration that has it under the same key.
    *
-   * @param faults where a setting that is given in both spellings is told
+   * @param faults takes the fault of a setting that is given in both spellings
    */
   static Config configuration(String key, JsonNode given, List<ConfigFault> faults) {
     ObjectNode whole = JsonNodeFactory.instance.objectNode();
@@ -32,9 +32,9 @@ final class AdminJsonConfig {
         whole.toString(), ConfigParseOptions.defaults().setSyntax(ConfigSyntax.JSON));
   }
 
-  /** Tells faults in the admin API's spelling. */
-  static void report(List<ConfigFault> faults, BiConsumer<String, String> told) {
-    faults.forEach(fault -> told.accept(fault.path().replace('-', '_'), fault.problem()));
+  /** Reports faults in the admin API's spelling. */
+  static void report(List<ConfigFault> faults, BiConsumer<String, String> onFault) {
+    faults.forEach(fault -> onFault.accept(fault.path().replace('-', '_'), fault.problem()));
   }
 
   private static JsonNode respelt(JsonNode given, String path, List<ConfigFault> faults) {

@@ -10,7 +10,7 @@ import java.util.HashSet;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Reads {@code kvasir.answers}; faults are told whether answers are kept or not. */
+/** Reads {@code kvasir.answers}; faults are reported whether the cache is on or off. */
 final class AnswerSettingsReader {
   private enum Store { OFF, MEMORY, REDIS }
 
@@ -19,7 +19,7 @@ final class AnswerSettingsReader {
 
   private AnswerSettingsReader() {}
 
-  /** What the section says, null when answers are not to be kept. */
+  /** The settings of the response cache, null when it is off. */
   static @Nullable AnswerSettings read(ConfigSection answers) {
     Store store = answers.choice("store", Store.class);
     ConfigSection memory = answers.section("memory");

@@ -8,7 +8,7 @@ import io.kvasir.cell.CellSettings.ReportSettings;
 import io.kvasir.cell.CellSettings.StallSettings;
 import java.time.Duration;
 
-/** Reads the section {@code cell} and those in it. */
+/** Reads {@code kvasir.cell} and its sections. */
 final class CellSettingsReader {
   private CellSettingsReader() {}
 
@@ -33,7 +33,7 @@ final class CellSettingsReader {
     return settings;
   }
 
-  /** The timeout of a probe, which is not the cell's, stands here, too. */
+  /** The time limit of a health probe, which belongs to the probe and not to the cell. */
   static Duration probeTimeout(ConfigSection cell) {
     return cell.section("health").duration("probe-timeout");
   }

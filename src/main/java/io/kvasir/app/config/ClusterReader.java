@@ -114,30 +114,31 @@ final class ClusterReader {
 
   private List<String> seeds() {
     List<String> seeds = new ArrayList<>();
-    @Nullable String elsewhere = null;
-    @Nullable String here = null;
+    @Nullable String remoteSeed = null;
+    @Nullable String localSeed = null;
     for (String seed : cluster.texts("seed-nodes")) {
       if (!HOST_AND_PORT.matcher(seed).matches()) {
         cluster.fault("seed-nodes", "'" + seed + "' has to be host:port");
       } else if (isLoopback(seed.substring(0, seed.lastIndexOf(':')))) {
-        here = seed;
+        localSeed = seed;
       } else {
-        elsewhere = seed;
+        remoteSeed = seed;
       }
       seeds.add("pekko://kvasir@" + seed);
     }
     if (!seeds.isEmpty() && port == 0) {
       cluster.fault("port", "has to be fixed when there are seed-nodes, so that other nodes find this one");
     }
-    if (elsewhere != null && isLoopback(host)) {
+    if (remoteSeed != null && isLoopback(host)) {
       cluster.fault(
           "host",
-          host + " cannot be reached from other machines, and seed-nodes has " + elsewhere
+          host + " cannot be reached from other machines, and seed-nodes has " + remoteSeed
               + "; set it to an address of this machine");
     }
-    if (elsewhere != null && here != null) {
+    if (remoteSeed != null && localSeed != null) {
       cluster.fault(
-          "seed-nodes", here + " is another node on every machine, and " + elsewhere + " is not; name each by address");
+          "seed-nodes",
+          localSeed + " is another node on every machine, and " + remoteSeed + " is not; name each by address");
     }
     set("pekko.cluster.seed-nodes", seeds);
     if (seeds.size() > 1 && seeds.getFirst().equals("pekko://kvasir@" + host + ":" + port)) {
@@ -156,7 +157,7 @@ final class ClusterReader {
     }
   }
 
-  /** Nodes that find each other are asked on their management port. */
+  /** Nodes that find each other contact each other on their management ports. */
   private void checkManagement(boolean allowLoopback, List<String> seeds) {
     if (!seeds.isEmpty()) {
       cluster.fault("seed-nodes", "is for discovery = seeds; remove it, or the discovery");
@@ -165,7 +166,7 @@ final class ClusterReader {
       cluster.fault("port", "has to be fixed when nodes find each other; 7355 is usual");
     }
     if (management.port() == 0) {
-      cluster.fault("discovery", "needs a fixed kvasir.management.port: other nodes ask this one there");
+      cluster.fault("discovery", "needs a fixed kvasir.management.port: other nodes contact this one there");
     }
     if (isLoopback(host) && !allowLoopback) {
       cluster.fault(

@@ -29,9 +29,9 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A part of the configuration that is read whole: a fault is noted with its file and line, a harmless
- * value takes its place, and reading goes on, so that all faults are reported together. A key that
- * nobody read is a fault too: it is a misspelt one.
+ * A section of the configuration that is read whole: a fault is collected with its file and line, a harmless value
+ * takes its place, and reading goes on, so that all faults are reported together. A key that is never read is a fault,
+ * too: it is misspelt.
  */
 final class ConfigSection {
   private static final ConfigObject NOTHING = ConfigFactory.empty().root();
@@ -91,7 +91,7 @@ final class ConfigSection {
     return get(key, "has to be a text", config::getString, "");
   }
 
-  /** A text that says something. */
+  /** A text that is not blank. */
   String name(String key) {
     String text = text(key);
     if (text.isBlank() && config.hasPath(ConfigUtil.quoteString(key))) {

@@ -6,7 +6,7 @@ import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
-/** Reads how decisions are recorded. */
+/** Reads {@code kvasir.decisions}: how decisions are recorded. */
 final class DecisionLogReader {
   private DecisionLogReader() {}
 

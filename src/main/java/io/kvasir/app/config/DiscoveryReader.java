@@ -14,7 +14,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Reads where pods are looked for while the node runs. */
+/** Reads {@code kvasir.pods-from}: the sources of pods that are watched while the node runs. */
 final class DiscoveryReader {
   private static final String ROLES = "pekko.cluster.roles";
 
@@ -36,7 +36,7 @@ final class DiscoveryReader {
     return settings;
   }
 
-  /** The platform's settings with the roles that nodes have because of what they look at. */
+  /** The platform's settings with the cluster roles of nodes that can watch these sources. */
   Config roles(Config platform) {
     List<String> roles = new ArrayList<>(platform.getStringList(ROLES));
     roles.addAll(settings.roles());

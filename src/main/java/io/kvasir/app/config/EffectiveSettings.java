@@ -17,7 +17,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 
-/** The settings of a configuration one by one, in the order of their names, with where each was said. */
+/** The settings of a configuration one by one, in the order of their names, with the place each comes from. */
 public final class EffectiveSettings {
   private static final String ROOT = "kvasir";
   private static final ObjectMapper JSON = new ObjectMapper();

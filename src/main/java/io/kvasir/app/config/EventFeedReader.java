@@ -11,7 +11,7 @@ import java.util.Set;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
-/** Reads where a pod's events come from, as configuration files and the admin API say it. */
+/** Reads the event feeds of a pod, from configuration files and from the admin API. */
 final class EventFeedReader {
   private enum FeedType { ZMQ, PUSH, NATS, REDIS, TENSORRT, GRPC }
 
@@ -22,12 +22,12 @@ final class EventFeedReader {
     this.defaults = defaults;
   }
 
-  /** What the admin API was given; faults are told by their path. */
-  List<EventFeed> read(JsonNode events, int ranks, BiConsumer<String, String> told) {
+  /** The feeds in a request to the admin API; faults are reported by their path. */
+  List<EventFeed> read(JsonNode events, int ranks, BiConsumer<String, String> onFault) {
     List<ConfigFault> faults = new ArrayList<>();
     Config config = AdminJsonConfig.configuration("events", events, faults);
     List<EventFeed> feeds = read(new ConfigSection(config, "", faults), "events", ranks);
-    AdminJsonConfig.report(faults, told);
+    AdminJsonConfig.report(faults, onFault);
     return feeds;
   }
 

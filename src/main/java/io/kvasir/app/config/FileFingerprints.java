@@ -15,9 +15,9 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The files a configuration was read from, and how each looked: when and by what it was last written. Asking again is
- * surer than being told, which file systems over networks and the links of mounted ConfigMaps do not do well. An
- * included file of which no value is in use is not among them.
+ * The files a configuration was read from, and how each looked: when and by what it was last written. Polling is
+ * more reliable than notifications, which network file systems and the links of mounted ConfigMaps do not deliver well.
+ * An included file of which no value is in use is not among them.
  *
  * @param files what is known of each; of one that cannot be read, nothing
  */
@@ -34,7 +34,7 @@ public record FileFingerprints(Map<Path, String> files) {
     return new FileFingerprints(files).reread();
   }
 
-  /** The same files as they look now. */
+  /** The same files' present fingerprints. */
   public FileFingerprints reread() {
     Map<Path, String> stamps = new TreeMap<>();
     files.keySet().forEach(file -> stamps.put(file, stamp(file)));
@@ -59,7 +59,7 @@ public record FileFingerprints(Map<Path, String> files) {
     try {
       BasicFileAttributes now = Files.readAttributes(file, BasicFileAttributes.class);
       return now.lastModifiedTime() + " " + now.size() + " " + now.fileKey();
-    } catch (IOException gone) {
+    } catch (IOException missing) {
       return UNREADABLE;
     }
   }

@@ -14,7 +14,7 @@ import java.util.Objects;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
-/** Reads how a pod hands KV blocks over, as configuration files and the admin API say it. */
+/** Reads how a pod transfers KV blocks, from configuration files and from the admin API. */
 final class KvTransferSettingsReader {
   private static final String KEY = "kv-transfer";
 
@@ -41,15 +41,15 @@ final class KvTransferSettingsReader {
     this.defaults = podDefaults.withOnlyPath(KEY);
   }
 
-  /** What the admin API was given, null for nothing; faults are told by their path. */
-  @Nullable KvTransfer read(@Nullable JsonNode given, Role role, URI url, BiConsumer<String, String> told) {
+  /** The settings in a request to the admin API, null for none; faults are reported by their path. */
+  @Nullable KvTransfer read(@Nullable JsonNode given, Role role, URI url, BiConsumer<String, String> onFault) {
     List<ConfigFault> faults = new ArrayList<>();
     Config config =
         given == null || given.isNull()
             ? defaults
             : AdminJsonConfig.configuration(KEY, given, faults).withFallback(defaults);
     KvTransfer transfer = read(new ConfigSection(config, "", faults), role, url);
-    AdminJsonConfig.report(faults, told);
+    AdminJsonConfig.report(faults, onFault);
     return transfer;
   }
 

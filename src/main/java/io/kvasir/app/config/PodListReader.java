@@ -15,7 +15,7 @@ import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.ToIntFunction;
 
-/** Reads pods: those of the configuration, and lists of them in the same shape that come from elsewhere. */
+/** Reads pods: those of the configuration, and lists of the same format from other sources. */
 final class PodListReader {
   private final ConfigSection root;
   private final Config over;
@@ -48,8 +48,8 @@ final class PodListReader {
     return specs(sections);
   }
 
-  /** The pods of a list from elsewhere; each may say that it is to be drained. */
-  List<DiscoveredPod> listed(Config listed, Consumer<String> told) {
+  /** The pods of a list from another source, in which each may be marked as draining. */
+  List<DiscoveredPod> listed(Config listed, Consumer<String> onFault) {
     List<ConfigFault> faults = new ArrayList<>();
     ConfigSection section = new ConfigSection(listed, "", faults);
     List<ConfigSection> sections = section.sections("pods", over);
@@ -57,7 +57,7 @@ final class PodListReader {
     List<Boolean> draining = new ArrayList<>();
     sections.forEach(pod -> draining.add(pod.has("draining") && pod.flag("draining")));
     List<PodSpec> specs = specs(sections);
-    faults.stream().distinct().map(ConfigFault::toString).forEach(told);
+    faults.stream().distinct().map(ConfigFault::toString).forEach(onFault);
     List<DiscoveredPod> pods = new ArrayList<>();
     for (int i = 0; i < specs.size(); i++) {
       pods.add(new DiscoveredPod(specs.get(i), draining.get(i)));

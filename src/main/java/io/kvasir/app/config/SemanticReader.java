@@ -14,7 +14,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.regex.Pattern;
 
-/** Reads {@code kvasir.routing.semantic-clusters}; faults are told whether a profile uses them or not. */
+/** Reads {@code kvasir.routing.semantic-clusters}; faults are reported whether a profile uses them or not. */
 final class SemanticReader {
   private static final String PLUGIN = "semantic-cluster";
   private static final String PATH = "/v1/embeddings";
@@ -102,7 +102,7 @@ final class SemanticReader {
       section.fault("name", "'" + name + "' has to be at most 40 lower-case letters, digits and hyphens");
     }
     if (RESERVED.contains(name)) {
-      section.fault("name", "'" + name + "' is what requests without a cluster are told by; choose another");
+      section.fault("name", "'" + name + "' is reserved for requests without a cluster; choose another");
     }
     List<String> examples = section.texts("examples");
     boolean good =

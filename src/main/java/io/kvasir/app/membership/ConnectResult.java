@@ -8,24 +8,24 @@ import java.net.SocketTimeoutException;
 import java.time.Duration;
 import org.apache.pekko.actor.Address;
 
-/** What the machine of another node says when somebody connects to where that node listens. */
+/** The outcome of a TCP connection to another node's transport. */
 enum ConnectResult {
-  /** Somebody listens there and lets one in. */
+  /** The connection was accepted and stayed open: the process is alive. */
   ACCEPTED,
-  /** The machine lives and nobody listens there: the node's process is gone. */
+  /** The machine refused the connection: it is alive, and the node's process has ended. */
   REFUSED,
-  /** Nothing certain: no answer, no way, or somebody in between that lets nobody in. */
+  /** Nothing certain: a timeout, no route, or a proxy that cut the connection. */
   INCONCLUSIVE;
 
   /**
-   * Connects and looks whether the connection stays open, as a proxy that has nobody behind it takes connections, too,
-   * and cuts them. Waits; never throws.
+   * Connects and checks whether the connection stays open, since a proxy without a node behind it accepts connections
+   * and cuts them. Blocks; never throws.
    *
    * @param from the address to connect from, empty when the system may choose
-   * @param patience how long to wait for the connection, and how long it has to stay open
+   * @param timeout limit for connecting, and how long the connection has to stay open
    */
-  static ConnectResult probe(Address node, String from, Duration patience) {
-    int millis = Math.toIntExact(patience.toMillis());
+  static ConnectResult probe(Address node, String from, Duration timeout) {
+    int millis = Math.toIntExact(timeout.toMillis());
     try (Socket socket = new Socket()) {
       if (!from.isEmpty()) {
         socket.bind(new InetSocketAddress(from, 0));
@@ -33,14 +33,14 @@ enum ConnectResult {
       socket.connect(new InetSocketAddress(node.getHost().orElse(""), node.getPort().orElse(0)), millis);
       return staysOpen(socket, millis) ? ACCEPTED : INCONCLUSIVE;
     } catch (ConnectException none) {
-      // The same exception tells of a way that timed out in the network.
+      // The same exception stands for timeouts in the network.
       return String.valueOf(none.getMessage()).contains("refused") ? REFUSED : INCONCLUSIVE;
     } catch (IOException none) {
       return INCONCLUSIVE;
     }
   }
 
-  /** Nodes do not speak first. */
+  /** Nodes send nothing before the other side does, so a read that times out is a good sign. */
   private static boolean staysOpen(Socket socket, int millis) throws IOException {
     socket.setSoTimeout(millis);
     try {

@@ -9,21 +9,21 @@ import org.apache.pekko.actor.typed.ActorSystem;
 import org.apache.pekko.actor.typed.Props;
 
 /**
- * A node's place in the cluster. A node that the others took out of it goes on alone until they can be reached; it
- * cannot come back as what it was, so a new one has to be started in its place. Thread-safe.
+ * A node's place in the cluster. A node that was removed from it goes on alone until the others can be reached; it
+ * cannot rejoin under its old identity, so a new one has to be started in its place. Thread-safe.
  */
 public final class Membership {
   private final CompletableFuture<Done> rejoinable = new CompletableFuture<>();
   private volatile boolean cutOff;
 
-  /** Hears of changes, on the watching actor. */
+  /** Receives changes, on the watching actor. */
   interface Listener {
     void onCutOff();
 
     void onRejoinable();
   }
 
-  /** Watches the place of an actor system, as long as that lives. */
+  /** Watches an actor system's membership until the system ends. */
   public Membership(ActorSystem<?> system, Metrics metrics) {
     system.systemActorOf(MembershipWatch.create(new StateListener()), "kvasir-membership", Props.empty());
     GaugeWithCallback.builder()
@@ -33,7 +33,7 @@ public final class Membership {
         .register(metrics.registry());
   }
 
-  /** Whether the other nodes go on without this one. */
+  /** Whether this node was removed from the cluster, which goes on without it. */
   public boolean isCutOff() {
     return cutOff;
   }

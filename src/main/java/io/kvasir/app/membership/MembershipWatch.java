@@ -25,15 +25,15 @@ import org.apache.pekko.cluster.typed.Down;
 import org.apache.pekko.cluster.typed.Subscribe;
 
 /**
- * Watches who is in the cluster.
+ * Watches the members of the cluster.
  *
- * <p>Nodes whose processes are gone for certain it takes out without the wait that a partition needs to be told from a
- * crash. It does so only when that explains all that is unreachable, and for fewer than half of the nodes: a network
- * that refuses connections looks alike on both of its sides, and then the majority has to decide.
+ * <p>Nodes whose processes have certainly ended are removed without the wait that distinguishes a partition from a
+ * crash. That is done only if it explains every unreachable node, and for fewer than half of the nodes: a network that
+ * refuses connections looks alike from both sides, and then the majority has to decide.
  *
- * <p>When this node itself is taken out, because it is on the lesser side of a partition or others took it for dead, it
- * looks for them until most of those it knew let it in again. Fewer would not do: nodes of a lesser side that find only
- * each other would begin a cluster of their own.
+ * <p>When this node itself is removed, because it is in the minority of a partition or was taken for dead, the others
+ * are probed until most of those it knew accept connections again. Fewer would not do: nodes of a minority that find
+ * only each other would form a cluster of their own.
  */
 final class MembershipWatch extends AbstractBehavior<MembershipWatch.Message> {
   private static final Duration CONNECT_TIMEOUT = Duration.ofMillis(500);
@@ -45,12 +45,12 @@ final class MembershipWatch extends AbstractBehavior<MembershipWatch.Message> {
 
   private record MembershipChanged(ClusterEvent.ClusterDomainEvent event) implements Message {}
 
-  /** What asking these nodes, all that were unreachable, came to. */
+  /** The outcome of probing these nodes, which were all that were unreachable. */
   private record Probed(Set<UniqueAddress> unreachable, boolean crashed) implements Message {}
 
   private enum Tick implements Message { INSTANCE }
 
-  /** So many of the others let this node in. */
+  /** The number of other nodes that accept connections of this one. */
   private record ReachableCounted(long nodes) implements Message {}
 
   private final Cluster cluster;
@@ -58,14 +58,14 @@ final class MembershipWatch extends AbstractBehavior<MembershipWatch.Message> {
   private final CoordinatedShutdown shutdown;
   private final Membership.Listener listener;
 
-  /** The address that remoting connects from, empty when the system may choose: others may let in that one only. */
+  /** The address that remoting connects from, empty when the system may choose: others may accept that one only. */
   private final String from;
 
   private final Map<UniqueAddress, MemberStatus> others = new HashMap<>();
   private final Set<UniqueAddress> unreachable = new HashSet<>();
   private boolean cutOff;
 
-  /** Whether an answer is awaited, or has been the last that was needed. */
+  /** Whether a probe is in progress, or has been the last that was needed. */
   private boolean probing;
 
   private MembershipWatch(
@@ -101,9 +101,9 @@ final class MembershipWatch extends AbstractBehavior<MembershipWatch.Message> {
   private Behavior<Message> on(Message message) {
     switch (message) {
       case MembershipChanged changed -> changed(changed.event());
-      case Probed asked -> {
-        if (asked.crashed() && asked.unreachable().equals(unreachable)) {
-          asked.unreachable().forEach(this::down);
+      case Probed probed -> {
+        if (probed.crashed() && probed.unreachable().equals(unreachable)) {
+          probed.unreachable().forEach(this::down);
         }
       }
       case Tick _ -> tick();
@@ -122,7 +122,7 @@ final class MembershipWatch extends AbstractBehavior<MembershipWatch.Message> {
     switch (event) {
       case ClusterEvent.MemberRemoved removed -> {
         unreachable.remove(removed.member().uniqueAddress());
-        // When this node is taken out it hears that all are removed, those too that are well.
+        // When this node is removed, events for all other members follow, healthy ones included.
         if (LEFT.contains(removed.previousStatus())) {
           others.remove(removed.member().uniqueAddress());
         }
@@ -135,20 +135,20 @@ final class MembershipWatch extends AbstractBehavior<MembershipWatch.Message> {
       }
       case ClusterEvent.ReachableMember back -> unreachable.remove(back.member().uniqueAddress());
       default -> {
-        // The platform tells more than matters here.
+        // Other events do not matter.
       }
     }
   }
 
-  /** Whether all that are unreachable are gone. */
+  /** Probes whether the processes of all unreachable nodes have ended. */
   private void probeUnreachable() {
-    Set<UniqueAddress> asked = Set.copyOf(unreachable);
+    Set<UniqueAddress> probed = Set.copyOf(unreachable);
     long voters = 1 + others.values().stream().filter(VOTERS::contains).count();
-    if (isMinority(asked.size(), voters)) {
+    if (isMinority(probed.size(), voters)) {
       getContext()
           .pipeToSelf(
-              count(asked, ConnectResult.REFUSED),
-              (gone, failed) -> new Probed(asked, failed == null && gone == asked.size()));
+              count(probed, ConnectResult.REFUSED),
+              (refused, failed) -> new Probed(probed, failed == null && refused == probed.size()));
     }
   }
 
@@ -157,7 +157,7 @@ final class MembershipWatch extends AbstractBehavior<MembershipWatch.Message> {
     cluster.manager().tell(new Down(crashed.address()));
   }
 
-  /** The cluster tells a node nothing of its own removal when that comes before anybody listens. */
+  /** The cluster publishes no event for a node's own removal when that precedes the subscription. */
   private void tick() {
     if (cluster.isTerminated() && shutdown.getShutdownReason().isEmpty()) {
       if (!cutOff) {
@@ -167,7 +167,7 @@ final class MembershipWatch extends AbstractBehavior<MembershipWatch.Message> {
       }
       if (!probing) {
         probing = true;
-        look();
+        probeOthers();
       }
     }
   }
@@ -176,20 +176,20 @@ final class MembershipWatch extends AbstractBehavior<MembershipWatch.Message> {
     getContext()
         .getLog()
         .error(
-            "this node is cut off: the other nodes ({}) go on without it, no cell is at home here, and it comes back"
+            "this node is cut off: the other nodes ({}) go on without it, it is the home of no cell, and it rejoins"
                 + " when most of them answer",
             String.join(", ", others.keySet().stream().map(node -> node.address().hostPort()).sorted().toList()));
   }
 
-  private void look() {
+  private void probeOthers() {
     getContext()
         .pipeToSelf(
             count(others.keySet(), ConnectResult.ACCEPTED),
             (found, failed) -> new ReachableCounted(failed == null ? found : 0));
   }
 
-  /** How many of the nodes are found so. */
-  private CompletableFuture<Long> count(Collection<UniqueAddress> nodes, ConnectResult wanted) {
+  /** The number of nodes with this outcome. */
+  private CompletableFuture<Long> count(Collection<UniqueAddress> nodes, ConnectResult expected) {
     List<CompletableFuture<ConnectResult>> answers = new ArrayList<>();
     for (UniqueAddress node : nodes) {
       Address address = node.address();
@@ -198,10 +198,10 @@ final class MembershipWatch extends AbstractBehavior<MembershipWatch.Message> {
               () -> ConnectResult.probe(address, from, CONNECT_TIMEOUT), task -> Thread.ofVirtual().start(task)));
     }
     return CompletableFuture.allOf(answers.toArray(CompletableFuture[]::new))
-        .thenApply(_ -> answers.stream().filter(answer -> answer.join() == wanted).count());
+        .thenApply(_ -> answers.stream().filter(answer -> answer.join() == expected).count());
   }
 
-  /** Whether so many are some, and fewer than half of all. */
+  /** Whether a number of nodes is positive, and less than half of all. */
   static boolean isMinority(long nodes, long all) {
     return nodes > 0 && 2 * nodes < all;
   }

@@ -14,9 +14,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * When another node counts as failed: when its heartbeats are missing for longer than pauses of its JVM explain, or at
- * once when its machine says that its process is gone. The latter is asked as soon as a heartbeat is late, so that a
- * crash need not wait for what a pause is allowed. Made by the platform, one for each other node. Thread-safe.
+ * Decides when another node has failed: when its heartbeats are missing for longer than pauses of its JVM explain, or
+ * at once when its machine refuses connections because the process has ended. That is probed as soon as a heartbeat is
+ * late, so that a crash need not take as long as a pause may. The platform makes one for each other node. Thread-safe.
  */
 final class NodeFailureDetector implements FailureDetector, FailureDetectorWithAddress {
   private static final Logger LOG = LoggerFactory.getLogger(NodeFailureDetector.class);
@@ -31,7 +31,7 @@ final class NodeFailureDetector implements FailureDetector, FailureDetectorWithA
   private volatile boolean crashed;
 
   /**
-   * As the platform makes it.
+   * Called by the platform.
    *
    * @param config {@code pekko.cluster.failure-detector}
    */
@@ -48,9 +48,9 @@ final class NodeFailureDetector implements FailureDetector, FailureDetectorWithA
 
   @Override
   public boolean isAvailable() {
-    Address asked = node;
-    if (asked != null && !crashed && isMonitoring() && System.nanoTime() - lastHeartbeatNanos > lateNanos) {
-      checkNode(asked);
+    Address monitored = node;
+    if (monitored != null && !crashed && isMonitoring() && System.nanoTime() - lastHeartbeatNanos > lateNanos) {
+      checkNode(monitored);
     }
     return !crashed && phiAccrual.isAvailable();
   }
@@ -67,12 +67,13 @@ final class NodeFailureDetector implements FailureDetector, FailureDetectorWithA
     phiAccrual.heartbeat();
   }
 
-  private void checkNode(Address asked) {
+  private void checkNode(Address monitored) {
     if (probing.compareAndSet(false, true)) {
-      long heard = lastHeartbeatNanos;
+      long lastSeenNanos = lastHeartbeatNanos;
       Thread.ofVirtual().name("kvasir-late-heartbeat").start(() -> {
-        if (ConnectResult.probe(asked, "", CONNECT_TIMEOUT) == ConnectResult.REFUSED && heard == lastHeartbeatNanos) {
-          LOG.warn("nobody listens at {} any more: that node's process is gone", asked.hostPort());
+        boolean refused = ConnectResult.probe(monitored, "", CONNECT_TIMEOUT) == ConnectResult.REFUSED;
+        if (refused && lastSeenNanos == lastHeartbeatNanos) {
+          LOG.warn("connections to {} are refused: that node's process has ended", monitored.hostPort());
           crashed = true;
         }
         probing.set(false);

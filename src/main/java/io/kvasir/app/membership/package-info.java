@@ -1,5 +1,7 @@
 /**
- * A node's place among the others: which of them have crashed, whether it is cut off itself, and how it comes back.
+ * A node's membership in the cluster: the failure detector that the platform loads, the removal of crashed nodes, and
+ * the way back of a node that was cut off. {@link io.kvasir.app.membership.Membership} is what the rest of the node
+ * sees.
  */
 @NullMarked
 package io.kvasir.app.membership;

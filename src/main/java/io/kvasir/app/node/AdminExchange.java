@@ -66,7 +66,7 @@ record AdminExchange(HttpRequest request, byte[] body) implements Exchange {
     Headers.Builder headers = Headers.builder();
     request.getHeaders().forEach(header -> headers.add(header.name(), header.value()));
     ContentType type = request.entity().getContentType();
-    // That is what Pekko HTTP says when the request says nothing.
+    // Pekko HTTP's value for requests without a content type.
     if (!type.equals(ContentTypes.APPLICATION_OCTET_STREAM)) {
       headers.add(CONTENT_TYPE, type.toString());
     }
@@ -78,7 +78,7 @@ record AdminExchange(HttpRequest request, byte[] body) implements Exchange {
     return request
         .getAttribute(AttributeKeys.remoteAddress)
         .flatMap(address -> address.getAddress())
-        .orElseThrow(() -> new IllegalStateException("the management port does not tell addresses"));
+        .orElseThrow(() -> new IllegalStateException("the management port does not report remote addresses"));
   }
 
   @Override

@@ -10,9 +10,9 @@ import org.apache.pekko.actor.typed.ActorSystem;
 import org.apache.pekko.cluster.MemberStatus;
 import org.apache.pekko.cluster.typed.Cluster;
 
-/** What a node's part in the cluster, and what it knows of the workers, mean for whether it can serve. Thread-safe. */
+/** Derives readiness from a node's place in the cluster and from the health of the workers. Thread-safe. */
 final class ClusterReadiness {
-  /** What is less while a node is cut off. */
+  /** The degradation while a node is cut off. */
   private static final String ALONE =
       "cut off from the other router nodes: workers are chosen without knowing what they hold";
 
@@ -28,7 +28,7 @@ final class ClusterReadiness {
     this.partitionPolicy = minority;
   }
 
-  /** Has it told from now on. */
+  /** Adds these checks to a node's readiness. */
   void register(Readiness readiness) {
     readiness.obstacle(this::notProbedYet);
     readiness.obstacle(() -> membership.isCutOff() ? cutOff() : notUp());
@@ -51,7 +51,7 @@ final class ClusterReadiness {
     };
   }
 
-  /** A node that has not asked its workers yet would refuse requests that it can serve a moment later. */
+  /** A node that has not probed its workers yet would refuse requests that it can serve a moment later. */
   private Optional<String> notProbedYet() {
     long unknown =
         cells.workers().stream().filter(worker -> worker.health() == WorkerStatus.Health.UNKNOWN).count();

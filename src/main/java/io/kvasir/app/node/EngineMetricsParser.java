@@ -27,7 +27,7 @@ final class EngineMetricsParser {
           "llamacpp:requests_processing", EngineGauge.RUNNING,
           "llamacpp:requests_deferred", EngineGauge.WAITING);
 
-  /** The labels by which engines tell their data-parallel ranks apart. */
+  /** The labels of engines for their data-parallel ranks. */
   private static final String[] RANKS = {"engine=\"", "dp_rank=\""};
 
   private EngineMetricsParser() {}

@@ -12,8 +12,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Has every node hear what is said of workers, since any of them may be the home of a worker's cell. A node that joins
- * later hears what is said from then on. Thread-safe.
+ * Publishes external metrics to every node, since any of them may be the home of a worker's cell. A node that joins
+ * later gets what is published from then on. Thread-safe.
  */
 final class ExternalMetricsBroadcast {
   private static final Logger LOG = LoggerFactory.getLogger(ExternalMetricsBroadcast.class);
@@ -22,29 +22,29 @@ final class ExternalMetricsBroadcast {
   /** Crosses between nodes. */
   sealed interface Message {}
 
-  /** Figures of one name, by worker. */
+  /** Values of one metric, by worker. */
   record Update(String name, Map<String, Double> byWorker) implements Message {}
 
   private final ActorRef<Topic.Command<Update>> topic;
 
-  /** Listens, and lets others hear. Its actors end with the system. */
-  ExternalMetricsBroadcast(ActorSystem<?> system, ExternalMetrics figures) {
+  /** Subscribes this node. Its actors end with the system. */
+  ExternalMetricsBroadcast(ActorSystem<?> system, ExternalMetrics metrics) {
     this.topic = system.systemActorOf(Topic.create(Update.class, NAME), NAME + "-topic", Props.empty());
-    ActorRef<Update> ear = system.systemActorOf(listening(figures), NAME, Props.empty());
-    topic.tell(Topic.subscribe(ear));
+    ActorRef<Update> subscriber = system.systemActorOf(listening(metrics), NAME, Props.empty());
+    topic.tell(Topic.subscribe(subscriber));
   }
 
   void publish(String name, Map<String, Double> byWorker) {
     topic.tell(Topic.publish(new Update(name, byWorker)));
   }
 
-  private static Behavior<Update> listening(ExternalMetrics figures) {
+  private static Behavior<Update> listening(ExternalMetrics metrics) {
     return Behaviors.receiveMessage(
-        said -> {
+        update -> {
           long now = System.nanoTime();
-          said.byWorker().forEach((worker, value) -> {
-            if (!figures.report(said.name(), worker, value, now)) {
-              LOG.warn("there are too many figures: {} of {} is not taken", said.name(), worker);
+          update.byWorker().forEach((worker, value) -> {
+            if (!metrics.report(update.name(), worker, value, now)) {
+              LOG.warn("there are too many external metrics: {} of {} is not taken", update.name(), worker);
             }
           });
           return Behaviors.same();

@@ -15,7 +15,7 @@ import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** {@code /admin/lmcache}: what this node knows of LMCache. Thread-safe. */
+/** The resource {@code /admin/lmcache}: this node's view of LMCache. Thread-safe. */
 final class LmCacheAdmin implements AdminResource {
   private final @Nullable LmCache lmcache;
 

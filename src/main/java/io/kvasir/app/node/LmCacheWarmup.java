@@ -23,23 +23,23 @@ final class LmCacheWarmup implements Warmup {
 
   @Override
   public void prepare(Call call, Decision.Chosen reader) {
-    DecisionRequest asked = call.decision();
-    CacheMatches found = asked.prepared().get(Slots.CACHE_MATCHES);
+    DecisionRequest request = call.decision();
+    CacheMatches found = request.prepared().get(Slots.CACHE_MATCHES);
     if (found == null || !found.known()) {
       return;
     }
     // What is predicted to be cached has the tokens in it that the worker is to load.
-    int held = reader.depth() * asked.chain().blockSize();
+    int held = reader.depth() * request.chain().blockSize();
     try {
       lmcache.prefetch(
           new PrefetchCandidate(
               reader.worker(),
-              asked.promptTokens(),
+              request.promptTokens(),
               held,
               found,
               call.facts()));
     } catch (RuntimeException broken) {
-      LOG.warn("request {} goes on without what could have been fetched for it", asked.requestId(), broken);
+      LOG.warn("request {} goes on without what could have been fetched for it", request.requestId(), broken);
     }
   }
 }

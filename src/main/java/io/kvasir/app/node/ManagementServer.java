@@ -45,7 +45,7 @@ import org.apache.pekko.stream.SystemMaterializer;
 
 /**
  * The management port: Pekko Management's health, cluster and sharding routes, and beside them
- * {@code /metrics}, {@code /admin} and a {@code /ready} that says what is missing or degraded.
+ * {@code /metrics}, {@code /admin} and a {@code /ready} that lists what is missing or degraded.
  */
 final class ManagementServer implements AutoCloseable {
   private static final int MAX_ADMIN_BODY = 1 << 20;
@@ -120,7 +120,7 @@ final class ManagementServer implements AutoCloseable {
     }
   }
 
-  /** Asking the cells may wait for another node, so it happens off the dispatcher. */
+  /** Readiness may wait for another node, so it is evaluated off the dispatcher. */
   private CompletionStage<HttpResponse> readiness() {
     return checks.readyResult().thenApplyAsync(this::ready, ManagementServer::onVirtualThread);
   }

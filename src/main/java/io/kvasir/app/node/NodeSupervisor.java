@@ -9,9 +9,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A router node that comes back: when the others had taken it out of the cluster and can be reached again, it is
- * replaced by a new one in the same process, which reads the configuration anew. Streams finish before, as whenever a
- * node stops. Thread-safe.
+ * Keeps a router node running: one that was removed from the cluster is replaced by a new one in the same process when
+ * the other nodes can be reached again. The new node gets a freshly read configuration. Streams finish first, as
+ * whenever a node stops. Thread-safe.
  */
 public final class NodeSupervisor implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(NodeSupervisor.class);
@@ -26,7 +26,8 @@ public final class NodeSupervisor implements AutoCloseable {
   /**
    * Starts the node.
    *
-   * @param configuration reads the configuration of each node anew
+   * @param configuration reads the configuration for each further node
+   * @param first the configuration of the first node
    */
   public NodeSupervisor(Callable<KvasirConfig> configuration, KvasirConfig first) throws StartException {
     this.configuration = configuration;
@@ -34,7 +35,7 @@ public final class NodeSupervisor implements AutoCloseable {
     watch(node);
   }
 
-  /** The node that runs at present. */
+  /** The node that is running. */
   public synchronized Node node() {
     return node;
   }
@@ -42,7 +43,7 @@ public final class NodeSupervisor implements AutoCloseable {
   /**
    * Waits until the node has ended for good.
    *
-   * @throws StartException when nobody told it to
+   * @throws StartException when it ended without being closed
    */
   public void await() throws InterruptedException, StartException {
     ended.await();
@@ -70,7 +71,7 @@ public final class NodeSupervisor implements AutoCloseable {
 
   private synchronized void stopped(Node which) {
     if (!closed && node == which) {
-      end(new StartException("the node has stopped though nobody told it to; its log says why"));
+      end(new StartException("the node has stopped by itself; its log says why"));
     }
   }
 
@@ -84,26 +85,26 @@ public final class NodeSupervisor implements AutoCloseable {
       KvasirConfig next = read();
       synchronized (this) {
         if (!closed && node == old) {
-          LOG.info("the node starts anew, to come back to the others");
+          LOG.info("the node restarts to rejoin the cluster");
           old.close();
           node = new Node(next);
           watch(node);
         }
       }
-    } catch (StartException gone) {
-      end(gone);
+    } catch (StartException failed) {
+      end(failed);
     } catch (InterruptedException stopped) {
       Thread.currentThread().interrupt();
     }
   }
 
-  /** A configuration with faults is of no use: the node goes on alone until somebody mends it. */
+  /** Reads the configuration until it has no faults; the old node goes on alone meanwhile. */
   private KvasirConfig read() throws InterruptedException {
     while (true) {
       try {
         return configuration.call();
       } catch (Exception faulty) {
-        LOG.error("the node cannot come back before its configuration is mended: {}", faulty.getMessage());
+        LOG.error("the node cannot rejoin before its configuration is mended: {}", faulty.getMessage());
         Thread.sleep(RETRY_INTERVAL);
       }
     }

@@ -10,15 +10,15 @@ import org.apache.pekko.actor.typed.javadsl.Behaviors;
 import org.apache.pekko.cluster.typed.Cluster;
 import org.apache.pekko.cluster.typed.Join;
 
-/** The platform beneath a node. */
+/** Starts the actor system of a node. */
 final class NodeSystem {
-  /** How long a step of stopping may take beyond what the operator has set. */
+  /** Time limit of a shutdown step beyond what the operator has set. */
   private static final Duration STEP = Duration.ofSeconds(15);
 
   private NodeSystem() {}
 
   /**
-   * Starts it, as a member of a cluster or about to become one.
+   * Starts the actor system, as a member of a cluster or about to become one.
    *
    * @throws StartException when its port is taken
    */
@@ -39,7 +39,7 @@ final class NodeSystem {
     return system;
   }
 
-  /** Phases in which we wait last as long as we do. */
+  /** The platform's settings, with shutdown phases as long as the drain times. */
   private static Config phases(KvasirConfig config) {
     Duration delay = config.gateway().drainDelay() == null ? Duration.ZERO : config.gateway().drainDelay();
     return config.source().platform()

@@ -9,7 +9,7 @@ import org.apache.pekko.actor.typed.ActorSystem;
 import org.apache.pekko.remote.artery.tcp.ssl.RotatingKeysSSLEngineProvider;
 import org.jspecify.annotations.Nullable;
 
-/** Lines between nodes know each other by the same certificates as the cluster, and read them anew as often. */
+/** TLS of peer connections, with the certificates of the cluster's own transport, reloaded as often. Thread-safe. */
 public final class NodeTls implements PeerTls {
   private final RotatingKeysSSLEngineProvider certificates;
 
@@ -18,7 +18,7 @@ public final class NodeTls implements PeerTls {
   }
 
   /**
-   * How lines of a node are secured, null when the cluster is not.
+   * The TLS of a node's peer connections, null when the cluster has none.
    *
    * @throws StartException when the cluster is secured otherwise than by {@code kvasir.cluster.tls}
    */
@@ -30,7 +30,7 @@ public final class NodeTls implements PeerTls {
     String provider = config.getString("pekko.remote.artery.ssl.ssl-engine-provider");
     if (!provider.equals(RotatingKeysSSLEngineProvider.class.getName())) {
       throw new StartException(
-          "lines between nodes cannot be secured by " + provider
+          "connections between nodes cannot be secured by " + provider
               + "; name certificate, key and authority in kvasir.cluster.tls instead");
     }
     return new NodeTls(new RotatingKeysSSLEngineProvider(system.classicSystem()));

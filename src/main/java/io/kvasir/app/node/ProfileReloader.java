@@ -49,7 +49,7 @@ final class ProfileReloader implements ProfilesAdmin, AutoCloseable {
   private volatile int faults;
 
   /**
-   * Begins to look for changes.
+   * Starts to check for changes.
    *
    * @param config what the node was started with
    * @param routing takes the reloaded profiles and semantic clusters
@@ -87,7 +87,7 @@ final class ProfileReloader implements ProfilesAdmin, AutoCloseable {
           reloadIfChanged();
         }
       } catch (InterruptedException closed) {
-        LOG.debug("profiles are not looked at any more");
+        LOG.debug("the check of profiles has ended");
       }
     });
   }
@@ -177,7 +177,7 @@ final class ProfileReloader implements ProfilesAdmin, AutoCloseable {
     return readFrom;
   }
 
-  /** What is served with less than is written, for readiness. */
+  /** The faults that keep the written profiles out of service, for readiness. */
   Optional<String> degraded() {
     int open = faults;
     return open == 0

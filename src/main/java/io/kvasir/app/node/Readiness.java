@@ -8,24 +8,24 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
 /**
- * What keeps this node from serving, and what it serves with less than was configured. Thread-safe.
+ * Collects the obstacles that keep this node from serving, and the degradations it serves with. Thread-safe.
  */
 public final class Readiness {
   private final List<Supplier<Optional<String>>> obstacles = new CopyOnWriteArrayList<>();
   private final List<Supplier<List<String>>> degradations = new CopyOnWriteArrayList<>();
   private volatile BooleanSupplier standalone = () -> false;
 
-  /** Asks each time whether something keeps the node from serving, and what. */
+  /** Adds a check that yields what keeps the node from serving, empty when nothing does. */
   void obstacle(Supplier<Optional<String>> obstacle) {
     obstacles.add(obstacle);
   }
 
-  /** Asks each time what is served with less. */
+  /** Adds a check that yields what the node does without. */
   void degradation(Supplier<List<String>> degradation) {
     degradations.add(degradation);
   }
 
-  /** While this says so the node is to do without the cluster, and what that lacks keeps it from nothing. */
+  /** Sets when the node serves without the cluster, whose state is then no obstacle. */
   void standaloneWhile(BooleanSupplier alone) {
     this.standalone = alone;
   }
@@ -38,7 +38,7 @@ public final class Readiness {
     return obstacles.stream().flatMap(obstacle -> obstacle.get().stream()).toList();
   }
 
-  /** What the node does without, in words; empty when it is whole. */
+  /** What the node does without, in words; empty when nothing is missing. */
   public List<String> degraded() {
     List<String> degraded = new ArrayList<>();
     degradations.forEach(degradation -> degraded.addAll(degradation.get()));

@@ -1,5 +1,9 @@
 /**
- * A router node: its wiring, and the adapters between rooms that do not know each other.
+ * A router node: {@link io.kvasir.app.node.Node} wires every package to the others, from the configuration's records.
+ * {@code RoutingAssembly} builds what decisions are made with, {@code NodeSystem} the actor system, {@code
+ * ManagementServer} the port for operators; {@link io.kvasir.app.node.NodeSupervisor} replaces a node that was removed
+ * from the cluster. The other classes are adapters between packages that do not depend on each other, such as health
+ * probes, event streams, readiness and the reload of profiles.
  */
 @NullMarked
 package io.kvasir.app.node;

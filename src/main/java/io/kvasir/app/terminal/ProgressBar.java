@@ -3,7 +3,7 @@ package io.kvasir.app.terminal;
 import java.io.Console;
 import java.util.Optional;
 
-/** How far a long command has come, on standard error: a bar on a terminal; elsewhere a line for every tenth. */
+/** Progress of a long command, on standard error: a bar on a terminal, else a line for every tenth. */
 public final class ProgressBar {
   private static final int WIDTH = 30;
 

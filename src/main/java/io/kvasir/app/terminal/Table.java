@@ -22,7 +22,7 @@ public final class Table {
     lines.add(List.of(cells));
   }
 
-  /** The table's lines; without a row it says that there are none. */
+  /** The table's lines; without rows, a note that there are none. */
   @Override
   public String toString() {
     int[] widths = new int[lines.getFirst().size()];
