@@ -23,9 +23,6 @@ import io.kvasir.gateway.admin.ExternalMetricsHandler;
 import io.kvasir.gateway.admin.FleetHandler;
 import io.kvasir.gateway.admin.OpenApiHandler;
 import io.kvasir.gateway.admin.ProfilesHandler;
-import io.kvasir.http.ReloadingTls;
-import io.kvasir.http.TlsFiles;
-import io.kvasir.http.TlsFiles.Verification;
 import io.kvasir.http.client.PodClient;
 import io.kvasir.http.server.HttpHandler;
 import io.kvasir.http.server.HttpServer;
@@ -42,14 +39,10 @@ import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
-import java.time.Duration;
 import java.time.InstantSource;
 import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import javax.net.ssl.SSLContext;
 import org.apache.pekko.Done;
 import org.apache.pekko.actor.CoordinatedShutdown;
 import org.apache.pekko.actor.typed.ActorSystem;
@@ -68,16 +61,16 @@ public final class Node implements AutoCloseable {
   private final Resources cellResources = new Resources();
 
   private final Readiness readiness = new Readiness();
+  private final NodeShutdown shutdown = new NodeShutdown();
   private final Metrics metrics = new Metrics(new PrometheusRegistry()).withJvm();
   private final KvasirConfig config;
-  private final @Nullable SSLContext podTls;
+  private final TlsContexts tls;
   private final ActorSystem<Void> system;
   private final Cells cells;
   private final Membership membership;
   private final HttpServer gateway;
   private final AdminApi admin;
   private final ManagementServer management;
-  private volatile boolean stopping;
 
   /**
    * Starts a node; what had been started is stopped again when something cannot be.
@@ -86,8 +79,7 @@ public final class Node implements AutoCloseable {
    */
   public Node(KvasirConfig config) throws StartException {
     this.config = config;
-    this.podTls = tls(config.execution().tls());
-    @Nullable SSLContext listenerTls = tls(config.gateway().tls());
+    this.tls = TlsContexts.of(config);
     RoutingAssembly routing = new RoutingAssembly(config);
     this.system = system(routing);
     this.membership = new Membership(system, metrics);
@@ -96,10 +88,10 @@ public final class Node implements AutoCloseable {
       EventStreams events = cellResources.own(new EventStreams(metrics));
       this.cells = cells(routing, events, decisions);
       startRouting(routing);
-      ServedModels models = resources.own(new ServedModels(config.prompts(), cells, podTls, metrics, readiness));
+      ServedModels models = resources.own(new ServedModels(config.prompts(), cells, tls.pods(), metrics, readiness));
       Dispatcher dispatcher = dispatcher(routing.lmcache());
       AnswerCache answers = answers();
-      PushForwarder forwarder = resources.own(new PushForwarder(system, forwarderTls(), NanoClock.SYSTEM));
+      PushForwarder forwarder = resources.own(new PushForwarder(system, tls.gateways(), NanoClock.SYSTEM));
       Gateway handler =
           resources.own(
               new Gateway(
@@ -113,7 +105,7 @@ public final class Node implements AutoCloseable {
                   gatewaySettings(),
                   metrics,
                   NanoClock.SYSTEM));
-      this.gateway = resources.own(listener(listenerTls, handler));
+      this.gateway = resources.own(listener(handler));
       forwarder.announce(addressForNodes(), events.push()::accepts);
       ProfileReloader reloader = resources.own(new ProfileReloader(config, routing, metrics, System::nanoTime));
       this.admin = admin(routing, reloader, answers, decisions);
@@ -130,7 +122,7 @@ public final class Node implements AutoCloseable {
       cellResources.close();
       throw failed;
     }
-    stopInOrder();
+    shutdown.schedule(system, config.gateway(), gateway, resources, cellResources);
   }
 
   /** The address the gateway listens on. */
@@ -212,7 +204,7 @@ public final class Node implements AutoCloseable {
         new LinkedHashSet<>(fleet.pods()),
         routing.profileSet(metrics),
         events,
-        cellResources.own(new HttpProbe(fleet.probeTimeout(), podTls)),
+        cellResources.own(new HttpProbe(fleet.probeTimeout(), tls.pods())),
         metrics,
         peerConnections(),
         decisions);
@@ -243,7 +235,7 @@ public final class Node implements AutoCloseable {
         new Dispatcher(
             system,
             cells,
-            resources.own(new PodClient(podTls == null ? pods : pods.withTls(podTls), metrics, NanoClock.SYSTEM)),
+            resources.own(new PodClient(tls.pods() == null ? pods : pods.withTls(tls.pods()), metrics, NanoClock.SYSTEM)),
             config.execution().requests(),
             PreprocessingStep.builtIn(),
             lmcache == null ? Warmup.NONE : new LmCacheWarmup(lmcache),
@@ -271,37 +263,14 @@ public final class Node implements AutoCloseable {
   }
 
   private String scheme() {
-    return config.gateway().tls() == null ? "http" : "https";
+    return tls.listener() == null ? "http" : "https";
   }
 
-  private static @Nullable SSLContext tls(@Nullable TlsFiles files) throws StartException {
-    try {
-      return files == null ? null : new ReloadingTls(files, NanoClock.SYSTEM).context();
-    } catch (IOException unusable) {
-      throw new StartException("TLS cannot be used: " + unusable.getMessage(), unusable);
-    }
-  }
-
-  /**
-   * Between nodes the gateway's own certificate is trusted, and what its chain's authorities have issued, for any host:
-   * it names the host that clients use.
-   */
-  private @Nullable SSLContext forwarderTls() throws StartException {
-    TlsFiles own = config.gateway().tls();
-    return own == null
-        ? null
-        : tls(
-            new TlsFiles(own.certificate(), own.key(), own.certificate(), Verification.AUTHORITY, own.reload()));
-  }
-
-  private HttpServer listener(@Nullable SSLContext context, HttpHandler handler) throws StartException {
+  private HttpServer listener(HttpHandler handler) throws StartException {
     HttpSettings settings = config.gateway().http();
-    TlsFiles tls = config.gateway().tls();
-    if (context != null && tls != null) {
-      settings = settings.withTls(new ListenerTls(context, tls.authorities() != null));
-    }
+    ListenerTls listener = tls.listener();
     try {
-      return HttpServer.start(system, settings, handler, metrics, NanoClock.SYSTEM);
+      return HttpServer.start(system, listener == null ? settings : settings.withTls(listener), handler, metrics, NanoClock.SYSTEM);
     } catch (IOException taken) {
       throw new StartException(
           "the gateway cannot listen: " + taken.getMessage() + "; set kvasir.gateway.port to a free one", taken);
@@ -348,42 +317,8 @@ public final class Node implements AutoCloseable {
   /** Makes the node's state visible at {@code /ready}. */
   private void report(ProfileReloader reloader, Discovery discovery) {
     new ClusterReadiness(system, cells, membership, config.cluster().partitionPolicy()).register(readiness);
-    readiness.obstacle(() -> stopping ? Optional.of("the node is stopping") : Optional.empty());
+    shutdown.register(readiness);
     readiness.degradation(discovery::degraded);
     readiness.degradation(() -> reloader.degraded().stream().toList());
-  }
-
-  /** Ends the gateway before the node's part in the cluster: streams need decisions and reservations. */
-  private void stopInOrder() {
-    CoordinatedShutdown shutdown = CoordinatedShutdown.get(system);
-    shutdown.addTask(
-        CoordinatedShutdown.PhaseBeforeServiceUnbind(),
-        "kvasir-not-ready",
-        () -> inBackground(() -> announceStop(config.gateway().drainDelay())));
-    shutdown.addTask(
-        CoordinatedShutdown.PhaseServiceRequestsDone(),
-        "kvasir-drain",
-        () -> inBackground(() -> gateway.drain(config.gateway().drainTimeout())));
-    shutdown.addTask(
-        CoordinatedShutdown.PhaseServiceStop(), "kvasir-rooms", () -> inBackground(resources::close));
-    shutdown.addTask(
-        CoordinatedShutdown.PhaseBeforeActorSystemTerminate(),
-        "kvasir-rooms-of-cells",
-        () -> inBackground(cellResources::close));
-  }
-
-  private void announceStop(@Nullable Duration delay) {
-    stopping = true;
-    if (delay != null) {
-      try {
-        Thread.sleep(delay);
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
-      }
-    }
-  }
-
-  private static CompletionStage<Done> inBackground(Runnable step) {
-    return CompletableFuture.runAsync(step, task -> Thread.ofVirtual().start(task)).thenApply(_ -> Done.getInstance());
   }
 }

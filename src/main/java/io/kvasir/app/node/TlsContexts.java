@@ -1,0 +1,48 @@
+package io.kvasir.app.node;
+
+import io.kvasir.app.config.KvasirConfig;
+import io.kvasir.http.ReloadingTls;
+import io.kvasir.http.TlsFiles;
+import io.kvasir.http.TlsFiles.Verification;
+import io.kvasir.http.server.ListenerTls;
+import io.kvasir.time.NanoClock;
+import java.io.IOException;
+import javax.net.ssl.SSLContext;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The TLS contexts of a node, null where it uses plain HTTP or what the JVM trusts.
+ *
+ * @param listener of the gateway's listener
+ * @param gateways for calls to other nodes' gateways: it trusts the gateway's own certificate, and what the
+ *     authorities of its chain have issued, for any host, since they name the host that clients use
+ * @param pods for https pods
+ */
+record TlsContexts(@Nullable ListenerTls listener, @Nullable SSLContext gateways, @Nullable SSLContext pods) {
+  /**
+   * Reads the files that a configuration names.
+   *
+   * @throws StartException when one cannot be used
+   */
+  static TlsContexts of(KvasirConfig config) throws StartException {
+    TlsFiles gateway = config.gateway().tls();
+    TlsFiles pods = config.execution().tls();
+    return new TlsContexts(
+        gateway == null ? null : new ListenerTls(context(gateway), gateway.authorities() != null),
+        gateway == null ? null : context(betweenNodes(gateway)),
+        pods == null ? null : context(pods));
+  }
+
+  private static TlsFiles betweenNodes(TlsFiles gateway) {
+    return new TlsFiles(
+        gateway.certificate(), gateway.key(), gateway.certificate(), Verification.AUTHORITY, gateway.reload());
+  }
+
+  private static SSLContext context(TlsFiles files) throws StartException {
+    try {
+      return new ReloadingTls(files, NanoClock.SYSTEM).context();
+    } catch (IOException unusable) {
+      throw new StartException("TLS cannot be used: " + unusable.getMessage(), unusable);
+    }
+  }
+}
