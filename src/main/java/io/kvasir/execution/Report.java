@@ -5,34 +5,55 @@ import io.kvasir.routing.Worker;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a call went.
+ * The report of how a call went. Immutable.
  *
  * @param worker the last that was tried, null when none could be chosen
  * @param outcome how it went there, null when none could be chosen
  * @param tries how many workers were tried
- * @param predictedCachedTokens tokens of the prompt that the index has in that worker's cache
- * @param confirmedCachedTokens those of them that its engine's events have confirmed
- * @param promptTokens as the engine counted them, {@link Outcome#UNKNOWN} without a figure
- * @param cachedTokens as the engine reported them, {@link Outcome#UNKNOWN} without a figure
- * @param outputTokens tokens generated, {@link Outcome#UNKNOWN} without a figure
- * @param decideNanos spent in deciding, all tries together
- * @param headNanos from sending the request to the head of its answer, at the last worker; 0 without one
+ * @param prediction what the index expected of that worker's cache
+ * @param usage what the engine reported
+ * @param timing where the time went
  */
 public record Report(
     @Nullable Worker worker,
     @Nullable Outcome outcome,
     int tries,
-    int predictedCachedTokens,
-    int confirmedCachedTokens,
-    int promptTokens,
-    int cachedTokens,
-    int outputTokens,
-    long decideNanos,
-    long headNanos) {
+    CachePrediction prediction,
+    TokenUsage usage,
+    Timing timing) {
+  /**
+   * What the index expected of a worker's cache.
+   *
+   * @param cachedTokens tokens of the prompt that the index has in the worker's cache
+   * @param confirmedTokens those of them that its engine's events have confirmed
+   */
+  public record CachePrediction(int cachedTokens, int confirmedTokens) {
+    /** Nothing was expected. */
+    public static final CachePrediction NONE = new CachePrediction(0, 0);
+  }
+
+  /**
+   * The tokens of a call as the engine reported them, each {@link Outcome#UNKNOWN} without a figure.
+   *
+   * @param promptTokens tokens of the prompt
+   * @param cachedTokens those of them that it had in its cache
+   * @param outputTokens tokens generated
+   */
+  public record TokenUsage(int promptTokens, int cachedTokens, int outputTokens) {
+    /** The engine reported nothing. */
+    public static final TokenUsage UNKNOWN = new TokenUsage(Outcome.UNKNOWN, Outcome.UNKNOWN, Outcome.UNKNOWN);
+  }
+
+  /**
+   * The time of a call's parts, in nanoseconds.
+   *
+   * @param decideNanos spent in deciding, all tries together
+   * @param headNanos from sending the request to the head of its response, at the last worker; 0 without one
+   */
+  public record Timing(long decideNanos, long headNanos) {}
+
   /** The same with another outcome. */
   public Report with(Outcome other) {
-    return new Report(
-        worker, other, tries, predictedCachedTokens, confirmedCachedTokens, promptTokens, cachedTokens, outputTokens,
-        decideNanos, headNanos);
+    return new Report(worker, other, tries, prediction, usage, timing);
   }
 }

@@ -147,23 +147,23 @@ final class GatewayMetrics {
   }
 
   /** Compares what the index predicted with what the engine reports. */
-  void usage(String model, String profile, Report report) {
-    boolean reported = report.cachedTokens() != Outcome.UNKNOWN;
-    if (report.promptTokens() != Outcome.UNKNOWN) {
-      promptTokens.labelValues(model, profile, Boolean.toString(reported)).inc(report.promptTokens());
+  void usage(String model, String profile, Report.CachePrediction prediction, Report.TokenUsage usage) {
+    boolean reported = usage.cachedTokens() != Outcome.UNKNOWN;
+    if (usage.promptTokens() != Outcome.UNKNOWN) {
+      promptTokens.labelValues(model, profile, Boolean.toString(reported)).inc(usage.promptTokens());
     }
-    if (report.outputTokens() != Outcome.UNKNOWN) {
-      outputTokens.labelValues(model, profile).inc(report.outputTokens());
+    if (usage.outputTokens() != Outcome.UNKNOWN) {
+      outputTokens.labelValues(model, profile).inc(usage.outputTokens());
     }
     if (!reported) {
       predictions.labelValues(model, profile, "unreported").inc();
       return;
     }
-    int predicted = report.predictedCachedTokens();
-    int actual = report.cachedTokens();
+    int predicted = prediction.cachedTokens();
+    int actual = usage.cachedTokens();
     cachedTokens.labelValues("predicted", model, profile).inc(predicted);
     cachedTokens.labelValues("actual", model, profile).inc(actual);
-    predictions.labelValues(model, profile, result(predicted, report.confirmedCachedTokens(), actual)).inc();
+    predictions.labelValues(model, profile, result(predicted, prediction.confirmedTokens(), actual)).inc();
     predictionError.labelValues(model).observe(Math.abs(predicted - actual));
   }
 

@@ -119,13 +119,12 @@ final class InferenceHandler implements AutoCloseable {
     Call call = new Call(
         prepared.decision(),
         parsed.context().facts(),
-        exchange.method(),
-        exchange.target(),
-        ForwardedHeaders.request(headers, exchange.client(), settings.scheme()),
-        injected ? UsageInjection.inject(exchange.body()) : exchange.body(),
-        api.isRetryable(exchange.method()),
-        api.generates(),
-        injected,
+        new Call.ClientHttp(
+            exchange.method(),
+            exchange.target(),
+            ForwardedHeaders.request(headers, exchange.client(), settings.scheme()),
+            injected ? UsageInjection.inject(exchange.body()) : exchange.body()),
+        new Call.ResponseRules(api.isRetryable(exchange.method()), api.generates(), injected),
         parsed.context().profile().resumes());
     String profile = Objects.requireNonNull(call.decision().profile(), "the request has no profile");
     return switch (dispatcher.execute(call, cancellation, trace)) {

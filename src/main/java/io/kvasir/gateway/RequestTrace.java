@@ -118,12 +118,12 @@ final class RequestTrace implements CallListener {
   void finished(int answerStatus, Report report) {
     long total = clock.nanos() - started;
     metrics.requestEnded(api, label, profile, answerStatus, stream, total);
-    metrics.stage("decide", report.decideNanos());
-    if (report.headNanos() > 0) {
-      metrics.stage("head", report.headNanos());
+    metrics.stage("decide", report.timing().decideNanos());
+    if (report.timing().headNanos() > 0) {
+      metrics.stage("head", report.timing().headNanos());
     }
     if (report.outcome() instanceof Outcome.Completed && api.carriesPrompt() && answerStatus < 300) {
-      metrics.usage(label, profile, report);
+      metrics.usage(label, profile, report.prediction(), report.usage());
     }
     if (report.outcome() instanceof Outcome.Failed(boolean _, String detail)) {
       LOG.warn("request {} {} model {} failed with {} after {} tries, last at {}: {}",
@@ -132,7 +132,8 @@ final class RequestTrace implements CallListener {
       LOG.debug("request {} {} model {} status {} stream {} worker {} tries {} predicted {} cached {} prompt {}"
               + " output {} ttft_ms {} total_ms {}",
           requestId, api.label(), label, answerStatus, stream, worker(report), report.tries(),
-          report.predictedCachedTokens(), report.cachedTokens(), report.promptTokens(), report.outputTokens(),
+          report.prediction().cachedTokens(), report.usage().cachedTokens(), report.usage().promptTokens(),
+          report.usage().outputTokens(),
           ttft < 0 ? -1 : TimeUnit.NANOSECONDS.toMillis(ttft), TimeUnit.NANOSECONDS.toMillis(total));
     }
   }

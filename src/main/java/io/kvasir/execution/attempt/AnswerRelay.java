@@ -66,7 +66,9 @@ final class AnswerRelay implements StreamingBody {
 
   private BodyFilter sink(ByteSink client) {
     Translation translation = task.handling().translation();
-    BodyFilter filter = task.handling().stripUsage() ? new UsageFilter(client) : new PassThroughFilter(client);
+    BodyFilter filter = task.handling().rules().stripUsage()
+        ? new UsageFilter(client)
+        : new PassThroughFilter(client);
     return translation != null && tap.form() == AnswerTap.Form.EVENTS
         ? new TranslatingFilter(translation.stream(filter::write), filter)
         : filter;
@@ -76,7 +78,7 @@ final class AnswerRelay implements StreamingBody {
     if (tap.failed()) {
       return new Outcome.Failed(false, "an error inside the stream");
     }
-    if (task.handling().hasTerminator() && tap.form() == AnswerTap.Form.EVENTS && response.status() < 300
+    if (task.handling().rules().hasTerminator() && tap.form() == AnswerTap.Form.EVENTS && response.status() < 300
         && !tap.ended()) {
       boolean framed = response.contentLength() >= 0 || response.headers().hasToken("Transfer-Encoding", "chunked");
       return new Outcome.Failed(!framed, "a stream without its end");

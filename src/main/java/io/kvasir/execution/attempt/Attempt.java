@@ -107,7 +107,7 @@ public final class Attempt {
     Outcome outcome = busy ? new Outcome.Refused(status) : new Outcome.Failed(false, "status " + status);
     exchange.settle(outcome);
     return new AttemptResult.Failed(
-        busy ? "busy" : "error", "status " + status, false, false, busy || task.handling().retryable(),
+        busy ? "busy" : "error", "status " + status, false, false, busy || task.handling().rules().retryable(),
         buffered(task, response, body, outcome));
   }
 
@@ -125,9 +125,9 @@ public final class Attempt {
       return new AttemptResult.Responded(
           new Result.Streaming(task.route(), response.status(), response.headers(), body));
     }
-    if (streams && handling.hasTerminator() && response.status() < 300) {
+    if (streams && handling.rules().hasTerminator() && response.status() < 300) {
       exchange.settle(new Outcome.Failed(false, "an empty stream"));
-      return AttemptResult.Failed.of("truncated", "an empty stream", handling.retryable());
+      return AttemptResult.Failed.of("truncated", "an empty stream", handling.rules().retryable());
     }
     exchange.tap().accept(firstBytes.buffer(), 0, firstBytes.length());
     exchange.tap().end();
@@ -137,7 +137,7 @@ public final class Attempt {
         : exchange.completed(task);
     exchange.settle(outcome);
     if (handling.forRouter() && outcome instanceof Outcome.Failed(boolean _, String detail)) {
-      return AttemptResult.Failed.of("error", detail, handling.retryable());
+      return AttemptResult.Failed.of("error", detail, handling.rules().retryable());
     }
     return new AttemptResult.Responded(buffered(task, response, firstBytes.bytes(), outcome));
   }
@@ -168,7 +168,7 @@ public final class Attempt {
         detail,
         transport,
         timedOut,
-        why != AbortReason.TOTAL_TIMEOUT && (unsent || task.handling().retryable()),
+        why != AbortReason.TOTAL_TIMEOUT && (unsent || task.handling().rules().retryable()),
         null);
   }
 }

@@ -179,12 +179,13 @@ final class PodExchange {
         chosen.worker(),
         outcome,
         retries.tries(),
-        prefill == null ? chosen.predictedCachedTokens() : prefill.predictedCachedTokens(),
-        prefill == null ? chosen.confirmedCachedTokens() : prefill.confirmedCachedTokens(),
-        tap.promptTokens(),
-        prefill == null ? tap.cachedTokens() : prefill.cachedTokens(),
-        tap.outputTokens(),
-        retries.decideNanos(),
-        headNanos);
+        prefill == null
+            ? new Report.CachePrediction(chosen.predictedCachedTokens(), chosen.confirmedCachedTokens())
+            : prefill.prediction(),
+        new Report.TokenUsage(
+            tap.promptTokens(),
+            prefill == null ? tap.cachedTokens() : prefill.usage().cachedTokens(),
+            tap.outputTokens()),
+        new Report.Timing(retries.decideNanos(), headNanos));
   }
 }

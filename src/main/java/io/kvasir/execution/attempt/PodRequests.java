@@ -12,7 +12,7 @@ public final class PodRequests {
 
   /** The client's own request. */
   public static PodRequest original(Call call, Worker worker, String id) {
-    return request(call, worker, id, call.target(), call.headers().toBuilder(), call.body());
+    return request(call, worker, id, call.http().target(), call.http().headers().toBuilder(), call.http().body());
   }
 
   /** A dialect's message whose response the client gets as it is. */
@@ -36,19 +36,19 @@ public final class PodRequests {
     if (worker.ranks() > 1) {
       all.set("X-data-parallel-rank", Integer.toString(worker.rank()));
     }
-    return new PodRequest(worker.url(), call.method(), target, all.build(), body);
+    return new PodRequest(worker.url(), call.http().method(), target, all.build(), body);
   }
 
   private static Headers.Builder headers(Call call, EngineRequest message) {
-    Headers.Builder headers = call.headers().toBuilder();
+    Headers.Builder headers = call.http().headers().toBuilder();
     message.headers().forEach(headers::set);
     return headers;
   }
 
   /** The client's own target where the message goes to its path, with the query. */
   private static String target(Call call, EngineRequest message) {
-    int query = call.target().indexOf('?');
-    String path = query < 0 ? call.target() : call.target().substring(0, query);
-    return message.path().equals(path) ? call.target() : message.path();
+    int query = call.http().target().indexOf('?');
+    String path = query < 0 ? call.http().target() : call.http().target().substring(0, query);
+    return message.path().equals(path) ? call.http().target() : message.path();
   }
 }

@@ -44,8 +44,8 @@ public record RetryState(
 
   /** The state when a plan, or a step decided anew, is about to be tried; {@code worker} is the last step's. */
   public RetryState withTry(Worker worker) {
-    return new RetryState(requestId, deadline, tries + 1, decideNanos, excluded, worker, lastFailure,
-        lastErrorResponse);
+    return new RetryState(
+        requestId, deadline, tries + 1, decideNanos, excluded, worker, lastFailure, lastErrorResponse);
   }
 
   /** The state after a worker's failure, which excludes the worker. */
@@ -60,9 +60,8 @@ public record RetryState(
     Worker worker = cut.worker();
     boolean transport = cut.outcome() instanceof Outcome.Failed failed && failed.transport();
     return new RetryState(
-        requestId, deadline, cut.tries(), cut.decideNanos(), worker == null ? excluded
-            : excluding(worker, transport), null, null,
-        null);
+        requestId, deadline, cut.tries(), cut.timing().decideNanos(),
+        worker == null ? excluded : excluding(worker, transport), null, null, null);
   }
 
   /** A pod that cannot be reached is excluded with all its ranks. */
@@ -105,6 +104,7 @@ public record RetryState(
 
   private Report report(@Nullable Outcome outcome) {
     return new Report(
-        lastWorker, outcome, tries, 0, 0, Outcome.UNKNOWN, Outcome.UNKNOWN, Outcome.UNKNOWN, decideNanos, 0);
+        lastWorker, outcome, tries, Report.CachePrediction.NONE, Report.TokenUsage.UNKNOWN,
+        new Report.Timing(decideNanos, 0));
   }
 }

@@ -26,29 +26,23 @@ public record Task(
   /**
    * How a response is treated.
    *
-   * @param retryable whether another worker may get the request when this one fails in the middle
-   * @param hasTerminator whether a stream ends with a terminator, so that one without it was truncated
-   * @param stripUsage whether the event that {@code stream_options.include_usage} adds is kept from the client
+   * @param rules the call's, or those of a step whose response the client does not get
    * @param forRouter whether the router reads the response, so that a stream is buffered, too
    * @param maxBufferedBytes the longest response that is buffered
    * @param translation how the response becomes the client's, null where it is the client's as it comes
    */
   public record ResponseHandling(
-      boolean retryable,
-      boolean hasTerminator,
-      boolean stripUsage,
-      boolean forRouter,
-      int maxBufferedBytes,
-      @Nullable Translation translation) {
+      Call.ResponseRules rules, boolean forRouter, int maxBufferedBytes, @Nullable Translation translation) {
+    private static final Call.ResponseRules FOR_ROUTER = new Call.ResponseRules(true, false, false);
+
     /** A response that goes to the client. */
     public static ResponseHandling forClient(Call call, int maxBufferedBytes, @Nullable Translation translation) {
-      return new ResponseHandling(
-          call.retryable(), call.hasTerminator(), call.stripUsage(), false, maxBufferedBytes, translation);
+      return new ResponseHandling(call.rules(), false, maxBufferedBytes, translation);
     }
 
     /** A response that the router reads for a later step. */
     public static ResponseHandling forRouter(int maxBufferedBytes, @Nullable Translation translation) {
-      return new ResponseHandling(true, false, false, true, maxBufferedBytes, translation);
+      return new ResponseHandling(FOR_ROUTER, true, maxBufferedBytes, translation);
     }
   }
 

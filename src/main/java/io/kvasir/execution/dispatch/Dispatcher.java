@@ -92,7 +92,7 @@ public final class Dispatcher implements AutoCloseable {
     if (call.maxResumes() == 0 || !call.decision().stream()) {
       return execute(new CallContext(call, cancellation, listener), retries).result();
     }
-    ClientRequest request = ClientRequest.of(call.target(), call.body());
+    ClientRequest request = ClientRequest.of(call.http().target(), call.http().body());
     String unsupported = request == null ? "body" : Continuation.unsupportedReason(request);
     if (request == null || unsupported != null) {
       CallListener counting =

@@ -135,7 +135,7 @@ final class Resumption implements StreamingBody, CallListener {
   public void run(ByteSink client) throws IOException {
     try {
       if (readable) {
-        stitch(new StitchedStream(client, continuation.chat(), call.stripUsage()));
+        stitch(new StitchedStream(client, continuation.chat(), call.rules().stripUsage()));
       } else {
         Objects.requireNonNull(current).run(client);
       }
@@ -218,7 +218,7 @@ final class Resumption implements StreamingBody, CallListener {
     }
     int prompt = answer.promptTokens() < 0 ? call.decision().promptTokens() : answer.promptTokens();
     if (stream.done() || answer.finished() || continuation.remainingTokens(answer.generated()) <= 0) {
-      stream.finish(!call.stripUsage() && continuation.usageRequested(), prompt);
+      stream.finish(!call.rules().stripUsage() && continuation.usageRequested(), prompt);
       totalReport = total(cut, Outcome.UNKNOWN, answer);
       services.metrics().resumed("finished");
       return null;
@@ -287,13 +287,9 @@ final class Resumption implements StreamingBody, CallListener {
         last.worker(),
         new Outcome.Completed(answer.promptTokens(), answer.cachedTokens(), answer.generated(), ttftMicros),
         last.tries(),
-        start.predictedCachedTokens(),
-        start.confirmedCachedTokens(),
-        answer.promptTokens(),
-        answer.cachedTokens(),
-        answer.generated(),
-        last.decideNanos(),
-        start.headNanos());
+        start.prediction(),
+        new Report.TokenUsage(answer.promptTokens(), answer.cachedTokens(), answer.generated()),
+        new Report.Timing(last.timing().decideNanos(), start.timing().headNanos()));
   }
 
   private static boolean readable(Result.Streaming streaming) {

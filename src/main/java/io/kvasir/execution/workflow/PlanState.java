@@ -76,7 +76,8 @@ record PlanState(Decision.Planned planned, Shape shape, Content content, Rendezv
   static PlanState of(
       Call call, Decision.Planned planned, String requestId, @Nullable ClientRequest known, boolean singleWorker) {
     boolean several = planned.steps().size() > 1;
-    ClientRequest request = known != null || !several ? known : ClientRequest.of(call.target(), call.body());
+    ClientRequest request =
+        known != null || !several ? known : ClientRequest.of(call.http().target(), call.http().body());
     PlanState plan = new PlanState(
         planned, new Shape(several, singleWorker, null), new Content(request, request), Rendezvous.of(requestId));
     String unsupported = plan.prefill() == null ? null

@@ -208,9 +208,12 @@ final class WorkflowTransitions {
   /** The report of a prefill that runs beside decode: only what was predicted is known. */
   private Report predictedReport(Decision.Chosen prefill) {
     return new Report(
-        prefill.worker(), null, state().retries().tries(), prefill.predictedCachedTokens(),
-        prefill.confirmedCachedTokens(), Outcome.UNKNOWN, Outcome.UNKNOWN, Outcome.UNKNOWN,
-        state().retries().decideNanos(), 0);
+        prefill.worker(),
+        null,
+        state().retries().tries(),
+        new Report.CachePrediction(prefill.predictedCachedTokens(), prefill.confirmedCachedTokens()),
+        Report.TokenUsage.UNKNOWN,
+        new Report.Timing(state().retries().decideNanos(), 0));
   }
 
   private void preprocess(WorkflowEvent.PreprocessingReady ready) {
@@ -316,7 +319,7 @@ final class WorkflowTransitions {
       case PrefillResult.FinalAnswer answer ->
           next.finish(
               state().requirePlan()
-                  .finalAnswer(run.chosen(), answer, rules.call().stripUsage(), response.report()));
+                  .finalAnswer(run.chosen(), answer, rules.call().rules().stripUsage(), response.report()));
     }
   }
 
@@ -391,7 +394,7 @@ final class WorkflowTransitions {
   // Hedging.
 
   private void scheduleHedge(StepRun first) {
-    if (rules.hedgeAfter() != null && rules.call().retryable() && !state().requirePlan().shape().several()) {
+    if (rules.hedgeAfter() != null && rules.call().rules().retryable() && !state().requirePlan().shape().several()) {
       next.add(new WorkflowEffect.Schedule(rules.hedgeAfter(), new WorkflowEvent.HedgeDue(first.id())));
     }
   }

@@ -125,7 +125,9 @@ final class RetryPolicyTest {
   }
 
   private static Report report(int tries) {
-    return new Report(WORKER, new Outcome.Failed(false, "cut"), tries, 0, 0, -1, -1, -1, 77, 0);
+    return new Report(
+        WORKER, new Outcome.Failed(false, "cut"), tries, Report.CachePrediction.NONE, Report.TokenUsage.UNKNOWN,
+        new Report.Timing(77, 0));
   }
 
   private RetryPolicy policy(int perSecond, double random) {
@@ -142,7 +144,10 @@ final class RetryPolicyTest {
     return policy.begin(new Call(
         new DecisionRequest(
             "r", "m", null, RequestShape.TEXT, Chain.EMPTY, 1, PreparedSlots.EMPTY, Set.of("never"), true, null),
-        RequestFacts.NONE, "POST", "/v1/completions", Headers.EMPTY, new byte[0], true, true, false, 0));
+        RequestFacts.NONE,
+        new Call.ClientHttp("POST", "/v1/completions", Headers.EMPTY, new byte[0]),
+        new Call.ResponseRules(true, true, false),
+        0));
   }
 
   private static Worker worker(String id, String pod, int rank, int ranks) {

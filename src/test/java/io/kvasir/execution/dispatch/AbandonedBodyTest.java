@@ -88,8 +88,12 @@ final class AbandonedBodyTest {
         "r", "m", null, RequestShape.TEXT, Chain.EMPTY, 1, PreparedSlots.EMPTY, Set.of(), true, null);
     String body = "{\"model\":\"m\",\"stream\":true,\"messages\":[{\"role\":\"user\",\"content\":\"x\"}]}";
     return new Call(
-        decision, TestFacts.of(Map.of()), "POST", "/v1/chat/completions",
-        Headers.of("Content-Type", "application/json"), body.getBytes(StandardCharsets.UTF_8), true, true, false,
+        decision,
+        TestFacts.of(Map.of()),
+        new Call.ClientHttp(
+            "POST", "/v1/chat/completions", Headers.of("Content-Type", "application/json"),
+            body.getBytes(StandardCharsets.UTF_8)),
+        new Call.ResponseRules(true, true, false),
         maxResumes);
   }
 

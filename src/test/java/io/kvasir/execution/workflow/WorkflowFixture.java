@@ -113,8 +113,10 @@ final class WorkflowFixture {
     Call call = new Call(
         new DecisionRequest(
             "r", "m", null, RequestShape.TEXT, Chain.EMPTY, 1, PreparedSlots.EMPTY, Set.of(), true, null),
-        RequestFacts.NONE, "POST", "/v1/completions", Headers.EMPTY, body.getBytes(StandardCharsets.UTF_8), retryable,
-        true, false, 0);
+        RequestFacts.NONE,
+        new Call.ClientHttp("POST", "/v1/completions", Headers.EMPTY, body.getBytes(StandardCharsets.UTF_8)),
+        new Call.ResponseRules(retryable, true, false),
+        0);
     this.rules = new WorkflowTransitions.Rules(
         call, policy, Map.of(RoutingPlan.ENCODE, new Echo()), hedgeAfter);
     this.state = WorkflowState.initial(policy.begin(call));
@@ -265,7 +267,7 @@ final class WorkflowFixture {
   static Result.Buffered response(int status) {
     return new Result.Buffered(
         new UpstreamRoute(worker(), null, ""), status, Headers.EMPTY, new byte[] {1},
-        new Report(null, null, 1, 0, 0, -1, -1, -1, 0, 0));
+        new Report(null, null, 1, Report.CachePrediction.NONE, Report.TokenUsage.UNKNOWN, new Report.Timing(0, 0)));
   }
 
   static AttemptResult streaming() {
