@@ -63,7 +63,7 @@ final class AnswerBuffer {
     return last((int) end);
   }
 
-  /** Its last bytes, as many as are asked for if there are so many. */
+  /** Its last bytes, at most {@code most}. */
   byte[] last(int most) {
     byte[] last = new byte[(int) Math.min(most, end - start)];
     int done = 0;

@@ -49,7 +49,7 @@ public final class AnswerCache implements AutoCloseable {
     return AnswerCheck.supports(contentType);
   }
 
-  /** Asks for the answer to a request. */
+  /** Looks up the answer to a request. */
   public Lookup lookUp(AnswerRequest request) {
     Lookup lookup = find(request);
     switch (lookup) {

@@ -16,7 +16,7 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Says whether an answer is one to keep: whole, without an error, ended by the model itself and not by an abort. It
+ * Checks whether an answer may be kept: whole, without an error, ended by the model itself and not by an abort. It
  * reads what the client was sent and trusts nothing else, so that no fault in between can put half an answer into the
  * cache. Thread-safe.
  */
@@ -74,7 +74,7 @@ final class AnswerCheck {
     }
   }
 
-  /** What an answer says of itself. */
+  /** How an answer ended, as its documents state. */
   private static final class Findings {
     private boolean failed;
     private boolean complete;

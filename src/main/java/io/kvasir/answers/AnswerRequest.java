@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * @param path its path, undecoded
  * @param query what follows the question mark, undecoded; empty without one
  * @param tenant whose it is, by the name operators know; empty for requests without any
- * @param owner what tells the tenant from every other one in full, such as the whole hash of its API key
+ * @param owner the tenant's full identity, which no other one shares, such as the whole hash of its API key
  * @param model the model that will answer
  * @param profile the routing profile it goes by
  * @param header a header's value by its name in any case, several of one name joined by commas; null when there is none

@@ -62,7 +62,7 @@ public record AnswerSettings(
      * @param connectTimeout until a connection is there
      * @param timeout until an answer is there, and until a connection of the pool is free
      * @param connections most connections at a time
-     * @param retry how often a server that is away is tried
+     * @param retry pause between attempts to reach a server that does not answer
      */
     record Redis(
         URI url,

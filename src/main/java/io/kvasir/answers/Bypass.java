@@ -12,7 +12,7 @@ public enum Bypass {
   NO_STORE,
   /** Neither temperature 0 nor a seed. */
   SAMPLED,
-  /** More than one answer asked for. */
+  /** The client asked for more than one answer. */
   SEVERAL,
   /** Depends on what an engine remembers, or makes it remember something. */
   STATEFUL,

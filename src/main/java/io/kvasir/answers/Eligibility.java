@@ -9,9 +9,9 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which requests the cache may answer.
+ * The rules by which the cache may answer a request.
  *
- * <p>What generates text is sampled at temperature 1 unless it says otherwise, in every API; only temperature 0
+ * <p>A generation samples at temperature 1 unless the request sets another, in every API; only temperature 0
  * (greedy) or a seed makes an answer one that may stand for the next. Embeddings and rankings draw nothing. An engine
  * remembers a response of the Responses API unless {@code store} is false, so that only those are the cache's. Calls of
  * tools are answers like any other, for it is the client who acts on them, unless the tool is marked as one that

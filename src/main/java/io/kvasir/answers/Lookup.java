@@ -2,7 +2,7 @@ package io.kvasir.answers;
 
 import io.kvasir.http.ApiPath;
 
-/** What the cache says to a request. */
+/** The result of looking a request up in the cache. */
 public sealed interface Lookup {
   /**
    * It has the answer.
@@ -16,7 +16,7 @@ public sealed interface Lookup {
    *
    * @param api whose answer it is
    * @param key what the request is known by
-   * @param flushCount the store's flushes when it was asked: an answer from before a flush is not kept after it
+   * @param flushCount the store's flushes at the look-up: an answer from before a flush is not kept after it
    * @param maxAgeSeconds the oldest answer the client takes
    * @param refresh whether the client insists on a new answer
    */

@@ -255,7 +255,7 @@ final class RedisStore implements AnswerStore {
     try {
       return count == null ? 0 : Long.parseLong(new String(count, UTF_8));
     } catch (NumberFormatException foreign) {
-      // Somebody else's key: nothing is kept under a mark that cannot be.
+      // Another program's key: nothing is kept under a mark that cannot be.
       return -1;
     }
   }

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.SslOptions;
 import redis.clients.jedis.SslVerifyMode;
 
-/** TLS to the store: its certificate has to name the host and to descend from somebody we trust. */
+/** TLS to the store: its certificate has to name the host and to be signed by a trusted authority. */
 final class StoreTls {
   /** A store of certificates alone is no secret, but the format wants one. */
   private static final char[] NO_SECRET = "certificates".toCharArray();

@@ -7,10 +7,10 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A kept answer. Its status is 200; of its headers only the content's type is worth giving again.
+ * A stored answer. Its status is 200; of its headers only the content type is kept.
  *
  * @param contentType as the engine wrote it
- * @param body as it went to the client who asked first; not to be changed
+ * @param body as it was sent to the first client; not to be changed
  * @param storedAt when
  */
 public record StoredAnswer(String contentType, byte[] body, Instant storedAt) {

@@ -43,10 +43,10 @@ public record CellSettings(
    * @param probeInterval between probes of a worker that answers
    * @param probeIntervalDown between probes of one that does not, or has not yet
    * @param breakerFailures error answers in a row that open a worker's circuit
-   * @param breakerOpen how long an open circuit keeps requests away
+   * @param breakerOpen how long an open circuit keeps requests from the worker
    * @param breakerSuccesses good answers in a row that close it again
    * @param streamDoubt how long a lost event stream takes no worker out after a probe has contradicted it
-   * @param reports how engines are asked for their own figures
+   * @param reports how engines' own load reports are polled
    * @param stall when a worker that has requests counts as standing still
    */
   public record HealthSettings(
@@ -60,7 +60,7 @@ public record CellSettings(
       StallSettings stall) {}
 
   /**
-   * How engines are asked for their own figures.
+   * The polling of engines for their own load reports.
    *
    * @param on whether they are
    * @param interval between two answers of a pod, give or take a tenth

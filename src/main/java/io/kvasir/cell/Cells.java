@@ -51,14 +51,14 @@ public interface Cells {
   /**
    * Adds a pod's workers (one per rank).
    *
-   * @throws IllegalArgumentException when the pod's name is taken or the cells are full; the message says
-   *     which and what to do
+   * @throws IllegalArgumentException when the pod's name is taken or the cells are full; the message has the
+   *     reason and the remedy
    */
   void add(PodSpec pod);
 
   /**
-   * Makes the pods of a source exactly these: what is new is added, what changed is replaced, what is gone is removed
-   * (requests under way end as they would). Idempotent. A pod that the admin API drained stays drained.
+   * Makes the pods of a source exactly these: new ones are added, changed ones replaced and missing ones removed
+   * (requests in flight end as they would). Idempotent. A pod that the admin API drained stays drained.
    *
    * @return what was refused, in plain words, such as a name that a pod of another source has; empty if nothing was
    */

@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param nodes its router nodes, this one among them
  * @param cells every cell of the roster
- * @param workers every worker of every cell that could be asked
+ * @param workers every worker of every cell whose home replied
  */
 public record ClusterStatus(List<NodeStatus> nodes, List<CellStatus> cells, List<WorkerStatus> workers) {
   /**

@@ -13,7 +13,7 @@ public sealed interface Decision {
    *
    * @param workflow how the steps belong together: the name of the profile's workflow
    * @param order whether a step begins with what the one before it has answered
-   * @param steps at least one; the last one's answer is the client's. When one step was asked for anew, that step
+   * @param steps at least one; the last one's answer is the client's. When one step was to be replanned, that step
    * @param reason in short, for {@code X-Router-Reason}: profile, depth and what decided
    */
   record Planned(String workflow, RoutingPlan.StepOrder order, List<Chosen> steps, String reason) implements Decision {

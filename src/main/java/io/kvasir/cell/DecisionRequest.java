@@ -13,13 +13,13 @@ import org.jspecify.annotations.Nullable;
  * @param requestId the client's or our own
  * @param model as the request names it
  * @param profile name of the profile it goes by, null for the standard one of the cell's home
- * @param shape what is asked for, as far as that decides how many workers it takes
+ * @param shape what the request asks for, as far as that decides how many workers it takes
  * @param chain the prompt's blocks; empty when nothing is known of the prompt
  * @param promptTokens tokens of the prompt, estimated where they could not be counted
  * @param prepared what the profile's preparers found out where the request arrived
  * @param excluded ids of workers that already failed this request
- * @param stream whether the answer is to come token by token, so that silence says something of the worker
- * @param replacement the one step that is to be decided anew, null for a whole plan
+ * @param stream whether the answer is to come token by token, so that silence may mean that the worker has stalled
+ * @param replacement the one step that is to be replanned, null for a whole plan
  */
 public record DecisionRequest(
     String requestId,

@@ -17,7 +17,7 @@ import io.kvasir.routing.Worker;
  * @param blocks KV blocks the index knows it holds
  * @param predictedBlocks blocks it is believed to hold because of what it was sent, not confirmed by its engine
  * @param trust the trust in its index, 0 to 1: 1 while its answers confirm it
- * @param resyncs how often its index was dropped and read anew because it was wrong
+ * @param resyncs how often its index was dropped and read again because it was wrong
  * @param lastSequence sequence number of its last event message, -1 before the first
  */
 public record WorkerStatus(

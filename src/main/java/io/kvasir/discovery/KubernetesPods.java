@@ -28,7 +28,7 @@ import org.slf4j.LoggerFactory;
 /**
  * The pod source of Kubernetes: lists the engines' pods and watches their changes. A watch may lose events, end, or
  * hang silently, so no watch is used for longer than {@code relist}: then, and after every failure, all pods are listed
- * anew and those that the list does not have are removed. Failures are retried with exponential back-off, up to half a
+ * again and those that the list does not have are removed. Failures are retried with exponential back-off, up to half a
  * minute. While the API does not answer, the known pods stay: an API that is down is no reason to stop serving. Owns
  * its thread.
  */

@@ -18,7 +18,7 @@ final class BatchStage extends GraphStage<SourceShape<KvBatch>> {
   private final EventMetrics.SourceMetrics metrics;
 
   /**
-   * A stage whose every materialisation subscribes anew.
+   * A stage each materialisation of which has a subscription of its own.
    *
    * @param subscribe begins to fill a queue and returns a function that ends that; called once per materialisation
    */

@@ -46,7 +46,7 @@ public interface EventFeed {
     /**
      * The endpoints of the pod's first rank.
      *
-     * @throws IllegalArgumentException when they cannot be used; says why
+     * @throws IllegalArgumentException when they cannot be used; the message has the reason
      */
     public ZmqEndpoints endpoints() {
       return new ZmqEndpoints(endpoint, replay, topic, bind);

@@ -19,7 +19,7 @@ public interface EventSource {
 
   /**
    * As {@link #batches}, but resumes after a position: only later messages are delivered. When the engine has restarted
-   * since, or does not keep that message any more, the stream begins anew after a {@link KvEvent.Restarted}.
+   * since, or does not keep that message any more, the stream begins again after a {@link KvEvent.Restarted}.
    *
    * @return null when the transport can only begin with all events
    */

@@ -65,7 +65,7 @@ final class Inbox implements Sequencer.SequencerOutput {
     sequencer.caughtUp();
   }
 
-  /** Notes that the engine, or the stored history of it, began anew. */
+  /** Notes that the engine, or the stored history of it, has restarted. */
   void restarted() {
     sequencer.restarted();
   }

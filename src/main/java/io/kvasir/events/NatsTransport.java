@@ -27,9 +27,9 @@ import org.jspecify.annotations.Nullable;
  * else JetStream's own where the stream holds only this subject; else there is none, and losses in JetStream go
  * unnoticed.
  *
- * <p>Reads through a durable pull consumer, made anew with each session after the last message that was taken: messages
- * in flight when a connection broke would else arrive late and out of order. A durable consumer shows operators how far
- * the router lags; the server removes the one of a router that died.
+ * <p>Reads through a durable pull consumer, created again with each session after the last message that was taken:
+ * messages in flight when a connection broke would else arrive late and out of order. A durable consumer shows
+ * operators how far the router lags; the server removes the one of a router that died.
  */
 final class NatsTransport implements Puller.Transport {
   private static final FetchConsumeOptions FETCH =

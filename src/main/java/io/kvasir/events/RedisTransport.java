@@ -136,7 +136,7 @@ final class RedisTransport implements Puller.Transport {
       return (List<?>) connection.getOne();
     }
 
-    /** Determines the place of the first entry; false when the stream has to be read anew. */
+    /** Determines the place of the first entry; false when the stream has to be read again. */
     private boolean locate(List<?> entries, List<?> info) {
       long added = count(info, "entries-added");
       long length = count(info, "length");

@@ -123,7 +123,7 @@ final class Sequencer {
     return next;
   }
 
-  /** Notes that the engine, or the stored history of it, began anew, as the transport knows. */
+  /** Notes that the engine, or the stored history of it, has restarted, as the transport knows. */
   void restarted() {
     restart();
   }

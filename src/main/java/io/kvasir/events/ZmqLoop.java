@@ -165,7 +165,7 @@ final class ZmqLoop implements Runnable {
     }
   }
 
-  /** Reads a channel in the next turn, whatever its signal says. */
+  /** Reads a channel in the next turn, whether or not it is signalled. */
   void serveSoon(ZmqChannel channel) {
     if (!channel.queued) {
       channel.queued = true;

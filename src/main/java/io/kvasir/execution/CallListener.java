@@ -4,7 +4,7 @@ import io.kvasir.routing.Worker;
 
 /** Receives the progress of a call while its response streams, on the thread that relays it. */
 public interface CallListener {
-  /** The response's id is known, and the bytes with it have not gone to the client yet. */
+  /** The response's id is known, and the bytes with it have not been sent to the client yet. */
   void identified(String answerId, Worker worker);
 
   /** The first token has arrived. */

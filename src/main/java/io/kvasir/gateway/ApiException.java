@@ -2,7 +2,7 @@ package io.kvasir.gateway;
 
 import java.io.Serial;
 
-/** A request that cannot be served. Carries no stack: it says something about the client's request, not about us. */
+/** A request that cannot be served. Carries no stack: the fault is in the client's request, not in the router. */
 final class ApiException extends Exception {
   @Serial private static final long serialVersionUID = 1L;
 

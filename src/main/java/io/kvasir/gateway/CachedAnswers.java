@@ -21,7 +21,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The response cache in front of the workers: answers what it holds, has a worker answer the rest and puts that into
- * it. {@code X-Router-Cache} tells the client which it was. Thread-safe.
+ * it. {@code X-Router-Cache} reports to the client which it was. Thread-safe.
  */
 final class CachedAnswers {
   private static final Logger LOG = LoggerFactory.getLogger(CachedAnswers.class);
@@ -242,7 +242,7 @@ final class CachedAnswers {
     }
   }
 
-  /** The type of a body that may be kept as far as its head says, null when it may not. */
+  /** The content type of an answer that may be kept by its head, null for one that may not. */
   private static @Nullable String cacheableType(Response answer) {
     Headers headers = answer.headers();
     String type = headers.first("Content-Type");

@@ -54,7 +54,7 @@ enum ErrorFormat {
   }
 
   /**
-   * An error as it is told inside an event stream whose head has gone out, and the stream's end.
+   * An error as an event inside a stream whose head has been sent, and the stream's end.
    *
    * @param answer the answer it would have been otherwise, perhaps a worker's
    */
@@ -74,7 +74,7 @@ enum ErrorFormat {
     return event.getBytes(StandardCharsets.UTF_8);
   }
 
-  /** What says nothing, between two events of a stream. */
+  /** An empty event or comment that may stand between two events of a stream. */
   byte[] keepAlive() {
     return switch (this) {
       case OPENAI -> COMMENT.clone();

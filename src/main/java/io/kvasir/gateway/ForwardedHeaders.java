@@ -11,7 +11,7 @@ import java.util.Locale;
 final class ForwardedHeaders {
   private ForwardedHeaders() {}
 
-  /** A request's headers for the pod: who asked, and through which door, is added. */
+  /** A request's headers for the pod: the client's address and the scheme it used are added. */
   static Headers request(Headers headers, InetAddress client, String scheme) {
     Headers.Builder out = Headers.builder();
     boolean named = names(headers);
@@ -21,7 +21,7 @@ final class ForwardedHeaders {
       switch (name.toLowerCase(Locale.ROOT)) {
         case "x-forwarded-for" -> forwardedFor = headers.value(i) + ", " + forwardedFor;
         case "host", "expect", "x-request-id", "x-router-profile" -> {
-          // Written anew, or for us alone.
+          // Written by the pod client itself, or meant for the router alone.
         }
         default -> pass(headers, i, named, out);
       }

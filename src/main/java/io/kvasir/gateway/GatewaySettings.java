@@ -8,9 +8,9 @@ import org.jspecify.annotations.Nullable;
  *
  * @param scheme of the listener, for {@code X-Forwarded-Proto}: {@code http}, or {@code https} when it speaks TLS
  * @param usageInjection whether streams of chat and completions whose client does not ask for usage are made to
- *     carry it: the router asks the engine and keeps the extra event from the client. Off, the engine's own figures
- *     are unknown for such streams
- * @param keepAlive after this much silence a stream gets a sign of life, so that no proxy cuts it; null never
+ *     carry it: the router requests it of the engine and keeps the extra event from the client. Off, the engine's
+ *     counts are unknown for such streams
+ * @param keepAlive silence after which a stream sends a keep-alive, so that no proxy cuts it; null for none
  * @param storedResponses how many ids of the Responses API are remembered with the worker that holds them
  */
 public record GatewaySettings(

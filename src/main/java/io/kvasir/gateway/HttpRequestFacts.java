@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** A request's facts as the gateway has them. Its key is hashed when the tenant is asked for, and never kept. */
+/** A request's facts as the gateway has them. Its API key is hashed when the tenant is read, and never kept. */
 final class HttpRequestFacts implements RequestFacts {
   private static final String BEARER = "Bearer ";
   private static final int HASH_DIGITS = 16;
@@ -69,15 +69,15 @@ final class HttpRequestFacts implements RequestFacts {
 
   @Override
   public String tenant() {
-    String told = tenant;
-    if (told == null) {
-      told = describe();
-      tenant = told;
+    String known = tenant;
+    if (known == null) {
+      known = describe();
+      tenant = known;
     }
-    return told;
+    return known;
   }
 
-  /** What tells the tenant from every other in full, where {@link #tenant} is a name for people. */
+  /** The tenant's full identity, which no other tenant shares, where {@link #tenant} is a name for people. */
   String owner() {
     String named = named();
     if (named != null) {
@@ -96,7 +96,7 @@ final class HttpRequestFacts implements RequestFacts {
     return key == null ? "" : "key-" + hashed(key).substring(0, HASH_DIGITS);
   }
 
-  /** As a header says that the operator has chosen for it, null without one. */
+  /** The tenant's name in one of the headers that the operator has configured, null without one. */
   private @Nullable String named() {
     for (String name : tenantHeaders) {
       String value = header(name);
@@ -126,7 +126,7 @@ final class HttpRequestFacts implements RequestFacts {
     }
   }
 
-  /** Says who makes the prompt's tokens when they are asked for. */
+  /** Sets the supplier of the prompt's tokens, called when they are needed. */
   void setTokenSource(Supplier<int @Nullable []> source) {
     tokens = source;
   }

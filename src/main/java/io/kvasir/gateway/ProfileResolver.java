@@ -9,7 +9,7 @@ import io.kvasir.routing.Profiles;
 
 /** Chooses the profile of requests as they arrive. Thread-safe. */
 final class ProfileResolver {
-  /** Asks for a profile, and says in the answer which one it was. */
+  /** The header that selects a profile in a request, and names the one that was used in the answer. */
   static final String PROFILE = "X-Router-Profile";
 
   private final LiveProfiles profiles;

@@ -10,10 +10,10 @@ import io.kvasir.routing.Slots;
 import java.util.Set;
 
 /**
- * A request where it arrived, and the profile it goes by.
+ * The context of a request on the node where it arrived, and its profile.
  *
  * @param model as the request names it
- * @param facts what it says of itself
+ * @param facts its headers and body as plugins read them
  */
 record RequestContext(Profile profile, String model, HttpRequestFacts facts, GatewayMetrics metrics) {
   /** Has the profile's preparers find out what its cell will ask for. Waits as long as they do. */

@@ -98,7 +98,7 @@ final class RequestPreparer {
     return prompts.prepare(api, parsed.model(), parsed.request().body());
   }
 
-  /** The prompt's tokens, made anew for a preparer that needs them; null where they are not known. */
+  /** The prompt's tokens, computed for a preparer that needs them; null where they are not known. */
   private int @Nullable [] tokens(ParsedRequest parsed) {
     Api api = promptApi(parsed.api());
     JsonNode body = parsed.request().body();

@@ -51,7 +51,7 @@ final class RequestTrace implements CallListener {
     stageStarted = now;
   }
 
-  /** Records what was read; {@code known} says whether the fleet serves a model of that name. */
+  /** Records the request as it was parsed; {@code known} is whether the fleet serves a model of that name. */
   void parsed(String name, boolean known, String chosenProfile, boolean streams) {
     model = name;
     profile = chosenProfile;
@@ -101,7 +101,7 @@ final class RequestTrace implements CallListener {
         requestId, api.label(), label, answerStatus, stream);
   }
 
-  /** The same for a client that disconnected; {@code begun} says whether it had a part of the answer. */
+  /** The same for a client that disconnected; {@code begun} is whether it had a part of the answer. */
   void cancelledFromCache(boolean begun) {
     metrics.clientAborted(begun);
     servedFromCache(ClientCancelled.STATUS);

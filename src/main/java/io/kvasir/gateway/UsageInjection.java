@@ -14,7 +14,7 @@ final class UsageInjection {
 
   private UsageInjection() {}
 
-  /** Whether it can be done: a stream in UTF-8 whose client sets no {@code stream_options}. */
+  /** Whether the request is for a stream in UTF-8 and sets no {@code stream_options}. */
   static boolean applies(ApiPath api, ApiRequest request, byte[] bytes) {
     JsonNode body = request.body();
     return (api == ApiPath.CHAT || api == ApiPath.COMPLETIONS)

@@ -4,7 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import io.kvasir.routing.RequestFacts.UserTurn;
 import org.jspecify.annotations.Nullable;
 
-/** Finds in a request's body what its user says: in chats, messages and responses, and prompts of completions. */
+/** Finds the user's text in a request's body: in chats, messages and responses, and prompts of completions. */
 final class UserText {
   private UserText() {}
 

@@ -30,9 +30,9 @@ public enum ApiPath {
 
   /** What requests to an API have in common with those to others. */
   private enum Kind {
-    /** Generates text from a model, token by token if the request says so. */
+    /** Generates text from a model, token by token if the request asks for a stream. */
     GENERATION,
-    /** Asks a model for something else. */
+    /** Any other request to a model. */
     MODEL,
     /** Any model will do. */
     HELPER,
@@ -82,8 +82,8 @@ public enum ApiPath {
   }
 
   /**
-   * Whether its answers are generated token by token: they may be sampled, come as a stream if the request says so, and
-   * such a stream ends with a terminator.
+   * Whether its answers are generated token by token: they may be sampled, come as a stream if the request asks for
+   * one, and such a stream ends with a terminator.
    */
   public boolean generates() {
     return kind == Kind.GENERATION;

@@ -10,9 +10,9 @@ import org.jspecify.annotations.Nullable;
  * A circuit breaker in front of a service that may fail. Consecutive failures open it, for a time. After that it is
  * half-open: trial calls find out whether the service works, and their outcome closes it or opens it again.
  *
- * <p>A caller asks {@link #tryAcquire} before a call and reports the outcome afterwards. A half-open circuit admits one
- * trial per open time: a trial whose outcome is never reported delays the next one and no more. A caller that chooses
- * among many services asks {@link #permits} instead, which admits every call while the circuit is half-open.
+ * <p>A caller calls {@link #tryAcquire} before a call and reports the outcome afterwards. A half-open circuit admits
+ * one trial per open time: a trial whose outcome is never reported delays the next one and no more. A caller that
+ * chooses among many services calls {@link #permits} instead, which admits every call while the circuit is half-open.
  *
  * <p>Thread-safe and lock-free. While the circuit is closed and calls succeed, each method is one volatile read without
  * allocation, and the clock is not read.
@@ -153,7 +153,7 @@ public final class CircuitBreaker {
   }
 
   /**
-   * Reports a call that failed. While the circuit is open, a failure of a call from before begins the open time anew.
+   * Reports a call that failed. While the circuit is open, a failure of an earlier call begins the open time again.
    *
    * @param reason of the failure, for people
    * @return whether that has opened a circuit that was closed

@@ -3,7 +3,7 @@ package io.kvasir.http;
 import java.io.IOException;
 import java.io.Serial;
 
-/** An HTTP call that has no usable response. The message names the address and says why. */
+/** An HTTP call that has no usable response. The message has the address and the reason. */
 public final class HttpCallException extends IOException {
   @Serial private static final long serialVersionUID = 1;
 

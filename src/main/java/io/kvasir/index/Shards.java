@@ -78,7 +78,7 @@ final class Shards {
 
   /**
    * Prefetches the cache lines where a batch of hashes would be found, in parallel instead of one after the other.
-   * Returns what it read: the caller stores it, lest the loads be optimised away.
+   * Returns what it read: the caller stores it, or the compiler would eliminate the loads.
    */
   long touch(long[] hashes, int from, int count) {
     long seen = 0;

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One engine in simulated time: it admits new requests between two iterations, and an iteration lasts as long as the
- * engine model says. vLLM's defaults: 8,192 tokens and 256 sequences per iteration.
+ * engine model computes. vLLM's defaults: 8,192 tokens and 256 sequences per iteration.
  */
 final class LabEngine {
   /** The end of an iteration when none runs. */

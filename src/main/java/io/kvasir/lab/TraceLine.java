@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * @param input tokens of the prompt
  * @param output tokens of the answer
  * @param ids the trace's numbers of the prompt's blocks
- * @param blockSize tokens in a block when the line says so, 0 otherwise
+ * @param blockSize tokens in a block when the line has it, 0 otherwise
  * @param chat the turn's name, null when turns have none
  * @param parentChat the name of the turn before it, null for a first turn
  * @param session its conversation's name, null when it has none

@@ -14,7 +14,7 @@ interface InstanceSource {
   /**
    * The ranks that the service lists. Waits a few seconds at most.
    *
-   * @throws IOException when no usable response comes in time; the message says why
+   * @throws IOException when no usable response comes in time; the message has the reason
    */
   List<ControllerWorker> workers() throws IOException, InterruptedException;
 }

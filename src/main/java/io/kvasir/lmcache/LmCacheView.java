@@ -11,7 +11,7 @@ import java.util.Optional;
  * @param age time since the last successful poll; empty before there was one
  * @param failure why the latest poll failed; empty when it did not
  * @param instances that the controller lists
- * @param problems what does not match the configuration, each in a sentence that says what to do
+ * @param problems mismatches with the configuration, each a sentence with its remedy
  * @param coordinator empty when none is configured
  */
 public record LmCacheView(

@@ -159,7 +159,7 @@ final class Lookups {
     }
   }
 
-  /** A request without known tokens says nothing about the controller. */
+  /** No result: a request without known tokens counts neither for nor against the controller. */
   private static CompletableFuture<List<Location>> noTokens() {
     return CompletableFuture.failedFuture(new NoTokensException());
   }

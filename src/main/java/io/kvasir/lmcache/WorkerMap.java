@@ -60,7 +60,7 @@ record WorkerMap(Map<String, String> configured) {
     static final Mismatches NONE = new Mismatches(List.of(), new TreeMap<>(), new TreeMap<>(), List.of(), List.of(),
         "");
 
-    /** Each mismatch in a sentence that says what to do. */
+    /** Each mismatch as a sentence with its remedy. */
     List<String> messages() {
       List<String> messages = new ArrayList<>();
       for (String instance : unmapped) {

@@ -12,7 +12,7 @@ import java.nio.ByteBuffer;
  * in UTF-8 after its length in two bytes; a node of that name replies {@link #WELCOME}, any other closes the
  * connection. Then frames follow, in both directions: the length of the rest of the frame in four bytes, the id of the
  * request in eight bytes, and the request or its reply. A request without content is a ping, which the other end itself
- * replies to; a reply without content says that the handler has none. Replies may come in any order. Numbers are
+ * replies to; a reply without content means that the handler has none. Replies may come in any order. Numbers are
  * big-endian.
  */
 final class FrameCodec {

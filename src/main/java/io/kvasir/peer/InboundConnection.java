@@ -35,7 +35,7 @@ final class InboundConnection implements AutoCloseable {
   private final ReentrantLock writeLock = new ReentrantLock();
   private final AtomicInteger slowHandlers = new AtomicInteger();
 
-  /** The number of the request that the reading thread handles; whoever sets it back decides which thread reads on. */
+  /** The number of the request that the reading thread handles; the thread that resets it decides which reads on. */
   private final AtomicLong handling = new AtomicLong(NONE);
 
   // Of the reading thread alone, whichever that is; the next one is started after they were written.

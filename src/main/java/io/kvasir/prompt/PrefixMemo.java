@@ -17,7 +17,7 @@ import java.util.random.RandomGenerator;
  * A cache of the block hashes of prompt prefixes, so that a turn of a conversation costs its new text and not its
  * history.
  *
- * <p>A text is cut into pieces where the tokenizer says that they tokenise independently (special tokens; in long
+ * <p>A text is cut into pieces where the tokenizer knows that they tokenise independently (special tokens; in long
  * stretches without one, line breaks before a letter). Where a piece ends depends on the text up to there only, so
  * texts that begin alike are cut alike. A <em>step</em> is what one piece adds to everything before it: the hashes of
  * the blocks it completes and the ids of the unfinished block. Its key is a 128-bit hash of the whole text up to the

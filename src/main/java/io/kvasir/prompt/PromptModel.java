@@ -229,7 +229,7 @@ public final class PromptModel {
     };
   }
 
-  /** Our own token ids of a prompt, computed anew, up to message {@code item} if that is not -1; null if unknown. */
+  /** Our own token ids of a prompt, without the memo, up to message {@code item} if that is not -1; null if unknown. */
   private int @Nullable [] ownTokenIds(PromptSource.Untokenized prompt, int item) {
     String text = switch (prompt) {
       case PromptSource.Text given -> given.text();

@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * A cached value derived from a fleet's table of workers. A cell's table is immutable and replaced on every change of
  * membership, so the value is valid for as long as the table is the same object: 256 workers are read once per change
- * of membership and not once per decision. A value with another input besides is derived anew when that input's version
- * changes, too.
+ * of membership and not once per decision. A value with another input besides is derived again when that input's
+ * version changes, too.
  *
  * <p>Thread-safe; values must be thread-safe, too.
  *
@@ -30,7 +30,7 @@ public final class PerMembership<V> {
     this(derive, () -> 0);
   }
 
-  /** Derives with {@code derive}, anew also when {@code version} changes. */
+  /** Derives with {@code derive}, again also when {@code version} changes. */
   public PerMembership(Function<Worker[], V> derive, LongSupplier version) {
     this.derive = derive;
     this.version = version;

@@ -24,7 +24,7 @@ public final class PlanningSession {
     this.dryRun = dryRun;
   }
 
-  /** Plans a request, or one of its steps anew. */
+  /** Plans a request, or replans one of its steps. */
   public static PlanResult plan(Workflow workflow, Fleet fleet, RoutingContext context, @Nullable StepReplan replan) {
     return new PlanningSession(fleet, context, null, false).run(workflow, replan);
   }

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A compiled profile: a named composition of plugins that has been checked for consistency, or a workflow whose steps
- * are decided by such profiles. Filters, scorers and picker are made anew for every {@link Selector}, since some keep
+ * are decided by such profiles. Every {@link Selector} gets filters, scorers and picker of its own, since some keep
  * state of one fleet; preparers belong to the profile. Immutable.
  */
 public final class Profile {

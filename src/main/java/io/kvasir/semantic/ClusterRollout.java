@@ -37,14 +37,14 @@ final class ClusterRollout {
     return active;
   }
 
-  /** Requests these settings. Their examples are embedded anew even when the settings are the same. */
+  /** Requests these settings. Their examples are embedded again even when the settings are the same. */
   synchronized void configure(SemanticSettings settings) {
     if (settings.isOn() || latest.settings.isOn()) {
       submit(settings, IN_PROGRESS);
     }
   }
 
-  /** Requests the same settings anew because the endpoint's model is not the one that embedded the examples. */
+  /** Requests the same settings again because the endpoint's model is not the one that embedded the examples. */
   synchronized void reembed(ActiveClusters outdated, String reason) {
     if (active.equals(outdated) && !isPending()) {
       submit(latest.settings, reason);

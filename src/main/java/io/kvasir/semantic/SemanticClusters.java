@@ -37,7 +37,7 @@ public final class SemanticClusters implements TextClusters, AutoCloseable {
     exampleEmbedder = new ExampleEmbedder(rollout, metrics, clock);
   }
 
-  /** Replaces the settings. Examples are embedded anew even when the settings are the same. */
+  /** Replaces the settings. Examples are embedded again even when the settings are the same. */
   public void configure(SemanticSettings settings) {
     rollout.configure(settings);
   }

@@ -15,7 +15,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tells the world what a rank's caches do: the device's as events, one batch a step; host memory's to an LMCache
+ * Publishes the changes of a rank's caches: the device's as events, one batch a step; host memory's to an LMCache
  * controller and, if enabled, as the events of LMCache's connector, which never include that a chunk was dropped. Used
  * by the rank's thread.
  */

@@ -17,7 +17,7 @@ public enum EngineCondition {
   /**
    * Reads a condition's name.
    *
-   * @throws IllegalArgumentException whose message says what is wrong
+   * @throws IllegalArgumentException when there is none of that name; the message lists those that there are
    */
   public static EngineCondition parse(String name) {
     return Arrays.stream(EngineCondition.values())

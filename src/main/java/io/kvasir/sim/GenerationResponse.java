@@ -224,7 +224,7 @@ final class GenerationResponse {
     exchange.end();
   }
 
-  /** Says nothing more, until the client has enough. */
+  /** Sends nothing more and waits until the client disconnects. */
   private void hang() throws IOException {
     while (true) {
       pause(LOOK_UP_NANOS);

@@ -58,7 +58,7 @@ public record InjectedFault(Kind kind, double probability, int first) {
    * Reads {@code KIND=SHARE} or {@code KIND=COUNTx}: {@code 503=0.05} for every twentieth request,
    * {@code hang=2x} for the first two.
    *
-   * @throws IllegalArgumentException whose message says what is wrong
+   * @throws IllegalArgumentException when the text is malformed; the message has the reason
    */
   public static InjectedFault parse(String text) {
     String[] parts = text.split("=", 2);

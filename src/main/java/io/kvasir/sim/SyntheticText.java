@@ -65,7 +65,7 @@ final class SyntheticText {
     texts.put(period, ".");
   }
 
-  /** A writer that continues {@code prompt}; {@code variant} tells apart several answers to one prompt. */
+  /** A writer that continues {@code prompt}; {@code variant} distinguishes several answers to one prompt. */
   Writer writerAfter(int[] prompt, int variant) {
     return new Writer(prompt, variant);
   }

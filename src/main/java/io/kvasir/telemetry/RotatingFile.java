@@ -29,7 +29,7 @@ final class RotatingFile implements AutoCloseable {
    * Adds a line.
    *
    * @param flush whether to flush it to the file at once
-   * @throws IOException when it cannot be written; the next line opens the file anew
+   * @throws IOException when it cannot be written; the next line opens the file again
    */
   void write(String line, boolean flush) throws IOException {
     byte[] text = (line + "\n").getBytes(StandardCharsets.UTF_8);

@@ -10,10 +10,10 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which cells a key prefers, in order: rendezvous hashing, each cell weighted with its workers. All nodes come to the
- * same order, and a cell that comes or goes takes or gives only the keys that it must. Keys fall into
- * {@value #BUCKETS} buckets; the order of each is worked out when it is first asked for and then remembered, so asking
- * costs the same however many cells there are. Thread-safe.
+ * The order in which a key prefers cells: rendezvous hashing, each cell weighted with its workers. All nodes compute
+ * the same order, and a cell that is added or removed takes or gives only the keys that it must. Keys fall into
+ * {@value #BUCKETS} buckets; the order of each is computed at its first use and then kept, so a look-up costs the same
+ * however many cells there are. Thread-safe.
  */
 public final class CellRanking {
   /** How many cells of a key's order are kept. */

@@ -26,8 +26,8 @@ import org.apache.pekko.cluster.sharding.typed.javadsl.ClusterSharding;
 import org.apache.pekko.cluster.typed.Cluster;
 
 /**
- * Describes the cluster for administration: asks the home of every cell whose home is another node, and waits for all
- * of them. Thread-safe.
+ * Describes the cluster for administration: sends a request to the home of every cell whose home is another node, and
+ * waits for all of them. Thread-safe.
  */
 final class ClusterDescription {
   /** The state of a node that the cluster has taken out, in its own eyes. */
@@ -43,7 +43,7 @@ final class ClusterDescription {
   private final NanoClock clock;
 
   /**
-   * A description that is made anew at each call.
+   * A description that is read from the cells at each call.
    *
    * @param views the cells whose home is this node
    * @param roster all cells

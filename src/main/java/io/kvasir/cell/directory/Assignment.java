@@ -14,13 +14,13 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Gives pods their cells, from the replicated entries alone: every node comes to the same result. Whoever has a cell
- * keeps it, unless it is of another model group by now or has more workers than a cell may have; then the latest of
- * them leave. Those without a cell go where their own kind is: pods that hand KV blocks to each other, pods of one
- * zone. A model group has as many cells as its workers need, and where engines divide the work, prefill and decode
- * workers meet in each of them. A pod's ranks stay together, even if there are more of them than a cell may have.
+ * Assigns pods to cells, from the replicated entries alone: every node comes to the same result. A pod that has a cell
+ * keeps it, unless its model group has changed or the cell has more workers than it may have; then the latest pods are
+ * moved. Pods without a cell are placed by affinity: with pods that they can exchange KV blocks with, with pods of
+ * their zone. A model group has as many cells as its workers need, and where prefill and decode are disaggregated, each
+ * cell has workers of both roles. A pod's ranks stay together, even if there are more of them than a cell may have.
  *
- * <p>Doing it again with what came of it changes nothing.
+ * <p>Idempotent: assigning again from the result changes nothing.
  */
 final class Assignment {
   private static final Comparator<GroupedPod> EARLIEST =

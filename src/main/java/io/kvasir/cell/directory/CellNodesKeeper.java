@@ -168,7 +168,7 @@ public final class CellNodesKeeper extends AbstractBehavior<CellNodesKeeper.Mess
       if (here && kept == null) {
         ActorRef<?> begun =
             getContext().spawnAnonymous(standby.apply(cell, node), dispatcher);
-        // One that fails is begun anew, with an empty copy.
+        // One that fails is started again, with an empty replica.
         getContext().watchWith(begun, new StandbyStopped(cell, begun));
         standbys.put(cell, begun);
       } else if (!here && kept != null) {

@@ -33,8 +33,8 @@ import org.apache.pekko.cluster.ddata.typed.javadsl.ReplicatorMessageAdapter;
 
 /**
  * One per node: keeps the roster of pods replicated over the cluster (Distributed Data), hands every
- * change to the cells whose home is this node, and starts cells: a cell's state is soft, so whoever sees a cell in
- * the roster wakes its entity, again and again, wherever sharding has put it.
+ * change to the cells whose home is this node, and starts cells: a cell's state is soft, so every node that sees a cell
+ * in the roster starts its entity, again and again, wherever sharding has put it.
  */
 public final class Directory extends AbstractBehavior<Directory.Message> {
   private static final Key<LWWMap<String, PodEntry>> PODS = LWWMapKey.create("kvasir-pods");
@@ -46,7 +46,7 @@ public final class Directory extends AbstractBehavior<Directory.Message> {
   /** The messages to the directory. */
   public sealed interface Message {}
 
-  /** Adds pods that are not known yet, as the configuration of a node that starts says. */
+  /** Adds the pods of a starting node's configuration that are not known yet. */
   public record Announce(Set<PodSpec> pods) implements Message {}
 
   /** Adds a pod; answers with an empty text or why it was refused. */
@@ -68,7 +68,7 @@ public final class Directory extends AbstractBehavior<Directory.Message> {
   /** Removes a pod; answers whether there was one of that name. */
   public record Remove(String pod, ActorRef<Boolean> replyTo) implements Message {}
 
-  /** Tells {@code subscriber} the roster now and at each change, until it stops. */
+  /** Sends the roster to {@code subscriber} now and at each change, until it stops. */
   public record Subscribe(ActorRef<Roster> subscriber) implements Message {}
 
   private record Changed(Map<String, PodEntry> pods) implements Message {}

@@ -7,9 +7,9 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
- * What a cache beside a worker's engine was reported to hold. An LMCache connector reports the chunks that it
- * stores, under keys of its own and longer than the engine's blocks, and never of those that it removes: such a word
- * says where a prompt may be, never where it is, and does not belong into the index.
+ * The chunks that a cache beside a worker's engine was reported to hold. An LMCache connector reports the chunks that
+ * it stores, under keys of its own and longer than the engine's blocks, and never those that it removes: such a report
+ * is a hint where a prompt may be, no proof, and does not belong into the index.
  *
  * <p>Memory is fixed: {@value #PLACES} chunks (384 KiB with what joins their keys), in buckets of {@value #BUCKET}
  * where the oldest gives way. A chunk is known by the chain hash at its end, which stands for everything before it,

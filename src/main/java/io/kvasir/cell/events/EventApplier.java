@@ -17,9 +17,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a worker's events mean for the index.
+ * Applies a worker's events to the index.
  *
- * <p>An event names blocks by keys that mean nothing outside the engine; what they hold is told by their
+ * <p>An event names blocks by keys that mean nothing outside the engine; their content is given by their
  * tokens and by the block they follow. So the chain hash of a new block is made from its parent's, which
  * the index knows by key: {@code key → hash} is all the memory this takes, but for chains under a cache
  * salt ({@link EventSalts}) and for blocks whose parent is not there ({@link EventOrphans}).
@@ -339,7 +339,7 @@ public final class EventApplier {
     }
   }
 
-  /** Whether the event tells the tokens of whole blocks of the worker's size. */
+  /** Whether the event has the tokens of whole blocks of the worker's size. */
   private boolean isWhole(Stored stored) {
     int size = stored.blockSize();
     int count = stored.keys().length;

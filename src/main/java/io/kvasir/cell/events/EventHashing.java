@@ -60,7 +60,7 @@ final class EventHashing {
 
   /**
    * The salt the event itself names: in a field of its own, or as the last bare string beside a prompt's
-   * first block. Null when it names none, which for a later block says nothing.
+   * first block. Null when it names none; a later block may have its prompt's salt all the same.
    */
   static @Nullable String salt(Stored stored) {
     if (stored.cacheSalt() != null) {

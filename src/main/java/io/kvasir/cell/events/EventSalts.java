@@ -58,7 +58,7 @@ public final class EventSalts {
     }
   }
 
-  /** Copies of these were taken away: forgets those that the worker does not hold any more. */
+  /** Copies of these blocks were removed: forgets those that the worker does not hold any more. */
   public void removed(long[] of, WorkerBlocks blocks) {
     if (size != 0) {
       for (long key : of) {

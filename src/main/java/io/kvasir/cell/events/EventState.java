@@ -1,15 +1,15 @@
 package io.kvasir.cell.events;
 
 /**
- * How far a worker's events have been applied, and what became of those that were not. Counts are since
+ * The progress of applying a worker's events, and the counts of those that were not applied. Counts are since
  * the worker joined; a restart of its engine does not reset them.
  *
  * @param lastSequence number of the last message applied, -1 before the first and after a restart
  * @param suspectSince when it became uncertain that the index is right, as handed to
  *     {@link EventApplier#apply}; {@link #CERTAIN} while nothing was missed
  * @param connected whether the transport reaches the engine, as far as it knows
- * @param blockSize tokens in a block as the events say, 0 until one said so; when it is not what the
- *     worker was configured with, prompts must be cut to this size or nothing will be found
+ * @param blockSize tokens in a block as the events have it, 0 until one had it; when the worker is configured with
+ *     another, prompts must be cut to this size or nothing will be found
  * @param parked events that wait for their parent block
  * @param applied stores and removals that reached the index
  * @param evicted blocks the engine gave up that the index had
@@ -40,15 +40,15 @@ public record EventState(
   }
 
   /**
-   * Whether blocks that were held at an earlier moment may have gone since in the way events tell: at least as many
-   * were removed, and they were not stored again over what the index still had.
+   * Whether events may have removed blocks that were held at an earlier moment: at least as many were removed since,
+   * and they were not stored again over what the index still had.
    */
   public boolean evictedSince(int blocks, EventState earlier) {
     return evicted - earlier.evicted >= blocks && restored - earlier.restored < blocks;
   }
 
   /**
-   * Events that say nothing of whole prefix blocks.
+   * Counts of events that do not describe whole prefix blocks.
    *
    * @param otherGroup of a KV cache group that makes no prefix (sliding window, state …)
    * @param partial of a block that is not full yet

@@ -50,7 +50,7 @@ final class EventActors {
     return actors.keySet();
   }
 
-  /** Tells a member's actor something of copies; nothing where there is none. */
+  /** Sends a message about replicas to a member's actor, if it has one. */
   void send(Member member, WorkerEvents.Message message) {
     ActorRef<WorkerEvents.Message> actor = actors.get(member);
     if (actor != null) {
@@ -74,7 +74,7 @@ final class EventActors {
     }
   }
 
-  /** Drops what is known of a member and reads it anew; returns whether there is anything to read it from. */
+  /** Drops what is known of a member and reads its events again; returns whether it has any event stream. */
   boolean resynchronise(Member member) {
     ActorRef<WorkerEvents.Message> actor = actors.get(member);
     if (actor == null) {

@@ -17,8 +17,8 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 
 /**
- * Watches how a cell's members are: asks pods whether they are well and what their engines say of themselves, and tells
- * people and metrics of changes. The cell's actor's: answers come back on its turns.
+ * Monitors the health of a cell's members: probes pods, polls engines' own load reports, and logs and counts changes.
+ * Owned by the cell's actor: answers come back on its turns.
  */
 final class HealthMonitor {
   private final Members members;
@@ -70,8 +70,9 @@ final class HealthMonitor {
   }
 
   /**
-   * A stream of its own that breaks may be an engine's end, so it takes the worker out until the probe that asks at
-   * once, unless no other worker could serve meanwhile. A stream through something else proves nothing of the engine.
+   * Handles the loss of a worker's event stream. A direct stream that breaks may mean that its engine died, so it takes
+   * the worker out until the probe that is sent at once answers, unless no other worker could serve meanwhile. The loss
+   * of a stream through a broker proves nothing about the engine.
    */
   void onStreamLost(Member member) {
     boolean direct = member.pod().events().stream().allMatch(EventFeed::direct);
@@ -96,17 +97,17 @@ final class HealthMonitor {
   /** Probes those pods whose time has come, or of which a probe was requested. */
   private void probe() {
     long now = services.clock().nanos();
-    Set<String> asked = new HashSet<>();
+    Set<String> visited = new HashSet<>();
     for (Member member : members.all()) {
       String pod = member.pod().name();
-      if (!asked.add(pod) || probing.contains(pod)) {
+      if (!visited.add(pod) || probing.contains(pod)) {
         continue;
       }
       Reachability contact = member.health().reachability();
       Long due = probeDueNanos.get(pod);
-      boolean wanted = contact.pollProbeRequest();
+      boolean requested = contact.pollProbeRequest();
       long soonest = now + services.settings().health().probeIntervalDown().toNanos();
-      if (wanted || due == null || now - due >= 0 || (!contact.isReachable() && due - soonest > 0)) {
+      if (requested || due == null || now - due >= 0 || (!contact.isReachable() && due - soonest > 0)) {
         probing.add(pod);
         services
             .probe()
@@ -118,20 +119,20 @@ final class HealthMonitor {
   }
 
   /**
-   * What came of a probe.
+   * Handles the result of a probe.
    *
    * @param well whether the pod answered with success
-   * @param failure why it could not be asked, null when it could
-   * @param askedNanos when it was asked
+   * @param failure why it could not be probed, null when it could
+   * @param sentNanos when the probe was sent
    */
-  private void onProbe(Member member, boolean well, @Nullable Throwable failure, long askedNanos) {
+  private void onProbe(Member member, boolean well, @Nullable Throwable failure, long sentNanos) {
     String pod = member.pod().name();
     probing.remove(pod);
     Reachability contact = member.health().reachability();
     if (failure == null) {
-      contact.onProbe(well, askedNanos);
+      contact.onProbe(well, sentNanos);
     } else {
-      contact.onConnectionLost(askedNanos, "a probe could not reach it: " + failure.getMessage());
+      contact.onConnectionLost(sentNanos, "a probe could not reach it: " + failure.getMessage());
     }
     Duration interval =
         contact.isReachable()

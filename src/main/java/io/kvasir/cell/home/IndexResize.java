@@ -9,9 +9,9 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * A cell's index on its way into a wider one. Requests are answered from the narrow one meanwhile; each
- * worker's events actor hands over what its worker holds, and holds back what its engine tells, until all
- * have done so and the cell decides from the wide one. Then the narrow one is dropped.
+ * The rebuilding of a cell's index into a wider one. Decisions are made from the narrow one meanwhile; each worker's
+ * events actor hands over what its worker holds, and holds back its engine's events, until all have done so and the
+ * cell decides from the wide one. Then the narrow one is dropped.
  *
  * <p>One thread at a time but for {@link #transferPredictions}: the cell's actor owns it.
  */
@@ -46,7 +46,7 @@ final class IndexResize {
     return successors;
   }
 
-  /** A member's events actor has been asked to hand over. */
+  /** Counts a member whose events actor has been requested to hand over. */
   void handOverRequested(Member member) {
     handingOver.add(member);
   }

@@ -46,7 +46,7 @@ final class Members {
   private final Member.RequestListener listener = new RequestEndListener();
   private volatile Runnable onConnectionLost = () -> {};
 
-  /** Nobody yet. */
+  /** Without members yet. */
   Members(String cell, CellServices services) {
     this(
         cell,
@@ -55,7 +55,7 @@ final class Members {
             new BlockIndex(services.settings().slots(), services.settings().indexBudgetBytes()), Map.of(), Set.of()));
   }
 
-  /** Nobody yet; those that are admitted have what a copy has of them. */
+  /** Without members yet; those that are admitted begin with what a replica has of them. */
   Members(String cell, CellServices services, CellReplica.WarmState copy) {
     this.services = services;
     this.index = copy.index();
@@ -137,7 +137,7 @@ final class Members {
         .orElseGet(() -> initialReachability(pod));
   }
 
-  /** Which could be reached from the home before can be reached until something says otherwise. */
+  /** Reachable for a pod that the earlier home could reach, unknown for any other. */
   private Reachability initialReachability(PodEntry pod) {
     Reachability contact = new Reachability(services.settings().health().streamDoubt(), view.changes());
     if (reachable.contains(pod.spec().name())) {
@@ -146,20 +146,20 @@ final class Members {
     return contact;
   }
 
-  /** What a member that has just been admitted goes on from, null when it begins with nothing. Once. */
+  /** The state a member that has just been admitted resumes from, null when it begins with nothing. Taken once. */
   @Nullable EventSeed takeSeed(Member member) {
     return seeds.remove(member);
   }
 
-  /** Lets go of those that were copied and are no members. */
+  /** Retires the replicated workers that have not become members. */
   List<Retired> retireUnclaimed() {
-    List<Retired> gone = new ArrayList<>();
+    List<Retired> retired = new ArrayList<>();
     for (ReplicatedWorker worker : inherited.values()) {
       index.retire(worker.slot());
-      gone.add(new Retired(worker.slot(), index, index));
+      retired.add(new Retired(worker.slot(), index, index));
     }
     inherited.clear();
-    return gone;
+    return retired;
   }
 
   /** Books what another node has in flight on a worker; null while that is no member. */
@@ -203,7 +203,7 @@ final class Members {
 
   /**
    * Clears what retired workers held, all in one pass: wide indexes first, so that a worker that is still to be handed
-   * over does not meet in one what is gone from the other. Takes time; called off the actor.
+   * over does not find in one what has been removed from the other. Takes time; called off the actor.
    */
   static void sweep(List<Retired> workers) {
     sweep(workers, Retired::resizedIndex);

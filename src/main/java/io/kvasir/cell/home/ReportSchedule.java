@@ -14,15 +14,15 @@ import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 
 /**
- * When pods are asked for their engines' own figures: each about once an interval, spread over it so that a large
- * fleet's answers do not come together, and a few at a time. One that has none to give is asked less and less often.
- * The cell's actor's; time comes in, in nanoseconds.
+ * The schedule for polling pods for their engines' own load reports: each about once an interval, spread over it so
+ * that a large fleet's answers do not come together, and a few at a time. A pod without any is polled less and less
+ * often. Owned by the cell's actor; time comes in, in nanoseconds.
  */
 final class ReportSchedule {
-  /** So many are asked at the same time: an answer may be some 100 KB. */
+  /** Most polls at the same time: an answer may be some 100 KB. */
   private static final int MAX_IN_FLIGHT = 16;
 
-  /** A pod that fails is asked after twice the pause, up to this many intervals. */
+  /** Longest pause in intervals; a pod's pause doubles with each failure. */
   private static final int MAX_PAUSE = 64;
 
   private final ReportSettings settings;
@@ -41,7 +41,7 @@ final class ReportSchedule {
     this.settings = settings;
   }
 
-  /** One member of each pod that is to be asked now, who waits longest first; they count as asked. */
+  /** One member of each pod that is to be polled now, the longest overdue first; their polls count as in flight. */
   List<Member> due(List<Member> members, long now) {
     if (!settings.on()) {
       return List.of();
@@ -57,17 +57,17 @@ final class ReportSchedule {
       }
     });
     due.sort(Comparator.comparingLong(member -> state(member).dueNanos - now));
-    List<Member> asked = due.subList(0, Math.clamp(MAX_IN_FLIGHT - inFlight, 0, due.size()));
-    asked.forEach(member -> state(member).inFlight = true);
-    inFlight += asked.size();
-    return asked;
+    List<Member> polled = due.subList(0, Math.clamp(MAX_IN_FLIGHT - inFlight, 0, due.size()));
+    polled.forEach(member -> state(member).inFlight = true);
+    inFlight += polled.size();
+    return polled;
   }
 
   /**
-   * What a pod answered, for its ranks.
+   * Handles a pod's load reports.
    *
    * @param answer by rank, null when it did not answer
-   * @return whether there was anything in it
+   * @return whether there was a report in it
    */
   boolean onReports(String name, @Nullable Map<Integer, EngineReport> answer, List<Member> members, long now) {
     inFlight--;
@@ -92,7 +92,7 @@ final class ReportSchedule {
     return good;
   }
 
-  /** Forgets reports that are too old to be believed. */
+  /** Forgets reports that are too old to be used. */
   void expire(List<Member> members, long now) {
     Set<String> stale = new HashSet<>();
     pods.forEach((name, pod) -> {
@@ -118,12 +118,12 @@ final class ReportSchedule {
   private PodSchedule state(Member member) {
     PodSchedule pod = pods.get(member.pod().name());
     if (pod == null) {
-      throw new IllegalStateException("nobody has looked at " + member.worker().id());
+      throw new IllegalStateException("pod " + member.pod().name() + " is not scheduled");
     }
     return pod;
   }
 
-  /** Somewhere in the first interval. */
+  /** A pod's schedule that begins at a random time within the first interval. */
   private PodSchedule first(long now) {
     PodSchedule pod = new PodSchedule();
     pod.dueNanos = now + ThreadLocalRandom.current().nextLong(settings.interval().toNanos());

@@ -122,7 +122,7 @@ final class Standbys {
     }
   }
 
-  /** Looks after everything; asked every moment. */
+  /** Checks all standbys; called at every tick. */
   void check(long now) {
     SortedMap<String, String> nodes = replication.nodesByCell().nodes();
     if (target != null

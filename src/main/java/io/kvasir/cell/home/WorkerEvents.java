@@ -47,31 +47,31 @@ public final class WorkerEvents {
   /** Stops the stream; {@code stopped} runs when nothing more will be written. */
   record Stop(Runnable stopped) implements Message {}
 
-  /** Forgets what is known of the worker and opens its stream anew. */
+  /** Forgets what is known of the worker and opens its stream again. */
   enum Resynchronise implements Message { INSTANCE }
 
   /**
-   * Hands over what the worker holds to {@code heir}, part by part, and applies nothing until it is told to
-   * {@link Resume}; {@code done} runs when the last part is there.
+   * Hands over what the worker holds to {@code successor}, part by part, and applies nothing until {@link Resume};
+   * {@code done} runs when the last part is there.
    */
   record HandOverTo(WorkerBlocks successor, Runnable done) implements Message {}
 
   /**
-   * Tells a copy everything and then every change.
+   * Starts sending to a replica: a snapshot and then every change.
    *
-   * @param node where the replica is; an earlier one there gets nothing any more
+   * @param node where the replica is; it takes the place of an earlier one there
    * @param home the incarnation of the cell's home
    */
   record AddReplica(String node, long home, ActorRef<Standby.Message> standby, ReplicaProgress progress)
       implements Message {}
 
-  /** Tells a node's copy nothing any more. */
+  /** Stops sending to a node's replica. */
   record RemoveReplica(String node) implements Message {}
 
-  /** A copy says how far it has come. */
+  /** A replica acknowledged frames. */
   private record ReplicaAcknowledged(Standby.Acknowledged acknowledged) implements Message {}
 
-  /** Looks whether copies answer. */
+  /** Checks whether replicas acknowledge. */
   enum CheckReplicas implements Message { INSTANCE }
 
   /** The next part is to be handed over. */
@@ -80,7 +80,7 @@ public final class WorkerEvents {
   /** Goes on with what the member holds now. */
   enum Resume implements Message { INSTANCE }
 
-  // What a stream says; of one that has been given up for another nothing counts any more.
+  // The messages of a stream; those of one that has been replaced by another are ignored.
 
   private record StreamStarted(ActorRef<Ready> stream) implements Message {}
 

@@ -31,7 +31,7 @@ public final class BookedReservation implements Reservation {
   private final int depth;
   private final double queueMs;
 
-  /** Whether the worker's silence says something before the first token, too: it reads the prompt and streams. */
+  /** Whether the worker's silence counts before the first token, too: it computes the prompt and streams. */
   private final boolean stallWatched;
 
   /** The open reservations of this node's decisions; null when it was adopted. */
@@ -170,8 +170,8 @@ public final class BookedReservation implements Reservation {
         predictTransferred();
       }
     } else if (outcome instanceof Outcome.Completed completed && prefills() && local != null) {
-      // Of an answer that came whole its first byte says nothing of its first token, nor does that of a prompt read
-      // elsewhere say what reading it costs.
+      // The first byte of an answer that came whole is no measure of its first token, and that of a prompt computed
+      // elsewhere is no measure of the prefill's cost.
       member.prefillCompleted(booking, queueMs, completed);
     }
     member.load().release(booking);
@@ -203,7 +203,7 @@ public final class BookedReservation implements Reservation {
     return role == Role.DECODE || role == Role.BOTH;
   }
 
-  /** What a step that does not answer the client generates says nothing of how long answers are. */
+  /** Without the answer's tokens for a step that does not answer the client: they are no measure of answers' length. */
   private Outcome reported(Outcome outcome) {
     return outcome instanceof Outcome.Completed completed && !generates()
         ? new Outcome.Completed(

@@ -19,18 +19,18 @@ public final class ReplicaFeed implements BlockChangeListener {
   private final ReplicaWriter writer = new ReplicaWriter();
   private boolean subscribed;
 
-  /** Tells the copy of a node from now on, and not the one it had before. */
+  /** Adds the link to a node's replica, in place of an earlier one of that node. */
   public void add(String node, ReplicaLink link) {
     links.put(node, link);
   }
 
-  /** Tells the copy of a node nothing more. */
+  /** Removes the link to a node's replica. */
   public void remove(String node) {
     links.remove(node);
     updateSubscribed();
   }
 
-  /** The way to a node's copy, null if there is none. */
+  /** The link to a node's replica, null if there is none. */
   public @Nullable ReplicaLink link(String node) {
     return links.get(node);
   }

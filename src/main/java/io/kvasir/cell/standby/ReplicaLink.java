@@ -6,9 +6,9 @@ import java.util.ArrayDeque;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
- * The way of one worker's changes to one copy: numbers frames, sends a few of them ahead of what the copy has
- * confirmed, keeps them until it has, and sends them again when they were lost. A copy that is too slow is told
- * everything anew once it has taken what is on its way, so what is kept is bounded. One thread at a time.
+ * The sender of one worker's changes to one replica: numbers frames, sends a few of them ahead of what the replica has
+ * acknowledged, keeps them until then, and sends them again when they were lost. A replica that is too slow gets a
+ * whole snapshot once it has acknowledged what is in flight, so the buffer is bounded. One thread at a time.
  */
 public final class ReplicaLink {
   /** Frames on their way: of some 32 KiB, so a quarter of a megabyte. */
@@ -126,11 +126,11 @@ public final class ReplicaLink {
   }
 
   /**
-   * The copy says how far it has come.
+   * Handles an acknowledgement of the replica.
    *
-   * @param of the stream it speaks of
+   * @param of the stream that it acknowledges
    * @param expected number of the frame it expects next
-   * @param missing whether it has seen a later one
+   * @param missing whether it has received a later one
    * @return how many frames were sent again
    */
   public int acknowledged(long of, long expected, boolean missing) {

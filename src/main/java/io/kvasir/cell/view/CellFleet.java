@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A cell as one decision sees it: the same members from beginning to end, their load as it is. Where the prompt goes on
- * beyond what anybody holds, the decision keeps its {@link PrefixStripes} waiting until it {@link #release leaves}.
+ * beyond what any worker holds, the decision locks its stripe of {@link PrefixStripes} until {@link #release}.
  * Used by one thread.
  */
 public final class CellFleet implements Fleet {
@@ -154,7 +154,7 @@ public final class CellFleet implements Fleet {
     load.release(booking);
   }
 
-  /** Who was chosen, and load booked on. */
+  /** The member in the slot of a chosen worker, to book load on. */
   Member member(int slot) {
     Member member = table.members()[slot];
     if (member == null) {
@@ -163,22 +163,22 @@ public final class CellFleet implements Fleet {
     return member;
   }
 
-  /** The one step that is wanted anew, with those of the other steps' workers that are still here. */
+  /** The one step to replan, with those of the other steps' workers that are still members; null for a whole plan. */
   PlanningSession.@Nullable StepReplan replacement(DecisionRequest request) {
-    DecisionRequest.StepReplacement again = request.replacement();
-    if (again == null) {
+    DecisionRequest.StepReplacement replacement = request.replacement();
+    if (replacement == null) {
       return null;
     }
     Map<String, Worker> placed = new HashMap<>();
     for (Worker worker : table.workers()) {
       if (worker != null) {
-        again.placed().forEach((step, id) -> {
+        replacement.placed().forEach((step, id) -> {
           if (worker.id().equals(id)) {
             placed.put(step, worker);
           }
         });
       }
     }
-    return new PlanningSession.StepReplan(again.step(), placed);
+    return new PlanningSession.StepReplan(replacement.step(), placed);
   }
 }

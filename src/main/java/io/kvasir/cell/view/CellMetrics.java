@@ -221,12 +221,12 @@ public final class CellMetrics {
     healthChanges.labelValues(member.worker().id(), health.name().toLowerCase(Locale.ROOT)).inc();
   }
 
-  /** A pod was asked for its engine's own figures. */
+  /** A pod was polled for its engine's load report; {@code read} if there was one. */
   public void reported(String pod, boolean read) {
     reports.labelValues(pod, read ? "read" : "none").inc();
   }
 
-  /** What was known of a worker is dropped and read anew. */
+  /** What was known of a worker is dropped and its events are read again. */
   public void resynchronised(Member member) {
     resyncs.labelValues(member.worker().id()).inc();
   }

@@ -31,7 +31,7 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Puts down how a decision of a cell came about. Made for one decision that is sampled or asked for; costs some
+ * Records how a decision of a cell came about. Made for one decision that is sampled or explained; costs some
  * microseconds per worker.
  */
 public final class DecisionRecorder {

@@ -3,21 +3,20 @@ package io.kvasir.cell.worker;
 import io.kvasir.cell.CellSettings.AccuracySettings;
 
 /**
- * Whether a worker's index is right, by the engine's own answers: each reports how many tokens of its
- * prompt were cached, and that is held against what the index had promised.
+ * The accuracy of a worker's index, measured by the engine's own answers: each reports how many tokens of its
+ * prompt were cached, and that is compared with what the index had predicted.
  *
- * <p>Only broken promises count: that an engine found more is no harm (it may have a cache that no event
- * tells of), and that it found a little less happens. What it evicted while a request waited, and told of, is no
- * promise any more and does not come here. The measure is the share of wrong answers among the last ones that were
- * promised something, so that one answer far off says no more than one. While that share is too high the worker is
- * not trusted: what the index says of it counts by the part that was true. It is then due to be resynchronised, the
- * first time at once, afterwards after pauses that double until the index has been right for as many answers as are
- * looked at.
+ * <p>Only misses count: that an engine found more is no harm (it may have a cache without events), and that it found a
+ * little less happens. Blocks that it evicted while a request waited, and reported as evicted, are no miss. The measure
+ * is the share of wrong answers among the last ones for which a hit was predicted, so one answer that is far off counts
+ * no more than any other. While that share is too high the worker is not trusted: the hits that the index predicts are
+ * scaled by the part that was found. It is then due to be resynchronised, the first time at once, afterwards after
+ * pauses that double until the index has been right for as many answers as the share is taken over.
  *
  * <p>Thread-safe; time comes in, in nanoseconds.
  */
 public final class CacheHitAccuracy {
-  /** Answers before anything is said. */
+  /** Answers before there is a verdict. */
   private static final int MIN_ANSWERS = 8;
 
   private final AccuracySettings settings;
@@ -89,8 +88,7 @@ public final class CacheHitAccuracy {
   }
 
   /**
-   * Whether the worker is due to be resynchronised, which the caller then does: what was answered before says
-   * nothing any more.
+   * Whether the worker is due to be resynchronised, which the caller then does; earlier answers count no more.
    */
   public synchronized boolean takeDue(long now) {
     if (trust == 1 || (paused && now - pausedUntil < 0)) {

@@ -3,18 +3,18 @@ package io.kvasir.cell.worker;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Tells whether what was derived from workers' conditions is still good: who changes one of them
- * says so afterwards, and who derives from them notes the number before it looks. Thread-safe.
+ * A version number of workers' conditions, for values derived from them: it is incremented after each change, and a
+ * value is valid for the number that was read before its inputs were. Thread-safe.
  */
 public final class ChangeCounter {
   private final AtomicLong count = new AtomicLong();
 
-  /** Something has changed: the change can be seen by now. */
+  /** Counts a change that is already visible to other threads. */
   void increment() {
     count.incrementAndGet();
   }
 
-  /** Another one after each change. */
+  /** The number of changes so far. */
   public long count() {
     return count.get();
   }

@@ -7,18 +7,18 @@ import io.kvasir.routing.PromptSize;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a decision expected the chosen worker to have cached, and predicted it to have next.
+ * The cached prefix that a decision expected on the chosen worker, and the one it predicted to be there afterwards.
  *
  * @param blockSize tokens in a block of the prompt's chain
  * @param depth leading blocks it was found to hold, predicted ones included
- * @param reported whether the worker's events speak of such blocks; what it holds of others can only be predicted
+ * @param reported whether the worker's events cover such blocks; what it holds of others can only be predicted
  * @param prediction what was predicted; null when there was nothing to predict
  * @param eventState how far the worker's events had come by then
  */
 public record HitPrediction(int blockSize, int depth, boolean reported, @Nullable Prediction prediction,
     EventState eventState) {
 
-  /** Of a worker that computes nothing of the prompt: nothing is promised, and nothing it says is held against it. */
+  /** The prediction for a worker that computes nothing of the prompt: no hit is expected, none can be missed. */
   public static HitPrediction none(Chain chain) {
     return new HitPrediction(chain.blockSize(), 0, true, null, EventState.START);
   }
@@ -34,8 +34,8 @@ public record HitPrediction(int blockSize, int depth, boolean reported, @Nullabl
   }
 
   /**
-   * The tokens the index promised to be cached, however much it is believed: those the engine had reported, or of
-   * an engine that reports none, those it was sent. 0 while that is not known.
+   * The tokens that the index predicted to be cached, whatever its trust: those the engine had reported, or of an
+   * engine that reports none, those it was sent. 0 while that is not known.
    */
   public int expectedTokens(int promptTokens) {
     int blocks = prediction == null ? depth : reported ? prediction.confirmed() : prediction.held();

@@ -45,11 +45,11 @@ public final class Member {
   public enum HitOutcome {
     KEPT,
     BROKEN,
-    /** The engine evicted them while the prompt waited, and said so. */
+    /** The engine evicted them while the prompt waited, and reported that. */
     OVERTAKEN
   }
 
-  /** Told when a request on a member is over. */
+  /** A listener to the ends of requests on members. */
   public interface RequestListener {
     /** A request is over. */
     void requestEnded(Member member, String model, Outcome outcome);
@@ -58,7 +58,7 @@ public final class Member {
     void prefillCompleted(Member member, PrefillSample prefill);
 
     /**
-     * An answer said how many tokens of its prompt were cached.
+     * An answer reported how many tokens of its prompt were cached.
      *
      * @param promised as the index had it, at least 1
      * @param promise what became of it
@@ -233,7 +233,7 @@ public final class Member {
   }
 
   /**
-   * A request on this worker is over: its answer says how the worker is, and how right the index.
+   * Handles the end of a request on this worker: the outcome counts for its health and for the accuracy of its index.
    *
    * @param model as the request named it
    * @param promptTokens as they were booked
@@ -278,7 +278,7 @@ public final class Member {
         new PrefillSample(booking.promptTokens(), uncached, queueMs, answer.ttftMicros() / 1e3));
   }
 
-  /** Text that a worker with events was sent says nothing of its event stream. */
+  /** A prompt that was only predicted on a worker with events does not measure its event stream. */
   private void compare(Outcome.Completed answer, int bookedTokens, HitPrediction forecast) {
     if (answer.cachedTokens() == Outcome.UNKNOWN || (!forecast.reported() && !pod.events().isEmpty())) {
       return;

@@ -4,13 +4,13 @@ import io.kvasir.cell.WorkerStatus.Health;
 import java.time.Duration;
 
 /**
- * Whether a pod can be reached. Its ranks share one, for they share its server. A connection that was refused or cut
+ * The reachability of a pod, which its ranks share as they share its server. A connection that was refused or cut
  * takes it out at once, and the next contact brings it back: an answer, or a probe that was sent after the loss.
  *
  * <p>A lost event stream is often the first sign that an engine died, so it takes the pod out, too, but only until
  * the probe that is sent at once: an engine that answers there lives, whatever became of its publisher, and for a
- * while the stream's word is not taken again. Events prove that an engine works, not that its server takes requests:
- * they bring back what they took out, and have everything else probed at once.
+ * while a lost stream does not count again. Events prove that an engine works, not that its server takes requests:
+ * they bring a pod back that a lost stream took out, and have any other probed at once.
  *
  * <p>Thread-safe; time comes in, in nanoseconds.
  */
@@ -29,7 +29,7 @@ public final class Reachability {
   /**
    * A pod whose state is unknown.
    *
-   * @param streamDoubt how long the loss of an event stream says nothing after a probe has contradicted it
+   * @param streamDoubt how long the loss of an event stream is ignored after a probe has contradicted it
    * @param revision counts the changes
    */
   public Reachability(Duration streamDoubt, ChangeCounter revision) {
@@ -71,7 +71,7 @@ public final class Reachability {
     probeRequested = true;
   }
 
-  /** Its event stream speaks. */
+  /** Its event stream delivered something. */
   synchronized void onEvents() {
     if (isReachable()) {
       return;
@@ -84,31 +84,31 @@ public final class Reachability {
   }
 
   /**
-   * The answer to a probe. One that is late or an error is given a second chance before the pod is taken out.
+   * Handles the result of a probe. The first one that fails does not take the pod out, the second one does.
    *
-   * @param askedNanos when it was sent: what is older than the loss of contact says nothing about it
+   * @param sentNanos when it was sent: one from before the loss of contact proves nothing
    */
-  public synchronized void onProbe(boolean answered, long askedNanos) {
+  public synchronized void onProbe(boolean answered, long sentNanos) {
     if (answered) {
-      if (state == Health.UNHEALTHY && askedNanos - lostNanos < 0) {
+      if (state == Health.UNHEALTHY && sentNanos - lostNanos < 0) {
         probeRequested = true;
         return;
       }
       if (lostByStream && !isReachable()) {
         streamDoubted = true;
-        streamDoubtedNanos = askedNanos;
+        streamDoubtedNanos = sentNanos;
       }
       markReachable();
     } else if (++failedProbes >= 2 || !isReachable()) {
-      markUnreachable(askedNanos, "its health route does not answer with success", false);
+      markUnreachable(sentNanos, "its health route does not answer with success", false);
     }
   }
 
   /** Whether a probe was requested at once; clears the request. */
   public synchronized boolean pollProbeRequest() {
-    boolean wanted = probeRequested;
+    boolean requested = probeRequested;
     probeRequested = false;
-    return wanted;
+    return requested;
   }
 
   private void markReachable() {

@@ -5,13 +5,14 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Whether a worker moves. It is wedged when streams are open on it, none of them has brought anything for some
- * seconds, and it was given more since it last moved: its server may still answer probes while its engine stands
- * still. It then gets nothing new until it moves, or, if all of its requests have left, until it is given another try.
+ * Detects workers that make no progress. A worker is wedged when streams are open on it, none of them has delivered
+ * anything for some seconds, and it got more requests since its last progress: its server may still answer probes while
+ * its engine hangs. It then gets nothing new until it progresses or, once all of its requests have ended, until the
+ * next trial.
  *
  * <p>Silence counts only against streams, for an answer that comes whole is silent until its end. Prompts take time
- * before the first token: what was booked when the worker last moved is waited for, within bounds. What comes later
- * does not prolong the wait, or a worker that is given more all the time would never be found out.
+ * before the first token: the timeout grows with what was booked at the last progress, within bounds. Later bookings
+ * do not prolong it, or a worker that gets more all the time would never be detected.
  *
  * <p>{@link #progressNanos} is for every piece of every answer: it reads a clock's last value and now and then writes
  * it, with no lock and no order. {@link #check} is the cell's actor's.
@@ -20,7 +21,7 @@ public final class StallDetector {
   /** Finer than any silence that matters, and coarse enough that streams do not fight for the cache line. */
   private static final long GRAIN_NANOS = 10_000_000L;
 
-  /** What is booked up to this long after a movement counts as booked then: looks are some time apart. */
+  /** What is booked up to this long after progress counts as booked then: checks are some time apart. */
   private static final long SETTLING_NANOS = 1_000_000_000L;
 
   private final StallSettings settings;
@@ -46,17 +47,17 @@ public final class StallDetector {
     this.stalledSince = now;
   }
 
-  /** From now on the silence of one more request says something. */
+  /** One more stream is open, whose silence counts from now on. */
   public void streamStarted() {
     streams.incrementAndGet();
   }
 
-  /** It is over. */
+  /** A stream has ended. */
   public void streamEnded() {
     streams.decrementAndGet();
   }
 
-  /** Something came of the worker: a piece of an answer, or events. */
+  /** The worker delivered something: a piece of an answer, or events. */
   void progressed(long now) {
     if (now - progressNanos.getOpaque() >= GRAIN_NANOS) {
       progressNanos.setOpaque(now);
@@ -67,13 +68,13 @@ public final class StallDetector {
     return wedged;
   }
 
-  /** How long it has stood still, in nanoseconds. */
+  /** Time since its last progress, in nanoseconds. */
   long stalledFor(long now) {
     return now - stalledSince;
   }
 
   /**
-   * Looks whether it moves.
+   * Checks whether it progresses.
    *
    * @param inFlight requests booked on it
    * @param queueMs estimated milliseconds of the prefill booked on it

@@ -67,7 +67,7 @@ public final class WorkerHealth {
         : new State(Health.HEALTHY, "");
   }
 
-  /** Its state if it is another than when this was last asked, otherwise null. Asked by the cell's actor alone. */
+  /** Its state if it is another than at the last call, otherwise null. Called by the cell's actor alone. */
   public @Nullable State pollChange(long now) {
     State state = state(now);
     if (state.health() == lastReported) {

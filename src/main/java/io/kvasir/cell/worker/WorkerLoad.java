@@ -6,8 +6,8 @@ import java.lang.invoke.VarHandle;
 
 /**
  * The load booked on one worker. Booking is one step with the check that there is room; every booking
- * is taken back exactly once by the {@code BookedReservation} that made it. A worker that comes anew
- * into a slot gets a load of its own, so what the one before it still holds cannot be taken from it.
+ * is taken back exactly once by the {@code BookedReservation} that made it. The next worker in a slot gets a load of
+ * its own, so that the release of a booking on the one before it cannot be taken from it.
  *
  * <p>Wait-free but for the compare-and-set of the first counter.
  */

@@ -135,7 +135,7 @@ final class PodExchange {
 
   /** The outcome of a response that was complete. */
   Outcome completed(Task task) {
-    // Where another worker has computed the prompt, this one's figure says nothing about its cache.
+    // Where another worker has computed the prompt, this one's figure is not about its own cache.
     int cached = task.prefillReport() == null ? tap.cachedTokens() : Outcome.UNKNOWN;
     return new Outcome.Completed(
         tap.promptTokens(), cached, tap.outputTokens(), TimeUnit.NANOSECONDS.toMicros(firstByteNanos));

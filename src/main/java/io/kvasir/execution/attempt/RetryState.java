@@ -42,7 +42,7 @@ public record RetryState(
         requestId, deadline, tries, decideNanos + nanos, excluded, lastWorker, lastFailure, lastErrorResponse);
   }
 
-  /** The state when a plan, or a step decided anew, is about to be tried; {@code worker} is the last step's. */
+  /** The state when a plan, or a replanned step, is about to be tried; {@code worker} is the last step's. */
   public RetryState withTry(Worker worker) {
     return new RetryState(
         requestId, deadline, tries + 1, decideNanos, excluded, worker, lastFailure, lastErrorResponse);

@@ -40,7 +40,7 @@ final class ChatTurns {
     messages.addObject().put("role", "tool").put("tool_call_id", callId).put("content", text);
   }
 
-  /** The calls of the assistant's turn that is last, so that calls told one by one are one turn. */
+  /** The tool calls of the last turn if it is the assistant's, so that calls listed one by one are one turn. */
   ArrayNode lastCalls() {
     JsonNode last = messages.isEmpty() ? messages : messages.get(messages.size() - 1);
     if (last instanceof ObjectNode turn && turn.path("role").asText().equals("assistant")) {

@@ -17,8 +17,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The members of one JSON object as the bytes they came in. Members can be set and taken away; every other one keeps
- * its place, its escapes and its digits, known to us or not. Only the blanks between members are lost, and of a
+ * The members of one JSON object as the bytes they came in. Members can be set and removed; every other one keeps
+ * its place, its escapes and its digits, known to the router or not. Only the blanks between members are lost, and of a
  * member that comes twice the last counts, as engines have it. Immutable.
  */
 public final class JsonMembers {

@@ -20,7 +20,7 @@ record Continuation(ClientRequest original) {
   private static final int COMPLETION_TOKENS = 16;
   private static final List<String> LIMITS = List.of("max_tokens", "max_completion_tokens");
   private static final List<String> TOOLS = List.of("tools", "functions");
-  /** The grammar would begin anew in the middle of its text. */
+  /** Fields of constrained generation: the grammar would begin again in the middle of its text. */
   private static final List<String> STRUCTURE = List.of(
       "structured_outputs", "guided_json", "guided_regex", "guided_choice", "guided_grammar", "guided_decoding",
       "structural_tag", "json_schema", "regex", "ebnf");

@@ -108,7 +108,7 @@ final class WorkflowActor extends AbstractBehavior<WorkflowActor.Message> {
         pending--;
         undelivered.remove(completed);
         if (request.context().cancellation().isCancelled()) {
-          // The message that says so is still on its way.
+          // The message about the cancellation is still on its way.
           on(new WorkflowEvent.CancelRequested());
         }
         on(completed.event);

@@ -27,7 +27,7 @@ public final class AdminApi implements HttpHandler {
   /**
    * Over its parts.
    *
-   * @param metrics where it counts what it was asked; once per registry
+   * @param metrics where it counts requests; once per registry
    */
   public AdminApi(AdminKeys keys, List<AdminResource> parts, Metrics metrics) {
     this.keys = keys;

@@ -6,7 +6,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Why the admin API does not do what it was asked. The answer is {@code {"error": {"code", "message", "field",
+ * The reason why the admin API refuses a request. The answer is {@code {"error": {"code", "message", "field",
  * "faults"}}}: {@code field} where one is to blame, {@code faults} where there can be several, each with a
  * {@code field} and a {@code message} of its own.
  */
@@ -24,7 +24,7 @@ public final class AdminException extends Exception {
     this.faults = faults;
   }
 
-  /** With a status from 400 up, which says what kind of refusal it is. */
+  /** With a status from 400 up, the kind of refusal. */
   public static AdminException of(int status, String message) {
     return new AdminException(status, message, null, List.of());
   }

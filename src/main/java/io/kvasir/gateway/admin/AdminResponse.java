@@ -4,7 +4,7 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
 /**
- * What the admin API answers when it has done what was asked.
+ * The admin API's answer to a request that it has carried out.
  *
  * @param status 200, 201 or 202
  * @param body not to be changed any more

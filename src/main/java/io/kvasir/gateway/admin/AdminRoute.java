@@ -8,7 +8,7 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * One thing the admin API does.
+ * A route of the admin API.
  *
  * @param method {@code GET}, {@code POST} or {@code DELETE}
  * @param path with a name in braces where any text may stand: <code>/admin/workers/{pod}</code>
@@ -16,13 +16,13 @@ import java.util.Set;
  * @param action what is done
  */
 public record AdminRoute(String method, String path, Set<String> parameters, Action action) {
-  /** What is done when a route is called. Runs on a virtual thread, so it may wait. */
+  /** The handler of a route. Runs on a virtual thread, so it may wait. */
   @FunctionalInterface
   public interface Action {
     /**
-     * Does it.
+     * Handles a request.
      *
-     * @throws AdminException when it cannot be done; what it says is the answer
+     * @throws AdminException when it is refused; its message is the answer
      */
     AdminResponse answer(AdminRequest request) throws AdminException;
   }
@@ -37,7 +37,7 @@ public record AdminRoute(String method, String path, Set<String> parameters, Act
     return new AdminRoute("POST", path, Set.of(), action);
   }
 
-  /** A route that takes something away. */
+  /** A route that removes something. */
   public static AdminRoute delete(String path, Action action) {
     return new AdminRoute("DELETE", path, Set.of(), action);
   }

@@ -13,8 +13,8 @@ import java.util.TreeMap;
 import java.util.function.BiConsumer;
 
 /**
- * {@code /admin/figures}: takes numbers somebody outside says of workers (POST), which {@code external-metric} scores
- * by, and shows those this node knows (GET). Thread-safe.
+ * {@code /admin/figures}: takes figures that a system outside reports for workers (POST), which {@code external-metric}
+ * scores by, and shows those this node knows (GET). Thread-safe.
  */
 public final class ExternalMetricsHandler implements AdminResource {
   private static final String PATH = "/admin/figures";

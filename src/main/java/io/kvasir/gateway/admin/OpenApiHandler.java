@@ -16,7 +16,7 @@ public final class OpenApiHandler implements AdminResource {
     return List.of(AdminRoute.get("/admin/openapi.json", _ -> AdminResponse.ok(document())));
   }
 
-  /** The document, read anew. */
+  /** The OpenAPI document, read from the class path at each call. */
   static ObjectNode document() {
     try (InputStream in = OpenApiHandler.class.getResourceAsStream(DOCUMENT)) {
       if (in == null) {

@@ -46,7 +46,7 @@ public record PodDefaults(
      * The feeds that a section, or a list of them, describes.
      *
      * @param ranks of the pod
-     * @param faults told the path and the problem of each fault; what is returned is then of no use
+     * @param faults takes the path and the problem of each fault; the result is then of no use
      */
     List<EventFeed> read(JsonNode events, int ranks, BiConsumer<String, String> faults);
   }
@@ -60,7 +60,7 @@ public record PodDefaults(
      * @param given null when the description has none
      * @param role the pod's
      * @param url the pod's
-     * @param faults told the path and the problem of each fault; what is returned is then of no use
+     * @param faults takes the path and the problem of each fault; the result is then of no use
      */
     @Nullable KvTransfer read(@Nullable JsonNode given, Role role, URI url, BiConsumer<String, String> faults);
   }

@@ -88,7 +88,7 @@ final class PodReader {
         return new URI(url.getScheme(), null, url.getHost(), url.getPort(), null, null, null);
       }
     } catch (URISyntaxException e) {
-      // Told below, with what would be right.
+      // Reported below, with what would be right.
     }
     fault("url", "has to be like http://10.0.0.7:8000, http or https, without a path");
     return nowhere;

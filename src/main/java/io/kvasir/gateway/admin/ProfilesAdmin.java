@@ -4,7 +4,7 @@ import io.kvasir.routing.LiveProfiles;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Who can read the profiles anew. Thread-safe. */
+/** The administration of profiles: shows them and reloads their files. Thread-safe. */
 public interface ProfilesAdmin {
   /** The profiles requests go by. */
   LiveProfiles profiles();
@@ -33,7 +33,7 @@ public interface ProfilesAdmin {
    * @param file the file, empty when it is not known
    * @param line the line in it, 0 when it is not known
    * @param problem what is wrong
-   * @param remedy what to do, empty where the problem says it
+   * @param remedy what to do, empty where the problem implies it
    */
   record ProfileFault(
       String setting,

@@ -19,7 +19,7 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 
 /**
- * {@code /admin/profiles}: shows the profiles as they were compiled (GET), and reads them anew (POST {@code
+ * {@code /admin/profiles}: shows the profiles as they were compiled (GET), and reloads them (POST {@code
  * /admin/profiles/reload}). Thread-safe.
  */
 public final class ProfilesHandler implements AdminResource {

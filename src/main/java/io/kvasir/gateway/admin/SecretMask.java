@@ -8,8 +8,8 @@ import com.fasterxml.jackson.databind.node.TextNode;
 import java.util.regex.Pattern;
 
 /**
- * Keeps secrets out of what the admin API shows: texts whose setting's name says that they are secret, and credentials
- * in addresses. Names of settings are taken in any spelling.
+ * Keeps secrets out of what the admin API shows: texts of settings whose names are those of secrets, and credentials
+ * in addresses. Names of settings are matched in any spelling.
  */
 final class SecretMask {
   private static final String MASK = "***";

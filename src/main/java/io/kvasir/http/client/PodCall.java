@@ -60,7 +60,7 @@ public final class PodCall {
    * Sends the request and waits for the head of the answer. When a reused connection turns out to be closed
    * before a byte of the answer came, the request is sent once more on a fresh one.
    *
-   * @throws PodException when there is no answer; says what went wrong
+   * @throws PodException when there is no answer; its message has the reason
    */
   public PodResponse send() throws PodException {
     running.add(this);
@@ -171,7 +171,7 @@ public final class PodCall {
     throw failed(Kind.ABORTED, "", null);
   }
 
-  /** Closes the connection and says why. */
+  /** Closes the connection; returns the exception with the reason. */
   private PodException failed(Kind kind, String what, @Nullable Throwable cause) {
     deadline = 0;
     Kind why;

@@ -26,7 +26,7 @@ public final class PodResponse implements AutoCloseable {
     /** Gives the connection back, if it can be used again, or closes it: no more of the body is read. */
     void finished(PodConnection connection, boolean reusable);
 
-    /** Closes the connection and says why. */
+    /** Closes the connection; returns the exception with the reason. */
     PodException failed(PodException.Kind kind, String what, @Nullable Throwable cause);
   }
 
@@ -49,7 +49,7 @@ public final class PodResponse implements AutoCloseable {
     return head.headers();
   }
 
-  /** Length of the body in bytes when the head says it or there is none by rule, otherwise -1. */
+  /** Length of the body in bytes when the head has it or there is none by rule, otherwise -1. */
   public long contentLength() {
     return framing.length();
   }

@@ -57,7 +57,7 @@ final class RequestBytes {
     return head.toString();
   }
 
-  /** Nobody smuggles a line, or anything else unprintable, through a target or a header. */
+  /** Checks that no target or header smuggles in a line or anything else unprintable. */
   private static void checkLines(CharSequence head, int expected) {
     int lines = 0;
     int controls = 0;

@@ -27,7 +27,7 @@ import org.slf4j.LoggerFactory;
 final class ClientConnection implements Runnable, ClientInput.InputHandler {
   private static final Logger LOG = LoggerFactory.getLogger(ClientConnection.class);
 
-  /** How long a client may take to read the last answer and close; its further bytes are thrown away. */
+  /** How long a client may take to read the last answer and close; its further bytes are discarded. */
   private static final long LINGER_NANOS = 1_000_000_000L;
 
   /** The server whose connection it is. */

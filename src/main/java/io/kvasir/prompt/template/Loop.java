@@ -4,7 +4,7 @@ import java.util.Iterator;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** The {@code loop} of a for statement, which also drives it; an element is read ahead only if the body asks. */
+/** The {@code loop} of a for statement, which also drives it; an element is read ahead only if the body needs it. */
 final class Loop implements Callable {
   private final Stmt.For statement;
   private final Frame outer;

@@ -110,7 +110,7 @@ final class AddedTokens {
 
   /**
    * The first place after {@code from} where the text may be cut: before an added token, or, once {@code lineAfter}
-   * bytes have gone by, between a line break and an ASCII letter. The text's length if there is none.
+   * bytes have passed, between a line break and an ASCII letter. The text's length if there is none.
    *
    * <p>A token that includes white space or depends on its neighbours is no such place, and neither is one that begins
    * like a word: it would change the tokens of the piece before it.

@@ -77,7 +77,7 @@ sealed interface ControllerMessage {
       String syncId, boolean isComplete, double globalProgress, boolean canExitFreeze, List<Integer> missingBatches)
       implements ControllerMessage {}
 
-  /** Is all well? Asked by the controller at the worker's own port. */
+  /** A health check by the controller at the worker's own port. */
   record HealthCheck(String workerEventId) implements ControllerMessage {}
 
   /** The answer: 0 when it is. */

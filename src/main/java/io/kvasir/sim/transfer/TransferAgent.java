@@ -153,7 +153,7 @@ public final class TransferAgent implements AutoCloseable {
    * Waits for another engine's blocks. The copying itself takes the time the caller gives it; {@link #confirmCopied}
    * ends it.
    *
-   * @throws IOException when they cannot be fetched; the message says why
+   * @throws IOException when they cannot be fetched; the message has the reason
    */
   public FetchedBlocks fetch(TransferSpec.Receive spec) throws IOException {
     return fetcher.fetch(spec);
