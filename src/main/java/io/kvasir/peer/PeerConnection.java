@@ -92,7 +92,7 @@ final class PeerConnection implements AutoCloseable {
       return null;
     }
     // Before writing, which may have to wait, too, until the connection is closed.
-    request.orTimeout(timeout.toNanos(), TimeUnit.NANOSECONDS);
+    var _ = request.orTimeout(timeout.toNanos(), TimeUnit.NANOSECONDS);
     CompletableFuture<byte @Nullable []> reply =
         request.whenComplete((_, failure) -> {
           inFlight.remove(id);

@@ -2,6 +2,7 @@ package io.kvasir.routing;
 
 import io.kvasir.index.Chain;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -96,7 +97,8 @@ public final class Slot<T> {
    */
   private static <T> Slot<T> register(Slot<T> slot) {
     BY_NAME.merge(slot.name, slot, (earlier, later) -> {
-      if (earlier.definer == Slot.class.getClassLoader() || earlier.definer.getParent() == later.definer.getParent()) {
+      if (earlier.definer.equals(Slot.class.getClassLoader())
+          || Objects.equals(earlier.definer.getParent(), later.definer.getParent())) {
         throw new IllegalArgumentException("there is a slot named \"" + slot + "\" already; share its constant");
       }
       return later;

@@ -2,8 +2,8 @@ package io.kvasir.sim;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.sim.transfer.FetchedBlocks;
-import io.kvasir.sim.transfer.LeasedBlocks;
 import io.kvasir.sim.transfer.FinishedPrefill;
+import io.kvasir.sim.transfer.LeasedBlocks;
 import io.kvasir.sim.transfer.TransferAgent;
 import io.kvasir.sim.transfer.TransferRejectedException;
 import io.kvasir.sim.transfer.TransferSpec;

@@ -21,7 +21,7 @@ public final class ManualTimer implements Timer {
   public Timeout schedule(long delayNanos, Runnable action) {
     Pending added = new Pending(clock.nanos() + delayNanos, action);
     pending.add(added);
-    return () -> pending.removeIf(each -> each == added);
+    return () -> pending.remove(added);
   }
 
   /** Moves the clock to each action that is due, in order, and then to the end of the time. */

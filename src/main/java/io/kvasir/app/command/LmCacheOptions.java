@@ -1,8 +1,8 @@
 package io.kvasir.app.command;
 
 import io.kvasir.sim.lmcache.CacheController;
-import io.kvasir.sim.lmcache.ControllerBinding;
 import io.kvasir.sim.lmcache.CacheCoordinator;
+import io.kvasir.sim.lmcache.ControllerBinding;
 import java.io.IOException;
 import java.time.Duration;
 import picocli.CommandLine.Option;

@@ -235,7 +235,8 @@ public final class Node implements AutoCloseable {
         new Dispatcher(
             system,
             cells,
-            resources.own(new PodClient(tls.pods() == null ? pods : pods.withTls(tls.pods()), metrics, NanoClock.SYSTEM)),
+            resources.own(
+                new PodClient(tls.pods() == null ? pods : pods.withTls(tls.pods()), metrics, NanoClock.SYSTEM)),
             config.execution().requests(),
             PreprocessingStep.builtIn(),
             lmcache == null ? Warmup.NONE : new LmCacheWarmup(lmcache),
@@ -270,7 +271,8 @@ public final class Node implements AutoCloseable {
     HttpSettings settings = config.gateway().http();
     ListenerTls listener = tls.listener();
     try {
-      return HttpServer.start(system, listener == null ? settings : settings.withTls(listener), handler, metrics, NanoClock.SYSTEM);
+      HttpSettings served = listener == null ? settings : settings.withTls(listener);
+      return HttpServer.start(system, served, handler, metrics, NanoClock.SYSTEM);
     } catch (IOException taken) {
       throw new StartException(
           "the gateway cannot listen: " + taken.getMessage() + "; set kvasir.gateway.port to a free one", taken);

@@ -70,7 +70,7 @@ final class AnswerRelay implements StreamingBody {
         ? new UsageFilter(client)
         : new PassThroughFilter(client);
     return translation != null && tap.form() == AnswerTap.Form.EVENTS
-        ? new TranslatingFilter(translation.stream(filter::write), filter)
+        ? new TranslatingFilter(translation.stream(filter), filter)
         : filter;
   }
 

@@ -119,14 +119,14 @@ final class WorkflowActor extends AbstractBehavior<WorkflowActor.Message> {
   }
 
   private void on(WorkflowEvent event) {
-    if (event instanceof WorkflowEvent.InternalError(RuntimeException cause) && state.finished()) {
+    if (event instanceof WorkflowEvent.InternalFailure(RuntimeException cause) && state.finished()) {
       LOG.warn("request {} failed within the router after its end",
           request.context().call().decision().requestId(), cause);
     }
     try {
       apply(event);
     } catch (RuntimeException e) {
-      apply(new WorkflowEvent.InternalError(e));
+      apply(new WorkflowEvent.InternalFailure(e));
       // The workflow is finished now: it releases what the event holds.
       apply(event);
     }
@@ -204,7 +204,7 @@ final class WorkflowActor extends AbstractBehavior<WorkflowActor.Message> {
     try {
       return work.get();
     } catch (RuntimeException e) {
-      return new WorkflowEvent.InternalError(e);
+      return new WorkflowEvent.InternalFailure(e);
     }
   }
 

@@ -70,5 +70,5 @@ sealed interface WorkflowEvent {
       implements WorkflowEvent {}
 
   /** A computation failed that must not fail. */
-  record InternalError(RuntimeException cause) implements WorkflowEvent {}
+  record InternalFailure(RuntimeException cause) implements WorkflowEvent {}
 }

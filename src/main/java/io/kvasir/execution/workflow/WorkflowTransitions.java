@@ -79,7 +79,7 @@ final class WorkflowTransitions {
           AbortReason.NOT_NEEDED,
           state().retries().noWorker(new Decision.NoWorker(
               Decision.NoWorkerReason.NO_HOME, NODE_STOPPING)));
-      case WorkflowEvent.InternalError(RuntimeException cause) -> next.crash(cause);
+      case WorkflowEvent.InternalFailure(RuntimeException cause) -> next.crash(cause);
       case WorkflowEvent.PauseElapsed(DecisionQuery query) -> decide(query);
       case WorkflowEvent.HedgeDue(int run) -> hedge(run);
       case WorkflowEvent.StepTimedOut(int run) -> {

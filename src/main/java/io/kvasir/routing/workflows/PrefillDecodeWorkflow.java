@@ -153,8 +153,10 @@ final class PrefillDecodeWorkflow implements Workflow {
   private PlanResult replanPrefill(PlanningSession session, @Nullable Worker decodeWorker) {
     session.context().put(Slots.PARTNER, decodeWorker == null ? Partner.NONE : Partner.ofDecode(decodeWorker));
     return switch (session.select(prefill, Role.PREFILL)) {
-      case Chosen prefillWorker -> found(StepOrder.ofPrefillDecode(prefillWorker.worker()), List.of(prefillStep(prefillWorker, decodeWorker)),
-          List.of(prefillWorker), prefillWorker.reason());
+      case Chosen prefillWorker ->
+          found(
+              StepOrder.ofPrefillDecode(prefillWorker.worker()), List.of(prefillStep(prefillWorker, decodeWorker)),
+              List.of(prefillWorker), prefillWorker.reason());
       case None none -> noPlan(none, null);
     };
   }
@@ -164,9 +166,10 @@ final class PrefillDecodeWorkflow implements Workflow {
     session.context().put(Slots.PARTNER, partner);
     return switch (session.select(decode, Role.DECODE)) {
       case Chosen decodeWorker -> {
-        StepOrder order = decodeWorker.readsPrompt() ? StepOrder.SEQUENTIAL : StepOrder.ofPrefillDecode(decodeWorker.worker());
-        yield found(order, List.of(decodeWorker.step(RoutingPlan.DECODE)), List.of(decodeWorker),
-            decodeWorker.reason());
+        StepOrder order =
+            decodeWorker.readsPrompt() ? StepOrder.SEQUENTIAL : StepOrder.ofPrefillDecode(decodeWorker.worker());
+        yield found(
+            order, List.of(decodeWorker.step(RoutingPlan.DECODE)), List.of(decodeWorker), decodeWorker.reason());
       }
       case None none -> noPlan(none, null);
     };

@@ -13,6 +13,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
@@ -46,9 +47,8 @@ final class PushForwarderTest {
   @Test
   void push_isForwardedWithItsHeaders_andTheAnswerComesBack() throws Exception {
     forwarder.announce(gateway.url().toString(), worker -> worker.equals("a"));
-    Response answer = forwarder.forward("a", new Push("/v1/events/a?rank=1"));
+    Response answer = Objects.requireNonNull(forwarder.forward("a", new Push("/v1/events/a?rank=1")));
 
-    assertThat(answer).isNotNull();
     assertThat(answer.status()).isEqualTo(202);
     assertThat(answer.headers().first("Retry-After")).isEqualTo("1");
     assertThat(answer.headers().has("X-Other")).isFalse();

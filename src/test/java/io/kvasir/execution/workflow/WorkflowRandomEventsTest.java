@@ -73,7 +73,7 @@ final class WorkflowRandomEventsTest {
       if (random.nextInt(6) == 0) {
         WorkflowEvent end = any(
             new WorkflowEvent.CancelRequested(), new WorkflowEvent.DeadlineExceeded(),
-            new WorkflowEvent.NodeStopped(), new WorkflowEvent.InternalError(new IllegalStateException("broken")));
+            new WorkflowEvent.NodeStopped(), new WorkflowEvent.InternalFailure(new IllegalStateException("broken")));
         possible.add(() -> workflow.on(end));
       }
       collect();

@@ -623,6 +623,7 @@ final class WorkflowTransitionsTest {
     BOTH_RUN(Dialect.SGLANG, workflow -> workflow.start(SPLIT));
 
     private final Dialect dialect;
+    @SuppressWarnings("ImmutableEnumChecker") // A lambda without state.
     private final Consumer<WorkflowFixture> events;
 
     Phase(Dialect dialect, Consumer<WorkflowFixture> events) {
@@ -676,7 +677,7 @@ final class WorkflowTransitionsTest {
   void anInternalErrorEndsAnyPhase(Phase phase) {
     WorkflowFixture workflow = phase.workflow();
     List<WorkflowEffect> before = workflow.effects;
-    workflow.on(new WorkflowEvent.InternalError(new IllegalStateException("broken")));
+    workflow.on(new WorkflowEvent.InternalFailure(new IllegalStateException("broken")));
     assertThat(workflow.effects).anyMatch(WorkflowEffect.Crash.class::isInstance);
     assertAborted(workflow, AbortReason.NOT_NEEDED);
     late(workflow, before);
