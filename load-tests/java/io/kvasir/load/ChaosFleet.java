@@ -109,7 +109,7 @@ final class ChaosFleet implements AutoCloseable {
   /** Requests that the node believes to be in flight, and workers that still have prompts to read. */
   long reserved() {
     return node.cells().describeWorkers().stream()
-        .mapToLong(worker -> Math.abs(worker.inFlight()) + (worker.pendingTokens() == 0 ? 0 : 1))
+        .mapToLong(worker -> Math.abs(worker.load().inFlight()) + (worker.load().pendingTokens() == 0 ? 0 : 1))
         .sum();
   }
 

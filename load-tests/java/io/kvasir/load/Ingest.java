@@ -93,7 +93,7 @@ final class Ingest implements Runnable {
       long last = Long.parseLong(line(publishers, "published ")) - 1;
       await(
           "the last batch of every worker",
-          () -> running.cells().describeWorkers().stream().allMatch(worker -> worker.lastSequence() == last));
+          () -> running.cells().describeWorkers().stream().allMatch(worker -> worker.index().lastSequence() == last));
       int wrong = verify(node, last + 1, result);
       result.put("lost_messages", total(node, "kvasir_events_lost_messages"));
       result.put("gaps", total(node, "kvasir_events_gaps") - engines);
@@ -140,7 +140,7 @@ final class Ingest implements Runnable {
   }
 
   private static long batches(Node node) {
-    return node.cells().describeWorkers().stream().mapToLong(WorkerStatus::lastSequence).sum();
+    return node.cells().describeWorkers().stream().mapToLong(status -> status.index().lastSequence()).sum();
   }
 
   /** Compares the index with what the publishers hold after as many steps; returns in how much it is wrong. */
@@ -165,7 +165,7 @@ final class Ingest implements Runnable {
         }
       }
       blocks += hashes.size();
-      wrong += Math.abs(status.blocks() - hashes.size()) + (status.suspect() ? 1 : 0);
+      wrong += Math.abs(status.index().blocks() - hashes.size()) + (status.index().suspect() ? 1 : 0);
     }
     result.put("blocks_compared", blocks);
     return wrong;

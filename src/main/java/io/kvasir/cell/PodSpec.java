@@ -17,13 +17,8 @@ import org.jspecify.annotations.Nullable;
  * @param url base URL, http or https, without a path
  * @param role what its workers may do
  * @param models names requests may call it by; the first is the base model, the others its LoRA adapters
- * @param ranks data-parallel ranks behind the endpoint, 1..64
- * @param blockSize tokens in one of its KV blocks
  * @param labels free, for filters and locality
- * @param maxInFlight requests each of its workers may have in flight
- * @param engine name of its latency coefficients
- * @param capacityBlocks blocks each of its workers is believed to keep where its engine does not report it: one without
- *     events, or prompts that are known by their text only
+ * @param engine how its engine is set up
  * @param events where its cache events come from, none for an engine without events
  * @param kvTransfer how it hands KV blocks over or takes them, null when it does not
  */
@@ -32,17 +27,32 @@ public record PodSpec(
     URI url,
     Role role,
     Set<String> models,
-    int ranks,
-    int blockSize,
     Map<String, String> labels,
-    int maxInFlight,
-    String engine,
-    int capacityBlocks,
+    Engine engine,
     List<EventFeed> events,
     @Nullable KvTransfer kvTransfer) {
+  /**
+   * How a pod's engine is set up.
+   *
+   * @param name name of its latency coefficients
+   * @param ranks its data-parallel ranks, 1..64; each is a worker
+   * @param blockSize tokens in one of its KV blocks
+   * @param maxInFlight requests each of its workers may have in flight
+   * @param capacityBlocks blocks each of its workers is believed to keep where it does not report them: one without
+   *     events, or prompts that are known by their text only
+   */
+  public record Engine(String name, int ranks, int blockSize, int maxInFlight, int capacityBlocks) {
+    private static final Engine UNKNOWN = new Engine("", 0, 0, 0, 0);
+  }
+
   /** Copies what it is given; parts that a node of another version did not send are empty. */
   public PodSpec {
+    engine = orUnknown(engine);
     events = copy(events);
+  }
+
+  private static Engine orUnknown(@Nullable Engine engine) {
+    return engine == null ? Engine.UNKNOWN : engine;
   }
 
   private static List<EventFeed> copy(@Nullable List<EventFeed> events) {
@@ -51,12 +61,13 @@ public record PodSpec(
 
   /** The id of the worker of a rank. */
   public String workerId(int rank) {
-    return ranks == 1 ? name : name + "#" + rank;
+    return engine.ranks == 1 ? name : name + "#" + rank;
   }
 
   /** The worker of a rank, in a slot of its cell. */
   public Worker worker(int rank, int slot) {
     return new Worker(
-        workerId(rank), name, url, rank, ranks, slot, role, models, labels, maxInFlight, engine, kvTransfer);
+        workerId(rank), name, url, rank, engine.ranks, slot, role, models, labels, engine.maxInFlight, engine.name,
+        kvTransfer);
   }
 }

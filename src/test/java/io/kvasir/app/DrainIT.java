@@ -150,6 +150,6 @@ final class DrainIT {
   }
 
   private static int inFlight(Node node) {
-    return node.cells().describeWorkers().stream().mapToInt(worker -> worker.inFlight()).sum();
+    return node.cells().describeWorkers().stream().mapToInt(worker -> worker.load().inFlight()).sum();
   }
 }

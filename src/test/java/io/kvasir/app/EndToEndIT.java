@@ -17,6 +17,7 @@ import com.openai.models.chat.completions.ChatCompletionCreateParams;
 import com.openai.models.embeddings.EmbeddingCreateParams;
 import io.kvasir.app.command.DemoCommand;
 import io.kvasir.app.node.Node;
+import io.kvasir.cell.WorkerStatus;
 import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;
 import io.kvasir.sim.SimSettings;
@@ -161,7 +162,9 @@ final class EndToEndIT {
     }
     await(
         "every reservation to be given back",
-        () -> node.cells().describeWorkers().stream().allMatch(w -> w.inFlight() == 0 && w.pendingTokens() == 0));
+        () -> node.cells().describeWorkers().stream()
+            .map(WorkerStatus::load)
+            .allMatch(load -> load.inFlight() == 0 && load.pendingTokens() == 0));
     await(
         "the engines to have nothing left",
         () -> engines.stream().allMatch(engine -> engine.stats().running() == 0 && engine.stats().waiting() == 0));
@@ -343,13 +346,13 @@ final class EndToEndIT {
   }
 
   private int blocks() {
-    return node.cells().describeWorkers().stream().mapToInt(worker -> worker.blocks()).sum();
+    return node.cells().describeWorkers().stream().mapToInt(worker -> worker.index().blocks()).sum();
   }
 
   private int blocksOf(String id) {
     return node.cells().describeWorkers().stream()
         .filter(worker -> worker.worker().id().equals(id))
-        .mapToInt(worker -> worker.blocks())
+        .mapToInt(worker -> worker.index().blocks())
         .sum();
   }
 

@@ -56,7 +56,7 @@ final class PartitionIT {
     HttpResponse<String> again = ask(alone);
     assertThat(again.statusCode()).isEqualTo(200);
     await("nothing to be left booked",
-        () -> node(0).cells().describeWorkers().stream().allMatch(w -> w.inFlight() == 0));
+        () -> node(0).cells().describeWorkers().stream().allMatch(w -> w.load().inFlight() == 0));
     assertThat(node(alone).readiness().degraded()).isEmpty();
   }
 

@@ -64,7 +64,7 @@ final class PredictionsIT {
             .isGreaterThan(300);
       }
     }
-    assertThat(node.cells().describeWorkers()).allMatch(worker -> worker.trust() == 1);
+    assertThat(node.cells().describeWorkers()).allMatch(worker -> worker.index().trust() == 1);
   }
 
   @Test

@@ -75,7 +75,8 @@ final class PushIT {
     await(
         "every message to be applied",
         () -> node.cells().describeWorkers().stream()
-            .anyMatch(w -> w.worker().id().equals("a") && w.lastSequence() == messages.size() - 1 && !w.suspect()));
+            .filter(status -> status.worker().id().equals("a"))
+            .anyMatch(status -> status.index().lastSequence() == messages.size() - 1 && !status.index().suspect()));
   }
 
   @Test
@@ -144,7 +145,7 @@ final class PushIT {
   private int blocks(String worker) {
     return nodes.getFirst().cells().describeWorkers().stream()
         .filter(status -> status.worker().id().equals(worker))
-        .mapToInt(status -> status.blocks())
+        .mapToInt(status -> status.index().blocks())
         .sum();
   }
 }

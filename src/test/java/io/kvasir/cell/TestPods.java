@@ -103,7 +103,8 @@ public final class TestPods {
 
     public PodSpec build() {
       return new PodSpec(
-          name, url, role, models, ranks, blockSize, labels, maxInFlight, engine, capacityBlocks, events, kvTransfer);
+          name, url, role, models, labels,
+          new PodSpec.Engine(engine, ranks, blockSize, maxInFlight, capacityBlocks), events, kvTransfer);
     }
   }
 }

@@ -202,8 +202,8 @@ final class KubernetesPodsTest {
           new DiscoveredPod(
               new PodSpec(
                   pod.getString("name"), URI.create(pod.getString("url")), Role.BOTH,
-                  new LinkedHashSet<>(pod.getStringList("models")), 1, 16, Map.of(), 8, pod.getString("engine"), 1,
-                  List.of(), null),
+                  new LinkedHashSet<>(pod.getStringList("models")), Map.of(),
+                  new PodSpec.Engine(pod.getString("engine"), 1, 16, 8, 1), List.of(), null),
               false));
     }
     return pods;

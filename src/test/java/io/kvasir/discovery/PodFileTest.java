@@ -111,8 +111,8 @@ final class PodFileTest {
       pods.add(
           new DiscoveredPod(
               new PodSpec(
-                  name, URI.create("http://h:1"), Role.BOTH, Set.of("m"), 1, 16, Map.of(), 8, "e", 1, List.of(),
-                  null),
+                  name, URI.create("http://h:1"), Role.BOTH, Set.of("m"), Map.of(),
+                  new PodSpec.Engine("e", 1, 16, 8, 1), List.of(), null),
               pod.hasPath("draining")));
     }
     return pods;

@@ -177,8 +177,8 @@ public final class FakeCells implements Cells {
     described.incrementAndGet();
     return workers.stream()
         .map(worker -> new WorkerStatus(
-            worker, "cell-0", WorkerStatus.Health.HEALTHY, "", drained.contains(worker.pod()), false, 0, 0,
-            EngineReport.NONE, 0, 0, 1, 0, -1))
+            worker, "cell-0", WorkerStatus.Health.HEALTHY, "", drained.contains(worker.pod()),
+            new WorkerStatus.Load(0, 0, EngineReport.NONE), new WorkerStatus.IndexState(0, 0, false, 1, 0, -1)))
         .toList();
   }
 

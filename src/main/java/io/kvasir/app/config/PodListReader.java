@@ -117,15 +117,18 @@ final class PodListReader {
             url,
             role,
             models,
-            ranks,
-            defaults.blockSize().applyAsInt(first),
             section.labels("labels"),
-            section.count("max-in-flight", 1, 1_000_000),
-            section.name("engine"),
-            section.count("capacity-blocks", 1, PodDefaults.MOST_CAPACITY),
+            engine(section, ranks, defaults.blockSize().applyAsInt(first)),
             section.has("events") ? feeds.read(section, "events", ranks) : List.of(),
             transfers.read(section, role, url));
     section.rejectUnread();
     return pod;
+  }
+
+  private static PodSpec.Engine engine(ConfigSection section, int ranks, int blockSize) {
+    int maxInFlight = section.count("max-in-flight", 1, 1_000_000);
+    String name = section.name("engine");
+    int capacityBlocks = section.count("capacity-blocks", 1, PodDefaults.MOST_CAPACITY);
+    return new PodSpec.Engine(name, ranks, blockSize, maxInFlight, capacityBlocks);
   }
 }

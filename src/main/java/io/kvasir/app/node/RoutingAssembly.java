@@ -123,11 +123,11 @@ final class RoutingAssembly implements AutoCloseable {
   /** An unknown name is no fault, for there are more engines than coefficients, but may be misspelt. */
   private void warnOfUnknownEngines(List<PodSpec> pods) {
     for (PodSpec pod : pods) {
-      if (!costs.hasCoefficients(pod.engine())) {
+      if (!costs.hasCoefficients(pod.engine().name())) {
         LOG.warn(
             "pod {}: no latency coefficients are known by the name '{}'; those of a middling engine are used",
             pod.name(),
-            pod.engine());
+            pod.engine().name());
       }
     }
   }

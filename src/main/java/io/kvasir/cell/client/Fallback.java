@@ -212,7 +212,7 @@ final class Fallback {
               candidates -> candidates.forEach(candidate -> known.put(candidate.worker().id(), candidate.load()))));
       Map<String, Map<String, List<FallbackWorker>>> byCell = new HashMap<>();
       for (PodEntry pod : roster.pods()) {
-        for (int rank = 0; rank < pod.spec().ranks(); rank++) {
+        for (int rank = 0; rank < pod.spec().engine().ranks(); rank++) {
           Worker worker = pod.spec().worker(rank, NO_SLOT);
           FallbackWorker candidate =
               new FallbackWorker(

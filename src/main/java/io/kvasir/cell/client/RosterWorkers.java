@@ -54,7 +54,7 @@ final class RosterWorkers {
       PodSpec spec = pod.spec();
       String cell = pod.cell();
       CellView view = views.of(cell);
-      for (int rank = 0; rank < spec.ranks(); rank++) {
+      for (int rank = 0; rank < spec.engine().ranks(); rank++) {
         String id = spec.workerId(rank);
         Health health =
             view == null

@@ -66,7 +66,7 @@ final class Assignment {
     }
 
     int slots() {
-      return entry.spec().ranks();
+      return entry.spec().engine().ranks();
     }
 
     long order() {

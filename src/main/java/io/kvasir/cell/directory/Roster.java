@@ -29,14 +29,14 @@ public final class Roster {
       for (String model : pod.spec().models()) {
         cellsByModel.computeIfAbsent(model, _ -> new TreeMap<>()).merge(pod.cell(), generatingSlots(pod), Integer::sum);
       }
-      for (int rank = 0; rank < pod.spec().ranks(); rank++) {
+      for (int rank = 0; rank < pod.spec().engine().ranks(); rank++) {
         cellByWorker.put(pod.spec().workerId(rank), pod.cell());
       }
     }
   }
 
   private static int generatingSlots(PodEntry pod) {
-    return pod.draining() || !pod.spec().role().takes(Role.DECODE) ? 0 : pod.spec().ranks();
+    return pod.draining() || !pod.spec().role().takes(Role.DECODE) ? 0 : pod.spec().engine().ranks();
   }
 
   @Nullable PodEntry pod(String name) {
@@ -83,6 +83,6 @@ public final class Roster {
 
   /** Slots a cell's pods take: one for each rank. */
   public int slotsTaken(String cell) {
-    return ofCell(cell).values().stream().mapToInt(pod -> pod.spec().ranks()).sum();
+    return ofCell(cell).values().stream().mapToInt(pod -> pod.spec().engine().ranks()).sum();
   }
 }

@@ -37,7 +37,7 @@ final class IndexResize {
 
   /** Gives a member the slot it has in the narrow index. */
   WorkerBlocks open(Member member) {
-    WorkerBlocks heir = index.open(member.worker().slot(), member.pod().capacityBlocks());
+    WorkerBlocks heir = index.open(member.worker().slot(), member.pod().engine().capacityBlocks());
     successors.put(member, heir);
     return heir;
   }

@@ -97,7 +97,7 @@ final class Members {
   /** Gives slots to those ranks of a pod that have none yet, as far as there are free ones. */
   List<Member> admit(PodEntry pod) {
     List<Member> admitted = new ArrayList<>();
-    for (int rank = 0; rank < pod.spec().ranks(); rank++) {
+    for (int rank = 0; rank < pod.spec().engine().ranks(); rank++) {
       String id = pod.spec().workerId(rank);
       ReplicatedWorker copied = inherited.get(id);
       int slot = copied == null ? freeSlot() : copied.slot();
@@ -105,7 +105,7 @@ final class Members {
         continue;
       }
       slotTaken[slot] = true;
-      WorkerBlocks blocks = copied == null ? index.open(slot, pod.spec().capacityBlocks()) : copied.blocks();
+      WorkerBlocks blocks = copied == null ? index.open(slot, pod.spec().engine().capacityBlocks()) : copied.blocks();
       Member member =
           new Member(
               pod.spec().worker(rank, slot),

@@ -127,14 +127,14 @@ public final class WorkerEvents {
     Source<KvBatch, NotUsed> rest =
         seed == null ? null : sources.resume(member.worker(), pod, seed.position().stream());
     if (seed != null && rest != null) {
-      this.applier = new EventApplier(member.blocks(), pod.blockSize(), replicas, seed);
+      this.applier = new EventApplier(member.blocks(), pod.engine().blockSize(), replicas, seed);
       member.events(applier.state());
       this.stream = run(rest);
     } else {
       if (seed != null) {
         member.blocks().clear();
       }
-      this.applier = new EventApplier(member.blocks(), pod.blockSize(), replicas);
+      this.applier = new EventApplier(member.blocks(), pod.engine().blockSize(), replicas);
       this.stream = open();
     }
   }
@@ -296,7 +296,7 @@ public final class WorkerEvents {
                     member.blocks().slots(),
                     member.worker().id(),
                     member.worker().slot(),
-                    member.pod().capacityBlocks(),
+                    member.pod().engine().capacityBlocks(),
                     stream,
                     frame,
                     finishes,
@@ -331,7 +331,7 @@ public final class WorkerEvents {
     if (before.connected() && !after.connected()) {
       onStreamLost.run();
     }
-    int configured = member.pod().blockSize();
+    int configured = member.pod().engine().blockSize();
     if (before.blockSize() == 0 && after.blockSize() != 0 && after.blockSize() != configured) {
       context
           .getLog()

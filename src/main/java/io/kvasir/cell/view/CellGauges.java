@@ -55,20 +55,23 @@ final class CellGauges implements MultiCollector {
 
   private static final List<Gauge<WorkerStatus>> WORKER =
       List.of(
-          new Gauge<>("kvasir_worker_in_flight", "Requests booked on the worker.", WorkerStatus::inFlight),
+          new Gauge<>("kvasir_worker_in_flight", "Requests booked on the worker.", worker -> worker.load().inFlight()),
           new Gauge<>(
               "kvasir_worker_pending_tokens",
               "Uncached prompt tokens booked on the worker whose first token has not been seen.",
-              WorkerStatus::pendingTokens),
-          new Gauge<>("kvasir_worker_blocks", "KV blocks the index knows the worker holds.", WorkerStatus::blocks),
+              worker -> worker.load().pendingTokens()),
+          new Gauge<>(
+              "kvasir_worker_blocks",
+              "KV blocks the index knows the worker holds.",
+              worker -> worker.index().blocks()),
           new Gauge<>(
               "kvasir_worker_predicted_blocks",
               "KV blocks the worker is believed to hold because of what it was sent, though its engine has not told.",
-              WorkerStatus::predictedBlocks),
+              worker -> worker.index().predictedBlocks()),
           new Gauge<>(
               "kvasir_worker_trust",
               "What the index's word on the worker is worth, 0 to 1; below 1 answers contradict it.",
-              WorkerStatus::trust),
+              worker -> worker.index().trust()),
           new Gauge<>(
               "kvasir_worker_healthy",
               "1 while the worker may be sent requests.",
@@ -80,19 +83,19 @@ final class CellGauges implements MultiCollector {
           new Gauge<>(
               "kvasir_worker_engine_waiting",
               "Requests that wait in the worker's engine by its own word, -1 while it does not say.",
-              worker -> worker.report().waiting()),
+              worker -> worker.load().report().waiting()),
           new Gauge<>(
               "kvasir_worker_engine_running",
               "Requests the worker's engine computes by its own word, -1 while it does not say.",
-              worker -> worker.report().running()),
+              worker -> worker.load().report().running()),
           new Gauge<>(
               "kvasir_worker_engine_kv_use",
               "Share of the worker's KV cache in use by its engine's own word, -1 while it does not say.",
-              worker -> worker.report().kvUse()),
+              worker -> worker.load().report().kvUse()),
           new Gauge<>(
               "kvasir_worker_suspect",
               "1 while events of the worker are known to be missing.",
-              worker -> worker.suspect() ? 1 : 0));
+              worker -> worker.index().suspect() ? 1 : 0));
 
   private final Map<String, WatchedCell> watched = new ConcurrentHashMap<>();
 

@@ -217,7 +217,7 @@ public final class Member {
 
   /** Whether its engine reports such blocks: others are only predicted. */
   private boolean reports(Chain chain) {
-    int size = events.blockSize() == 0 ? pod.blockSize() : events.blockSize();
+    int size = events.blockSize() == 0 ? pod.engine().blockSize() : events.blockSize();
     return !pod.events().isEmpty() && chain.blockSize() == size;
   }
 
@@ -311,14 +311,13 @@ public final class Member {
         state.health(),
         state.reason(),
         draining,
-        events.suspect(),
-        load.inFlight(),
-        load.pendingTokens(),
-        report,
-        blocks.size(),
-        blocks.predicted(),
-        accuracy.trust(),
-        accuracy.resyncs(),
-        events.lastSequence());
+        new WorkerStatus.Load(load.inFlight(), load.pendingTokens(), report),
+        new WorkerStatus.IndexState(
+            blocks.size(),
+            blocks.predicted(),
+            events.suspect(),
+            accuracy.trust(),
+            accuracy.resyncs(),
+            events.lastSequence()));
   }
 }

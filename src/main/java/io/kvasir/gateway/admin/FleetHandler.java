@@ -61,7 +61,7 @@ public final class FleetHandler implements AdminResource {
       throw AdminException.of(409, String.valueOf(e.getMessage()));
     }
     LOG.info("pod {} at {} added by the admin API", pod.name(), pod.url());
-    return new AdminResponse(201, object().put("pod", pod.name()).put("workers", pod.ranks()));
+    return new AdminResponse(201, object().put("pod", pod.name()).put("workers", pod.engine().ranks()));
   }
 
   private AdminResponse pod(AdminRequest request) throws AdminException {
@@ -108,7 +108,7 @@ public final class FleetHandler implements AdminResource {
   }
 
   private int inFlight(String pod) {
-    return workers(pod).stream().mapToInt(WorkerStatus::inFlight).sum();
+    return workers(pod).stream().mapToInt(status -> status.load().inFlight()).sum();
   }
 
   private List<WorkerStatus> workers(String pod) {

@@ -26,7 +26,7 @@ final class FleetJson {
 
   /** One pod: {@code {"pod", "state", "in_flight", "workers": [...]}}. */
   static ObjectNode pod(String pod, List<WorkerStatus> workers) {
-    int inFlight = workers.stream().mapToInt(WorkerStatus::inFlight).sum();
+    int inFlight = workers.stream().mapToInt(worker -> worker.load().inFlight()).sum();
     boolean draining = workers.stream().allMatch(WorkerStatus::draining);
     ObjectNode body = JsonNodeFactory.instance.objectNode();
     body.put("pod", pod)
@@ -74,9 +74,9 @@ final class FleetJson {
           .put("workers", workers.size())
           .put("healthy", workers.stream().filter(worker -> worker.health() == WorkerStatus.Health.HEALTHY).count())
           .put("draining", workers.stream().filter(WorkerStatus::draining).count())
-          .put("in_flight", workers.stream().mapToInt(WorkerStatus::inFlight).sum())
-          .put("pending_tokens", workers.stream().mapToLong(WorkerStatus::pendingTokens).sum())
-          .put("blocks", workers.stream().mapToLong(WorkerStatus::blocks).sum());
+          .put("in_flight", workers.stream().mapToInt(worker -> worker.load().inFlight()).sum())
+          .put("pending_tokens", workers.stream().mapToLong(worker -> worker.load().pendingTokens()).sum())
+          .put("blocks", workers.stream().mapToLong(worker -> worker.index().blocks()).sum());
       ArrayNode standbys = entry.putArray("standbys");
       for (ClusterStatus.StandbyStatus standby : cell.standbys()) {
         standbys.addObject()
@@ -104,11 +104,11 @@ final class FleetJson {
         .put("role", lower(worker.role()));
     ArrayNode models = entry.putArray("models");
     worker.models().forEach(models::add);
-    if (!status.report().equals(EngineReport.NONE)) {
+    if (!status.load().report().equals(EngineReport.NONE)) {
       entry.putObject("engine_reports")
-          .put("running", status.report().running())
-          .put("waiting", status.report().waiting())
-          .put("kv_use", status.report().kvUse());
+          .put("running", status.load().report().running())
+          .put("waiting", status.load().report().waiting())
+          .put("kv_use", status.load().report().kvUse());
     }
     ObjectNode labels = entry.putObject("labels");
     worker.labels().forEach(labels::put);
@@ -123,15 +123,15 @@ final class FleetJson {
         .put("health", lower(status.health()))
         .put("why", status.reason())
         .put("draining", status.draining())
-        .put("drained", status.draining() && status.inFlight() == 0)
-        .put("suspect", status.suspect())
-        .put("in_flight", status.inFlight())
-        .put("pending_tokens", status.pendingTokens())
-        .put("blocks", status.blocks())
-        .put("predicted_blocks", status.predictedBlocks())
-        .put("trust", status.trust())
-        .put("resyncs", status.resyncs())
-        .put("last_sequence", status.lastSequence());
+        .put("drained", status.draining() && status.load().inFlight() == 0)
+        .put("suspect", status.index().suspect())
+        .put("in_flight", status.load().inFlight())
+        .put("pending_tokens", status.load().pendingTokens())
+        .put("blocks", status.index().blocks())
+        .put("predicted_blocks", status.index().predictedBlocks())
+        .put("trust", status.index().trust())
+        .put("resyncs", status.index().resyncs())
+        .put("last_sequence", status.index().lastSequence());
   }
 
   private static void put(ObjectNode entry, KvTransfer transfer) {

@@ -49,20 +49,25 @@ final class PodReader {
     int ranks = count(body, "ranks", defaults.ranks(), defaults.maxRanks());
     URI url = url(body.get("url"));
     Role role = role(body.get("role"));
+    String name = name(body.get("name"));
+    String model = models.stream().findFirst().orElse("");
+    int blockSize = count(body, "block_size", defaults.blockSize().applyAsInt(model), MAX_BLOCK);
     return new PodSpec(
-        name(body.get("name")),
+        name,
         url,
         role,
         models,
-        ranks,
-        count(body, "block_size",
-            defaults.blockSize().applyAsInt(models.stream().findFirst().orElse("")), MAX_BLOCK),
         labels(body.get("labels")),
-        count(body, "max_in_flight", defaults.maxInFlight(), MAX_IN_FLIGHT),
-        body.has("engine") ? text(body.get("engine"), "engine") : defaults.engine(),
-        count(body, "capacity_blocks", defaults.capacityBlocks(), PodDefaults.MOST_CAPACITY),
+        engine(body, ranks, blockSize),
         events(body.get("events"), ranks),
         defaults.kvTransfer().read(body.get("kv_transfer"), role, url, this::fault));
+  }
+
+  private PodSpec.Engine engine(JsonNode body, int ranks, int blockSize) {
+    int maxInFlight = count(body, "max_in_flight", defaults.maxInFlight(), MAX_IN_FLIGHT);
+    String name = body.has("engine") ? text(body.get("engine"), "engine") : defaults.engine();
+    int capacityBlocks = count(body, "capacity_blocks", defaults.capacityBlocks(), PodDefaults.MOST_CAPACITY);
+    return new PodSpec.Engine(name, ranks, blockSize, maxInFlight, capacityBlocks);
   }
 
   private String name(@Nullable JsonNode value) {

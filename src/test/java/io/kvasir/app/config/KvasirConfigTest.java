@@ -161,8 +161,8 @@ final class KvasirConfigTest {
         .singleElement()
         .satisfies(
             pod -> {
-              assertThat(pod.blockSize()).isEqualTo(32);
-              assertThat(pod.maxInFlight()).isEqualTo(7);
+              assertThat(pod.engine().blockSize()).isEqualTo(32);
+              assertThat(pod.engine().maxInFlight()).isEqualTo(7);
               assertThat(pod.url()).hasToString("http://h:1");
               assertThat(pod.events()).isNotNull();
             });
@@ -234,7 +234,7 @@ final class KvasirConfigTest {
         .singleElement()
         .satisfies(
             pod -> {
-              assertThat(pod.spec().maxInFlight()).isEqualTo(7);
+              assertThat(pod.spec().engine().maxInFlight()).isEqualTo(7);
               assertThat(pod.withheld()).isTrue();
             });
     assertThat(faults).isEmpty();

@@ -64,8 +64,8 @@ final class EventStreamsTest {
 
   private static PodSpec pod(EventFeed feed) {
     return new PodSpec(
-        "pod", URI.create("http://127.0.0.1:1"), Role.BOTH, Set.of("m"), 1, BLOCK, Map.of(), 1, "engine", 100,
-        List.of(feed), null);
+        "pod", URI.create("http://127.0.0.1:1"), Role.BOTH, Set.of("m"), Map.of(),
+        new PodSpec.Engine("engine", 1, BLOCK, 1, 100), List.of(feed), null);
   }
 
   /** The transport that workers share. */

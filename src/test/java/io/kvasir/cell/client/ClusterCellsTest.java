@@ -172,7 +172,7 @@ final class ClusterCellsTest {
               .url(pod.url())
               .role(pod.role())
               .models(new LinkedHashSet<>(models))
-              .engine(pod.engine())
+              .engine(pod.engine().name())
               .events(FEEDS)
               .kvTransfer(TRANSFER)
               .build();
@@ -439,7 +439,7 @@ final class ClusterCellsTest {
     assertThat(planned.workflow()).isEqualTo(here.workflow());
     chosen.reservation().prefillLocally();
     assertThat(inFlight()).isEqualTo(1);
-    assertThat(other.describeWorkers()).as("asked over the cluster").anyMatch(worker -> worker.inFlight() == 1);
+    assertThat(other.describeWorkers()).as("asked over the cluster").anyMatch(worker -> worker.load().inFlight() == 1);
     chosen.reservation().firstToken();
     await(() -> pending() == 0);
     chosen.reservation().close(new Outcome.Completed(100, 0, 5, 1000));
@@ -546,19 +546,19 @@ final class ClusterCellsTest {
     Chain held = RestartingEngine.BEFORE;
     add(RestartingEngine.NAME, 100);
     awaitChosen(home()).reservation().close(new Outcome.Cancelled());
-    await(() -> workers().getFirst().blocks() == held.length());
+    await(() -> workers().getFirst().index().blocks() == held.length());
     for (int i = 0; i < 8; i++) {
       Decision.Chosen chosen = ((Decision.Planned) home().decide(request(model, held))).last();
       assertThat(chosen.confirmedCachedTokens()).isEqualTo(held.length() * 16);
       chosen.reservation().close(new Outcome.Completed(1000, 0, 5, 1000));
     }
-    await(() -> workers().getFirst().resyncs() == 1);
-    await(() -> workers().getFirst().blocks() == RestartingEngine.AFTER.length());
+    await(() -> workers().getFirst().index().resyncs() == 1);
+    await(() -> workers().getFirst().index().blocks() == RestartingEngine.AFTER.length());
     assertThat(((Decision.Planned) home().decide(request(model, held))).last().confirmedCachedTokens()).isZero();
     Decision.Chosen now = ((Decision.Planned) home().decide(request(model, RestartingEngine.AFTER))).last();
     assertThat(now.confirmedCachedTokens()).isEqualTo(RestartingEngine.AFTER.length() * 16);
-    assertThat(workers().getFirst().trust()).isEqualTo(1);
-    assertThat(workers().getFirst().suspect()).isFalse();
+    assertThat(workers().getFirst().index().trust()).isEqualTo(1);
+    assertThat(workers().getFirst().index().suspect()).isFalse();
   }
 
   /** An engine that began anew unnoticed: its stream tells of one cache, and when it is read again of another. */
@@ -689,11 +689,11 @@ final class ClusterCellsTest {
   }
 
   private int inFlight() {
-    return workers().stream().mapToInt(WorkerStatus::inFlight).sum();
+    return workers().stream().mapToInt(worker -> worker.load().inFlight()).sum();
   }
 
   private long pending() {
-    return workers().stream().mapToLong(WorkerStatus::pendingTokens).sum();
+    return workers().stream().mapToLong(worker -> worker.load().pendingTokens()).sum();
   }
 
   private long healthy() {

@@ -204,7 +204,7 @@ final class IndexResizeTest {
 
     engines.values().forEach(engine -> engine.remove(0));
     await(() -> settled(128));
-    assertThat(cells.describeWorkers()).allSatisfy(worker -> assertThat(worker.blocks()).isZero());
+    assertThat(cells.describeWorkers()).allSatisfy(worker -> assertThat(worker.index().blocks()).isZero());
 
     cells.add(pod("c0", 64));
     cells.add(pod("c1", 64));
@@ -280,13 +280,13 @@ final class IndexResizeTest {
                 worker -> {
                   Engine engine = engines.get(worker.worker().id());
                   return engine != null
-                      && worker.blocks() == engine.depth()
+                      && worker.index().blocks() == engine.depth()
                       && worker.health() == WorkerStatus.Health.HEALTHY;
                 });
   }
 
   private int inFlight() {
-    return cells.describeWorkers().stream().mapToInt(WorkerStatus::inFlight).sum();
+    return cells.describeWorkers().stream().mapToInt(worker -> worker.load().inFlight()).sum();
   }
 
   private int slots() {

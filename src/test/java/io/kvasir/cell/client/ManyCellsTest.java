@@ -163,7 +163,7 @@ final class ManyCellsTest {
             .role(plain.role())
             .models(new LinkedHashSet<>(List.of("base", "adapter")))
             .maxInFlight(100)
-            .engine(plain.engine())
+            .engine(plain.engine().name())
             .build();
     cells(0).add(with);
     await(() -> chosen(session("adapter", "a")));

@@ -16,7 +16,6 @@ import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.TestPods;
 import io.kvasir.cell.TestProfiles;
 import io.kvasir.cell.TestSettings;
-import io.kvasir.cell.WorkerStatus;
 import io.kvasir.cell.directory.CellNodes;
 import io.kvasir.events.EventFeed;
 import io.kvasir.events.KvBatch;
@@ -216,7 +215,7 @@ final class StandbyTest {
   private static int inFlight(Node node, String cell) {
     return node.cells().describeWorkers().stream()
         .filter(worker -> worker.cell().equals(cell))
-        .mapToInt(WorkerStatus::inFlight)
+        .mapToInt(worker -> worker.load().inFlight())
         .sum();
   }
 

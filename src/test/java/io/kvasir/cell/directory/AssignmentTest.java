@@ -205,7 +205,7 @@ final class AssignmentTest {
     return TestPods.pod(name)
         .url(pod.url())
         .models(model)
-        .ranks(pod.ranks())
+        .ranks(pod.engine().ranks())
         .labels(pod.labels())
         .engine("e")
         .build();
@@ -216,7 +216,7 @@ final class AssignmentTest {
   }
 
   private static int ranks(List<PodEntry> pods) {
-    return pods.stream().mapToInt(pod -> pod.spec().ranks()).sum();
+    return pods.stream().mapToInt(pod -> pod.spec().engine().ranks()).sum();
   }
 
   private static List<String> moved(Map<String, PodEntry> before, Map<String, PodEntry> after) {
@@ -225,7 +225,7 @@ final class AssignmentTest {
 
   private static Map<String, Integer> sizes(Map<String, PodEntry> placed) {
     return placed.values().stream()
-        .collect(Collectors.groupingBy(PodEntry::cell, Collectors.summingInt(pod -> pod.spec().ranks())));
+        .collect(Collectors.groupingBy(PodEntry::cell, Collectors.summingInt(pod -> pod.spec().engine().ranks())));
   }
 
   private static Map<String, Set<String>> cellsBy(
@@ -241,7 +241,8 @@ final class AssignmentTest {
         .collect(
             Collectors.groupingBy(
                 PodEntry::cell,
-                Collectors.groupingBy(pod -> pod.spec().role(), Collectors.summingInt(pod -> pod.spec().ranks()))));
+                Collectors.groupingBy(
+                    pod -> pod.spec().role(), Collectors.summingInt(pod -> pod.spec().engine().ranks()))));
   }
 
   private static Map<String, PodEntry> entries(List<PodSpec> pods) {

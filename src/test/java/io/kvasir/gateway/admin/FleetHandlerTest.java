@@ -33,8 +33,8 @@ final class FleetHandlerTest {
 
     assertThat(answer.path("workers").intValue()).isEqualTo(1);
     assertThat(cells.added).containsExactly(
-        new PodSpec("p0", URI.create("http://10.0.0.7:8000"), Role.BOTH, Set.of("small"), 1, 8,
-            Map.of("zone", "a"), 256, "h100", 4096, List.of(), null));
+        new PodSpec("p0", URI.create("http://10.0.0.7:8000"), Role.BOTH, Set.of("small"),
+            Map.of("zone", "a"), new PodSpec.Engine("h100", 1, 8, 256, 4096), List.of(), null));
   }
 
   @Test
@@ -45,8 +45,9 @@ final class FleetHandlerTest {
          "events":{"source":"push"},"kv_transfer":{"dialect":"sglang"}}""", 201);
 
     assertThat(cells.added).containsExactly(
-        new PodSpec("p0", URI.create("https://gpu-7"), Role.DECODE, Set.of("m", "lora"), 4, 64, Map.of("zone", "b"),
-            9, "h200", 77, List.of(new EventFeed.Push("4 ranks")), transfer("DECODE at gpu-7")));
+        new PodSpec("p0", URI.create("https://gpu-7"), Role.DECODE, Set.of("m", "lora"), Map.of("zone", "b"),
+            new PodSpec.Engine("h200", 4, 64, 9, 77), List.of(new EventFeed.Push("4 ranks")),
+            transfer("DECODE at gpu-7")));
   }
 
   @Test
