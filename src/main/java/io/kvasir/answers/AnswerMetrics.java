@@ -26,38 +26,38 @@ final class AnswerMetrics {
 
   AnswerMetrics(Metrics metrics) {
     registry = metrics.registry();
-    hits = counter("hits", "Requests answered with a kept answer");
-    misses = counter("misses", "Requests whose answer was not kept and had to be got from a worker");
-    shared = counter("shared", "Requests answered with the answer to an identical one on its way");
+    hits = counter("hits", "Requests answered with a stored answer");
+    misses = counter("misses", "Requests whose answer was not stored and had to come from a worker");
+    shared = counter("shared", "Requests answered with the answer to an identical one in flight");
     bypasses = Counter.builder()
         .name("kvasir_answer_cache_bypasses_total")
-        .help("Requests the cache had nothing to do with, by the reason that X-Router-Cache-Reason tells")
+        .help("Requests that bypassed the cache, by the reason in X-Router-Cache-Reason")
         .labelNames("reason")
         .register(registry);
     kept = counter("kept", "Answers given to the store");
     refused = Counter.builder()
         .name("kvasir_answer_cache_not_kept_total")
-        .help("Answers that were not kept, by reason: error (in the answer), truncated, unfinished (ended by the"
-            + " engine's trouble), too_long, crowded (too many on their way)")
+        .help("Answers that were not stored, by reason: error (in the answer), truncated, unfinished (aborted by"
+            + " the engine), too_long, crowded (too many in flight)")
         .labelNames("reason")
         .register(registry);
     evictions = Counter.builder()
         .name("kvasir_answer_cache_evictions_total")
-        .help("Answers that left the memory store: size (others needed the room), expired")
+        .help("Answers evicted from the memory store: size (others needed the room), expired")
         .labelNames("cause")
         .register(registry);
     storeErrors = Counter.builder()
         .name("kvasir_answer_cache_store_errors_total")
-        .help("Failed calls of the store: find, keep, flush")
+        .help("Failed calls to the store: find, keep, flush")
         .labelNames("operation")
         .register(registry);
     waiting = Gauge.builder()
         .name("kvasir_answer_cache_waiting")
-        .help("Requests that are getting the answer to an identical one now")
+        .help("Requests that wait for the answer to an identical one now")
         .register(registry);
     recording = Gauge.builder()
         .name("kvasir_answer_cache_recording_bytes")
-        .help("Bytes of answers on their way that are written down to be kept")
+        .help("Bytes of answers in flight that are recorded to be stored")
         .register(registry);
   }
 
@@ -69,7 +69,7 @@ final class AnswerMetrics {
   void watch(AnswerStore store) {
     gauge("kvasir_answer_cache_entries", "Answers in the memory store", () -> store.entries().orElse(0));
     gauge("kvasir_answer_cache_bytes", "Bytes of the memory store, requests included", () -> store.bytes().orElse(0));
-    gauge("kvasir_answer_cache_store_up", "1 while the store answers, 0 while it is away",
+    gauge("kvasir_answer_cache_store_up", "1 while the store answers, 0 while it is unavailable",
         () -> store.outage().isEmpty() ? 1 : 0);
   }
 

@@ -25,17 +25,17 @@ public final class ExecutionMetrics {
     PrometheusRegistry registry = metrics.registry();
     retries = Counter.builder()
         .name("kvasir_retries_total")
-        .help("Requests sent to a further worker, by why the one before did not answer")
+        .help("Requests sent to a further worker, by the reason why the one before did not answer")
         .labelNames("why")
         .register(registry);
     retriesRefused = Counter.builder()
         .name("kvasir_retries_refused_total")
-        .help("Retries left out, by what did not allow them: the retry budget, or the number of workflows")
+        .help("Retries not made, by the limit that forbade them: the retry budget, or the number of workflows")
         .labelNames("by")
         .register(registry);
     attempts = Counter.builder()
         .name("kvasir_attempts_total")
-        .help("Requests sent to a worker, by how it went")
+        .help("Requests sent to a worker, by outcome")
         .labelNames("outcome")
         .register(registry);
     inFlight = Gauge.builder()
@@ -44,38 +44,38 @@ public final class ExecutionMetrics {
         .register(registry);
     stepRequests = Counter.builder()
         .name("kvasir_legs_total")
-        .help("Steps of plans of several steps, by the dialect of their prefill, the step and how it went")
+        .help("Steps of plans of several steps, by the dialect of their prefill, the step and its outcome")
         .labelNames("dialect", "step", "outcome")
         .register(registry);
     splitsSkipped = Counter.builder()
         .name("kvasir_splits_skipped_total")
-        .help("Requests planned for several workers that one had to serve, by why")
+        .help("Requests planned for several workers that one had to serve, by reason")
         .labelNames("why")
         .register(registry);
     stepsSkipped = Counter.builder()
         .name("kvasir_steps_skipped_total")
-        .help("Steps that failed and were gone on without, such as prefill on the decode worker, by step and why")
+        .help("Steps that failed and were skipped, such as a prefill that the decode worker then does, by step and reason")
         .labelNames("step", "why")
         .register(registry);
     hedges = Counter.builder()
         .name("kvasir_hedges_total")
-        .help("Requests that a second worker was asked for, too, by whether it was the faster one")
+        .help("Requests that were hedged with a second worker, by whether that was the faster one")
         .labelNames("won")
         .register(registry);
     resumes = Counter.builder()
         .name("kvasir_resumes_total")
-        .help("Streams cut by their worker that were continued (resumed), had nothing left to say (finished) or found "
-            + "nobody to continue them (failed), in profiles that ask for it")
+        .help("Streams cut by their worker that another one continued (resumed), that had no tokens left to generate "
+            + "(finished) or that no worker continued (failed), in profiles that enable it")
         .labelNames("result")
         .register(registry);
     resumesRefused = Counter.builder()
         .name("kvasir_resumes_refused_total")
-        .help("Streams cut by their worker that were not continued, in profiles that ask for it, by why")
+        .help("Streams cut by their worker that were not continued, in profiles that enable it, by reason")
         .labelNames("why")
         .register(registry);
     workflows = Gauge.builder()
         .name("kvasir_workflows")
-        .help("Requests under way that take several steps or a retry")
+        .help("Requests in flight that take several steps or a retry")
         .register(registry);
   }
 

@@ -233,7 +233,7 @@ final class CachedAnswers {
         try {
           streamed.body().run(response::write);
         } catch (IOException | RuntimeException e) {
-          LOG.debug("a shared response was cut short: {}", e.toString());
+          LOG.debug("a shared response ended early: {}", e.toString());
           response.fail(e);
           return;
         }

@@ -39,7 +39,7 @@ final class GatewayMetrics {
     PrometheusRegistry registry = metrics.registry();
     requests = Counter.builder()
         .name("kvasir_requests_total")
-        .help("Requests answered, by class of status (499: the client left); api none: no API was reached;"
+        .help("Requests answered, by class of status (499: the client disconnected); api none: no API was reached;"
             + " profile none: refused before one was chosen")
         .labelNames("api", "model", "profile", "status", "stream")
         .register(registry);
@@ -68,12 +68,12 @@ final class GatewayMetrics {
         .register(registry);
     keepAlives = Counter.builder()
         .name("kvasir_keep_alives_total")
-        .help("Times a stream that was silent for long said something, by whether its answer had begun")
+        .help("Keep-alives sent on streams that were silent for long, by whether the answer had begun")
         .labelNames("phase")
         .register(registry);
     aborts = Counter.builder()
         .name("kvasir_client_aborts_total")
-        .help("Clients that left before their answer was complete, by whether it had begun")
+        .help("Clients that disconnected before their answer was complete, by whether it had begun")
         .labelNames("phase")
         .register(registry);
     cachedTokens = Counter.builder()
@@ -95,7 +95,7 @@ final class GatewayMetrics {
     predictions = Counter.builder()
         .name("kvasir_predictions_total")
         .help("Predictions of cached tokens against the engine's report: exact, over, under, unreported;"
-            + " unconfirmed when only blocks were missing that the engine had not told of yet")
+            + " unconfirmed when only blocks were missing that no event of the engine had confirmed yet")
         .labelNames("model", "profile", "result")
         .register(registry);
     predictionError = histogram("kvasir_prediction_error_tokens", "Distance of predicted and reported cached tokens")

@@ -168,7 +168,7 @@ public final class CellsWiring {
     sharding.entityRefFor(Cell.KEY, cell).tell(message);
   }
 
-  /** Has the cells whose home is this node get ready elsewhere; one that is not ready in time leaves all the same. */
+  /** Prepares the next homes of this node's cells; a cell is moved even if its next home is not ready in time. */
   private CompletionStage<Done> handOverCells() {
     List<CompletableFuture<?>> ready = new ArrayList<>();
     for (String cell : views.all().keySet()) {
@@ -178,7 +178,7 @@ public final class CellsWiring {
               .<Cell.LeaveReady>ask(replyTo -> new Cell.Leave(self, replyTo), LEAVE_TIMEOUT)
               .handle((_, late) -> {
                 if (late != null) {
-                  system.log().warn("cell {} leaves before it is ready elsewhere: {}", cell, late.getMessage());
+                  system.log().warn("cell {} moves before its next home is ready: {}", cell, late.getMessage());
                 }
                 return Done.getInstance();
               })

@@ -266,7 +266,7 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
   private void add(PodEntry entry) {
     for (Member member : members.admit(entry)) {
       events.start(member, members.takeSeed(member));
-      getContext().getLog().info("worker {} joins cell {} in slot {}", member.worker().id(), name,
+      getContext().getLog().info("worker {} was added to cell {} in slot {}", member.worker().id(), name,
           member.worker().slot());
     }
   }
@@ -274,7 +274,7 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
   private void remove(Member member) {
     Members.Retired retired = members.retire(member);
     health.memberRemoved(member);
-    getContext().getLog().info("worker {} leaves cell {}", member.worker().id(), name);
+    getContext().getLog().info("worker {} was removed from cell {}", member.worker().id(), name);
     ActorRef<Message> self = getContext().getSelf();
     events.stop(member, () -> self.tell(new RunTask(() -> reclaimer.add(retired))));
     resizer.memberRemoved();
@@ -301,9 +301,9 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
     getContext()
         .getLog()
         .warn(
-            "the index of worker {} is wrong, its answers report less cached than was promised: it is dropped{}",
+            "the index of worker {} is wrong, its answers report less cached than was predicted: it is dropped{}",
             member.worker().id(),
-            again ? " and read anew" : "");
+            again ? " and its events are read again" : "");
   }
 
   private Behavior<Message> stopped() {

@@ -86,10 +86,10 @@ final class HealthMonitor {
   private void report(Member member, WorkerHealth.State state) {
     services.metrics().healthChanged(member, state.health());
     if (state.health() == WorkerStatus.Health.HEALTHY) {
-      log.info("worker {} is well and gets requests", member.worker().id());
+      log.info("worker {} is healthy and gets requests", member.worker().id());
     } else {
       log.warn(
-          "worker {} gets nothing new: {} ({} requests in flight)",
+          "worker {} gets no new requests: {} ({} in flight)",
           member.worker().id(), state.reason(), member.load().inFlight());
     }
   }

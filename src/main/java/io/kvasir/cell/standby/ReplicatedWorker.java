@@ -124,7 +124,7 @@ public final class ReplicatedWorker {
             position =
                 new EventPosition(
                     new StreamPosition(in.getLong(), in.getLong()), in.getInt(), in.getInt(), flag(in));
-        default -> throw new IllegalArgumentException("a change of a kind that is not known here: " + change);
+        default -> throw new IllegalArgumentException("a change of an unknown kind: " + change);
       }
     }
   }

@@ -35,22 +35,22 @@ final class CellGauges implements MultiCollector {
           new Gauge<>("kvasir_index_slots", "Workers the cell's index has room for.", BlockIndex::slots),
           new Gauge<>(
               "kvasir_index_refused_blocks",
-              "Blocks that were not indexed because the budget was reached, since the cell came here.",
+              "Blocks that were not indexed because the budget was reached, since this node became the cell's home.",
               BlockIndex::refused));
 
   private static final List<Gauge<StandbyStatus>> STANDBY =
       List.of(
           new Gauge<>(
               "kvasir_standby_warm",
-              "1 while the cell's copy on the node could take over.",
+              "1 while the cell's replica on the node could take over.",
               standby -> standby.warm() ? 1 : 0),
           new Gauge<>(
               "kvasir_standby_lag_events",
-              "Events that the cell has applied and its copy on the node has not confirmed.",
+              "Events that the cell has applied and its replica on the node has not acknowledged.",
               StandbyStatus::behind),
           new Gauge<>(
               "kvasir_standby_lag_seconds",
-              "How long the oldest of those events has waited.",
+              "Age of the oldest event that the replica on the node has not acknowledged.",
               standby -> standby.lagMillis() / 1e3));
 
   private static final List<Gauge<WorkerStatus>> WORKER =
@@ -66,11 +66,11 @@ final class CellGauges implements MultiCollector {
               worker -> worker.index().blocks()),
           new Gauge<>(
               "kvasir_worker_predicted_blocks",
-              "KV blocks the worker is believed to hold because of what it was sent, though its engine has not told.",
+              "KV blocks the worker is predicted to hold after the prompts it was sent, not confirmed by events.",
               worker -> worker.index().predictedBlocks()),
           new Gauge<>(
               "kvasir_worker_trust",
-              "What the index's word on the worker is worth, 0 to 1; below 1 answers contradict it.",
+              "Trust in the index of the worker, 0 to 1; below 1 its answers contradict the index.",
               worker -> worker.index().trust()),
           new Gauge<>(
               "kvasir_worker_healthy",
@@ -78,19 +78,19 @@ final class CellGauges implements MultiCollector {
               worker -> worker.health() == WorkerStatus.Health.HEALTHY && !worker.draining() ? 1 : 0),
           new Gauge<>(
               "kvasir_worker_wedged",
-              "1 while the worker has requests and does not move, and so gets nothing new.",
+              "1 while the worker has requests but makes no progress, and so gets no new ones.",
               worker -> worker.health() == WorkerStatus.Health.WEDGED ? 1 : 0),
           new Gauge<>(
               "kvasir_worker_engine_waiting",
-              "Requests that wait in the worker's engine by its own word, -1 while it does not say.",
+              "Requests that wait in the worker's engine as it reports, -1 while it does not.",
               worker -> worker.load().report().waiting()),
           new Gauge<>(
               "kvasir_worker_engine_running",
-              "Requests the worker's engine computes by its own word, -1 while it does not say.",
+              "Requests that the worker's engine computes as it reports, -1 while it does not.",
               worker -> worker.load().report().running()),
           new Gauge<>(
               "kvasir_worker_engine_kv_use",
-              "Share of the worker's KV cache in use by its engine's own word, -1 while it does not say.",
+              "Share of the worker's KV cache in use as its engine reports, -1 while it does not.",
               worker -> worker.load().report().kvUse()),
           new Gauge<>(
               "kvasir_worker_suspect",

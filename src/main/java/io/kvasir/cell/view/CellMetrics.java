@@ -36,8 +36,8 @@ public final class CellMetrics {
         counter(
             registry,
             "kvasir_decisions_total",
-            "Decisions by profile, model and result, and by whether the cell was at home on this node. Where"
-                + " one cell of a model has no worker another is asked, which is one more.",
+            "Decisions by profile, model and result, and by whether the cell's home was this node. When one cell"
+                + " of a model has no worker for a request, another decides too and is counted again.",
             "profile", "model", "result", "home");
     outcomes =
         counter(
@@ -56,7 +56,7 @@ public final class CellMetrics {
         counter(
             registry,
             "kvasir_worker_promises_total",
-            "Answers that reported what was cached of a prompt the index had promised to be cached: kept,"
+            "Answers that reported how much was cached of a prompt with a predicted hit: kept,"
                 + " broken when too much of it was not, or overtaken when the engine evicted it while the prompt"
                 + " waited.",
             "worker", "result");
@@ -64,13 +64,13 @@ public final class CellMetrics {
         counter(
             registry,
             "kvasir_worker_promised_tokens_total",
-            "Tokens the index had promised to be cached, in those answers: found there, or missing.",
+            "Tokens that were predicted to be cached, in answers that reported it: found there, or missing.",
             "worker", "result");
     resyncs =
         counter(
             registry,
             "kvasir_worker_resyncs_total",
-            "Times a worker's index was dropped and read anew, because its answers proved it wrong.",
+            "Times a worker's index was dropped and read again, because its answers proved it wrong.",
             "worker");
     healthChanges =
         counter(
@@ -82,37 +82,37 @@ public final class CellMetrics {
         counter(
             registry,
             "kvasir_engine_reports_total",
-            "Times a pod was asked for its engine's own figures: read, or none because it gave none.",
+            "Polls of pods for their engines' own load reports: read, or none because there was none.",
             "pod", "result");
     choices =
         counter(
             registry,
             "kvasir_cell_choices_total",
-            "Requests for models of several cells by the cell they went to and why: the one they preferred, or"
-                + " another because that was pressed or refused.",
+            "Requests for models of several cells by the cell they were sent to and why: the preferred one, or"
+                + " another because that was under pressure or refused.",
             "cell", "choice");
     handOvers =
         counter(
             registry,
             "kvasir_cell_hand_overs_total",
-            "Cells that came to this node, by kind: planned (to a warm copy), standby (a copy took over from a"
-                + " home that was lost), cold (without a copy), first (they had no home before).",
+            "Cells whose home this node became, by kind: planned (to a warm replica), standby (a replica took over"
+                + " from a home that was lost), cold (without a replica), first (they had no home before).",
             "kind");
     snapshots =
         counter(
             registry,
             "kvasir_standby_snapshots_total",
-            "Workers that were told as a whole to a copy of their cell on another node.");
+            "Snapshots of a worker's state sent to a replica of its cell on another node.");
     repairs =
         counter(
             registry,
             "kvasir_standby_gaps_repaired_total",
-            "Times something that was told to a copy got lost and was sent again.");
+            "Times changes that were sent to a replica were lost and sent again.");
     remoteSeconds =
         Histogram.builder()
             .name("kvasir_remote_decision_seconds")
-            .help("Time of a decision that the cell's home on another node made, the way there and back"
-                + " included, by the way: the line to it, or the cluster when there was none or the cell had moved.")
+            .help("Time of a decision by the cell's home on another node, round trip included, by how it was"
+                + " reached: the peer connection, or the cluster when there was none or the cell had moved.")
             .labelNames("way")
             .classicOnly()
             .classicUpperBounds(1e-4, 2e-4, 3e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 0.1, 0.2, 0.5)

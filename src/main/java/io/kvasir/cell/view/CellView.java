@@ -270,7 +270,7 @@ public final class CellView {
     return !isWorkerHealthKnown()
         ? new Decision.NoWorker(
             Decision.NoWorkerReason.NO_HOME,
-            "the cell has just come to its home and has not heard of all its workers yet")
+            "the cell has just been moved to its home and has not reached all its workers yet")
         : new Decision.NoWorker(noWorkerReason(none), none.detail());
   }
 

@@ -18,7 +18,7 @@ public final class Reachability {
   private final long streamDoubtNanos;
   private final ChangeCounter changes;
   private volatile Health state = Health.UNKNOWN;
-  private volatile String reason = "it has not been heard of yet";
+  private volatile String reason = "it has not been reached yet";
   private int failedProbes;
   private long lostNanos;
   private boolean lostByStream;

@@ -24,7 +24,7 @@ final class HttpMetrics {
     timedOut =
         Counter.builder()
             .name("kvasir_http_timeouts_total")
-            .help("Client connections that kept us waiting too long, by what they owed")
+            .help("Client connections closed by a timeout, by what was waited for")
             .labelNames("waiting_for")
             .register(metrics.registry());
   }

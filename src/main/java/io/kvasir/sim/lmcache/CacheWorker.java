@@ -101,7 +101,7 @@ public final class CacheWorker implements AutoCloseable {
       conversation.serve();
     } catch (ZMQException e) {
       if (e.getErrorCode() != ZError.ETERM && e.getErrorCode() != ZError.EINTR) {
-        LOG.error("The controller is told nothing of {} any more", instance, e);
+        LOG.error("Nothing of {} is reported to the controller any more", instance, e);
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
@@ -182,7 +182,7 @@ public final class CacheWorker implements AutoCloseable {
       } else if (answer instanceof ControllerMessage.Commands commands) {
         for (ControllerMessage.Command command : commands.commands()) {
           if (command.commandType().equals(ControllerMessage.Command.FULL_SYNC)) {
-            LOG.info("The controller asks {} for everything: {}", instance, command.reason());
+            LOG.info("The controller requests a full report of {}: {}", instance, command.reason());
             fullSync();
           }
         }
@@ -197,7 +197,7 @@ public final class CacheWorker implements AutoCloseable {
       ControllerMessage started =
           request(new ControllerMessage.SyncStart(instance, RANK, LOCATION, id, names.size(), batches));
       if (!(started instanceof ControllerMessage.SyncStarted start) || !start.accepted()) {
-        LOG.warn("The controller does not hear all of {}: {}", instance, started);
+        LOG.warn("Not everything of {} is reported to the controller: {}", instance, started);
         return;
       }
       for (int batch = 0; batch < batches; batch++) {

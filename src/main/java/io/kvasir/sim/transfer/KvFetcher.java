@@ -81,7 +81,7 @@ final class KvFetcher implements AutoCloseable {
       }
       return answer;
     } catch (ConnectException e) {
-      throw new IOException("nobody listens there", e); // the client gives no message of its own
+      throw new IOException("nothing listens there", e); // the client gives no message of its own
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new IOException("interrupted", e);
