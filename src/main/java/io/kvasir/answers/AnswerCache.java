@@ -100,7 +100,7 @@ public final class AnswerCache implements AutoCloseable {
     return age.compareTo(settings.ttl()) < 0 && seconds <= maxAgeSeconds ? new Lookup.Hit(answer, seconds) : null;
   }
 
-  /** Whether a stream's last bytes say that nothing of the answer is missing but the end of the body. */
+  /** Whether a stream's last bytes show that nothing of the answer is missing but the end of the body. */
   boolean isComplete(byte[] tail) {
     return check.isComplete(tail);
   }

@@ -65,7 +65,7 @@ final class AnswerCheck {
     }
   }
 
-  /** Whether a stream that goes so far has said its last: {@code tail} are its last bytes, or all. */
+  /** Whether a stream that ends in {@code tail}, its last bytes or all of them, is complete. */
   boolean isComplete(byte[] tail) {
     try {
       return events(tail).complete;

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  *     nor a seed; {@code *} is every profile
  * @param sideEffectTools names of tools whose calls change something, {@code *} standing for any characters: requests
  *     that offer one are never answered from the cache
- * @param keyHeaders headers that tell requests apart
+ * @param keyHeaders headers that are part of a request's key
  * @param ignoredFields members of the body, at its top, that do not
  * @param shareInFlight whether identical requests that come while one is on its way wait for its answer
  * @param maxWaiters how many may wait for one answer

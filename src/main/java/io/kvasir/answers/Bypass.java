@@ -6,13 +6,13 @@ import java.util.Locale;
 public enum Bypass {
   /** Answers of this path are not kept. */
   API,
-  /** The client asked for a new answer ({@code Cache-Control: no-cache}); it replaces what was kept. */
+  /** The request has {@code Cache-Control: no-cache}; its answer replaces the stored one. */
   NO_CACHE,
-  /** The client asked to keep nothing ({@code Cache-Control: no-store}). */
+  /** The request has {@code Cache-Control: no-store}. */
   NO_STORE,
   /** Neither temperature 0 nor a seed. */
   SAMPLED,
-  /** The client asked for more than one answer. */
+  /** The request is for more than one answer. */
   SEVERAL,
   /** Depends on what an engine remembers, or makes it remember something. */
   STATEFUL,

@@ -12,7 +12,7 @@ import java.util.TreeMap;
 /**
  * Writes a request down so that two are equal bytes exactly when every engine has to read the same from both.
  *
- * <p>Blanks, escapes, the order of members and the spelling of numbers say nothing where an engine reads by name: at
+ * <p>Blanks, escapes, the order of members and the spelling of numbers have no meaning where engines read by name: at
  * the top of the body, in messages and in the few objects of {@link #READ_BY_NAME}. Everything else (tools, schemas,
  * documents, template arguments, what we do not know) is shown to the model as it stands, in its own order, and is
  * therefore written as it stands: a tool whose parameters come in another order is another prompt. Every part is led by

@@ -132,8 +132,8 @@ final class RedisStore implements AnswerStore {
         List.of(bytes(Long.toString(mark)), answer.encoded(key), bytes(Long.toString(ttl.toMillis())));
     try {
       again(() -> client.eval(bytes(KEEP), keys, values));
-    } catch (JedisConnectionException gone) {
-      failed("keep", gone);
+    } catch (JedisConnectionException lost) {
+      failed("keep", lost);
     } catch (JedisException refused) {
       // Out of memory, read only …: it still answers, so looking up goes on.
       metrics.storeFailed("keep");

@@ -16,7 +16,7 @@ import redis.clients.jedis.SslVerifyMode;
 
 /** TLS to the store: its certificate has to name the host and to be signed by a trusted authority. */
 final class StoreTls {
-  /** A store of certificates alone is no secret, but the format wants one. */
+  /** A store of certificates alone is no secret, but the format requires one. */
   private static final char[] NO_SECRET = "certificates".toCharArray();
 
   private StoreTls() {}

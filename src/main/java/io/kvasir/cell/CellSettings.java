@@ -88,11 +88,11 @@ public record CellSettings(
   public record PredictionSettings(int factor, Duration min, Duration max) {}
 
   /**
-   * When a worker's index is not believed any more, because answers report less cached than it promised.
+   * The thresholds beyond which a worker's index is not trusted, because answers report less cached than it predicted.
    *
    * @param answers the last ones that are looked at, at least 8
    * @param wrongShare share of wrong ones among them from which on it is not, above 0 to 1
-   * @param tolerance share of what was promised that may be missing from a right one (one block always may), 0 to 1
+   * @param tolerance share of a predicted hit that may be missing without a miss (one block always may), 0 to 1
    * @param pause between a worker's first two resynchronisations; each further one is twice as long
    * @param longestPause the pause that does not grow any more
    */

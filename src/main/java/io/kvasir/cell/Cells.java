@@ -20,10 +20,10 @@ public interface Cells {
     UNKNOWN
   }
 
-  /** Chooses workers and books their load, in one step. Never throws for want of a worker. */
+  /** Chooses workers and books their load, in one step. Does not throw when there is no worker. */
   Decision decide(DecisionRequest request);
 
-  /** Explains how a decision would come about. Books nothing; never throws for want of a worker. */
+  /** Explains how a decision would come about. Books nothing; does not throw when there is no worker. */
   DecisionRecord explain(DecisionRequest request);
 
   /**

@@ -1,6 +1,6 @@
 package io.kvasir.cell;
 
-/** How a request ended on a worker: feeds passive health, the circuit breaker and the truth loop. */
+/** How a request ended on a worker: feeds passive health, the circuit breaker and the accuracy of cache hits. */
 public sealed interface Outcome {
   /** The engine reported no figure. */
   int UNKNOWN = -1;
@@ -8,9 +8,9 @@ public sealed interface Outcome {
   /**
    * The worker answered (2xx, or 4xx that was the client's own fault).
    *
-   * @param promptTokens as the engine counted them, {@link #UNKNOWN} when it did not say
-   * @param cachedTokens as the engine reported them, {@link #UNKNOWN} when it did not say
-   * @param outputTokens tokens generated, {@link #UNKNOWN} when it did not say
+   * @param promptTokens as the engine counted them, {@link #UNKNOWN} when it did not report them
+   * @param cachedTokens as the engine reported them, {@link #UNKNOWN} when it did not report them
+   * @param outputTokens tokens generated, {@link #UNKNOWN} when it did not report them
    * @param ttftMicros from dispatch to the first byte of the answer's body
    */
   record Completed(int promptTokens, int cachedTokens, int outputTokens, long ttftMicros) implements Outcome {}

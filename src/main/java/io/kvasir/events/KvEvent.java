@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
  * never ordered, never read as a signed number. Arrays in events are never changed after construction.
  */
 public sealed interface KvEvent {
-  /** {@link Stored#group}, {@link Removed#group}: the engine did not say. */
+  /** {@link Stored#group}, {@link Removed#group}: the engine did not name one. */
   int UNSPECIFIED = -1;
 
   /**
@@ -26,7 +26,7 @@ public sealed interface KvEvent {
    * @param lora the adapter's name, {@code lora id N} where the engine sent only its number, null for the
    *     base model
    * @param cacheSalt the salt where the engine names it as such (SGLang); vLLM hides it in {@code extraKeys}
-   * @param group KV cache group of a hybrid model, {@link #UNSPECIFIED} where the engine does not say
+   * @param group KV cache group of a hybrid model, {@link #UNSPECIFIED} where the engine does not name it
    * @param spec what kind of attention the group serves
    * @param extraKeys one list per block, or empty when no block has any
    */

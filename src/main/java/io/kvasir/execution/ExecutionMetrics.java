@@ -54,7 +54,7 @@ public final class ExecutionMetrics {
         .register(registry);
     stepsSkipped = Counter.builder()
         .name("kvasir_steps_skipped_total")
-        .help("Steps that failed and were skipped, such as a prefill that the decode worker then does, by step and reason")
+        .help("Steps that failed and were skipped, such as a prefill left to the decode worker, by step and reason")
         .labelNames("step", "why")
         .register(registry);
     hedges = Counter.builder()

@@ -93,12 +93,12 @@ enum ErrorFormat {
   /** The Responses API's error event is flat. */
   private static ObjectNode responsesError(@Nullable ObjectNode body) {
     JsonNode error = body == null ? MissingNode.getInstance() : body.path("error");
-    JsonNode told = error.isObject() || body == null ? error : body;
+    JsonNode details = error.isObject() || body == null ? error : body;
     ObjectNode event = JsonNodeFactory.instance.objectNode();
     event.put("type", "error");
-    event.put("code", told.path("code").asText(null));
-    event.put("message", told.path("message").asText("the request failed"));
-    event.put("param", told.path("param").asText(null));
+    event.put("code", details.path("code").asText(null));
+    event.put("message", details.path("message").asText("the request failed"));
+    event.put("param", details.path("param").asText(null));
     event.put("sequence_number", 0);
     return event;
   }

@@ -23,8 +23,8 @@ final class ProfileResolver {
   RequestContext resolve(ApiPath api, Exchange exchange, ApiRequest request, String model) throws ApiException {
     Profiles current = profiles.current();
     Headers headers = exchange.headers();
-    String wanted = headers.first(PROFILE);
-    if (wanted != null && !current.choice().header()) {
+    String requested = headers.first(PROFILE);
+    if (requested != null && !current.choice().header()) {
       throw new ApiException(
           ApiError.badField(
               PROFILE,
@@ -34,14 +34,14 @@ final class ProfileResolver {
     HttpRequestFacts facts =
         new HttpRequestFacts(
             headers, api, request.body(), exchange.client(), current.choice().tenantHeaders());
-    Profile profile = current.named(current.choice().of(wanted, facts::tenant, model));
+    Profile profile = current.named(current.choice().of(requested, facts::tenant, model));
     if (profile == null) {
       throw new ApiException(
           ApiError.badField(
               PROFILE,
               "unknown_profile",
               "There is no profile '%s'; there are: %s."
-                  .formatted(wanted, String.join(", ", current.byName().keySet()))));
+                  .formatted(requested, String.join(", ", current.byName().keySet()))));
     }
     return new RequestContext(profile, model, facts, metrics);
   }

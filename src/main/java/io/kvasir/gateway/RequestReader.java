@@ -26,7 +26,7 @@ final class RequestReader {
   private final ObjectReader reader;
 
   RequestReader() {
-    // Images travel inside strings; the front door bounds the whole body.
+    // Images are sent inside strings; the server limits the whole body.
     StreamReadConstraints constraints =
         StreamReadConstraints.builder().maxStringLength(Integer.MAX_VALUE).build();
     JsonFactory factory = JsonFactory.builder()

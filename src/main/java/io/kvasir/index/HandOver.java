@@ -6,7 +6,7 @@ import java.util.NoSuchElementException;
 
 /**
  * The blocks that one worker holds, part by part, for a worker of another index. Keys and copies are those of the
- * moment when this was made (24 bytes a key for as long as it lives); the blocks' hashes are read as the parts are
+ * moment when this was made (24 bytes a key for as long as it exists); the blocks' hashes are read as the parts are
  * made, so the worker must hold its blocks until the last part: its writer has to wait. Readers and other workers'
  * writers need not.
  *

@@ -12,7 +12,7 @@ abstract class TraceGenerator implements TraceSource {
   /**
    * A generator named as it was written.
    *
-   * @param blockSize tokens in a block of the chains, where the parameters do not say
+   * @param blockSize tokens in a block of the chains, where the parameters do not set it
    */
   TraceGenerator(GeneratorParameters parameters, int blockSize) {
     this.name = parameters.name();

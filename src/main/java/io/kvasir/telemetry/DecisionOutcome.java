@@ -11,10 +11,10 @@ import org.jspecify.annotations.Nullable;
  * @param worker the worker's id
  * @param outcome completed, cancelled, refused, failed or lost_contact
  * @param ttftMs milliseconds to the first token, null when there was none
- * @param promptTokens as the engine counted them, null when it did not say
+ * @param promptTokens as the engine counted them, null when it did not report them
  * @param predictedCachedTokens tokens expected to be reported as cached
  * @param cachedTokens tokens reported as cached, null when not reported
- * @param outputTokens tokens generated, null when the engine did not say
+ * @param outputTokens tokens generated, null when the engine did not report them
  */
 public record DecisionOutcome(
     String time,

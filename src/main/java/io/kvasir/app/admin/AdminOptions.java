@@ -9,7 +9,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
-/** Where the router is, what opens it, and for whom it is printed. */
+/** The options of all admin commands: the router's address, the API key and the output format. */
 final class AdminOptions {
   private static final String KEY = "KVASIR_ADMIN_KEY";
   private static final String KEY_FILE = "KVASIR_ADMIN_KEY_FILE";
@@ -45,7 +45,7 @@ final class AdminOptions {
         return uri;
       }
     } catch (IllegalArgumentException malformed) {
-      // Told below, like every other address that is none.
+      // Reported below, like every other address that is none.
     }
     throw new AdminFailedException(
         "--management has to be an address such as http://10.0.0.5:7626, not " + management);

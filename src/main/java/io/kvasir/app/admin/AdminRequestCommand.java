@@ -17,7 +17,7 @@ abstract class AdminRequestCommand implements Callable<Integer> {
     return 0;
   }
 
-  /** Asks; the answer of several is the last. */
+  /** Sends the command's requests; returns the answer to the last one. */
   abstract JsonNode request(AdminClient client) throws AdminFailedException, InterruptedException;
 
   /** The answer for people, with its line's end. */

@@ -20,7 +20,7 @@ final class FleetTables {
     return table;
   }
 
-  /** Cells, where they are at home and where they have copies. */
+  /** A table of cells with their home nodes and the nodes of their replicas. */
   static Table homes(JsonNode cells) {
     Table table = new Table("CELL", "HOME", "WORKERS", "PRESSURE", "STANDBYS");
     for (JsonNode cell : cells) {

@@ -88,19 +88,19 @@ final class CellSettingsReader {
     return settings;
   }
 
-  private static AccuracySettings accuracy(ConfigSection truth) {
-    Duration pause = truth.duration("resync-pause");
-    Duration longest = truth.duration("resync-pause-max");
+  private static AccuracySettings accuracy(ConfigSection section) {
+    Duration pause = section.duration("resync-pause");
+    Duration longest = section.duration("resync-pause-max");
     if (longest.compareTo(pause) < 0) {
-      truth.fault("resync-pause-max", "has to be at least resync-pause");
+      section.fault("resync-pause-max", "has to be at least resync-pause");
     }
-    double share = truth.share("wrong-share");
+    double share = section.share("wrong-share");
     if (share == 0) {
-      truth.fault("wrong-share", "has to be above 0: with 0 no worker would ever be believed");
+      section.fault("wrong-share", "has to be above 0: with 0 no worker would ever be believed");
     }
     AccuracySettings settings =
-        new AccuracySettings(truth.count("answers", 8, 10_000), share, truth.share("tolerance"), pause, longest);
-    truth.rejectUnread();
+        new AccuracySettings(section.count("answers", 8, 10_000), share, section.share("tolerance"), pause, longest);
+    section.rejectUnread();
     return settings;
   }
 }

@@ -78,10 +78,10 @@ final class KvTransferSettingsReader {
     int tensorParallel = section.count("tensor-parallel", 1, 1024);
     int pipelineParallel = section.count("pipeline-parallel", 1, 1024);
     String group = section.text("group");
-    ConfigSection way = section.section("link");
+    ConfigSection costs = section.section("link");
     KvTransfer.TransferCost link =
-        new KvTransfer.TransferCost(way.number("us-per-token", 0, 1e6), way.number("setup-ms", 0, 1e6));
-    way.rejectUnread();
+        new KvTransfer.TransferCost(costs.number("us-per-token", 0, 1e6), costs.number("setup-ms", 0, 1e6));
+    costs.rejectUnread();
     section.rejectUnread();
     if (dialect == null) {
       if (role == Role.PREFILL || role == Role.DECODE) {

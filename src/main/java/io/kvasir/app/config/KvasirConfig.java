@@ -50,8 +50,8 @@ public record KvasirConfig(
    *
    * @param http its address and limits
    * @param tls its certificate, and the authority of client certificates; null for plain HTTP
-   * @param usageInjection whether engines are asked for the usage of streams whose client does not ask for it
-   * @param keepAlive after this much silence a client's stream gets a sign of life, null never
+   * @param usageInjection whether the usage of streams is requested of engines where the client does not ask for it
+   * @param keepAlive silence after which a client's stream gets a keep-alive, null for none
    * @param drainDelay how long a stopping node still takes requests while not ready, null not at all
    * @param drainTimeout how long streams may go on when the node stops
    */

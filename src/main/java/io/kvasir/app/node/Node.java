@@ -75,7 +75,7 @@ public final class Node implements AutoCloseable {
   /**
    * Starts a node; what had been started is stopped again when something cannot be.
    *
-   * @throws StartException when a port is taken or a model cannot be loaded; says which and what to do
+   * @throws StartException when a port is taken or a model cannot be loaded; the message has the reason and the remedy
    */
   public Node(KvasirConfig config) throws StartException {
     this.config = config;

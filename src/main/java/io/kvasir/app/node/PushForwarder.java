@@ -33,7 +33,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Forwards pushed events by HTTP to the gateway of the node that reads the worker's. Nodes find each other through the
- * receptionist; which of them reads a worker's events is asked once and remembered, also when it is none. Thread-safe.
+ * receptionist; which of them reads a worker's events is looked up once and cached, also when it is none. Thread-safe.
  */
 final class PushForwarder implements EventForwarder, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(PushForwarder.class);
@@ -52,7 +52,7 @@ final class PushForwarder implements EventForwarder, AutoCloseable {
   /** The protocol between nodes. */
   sealed interface Message {}
 
-  /** Asks whether the node reads a worker's pushed events. */
+  /** A query whether the node reads a worker's pushed events. */
   record FindConsumer(String worker, ActorRef<ConsumerGateway> replyTo) implements Message {}
 
   /** Replies with the gateway of the node if it does, empty if not. */
@@ -142,7 +142,7 @@ final class PushForwarder implements EventForwarder, AutoCloseable {
     }
   }
 
-  /** The gateway of the first node to say that it reads a worker's events; empty when none does in time. */
+  /** The gateway of the first node to reply that it reads a worker's events; empty when none does in time. */
   private CompletableFuture<Optional<String>> find(String worker) {
     return AskPattern.<Receptionist.Command, Receptionist.Listing>ask(
             system.receptionist(), replyTo -> Receptionist.find(KEY, replyTo), QUERY_TIMEOUT, system.scheduler())

@@ -2,7 +2,7 @@ package io.kvasir.app.node;
 
 import java.io.Serial;
 
-/** A command cannot do its work; the message says why and what to do. */
+/** A command cannot do its work; the message has the reason and the remedy. */
 public final class StartException extends Exception {
   @Serial private static final long serialVersionUID = 1L;
 

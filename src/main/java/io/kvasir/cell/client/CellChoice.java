@@ -61,21 +61,21 @@ public final class CellChoice {
   /**
    * Has cells decide until one has a worker.
    *
-   * @param ask has a cell decide
+   * @param decide has a cell decide
    */
-  public Decision decide(DecisionRequest request, long nowNanos, Function<String, Decision> ask) {
+  public Decision decide(DecisionRequest request, long nowNanos, Function<String, Decision> decide) {
     if (gauges.length == 1) {
-      return ask.apply(ranking.name(0));
+      return decide.apply(ranking.name(0));
     }
     long key = AffinityKey.of(request);
     int chosen = choose(key, nowNanos);
-    Decision decision = ask.apply(ranking.name(chosen));
+    Decision decision = decide.apply(ranking.name(chosen));
     boolean refused = decision instanceof Decision.NoWorker;
     if (refused) {
       Iterator<Integer> others = others(key, chosen, nowNanos).iterator();
       while (decision instanceof Decision.NoWorker none && others.hasNext()) {
         chosen = others.next();
-        decision = orElse(none, ask.apply(ranking.name(chosen)));
+        decision = orElse(none, decide.apply(ranking.name(chosen)));
       }
     }
     if (!(decision instanceof Decision.Planned planned)) {
@@ -101,21 +101,21 @@ public final class CellChoice {
   /**
    * Explains how a decision would come about.
    *
-   * @param ask has a cell explain how it would decide
+   * @param explain has a cell explain how it would decide
    */
-  DecisionRecord explain(DecisionRequest request, long nowNanos, Function<String, DecisionRecord> ask) {
+  DecisionRecord explain(DecisionRequest request, long nowNanos, Function<String, DecisionRecord> explain) {
     if (gauges.length == 1) {
-      return ask.apply(ranking.name(0));
+      return explain.apply(ranking.name(0));
     }
     long key = AffinityKey.of(request);
     int chosen = choose(key, nowNanos);
     Set<Integer> refused = new HashSet<>();
-    DecisionRecord record = ask.apply(ranking.name(chosen));
+    DecisionRecord record = explain.apply(ranking.name(chosen));
     Iterator<Integer> others = others(key, chosen, nowNanos).iterator();
     while (record.refused() != null && others.hasNext()) {
       refused.add(chosen);
       chosen = others.next();
-      record = ask.apply(ranking.name(chosen));
+      record = explain.apply(ranking.name(chosen));
     }
     return record.withCellOptions(options(key, chosen, refused, nowNanos));
   }

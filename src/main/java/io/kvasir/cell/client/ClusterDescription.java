@@ -76,13 +76,13 @@ final class ClusterDescription {
       roster.get().cells().forEach(cell -> homeless.put(cell, new Cell.Description(List.of(), null, null)));
       return homeless;
     }
-    String here = NodeNames.hostAndPort(cluster.selfMember().address());
+    String localNode = NodeNames.hostAndPort(cluster.selfMember().address());
     for (String cell : roster.get().cells()) {
       CellView view = views.of(cell);
       replies.put(
           cell,
           view != null
-              ? CompletableFuture.completedStage(new Cell.Description(view.workers(), here, view.standbys()))
+              ? CompletableFuture.completedStage(new Cell.Description(view.workers(), localNode, view.standbys()))
               : sharding.entityRefFor(Cell.KEY, cell).ask(Cell.Describe::new, timeout));
     }
     SequencedMap<String, Cell.Description> described = new LinkedHashMap<>();

@@ -277,9 +277,9 @@ final class Assignment {
     List<GroupedPod> several = List.of();
     CellDraft giver = cell;
     for (CellDraft other : cells.values()) {
-      List<GroupedPod> there = other.pods(island, role);
-      if (there.size() > Math.max(1, several.size())) {
-        several = there;
+      List<GroupedPod> candidates = other.pods(island, role);
+      if (candidates.size() > Math.max(1, several.size())) {
+        several = candidates;
         giver = other;
       }
     }

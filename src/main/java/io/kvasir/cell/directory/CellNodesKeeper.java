@@ -160,18 +160,18 @@ public final class CellNodesKeeper extends AbstractBehavior<CellNodesKeeper.Mess
     published.nodes(up);
   }
 
-  /** Begins and ends copies on this node, as homes want it. */
+  /** Starts and stops standbys on this node, as homes require. */
   private void updateStandbys() {
     published.all().forEach((cell, cellNodes) -> {
-      boolean here = cellNodes.standbys().contains(node) && !cellNodes.home().equals(node);
+      boolean assigned = cellNodes.standbys().contains(node) && !cellNodes.home().equals(node);
       ActorRef<?> kept = standbys.get(cell);
-      if (here && kept == null) {
-        ActorRef<?> begun =
+      if (assigned && kept == null) {
+        ActorRef<?> started =
             getContext().spawnAnonymous(standby.apply(cell, node), dispatcher);
         // One that fails is started again, with an empty replica.
-        getContext().watchWith(begun, new StandbyStopped(cell, begun));
-        standbys.put(cell, begun);
-      } else if (!here && kept != null) {
+        getContext().watchWith(started, new StandbyStopped(cell, started));
+        standbys.put(cell, started);
+      } else if (!assigned && kept != null) {
         getContext().stop(kept);
         standbys.remove(cell);
       }

@@ -54,8 +54,8 @@ public final class ChunkHints {
   }
 
   /** Forgets chunks, should the connector ever report them removed. */
-  void removed(long[] gone) {
-    for (long key : gone) {
+  void removed(long[] removedKeys) {
+    for (long key : removedKeys) {
       long end = end(key);
       for (int place = bucket(end); place < bucket(end) + BUCKET; place++) {
         held.compareAndSet(place, end, BlockHash.NONE);

@@ -41,7 +41,7 @@ public final class EventApplier {
   private volatile @Nullable ChunkHints hints;
   private long[] hashes = new long[64];
 
-  /** Tokens in a block: as configured until the events prove it, then as they say. */
+  /** Tokens in a block: as configured until the events prove it, then as they have it. */
   private int blockSize;
 
   private boolean blockSizeSeen;
@@ -106,8 +106,8 @@ public final class EventApplier {
   }
 
   /** Goes on with blocks that hold the same in another index. */
-  public void moveTo(WorkerBlocks heir) {
-    blocks = heir;
+  public void moveTo(WorkerBlocks successor) {
+    blocks = successor;
   }
 
   /** How far it is. */
@@ -121,7 +121,7 @@ public final class EventApplier {
     return salts;
   }
 
-  /** What a cache beside the engine may hold, null when nothing was said of one. Any thread. */
+  /** The chunks that a cache beside the engine may hold, null when none was reported. Any thread. */
   public @Nullable ChunkHints hints() {
     return hints;
   }
@@ -203,7 +203,7 @@ public final class EventApplier {
     prefixGroup = KvEvent.UNSPECIFIED;
   }
 
-  /** An engine that cleared its cache may have kept other tiers; it does not say, so nothing is assumed. */
+  /** An engine that cleared its cache may have kept other tiers; the event does not have that, so none is assumed. */
   private void clear() {
     blocks.clear();
     changes.cleared();
@@ -238,32 +238,32 @@ public final class EventApplier {
       if (parent == BlockHash.NONE) {
         continue; // the budget had no room for its parent
       }
-      long[] gone = next.removedKeys();
+      long[] keys = next.removedKeys();
       Tier tier = next.stored.tier();
-      if (!next.counted && gone.length > 0) {
+      if (!next.counted && keys.length > 0) {
         // In a set, what was stored again after its removal is there.
-        gone = Arrays.stream(gone).filter(key -> !blocks.holds(key, tier)).toArray();
+        keys = Arrays.stream(keys).filter(key -> !blocks.holds(key, tier)).toArray();
       }
       place(next.stored, parent, next.counted);
       placed.add(next);
-      removed.add(gone);
+      removed.add(keys);
     }
     // Not before: others had to find their parents.
     for (int i = 0; i < placed.size(); i++) {
       Orphan one = placed.get(i);
       List<Orphan> later = placed.subList(i + 1, placed.size());
       Tier tier = one.stored.tier();
-      long[] gone =
+      long[] keys =
           one.counted
               ? removed.get(i)
               : Arrays.stream(removed.get(i))
                   .filter(key -> later.stream().noneMatch(other -> other.holds(key, tier)))
                   .toArray();
-      take(gone, tier, one.counted);
+      take(keys, tier, one.counted);
     }
   }
 
-  /** Registers the blocks of an event whose parent is known, and calls up who waits for them. */
+  /** Registers the blocks of an event whose parent is known, and makes the events that wait for them ready. */
   private void place(Stored stored, long parent, boolean counted) {
     int count = stored.keys().length;
     if (hashes.length < count) {

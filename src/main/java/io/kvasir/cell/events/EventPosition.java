@@ -9,7 +9,7 @@ import io.kvasir.events.StreamPosition;
  * needs to go on.
  *
  * @param stream the last numbered message
- * @param blockSize tokens in a block as the events say, 0 until one said so
+ * @param blockSize tokens in a block as the events have it, 0 until one had it
  * @param prefixGroup the hybrid model's group that makes the prefix, {@link KvEvent#UNSPECIFIED} until one has shown
  *     itself
  * @param lost whether messages are missing for good

@@ -40,7 +40,7 @@ import scala.concurrent.ExecutionContext;
 
 /**
  * A cell on its home node: the sharded entity that owns the members, their event actors, and the reservations that
- * other nodes hold. Its {@link CellView} is published while it lives, so that threads of this node decide without a
+ * other nodes hold. Its {@link CellView} is published while it runs, so that threads of this node decide without a
  * message to it; decisions for other nodes come as messages, or over peer connections to the view.
  */
 public final class Cell extends AbstractBehavior<Cell.Message> {
@@ -228,7 +228,7 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
         }
       }
       case Describe describe -> describe.replyTo().tell(new Description(view.workers(), address(), view.standbys()));
-      case ReplicaRequested wanted -> standbys.replicaRequested(wanted.node(), wanted.standby());
+      case ReplicaRequested(String node, var standby) -> standbys.replicaRequested(node, standby);
       case MoveTo move -> standbys.moveTo(move.node());
       case Leave leave -> standbys.prepareLeave(leave.node(), () -> leave.replyTo().tell(new LeaveReady()));
       case RosterChanged changed -> apply(changed.roster());
@@ -243,9 +243,9 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
 
   private void apply(Roster now) {
     roster = now;
-    Map<String, PodEntry> wanted = roster.ofCell(name);
+    Map<String, PodEntry> entries = roster.ofCell(name);
     for (Member member : members.all()) {
-      PodEntry entry = wanted.get(member.pod().name());
+      PodEntry entry = entries.get(member.pod().name());
       if (entry == null || !entry.spec().equals(member.pod())) {
         remove(member);
       } else {
@@ -253,8 +253,8 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
       }
     }
     if (!resizer.isActive()) {
-      wanted.values().forEach(this::add);
-      if (!wanted.isEmpty()) {
+      entries.values().forEach(this::add);
+      if (!entries.isEmpty()) {
         members.retireUnclaimed().forEach(reclaimer::add);
       }
       leased.adoptEarly(members::adopt);

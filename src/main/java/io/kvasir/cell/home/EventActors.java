@@ -91,12 +91,12 @@ final class EventActors {
    * @param done runs when all is there; by whichever thread
    * @return whether the member has an actor
    */
-  boolean handOver(Member member, WorkerBlocks heir, Runnable done) {
+  boolean handOver(Member member, WorkerBlocks successor, Runnable done) {
     ActorRef<WorkerEvents.Message> actor = actors.get(member);
     if (actor == null) {
       return false;
     }
-    actor.tell(new WorkerEvents.HandOverTo(heir, done));
+    actor.tell(new WorkerEvents.HandOverTo(successor, done));
     return true;
   }
 

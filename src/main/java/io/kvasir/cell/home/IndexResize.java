@@ -37,9 +37,9 @@ final class IndexResize {
 
   /** Gives a member the slot it has in the narrow index. */
   WorkerBlocks open(Member member) {
-    WorkerBlocks heir = index.open(member.worker().slot(), member.pod().engine().capacityBlocks());
-    successors.put(member, heir);
-    return heir;
+    WorkerBlocks successor = index.open(member.worker().slot(), member.pod().engine().capacityBlocks());
+    successors.put(member, successor);
+    return successor;
   }
 
   Map<Member, WorkerBlocks> successors() {
@@ -77,8 +77,8 @@ final class IndexResize {
     return !completing;
   }
 
-  /** Hands over what is predicted of each of these, and what will be from now on. Takes time: called off the actor. */
-  static void transferPredictions(Map<Member, WorkerBlocks> heirs) {
-    heirs.forEach((member, heir) -> member.blocks().succeededBy(heir));
+  /** Hands over the present and future predictions of these members. Takes time: called off the actor. */
+  static void transferPredictions(Map<Member, WorkerBlocks> successors) {
+    successors.forEach((member, successor) -> member.blocks().succeededBy(successor));
   }
 }

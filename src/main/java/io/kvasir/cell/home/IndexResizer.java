@@ -58,8 +58,8 @@ final class IndexResizer {
     IndexResize begun = members.beginResize(workers);
     resize = begun;
     log.info("cell {} has {} workers: its index becomes {} slots wide", cell, workers, begun.index().slots());
-    begun.successors().forEach((member, heir) -> {
-      if (events.handOver(member, heir, () -> actor.execute(() -> handedOver(begun, member)))) {
+    begun.successors().forEach((member, successor) -> {
+      if (events.handOver(member, successor, () -> actor.execute(() -> handedOver(begun, member)))) {
         begun.handOverRequested(member);
       }
     });
@@ -90,9 +90,9 @@ final class IndexResizer {
   private void complete() {
     IndexResize begun = resize;
     if (begun != null && begun.tryComplete()) {
-      Map<Member, WorkerBlocks> heirs = Map.copyOf(begun.successors());
+      Map<Member, WorkerBlocks> successors = Map.copyOf(begun.successors());
       services.background().execute(() -> {
-        IndexResize.transferPredictions(heirs);
+        IndexResize.transferPredictions(successors);
         actor.execute(() -> finish(begun));
       });
     }

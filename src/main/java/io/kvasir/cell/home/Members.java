@@ -273,8 +273,8 @@ final class Members {
     }
 
     @Override
-    public void cacheHitsReported(Member member, int promised, int found, Member.HitOutcome promise) {
-      services.metrics().cacheHitsReported(member, promised, found, promise);
+    public void cacheHitsReported(Member member, int expected, int found, Member.HitOutcome outcome) {
+      services.metrics().cacheHitsReported(member, expected, found, outcome);
     }
   }
 

@@ -7,7 +7,7 @@ import java.util.function.Supplier;
 
 /**
  * The open reservations of this node itself in a cell whose home it is. When the cell leaves the node and the node
- * lives on, they are declared to the cell's next home. Thread-safe.
+ * stays up, they are declared to the cell's next home. Thread-safe.
  */
 public final class LocalReservations {
   private final Supplier<NextHome> nextHome;

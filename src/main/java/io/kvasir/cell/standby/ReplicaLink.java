@@ -11,7 +11,7 @@ import java.util.concurrent.ThreadLocalRandom;
  * whole snapshot once it has acknowledged what is in flight, so the buffer is bounded. One thread at a time.
  */
 public final class ReplicaLink {
-  /** Frames on their way: of some 32 KiB, so a quarter of a megabyte. */
+  /** Most frames in flight: of some 32 KiB, so a quarter of a megabyte. */
   static final int WINDOW = 8;
 
   /** Bytes of changes that wait for a slow copy. */
@@ -45,14 +45,14 @@ public final class ReplicaLink {
 
   private record PendingFrame(byte[] payload, boolean finishes, boolean change, long eventsSent, long madeNanos) {}
 
-  /** A way to a copy that knows nothing yet. */
-  public ReplicaLink(FrameSender way, ReplicaProgress progress, NanoClock clock) {
-    this.sender = way;
+  /** A link to a replica that has received nothing yet. */
+  public ReplicaLink(FrameSender sender, ReplicaProgress progress, NanoClock clock) {
+    this.sender = sender;
     this.progress = progress;
     this.clock = clock;
   }
 
-  /** Whether the replica needs a snapshot, and no frame on its way has to be acknowledged before. */
+  /** Whether the replica needs a snapshot, and no frame in flight has to be acknowledged before. */
   boolean needsSnapshot() {
     return snapshotNeeded && sent == 0;
   }
@@ -157,7 +157,7 @@ public final class ReplicaLink {
     }
     int again = 0;
     if (missing && resentFrom != next) {
-      // What is on its way behind the loss will report it, too.
+      // Frames in flight behind the lost one report the loss, too.
       resentFrom = next;
       again = resend();
     }

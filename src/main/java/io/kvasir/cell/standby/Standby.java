@@ -36,10 +36,10 @@ public final class Standby {
    * Keeps a copy until it is stopped.
    *
    * @param node this node's name
-   * @param wanted has the cell's home, whichever node that is, send frames to a replica
+   * @param subscribe requests of the cell's home, whichever node that is, to send frames to a replica
    */
   public static Behavior<Message> create(
-      String cell, CellReplica copy, CellReplicas copies, String node, Consumer<ActorRef<Message>> wanted) {
+      String cell, CellReplica copy, CellReplicas copies, String node, Consumer<ActorRef<Message>> subscribe) {
     return Behaviors.setup(
         context ->
             Behaviors.withTimers(
@@ -64,7 +64,7 @@ public final class Standby {
                       .onMessage(
                           RequestReplica.class,
                           _ -> {
-                            wanted.accept(self);
+                            subscribe.accept(self);
                             return Behaviors.same();
                           })
                       .onSignal(

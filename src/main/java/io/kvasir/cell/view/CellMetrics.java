@@ -159,10 +159,10 @@ public final class CellMetrics {
   /**
    * A home on another node has decided.
    *
-   * @param way {@code line} or {@code cluster}
+   * @param path {@code line} or {@code cluster}
    */
-  public void decidedRemotely(String way, long nanos) {
-    remoteSeconds.labelValues(way).observe(nanos / 1e9);
+  public void decidedRemotely(String path, long nanos) {
+    remoteSeconds.labelValues(path).observe(nanos / 1e9);
   }
 
   /** A decision was made from the roster alone. */
@@ -208,12 +208,12 @@ public final class CellMetrics {
     outcomes.labelValues(member.worker().id(), kind).inc();
   }
 
-  /** An answer said how many tokens of its prompt were cached, where {@code promised} were to be. */
-  public void cacheHitsReported(Member member, int promised, int found, Member.HitOutcome promise) {
+  /** An answer reported how many tokens of its prompt were cached, where {@code expected} had been predicted. */
+  public void cacheHitsReported(Member member, int expected, int found, Member.HitOutcome outcome) {
     String worker = member.worker().id();
-    hitPredictions.labelValues(worker, promise.name().toLowerCase(Locale.ROOT)).inc();
-    expectedTokens.labelValues(worker, "found").inc(Math.min(promised, found));
-    expectedTokens.labelValues(worker, "missing").inc(Math.max(0, promised - found));
+    hitPredictions.labelValues(worker, outcome.name().toLowerCase(Locale.ROOT)).inc();
+    expectedTokens.labelValues(worker, "found").inc(Math.min(expected, found));
+    expectedTokens.labelValues(worker, "missing").inc(Math.max(0, expected - found));
   }
 
   /** A worker's health has changed. */

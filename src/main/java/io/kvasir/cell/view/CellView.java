@@ -139,7 +139,7 @@ public final class CellView {
     return remoteDecisions;
   }
 
-  /** Declares what this node has in flight to the cell's next home: the cell has left this node, which lives on. */
+  /** Declares this node's open reservations to the cell's next home: the cell has moved, this node stays up. */
   public void handOver() {
     localReservations.handOver();
   }
@@ -290,7 +290,7 @@ public final class CellView {
 
   private static Decision.NoWorkerReason noWorkerReason(PlanResult.NoPlan none) {
     return switch (none.unmetNeed()) {
-      // The roster knows the model, so what is missing of it is a worker that lives.
+      // The roster has the model, so what is missing is a healthy worker of it.
       case LIVE, ROLE, MODEL, ASKED_FOR, PAIR, UNTRIED -> Decision.NoWorkerReason.NONE_HEALTHY;
       case ROOM -> Decision.NoWorkerReason.ALL_FULL;
     };

@@ -46,7 +46,7 @@ public final class CacheHitAccuracy {
   }
 
   /**
-   * An answer came. Returns whether the promise was broken.
+   * Records an answer; returns whether it counts as a miss.
    *
    * @param promisedTokens at least 1
    * @param foundTokens what the engine reported

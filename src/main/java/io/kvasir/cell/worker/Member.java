@@ -60,10 +60,10 @@ public final class Member {
     /**
      * An answer reported how many tokens of its prompt were cached.
      *
-     * @param promised as the index had it, at least 1
-     * @param promise what became of it
+     * @param expected as the index had it, at least 1
+     * @param outcome how that compares with the answer
      */
-    void cacheHitsReported(Member member, int promised, int found, HitOutcome promise);
+    void cacheHitsReported(Member member, int expected, int found, HitOutcome outcome);
   }
 
   /** A worker that has just got its slot. */
@@ -123,12 +123,12 @@ public final class Member {
     return accuracy;
   }
 
-  /** What its engine said of its load last. */
+  /** Its engine's latest load report. */
   public EngineReport report() {
     return report;
   }
 
-  /** Its engine has said something of its load. */
+  /** Its engine sent a load report. */
   public void report(EngineReport now) {
     if (!report.equals(now)) {
       report = now;
@@ -283,18 +283,18 @@ public final class Member {
     if (answer.cachedTokens() == Outcome.UNKNOWN || (!forecast.reported() && !pod.events().isEmpty())) {
       return;
     }
-    int promised = forecast.expectedTokens(answer.promptTokens() > 0 ? answer.promptTokens() : bookedTokens);
-    if (promised > 0) {
-      listener.cacheHitsReported(this, promised, answer.cachedTokens(),
-          hitOutcome(promised, answer.cachedTokens(), forecast));
+    int expected = forecast.expectedTokens(answer.promptTokens() > 0 ? answer.promptTokens() : bookedTokens);
+    if (expected > 0) {
+      listener.cacheHitsReported(this, expected, answer.cachedTokens(),
+          hitOutcome(expected, answer.cachedTokens(), forecast));
     }
   }
 
-  private HitOutcome hitOutcome(int promised, int found, HitPrediction forecast) {
-    if (found < promised && forecast.explainedByEviction(promised - found, events)) {
+  private HitOutcome hitOutcome(int expected, int found, HitPrediction forecast) {
+    if (found < expected && forecast.explainedByEviction(expected - found, events)) {
       return HitOutcome.OVERTAKEN;
     }
-    return accuracy.record(promised, found, forecast.blockSize()) ? HitOutcome.BROKEN : HitOutcome.KEPT;
+    return accuracy.record(expected, found, forecast.blockSize()) ? HitOutcome.BROKEN : HitOutcome.KEPT;
   }
 
   /** Whether requests may go to the worker now, its circuit breaker included. */

@@ -8,7 +8,7 @@ import java.time.Duration;
  * takes it out at once, and the next contact brings it back: an answer, or a probe that was sent after the loss.
  *
  * <p>A lost event stream is often the first sign that an engine died, so it takes the pod out, too, but only until
- * the probe that is sent at once: an engine that answers there lives, whatever became of its publisher, and for a
+ * the probe that is sent at once: an engine that answers is up, whatever became of its publisher, and for a
  * while a lost stream does not count again. Events prove that an engine works, not that its server takes requests:
  * they bring a pod back that a lost stream took out, and have any other probed at once.
  *

@@ -8,7 +8,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
-/** A chat's event stream, taken apart for the API that is to tell it. One thread at a time. */
+/** A parser of a chat's event stream, for its translation into another API's. One thread at a time. */
 abstract class ChatStream implements Translation.Stream {
   private static final byte[] DONE = "[DONE]".getBytes(StandardCharsets.US_ASCII);
 
@@ -34,19 +34,19 @@ abstract class ChatStream implements Translation.Stream {
   /** The first chunk has arrived. */
   abstract void begin(JsonNode chunk) throws IOException;
 
-  /** A piece of what the model thinks aloud. */
+  /** A piece of the model's reasoning. */
   abstract void reasoning(String text) throws IOException;
 
   /** A piece of the answer. */
   abstract void text(String text) throws IOException;
 
-  /** A piece of a call; id and name are there in its first. */
+  /** A piece of a tool call; its first one has the id and the name. */
   abstract void call(int number, String id, String name, String arguments) throws IOException;
 
   /** The choice with the reason why the response ends. */
   abstract void finish(JsonNode choice);
 
-  /** What the engine counted. */
+  /** The engine's usage counts. */
   abstract void count(JsonNode usage);
 
   /** The answer came to its end. */

@@ -35,7 +35,7 @@ public record ClientRequest(String path, JsonMembers members) {
   }
 
   /**
-   * Why no dialect should split this, in a few words; null when nothing speaks against it. One transfer carries one
+   * Why no dialect should split this, in a few words; null when nothing forbids it. One transfer carries one
    * sequence: several answers or prompts would share it, and the log-probabilities of the prompt are known to
    * the prefill worker only.
    *

@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * member that comes twice the last counts, as engines have it. Immutable.
  */
 public final class JsonMembers {
-  // Images travel inside strings; the front door bounds the whole body.
+  // Images are sent inside strings; the gateway limits the whole body.
   private static final JsonMapper JSON =
       JsonMapper.builder(
               JsonFactory.builder()

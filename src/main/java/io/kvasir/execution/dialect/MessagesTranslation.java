@@ -152,7 +152,7 @@ final class MessagesTranslation implements Translation {
         .put("model", chat.path("model").asText());
   }
 
-  /** Engines say which stop text ended an answer: SGLang in {@code matched_stop}, vLLM in {@code stop_reason}. */
+  /** Engines report which stop text ended an answer: SGLang in {@code matched_stop}, vLLM in {@code stop_reason}. */
   private static void stop(ObjectNode into, JsonNode choice) {
     JsonNode matched = choice.path("matched_stop");
     JsonNode stop = matched.isTextual() ? matched : choice.path("stop_reason");

@@ -81,7 +81,7 @@ final class TensorRtLlm implements KvTransferProtocol {
     return choice == null ? null : choice.object(PARAMETERS);
   }
 
-  /** The answer without what only servers tell each other. */
+  /** The answer without the members that servers exchange among themselves. */
   private static byte[] finished(JsonMembers answer) {
     JsonMembers choice = firstChoice(answer);
     JsonMembers own = answer.without("prompt_token_ids", "prompt_token_ids_b64");

@@ -24,7 +24,7 @@ public final class PartialAnswer {
   private boolean hasUsageEvent;
   private boolean resumed;
   private @Nullable String unsupportedReason;
-  /** Tokens of the answers of the workers before, and of the one that speaks. */
+  /** Tokens of the answers of the workers before, and of the current one. */
   private int before;
   private int generated;
   private int promptTokens = Outcome.UNKNOWN;
@@ -50,7 +50,7 @@ public final class PartialAnswer {
     return promptTokens;
   }
 
-  /** Those the first worker found in its cache, {@link Outcome#UNKNOWN} when it did not tell. */
+  /** Those the first worker found in its cache, {@link Outcome#UNKNOWN} when it did not report them. */
   public int cachedTokens() {
     return cachedTokens;
   }

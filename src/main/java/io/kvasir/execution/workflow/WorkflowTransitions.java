@@ -333,7 +333,7 @@ final class WorkflowTransitions {
     next.finish(response);
   }
 
-  /** An error response that is the client's own fault as far as the worker can tell: another would send the same. */
+  /** An error response that the worker blames on the client's request: another worker would send the same. */
   private void rejected(StepRun run, Result.Buffered response) {
     if (run.name().equals(RoutingPlan.PREFILL)) {
       end(AbortReason.NOT_NEEDED, response);

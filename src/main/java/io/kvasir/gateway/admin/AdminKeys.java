@@ -77,7 +77,7 @@ public final class AdminKeys {
                 + " set kvasir.management.admin-keys to do it from " + client.getHostAddress());
       }
       if (headers.has("Origin")) {
-        // Any page that a browser on this machine shows could say so.
+        // Any page in a browser on this machine could send such a request.
         throw AdminException.of(
             403,
             "this router has no admin key, so no page in a browser administers it; set kvasir.management.admin-keys");

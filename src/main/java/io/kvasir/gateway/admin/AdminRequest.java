@@ -57,10 +57,10 @@ public final class AdminRequest {
   /**
    * The body, which has to be a JSON object.
    *
-   * @param wanted what to send instead, in an error's words
+   * @param expected what to send instead, in an error's words
    * @throws AdminException when it is none
    */
-  public ObjectNode body(String wanted) throws AdminException {
+  public ObjectNode body(String expected) throws AdminException {
     String type = exchange.headers().first("Content-Type");
     if (type != null && !isJson(type)) {
       throw AdminException.of(
@@ -71,12 +71,12 @@ public final class AdminRequest {
       if (tree instanceof ObjectNode object) {
         return object;
       }
-      throw AdminException.invalid("body", "the body is no JSON object; " + wanted);
+      throw AdminException.invalid("body", "the body is no JSON object; " + expected);
     } catch (JsonProcessingException e) {
       throw AdminException.invalid(
           "body",
           "the body is not valid JSON: %s at line %d, column %d; %s".formatted(
-              e.getOriginalMessage(), e.getLocation().getLineNr(), e.getLocation().getColumnNr(), wanted));
+              e.getOriginalMessage(), e.getLocation().getLineNr(), e.getLocation().getColumnNr(), expected));
     } catch (IOException e) {
       throw new AssertionError("reading an array", e);
     }

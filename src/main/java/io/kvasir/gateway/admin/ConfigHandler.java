@@ -15,7 +15,7 @@ import java.util.function.Supplier;
  * Thread-safe.
  */
 public final class ConfigHandler implements AdminResource {
-  /** Where a setting was said. */
+  /** Where a setting's value comes from. */
   public enum Source {
     /** Kvasir's own defaults. */
     DEFAULT,
@@ -32,7 +32,7 @@ public final class ConfigHandler implements AdminResource {
    *
    * @param path its name in full, such as {@code kvasir.pods[0].url}
    * @param value its value, secrets included
-   * @param source where it was said
+   * @param source where its value comes from
    * @param from file and line or the like, empty when it is not known
    */
   public record Setting(String path, JsonNode value, Source source, String from) {}

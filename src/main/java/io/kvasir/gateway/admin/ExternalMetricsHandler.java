@@ -18,7 +18,7 @@ import java.util.function.BiConsumer;
  */
 public final class ExternalMetricsHandler implements AdminResource {
   private static final String PATH = "/admin/figures";
-  private static final String WANTED = "send {\"METRIC\": {\"WORKER\": NUMBER, ...}, ...}";
+  private static final String EXPECTED = "send {\"METRIC\": {\"WORKER\": NUMBER, ...}, ...}";
 
   private final ExternalMetrics figures;
   private final BiConsumer<String, Map<String, Double>> broadcast;
@@ -26,11 +26,11 @@ public final class ExternalMetricsHandler implements AdminResource {
   /**
    * Over a node's figures.
    *
-   * @param tell has every node of the cluster take the figures of that name, by worker
+   * @param broadcast sends the figures of a name, by worker, to every node of the cluster
    */
-  public ExternalMetricsHandler(ExternalMetrics figures, BiConsumer<String, Map<String, Double>> tell) {
+  public ExternalMetricsHandler(ExternalMetrics figures, BiConsumer<String, Map<String, Double>> broadcast) {
     this.figures = figures;
-    this.broadcast = tell;
+    this.broadcast = broadcast;
   }
 
   @Override
@@ -41,7 +41,7 @@ public final class ExternalMetricsHandler implements AdminResource {
   }
 
   private AdminResponse publish(AdminRequest request) throws AdminException {
-    ObjectNode tree = request.body(WANTED);
+    ObjectNode tree = request.body(EXPECTED);
     Map<String, Map<String, Double>> reported = new TreeMap<>();
     int count = 0;
     for (Map.Entry<String, JsonNode> metric : tree.properties()) {
@@ -60,7 +60,7 @@ public final class ExternalMetricsHandler implements AdminResource {
       }
     }
     if (count == 0) {
-      throw AdminException.invalid("body", "the body says nothing; " + WANTED);
+      throw AdminException.invalid("body", "the body is empty; " + EXPECTED);
     }
     reported.forEach(broadcast);
     return new AdminResponse(202, object().put("figures", count));

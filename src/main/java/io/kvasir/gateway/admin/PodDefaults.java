@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param blockSize tokens in a KV block, by the pod's first model
  * @param maxInFlight requests each worker may have in flight
  * @param engine name of its latency coefficients
- * @param capacityBlocks blocks each worker is believed to keep where its engine does not tell
+ * @param capacityBlocks blocks each worker is assumed to keep where its engine does not report it
  * @param labels for filters and locality
  * @param events reads where its events come from
  * @param kvTransfer reads how it hands KV blocks over

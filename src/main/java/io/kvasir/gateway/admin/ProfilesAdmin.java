@@ -9,7 +9,7 @@ public interface ProfilesAdmin {
   /** The profiles requests go by. */
   LiveProfiles profiles();
 
-  /** Reads the operator's files and puts what they say into service, or refuses it whole. Waits for the disk. */
+  /** Reads the operator's files and puts their profiles into service, all or none. Waits for the disk. */
   ReloadResult reload();
 
   /** What a reload came to. */

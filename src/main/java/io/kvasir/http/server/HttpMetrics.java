@@ -4,7 +4,7 @@ import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.core.metrics.Counter;
 import io.prometheus.metrics.core.metrics.Gauge;
 
-/** What the front door counts. */
+/** The metrics of the HTTP server. */
 final class HttpMetrics {
   private final Gauge connections;
   private final Counter refused;

@@ -77,7 +77,7 @@ public final class CacheWorker implements AutoCloseable {
     enqueue(Kind.EVICT, name);
   }
 
-  /** Dies without a word, as a process that is killed. */
+  /** Stops without deregistering, as a process that is killed. */
   @Override
   public void close() {
     if (closed.compareAndSet(false, true)) {

@@ -49,7 +49,7 @@ public final class CoordinatorMember implements AutoCloseable {
     this.thread = Thread.ofVirtual().name("sim-lmcache-member-" + instance).start(this::run);
   }
 
-  /** Dies without a word, as a process that is killed. */
+  /** Stops without deregistering, as a process that is killed. */
   @Override
   public void close() {
     closed.countDown();
