@@ -174,8 +174,9 @@ final class Ingest implements Runnable {
   private static int depth(Node node, long[] chain, Set<String> others) {
     DecisionRequest request =
         new DecisionRequest(
-            "ingest", "m", "prefix-aware", RequestShape.INDIVISIBLE, new Chain(chain, IngestScenario.BLOCK),
-            chain.length * IngestScenario.BLOCK, PreparedSlots.EMPTY, others, true, null);
+            "ingest", "m", "prefix-aware", RequestShape.INDIVISIBLE,
+            new DecisionRequest.Prompt(new Chain(chain, IngestScenario.BLOCK), chain.length * IngestScenario.BLOCK),
+            PreparedSlots.EMPTY, true, DecisionRequest.Constraints.excluding(others));
     if (node.cells().decide(request) instanceof Decision.Planned planned) {
       planned.close(new Outcome.Cancelled());
       return planned.last().depth();

@@ -12,7 +12,6 @@ import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -75,8 +74,9 @@ public class CellChoiceBenchmark {
     for (int i = 0; i < PROMPTS; i++) {
       Chain chain = new Chain(random.longs(2).toArray(), 512);
       requests[i] =
-          new DecisionRequest("r", "m", null, RequestShape.TEXT, chain, 1024, PreparedSlots.EMPTY, Set.of(), true,
-              null);
+          new DecisionRequest(
+              "r", "m", null, RequestShape.TEXT, new DecisionRequest.Prompt(chain, 1024),
+              PreparedSlots.EMPTY, true, DecisionRequest.Constraints.NONE);
     }
     // What is remembered is there.
     for (DecisionRequest request : requests) {

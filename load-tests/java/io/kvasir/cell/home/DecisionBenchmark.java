@@ -33,7 +33,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
@@ -205,8 +204,8 @@ public class DecisionBenchmark {
     Members cell = Objects.requireNonNull(members);
     DecisionRequest request =
         new DecisionRequest(
-            "request", "m", null, RequestShape.TEXT, prompt(), BLOCKS * BLOCK + 5, PreparedSlots.EMPTY, Set.of(),
-            true, null);
+            "request", "m", null, RequestShape.TEXT, new DecisionRequest.Prompt(prompt(), BLOCKS * BLOCK + 5),
+            PreparedSlots.EMPTY, true, DecisionRequest.Constraints.NONE);
     Decision decision =
         Objects.requireNonNull(choice).decide(request, System.nanoTime(), _ -> cell.view().decide(request));
     if (decision instanceof Decision.Planned planned) {

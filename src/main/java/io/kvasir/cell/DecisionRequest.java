@@ -8,30 +8,50 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Everything a decision needs to know of a request: small enough to cross the cluster in one message.
+ * A request for a decision: everything that it needs to know of a client's request, small enough to cross the cluster
+ * in one message. Immutable.
  *
  * @param requestId the client's or our own
  * @param model as the request names it
  * @param profile name of the profile it goes by, null for the standard one of the cell's home
  * @param shape what the request asks for, as far as that decides how many workers it takes
- * @param chain the prompt's blocks; empty when nothing is known of the prompt
- * @param promptTokens tokens of the prompt, estimated where they could not be counted
+ * @param prompt the prompt's blocks and size
  * @param prepared what the profile's preparers found out where the request arrived
- * @param excluded ids of workers that already failed this request
  * @param stream whether the answer is to come token by token, so that silence may mean that the worker has stalled
- * @param replacement the one step that is to be replanned, null for a whole plan
+ * @param constraints what earlier failures leave to choose from
  */
 public record DecisionRequest(
     String requestId,
     String model,
     @Nullable String profile,
     RequestShape shape,
-    Chain chain,
-    int promptTokens,
+    Prompt prompt,
     PreparedSlots prepared,
-    Set<String> excluded,
     boolean stream,
-    @Nullable StepReplacement replacement) {
+    Constraints constraints) {
+  /**
+   * A prompt, as far as decisions need it.
+   *
+   * @param chain its blocks; empty when nothing is known of it
+   * @param tokens its tokens, estimated where they could not be counted
+   */
+  public record Prompt(Chain chain, int tokens) {}
+
+  /**
+   * What earlier failures of the request leave to choose from.
+   *
+   * @param excluded ids of workers that already failed it
+   * @param replacement the one step that is to be replanned, null for a whole plan
+   */
+  public record Constraints(Set<String> excluded, @Nullable StepReplacement replacement) {
+    /** Every worker may be chosen, for a whole plan. */
+    public static final Constraints NONE = new Constraints(Set.of(), null);
+
+    /** Every worker but some may be chosen, for a whole plan. */
+    public static Constraints excluding(Set<String> workers) {
+      return new Constraints(workers, null);
+    }
+  }
 
   /**
    * One step of a plan whose worker failed, while the others keep theirs.
@@ -43,30 +63,28 @@ public record DecisionRequest(
 
   /** The same request for a whole plan, without workers that failed it. */
   public DecisionRequest without(Set<String> failed) {
-    return with(failed, null);
+    return with(shape, prompt, Constraints.excluding(Set.copyOf(failed)));
   }
 
   /** The same request for one step of a plan. */
   public DecisionRequest replacing(StepReplacement step, Set<String> failed) {
-    return with(failed, step);
+    return with(shape, prompt, new Constraints(Set.copyOf(failed), step));
   }
 
   /** The same request as one that a single worker has to serve. */
   public DecisionRequest onSingleWorker() {
-    return new DecisionRequest(
-        requestId, model, profile, new RequestShape(false, shape.mediaItems()), chain, promptTokens, prepared,
-        excluded, stream,
-        null);
+    RequestShape whole = new RequestShape(false, shape.mediaItems());
+    return with(whole, prompt, Constraints.excluding(constraints.excluded));
   }
 
-  /** The same request for a whole plan, with a prompt that has grown. */
+  /** The same request for a whole plan, with a prompt that has grown by some tokens. */
   public DecisionRequest withPromptTokens(int tokens) {
-    return new DecisionRequest(
-        requestId, model, profile, shape, chain, promptTokens + tokens, prepared, excluded, stream, null);
+    Prompt grown = new Prompt(prompt.chain, prompt.tokens + tokens);
+    return with(shape, grown, Constraints.excluding(constraints.excluded));
   }
 
-  private DecisionRequest with(Set<String> failed, @Nullable StepReplacement step) {
+  private DecisionRequest with(RequestShape newShape, Prompt newPrompt, Constraints newConstraints) {
     return new DecisionRequest(
-        requestId, model, profile, shape, chain, promptTokens, prepared, Set.copyOf(failed), stream, step);
+        requestId, model, profile, newShape, newPrompt, prepared, stream, newConstraints);
   }
 }

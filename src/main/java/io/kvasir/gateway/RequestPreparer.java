@@ -81,12 +81,12 @@ final class RequestPreparer {
             parsed.model(),
             profile,
             RequestShapes.of(parsed.api(), request.body()),
-            chain,
-            tokens,
+            new DecisionRequest.Prompt(chain, tokens),
             prepared,
-            parsed.location() == null ? Set.of() : allBut(parsed.location().worker()),
             request.stream(),
-            null);
+            parsed.location() == null
+                ? DecisionRequest.Constraints.NONE
+                : DecisionRequest.Constraints.excluding(allBut(parsed.location().worker())));
     return new PreparedRequest(decision, profile, prompt);
   }
 

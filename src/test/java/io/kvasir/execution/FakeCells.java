@@ -112,8 +112,8 @@ public final class FakeCells implements Cells {
     requests.add(request);
     boolean known = workers.stream().anyMatch(worker -> worker.models().contains(request.model()));
     return new DecisionRecord(
-        "", request.requestId(), request.model(), String.valueOf(request.profile()), "cell", request.promptTokens(),
-        request.chain().length(), request.chain().blockSize(), List.of(), Map.of(), 0, List.of(),
+        "", request.requestId(), request.model(), String.valueOf(request.profile()), "cell", request.prompt().tokens(),
+        request.prompt().chain().length(), request.prompt().chain().blockSize(), List.of(), Map.of(), 0, List.of(),
         known ? null : "unknown_model", "first in order", List.of(), List.of(), null);
   }
 
@@ -121,7 +121,7 @@ public final class FakeCells implements Cells {
   public Decision decide(DecisionRequest request) {
     requests.add(request);
     asked.add(request.requestId());
-    DecisionRequest.StepReplacement again = request.replacement();
+    DecisionRequest.StepReplacement again = request.constraints().replacement();
     if (again != null) {
       boolean prefill = again.step().equals(RoutingPlan.PREFILL);
       Worker worker = first(request, prefill ? Role.PREFILL : Role.DECODE);
@@ -140,7 +140,7 @@ public final class FakeCells implements Cells {
       return planned(RoutingPlan.StepOrder.CONCURRENT, steps.toArray(Decision.Chosen[]::new));
     }
     Worker both = first(request, Role.BOTH);
-    boolean alone = decode != null && decode.canPrefill() && request.excluded().isEmpty();
+    boolean alone = decode != null && decode.canPrefill() && request.constraints().excluded().isEmpty();
     Worker whole = both == null && alone ? decode : both;
     return whole == null
         ? nobody(request)
@@ -150,7 +150,7 @@ public final class FakeCells implements Cells {
   private @Nullable Worker first(DecisionRequest request, Role role) {
     return workers.stream()
         .filter(worker -> worker.role() == role && worker.models().contains(request.model()))
-        .filter(worker -> !refuse && !request.excluded().contains(worker.id()))
+        .filter(worker -> !refuse && !request.constraints().excluded().contains(worker.id()))
         .findFirst()
         .orElse(null);
   }

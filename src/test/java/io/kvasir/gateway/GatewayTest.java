@@ -159,7 +159,7 @@ final class GatewayTest {
   void prompt_knownText_asksWithItsChain() throws Exception {
     router.post("/v1/completions", "{\"model\":\"m\",\"prompt\":\"" + "x".repeat(320) + "\"}");
 
-    assertThat(router.cells.requests.take().chain().length()).isEqualTo(10);
+    assertThat(router.cells.requests.take().prompt().chain().length()).isEqualTo(10);
   }
 
   @Test

@@ -183,8 +183,8 @@ final class ResumeTest {
     assertThat(asked.text()).startsWith(
         "{\"model\":\"m\",\"stream\":true,\"messages\":[{\"role\":\"user\",\"content\":\"Hi\"},"
             + "{\"role\":\"assistant\",\"content\":\"Hel\"}]");
-    assertThat(router.cells.requests.poll().excluded()).isEmpty();
-    assertThat(router.cells.requests.poll().excluded()).containsExactly("a");
+    assertThat(router.cells.requests.poll().constraints().excluded()).isEmpty();
+    assertThat(router.cells.requests.poll().constraints().excluded()).containsExactly("a");
   }
 
   @Test

@@ -77,7 +77,7 @@ final class RouteTest {
 
     DecisionRequest asked = Objects.requireNonNull(router.cells.requests.poll());
     assertThat(response.statusCode()).isEqualTo(200);
-    assertThat(asked.chain().length()).isPositive();
+    assertThat(asked.prompt().chain().length()).isPositive();
   }
 
   @Test

@@ -29,12 +29,12 @@ final class LmCacheWarmup implements Warmup {
       return;
     }
     // What is predicted to be cached has the tokens in it that the worker is to load.
-    int held = reader.depth() * request.chain().blockSize();
+    int held = reader.depth() * request.prompt().chain().blockSize();
     try {
       lmcache.prefetch(
           new PrefetchCandidate(
               reader.worker(),
-              request.promptTokens(),
+              request.prompt().tokens(),
               held,
               found,
               call.facts()));

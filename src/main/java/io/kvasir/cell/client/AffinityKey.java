@@ -26,7 +26,7 @@ final class AffinityKey {
     if (session != null && !session.isEmpty()) {
       return Hashing.of(session);
     }
-    Chain chain = request.chain();
+    Chain chain = request.prompt().chain();
     if (chain.length() == 0) {
       return Hashing.of(request.requestId());
     }

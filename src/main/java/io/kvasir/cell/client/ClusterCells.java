@@ -78,7 +78,7 @@ public final class ClusterCells implements Cells {
 
   /** The cell of a plan's other steps, whose workers only one of the same cell can join; null when there are none. */
   private static @Nullable String cellOfOtherSteps(Roster roster, DecisionRequest request) {
-    DecisionRequest.StepReplacement replacement = request.replacement();
+    DecisionRequest.StepReplacement replacement = request.constraints().replacement();
     if (replacement != null) {
       for (String worker : replacement.placed().values()) {
         String cell = roster.cellOfWorker(worker);

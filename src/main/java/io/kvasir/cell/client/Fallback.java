@@ -20,6 +20,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -85,7 +86,8 @@ final class Fallback {
   Decision decide(Roster roster, String cell, DecisionRequest request, String why, ReservationFactory reservations) {
     List<FallbackWorker> all = workersOf(roster).serving(cell, request.model());
     FallbackRequest fallback = new FallbackRequest(request, AffinityKey.of(request), why, reservations);
-    String step = request.replacement() == null ? RoutingPlan.WHOLE : request.replacement().step();
+    DecisionRequest.StepReplacement replacement = request.constraints().replacement();
+    String step = replacement == null ? RoutingPlan.WHOLE : replacement.step();
     return switch (step) {
       case RoutingPlan.PREFILL -> single(all, fallback, step, Role.PREFILL);
       case RoutingPlan.ENCODE -> single(all, fallback, step, Role.ENCODE);
@@ -130,7 +132,8 @@ final class Fallback {
   }
 
   private Decision single(List<FallbackWorker> all, FallbackRequest fallback, String step, Role role) {
-    Predicate<FallbackWorker> untried = candidate -> !fallback.request().excluded().contains(candidate.worker().id());
+    Set<String> excluded = fallback.request().constraints().excluded();
+    Predicate<FallbackWorker> untried = candidate -> !excluded.contains(candidate.worker().id());
     List<FallbackWorker> capable =
         all.stream().filter(candidate -> !candidate.draining() && candidate.worker().role().takes(role)).toList();
     List<FallbackWorker> reachable =

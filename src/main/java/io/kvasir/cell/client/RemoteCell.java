@@ -128,7 +128,7 @@ final class RemoteCell implements NextHome {
    * @param readsPrompt whether the worker computes the prompt itself; otherwise it takes it from another one
    */
   Reservation open(Worker worker, DecisionRequest request, boolean readsPrompt, RemoteReservation.Watcher watcher) {
-    int prompt = request.promptTokens();
+    int prompt = request.prompt().tokens();
     InFlightLoad load =
         new InFlightLoad(
             CorrelationIds.reservation(correlationIds.next(), 0), worker.id(), request.model(), prompt, prompt,
@@ -185,7 +185,7 @@ final class RemoteCell implements NextHome {
   }
 
   private Reservation reservation(DecisionReply.ChosenStep step, DecisionRequest request, long name, long incarnation) {
-    int prompt = request.promptTokens();
+    int prompt = request.prompt().tokens();
     InFlightLoad load =
         new InFlightLoad(
             name,

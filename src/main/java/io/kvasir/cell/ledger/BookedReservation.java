@@ -49,7 +49,7 @@ public final class BookedReservation implements Reservation {
   public BookedReservation(Member member, Selection.Chosen chosen, DecisionRequest request, LocalReservations local) {
     this.member = member;
     this.model = request.model();
-    this.chain = request.chain();
+    this.chain = request.prompt().chain();
     this.role = chosen.role();
     this.booking = chosen.booking();
     this.localPrefill = chosen.localBooking();

@@ -165,7 +165,7 @@ public final class CellFleet implements Fleet {
 
   /** The one step to replan, with those of the other steps' workers that are still members; null for a whole plan. */
   PlanningSession.@Nullable StepReplan replacement(DecisionRequest request) {
-    DecisionRequest.StepReplacement replacement = request.replacement();
+    DecisionRequest.StepReplacement replacement = request.constraints().replacement();
     if (replacement == null) {
       return null;
     }

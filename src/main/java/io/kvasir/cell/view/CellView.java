@@ -181,9 +181,9 @@ public final class CellView {
 
   private static RoutingContext context(DecisionRequest request) {
     RoutingContext context =
-        new RoutingContext(request.requestId(), request.model(), Role.BOTH, request.excluded())
-            .put(Slots.CHAIN, request.chain())
-            .put(Slots.PROMPT_TOKENS, (long) request.promptTokens())
+        new RoutingContext(request.requestId(), request.model(), Role.BOTH, request.constraints().excluded())
+            .put(Slots.CHAIN, request.prompt().chain())
+            .put(Slots.PROMPT_TOKENS, (long) request.prompt().tokens())
             .put(Slots.REQUEST_SHAPE, request.shape());
     request.prepared().restoreInto(context);
     return context;
@@ -247,7 +247,7 @@ public final class CellView {
         localReservations.add(reservation);
       }
       HitPrediction prediction = reservation.hitPrediction();
-      fleet.predicted(prediction, request.chain(), chosen.slot());
+      fleet.predicted(prediction, request.prompt().chain(), chosen.slot());
       predictedBlocks += chosen.readsPrompt() ? chosen.depth() - prediction.confirmed() : 0;
       steps.add(
           new Decision.Chosen(

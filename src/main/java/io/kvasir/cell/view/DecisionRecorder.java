@@ -81,7 +81,7 @@ public final class DecisionRecorder {
         refused,
         reason,
         plan,
-        passes.stream().map(pass -> pass(pass, request.chain())).toList());
+        passes.stream().map(pass -> pass(pass, request.prompt().chain())).toList());
   }
 
   private static String profileOf(DecisionRequest request) {
@@ -103,14 +103,14 @@ public final class DecisionRecorder {
       String reason,
       List<StepRecord> plan,
       List<Pass> passes) {
-    Chain chain = request.chain();
+    Chain chain = request.prompt().chain();
     return new DecisionRecord(
         Instant.now().toString(),
         request.requestId(),
         request.model(),
         profile,
         cell,
-        request.promptTokens(),
+        request.prompt().tokens(),
         chain.length(),
         chain.blockSize(),
         Arrays.stream(chain.hashes())
@@ -119,7 +119,7 @@ public final class DecisionRecorder {
             .toList(),
         slots(request),
         expectedOutput,
-        request.excluded().stream().sorted().toList(),
+        request.constraints().excluded().stream().sorted().toList(),
         refused,
         reason,
         plan,

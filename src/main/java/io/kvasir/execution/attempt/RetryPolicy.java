@@ -42,7 +42,9 @@ public final class RetryPolicy {
   public RetryState begin(Call call) {
     budget.recordRequest();
     return new RetryState(
-        call.decision().requestId(), clock.nanos() + settings.total().toNanos(), call.decision().excluded());
+        call.decision().requestId(),
+        clock.nanos() + settings.total().toNanos(),
+        call.decision().constraints().excluded());
   }
 
   /** Takes a retry after a failure: the pause before it, or null when there must be none. */

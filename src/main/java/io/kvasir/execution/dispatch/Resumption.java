@@ -216,7 +216,7 @@ final class Resumption implements StreamingBody, CallListener {
     if (unfit != null) {
       return refused(unfit, cut);
     }
-    int prompt = answer.promptTokens() < 0 ? call.decision().promptTokens() : answer.promptTokens();
+    int prompt = answer.promptTokens() < 0 ? call.decision().prompt().tokens() : answer.promptTokens();
     if (stream.done() || answer.finished() || continuation.remainingTokens(answer.generated()) <= 0) {
       stream.finish(!call.rules().stripUsage() && continuation.usageRequested(), prompt);
       totalReport = total(cut, Outcome.UNKNOWN, answer);

@@ -42,7 +42,8 @@ final class AffinityKeyTest {
 
   private static DecisionRequest request(String session, int blocks) {
     return new DecisionRequest(
-        "r", "m", null, RequestShape.INDIVISIBLE, new Chain(Arrays.copyOf(PROMPT, blocks), 16), blocks * 16,
-        new PreparedSlots(Map.of("session-key", session), null, null), Set.of(), true, null);
+        "r", "m", null, RequestShape.INDIVISIBLE,
+        new DecisionRequest.Prompt(new Chain(Arrays.copyOf(PROMPT, blocks), 16), blocks * 16),
+        new PreparedSlots(Map.of("session-key", session), null, null), true, DecisionRequest.Constraints.NONE);
   }
 }

@@ -214,8 +214,7 @@ final class CellChoiceTest {
 
   private static DecisionRequest request(String session) {
     return new DecisionRequest(
-        "r", "m", null, RequestShape.INDIVISIBLE, Chain.EMPTY, 1,
-        new PreparedSlots(Map.of("session-key", session), null, null), Set.of(),
-        true, null);
+        "r", "m", null, RequestShape.INDIVISIBLE, new DecisionRequest.Prompt(Chain.EMPTY, 1),
+        new PreparedSlots(Map.of("session-key", session), null, null), true, DecisionRequest.Constraints.NONE);
   }
 }

@@ -149,7 +149,9 @@ final class ClusterCellsTest {
             Map.of("session-key", "s"), Map.of("hash-key", 5L, "small", 1L),
             Map.of("images", new Chain(new long[] {-1, 2}, 16)));
     DecisionRequest request =
-        new DecisionRequest("r", model, "sticky", RequestShape.TEXT, Chain.EMPTY, 7, prepared, Set.of("a"), true, null);
+        new DecisionRequest(
+            "r", model, "sticky", RequestShape.TEXT, new DecisionRequest.Prompt(Chain.EMPTY, 7),
+            prepared, true, DecisionRequest.Constraints.excluding(Set.of("a")));
     ActorSystem<Void> system = NODES.getFirst().system();
     Serialization serialization = SerializationExtension.get(system);
     Cell.Decide decide = new Cell.Decide(request, "n", 3, system.ignoreRef());
@@ -196,8 +198,8 @@ final class ClusterCellsTest {
         Decision decision =
             other().decide(
                 new DecisionRequest(
-                    "r", model, "consistent-hash", RequestShape.INDIVISIBLE, Chain.EMPTY, 7, prepared, Set.of(), true,
-                    null));
+                    "r", model, "consistent-hash", RequestShape.INDIVISIBLE, new DecisionRequest.Prompt(Chain.EMPTY, 7),
+                    prepared, true, DecisionRequest.Constraints.NONE));
         Decision.Chosen chosen = ((Decision.Planned) decision).last();
         chosen.reservation().close(new Outcome.Cancelled());
         workers.computeIfAbsent(key, _ -> new HashSet<>()).add(chosen.worker().id());
@@ -664,8 +666,9 @@ final class ClusterCellsTest {
 
   private static DecisionRequest request(String model, Chain chain) {
     int tokens = Math.max(100, chain.length() * 17);
-    return new DecisionRequest("r", model, null, RequestShape.INDIVISIBLE, chain, tokens, PreparedSlots.EMPTY,
-        Set.of(), true, null);
+    return new DecisionRequest(
+        "r", model, null, RequestShape.INDIVISIBLE, new DecisionRequest.Prompt(chain, tokens),
+        PreparedSlots.EMPTY, true, DecisionRequest.Constraints.NONE);
   }
 
   private Decision.Chosen awaitChosen(ClusterCells cells) {

@@ -219,7 +219,9 @@ final class FallbackTest {
 
   private static DecisionRequest request(Chain chain, String session, Set<String> excluded) {
     PreparedSlots prepared = new PreparedSlots(Map.of("session-key", session), null, null);
-    return new DecisionRequest("r", "m", null, RequestShape.TEXT, chain, 1000, prepared, excluded, false, null);
+    return new DecisionRequest(
+        "r", "m", null, RequestShape.TEXT, new DecisionRequest.Prompt(chain, 1000),
+        prepared, false, DecisionRequest.Constraints.excluding(excluded));
   }
 
   private static Roster roster(PodSpec... pods) {

@@ -244,8 +244,8 @@ final class IndexResizeTest {
     Decision decision =
         cells.decide(
             new DecisionRequest(
-                "r", MODEL, null, RequestShape.INDIVISIBLE, engine.kept, KEPT * BLOCK + 1, PreparedSlots.EMPTY,
-                Set.of(), true, null));
+                "r", MODEL, null, RequestShape.INDIVISIBLE, new DecisionRequest.Prompt(engine.kept, KEPT * BLOCK + 1),
+                PreparedSlots.EMPTY, true, DecisionRequest.Constraints.NONE));
     assertThat(decision).isInstanceOf(Decision.Planned.class);
     Decision.Chosen chosen = ((Decision.Planned) decision).last();
     assertThat(chosen.worker().id()).isEqualTo(worker);

@@ -257,9 +257,9 @@ final class ManyCellsTest {
 
   private static DecisionRequest request(String model, Chain chain, Map<String, String> texts) {
     return new DecisionRequest(
-        "r", model, null, RequestShape.INDIVISIBLE, chain, Math.max(100, chain.length() * 16),
-        new PreparedSlots(texts, null, null),
-        Set.of(), true, null);
+        "r", model, null, RequestShape.INDIVISIBLE,
+        new DecisionRequest.Prompt(chain, Math.max(100, chain.length() * 16)),
+        new PreparedSlots(texts, null, null), true, DecisionRequest.Constraints.NONE);
   }
 
   private static PodSpec pod(String model, String name, int maxInFlight) {

@@ -37,8 +37,9 @@ final class PartitionPolicyTest {
   private static final PodSpec POD =
       TestPods.pod("pod").build();
   private static final DecisionRequest REQUEST =
-      new DecisionRequest("r", "m", null, RequestShape.INDIVISIBLE, Chain.EMPTY, 100, PreparedSlots.EMPTY, Set.of(),
-          true, null);
+      new DecisionRequest(
+          "r", "m", null, RequestShape.INDIVISIBLE, new DecisionRequest.Prompt(Chain.EMPTY, 100),
+          PreparedSlots.EMPTY, true, DecisionRequest.Constraints.NONE);
 
   private final ActorSystem<Void> system =
       ActorSystem.create(

@@ -38,7 +38,6 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -329,7 +328,8 @@ final class StandbyTest {
   private DecisionRequest request(String model) {
     Chain chain = engine(model).chain;
     return new DecisionRequest(
-        "r", model, null, RequestShape.INDIVISIBLE, chain, BLOCKS * BLOCK, PreparedSlots.EMPTY, Set.of(), true, null);
+        "r", model, null, RequestShape.INDIVISIBLE, new DecisionRequest.Prompt(chain, BLOCKS * BLOCK),
+        PreparedSlots.EMPTY, true, DecisionRequest.Constraints.NONE);
   }
 
   private static void join(Thread thread) {

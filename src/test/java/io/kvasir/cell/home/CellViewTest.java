@@ -107,8 +107,9 @@ final class CellViewTest {
   private Decision.Planned plan(Chain chain) {
     Decision decision =
         members.view().decide(
-            new DecisionRequest("r", "m", null, RequestShape.INDIVISIBLE, chain, PROMPT, PreparedSlots.EMPTY,
-                Set.of(), true, null));
+            new DecisionRequest(
+                "r", "m", null, RequestShape.INDIVISIBLE, new DecisionRequest.Prompt(chain, PROMPT),
+                PreparedSlots.EMPTY, true, DecisionRequest.Constraints.NONE));
     assertThat(decision).isInstanceOf(Decision.Planned.class);
     return (Decision.Planned) decision;
   }
@@ -150,8 +151,8 @@ final class CellViewTest {
     String out = holder.worker().id().equals("w3") ? "w2" : "w3";
     DecisionRequest request =
         new DecisionRequest(
-            "x", "m", null, RequestShape.INDIVISIBLE, chain(1, 40), PROMPT, PreparedSlots.EMPTY, Set.of(out), false,
-            null);
+            "x", "m", null, RequestShape.INDIVISIBLE, new DecisionRequest.Prompt(chain(1, 40), PROMPT),
+            PreparedSlots.EMPTY, false, DecisionRequest.Constraints.excluding(Set.of(out)));
 
     DecisionRecord explained = members.view().explain(request);
 

@@ -25,7 +25,6 @@ import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.List;
 import java.util.Objects;
-import java.util.Set;
 import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Test;
@@ -76,8 +75,9 @@ final class MembersTest {
   private Decision.Chosen decide(Chain chain) {
     Decision decision =
         members.view().decide(
-            new DecisionRequest("r", "m", null, RequestShape.INDIVISIBLE, chain, 20 * BLOCK + 1,
-                PreparedSlots.EMPTY, Set.of(), true, null));
+            new DecisionRequest(
+                "r", "m", null, RequestShape.INDIVISIBLE, new DecisionRequest.Prompt(chain, 20 * BLOCK + 1),
+                PreparedSlots.EMPTY, true, DecisionRequest.Constraints.NONE));
     assertThat(decision).isInstanceOf(Decision.Planned.class);
     return ((Decision.Planned) decision).last();
   }

@@ -90,8 +90,9 @@ final class PlansTest {
 
   private Decision decide(int seed, Set<String> excluded, DecisionRequest.@Nullable StepReplacement again) {
     DecisionRequest request =
-        new DecisionRequest("r", "m", null, RequestShape.TEXT, chain(seed), PROMPT, PreparedSlots.EMPTY, Set.of(),
-            true, null);
+        new DecisionRequest(
+            "r", "m", null, RequestShape.TEXT, new DecisionRequest.Prompt(chain(seed), PROMPT),
+            PreparedSlots.EMPTY, true, DecisionRequest.Constraints.NONE);
     return members.view().decide(again == null ? request.without(excluded) : request.replacing(again, excluded));
   }
 

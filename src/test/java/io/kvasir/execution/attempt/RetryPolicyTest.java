@@ -143,7 +143,8 @@ final class RetryPolicyTest {
   private static RetryState state(RetryPolicy policy) {
     return policy.begin(new Call(
         new DecisionRequest(
-            "r", "m", null, RequestShape.TEXT, Chain.EMPTY, 1, PreparedSlots.EMPTY, Set.of("never"), true, null),
+            "r", "m", null, RequestShape.TEXT, new DecisionRequest.Prompt(Chain.EMPTY, 1),
+            PreparedSlots.EMPTY, true, DecisionRequest.Constraints.excluding(Set.of("never"))),
         RequestFacts.NONE,
         new Call.ClientHttp("POST", "/v1/completions", Headers.EMPTY, new byte[0]),
         new Call.ResponseRules(true, true, false),

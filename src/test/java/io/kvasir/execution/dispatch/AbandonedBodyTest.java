@@ -28,7 +28,6 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
@@ -85,7 +84,8 @@ final class AbandonedBodyTest {
 
   private static Call call(int maxResumes) {
     DecisionRequest decision = new DecisionRequest(
-        "r", "m", null, RequestShape.TEXT, Chain.EMPTY, 1, PreparedSlots.EMPTY, Set.of(), true, null);
+        "r", "m", null, RequestShape.TEXT, new DecisionRequest.Prompt(Chain.EMPTY, 1),
+        PreparedSlots.EMPTY, true, DecisionRequest.Constraints.NONE);
     String body = "{\"model\":\"m\",\"stream\":true,\"messages\":[{\"role\":\"user\",\"content\":\"x\"}]}";
     return new Call(
         decision,

@@ -112,7 +112,8 @@ final class WorkflowFixture {
         () -> 1);
     Call call = new Call(
         new DecisionRequest(
-            "r", "m", null, RequestShape.TEXT, Chain.EMPTY, 1, PreparedSlots.EMPTY, Set.of(), true, null),
+            "r", "m", null, RequestShape.TEXT, new DecisionRequest.Prompt(Chain.EMPTY, 1),
+            PreparedSlots.EMPTY, true, DecisionRequest.Constraints.NONE),
         RequestFacts.NONE,
         new Call.ClientHttp("POST", "/v1/completions", Headers.EMPTY, body.getBytes(StandardCharsets.UTF_8)),
         new Call.ResponseRules(retryable, true, false),

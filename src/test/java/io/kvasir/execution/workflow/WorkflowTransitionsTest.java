@@ -63,7 +63,7 @@ final class WorkflowTransitionsTest {
     workflow.elapse();
 
     WorkflowEffect.Decide decide = workflow.effect(WorkflowEffect.Decide.class);
-    assertThat(decide.request().excluded()).containsExactly("w0");
+    assertThat(decide.request().constraints().excluded()).containsExactly("w0");
     workflow.decided("whole@w1");
     assertThat(workflow.startedSteps()).containsExactly("whole@w1");
     assertThat(workflow.started().getFirst().plan().rendezvous().requestId()).isEqualTo("r-2");
@@ -181,7 +181,7 @@ final class WorkflowTransitionsTest {
   void whenBothFailTheRequestIsRetriedOnce() {
     WorkflowFixture workflow = hedged();
     workflow.ended(first(workflow), 0, FAILED, null).ended(WHOLE, FAILED).elapse();
-    assertThat(workflow.effect(WorkflowEffect.Decide.class).request().excluded())
+    assertThat(workflow.effect(WorkflowEffect.Decide.class).request().constraints().excluded())
         .containsExactlyInAnyOrder("w0", "w1");
     workflow.decided("whole@w2").ended(WHOLE, buffered(200)).assertDone();
   }
@@ -189,7 +189,7 @@ final class WorkflowTransitionsTest {
   @Test
   void aHedgeNeedsAWorkerOfItsOwn() {
     WorkflowFixture workflow = WorkflowFixture.hedging().start("whole@w0").elapse();
-    assertThat(workflow.effect(WorkflowEffect.Decide.class).request().excluded()).containsExactly("w0");
+    assertThat(workflow.effect(WorkflowEffect.Decide.class).request().constraints().excluded()).containsExactly("w0");
     workflow.noWorker();
     assertThat(workflow.effects).isEmpty();
     workflow.ended(WHOLE, buffered(200)).assertDone();
@@ -354,9 +354,9 @@ final class WorkflowTransitionsTest {
         assertThat(workflow.reservation("d0").closed).as("decode keeps its worker").isEmpty();
         workflow.elapse();
         DecisionRequest request = workflow.effect(WorkflowEffect.Decide.class).request();
-        assertThat(request.replacement())
+        assertThat(request.constraints().replacement())
             .isEqualTo(new DecisionRequest.StepReplacement(PREFILL, Map.of(DECODE, "d0")));
-        assertThat(request.excluded()).containsExactly("p0");
+        assertThat(request.constraints().excluded()).containsExactly("p0");
         workflow.decided("prefill@p1");
         assertThat(workflow.started().getFirst().plan().rendezvous().requestId()).isEqualTo("r-2");
         workflow.prefilled(blocks());
@@ -375,7 +375,7 @@ final class WorkflowTransitionsTest {
         assertThat(workflow.reservation("d0").prefillsLocally).isTrue();
       }
       case DECODE_ONLY -> {
-        assertThat(workflow.effect(WorkflowEffect.Decide.class).request().replacement())
+        assertThat(workflow.effect(WorkflowEffect.Decide.class).request().constraints().replacement())
             .isEqualTo(new DecisionRequest.StepReplacement(DECODE, Map.of()));
         workflow.decided("decode@d1");
         assertThat(workflow.reservation("d1").prefillsLocally).isTrue();
@@ -430,7 +430,7 @@ final class WorkflowTransitionsTest {
       workflow.ended(run, 0, ABORTED, null);
     }
     workflow.on(new WorkflowEvent.PauseElapsed(new DecisionQuery.FullPlan(false, false)));
-    assertThat(workflow.effect(WorkflowEffect.Decide.class).request().excluded()).containsExactly("d0");
+    assertThat(workflow.effect(WorkflowEffect.Decide.class).request().constraints().excluded()).containsExactly("d0");
     workflow.decided("prefill@p0", "decode@d1");
     bootstrapped(workflow);
     assertThat(workflow.startedSteps()).startsWith("prefill@p0");
@@ -486,7 +486,7 @@ final class WorkflowTransitionsTest {
     assertThat(workflow.effects).anyMatch(WorkflowEffect.InvalidateBootstrap.class::isInstance);
 
     workflow.elapse();
-    assertThat(workflow.effect(WorkflowEffect.Decide.class).request().excluded()).containsExactly("p0");
+    assertThat(workflow.effect(WorkflowEffect.Decide.class).request().constraints().excluded()).containsExactly("p0");
     workflow.decided("prefill@p1");
     assertThat(workflow.effects).anyMatch(WorkflowEffect.FetchBootstrap.class::isInstance);
     workflow.on(new WorkflowEvent.BootstrapReceived(JsonMembers.empty()))
