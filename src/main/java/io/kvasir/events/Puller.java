@@ -11,7 +11,7 @@ import org.slf4j.LoggerFactory;
  * The reader of one subscription, for a transport that is polled: on a virtual thread of its own it opens a session,
  * polls it while the queue has room, and opens another when one fails, after growing pauses.
  */
-final class Puller implements Runnable {
+final class Puller {
   private static final Logger LOG = LoggerFactory.getLogger(Puller.class);
   private static final long MIN_PAUSE_MILLIS = 50;
   private static final long MAX_PAUSE_MILLIS = 2000;
@@ -45,15 +45,14 @@ final class Puller implements Runnable {
   private final BatchQueue queue;
   private final Inbox inbox;
   private final Semaphore room = new Semaphore(0);
-  private final Thread thread;
-  private volatile boolean closed;
+  private final ReaderThread reader;
 
   private Puller(String description, Transport transport, BatchQueue queue, EventMetrics.SourceMetrics metrics) {
     this.description = description;
     this.transport = transport;
     this.queue = queue;
     this.inbox = new Inbox(queue, metrics);
-    this.thread = Thread.ofVirtual().name("kvasir-events-" + description).unstarted(this);
+    this.reader = new ReaderThread("kvasir-events-" + description, this::pull, this::end);
   }
 
   /**
@@ -65,52 +64,47 @@ final class Puller implements Runnable {
   static Runnable start(String description, Transport transport, BatchQueue queue, EventMetrics.SourceMetrics metrics) {
     Puller puller = new Puller(description, transport, queue, metrics);
     queue.onSpace(puller.room::release);
-    puller.thread.start();
-    return puller::close;
+    puller.reader.start();
+    return puller.reader::stop;
   }
 
-  private void close() {
-    closed = true;
-    thread.interrupt();
-  }
-
-  @Override
-  public void run() {
-    try {
-      long pause = MIN_PAUSE_MILLIS;
-      while (!closed) {
-        try (Session session = transport.open(inbox)) {
-          pause = MIN_PAUSE_MILLIS;
-          read(session);
-        } catch (InterruptedException e) {
+  private void pull() throws InterruptedException {
+    long pause = MIN_PAUSE_MILLIS;
+    while (!reader.stopped()) {
+      try (Session session = transport.open(inbox)) {
+        pause = MIN_PAUSE_MILLIS;
+        read(session);
+      } catch (InterruptedException e) {
+        break;
+      } catch (Exception e) {
+        if (reader.stopped()) {
           break;
-        } catch (Exception e) {
-          if (closed) {
-            break;
-          }
-          if (pause == MIN_PAUSE_MILLIS) {
-            LOG.warn("{}: cannot connect, retrying: {}", description, e.toString());
-          }
-          inbox.disconnected();
-          // Random, so that the many workers of one lost server do not reconnect at once.
-          TimeUnit.MILLISECONDS.sleep(pause / 2 + ThreadLocalRandom.current().nextLong(pause));
-          pause = Math.min(MAX_PAUSE_MILLIS, 2 * pause);
         }
+        if (pause == MIN_PAUSE_MILLIS) {
+          LOG.warn("{}: cannot connect, retrying: {}", description, e.toString());
+        }
+        inbox.disconnected();
+        // Random, so that the many workers of one lost server do not reconnect at once.
+        TimeUnit.MILLISECONDS.sleep(pause / 2 + ThreadLocalRandom.current().nextLong(pause));
+        pause = Math.min(MAX_PAUSE_MILLIS, 2 * pause);
       }
-    } catch (InterruptedException e) {
-      // Closed while it was waiting.
-    } finally {
-      inbox.close();
-      queue.end(null);
     }
   }
 
   private void read(Session session) throws Exception {
-    while (!closed) {
+    while (!reader.stopped()) {
       while (queue.full()) {
         room.acquire();
       }
       session.poll();
+    }
+  }
+
+  private void end() {
+    try {
+      inbox.close();
+    } finally {
+      queue.end(null);
     }
   }
 }

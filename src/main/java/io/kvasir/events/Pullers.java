@@ -22,12 +22,17 @@ final class Pullers {
    * @param transport makes a subscription's transport, when it begins
    */
   EventSource source(String description, Supplier<Puller.Transport> transport) {
-    return () -> Source.fromGraph(new BatchStage(queue -> start(description, transport.get(), queue), metrics));
+    return () -> Source.fromGraph(new BatchStage(queue -> start(description, transport, queue), metrics));
   }
 
-  private Runnable start(String description, Puller.Transport transport, BatchQueue queue) {
-    Runnable stop = Puller.start(description, transport, queue, metrics);
+  private Runnable start(String description, Supplier<Puller.Transport> transport, BatchQueue queue) {
+    if (ended) {
+      queue.end(null);
+      return () -> {};
+    }
+    Runnable stop = Puller.start(description, transport.get(), queue, metrics);
     running.add(stop);
+    // Looked at again: one that ended them meanwhile may not have found this one.
     if (ended) {
       stop.run();
     }

@@ -20,7 +20,7 @@ import org.slf4j.LoggerFactory;
  * The poller of one TensorRT-LLM server: requests its events on a virtual thread and distributes them to the ranks'
  * subscriptions. It pauses while any rank's queue is full; events that the server's buffer then drops show as gaps.
  */
-final class TensorRtPoller implements Runnable {
+final class TensorRtPoller {
   private static final Logger LOG = LoggerFactory.getLogger(TensorRtPoller.class);
   private static final JsonMapper JSON = new JsonMapper();
   private static final Duration TIMEOUT = Duration.ofSeconds(10);
@@ -36,9 +36,8 @@ final class TensorRtPoller implements Runnable {
   private final Map<Integer, RankSubscription> subscriptions = new ConcurrentHashMap<>();
   /** Released when a queue has room again, or a rank subscribes or unsubscribes. */
   private final Semaphore change = new Semaphore(0);
-  private final Thread thread;
+  private final ReaderThread reader;
   private long lastTime;
-  private volatile boolean closed;
 
   private record RankSubscription(BatchQueue queue, Inbox inbox, TensorRtDecoder decoder) {}
 
@@ -59,7 +58,8 @@ final class TensorRtPoller implements Runnable {
             .timeout(TIMEOUT)
             .POST(HttpRequest.BodyPublishers.noBody())
             .build();
-    this.thread = Thread.ofVirtual().name("kvasir-events-" + server).start(this);
+    this.reader = new ReaderThread("kvasir-events-" + server, this::pollRepeatedly, this::endAll);
+    reader.start();
   }
 
   /** Subscribes to a rank; returns a function that ends the subscription. */
@@ -82,47 +82,43 @@ final class TensorRtPoller implements Runnable {
 
   /** Ends every stream; does not wait for a response under way. */
   void close() {
-    closed = true;
-    thread.interrupt();
+    reader.stop();
   }
 
-  @Override
-  public void run() {
-    try {
-      long deadline = clock.nanos() + ALL_RANKS.toNanos();
-      while (subscriptions.size() < ranks && deadline - clock.nanos() > 0) {
-        boolean _ = change.tryAcquire(100, TimeUnit.MILLISECONDS);
-      }
-      long pause = interval.toMillis();
-      while (!closed) {
-        awaitRoom();
-        try {
-          if (poll() == 0) {
-            Thread.sleep(interval);
-          }
-          pause = interval.toMillis();
-        } catch (IOException e) {
-          if (closed) {
-            break;
-          }
-          if (pause == interval.toMillis()) {
-            LOG.warn("{}: no response with events, retrying: {}", request.uri(), e.toString());
-          }
-          subscriptions.values().forEach(rank -> rank.inbox().disconnected());
-          Thread.sleep(pause);
-          pause = Math.min(MAX_PAUSE_MILLIS, 2 * pause);
+  private void pollRepeatedly() throws InterruptedException {
+    long deadline = clock.nanos() + ALL_RANKS.toNanos();
+    while (subscriptions.size() < ranks && deadline - clock.nanos() > 0) {
+      boolean _ = change.tryAcquire(100, TimeUnit.MILLISECONDS);
+    }
+    long pause = interval.toMillis();
+    while (!reader.stopped()) {
+      awaitRoom();
+      try {
+        if (poll() == 0) {
+          Thread.sleep(interval);
         }
+        pause = interval.toMillis();
+      } catch (IOException e) {
+        if (reader.stopped()) {
+          break;
+        }
+        if (pause == interval.toMillis()) {
+          LOG.warn("{}: no response with events, retrying: {}", request.uri(), e.toString());
+        }
+        subscriptions.values().forEach(rank -> rank.inbox().disconnected());
+        Thread.sleep(pause);
+        pause = Math.min(MAX_PAUSE_MILLIS, 2 * pause);
       }
-    } catch (InterruptedException e) {
-      // Closed.
-    } finally {
-      subscriptions
-          .values()
-          .forEach(
-              rank -> {
-                rank.inbox().close();
-                rank.queue().end(null);
-              });
+    }
+  }
+
+  private void endAll() {
+    for (RankSubscription rank : subscriptions.values()) {
+      try {
+        rank.inbox().close();
+      } finally {
+        rank.queue().end(null);
+      }
     }
   }
 
