@@ -31,6 +31,7 @@ final class InboundConnection implements AutoCloseable {
   private final PeerSockets sockets;
   private final String node;
   private final RequestHandler handler;
+  private final Runnable onHandling;
   private final Consumer<InboundConnection> onClose;
   private final ReentrantLock writeLock = new ReentrantLock();
   private final AtomicInteger slowHandlers = new AtomicInteger();
@@ -45,12 +46,24 @@ final class InboundConnection implements AutoCloseable {
   // Of the watchdog alone.
   private long lastSeen;
 
+  /**
+   * A connection that was accepted; nothing is read before {@link #start}.
+   *
+   * @param onHandling called before each request is handled, on the reading thread
+   * @param onClose called when the connection is closed, maybe more than once
+   */
   InboundConnection(
-      Socket socket, PeerSockets sockets, String node, RequestHandler handler, Consumer<InboundConnection> onClose) {
+      Socket socket,
+      PeerSockets sockets,
+      String node,
+      RequestHandler handler,
+      Runnable onHandling,
+      Consumer<InboundConnection> onClose) {
     this.socket = socket;
     this.sockets = sockets;
     this.node = node;
     this.handler = handler;
+    this.onHandling = onHandling;
     this.onClose = onClose;
   }
 
@@ -108,6 +121,7 @@ final class InboundConnection implements AutoCloseable {
   private boolean serve(Frame frame, DataOutputStream out) throws IOException {
     long number = ++requests;
     handling.set(number);
+    onHandling.run();
     byte[] answer = handle(frame.content());
     boolean reading = handling.compareAndSet(number, NONE);
     reply(out, frame.id(), answer == null ? FrameCodec.NO_CONTENT : answer);
@@ -139,16 +153,20 @@ final class InboundConnection implements AutoCloseable {
   /**
    * Has another thread read on when the handler runs that ran at the last call. Called by the watchdog alone, at
    * intervals.
+   *
+   * @return whether the reading thread is in a handler still, so that another call is due
    */
-  void releaseReader() {
+  boolean releaseReader() {
     long now = handling.get();
     Runnable next = readOn;
     if (now != NONE && now == lastSeen && next != null && slowHandlers.get() < MAX_SLOW_HANDLERS
         && handling.compareAndSet(now, NONE)) {
       slowHandlers.incrementAndGet();
       startThread(next);
+      return false;
     }
     lastSeen = now;
+    return now != NONE;
   }
 
   /** Closes the connection; handlers that run end as they would, and their replies are lost. Idempotent. */

@@ -5,11 +5,16 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Accepts the connections of peers, and watches that no slow handler holds up the requests behind it. */
+/**
+ * The listener for peers' connections. A watchdog thread sees to it that no slow handler holds up the requests behind
+ * it; while no handler runs, it is parked.
+ */
 final class PeerServer implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(PeerServer.class);
 
@@ -26,6 +31,10 @@ final class PeerServer implements AutoCloseable {
   private final String node;
   private final RequestHandler handler;
   private final Set<InboundConnection> open = ConcurrentHashMap.newKeySet();
+
+  /** Whether the watchdog looks at the handlers, rather than being parked. */
+  private final AtomicBoolean watching = new AtomicBoolean();
+
   private final Thread watchdog;
 
   PeerServer(ServerSocket serverSocket, PeerSockets sockets, String node, RequestHandler handler) {
@@ -42,10 +51,9 @@ final class PeerServer implements AutoCloseable {
       try {
         Socket socket = serverSocket.accept();
         if (open.size() < MAX_CONNECTIONS) {
-          InboundConnection connection = new InboundConnection(socket, sockets, node, handler, open::remove);
+          InboundConnection connection = connection(socket);
           open.add(connection);
           connection.start();
-          LockSupport.unpark(watchdog);
         } else {
           socket.close();
         }
@@ -59,14 +67,42 @@ final class PeerServer implements AutoCloseable {
     }
   }
 
+  private InboundConnection connection(Socket socket) {
+    return new InboundConnection(socket, sockets, node, handler, this::wakeWatchdog, open::remove);
+  }
+
+  /** Called when a handler begins; costs one volatile read while the watchdog is awake. */
+  private void wakeWatchdog() {
+    if (!watching.get() && watching.compareAndSet(false, true)) {
+      LockSupport.unpark(watchdog);
+    }
+  }
+
   private void watch() {
-    while (!serverSocket.isClosed()) {
-      if (open.isEmpty()) {
-        LockSupport.park(this);
-      } else {
-        LockSupport.parkNanos(this, WATCH_INTERVAL_NANOS);
-        open.forEach(InboundConnection::releaseReader);
+    try {
+      while (!serverSocket.isClosed()) {
+        if (watching.get()) {
+          // Not parked: a permit left by a handler would shorten the interval.
+          TimeUnit.NANOSECONDS.sleep(WATCH_INTERVAL_NANOS);
+          lookAtHandlers();
+        } else {
+          LockSupport.park(this);
+        }
       }
+    } catch (InterruptedException stopped) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private void lookAtHandlers() {
+    // Before looking: a handler that begins from now on is either found here, or finds this false and wakes the thread.
+    watching.set(false);
+    boolean running = false;
+    for (InboundConnection connection : open) {
+      running |= connection.releaseReader();
+    }
+    if (running) {
+      watching.set(true);
     }
   }
 

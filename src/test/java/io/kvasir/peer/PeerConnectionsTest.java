@@ -21,6 +21,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Random;
+import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -32,6 +33,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -130,6 +132,34 @@ final class PeerConnectionsTest {
     assertThat(waiting).isNotDone();
     end.countDown();
     assertThat(waiting.join()).isEqualTo("wait".getBytes(UTF_8));
+  }
+
+  /** An idle node is not woken up by its open connections; the next slow handler is noticed all the same. */
+  @Test
+  void watchdog_isParkedWhileNoHandlerRuns() throws Exception {
+    CountDownLatch end = new CountDownLatch(1);
+    Set<Thread> before = watchdogs();
+    PeerAddress peer = serving("peer", request -> {
+      if (text(request).startsWith("wait")) {
+        awaitQuietly(end);
+      }
+      return request;
+    });
+    awaitReply(peer, "first");
+    Set<Thread> watchdogs = watchdogs();
+    watchdogs.removeAll(before);
+    assertThat(watchdogs).hasSize(1);
+    Thread watchdog = watchdogs.iterator().next();
+    Await.within(TIMEOUT, () -> watchdog.getState() == Thread.State.WAITING);
+    CompletableFuture<byte @Nullable []> waiting = requireConnection(peer, "wait", TIMEOUT);
+    assertThat(request(peer, "next")).isEqualTo("next");
+    Await.within(TIMEOUT, () -> watchdog.getState() == Thread.State.WAITING);
+    assertThat(waiting).isNotDone();
+    CompletableFuture<byte @Nullable []> another = requireConnection(peer, "wait again", TIMEOUT);
+    assertThat(request(peer, "last")).isEqualTo("last");
+    end.countDown();
+    assertThat(waiting.join()).isEqualTo("wait".getBytes(UTF_8));
+    assertThat(another.join()).isEqualTo("wait again".getBytes(UTF_8));
   }
 
   /** Whatever the order in which handlers end, each request gets its own reply, and at once. */
@@ -395,6 +425,12 @@ final class PeerConnectionsTest {
         LockSupport.parkNanos(1_000_000);
       }
     }
+  }
+
+  private static Set<Thread> watchdogs() {
+    return Thread.getAllStackTraces().keySet().stream()
+        .filter(thread -> thread.getName().equals("kvasir-peer-watchdog"))
+        .collect(Collectors.toSet());
   }
 
   private static void awaitQuietly(CountDownLatch latch) {
