@@ -21,13 +21,14 @@ final class Conversations {
     Map<Long, Integer> byLastBlock = new HashMap<>();
     for (int i = 0; i < parents.length; i++) {
       TraceLine line = lines.get(i);
-      if (line.session() != null) {
-        Integer before = byName.put(line.session(), i);
+      TraceLine.Turn turn = line.turn();
+      if (turn.session() != null) {
+        Integer before = byName.put(turn.session(), i);
         parents[i] = before == null ? LabRequest.NO_PARENT : before;
-      } else if (line.chat() != null) {
-        String parent = line.parentChat();
+      } else if (turn.chat() != null) {
+        String parent = turn.parentChat();
         parents[i] = parent == null ? LabRequest.NO_PARENT : byName.getOrDefault(parent, LabRequest.NO_PARENT);
-        byName.put(line.chat(), i);
+        byName.put(turn.chat(), i);
       } else {
         long[] chain = line.chain(blockSize);
         parents[i] = LabRequest.NO_PARENT;

@@ -34,8 +34,8 @@ final class HtmlPage {
   private static Map<Experiment, List<Summary>> experiments(List<RunReport> runs) {
     Map<Experiment, List<Summary>> experiments = new LinkedHashMap<>();
     for (Summary summary : Summary.of(runs)) {
-      RunReport run = summary.first();
-      Experiment experiment = new Experiment(run.trace(), run.engine(), run.workers(), run.index());
+      RunReport.RunSetup setup = summary.first().setup();
+      Experiment experiment = new Experiment(setup.trace(), setup.engine(), setup.workers(), setup.index());
       experiments.computeIfAbsent(experiment, _ -> new ArrayList<>()).add(summary);
     }
     return experiments;
@@ -46,7 +46,7 @@ final class HtmlPage {
     page.append(about.workers).append(" &times; ").append(Plot.escaped(about.engine));
     page.append(", index ").append(Plot.escaped(about.index)).append(", ");
     page.append(summaries.getFirst().first().requests()).append(" requests, cache ceiling ");
-    page.append(String.format(Locale.ROOT, "%.1f&thinsp;%%", 100 * summaries.getFirst().first().ceiling()));
+    page.append(String.format(Locale.ROOT, "%.1f&thinsp;%%", 100 * summaries.getFirst().first().cache().ceiling()));
     page.append(", mean of ").append(summaries.getFirst().runs().size()).append(" seed(s)</p>\n");
     page.append("<div class=\"plots\">\n");
     for (Plot plot : plots(summaries)) {
@@ -54,7 +54,8 @@ final class HtmlPage {
     }
     page.append("</div>\n");
     for (List<Summary> scale : byScale(summaries)) {
-      page.append("<h3>load &times;").append(ResultTable.plain(scale.getFirst().first().scale())).append("</h3>\n");
+      page.append("<h3>load &times;").append(ResultTable.plain(scale.getFirst().first().setup().scale()))
+          .append("</h3>\n");
       table(scale, page);
     }
     page.append("</section>\n");
@@ -64,15 +65,15 @@ final class HtmlPage {
   static List<Plot> plots(List<Summary> summaries) {
     return List.of(
         Plot.of("Goodput", "share of requests", summaries, RunReport::goodput, Plot.Axis.SHARE),
-        Plot.of("TTFT, mean", "ms", summaries, run -> run.ttft().mean(), Plot.Axis.LOGARITHMIC),
-        Plot.of("TTFT, p90", "ms", summaries, run -> run.ttft().p90(), Plot.Axis.LOGARITHMIC),
-        Plot.of("TPOT, p90", "ms", summaries, run -> run.tpot().p90(), Plot.Axis.LOGARITHMIC));
+        Plot.of("TTFT, mean", "ms", summaries, run -> run.latencies().ttft().mean(), Plot.Axis.LOGARITHMIC),
+        Plot.of("TTFT, p90", "ms", summaries, run -> run.latencies().ttft().p90(), Plot.Axis.LOGARITHMIC),
+        Plot.of("TPOT, p90", "ms", summaries, run -> run.latencies().tpot().p90(), Plot.Axis.LOGARITHMIC));
   }
 
   private static List<List<Summary>> byScale(List<Summary> summaries) {
     Map<Double, List<Summary>> scales = new LinkedHashMap<>();
     for (Summary summary : summaries) {
-      scales.computeIfAbsent(summary.first().scale(), _ -> new ArrayList<>()).add(summary);
+      scales.computeIfAbsent(summary.first().setup().scale(), _ -> new ArrayList<>()).add(summary);
     }
     return List.copyOf(scales.values());
   }
@@ -85,7 +86,7 @@ final class HtmlPage {
     for (Summary summary : summaries) {
       boolean first = summary.mean(RunReport::goodput) == best;
       page.append(first ? "<tr class=\"best\">" : "<tr>");
-      page.append("<th>").append(Plot.escaped(summary.first().profile())).append("</th>");
+      page.append("<th>").append(Plot.escaped(summary.first().setup().profile())).append("</th>");
       ResultTable.cells(summary).forEach(cell -> page.append("<td>").append(Plot.escaped(cell)).append("</td>"));
       page.append("</tr>\n");
     }

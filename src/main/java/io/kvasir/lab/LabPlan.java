@@ -19,15 +19,19 @@ public final class LabPlan {
   /** A profile by name, among those compiled from a configuration laid over the built-in ones. */
   record ProfileChoice(String name, Config config) {}
 
-  /** One run; its fields are those of {@link RunReport}. */
-  record Run(
-      TraceSource source,
-      String engine,
-      Pools workers,
-      double scale,
-      long seed,
-      String index,
-      Coefficients coefficients,
-      ProfileChoice profile,
-      Slo slo) {}
+  /** The load of a run: a trace at a multiple of its own load, with the seed of everything random. */
+  record Load(TraceSource source, double scale, long seed) {}
+
+  /** The router of a run: its index mode, as written, its estimates of engine speed and its profile. */
+  record RouterChoice(String index, Coefficients coefficients, ProfileChoice profile) {}
+
+  /** One run, on so many engines of one model. */
+  record Run(Load load, String engine, Pools workers, RouterChoice router, Slo slo) {
+    /** How reports name it. */
+    RunReport.RunSetup setup() {
+      return new RunReport.RunSetup(
+          load.source().name(), engine, workers, load.scale(), load.seed(), router.index(),
+          router.profile().name());
+    }
+  }
 }

@@ -19,40 +19,51 @@ public final class LabPlanReader {
   /**
    * The options of a plan, as written.
    *
+   * @param load the traces, and how much of them
+   * @param engines the engines that serve them
+   * @param router how requests are routed
+   * @param slo the objective of requests
+   */
+  public record LabOptions(LoadOptions load, EngineOptions engines, RouterOptions router, Slo slo) {}
+
+  /**
+   * The options of the load.
+   *
    * @param traces files, or generators as {@link Generators} names them
-   * @param engine name of an engine model
-   * @param workers the number of engines, 1 to 256, as {@link Pools} reads it
-   * @param profiles built-in names, {@code all}, or files with profiles
    * @param scales loads, as multiples of each trace's own
    * @param seeds number of runs of each combination, with seeds from 1, at least 1
    * @param think whether turns of a conversation follow the answer before them
+   */
+  public record LoadOptions(List<String> traces, List<Double> scales, int seeds, boolean think) {}
+
+  /**
+   * The options of the engines.
+   *
+   * @param model name of an engine model
+   * @param workers the number of engines, 1 to 256, as {@link Pools} reads it
+   */
+  public record EngineOptions(String model, String workers) {}
+
+  /**
+   * The options of the router.
+   *
+   * @param profiles built-in names, {@code all}, or files with profiles
    * @param index the index mode, see {@link IndexMode}
    * @param coefficients the router's estimates of engine speed, see {@link Coefficients}
-   * @param slo the objective of requests
    */
-  public record LabOptions(
-      List<String> traces,
-      String engine,
-      String workers,
-      List<String> profiles,
-      List<Double> scales,
-      int seeds,
-      boolean think,
-      String index,
-      String coefficients,
-      Slo slo) {}
+  public record RouterOptions(List<String> profiles, String index, String coefficients) {}
 
   /** The plan; null when there are {@link #faults}. */
   public @Nullable LabPlan read(LabOptions options) {
-    @Nullable EngineModel engine = engine(options.engine());
+    @Nullable EngineModel engine = engine(options.engines().model());
     List<TraceSource> sources = sources(options, engine);
-    Pools pools = pools(options.workers());
+    Pools pools = pools(options.engines().workers());
     List<LabPlan.ProfileChoice> profiles =
-        ProfileChoices.read(options.profiles(), pools.both() < pools.size(), faults);
-    if (options.seeds() < 1) {
-      faults.add("seeds: must be at least 1, is " + options.seeds());
+        ProfileChoices.read(options.router().profiles(), pools.both() < pools.size(), faults);
+    if (options.load().seeds() < 1) {
+      faults.add("seeds: must be at least 1, is " + options.load().seeds());
     }
-    for (double scale : options.scales()) {
+    for (double scale : options.load().scales()) {
       if (!(scale > 0 && scale <= MAX_SCALE)) {
         faults.add("scale: must be more than 0, is " + scale);
       }
@@ -61,12 +72,12 @@ public final class LabPlanReader {
       faults.add("slo-ttft, slo-tpot: must be more than 0 milliseconds");
     }
     try {
-      IndexMode.parse(options.index());
+      IndexMode.parse(options.router().index());
     } catch (IllegalArgumentException unknown) {
       faults.add("index: " + unknown.getMessage());
     }
     try {
-      Coefficients coefficients = Coefficients.parse(options.coefficients());
+      Coefficients coefficients = Coefficients.parse(options.router().coefficients());
       return faults.isEmpty() ? plan(options, pools, sources, profiles, coefficients) : null;
     } catch (IllegalArgumentException unknown) {
       faults.add("coefficients: " + unknown.getMessage());
@@ -87,13 +98,16 @@ public final class LabPlanReader {
       Coefficients coefficients) {
     List<LabPlan.Run> runs = new ArrayList<>();
     for (TraceSource source : sources) {
-      for (double scale : options.scales()) {
+      for (double scale : options.load().scales()) {
         for (LabPlan.ProfileChoice profile : profiles) {
-          for (long seed = 1; seed <= options.seeds(); seed++) {
+          for (long seed = 1; seed <= options.load().seeds(); seed++) {
             runs.add(
                 new LabPlan.Run(
-                    source, options.engine(), pools, scale, seed, options.index(), coefficients,
-                    profile, options.slo()));
+                    new LabPlan.Load(source, scale, seed),
+                    options.engines().model(),
+                    pools,
+                    new LabPlan.RouterChoice(options.router().index(), coefficients, profile),
+                    options.slo()));
           }
         }
       }
@@ -126,12 +140,12 @@ public final class LabPlanReader {
   private List<TraceSource> sources(LabOptions options, @Nullable EngineModel engine) {
     List<TraceSource> sources = new ArrayList<>();
     Set<String> names = new HashSet<>();
-    for (String written : options.traces()) {
+    for (String written : options.load().traces()) {
       try {
         TraceSource source =
             written.startsWith(Generators.PREFIX)
                 ? Generators.parse(written)
-                : TraceFile.read(Path.of(written), options.think(), engine);
+                : TraceFile.read(Path.of(written), options.load().think(), engine);
         if (!names.add(source.name())) {
           faults.add("trace: two are named " + source.name() + ", and reports tell them apart by name: rename one");
         }

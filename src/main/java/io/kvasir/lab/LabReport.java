@@ -33,23 +33,24 @@ public final class LabReport {
   String json() throws IOException {
     StringBuilder list = new StringBuilder("[");
     for (RunReport run : runs) {
+      RunReport.RunSetup setup = run.setup();
       ObjectNode row = JSON.createObjectNode();
-      row.put("trace", run.trace());
-      row.put("engine", run.engine());
-      if (run.workers().both() == run.workers().size()) {
-        row.put("workers", run.workers().size());
+      row.put("trace", setup.trace());
+      row.put("engine", setup.engine());
+      if (setup.workers().both() == setup.workers().size()) {
+        row.put("workers", setup.workers().size());
       } else {
-        row.put("workers", run.workers().toString());
+        row.put("workers", setup.workers().toString());
       }
-      row.put("scale", run.scale());
-      row.put("seed", run.seed());
-      row.put("index", run.index());
-      row.put("profile", run.profile());
+      row.put("scale", setup.scale());
+      row.put("seed", setup.seed());
+      row.put("index", setup.index());
+      row.put("profile", setup.profile());
       put(row, "goodput", run.goodput(), 1e4);
-      put(row, "hit_rate", run.hitRate(), 1e4);
-      percentiles(row.putObject("ttft_ms"), run.ttft());
-      percentiles(row.putObject("tpot_ms"), run.tpot());
-      put(row.putObject("e2e_ms"), "mean", run.e2e().mean(), 1e2);
+      put(row, "hit_rate", run.cache().rate(), 1e4);
+      percentiles(row.putObject("ttft_ms"), run.latencies().ttft());
+      percentiles(row.putObject("tpot_ms"), run.latencies().tpot());
+      put(row.putObject("e2e_ms"), "mean", run.latencies().e2e().mean(), 1e2);
       put(row, "imbalance", run.imbalance(), 1e3);
       row.put("rejected", run.rejected());
       list.append(list.length() == 1 ? "\n" : ",\n").append(JSON.writeValueAsString(row));

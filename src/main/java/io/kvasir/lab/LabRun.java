@@ -96,19 +96,19 @@ final class LabRun implements LabSequence.Listener {
   LabRun(LabPlan.Run run, DoubleAdder progress) {
     this.run = run;
     this.progress = progress;
-    this.trace = run.source().at(run.scale(), run.seed());
-    SplittableRandom random = new SplittableRandom(run.seed());
+    this.trace = run.load().source().at(run.load().scale(), run.load().seed());
+    SplittableRandom random = new SplittableRandom(run.load().seed());
     BlockIndex index = new BlockIndex(LabFleet.slotsFor(run.workers().size()), INDEX_BYTES);
     EngineModel model = EngineModel.named(run.engine());
     this.fleet = new LabFleet(run.workers(), run.engine(), MAX_IN_FLIGHT, index);
-    IndexMode mode = IndexMode.parse(run.index());
+    IndexMode mode = IndexMode.parse(run.router().index());
     this.writers = SlotWriter.open(index, run.workers().size(), mode, LabEngine.blocks(model, trace.blockSize()));
     this.feed = IndexFeed.of(mode, writers, clock, random.split());
     this.engines = new LabEngine[run.workers().size()];
     for (int slot = 0; slot < engines.length; slot++) {
       engines[slot] = new LabEngine(model, trace.blockSize(), feed.listener(slot));
     }
-    this.costs = run.coefficients().costs();
+    this.costs = run.router().coefficients().costs();
     this.workflow = workflow(random);
     this.outcomes = new Outcomes(trace, run.workers());
     this.firstChild = new int[trace.requests().size()];
@@ -118,10 +118,10 @@ final class LabRun implements LabSequence.Listener {
   private Workflow workflow(SplittableRandom random) {
     Profile profile =
         new ProfileCompiler(BuiltInPlugins.registry(costs, outputs))
-            .compile(run.profile().config())
-            .get(run.profile().name());
+            .compile(run.router().profile().config())
+            .get(run.router().profile().name());
     if (profile == null) {
-      throw new IllegalStateException("profile " + run.profile().name() + " was there when the plan was made");
+      throw new IllegalStateException("profile " + run.router().profile().name() + " was there when the plan was made");
     }
     RoutingMetrics metrics = new RoutingMetrics(new Metrics(new PrometheusRegistry()));
     return profile.workflow(part -> new Selector(part, costs, random, metrics, () -> 0), metrics);
@@ -254,7 +254,7 @@ final class LabRun implements LabSequence.Listener {
       writers[sequence.slot].routed(decoded.chain, fleet.queueMs(sequence.slot), clock.nowMs);
     }
     fleet.settle(sequence.slot, sequence.booking());
-    if (sequence.phase == RequestPhase.WHOLE && run.coefficients().learnt()) {
+    if (sequence.phase == RequestPhase.WHOLE && run.router().coefficients().learnt()) {
       int prompt = sequence.request().promptTokens();
       costs.observe(
           fleet.deployment(),

@@ -88,22 +88,14 @@ final class Outcomes {
     }
     double seconds = seconds();
     return new RunReport(
-        run.source().name(),
-        run.engine(),
-        run.workers(),
-        run.scale(),
-        run.seed(),
-        run.index(),
-        run.profile().name(),
+        run.setup(),
         count,
-        count == 0 ? 0 : (double) good / count,
-        prompts == 0 ? 0 : (double) hits / prompts,
-        trace.ceiling(),
-        Latency.of(ttft, measured),
-        Latency.of(tpot, multiToken),
-        Latency.of(e2e, measured),
-        imbalance(),
         rejected,
+        count == 0 ? 0 : (double) good / count,
+        new RunReport.CacheHits(prompts == 0 ? 0 : (double) hits / prompts, trace.ceiling()),
+        new RunReport.Latencies(
+            Latency.of(ttft, measured), Latency.of(tpot, multiToken), Latency.of(e2e, measured)),
+        imbalance(),
         seconds > 0 ? outputs / seconds : 0);
   }
 

@@ -63,8 +63,8 @@ final class Plot {
     Map<String, List<Point>> series = new LinkedHashMap<>();
     for (Summary summary : summaries) {
       series
-          .computeIfAbsent(summary.first().profile(), _ -> new ArrayList<>())
-          .add(new Point(summary.first().scale(), summary.mean(of)));
+          .computeIfAbsent(summary.first().setup().profile(), _ -> new ArrayList<>())
+          .add(new Point(summary.first().setup().scale(), summary.mean(of)));
     }
     return new Plot(title, unit, axis, series);
   }

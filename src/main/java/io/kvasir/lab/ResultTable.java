@@ -10,18 +10,18 @@ final class ResultTable {
   private static final List<Column> COLUMNS =
       List.of(
           new Column("goodput", "%.3f", RunReport::goodput),
-          new Column("hit rate", "%.3f", RunReport::hitRate),
-          new Column("of ceiling", "%.0f%%", run -> run.ceiling() > 0 ? 100 * run.hitRate() / run.ceiling() : 100),
-          new Column("ttft mean", "%.0f", run -> run.ttft().mean()),
-          new Column("p50", "%.0f", run -> run.ttft().p50()),
-          new Column("p90", "%.0f", run -> run.ttft().p90()),
-          new Column("p99", "%.0f", run -> run.ttft().p99()),
-          new Column("tpot mean", "%.1f", run -> run.tpot().mean()),
-          new Column("p90", "%.1f", run -> run.tpot().p90()),
-          new Column("p99", "%.1f", run -> run.tpot().p99()),
-          new Column("e2e mean", "%.0f", run -> run.e2e().mean()),
-          new Column("p90", "%.0f", run -> run.e2e().p90()),
-          new Column("p99", "%.0f", run -> run.e2e().p99()),
+          new Column("hit rate", "%.3f", run -> run.cache().rate()),
+          new Column("of ceiling", "%.0f%%", run -> ofCeiling(run.cache())),
+          new Column("ttft mean", "%.0f", run -> run.latencies().ttft().mean()),
+          new Column("p50", "%.0f", run -> run.latencies().ttft().p50()),
+          new Column("p90", "%.0f", run -> run.latencies().ttft().p90()),
+          new Column("p99", "%.0f", run -> run.latencies().ttft().p99()),
+          new Column("tpot mean", "%.1f", run -> run.latencies().tpot().mean()),
+          new Column("p90", "%.1f", run -> run.latencies().tpot().p90()),
+          new Column("p99", "%.1f", run -> run.latencies().tpot().p99()),
+          new Column("e2e mean", "%.0f", run -> run.latencies().e2e().mean()),
+          new Column("p90", "%.0f", run -> run.latencies().e2e().p90()),
+          new Column("p99", "%.0f", run -> run.latencies().e2e().p99()),
           new Column("imbalance", "%.2f", RunReport::imbalance),
           new Column("rejected", "%.0f", RunReport::rejected),
           new Column("out tok/s", "%.0f", RunReport::outputTokensPerSecond));
@@ -42,7 +42,7 @@ final class ResultTable {
         rows.clear();
         heading = next;
       }
-      List<String> row = new ArrayList<>(List.of(summary.first().profile()));
+      List<String> row = new ArrayList<>(List.of(summary.first().setup().profile()));
       row.addAll(cells(summary));
       rows.add(row);
     }
@@ -62,18 +62,24 @@ final class ResultTable {
         .toList();
   }
 
+  /** The share of the ceiling that was reached, in percent. */
+  private static double ofCeiling(RunReport.CacheHits cache) {
+    return cache.ceiling() > 0 ? 100 * cache.rate() / cache.ceiling() : 100;
+  }
+
   private static String heading(Summary summary) {
     RunReport run = summary.first();
+    RunReport.RunSetup setup = run.setup();
     return String.format(
         Locale.ROOT,
         "%s at x%s: %d requests, %s x %s, index %s, ceiling %.3f, mean of %d %s; milliseconds",
-        run.trace(),
-        plain(run.scale()),
+        setup.trace(),
+        plain(setup.scale()),
         run.requests(),
-        run.workers(),
-        run.engine(),
-        run.index(),
-        run.ceiling(),
+        setup.workers(),
+        setup.engine(),
+        setup.index(),
+        run.cache().ceiling(),
         summary.runs().size(),
         summary.runs().size() == 1 ? "seed" : "seeds");
   }

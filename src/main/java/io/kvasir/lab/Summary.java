@@ -14,7 +14,10 @@ record Summary(List<RunReport> runs) {
   static List<Summary> of(List<RunReport> runs) {
     Map<Key, List<RunReport>> grouped = new LinkedHashMap<>();
     for (RunReport run : runs) {
-      Key key = new Key(run.trace(), run.engine(), run.workers(), run.scale(), run.index(), run.profile());
+      RunReport.RunSetup setup = run.setup();
+      Key key =
+          new Key(
+              setup.trace(), setup.engine(), setup.workers(), setup.scale(), setup.index(), setup.profile());
       grouped.computeIfAbsent(key, _ -> new ArrayList<>()).add(run);
     }
     return grouped.values().stream().map(Summary::new).toList();

@@ -72,7 +72,7 @@ final class TraceFile implements TraceSource {
     if (lines.isEmpty()) {
       throw new IllegalArgumentException(base + " has no requests");
     }
-    boolean bailian = lines.getFirst().chat() != null;
+    boolean bailian = lines.getFirst().turn().chat() != null;
     int written = lines.getFirst().blockSize();
     int blockSize = written > 0 ? written : bailian ? BAILIAN_BLOCK : MOONCAKE_BLOCK;
     return new TraceFile(String.valueOf(base), new WorkloadTrace(blockSize, requests(lines, blockSize, think, engine)));
@@ -86,7 +86,7 @@ final class TraceFile implements TraceSource {
     for (int i = 0; i < parents.length; i++) {
       TraceLine line = lines.get(i);
       int parent = parents[i];
-      sessions[i] = parent >= 0 ? sessions[parent] : line.named() ? line.sessionName() : "";
+      sessions[i] = parent >= 0 ? sessions[parent] : line.turn().named() ? line.turn().sessionName() : "";
       LabRequest request =
           LabRequest.at(line.arrivalMs(), line.input(), line.output(), line.chain(blockSize), sessions[i]);
       if (parent >= 0 && line.delayMs() >= 0) {

@@ -11,9 +11,7 @@ import org.jspecify.annotations.Nullable;
  * @param output tokens of the answer
  * @param ids the trace's numbers of the prompt's blocks
  * @param blockSize tokens in a block when the line has it, 0 otherwise
- * @param chat the turn's name, null when turns have none
- * @param parentChat the name of the turn before it, null for a first turn
- * @param session its conversation's name, null when it has none
+ * @param turn its place in a conversation
  * @param delayMs milliseconds after the answer of the turn before it, -1 when it has a timestamp
  */
 record TraceLine(
@@ -22,9 +20,7 @@ record TraceLine(
     int output,
     long[] ids,
     int blockSize,
-    @Nullable String chat,
-    @Nullable String parentChat,
-    @Nullable String session,
+    Turn turn,
     double delayMs) {
   private static final String NO_PARENT = "-1";
 
@@ -47,20 +43,27 @@ record TraceLine(
         positive(line, "output_length", number),
         ids,
         line.path("block_size").asInt(0),
-        chat,
-        NO_PARENT.equals(parent) ? null : parent,
-        text(line.path("session_id")),
+        new Turn(chat, NO_PARENT.equals(parent) ? null : parent, text(line.path("session_id"))),
         line.path("delay").asDouble(-1));
   }
 
-  /** Whether it names its conversation. */
-  boolean named() {
-    return session != null || chat != null;
-  }
+  /**
+   * The names that place a line in a conversation.
+   *
+   * @param chat the turn's own, null when turns have none
+   * @param parentChat the turn's before it, null for a first turn
+   * @param session the conversation's, null when it has none
+   */
+  record Turn(@Nullable String chat, @Nullable String parentChat, @Nullable String session) {
+    /** Whether it names its conversation. */
+    boolean named() {
+      return session != null || chat != null;
+    }
 
-  /** The conversation's name, given by its first turn. */
-  String sessionName() {
-    return session != null ? session : "chat " + chat;
+    /** The conversation's name, given by its first turn. */
+    String sessionName() {
+      return session != null ? session : "chat " + chat;
+    }
   }
 
   /** The hashes of its full blocks. */

@@ -23,8 +23,10 @@ final class LabPlanReaderTest {
     LabPlan plan =
         reader.read(
             new LabPlanReader.LabOptions(
-                List.of("nowhere.jsonl", "gen:nothing"), "abacus", "0", List.of("best", "absent.conf"), List.of(-1.0),
-                0, false, "psychic", "off:0", new Slo(0, 50)));
+                new LabPlanReader.LoadOptions(List.of("nowhere.jsonl", "gen:nothing"), List.of(-1.0), 0, false),
+                new LabPlanReader.EngineOptions("abacus", "0"),
+                new LabPlanReader.RouterOptions(List.of("best", "absent.conf"), "psychic", "off:0"),
+                new Slo(0, 50)));
 
     assertThat(plan).isNull();
     assertThat(reader.faults())
@@ -52,7 +54,7 @@ final class LabPlanReaderTest {
 
     assertThat(reader.faults()).isEmpty();
     assertThat(plan.runs()).hasSize(2 * 2 * 3);
-    assertThat(plan.runs()).extracting(run -> run.profile().name()).containsOnly("random", "careful");
+    assertThat(plan.runs()).extracting(run -> run.router().profile().name()).containsOnly("random", "careful");
   }
 
   @Test
@@ -73,7 +75,8 @@ final class LabPlanReaderTest {
     assertThat(reader.read(request(trace, "prefill-decode"))).isNull();
     assertThat(reader.faults()).singleElement().asString().contains("prefill-decode plans several steps");
     LabPlan all = Objects.requireNonNull(new LabPlanReader().read(request(trace, "all")));
-    assertThat(all.runs()).extracting(run -> run.profile().name()).contains("sticky").doesNotContain("prefill-decode");
+    assertThat(all.runs()).extracting(run -> run.router().profile().name()).contains("sticky")
+        .doesNotContain("prefill-decode");
   }
 
   @Test
@@ -87,7 +90,9 @@ final class LabPlanReaderTest {
 
   private static LabPlanReader.LabOptions request(Path trace, String... profiles) {
     return new LabPlanReader.LabOptions(
-        List.of(trace.toString()), TestTraces.ENGINE, "2", List.of(profiles), List.of(1.0, 2.0), 3, false, "exact",
-        "learnt:3", new Slo(2000, 50));
+        new LabPlanReader.LoadOptions(List.of(trace.toString()), List.of(1.0, 2.0), 3, false),
+        new LabPlanReader.EngineOptions(TestTraces.ENGINE, "2"),
+        new LabPlanReader.RouterOptions(List.of(profiles), "exact", "learnt:3"),
+        new Slo(2000, 50));
   }
 }

@@ -62,7 +62,7 @@ final class LabReportTest {
   private static RunReport run(long seed, double goodput, double scale) {
     Latency none = Latency.of(new double[0], 0);
     return new RunReport(
-        "t", "e", new Pools(8, 0, 0), scale, seed, "exact", "random", 9, goodput, 0.2, 0.5, SOME, none, SOME, 1.5, 3,
-        100);
+        new RunReport.RunSetup("t", "e", new Pools(8, 0, 0), scale, seed, "exact", "random"), 9, 3, goodput,
+        new RunReport.CacheHits(0.2, 0.5), new RunReport.Latencies(SOME, none, SOME), 1.5, 100);
   }
 }

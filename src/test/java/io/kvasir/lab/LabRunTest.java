@@ -23,11 +23,11 @@ final class LabRunTest {
 
     double first = prefill(8192, 0) + prefill(10_000 - 8192, 8192);
     double further = decode(10_000) + decode(10_001);
-    assertThat(report.ttft().mean()).isCloseTo(first, within(1e-6));
-    assertThat(report.tpot().mean()).isCloseTo(further / 2, within(1e-6));
-    assertThat(report.e2e().p99()).isCloseTo(first + further, within(1e-6));
+    assertThat(report.latencies().ttft().mean()).isCloseTo(first, within(1e-6));
+    assertThat(report.latencies().tpot().mean()).isCloseTo(further / 2, within(1e-6));
+    assertThat(report.latencies().e2e().p99()).isCloseTo(first + further, within(1e-6));
     assertThat(report.goodput()).isOne();
-    assertThat(report.hitRate()).isZero();
+    assertThat(report.cache().rate()).isZero();
   }
 
   @Test
@@ -38,8 +38,8 @@ final class LabRunTest {
 
     RunReport report = TestTraces.report(trace, 4, "expected-cost", "exact", 1);
 
-    assertThat(report.hitRate()).isEqualTo(512.0 / 2048);
-    assertThat(report.ceiling()).isEqualTo(report.hitRate());
+    assertThat(report.cache().rate()).isEqualTo(512.0 / 2048);
+    assertThat(report.cache().ceiling()).isEqualTo(report.cache().rate());
     assertThat(report.imbalance()).as("all on one of four").isEqualTo(4);
   }
 
@@ -48,7 +48,8 @@ final class LabRunTest {
     LabRequest first = LabRequest.at(50, 100, 20, new long[0], "s");
     WorkloadTrace trace =
         new WorkloadTrace(512, List.of(first, LabRequest.at(0, 100, 1, new long[0], "s").following(0, 700)));
-    double answerMs = TestTraces.report(new WorkloadTrace(512, List.of(first)), 1, "random", "exact", 1).e2e().mean();
+    RunReport alone = TestTraces.report(new WorkloadTrace(512, List.of(first)), 1, "random", "exact", 1);
+    double answerMs = alone.latencies().e2e().mean();
 
     RunReport report = TestTraces.report(trace, 1, "random", "exact", 1);
 
@@ -88,16 +89,16 @@ final class LabRunTest {
     RunReport once = TestTraces.report(trace, 4, "expected-cost", index, 7);
 
     assertThat(TestTraces.report(trace, 4, "expected-cost", index, 7)).isEqualTo(once);
-    assertThat(once.ttft().p50()).isLessThanOrEqualTo(once.ttft().p90());
-    assertThat(once.hitRate()).isBetween(0.05, once.ceiling());
+    assertThat(once.latencies().ttft().p50()).isLessThanOrEqualTo(once.latencies().ttft().p90());
+    assertThat(once.cache().rate()).isBetween(0.05, once.cache().ceiling());
   }
 
   @Test
   void execute_anotherSeed_drawsOtherChance() {
     WorkloadTrace trace = TestTraces.random(300, 5);
 
-    assertThat(TestTraces.report(trace, 4, "random", "exact", 1).ttft())
-        .isNotEqualTo(TestTraces.report(trace, 4, "random", "exact", 2).ttft());
+    assertThat(TestTraces.report(trace, 4, "random", "exact", 1).latencies().ttft())
+        .isNotEqualTo(TestTraces.report(trace, 4, "random", "exact", 2).latencies().ttft());
   }
 
   /** One prompt alone: read by one engine, copied, and continued by another. */
@@ -110,8 +111,8 @@ final class LabRunTest {
             trace, "1P+1D", "prefill-decode", "prefill-decode.workflow.remote-prefill = always");
     assertThat(divided.rejected()).isZero();
     double copyMs = LabFleet.LINK.transferMs(8000);
-    assertThat(divided.ttft().mean() - whole.ttft().mean()).isBetween(copyMs, copyMs + 60);
-    assertThat(divided.tpot().mean()).isCloseTo(whole.tpot().mean(), within(1.0));
+    assertThat(divided.latencies().ttft().mean() - whole.latencies().ttft().mean()).isBetween(copyMs, copyMs + 60);
+    assertThat(divided.latencies().tpot().mean()).isCloseTo(whole.latencies().tpot().mean(), within(1.0));
   }
 
   @Test
@@ -119,7 +120,7 @@ final class LabRunTest {
     WorkloadTrace trace = TestTraces.random(300, 5);
     RunReport once = TestTraces.report(trace, "2P+2D", "prefill-decode", "");
     assertThat(once.rejected()).isZero();
-    assertThat(once.hitRate()).isGreaterThan(0.1);
+    assertThat(once.cache().rate()).isGreaterThan(0.1);
     assertThat(TestTraces.report(trace, "2P+2D", "prefill-decode", "")).isEqualTo(once);
     RunReport mixed = TestTraces.report(trace, "1+2P+1D", "prefill-decode", "");
     assertThat(mixed.rejected()).isZero();
@@ -157,6 +158,6 @@ final class LabRunTest {
 
   private static double hitRate(WorkloadTrace trace, String coefficients) {
     LabPlan.Run run = TestTraces.run(trace, 4, "expected-cost", "exact", coefficients, 1);
-    return new LabRun(run, new DoubleAdder()).execute().hitRate();
+    return new LabRun(run, new DoubleAdder()).execute().cache().rate();
   }
 }

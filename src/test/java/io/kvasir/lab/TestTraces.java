@@ -53,16 +53,21 @@ final class TestTraces {
   static LabPlan.Run run(
       WorkloadTrace trace, int workers, String profile, String index, String coefficients, long seed) {
     return new LabPlan.Run(
-        of(trace), ENGINE, new Pools(workers, 0, 0), 1, seed, index, Coefficients.parse(coefficients),
-        new LabPlan.ProfileChoice(profile, ConfigFactory.empty()), new Slo(2000, 50));
+        new LabPlan.Load(of(trace), 1, seed), ENGINE, new Pools(workers, 0, 0),
+        new LabPlan.RouterChoice(
+            index, Coefficients.parse(coefficients), new LabPlan.ProfileChoice(profile, ConfigFactory.empty())),
+        new Slo(2000, 50));
   }
 
   /** What prefill and decode engines make of a trace. */
   static RunReport report(WorkloadTrace trace, String fleet, String profile, String settings) {
     LabPlan.Run run =
         new LabPlan.Run(
-            of(trace), ENGINE, Pools.parse(fleet), 1, 1, "exact", Coefficients.parse("exact"),
-            new LabPlan.ProfileChoice(profile, ConfigFactory.parseString(settings)), new Slo(2000, 50));
+            new LabPlan.Load(of(trace), 1, 1), ENGINE, Pools.parse(fleet),
+            new LabPlan.RouterChoice(
+                "exact", Coefficients.parse("exact"),
+                new LabPlan.ProfileChoice(profile, ConfigFactory.parseString(settings))),
+            new Slo(2000, 50));
     return new LabRun(run, new DoubleAdder()).execute();
   }
 

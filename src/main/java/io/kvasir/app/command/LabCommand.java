@@ -145,7 +145,9 @@ public final class LabCommand implements Callable<Integer> {
     LabPlan plan =
         reader.read(
             new LabPlanReader.LabOptions(
-                traces, engine, workers, profiles, scales, seeds, think, index, coefficients,
+                new LabPlanReader.LoadOptions(traces, scales, seeds, think),
+                new LabPlanReader.EngineOptions(engine, workers),
+                new LabPlanReader.RouterOptions(profiles, index, coefficients),
                 new Slo(sloTtft, sloTpot)));
     if (plan == null) {
       throw new StartException("the laboratory cannot start:\n  --" + String.join("\n  --", reader.faults()));
