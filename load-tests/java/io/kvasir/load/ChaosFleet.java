@@ -149,7 +149,7 @@ final class ChaosFleet implements AutoCloseable {
           """
           , "kv-transfer": { "dialect": "%s", "bootstrap-port": %d, "engine-id": "%s" }
           """
-              .formatted(engine.settings().transfer().dialect(), engine.transferPort(), engine.engineId(0));
+              .formatted(engine.settings().kv().transfer().dialect(), engine.transferPort(), engine.engineId(0));
     }
     return
         """

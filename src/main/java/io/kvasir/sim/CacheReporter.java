@@ -36,11 +36,11 @@ final class CacheReporter implements CacheListener, HostTier.Listener, AutoClose
     this.rank = rank;
     this.settings = settings;
     this.publisher = publisher;
-    this.encoder = new EventEncoder(settings.events().format());
-    if (settings.events().format().encoding() == Encoding.SGLANG) {
+    this.encoder = new EventEncoder(settings.kv().events().format());
+    if (settings.kv().events().format().encoding() == Encoding.SGLANG) {
       events.add(new CacheEvent.Cleared());
     }
-    HostTierSettings host = settings.hostTier();
+    HostTierSettings host = settings.kv().hostTier();
     ControllerAddress controller = host.controller();
     worker =
         controller == null
@@ -93,7 +93,7 @@ final class CacheReporter implements CacheListener, HostTier.Listener, AutoClose
 
   @Override
   public void copied(Sequence sequence, int chunk, long key) {
-    boolean publishes = publisher != null && settings.hostTier().events();
+    boolean publishes = publisher != null && settings.kv().hostTier().events();
     if (!publishes && worker == null) {
       return;
     }

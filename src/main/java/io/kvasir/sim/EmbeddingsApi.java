@@ -55,10 +55,7 @@ final class EmbeddingsApi {
       }
     }
     GenerationRequest request =
-        new GenerationRequest(
-            inputs, 1, new GeneratedSequence.SamplingParams(0, 0, false), false, false, false, false, lora,
-            body.text("cache_salt"),
-            GenerationRequest.noTransfers(inputs.size()), 0);
+        GenerationRequest.prefill(inputs, new GenerationRequest.CacheScope(lora, body.text("cache_salt")));
     Usage usage = dispatcher.prefillOnly(exchange, request);
     ObjectNode answer = JsonNodeFactory.instance.objectNode();
     answer.put("id", id).put("object", "list").put("created", created).put("model", model);

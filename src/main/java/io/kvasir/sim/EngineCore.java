@@ -60,7 +60,7 @@ final class EngineCore implements EngineMetrics.RankLoad, AutoCloseable {
     this.metrics = metrics;
     this.counters = metrics.forRank(rank);
     this.stepTime = settings.engine().stepTime();
-    this.hostLink = settings.hostTier().link(settings.engine().coefficients());
+    this.hostLink = settings.kv().hostTier().link(settings.engine().coefficients());
     this.reporter = new CacheReporter(rank, settings, publisher);
     this.cache = new PagedCache(settings.engine().blocks(), settings.engine().blockSize(), reporter);
     this.scheduler =
@@ -70,7 +70,7 @@ final class EngineCore implements EngineMetrics.RankLoad, AutoCloseable {
 
   private @Nullable HostTier hostTier() {
     int blocksPerChunk = HostTierSettings.CHUNK_TOKENS / settings.engine().blockSize();
-    int blocks = settings.hostTier().blocks();
+    int blocks = settings.kv().hostTier().blocks();
     return blocks == 0 ? null : new HostTier(blocks / blocksPerChunk, blocksPerChunk, reporter);
   }
 
@@ -224,7 +224,7 @@ final class EngineCore implements EngineMetrics.RankLoad, AutoCloseable {
       }
       EngineStep<GeneratedSequence> step = scheduler.plan();
       if (step.sequences().isEmpty()) {
-        if (settings.events().format().encoding() == Encoding.SGLANG) {
+        if (settings.kv().events().format().encoding() == Encoding.SGLANG) {
           reporter.publish();
         }
         updateGauges();
@@ -280,7 +280,7 @@ final class EngineCore implements EngineMetrics.RankLoad, AutoCloseable {
     counters.queries().inc(scheduler.queriedTokens() - queriedTokens);
     counters.hits().inc(scheduler.hitTokens() - hitTokens);
     long missed = scheduler.queriedTokens() - queriedTokens - (scheduler.hitTokens() - hitTokens);
-    counters.externalQueries().inc(settings.hostTier().blocks() == 0 ? 0 : missed);
+    counters.externalQueries().inc(settings.kv().hostTier().blocks() == 0 ? 0 : missed);
     counters.externalHits().inc(
         scheduler.externalTokens() - externalTokens + (scheduler.hostHitTokens() - hostHitTokens));
     queriedTokens = scheduler.queriedTokens();

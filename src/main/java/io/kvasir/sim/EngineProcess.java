@@ -5,6 +5,7 @@ import io.kvasir.sim.http.SimHttpServer;
 import io.kvasir.sim.lmcache.CoordinatorMember;
 import io.kvasir.sim.publisher.EventPublisher;
 import io.kvasir.sim.transfer.TransferAgent;
+import io.kvasir.sim.transfer.TransferSettings;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.URI;
@@ -36,21 +37,21 @@ final class EngineProcess implements AutoCloseable {
   EngineProcess(SimSettings settings, ModelText text, FaultInjector faults, ControlApi controls) throws IOException {
     this.settings = settings;
     SyntheticText syntheticText = new SyntheticText(text);
-    EngineMetrics metrics = new EngineMetrics(settings.model().name(), settings.transfer().dialect());
+    EngineMetrics metrics = new EngineMetrics(settings.model().name(), settings.kv().transfer().dialect());
     publishers = publishers(settings);
     TransferAgent agent = null;
     try {
       for (int rank = 0; rank < settings.engine().ranks(); rank++) {
-        EventPublisher publisher = settings.events().enabled() ? publishers.get(rank) : null;
+        EventPublisher publisher = settings.kv().events().enabled() ? publishers.get(rank) : null;
         ranks.add(new EngineCore(rank, settings, publisher, metrics));
       }
       agent =
           new TransferAgent(
-              settings.transfer(), settings.role(), settings.http().host(), settings.engine().ranks(),
+              settings.kv().transfer(), settings.role(), settings.http().host(), settings.engine().ranks(),
               settings.engine().blockSize());
       transfer = agent;
       metrics.registerGauges(ranks, settings, transfer);
-      encoders = new EncoderCache(settings.transfer().encoderDirectory());
+      encoders = new EncoderCache(settings.kv().transfer().encoderDirectory());
       RequestDispatcher dispatcher = new RequestDispatcher(ranks, settings, syntheticText, text.eos(), transfer);
       OperationsApi operations = new OperationsApi(settings, dispatcher, ranks, metrics, controls);
       api = new HttpApi(settings, text, dispatcher, operations, faults, encoders);
@@ -76,7 +77,7 @@ final class EngineProcess implements AutoCloseable {
   }
 
   private @Nullable CoordinatorMember member() {
-    HostTierSettings host = settings.hostTier();
+    HostTierSettings host = settings.kv().hostTier();
     URI coordinator = host.coordinator();
     return coordinator == null
         ? null
@@ -132,22 +133,22 @@ final class EngineProcess implements AutoCloseable {
 
   /** The settings of the next run: on the same ports. */
   SimSettings restartSettings() {
-    EventSettings events =
-        settings.events().enabled()
-            ? settings.events().withPorts(
-                settings.events().connect() == null ? eventsPort(0) : settings.events().port(), replayPort(0))
-            : settings.events();
-    return settings.withPorts(port(), events,
-        settings.transfer().withAddress(transfer.port(), settings.transfer().engineId()));
+    EventSettings events = settings.kv().events();
+    if (events.enabled()) {
+      int pubPort = events.pub().connect() == null ? eventsPort(0) : events.pub().port();
+      events = events.withPorts(pubPort, replayPort(0));
+    }
+    TransferSettings kvTransfer = settings.kv().transfer();
+    return settings.withPorts(port(), events, kvTransfer.withAddress(transfer.port(), kvTransfer.engineId()));
   }
 
   /** One publisher per rank on neighbouring ports; where a port is to be any free one, tries until all fit. */
   private static List<EventPublisher> publishers(SimSettings settings) throws IOException {
-    EventSettings events = settings.events();
+    EventSettings events = settings.kv().events();
     if (!events.enabled()) {
       return List.of();
     }
-    boolean anyPort = settings.engine().ranks() > 1 && (events.port() == 0 || events.replayPort() == 0);
+    boolean anyPort = settings.engine().ranks() > 1 && (events.pub().port() == 0 || events.replay().port() == 0);
     for (int tries = 1; ; tries++) {
       int spread = 2 * settings.engine().ranks();
       int free = anyPort ? ThreadLocalRandom.current().nextInt(20_000, 60_000 - spread) : 0;
@@ -161,7 +162,8 @@ final class EngineProcess implements AutoCloseable {
         made.forEach(EventPublisher::close);
         if (!anyPort || tries == PORT_TRIES) {
           throw new IOException(
-              "events: port " + events.port() + " or " + events.replayPort() + " cannot be bound: " + e.getMessage(),
+              "events: port " + events.pub().port() + " or " + events.replay().port() + " cannot be bound: "
+                  + e.getMessage(),
               e);
         }
       }
@@ -169,9 +171,9 @@ final class EngineProcess implements AutoCloseable {
   }
 
   private static EventPublisher publisher(EventSettings events, int rank, int freePort, int freeReplayPort) {
-    int base = events.port() == 0 ? freePort : events.port();
-    int replayBase = events.replayPort() == 0 ? freeReplayPort : events.replayPort();
-    String connect = events.connect();
+    int base = events.pub().port() == 0 ? freePort : events.pub().port();
+    int replayBase = events.replay().port() == 0 ? freeReplayPort : events.replay().port();
+    String connect = events.pub().connect();
     if (connect != null) {
       int colon = connect.lastIndexOf(':');
       connect = connect.substring(0, colon + 1) + (Integer.parseInt(connect.substring(colon + 1)) + rank);
@@ -181,11 +183,11 @@ final class EngineProcess implements AutoCloseable {
             events.host(),
             base == 0 ? 0 : base + rank,
             connect,
-            events.replay(),
+            events.replay().enabled(),
             replayBase == 0 ? 0 : replayBase + rank,
             events.topic(),
-            events.topicInReplay(),
-            events.bufferSteps());
+            events.replay().withTopic(),
+            events.replay().bufferSteps());
     return new EventPublisher(binding, "sim-events-" + rank);
   }
 }

@@ -8,35 +8,51 @@ import org.jspecify.annotations.Nullable;
  *
  * @param enabled whether it does
  * @param host interface to bind, {@code *} for all
- * @param port port of rank 0's PUB socket, rank r's is {@code port + r}; 0 for free ones
- * @param connect an address such as {@code tcp://router:5557} that the PUB sockets connect to instead of
- *     binding (rank r to its port + r); null to bind
- * @param replay whether the last batches can be replayed
- * @param replayPort port of rank 0's ROUTER socket, rank r's is {@code replayPort + r}; 0 for free ones
+ * @param pub where the events of each rank are sent
+ * @param replay how the last batches can be had again
  * @param topic first frame of every message; may be empty
- * @param topicInReplay whether replayed messages carry the topic frame (vLLM since 0.26) or not (before, SGLang)
- * @param bufferSteps batches kept for replay, per rank
  * @param format the format of the events
  */
 public record EventSettings(
-    boolean enabled,
-    String host,
-    int port,
-    @Nullable String connect,
-    boolean replay,
-    int replayPort,
-    String topic,
-    boolean topicInReplay,
-    int bufferSteps,
-    EventFormat format) {
+    boolean enabled, String host, PubSettings pub, ReplaySettings replay, String topic, EventFormat format) {
 
   /** As vLLM with events on: PUB bound to every interface's port 5557, replay at 5657, maps, no topic. */
   public static final EventSettings DEFAULT =
-      new EventSettings(true, "*", 5557, null, true, 5657, "", true, 10_000, EventFormat.VLLM);
+      new EventSettings(
+          true, "*", PubSettings.bound(5557), new ReplaySettings(true, 5657, true, 10_000), "", EventFormat.VLLM);
 
   /** No events. */
   public static final EventSettings OFF =
-      new EventSettings(false, "*", 5557, null, false, 5657, "", true, 0, EventFormat.VLLM);
+      new EventSettings(
+          false, "*", PubSettings.bound(5557), new ReplaySettings(false, 5657, true, 0), "", EventFormat.VLLM);
+
+  /**
+   * The PUB sockets.
+   *
+   * @param port port of rank 0's socket, rank r's is {@code port + r}; 0 for free ones
+   * @param connect an address such as {@code tcp://router:5557} that the sockets connect to instead of binding (rank r
+   *     to its port + r); null to bind
+   */
+  public record PubSettings(int port, @Nullable String connect) {
+    /** Sockets bound to a port and its successors. */
+    public static PubSettings bound(int port) {
+      return new PubSettings(port, null);
+    }
+  }
+
+  /**
+   * The replay of the last batches.
+   *
+   * @param enabled whether they can be replayed
+   * @param port port of rank 0's ROUTER socket, rank r's is {@code port + r}; 0 for free ones
+   * @param withTopic whether replayed messages carry the topic frame (vLLM since 0.26) or not (before, SGLang)
+   * @param bufferSteps batches kept, per rank
+   */
+  public record ReplaySettings(boolean enabled, int port, boolean withTopic, int bufferSteps) {
+    ReplaySettings withPort(int other) {
+      return new ReplaySettings(enabled, other, withTopic, bufferSteps);
+    }
+  }
 
   /** These, on free ports of the loopback interface. */
   public EventSettings withLoopback() {
@@ -46,19 +62,18 @@ public record EventSettings(
   /** These, on free ports of an interface. */
   public EventSettings withAddress(String address) {
     return new EventSettings(
-        enabled, address, 0, connect, replay, 0, topic, topicInReplay, bufferSteps, format);
+        enabled, address, new PubSettings(0, pub.connect()), replay.withPort(0), topic, format);
   }
 
   /** These, in another format. */
   public EventSettings withFormat(EventFormat other) {
-    return new EventSettings(
-        enabled, host, port, connect, replay, replayPort, topic, topicInReplay, bufferSteps, other);
+    return new EventSettings(enabled, host, pub, replay, topic, other);
   }
 
   /** These, on other ports. */
-  EventSettings withPorts(int events, int replayOf) {
+  public EventSettings withPorts(int pubPort, int replayPort) {
     return new EventSettings(
-        enabled, host, events, connect, replay, replayOf, topic, topicInReplay, bufferSteps, format);
+        enabled, host, new PubSettings(pubPort, pub.connect()), replay.withPort(replayPort), topic, format);
   }
 
   /** Adds the faults that these settings have for so many ranks. */
@@ -66,19 +81,20 @@ public record EventSettings(
     if (!enabled) {
       return;
     }
+    String connect = pub.connect();
     if (connect == null) {
-      faults.checkPort("events-port", port, ranks);
+      faults.checkPort("events-port", pub.port(), ranks);
     } else if (!connect.matches("tcp://[^:]+:\\d{1,5}")) {
       faults.add("events-connect: must look like tcp://host:port, is '" + connect + "'");
     }
-    if (replay) {
-      faults.checkPort("replay-port", replayPort, ranks);
-      boolean bothFixed = connect == null && port > 0 && replayPort > 0;
-      if (bothFixed && Math.abs(port - replayPort) < ranks) {
-        faults.add("replay-port: " + replayPort + " is nearer than " + ranks + " to events-port "
-            + port + ", and every rank takes the next port of each");
+    if (replay.enabled()) {
+      faults.checkPort("replay-port", replay.port(), ranks);
+      boolean bothFixed = connect == null && pub.port() > 0 && replay.port() > 0;
+      if (bothFixed && Math.abs(pub.port() - replay.port()) < ranks) {
+        faults.add("replay-port: " + replay.port() + " is nearer than " + ranks + " to events-port "
+            + pub.port() + ", and every rank takes the next port of each");
       }
-      faults.checkAtLeast("buffer-steps", bufferSteps, 1);
+      faults.checkAtLeast("buffer-steps", replay.bufferSteps(), 1);
     }
   }
 }

@@ -11,28 +11,48 @@ import org.jspecify.annotations.Nullable;
  *
  * @param prompts token ids; one for a chat, one or more for text completions
  * @param choices answers per prompt
- * @param maxTokensInContext how long an answer may become
- * @param stream whether the answer goes out token by token
- * @param includeUsage whether a streamed answer ends with its usage
- * @param continuousUsage whether every event has the usage so far
- * @param returnTokenIds whether the answer includes the token ids of prompt and answer
- * @param lora the adapter, or null
- * @param salt cache salt, or null
- * @param transfers what every sequence has to do with other engines
+ * @param sampling how long an answer may become
  * @param requestedTokens tokens that the client allows, whatever the engine makes of it
+ * @param response what the answer includes, and how it is sent
+ * @param scope which requests' KV blocks it may use
+ * @param transfers what every sequence has to do with other engines
  */
 record GenerationRequest(
     List<int[]> prompts,
     int choices,
-    GeneratedSequence.SamplingParams maxTokensInContext,
-    boolean stream,
-    boolean includeUsage,
-    boolean continuousUsage,
-    boolean returnTokenIds,
-    @Nullable String lora,
-    @Nullable String salt,
-    List<TransferSpec> transfers,
-    int requestedTokens) {
+    GeneratedSequence.SamplingParams sampling,
+    int requestedTokens,
+    ResponseOptions response,
+    CacheScope scope,
+    List<TransferSpec> transfers) {
+
+  /**
+   * The client's options of the answer.
+   *
+   * @param stream whether the answer goes out token by token
+   * @param includeUsage whether a streamed answer ends with its usage
+   * @param continuousUsage whether every event has the usage so far
+   * @param returnTokenIds whether the answer includes the token ids of prompt and answer
+   */
+  record ResponseOptions(boolean stream, boolean includeUsage, boolean continuousUsage, boolean returnTokenIds) {
+    /** A whole answer, without anything that is not asked for. */
+    static final ResponseOptions PLAIN = new ResponseOptions(false, false, false, false);
+  }
+
+  /**
+   * What KV blocks are keyed by beside the tokens: only requests with the same share them.
+   *
+   * @param lora the adapter, or null
+   * @param salt cache salt, or null
+   */
+  record CacheScope(@Nullable String lora, @Nullable String salt) {}
+
+  /** A request that computes its prompts and generates nothing. */
+  static GenerationRequest prefill(List<int[]> prompts, CacheScope scope) {
+    return new GenerationRequest(
+        prompts, 1, new GeneratedSequence.SamplingParams(0, 0, false), 0, ResponseOptions.PLAIN, scope,
+        noTransfers(prompts.size()));
+  }
 
   /**
    * Reads what the APIs have in common.
@@ -59,25 +79,26 @@ record GenerationRequest(
     if (n != null && (n < 1 || n > 128)) {
       throw EngineApiException.badRequest("n must be at least 1 and at most 128, got " + n + ".", "n");
     }
-    GeneratedSequence.SamplingParams extent =
+    GeneratedSequence.SamplingParams sampling =
         new GeneratedSequence.SamplingParams(
-            maxTokensInContext(longest, most, otherwise, modelLen), fewest == null ? 0
-                : fewest, body.flag("ignore_eos"));
+            maxTokensInContext(longest, most, otherwise, modelLen),
+            fewest == null ? 0 : fewest,
+            body.flag("ignore_eos"));
     return new GenerationRequest(
         prompts,
         n == null ? 1 : n,
-        extent,
-        stream,
-        options.flag("include_usage"),
-        options.flag("continuous_usage_stats"),
-        body.flag("return_token_ids"),
-        lora,
-        salt,
-        noTransfers(prompts.size() * (n == null ? 1 : n)),
-        extent.maxTokens());
+        sampling,
+        sampling.maxTokens(),
+        new ResponseOptions(
+            stream,
+            options.flag("include_usage"),
+            options.flag("continuous_usage_stats"),
+            body.flag("return_token_ids")),
+        new CacheScope(lora, salt),
+        noTransfers(prompts.size() * (n == null ? 1 : n)));
   }
 
-  static List<TransferSpec> noTransfers(int sequences) {
+  private static List<TransferSpec> noTransfers(int sequences) {
     return Collections.nCopies(sequences, new TransferSpec.NoTransfer());
   }
 
@@ -85,9 +106,13 @@ record GenerationRequest(
   GenerationRequest withTransfers(List<TransferSpec> others) {
     boolean first = others.getFirst() instanceof TransferSpec.Send send && send.firstTokenOnly();
     return new GenerationRequest(
-        prompts, choices, first ? new GeneratedSequence.SamplingParams(1, 0, maxTokensInContext.ignoreEos())
-            : maxTokensInContext, stream, includeUsage,
-        continuousUsage, returnTokenIds, lora, salt, List.copyOf(others), requestedTokens);
+        prompts,
+        choices,
+        first ? new GeneratedSequence.SamplingParams(1, 0, sampling.ignoreEos()) : sampling,
+        requestedTokens,
+        response,
+        scope,
+        List.copyOf(others));
   }
 
   /** Refuses what the context cannot hold, with the engine's message. */

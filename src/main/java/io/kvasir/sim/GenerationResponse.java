@@ -205,8 +205,8 @@ final class GenerationResponse {
     int[] tokens = tokens(generation, deliveredCounts[i], delivered);
     deliveredCounts[i] = delivered;
     format.delta(
-        out, i, text(tokens), request.returnTokenIds() ? tokens : null, finish,
-        request.continuousUsage() ? usage(of -> deliveredCounts[of]) : null);
+        out, i, text(tokens), request.response().returnTokenIds() ? tokens : null, finish,
+        request.response().continuousUsage() ? usage(of -> deliveredCounts[of]) : null);
     return finish != null;
   }
 

@@ -116,7 +116,7 @@ final class HttpApi implements SimHttpHandler {
     ResponseFormat format =
         new CompletionFormat(
             true, id, servedModel(body), now(), request.choices(),
-            request.includeUsage(), request.returnTokenIds() ? request.prompts() : null);
+            request.response().includeUsage(), request.response().returnTokenIds() ? request.prompts() : null);
     dispatcher.dispatch(exchange, body, id, request, format, fault);
   }
 
@@ -154,7 +154,7 @@ final class HttpApi implements SimHttpHandler {
     ResponseFormat format =
         new CompletionFormat(
             false, id, servedModel(body), now(), several.size() * request.choices(),
-            request.includeUsage(), request.returnTokenIds() ? several : null);
+            request.response().includeUsage(), request.response().returnTokenIds() ? several : null);
     dispatcher.dispatch(exchange, body, id, request, format, fault);
   }
 
@@ -170,7 +170,7 @@ final class HttpApi implements SimHttpHandler {
         new ResponsesFormat(
             id, servedModel(body), now(),
             instructions == null ? JsonNodeFactory.instance.nullNode()
-                : instructions, request.maxTokensInContext().maxTokens());
+                : instructions, request.sampling().maxTokens());
     dispatcher.dispatch(exchange, body, "resp_" + id, request, format, fault);
   }
 
@@ -247,7 +247,7 @@ final class HttpApi implements SimHttpHandler {
 
   /** Nested as vLLM's, flat as SGLang's and TensorRT-LLM's. */
   private JsonNode openAiError(EngineApiException e) {
-    if (settings.transfer().dialect().isVllm()) {
+    if (settings.kv().transfer().dialect().isVllm()) {
       ObjectNode answer = EngineErrors.json(e.status(), e.type(), e.getMessage());
       ((ObjectNode) answer.get("error")).put("param", e.param());
       return answer;

@@ -46,7 +46,7 @@ final class OperationsApi {
       case "/v1/models" -> JsonReply.send(exchange, models());
       case "/load" -> JsonReply.send(exchange, object().put("server_load", dispatcher.inFlight()));
       case "/metrics" -> {
-        if (settings.transfer().dialect() == TransferDialect.TENSORRT_LLM) {
+        if (settings.kv().transfer().dialect() == TransferDialect.TENSORRT_LLM) {
           JsonReply.send(exchange, iterations());
         } else {
           exchange.reply(200, EngineMetrics.CONTENT_TYPE, metrics.text());

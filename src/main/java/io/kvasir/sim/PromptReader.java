@@ -34,7 +34,7 @@ final class PromptReader {
           "Cannot set both `continue_final_message` and `add_generation_prompt` to True.", "continue_final_message");
     }
     JsonNode tokens = body.get("prompt_token_ids");
-    if (settings.transfer().dialect() == TransferDialect.TENSORRT_LLM && tokens != null && tokens.isArray()) {
+    if (settings.kv().transfer().dialect() == TransferDialect.TENSORRT_LLM && tokens != null && tokens.isArray()) {
       return GenerationRequest.ids(tokens, "prompt_token_ids");
     }
     return text.conversation(Api.CHAT, body.json());

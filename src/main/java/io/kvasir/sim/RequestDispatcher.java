@@ -70,7 +70,7 @@ final class RequestDispatcher {
         withTransfers,
         requestedRank,
         answer -> {
-          if (withTransfers.stream()) {
+          if (withTransfers.response().stream()) {
             answer.stream(format, fault);
           } else {
             answer.writeBody(format, fault);
@@ -99,10 +99,7 @@ final class RequestDispatcher {
         ThreadLocalRandom.current().ints(Math.min(tokens, settings.maxModelLen()), 0, 1 << 20).toArray();
     prefillOnly(
         exchange,
-        new GenerationRequest(
-            List.of(random), 1, new GeneratedSequence.SamplingParams(0, 0, false), false, false, false, false, lora,
-            null,
-            GenerationRequest.noTransfers(1), 0));
+        GenerationRequest.prefill(List.of(random), new GenerationRequest.CacheScope(lora, null)));
   }
 
   /** Leading chunks of {@code tokens} that some rank has in host memory; they count as used there. */
@@ -141,14 +138,15 @@ final class RequestDispatcher {
       throws IOException, EngineApiException {
     EngineCore rank = rank(requestedRank, request.transfers());
     List<GeneratedSequence> generations = new ArrayList<>();
+    GenerationRequest.CacheScope scope = request.scope();
     for (int[] prompt : request.prompts()) {
       for (int choice = 0; choice < request.choices(); choice++) {
-        KeyChain keys = new KeyChain(root, settings.engine().blockSize(), request.lora(), request.salt());
+        KeyChain keys = new KeyChain(root, settings.engine().blockSize(), scope.lora(), scope.salt());
         generations.add(
             new GeneratedSequence(
-                prompt, keys, syntheticText.writerAfter(prompt, choice), eos, request.maxTokensInContext(),
-                request.stream(),
-                request.lora(), request.salt()));
+                prompt, keys, syntheticText.writerAfter(prompt, choice), eos, request.sampling(),
+                request.response().stream(),
+                scope.lora(), scope.salt()));
       }
     }
     RequestTransfer requestTransfer = new RequestTransfer(transfer, copyCost, request, rank, generations);

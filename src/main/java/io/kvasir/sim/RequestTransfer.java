@@ -177,7 +177,8 @@ final class RequestTransfer {
       rank.loaded(generation,
           () -> generation.onCopied(fetched.tokens(), generated, copyCost.syntheticText(), variant));
     } catch (IOException e) {
-      LOG.warn("KV of {} from {}:{} did not come: {}", spec.id(), spec.host(), spec.port(), e.getMessage());
+      TransferSpec.RemoteBlocks blocks = spec.remote();
+      LOG.warn("KV of {} from {}:{} did not come: {}", blocks.id(), blocks.host(), blocks.port(), e.getMessage());
       transfer.countFailure(transfer.recomputesOnFailure());
       if (transfer.recomputesOnFailure()) {
         rank.loadFailed(generation);

@@ -32,10 +32,10 @@ public final class SimEngine implements EngineControls, AutoCloseable {
   private SimEngine(SimSettings settings) throws IOException {
     this.settings = settings;
     text = new ModelText(settings.model().directory());
-    faults = new FaultInjector(settings.seed(), settings.faults());
+    faults = new FaultInjector(settings.seed(), settings.failures().faults());
     process = new EngineProcess(settings, text, faults, controls);
     restartSettings = process.restartSettings();
-    for (EngineCondition condition : settings.conditions()) {
+    for (EngineCondition condition : settings.failures().conditions()) {
       setCondition(condition, true);
     }
   }
@@ -186,7 +186,7 @@ public final class SimEngine implements EngineControls, AutoCloseable {
   }
 
   private @Nullable String endpoint(int port) {
-    return port == 0 ? null : "tcp://" + EngineProcess.reachable(settings.events().host()) + ":" + port;
+    return port == 0 ? null : "tcp://" + EngineProcess.reachable(settings.kv().events().host()) + ":" + port;
   }
 
 }

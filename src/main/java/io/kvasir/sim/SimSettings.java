@@ -19,11 +19,8 @@ import org.jspecify.annotations.Nullable;
  * @param role what the engine is for
  * @param seed decides block keys and fault draws
  * @param reportCachedTokens whether usage reports cached tokens
- * @param transfer how it moves KV from or to other engines
- * @param hostTier its KV cache in host memory
- * @param events how it publishes its cache events
- * @param faults the faults that requests meet
- * @param conditions the conditions that hold for the whole engine from the start
+ * @param kv what becomes of KV blocks beyond the engine's own cache
+ * @param failures what goes wrong
  */
 public record SimSettings(
     ListenSettings http,
@@ -32,18 +29,32 @@ public record SimSettings(
     Role role,
     long seed,
     boolean reportCachedTokens,
-    TransferSettings transfer,
-    HostTierSettings hostTier,
-    EventSettings events,
-    List<InjectedFault> faults,
-    Set<EngineCondition> conditions) {
+    KvSettings kv,
+    FailureSettings failures) {
 
   private static final int LONGEST_MODEL_LEN = 131_072;
 
-  /** Copies the lists. */
-  public SimSettings {
-    faults = List.copyOf(faults);
-    conditions = Set.copyOf(conditions);
+  /**
+   * What becomes of KV blocks beyond the engine's own cache.
+   *
+   * @param transfer how they move from or to other engines
+   * @param hostTier the cache of them in host memory
+   * @param events how changes of the caches are published
+   */
+  public record KvSettings(TransferSettings transfer, HostTierSettings hostTier, EventSettings events) {}
+
+  /**
+   * What goes wrong.
+   *
+   * @param faults what requests meet
+   * @param conditions the conditions that hold for the whole engine from the start
+   */
+  public record FailureSettings(List<InjectedFault> faults, Set<EngineCondition> conditions) {
+    /** Copies the collections. */
+    public FailureSettings {
+      faults = List.copyOf(faults);
+      conditions = Set.copyOf(conditions);
+    }
   }
 
   public static Builder builder() {
@@ -53,8 +64,8 @@ public record SimSettings(
   /** These, on other ports. */
   SimSettings withPorts(int port, EventSettings otherEvents, TransferSettings otherTransfer) {
     return new SimSettings(
-        http.withPort(port), model, engine, role, seed, reportCachedTokens, otherTransfer, hostTier, otherEvents,
-        faults, conditions);
+        http.withPort(port), model, engine, role, seed, reportCachedTokens,
+        new KvSettings(otherTransfer, kv.hostTier(), otherEvents), failures);
   }
 
   /** All faults, one plain sentence each; empty when an engine can start. */
@@ -63,12 +74,12 @@ public record SimSettings(
     http.validate(found);
     model.validate(found);
     engine.validate(found, model.maxLength());
-    if (role == Role.ENCODE && transfer.encoderDirectory() == null) {
+    if (role == Role.ENCODE && kv.transfer().encoderDirectory() == null) {
       found.add("encoder-dir: an encoder needs a directory in which other engines find its embeddings");
     }
-    found.addAll(transfer.validate());
-    found.addAll(hostTier.validate(engine.blockSize()));
-    events.validate(found, engine.ranks());
+    found.addAll(kv.transfer().validate());
+    found.addAll(kv.hostTier().validate(engine.blockSize()));
+    kv.events().validate(found, engine.ranks());
     return found.list();
   }
 
@@ -259,7 +270,8 @@ public record SimSettings(
           new ModelSettings(model, modelDirectory, loras, maxModelLen),
           new EngineSettings(
               engine, stepTime, blockSize, capacityBlocks, maxBatchedTokens, maxSequences, ranks, speed),
-          role, seed, reportCachedTokens, transfer, hostTier, events, faults, conditions);
+          role, seed, reportCachedTokens, new KvSettings(transfer, hostTier, events),
+          new FailureSettings(faults, conditions));
     }
   }
 }

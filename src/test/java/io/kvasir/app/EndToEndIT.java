@@ -283,7 +283,6 @@ final class EndToEndIT {
   }
 
   private static SimEngine engine(int port, int events, int replay, int number) throws IOException {
-    EventSettings loopback = EventSettings.DEFAULT.withLoopback();
     return SimEngine.start(
         SimSettings.builder()
             .host("127.0.0.1")
@@ -291,18 +290,7 @@ final class EndToEndIT {
             .model(MODEL)
             .speed(20)
             .seed(number)
-            .events(
-                new EventSettings(
-                    true,
-                    loopback.host(),
-                    events,
-                    null,
-                    true,
-                    replay,
-                    "",
-                    true,
-                    loopback.bufferSteps(),
-                    loopback.format()))
+            .events(EventSettings.DEFAULT.withLoopback().withPorts(events, replay))
             .build());
   }
 

@@ -152,10 +152,12 @@ final class EngineEventsTest extends EngineTest {
     SimEngine with = start(settings());
     SimEngine without =
         start(settings().events(
-            new EventSettings(true, "127.0.0.1", 0, null, true, 0, "kv", false, 100, events.format())));
+            new EventSettings(
+                true, "127.0.0.1", EventSettings.PubSettings.bound(0),
+                new EventSettings.ReplaySettings(true, 0, false, 100), "kv", events.format())));
     for (SimEngine engine : List.of(with, without)) {
       ask(engine, "/v1/completions", text().put("max_tokens", 64).put("ignore_eos", true).toString());
-      boolean topic = engine.settings().events().topicInReplay();
+      boolean topic = engine.settings().kv().events().replay().withTopic();
 
       List<Message> all = replay(engine, 0, 0, topic);
       List<Message> rest = replay(engine, 0, 2, topic);
@@ -170,7 +172,9 @@ final class EngineEventsTest extends EngineTest {
   void replay_beyondTheBuffer_startsWhereItBegins() throws Exception {
     EventFormat format = EventFormat.VLLM;
     SimEngine engine =
-        start(settings().events(new EventSettings(true, "127.0.0.1", 0, null, true, 0, "", true, 2, format)));
+        start(settings().events(new EventSettings(
+            true, "127.0.0.1", EventSettings.PubSettings.bound(0), new EventSettings.ReplaySettings(true, 0, true, 2),
+            "", format)));
     ask(engine, "/v1/completions", text().put("max_tokens", 64).put("ignore_eos", true).toString());
 
     List<Message> kept = replay(engine, 0, 0, true);
@@ -205,8 +209,9 @@ final class EngineEventsTest extends EngineTest {
         settings()
             .port(engine.url().getPort())
             .events(new EventSettings(
-                true, "127.0.0.1", port(engine.eventsEndpoint()), null, true, port(engine.replayEndpoint()), "", true,
-                100, EventFormat.VLLM))
+                true, "127.0.0.1", EventSettings.PubSettings.bound(port(engine.eventsEndpoint())),
+                new EventSettings.ReplaySettings(true, port(engine.replayEndpoint()), true, 100), "",
+                EventFormat.VLLM))
             .build();
     engine.close();
 
@@ -225,7 +230,8 @@ final class EngineEventsTest extends EngineTest {
     int port = subscriber.bindToRandomPort("tcp://127.0.0.1");
     SimEngine engine =
         start(settings().events(new EventSettings(
-            true, "127.0.0.1", 0, "tcp://127.0.0.1:" + port, false, 0, "kv@pod-1@kvasir-demo", true, 100,
+            true, "127.0.0.1", new EventSettings.PubSettings(0, "tcp://127.0.0.1:" + port),
+            new EventSettings.ReplaySettings(false, 0, true, 100), "kv@pod-1@kvasir-demo",
             new EventFormat(Encoding.VLLM_ARRAY, false, true))));
 
     subscriber.setReceiveTimeOut(100);

@@ -117,6 +117,8 @@ final class SimSettingsTest {
   }
 
   private static EventSettings events(int port, @Nullable String connect, int replayPort) {
-    return new EventSettings(true, "*", port, connect, true, replayPort, "", true, 10, EventFormat.VLLM);
+    return new EventSettings(
+        true, "*", new EventSettings.PubSettings(port, connect),
+        new EventSettings.ReplaySettings(true, replayPort, true, 10), "", EventFormat.VLLM);
   }
 }

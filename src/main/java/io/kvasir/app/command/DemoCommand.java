@@ -137,7 +137,7 @@ public final class DemoCommand implements Callable<Integer> {
           """
               .formatted(
                   prefillDecode ? name(role(i)) : "sim", i + 1, engine.url(), MODEL, name(role(i)),
-                  engine.settings().transfer().dialect(), engine.eventsEndpoint(), engine.replayEndpoint()));
+                  engine.settings().kv().transfer().dialect(), engine.eventsEndpoint(), engine.replayEndpoint()));
     }
     return ConfigFactory.parseString(
         """

@@ -57,13 +57,13 @@ final class EventOptions {
     return new EventSettings(
         true,
         host,
-        eventsPort,
-        eventsConnect,
-        true,
-        replayPort,
+        new EventSettings.PubSettings(eventsPort, eventsConnect),
+        new EventSettings.ReplaySettings(
+            true,
+            replayPort,
+            chosen == EventFormat.Encoding.VLLM_MAP,
+            EventSettings.DEFAULT.replay().bufferSteps()),
         topic,
-        chosen == EventFormat.Encoding.VLLM_MAP,
-        EventSettings.DEFAULT.bufferSteps(),
         new EventFormat(chosen, byteHashes, zeroParent));
   }
 }

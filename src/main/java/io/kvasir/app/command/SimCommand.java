@@ -187,7 +187,7 @@ public final class SimCommand implements Callable<Integer> {
       if (sim.transferPort() > 0) {
         System.out.printf(
             "%s as %s at 127.0.0.1:%d%n",
-            sim.settings().transfer().dialect(), sim.engineId(0), sim.transferPort());
+            sim.settings().kv().transfer().dialect(), sim.engineId(0), sim.transferPort());
       }
       awaitStop();
       return 0;

@@ -25,11 +25,11 @@ final class KvFetcher implements AutoCloseable {
 
   FetchedBlocks fetch(TransferSpec.Receive spec) throws IOException {
     ObjectNode body = request(spec).put("wait_ms", spec.timeout().toMillis());
-    if (spec.engine() != null) {
-      body.put("engine", spec.engine());
+    if (spec.remote().engine() != null) {
+      body.put("engine", spec.remote().engine());
     }
-    if (spec.blocks() != null) {
-      body.put("blocks", spec.blocks());
+    if (spec.remote().blocks() != null) {
+      body.put("blocks", spec.remote().blocks());
     }
     JsonNode answer = post(spec, "/kv/take", body, spec.timeout().plus(TIMEOUT));
     return new FetchedBlocks(
@@ -50,7 +50,7 @@ final class KvFetcher implements AutoCloseable {
   }
 
   private static ObjectNode request(TransferSpec.Receive spec) {
-    return JsonNodeFactory.instance.objectNode().put("id", spec.id()).put("rank", spec.rank());
+    return JsonNodeFactory.instance.objectNode().put("id", spec.remote().id()).put("rank", spec.remote().rank());
   }
 
   /** Sends without an error: the other engine's lease makes up for a lost message. */
@@ -58,7 +58,7 @@ final class KvFetcher implements AutoCloseable {
     try {
       post(spec, path, body, TIMEOUT);
     } catch (IOException e) {
-      LOG.debug("{}:{} did not accept {}: {}", spec.host(), spec.port(), path, e.getMessage());
+      LOG.debug("{}:{} did not accept {}: {}", spec.remote().host(), spec.remote().port(), path, e.getMessage());
     }
   }
 
@@ -66,12 +66,12 @@ final class KvFetcher implements AutoCloseable {
     HttpRequest request;
     try {
       request =
-          HttpRequest.newBuilder(URI.create("http://" + spec.host() + ":" + spec.port() + path))
+          HttpRequest.newBuilder(URI.create("http://" + spec.remote().host() + ":" + spec.remote().port() + path))
               .timeout(limit)
               .POST(HttpRequest.BodyPublishers.ofString(body.toString()))
               .build();
     } catch (IllegalArgumentException e) {
-      throw new IOException("no such address: " + spec.host() + ":" + spec.port(), e);
+      throw new IOException("no such address: " + spec.remote().host() + ":" + spec.remote().port(), e);
     }
     try {
       HttpResponse<byte[]> response = http.send(request, HttpResponse.BodyHandlers.ofByteArray());

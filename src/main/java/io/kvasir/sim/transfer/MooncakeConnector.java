@@ -41,7 +41,9 @@ final class MooncakeConnector implements KvConnector {
       }
       specs.add(
           new TransferSpec.Receive(
-              bootstrap.getHost(), bootstrap.getPort(), params.path("remote_engine_id").asText(), transfer, -1, null,
+              new TransferSpec.RemoteBlocks(
+                  bootstrap.getHost(), bootstrap.getPort(), params.path("remote_engine_id").asText(), transfer, -1,
+                  null),
               Integer.MAX_VALUE, localEngine.watchdog(), Duration.ZERO, new int[0], true));
     }
     return specs;

@@ -73,12 +73,13 @@ final class NixlConnector implements KvConnector {
     int count = blocks.isArray() && !blocks.isEmpty() && blocks.get(0).isArray() ? blocks.get(0).size() : blocks.size();
     boolean beats = !push && !old && params.path("tp_size").asInt() > 0;
     return new TransferSpec.Receive(
-        params.path("remote_host").asText(),
-        params.path("remote_port").asInt(),
-        params.path("remote_engine_id").asText(),
-        push ? ownId : params.path(old ? "kv_handle" : "remote_request_id").asText(),
-        -1,
-        push ? null : blocks.toString(),
+        new TransferSpec.RemoteBlocks(
+            params.path("remote_host").asText(),
+            params.path("remote_port").asInt(),
+            params.path("remote_engine_id").asText(),
+            push ? ownId : params.path(old ? "kv_handle" : "remote_request_id").asText(),
+            -1,
+            push ? null : blocks.toString()),
         push ? Integer.MAX_VALUE : params.path("remote_num_tokens").asInt(count * localEngine.blockSize()),
         push ? localEngine.watchdog() : Duration.ZERO,
         beats ? localEngine.lease().dividedBy(6) : Duration.ZERO,

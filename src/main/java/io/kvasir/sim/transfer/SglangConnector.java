@@ -65,9 +65,14 @@ final class SglangConnector implements KvConnector {
     JsonNode port = item(body.path("bootstrap_port"), i);
     JsonNode rank = body.path("disagg_prefill_dp_rank");
     return new TransferSpec.Receive(
-        host, port.canConvertToInt() && port.isNumber() ? port.asInt() : DEFAULT_PORT, null, Long.toString(room),
-        rank.isInt() ? rank.asInt()
-            : -1, null, Integer.MAX_VALUE, localEngine.watchdog(), Duration.ZERO, new int[0], false);
+        new TransferSpec.RemoteBlocks(
+            host,
+            port.canConvertToInt() && port.isNumber() ? port.asInt() : DEFAULT_PORT,
+            null,
+            Long.toString(room),
+            rank.isInt() ? rank.asInt() : -1,
+            null),
+        Integer.MAX_VALUE, localEngine.watchdog(), Duration.ZERO, new int[0], false);
   }
 
   /** A scalar room is that of the first sequence and counts on; a list, repeated, has one for each. */

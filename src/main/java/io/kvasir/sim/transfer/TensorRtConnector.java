@@ -57,7 +57,8 @@ final class TensorRtConnector implements KvConnector {
             400, "generation_only with schedule_style 1 needs ctx_info_endpoint (host:port) and disagg_request_id");
       }
       return new TransferSpec.Receive(
-          at[0], Integer.parseInt(at[1]), null, "d" + params.path("disagg_request_id").asText(), -1, null,
+          new TransferSpec.RemoteBlocks(
+              at[0], Integer.parseInt(at[1]), null, "d" + params.path("disagg_request_id").asText(), -1, null),
           Integer.MAX_VALUE, localEngine.watchdog(), Duration.ZERO, new int[0], true);
     }
     JsonNode state = opened(params.path("encoded_opaque_state").asText(""));
@@ -77,8 +78,10 @@ final class TensorRtConnector implements KvConnector {
       tokens[i] = (int) first.get(i).asLong();
     }
     return new TransferSpec.Receive(
-        state.path("host").asText(), state.path("port").asInt(), state.path("engine").asText(),
-        state.path("request").asText(), -1, null, Integer.MAX_VALUE, Duration.ZERO, Duration.ZERO, tokens, true);
+        new TransferSpec.RemoteBlocks(
+            state.path("host").asText(), state.path("port").asInt(), state.path("engine").asText(),
+            state.path("request").asText(), -1, null),
+        Integer.MAX_VALUE, Duration.ZERO, Duration.ZERO, tokens, true);
   }
 
   @Override

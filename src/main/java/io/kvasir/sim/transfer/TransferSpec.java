@@ -23,12 +23,7 @@ public sealed interface TransferSpec {
   /**
    * The sequence's first blocks are fetched from another engine.
    *
-   * @param host where that engine's side channel is
-   * @param port of the side channel
-   * @param engine the engine's id as the request names it; null when it does not
-   * @param id by which that engine names the blocks
-   * @param rank the rank of that engine that has them; −1 when the id identifies it
-   * @param blocks the request's block ids, to be compared; null when it has none
+   * @param remote the blocks
    * @param maxTokens tokens to fetch at most
    * @param timeout how long the other engine may take to compute them; zero when it must have them already
    * @param heartbeatInterval interval at which the lease is renewed; zero for never
@@ -36,16 +31,24 @@ public sealed interface TransferSpec {
    * @param releasesOnAbandon whether the other engine is notified when they are no longer needed
    */
   record Receive(
-      String host,
-      int port,
-      @Nullable String engine,
-      String id,
-      int rank,
-      @Nullable String blocks,
+      RemoteBlocks remote,
       int maxTokens,
       Duration timeout,
       Duration heartbeatInterval,
       int[] firstTokens,
       boolean releasesOnAbandon)
       implements TransferSpec {}
+
+  /**
+   * Blocks that another engine has or will have.
+   *
+   * @param host where that engine's side channel is
+   * @param port of the side channel
+   * @param engine the engine's id as the request names it; null when it does not
+   * @param id by which that engine names the blocks
+   * @param rank the rank of that engine that has them; −1 when the id identifies it
+   * @param blocks the request's block ids, to be compared; null when it has none
+   */
+  record RemoteBlocks(
+      String host, int port, @Nullable String engine, String id, int rank, @Nullable String blocks) {}
 }
