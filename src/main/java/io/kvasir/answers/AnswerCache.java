@@ -34,8 +34,8 @@ public final class AnswerCache implements AutoCloseable {
   public AnswerCache(AnswerSettings settings, InstantSource clock, Metrics metrics) throws IOException {
     this.settings = settings;
     this.clock = clock;
-    this.eligibility = new Eligibility(settings);
-    this.canonical = new CanonicalRequest(settings);
+    this.eligibility = new Eligibility(settings.eligibility());
+    this.canonical = new CanonicalRequest(settings.keys());
     this.metrics = new AnswerMetrics(metrics);
     this.store = switch (settings.store()) {
       case AnswerSettings.StoreSettings.Memory memory -> new MemoryStore(memory, settings.ttl(), this.metrics);

@@ -132,7 +132,11 @@ final class AnswerMetrics {
       bypassed.put(why.label(), bypasses.labelValues(why.label()).getLongValue());
     }
     return new AnswerCacheStats(
-        store.name(), store.outage(), store.entries(), store.bytes(), hits.getLongValue(), misses.getLongValue(),
-        shared.getLongValue(), bypassed, kept.getLongValue(), (long) waiting.get(), (long) recording.get());
+        new AnswerCacheStats.StoreStats(store.name(), store.outage(), store.entries(), store.bytes()),
+        new AnswerCacheStats.RequestStats(
+            hits.getLongValue(), misses.getLongValue(), shared.getLongValue(), bypassed),
+        kept.getLongValue(),
+        (long) waiting.get(),
+        (long) recording.get());
   }
 }

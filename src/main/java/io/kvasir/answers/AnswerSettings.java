@@ -13,14 +13,9 @@ import org.jspecify.annotations.Nullable;
  * @param store where
  * @param ttl for how long
  * @param maxEntry longest answer that is kept, in bytes
- * @param sampledProfiles profiles whose requests are answered from the cache though they ask for neither temperature 0
- *     nor a seed; {@code *} is every profile
- * @param sideEffectTools names of tools whose calls change something, {@code *} standing for any characters: requests
- *     that offer one are never answered from the cache
- * @param keyHeaders headers that are part of a request's key
- * @param ignoredFields members of the body, at its top, that do not
- * @param shareInFlight whether identical requests that come while one is on its way wait for its answer
- * @param maxWaiters how many may wait for one answer
+ * @param eligibility which requests are answered from the cache
+ * @param keys which parts of a request are part of its key
+ * @param sharing whether identical requests share an answer that is still to come
  * @param recordingBytes what answers on their way may take together while they are written down to be kept; beyond it
  *     answers pass without being kept
  */
@@ -28,20 +23,47 @@ public record AnswerSettings(
     StoreSettings store,
     Duration ttl,
     int maxEntry,
-    Set<String> sampledProfiles,
-    List<String> sideEffectTools,
-    List<String> keyHeaders,
-    Set<String> ignoredFields,
-    boolean shareInFlight,
-    int maxWaiters,
+    EligibilitySettings eligibility,
+    KeySettings keys,
+    SharingSettings sharing,
     long recordingBytes) {
-  /** Copies what it is given. */
-  public AnswerSettings {
-    sampledProfiles = Set.copyOf(sampledProfiles);
-    sideEffectTools = List.copyOf(sideEffectTools);
-    keyHeaders = List.copyOf(keyHeaders);
-    ignoredFields = Set.copyOf(ignoredFields);
+  /**
+   * Which requests are answered from the cache.
+   *
+   * @param sampledProfiles profiles whose requests are, though they ask for neither temperature 0 nor a seed; {@code *}
+   *     is every profile
+   * @param sideEffectTools names of tools whose calls change something, {@code *} standing for any characters: requests
+   *     that offer one never are
+   */
+  public record EligibilitySettings(Set<String> sampledProfiles, List<String> sideEffectTools) {
+    /** Copies the collections. */
+    public EligibilitySettings {
+      sampledProfiles = Set.copyOf(sampledProfiles);
+      sideEffectTools = List.copyOf(sideEffectTools);
+    }
   }
+
+  /**
+   * The key of a request: what distinguishes it from others.
+   *
+   * @param headers headers that are part of the key
+   * @param ignoredFields members of the body, at its top, that are not
+   */
+  public record KeySettings(List<String> headers, Set<String> ignoredFields) {
+    /** Copies the collections. */
+    public KeySettings {
+      headers = List.copyOf(headers);
+      ignoredFields = Set.copyOf(ignoredFields);
+    }
+  }
+
+  /**
+   * Sharing of answers in flight.
+   *
+   * @param enabled whether identical requests that come while one is on its way wait for its answer
+   * @param maxWaiters how many may wait for one answer
+   */
+  public record SharingSettings(boolean enabled, int maxWaiters) {}
 
   /** Where answers are kept. */
   public sealed interface StoreSettings {

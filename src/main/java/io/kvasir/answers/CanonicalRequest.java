@@ -32,8 +32,8 @@ final class CanonicalRequest {
   private final List<String> keyHeaders;
   private final Set<String> ignoredFields;
 
-  CanonicalRequest(AnswerSettings settings) {
-    this.keyHeaders = settings.keyHeaders();
+  CanonicalRequest(AnswerSettings.KeySettings settings) {
+    this.keyHeaders = settings.headers();
     this.ignoredFields = settings.ignoredFields();
   }
 

@@ -33,7 +33,7 @@ final class Eligibility {
   private final Set<String> sampledProfiles;
   private final @Nullable Pattern sideEffectTools;
 
-  Eligibility(AnswerSettings settings) {
+  Eligibility(AnswerSettings.EligibilitySettings settings) {
     this.sampledProfiles = settings.sampledProfiles();
     this.sideEffectTools = settings.sideEffectTools().isEmpty()
         ? null

@@ -27,13 +27,14 @@ public final class InFlightResponses<H> {
    * @return null when too many subscribe already
    */
   public SharedResponse<H>.@Nullable Subscriber join(Lookup.Miss miss) {
-    if (!cache.settings().shareInFlight() || miss.refresh()) {
+    if (!cache.settings().sharing().enabled() || miss.refresh()) {
       return response(miss, false).firstSubscriber();
     }
     while (true) {
       SharedResponse<H> existing = joinable.get(miss.key());
       if (existing != null) {
-        SharedResponse.JoinResult<H> join = existing.subscribe(miss.flushCount(), cache.settings().maxWaiters());
+        SharedResponse.JoinResult<H> join =
+            existing.subscribe(miss.flushCount(), cache.settings().sharing().maxWaiters());
         if (join.subscriber() != null) {
           cache.metrics().sharing(true);
           return join.subscriber();

@@ -111,7 +111,7 @@ public final class SharedResponse<H> {
    * that.
    */
   public Lookup.@Nullable Hit recheckCache() {
-    Lookup.Hit hit = miss.refresh() || !cache.settings().shareInFlight() ? null : cache.recheck(miss);
+    Lookup.Hit hit = miss.refresh() || !cache.settings().sharing().enabled() ? null : cache.recheck(miss);
     if (hit == null) {
       cache.metrics().missed();
     } else {

@@ -65,7 +65,7 @@ public final class LmCache implements CacheLayer, AutoCloseable {
     LmCacheMetrics counters = new LmCacheMetrics(metrics);
     ExecutorService executor = Executors.newVirtualThreadPerTaskExecutor();
     HttpCalls calls = new HttpCalls(CONNECT_TIMEOUT, null);
-    Controller controller = new Controller(settings.controller(), settings.timeout(), calls);
+    Controller controller = new Controller(settings.controller(), settings.lookups().timeout(), calls);
     Poller poller = new Poller(controller, settings, map, fleet, inUse, counters::recordPoll, clock);
     counters.watch(poller::snapshot, map, clock);
     Lookups lookups = new Lookups(controller, settings, map, executor, clock, counters);
@@ -112,7 +112,7 @@ public final class LmCache implements CacheLayer, AutoCloseable {
 
   @Override
   public Duration timeout() {
-    return settings.timeout();
+    return settings.lookups().timeout();
   }
 
   /** The state as of the latest polls. */

@@ -9,26 +9,36 @@ import org.jspecify.annotations.Nullable;
  * The connection to LMCache's controller, and to its coordinator if there is one.
  *
  * @param controller its address, without a path
- * @param pollInterval mean time between two polls of its workers
- * @param staleAfter age from which an instance without heartbeats, and key counts that could not be renewed, no longer
- *     count
- * @param timeout how long a request waits for a lookup; also the deadline of the call to the controller
- * @param chunkTokens tokens in one of LMCache's chunks
- * @param maxLookups maximum of concurrent lookups, and of concurrent prefetches; requests beyond do without
- * @param remember how long a lookup's result is used for other requests
+ * @param polls of its workers
+ * @param lookups of requests' prompts
  * @param workers worker by instance id, where the instance's name is not the worker's
  * @param prefetch by the coordinator, null without one
  */
 public record LmCacheSettings(
     URI controller,
-    Duration pollInterval,
-    Duration staleAfter,
-    Duration timeout,
-    int chunkTokens,
-    int maxLookups,
-    Duration remember,
+    PollSettings polls,
+    LookupSettings lookups,
     Map<String, String> workers,
     @Nullable PrefetchSettings prefetch) {
+  /**
+   * The polls of the controller, and of the coordinator.
+   *
+   * @param interval mean time between two polls
+   * @param staleAfter age from which an instance without heartbeats, and key counts that could not be renewed, no
+   *     longer count
+   */
+  public record PollSettings(Duration interval, Duration staleAfter) {}
+
+  /**
+   * The lookups of prompts.
+   *
+   * @param timeout how long a request waits for a lookup; also the deadline of the call to the controller
+   * @param chunkTokens tokens in one of LMCache's chunks
+   * @param maxConcurrent maximum of concurrent lookups, and of concurrent prefetches; requests beyond do without
+   * @param remember how long a lookup's result is used for other requests
+   */
+  public record LookupSettings(Duration timeout, int chunkTokens, int maxConcurrent, Duration remember) {}
+
   /** Copies the map. */
   public LmCacheSettings {
     workers = Map.copyOf(workers);

@@ -67,16 +67,16 @@ final class Lookups {
       LmCacheMetrics metrics) {
     this.controller = controller;
     this.map = map;
-    this.chunkTokens = settings.chunkTokens();
+    this.chunkTokens = settings.lookups().chunkTokens();
     this.executor = executor;
     this.clock = clock;
     this.metrics = metrics;
     this.breaker = new CircuitBreaker(BREAKER, clock);
-    this.permits = new Semaphore(settings.maxLookups());
+    this.permits = new Semaphore(settings.lookups().maxConcurrent());
     this.results =
         Caffeine.newBuilder()
             .maximumSize(MAX_REMEMBERED)
-            .expireAfterWrite(settings.remember())
+            .expireAfterWrite(settings.lookups().remember())
             .ticker(clock::nanos)
             .build();
   }

@@ -100,9 +100,9 @@ final class Poller implements AutoCloseable {
     this.inUse = inUse;
     this.listener = listener;
     this.clock = clock;
-    this.instances = new Instances(settings.staleAfter().toNanos());
-    this.useNanos = settings.pollInterval().multipliedBy(USE_INTERVALS).toNanos();
-    this.useResolutionNanos = Math.min(Duration.ofSeconds(1).toNanos(), settings.pollInterval().toNanos());
+    this.instances = new Instances(settings.polls().staleAfter().toNanos());
+    this.useNanos = settings.polls().interval().multipliedBy(USE_INTERVALS).toNanos();
+    this.useResolutionNanos = Math.min(Duration.ofSeconds(1).toNanos(), settings.polls().interval().toNanos());
     this.usedNanos = clock.nanos() - useNanos;
     this.thread = Thread.ofVirtual().name("kvasir-lmcache-" + source.name()).start(this::run);
   }
@@ -135,7 +135,7 @@ final class Poller implements AutoCloseable {
         asleep = true;
         // A use before the flag was set has not woken this thread.
         if (!isUsed()) {
-          LockSupport.parkNanos(this, settings.pollInterval().toNanos());
+          LockSupport.parkNanos(this, settings.polls().interval().toNanos());
         }
         asleep = false;
       }
@@ -149,7 +149,7 @@ final class Poller implements AutoCloseable {
   private void pause() {
     double jitter = 1 + JITTER * (2 * ThreadLocalRandom.current().nextDouble() - 1);
     try {
-      Thread.sleep(Duration.ofNanos((long) (settings.pollInterval().toNanos() * jitter)));
+      Thread.sleep(Duration.ofNanos((long) (settings.polls().interval().toNanos() * jitter)));
     } catch (InterruptedException closed) {
       Thread.currentThread().interrupt();
     }
@@ -161,7 +161,7 @@ final class Poller implements AutoCloseable {
       SequencedMap<String, Instance> found = instances.of(source.workers(), clock.nanos());
       listener.onPoll(true);
       long now = clock.nanos();
-      keys = new KeyCounts(map.keys(found.values()), now + settings.staleAfter().toNanos(), keys.version() + 1);
+      keys = new KeyCounts(map.keys(found.values()), now + settings.polls().staleAfter().toNanos(), keys.version() + 1);
       if (before.failure != null) {
         LOG.info("the LMCache {} {} answers again", source.name(), source.address());
       }

@@ -53,7 +53,7 @@ final class Prefetcher {
       NanoClock clock) {
     this.coordinator = coordinator;
     this.settings = settings;
-    this.staleNanos = limits.staleAfter().toNanos();
+    this.staleNanos = limits.polls().staleAfter().toNanos();
     this.map = map;
     this.coordinatorPoller = coordinatorPoller;
     this.controllerPoller = controllerPoller;
@@ -61,7 +61,7 @@ final class Prefetcher {
     this.metrics = metrics;
     this.clock = clock;
     this.breaker = new CircuitBreaker(BREAKER, clock);
-    this.permits = new Semaphore(limits.maxLookups());
+    this.permits = new Semaphore(limits.lookups().maxConcurrent());
   }
 
   /** Prefetches a prompt if that pays. Blocks no longer than the budget. */

@@ -11,10 +11,7 @@ import org.jspecify.annotations.Nullable;
  * @param adapters names of its LoRA adapters, which requests may use instead
  * @param blockSize tokens in an engine's KV block
  * @param mode exact, engine or text
- * @param directory directory of its Hugging Face files ({@code tokenizer.json}, {@code tokenizer_config.json},
- *     {@code chat_template.jinja} …), or {@code bundled:NAME} for a bundled model; null for none
- * @param tokenizer path of another {@code tokenizer.json}, null for the directory's
- * @param chatTemplate path of another chat template, null for the directory's
+ * @param sources where its files are
  * @param templateKwargs variables of every rendering, as the engine's {@code --default-chat-template-kwargs}
  * @param paritySample share of requests whose tokens are compared with the engine's, 0..1
  */
@@ -23,14 +20,31 @@ public record ModelConfig(
     Set<String> adapters,
     int blockSize,
     PromptMode mode,
-    @Nullable String directory,
-    @Nullable String tokenizer,
-    @Nullable String chatTemplate,
+    FileSources sources,
     Map<String, Object> templateKwargs,
     double paritySample) {
 
   /** The name of the bundled model of the demo and the simulator. */
   public static final String DEMO = "kvasir-demo";
+
+  /**
+   * Where a model's files are.
+   *
+   * @param directory directory of its Hugging Face files ({@code tokenizer.json}, {@code tokenizer_config.json}, {@code
+   *     chat_template.jinja} …), or {@code bundled:NAME} for a bundled model; null for none
+   * @param tokenizer path of another {@code tokenizer.json}, null for the directory's
+   * @param chatTemplate path of another chat template, null for the directory's
+   */
+  public record FileSources(
+      @Nullable String directory, @Nullable String tokenizer, @Nullable String chatTemplate) {
+    /** A model without files. */
+    public static final FileSources NONE = new FileSources(null, null, null);
+
+    /** All files of a directory, or of a bundled model. */
+    public static FileSources in(String directory) {
+      return new FileSources(directory, null, null);
+    }
+  }
 
   /**
    * Checks the ranges.
@@ -53,11 +67,11 @@ public record ModelConfig(
 
   /** The settings of the bundled model in exact mode, under the given name. */
   public static ModelConfig demo(String name, int blockSize) {
-    return new ModelConfig(name, Set.of(), blockSize, PromptMode.EXACT, "bundled:" + DEMO, null, null, Map.of(), 0);
+    return new ModelConfig(name, Set.of(), blockSize, PromptMode.EXACT, FileSources.in("bundled:" + DEMO), Map.of(), 0);
   }
 
   /** The settings of a model without files, in text mode. */
   public static ModelConfig text(String name) {
-    return new ModelConfig(name, Set.of(), TextChunks.TOKENS, PromptMode.TEXT, null, null, null, Map.of(), 0);
+    return new ModelConfig(name, Set.of(), TextChunks.TOKENS, PromptMode.TEXT, FileSources.NONE, Map.of(), 0);
   }
 }

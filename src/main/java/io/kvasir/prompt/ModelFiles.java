@@ -27,7 +27,7 @@ record ModelFiles(byte @Nullable [] tokenizer, @Nullable ChatTemplates templates
 
   /** Reads the files that {@code config} names; a tokenizer only where its mode needs one. */
   static ModelFiles read(ModelConfig config) throws IOException {
-    String directory = config.directory();
+    String directory = config.sources().directory();
     if (directory == null || !directory.startsWith(BUNDLED)) {
       return read(config, directory == null ? null : Path.of(directory));
     }
@@ -58,8 +58,9 @@ record ModelFiles(byte @Nullable [] tokenizer, @Nullable ChatTemplates templates
   }
 
   private static byte @Nullable [] tokenizer(ModelConfig config, @Nullable Path directory) throws IOException {
-    if (config.tokenizer() != null) {
-      return Files.readAllBytes(Path.of(config.tokenizer()));
+    String tokenizer = config.sources().tokenizer();
+    if (tokenizer != null) {
+      return Files.readAllBytes(Path.of(tokenizer));
     }
     Path file = directory == null ? null : directory.resolve("tokenizer.json");
     return file != null && Files.exists(file) ? Files.readAllBytes(file) : null;
@@ -68,10 +69,11 @@ record ModelFiles(byte @Nullable [] tokenizer, @Nullable ChatTemplates templates
   private static @Nullable ChatTemplates templates(ModelConfig config, @Nullable Path directory) throws IOException {
     try {
       ChatTemplates own = directory == null ? null : ChatTemplates.load(directory);
-      if (config.chatTemplate() == null) {
+      String template = config.sources().chatTemplate();
+      if (template == null) {
         return own;
       }
-      ChatTemplate given = ChatTemplate.parse(Files.readString(Path.of(config.chatTemplate())));
+      ChatTemplate given = ChatTemplate.parse(Files.readString(Path.of(template)));
       return ChatTemplates.of(given, own == null ? Map.of() : own.specialTokens());
     } catch (NoSuchFileException e) {
       return null;

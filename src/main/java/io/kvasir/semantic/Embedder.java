@@ -42,7 +42,7 @@ final class Embedder {
     this.settings = settings;
     this.metrics = metrics;
     this.clock = clock;
-    this.breaker = new CircuitBreaker(CircuitBreaker.Settings.of(FAILURE_THRESHOLD, settings.retry()), clock);
+    this.breaker = new CircuitBreaker(CircuitBreaker.Settings.of(FAILURE_THRESHOLD, settings.calls().retry()), clock);
     this.recent = Caffeine.newBuilder().maximumSize(settings.memory()).executor(Runnable::run).build();
   }
 
@@ -61,7 +61,7 @@ final class Embedder {
 
   /** Why the endpoint's circuit is open; empty while it is closed. */
   Optional<String> openReason() {
-    return breaker.openReason().map(reason -> settings.url() + " is unavailable: " + reason);
+    return breaker.openReason().map(reason -> settings.endpoint().url() + " is unavailable: " + reason);
   }
 
   /** Vectors of length 1, or an {@link EmbeddingException}; without cache, for texts that no request waits for. */
@@ -110,10 +110,10 @@ final class Embedder {
       return CompletableFuture.failedFuture(
           new EmbeddingException(Reason.CIRCUIT_OPEN, breaker.openReason().orElse("the circuit was open")));
     }
-    if (inFlightCalls.incrementAndGet() > settings.concurrency()) {
+    if (inFlightCalls.incrementAndGet() > settings.calls().concurrency()) {
       inFlightCalls.decrementAndGet();
       return CompletableFuture.failedFuture(
-          new EmbeddingException(Reason.BUSY, settings.concurrency() + " calls are in progress"));
+          new EmbeddingException(Reason.BUSY, settings.calls().concurrency() + " calls are in progress"));
     }
     long started = clock.nanos();
     CompletableFuture<float[]> call = endpoint.embed(List.of(text)).thenApply(List::getFirst);

@@ -31,8 +31,8 @@ final class EmbeddingEndpoint {
   /** One vector of length 1 for each text, or an {@link EmbeddingException}. */
   CompletableFuture<List<float[]>> embed(List<String> texts) {
     Request request =
-        Request.post(settings.url(), body(texts), settings.timeout())
-            .withBearer(settings.apiKey())
+        Request.post(settings.endpoint().url(), body(texts), settings.calls().timeout())
+            .withBearer(settings.endpoint().apiKey())
             .withMaxBytes(MAX_BYTES_PER_TEXT * texts.size());
     CompletableFuture<List<float[]>> vectors = new CompletableFuture<>();
     var _ = calls
@@ -53,7 +53,7 @@ final class EmbeddingEndpoint {
 
   private byte[] body(List<String> texts) {
     ObjectNode body =
-        JsonNodeFactory.instance.objectNode().put("model", settings.model()).put("encoding_format", "float");
+        JsonNodeFactory.instance.objectNode().put("model", settings.endpoint().model()).put("encoding_format", "float");
     ArrayNode input = body.putArray("input");
     texts.forEach(input::add);
     // Not by a writer of bytes: it rejects unpaired surrogates, which clients may send.

@@ -40,13 +40,13 @@ final class ExampleEmbedder implements AutoCloseable {
       while (true) {
         ClusterRollout.Job job = rollout.take();
         SemanticSettings settings = job.settings();
-        Duration pause = settings.embeddings().retry();
+        Duration pause = settings.embeddings().calls().retry();
         try {
           rollout.activate(job, embed(settings));
           LOG.info("semantic clusters in service: {}", settings.isOn() ? names(settings) : "none");
           failures = 0;
         } catch (EmbeddingException failure) {
-          String reason = settings.embeddings().url() + ": " + failure.getMessage();
+          String reason = settings.embeddings().endpoint().url() + ": " + failure.getMessage();
           if (failures == 0) {
             LOG.warn("the examples of the semantic clusters cannot be embedded, tried again: {}", reason);
           }

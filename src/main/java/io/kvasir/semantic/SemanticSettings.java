@@ -23,34 +23,40 @@ public record SemanticSettings(EmbeddingSettings embeddings, List<Cluster> clust
   }
 
   /**
+   * How texts are embedded.
+   *
+   * @param endpoint what computes embeddings
+   * @param budget how long a request waits for its embedding
+   * @param calls limits of the calls to the endpoint
+   * @param memory how many recent embeddings are cached
+   * @param maxTextLength characters of a text that are embedded, its first ones
+   */
+  public record EmbeddingSettings(
+      EndpointSettings endpoint, Duration budget, CallLimits calls, int memory, int maxTextLength) {}
+
+  /**
    * An OpenAI-compatible endpoint for embeddings.
    *
    * @param url with its path, such as {@code http://10.0.0.7:8000/v1/embeddings}
    * @param model the endpoint's name of it
    * @param apiKey bearer token, null for none
-   * @param budget how long a request waits for its embedding
-   * @param timeout of a call: a response that is too late for its request serves the next ones
-   * @param retry time between two trials of an endpoint that fails
-   * @param concurrency maximum of concurrent calls
-   * @param memory how many recent embeddings are cached
-   * @param maxTextLength characters of a text that are embedded, its first ones
    */
-  public record EmbeddingSettings(
-      URI url,
-      String model,
-      @Nullable String apiKey,
-      Duration budget,
-      Duration timeout,
-      Duration retry,
-      int concurrency,
-      int memory,
-      int maxTextLength) {
+  public record EndpointSettings(URI url, String model, @Nullable String apiKey) {
     /** Without the key. */
     @Override
     public String toString() {
       return "embeddings of " + model + " at " + url;
     }
   }
+
+  /**
+   * The limits of calls to an endpoint.
+   *
+   * @param timeout of a call: a response that is too late for its request serves the next ones
+   * @param retry time between two trials of an endpoint that fails
+   * @param concurrency maximum of concurrent calls
+   */
+  public record CallLimits(Duration timeout, Duration retry, int concurrency) {}
 
   /**
    * One cluster.

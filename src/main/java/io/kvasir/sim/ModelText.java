@@ -42,7 +42,8 @@ final class ModelText {
     tokenizer = Tokenizer.of(read(directory, "tokenizer.json"));
     eos = eos(new ObjectMapper().readTree(read(directory, "tokenizer_config.json")));
     String place = directory == null ? "bundled:" + ModelConfig.DEMO : directory.toString();
-    ModelConfig config = new ModelConfig(MODEL, Set.of(), 1, PromptMode.EXACT, place, null, null, Map.of(), 0);
+    ModelConfig config =
+        new ModelConfig(MODEL, Set.of(), 1, PromptMode.EXACT, ModelConfig.FileSources.in(place), Map.of(), 0);
     prompts =
         Prompts.load(
             List.of(config), MEMO_BYTES, model -> null, Runnable::run, Clock.system(ZoneId.systemDefault()),

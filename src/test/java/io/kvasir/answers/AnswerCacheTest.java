@@ -257,7 +257,7 @@ final class AnswerCacheTest {
       assertThat(cache.flush(null, "n")).hasValue(2);
       assertThat(cache.lookUp(requests.get(2))).isInstanceOf(Lookup.Hit.class);
       assertThat(cache.flush(null, null)).hasValue(1);
-      assertThat(cache.stats().entries()).hasValue(0);
+      assertThat(cache.stats().store().entries()).hasValue(0);
     }
   }
 
@@ -269,8 +269,8 @@ final class AnswerCacheTest {
         String long50 = chat("x".repeat(50 << 10));
         cache.put(miss(cache.lookUp(request(CHAT, "{\"seed\":" + i + "}"))), JSON, bytes(long50));
       }
-      assertThat(cache.stats().entries().orElse(0)).isBetween(10L, 20L);
-      assertThat(cache.stats().bytes().orElse(0)).isBetween(500_000L, 1L << 20);
+      assertThat(cache.stats().store().entries().orElse(0)).isBetween(10L, 20L);
+      assertThat(cache.stats().store().bytes().orElse(0)).isBetween(500_000L, 1L << 20);
 
       cache.put(miss(cache.lookUp(request(CHAT, "{\"seed\":-1}"))), JSON, bytes(chat("x".repeat(65 << 10))));
       miss(cache.lookUp(request(CHAT, "{\"seed\":-1}")));

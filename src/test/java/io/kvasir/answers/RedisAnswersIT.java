@@ -86,7 +86,7 @@ final class RedisAnswersIT {
 
       assertThat(cache.lookUp(REQUEST)).isEqualTo(new Lookup.Bypassed(Bypass.STORE_AWAY));
       assertThat(cache.degraded()).singleElement().asString().contains("redis://127.0.0.1:" + server.port());
-      assertThat(cache.stats().outage()).isPresent();
+      assertThat(cache.stats().store().outage()).isPresent();
       cache.put(underWay, JSON, bytes(chat("two")));
       for (int i = 0; i < 10_000; i++) {
         assertThat(cache.lookUp(REQUEST)).isEqualTo(new Lookup.Bypassed(Bypass.STORE_AWAY));

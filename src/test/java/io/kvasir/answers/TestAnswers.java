@@ -40,8 +40,10 @@ public final class TestAnswers {
   public static AnswerSettings settings(
       StoreSettings store, int maxEntry, long recording, boolean shared, int maxWaiters) {
     return new AnswerSettings(
-        store, Duration.ofHours(1), maxEntry, Set.of("batch"), List.of("send_*"), List.of("anthropic-version"),
-        Set.of("user"), shared, maxWaiters, recording);
+        store, Duration.ofHours(1), maxEntry,
+        new AnswerSettings.EligibilitySettings(Set.of("batch"), List.of("send_*")),
+        new AnswerSettings.KeySettings(List.of("anthropic-version"), Set.of("user")),
+        new AnswerSettings.SharingSettings(shared, maxWaiters), recording);
   }
 
   /** A server at a port that is given up quickly and asked often. */

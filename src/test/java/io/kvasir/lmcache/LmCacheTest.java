@@ -52,7 +52,9 @@ final class LmCacheTest {
   private LmCache start(Duration pollInterval, Duration timeout) {
     LmCacheSettings settings =
         new LmCacheSettings(
-            controller.address(), pollInterval, Duration.ofMinutes(1), timeout, 256, 4, Duration.ofMinutes(1),
+            controller.address(),
+            new LmCacheSettings.PollSettings(pollInterval, Duration.ofMinutes(1)),
+            new LmCacheSettings.LookupSettings(timeout, 256, 4, Duration.ofMinutes(1)),
             Map.of("lm-0", "w0"), null);
     LmCache started = new LmCache(settings, NanoClock.SYSTEM);
     started.start(() -> Set.of("w0", "w1"), chosen::get, CostModel.bundled(), new Metrics(registry));

@@ -185,7 +185,9 @@ final class PrefetcherTest {
         own(
             new LmCache(
                 new LmCacheSettings(
-                    controller.address(), Duration.ofMillis(100), Duration.ofHours(1), LONG, 256, 4, LONG,
+                    controller.address(),
+                    new LmCacheSettings.PollSettings(Duration.ofMillis(100), Duration.ofHours(1)),
+                    new LmCacheSettings.LookupSettings(LONG, 256, 4, LONG),
                     Map.of("lm-0", "w0"), prefetch),
                 NanoClock.SYSTEM));
     lmcache.start(() -> Set.of("w0", "w1"), () -> true, CostModel.bundled(), new Metrics(registry));

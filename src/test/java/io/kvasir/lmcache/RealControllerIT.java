@@ -52,8 +52,10 @@ final class RealControllerIT {
     LmCache lmcache =
         new LmCache(
             new LmCacheSettings(
-                URI.create("http://127.0.0.1:" + port), Duration.ofMillis(500), Duration.ofMinutes(1),
-                Duration.ofSeconds(2), 256, 4, Duration.ofMillis(1), Map.of(), null),
+                URI.create("http://127.0.0.1:" + port),
+                new LmCacheSettings.PollSettings(Duration.ofMillis(500), Duration.ofMinutes(1)),
+                new LmCacheSettings.LookupSettings(Duration.ofSeconds(2), 256, 4, Duration.ofMillis(1)),
+                Map.of(), null),
             NanoClock.SYSTEM);
     try {
       lmcache.start(Set::of, () -> true, CostModel.bundled(), new Metrics(new PrometheusRegistry()));

@@ -35,7 +35,9 @@ final class ChatPromptsTest {
 
   private static ModelConfig template(Path dir, PromptMode mode, String template) throws IOException {
     Path file = Files.writeString(dir.resolve("t.jinja"), template);
-    return new ModelConfig("demo", Set.of(), 16, mode, "bundled:kvasir-demo", null, file.toString(), Map.of(), 0);
+    return new ModelConfig(
+        "demo", Set.of(), 16, mode, new ModelConfig.FileSources("bundled:kvasir-demo", null, file.toString()),
+        Map.of(), 0);
   }
 
   private static Chain chain(String text) {

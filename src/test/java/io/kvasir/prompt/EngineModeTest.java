@@ -61,7 +61,9 @@ final class EngineModeTest {
 
   private Prompts prompts(PromptMode mode, double sample) throws IOException {
     return Prompts.load(
-        List.of(new ModelConfig("m", Set.of("tuned"), 16, mode, "bundled:kvasir-demo", null, null, Map.of(), sample)),
+        List.of(
+            new ModelConfig(
+                "m", Set.of("tuned"), 16, mode, ModelConfig.FileSources.in("bundled:kvasir-demo"), Map.of(), sample)),
         1 << 20, model -> engine, Runnable::run, Clock.systemUTC(), clock, new Metrics(registry));
   }
 

@@ -28,7 +28,9 @@ final class PromptsTest {
   private static final String LONG = new Texts(1).prose(600);
 
   private final Prompts prompts = load(
-      new ModelConfig("demo", Set.of("my-lora"), 16, PromptMode.EXACT, "bundled:kvasir-demo", null, null, Map.of(), 0),
+      new ModelConfig(
+          "demo", Set.of("my-lora"), 16, PromptMode.EXACT, ModelConfig.FileSources.in("bundled:kvasir-demo"),
+          Map.of(), 0),
       ModelConfig.text("text"));
 
   private static Prompts load(ModelConfig... configs) {
@@ -123,12 +125,16 @@ final class PromptsTest {
 
   @Test
   void load_whatCannotBe_namesTheModelAndTheRemedy() {
-    ModelConfig missing = new ModelConfig("m", Set.of(), 16, PromptMode.EXACT, "/nowhere", null, null, Map.of(), 0);
-    ModelConfig engine = new ModelConfig("e", Set.of(), 16, PromptMode.ENGINE, null, null, null, Map.of(), 0);
+    ModelConfig missing =
+        new ModelConfig(
+            "m", Set.of(), 16, PromptMode.EXACT, ModelConfig.FileSources.in("/nowhere"), Map.of(), 0);
+    ModelConfig engine =
+        new ModelConfig("e", Set.of(), 16, PromptMode.ENGINE, ModelConfig.FileSources.NONE, Map.of(), 0);
     assertThatThrownBy(() -> load(missing)).hasMessageContaining("model m: no tokenizer.json");
     assertThatThrownBy(() -> load(engine)).hasMessageContaining("model e: mode engine needs");
     assertThatThrownBy(() -> load(ModelConfig.text("a"), ModelConfig.text("a"))).hasMessageContaining("named a");
-    assertThatThrownBy(() -> new ModelConfig("b", Set.of(), 0, PromptMode.TEXT, null, null, null, Map.of(), 0))
+    ModelConfig.FileSources none = ModelConfig.FileSources.NONE;
+    assertThatThrownBy(() -> new ModelConfig("b", Set.of(), 0, PromptMode.TEXT, none, Map.of(), 0))
         .hasMessageContaining("block size");
   }
 }

@@ -323,7 +323,11 @@ final class SemanticClustersTest {
   private SemanticSettings settings(URI url, SemanticSettings.Cluster... described) {
     return new SemanticSettings(
         new SemanticSettings.EmbeddingSettings(
-            url, "embedder", "secret", budget, timeout, Duration.ofMillis(20), concurrency, 100, 100),
+            new SemanticSettings.EndpointSettings(url, "embedder", "secret"),
+            budget,
+            new SemanticSettings.CallLimits(timeout, Duration.ofMillis(20), concurrency),
+            100,
+            100),
         List.of(described));
   }
 

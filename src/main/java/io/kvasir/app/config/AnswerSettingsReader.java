@@ -29,8 +29,8 @@ final class AnswerSettingsReader {
     StoreSettings.Redis redisSettings = redis(redis);
     redis.rejectUnread();
     ConfigSection shared = answers.section("shared");
-    boolean sharedFlights = shared.flag("enabled");
-    int maxWaiters = shared.count("max-waiters", 1, 1_000_000);
+    AnswerSettings.SharingSettings sharing =
+        new AnswerSettings.SharingSettings(shared.flag("enabled"), shared.count("max-waiters", 1, 1_000_000));
     shared.rejectUnread();
     long maxEntry = answers.bytes("max-entry");
     if (maxEntry > LONGEST_ENTRY) {
@@ -48,12 +48,11 @@ final class AnswerSettingsReader {
             store == Store.REDIS ? redisSettings : memorySettings,
             answers.duration("ttl"),
             (int) Math.min(maxEntry, LONGEST_ENTRY),
-            new HashSet<>(answers.texts("sampled-profiles")),
-            answers.texts("side-effect-tools"),
-            answers.texts("key-headers"),
-            new HashSet<>(ignoredFields(answers)),
-            sharedFlights,
-            maxWaiters,
+            new AnswerSettings.EligibilitySettings(
+                new HashSet<>(answers.texts("sampled-profiles")), answers.texts("side-effect-tools")),
+            new AnswerSettings.KeySettings(
+                answers.texts("key-headers"), new HashSet<>(ignoredFields(answers))),
+            sharing,
             recording);
     answers.rejectUnread();
     return store == Store.OFF ? null : settings;

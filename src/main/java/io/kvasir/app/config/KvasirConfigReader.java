@@ -99,10 +99,11 @@ final class KvasirConfigReader {
             gateway.count("port", 0, 65_535),
             gateway.count("max-connections", 1, 1_000_000),
             (int) Math.min(body, 1 << 30),
-            gateway.duration("head-timeout"),
-            gateway.duration("body-timeout"),
-            gateway.duration("idle-timeout"),
-            gateway.duration("write-timeout"),
+            new HttpSettings.Timeouts(
+                gateway.duration("head-timeout"),
+                gateway.duration("body-timeout"),
+                gateway.duration("idle-timeout"),
+                gateway.duration("write-timeout")),
             null);
     GatewayConfig read =
         new GatewayConfig(
@@ -214,9 +215,10 @@ final class KvasirConfigReader {
             new LinkedHashSet<>(section.texts("loras")),
             section.count("block-size", 1, 4096),
             mode.mode,
-            emptyIsNone(directory),
-            emptyIsNone(section.text("tokenizer")),
-            emptyIsNone(section.text("chat-template")),
+            new ModelConfig.FileSources(
+                emptyIsNone(directory),
+                emptyIsNone(section.text("tokenizer")),
+                emptyIsNone(section.text("chat-template"))),
             section.values("template-kwargs"),
             section.share("parity-sample"));
     section.rejectUnread();

@@ -33,12 +33,12 @@ final class LmCacheReader {
     LmCacheSettings settings =
         new LmCacheSettings(
             controller,
-            interval,
-            staleAfter,
-            timeout,
-            lmcache.count("chunk-size", 1, 65_536),
-            lmcache.count("max-lookups", 1, 10_000),
-            lmcache.duration("remember"),
+            new LmCacheSettings.PollSettings(interval, staleAfter),
+            new LmCacheSettings.LookupSettings(
+                timeout,
+                lmcache.count("chunk-size", 1, 65_536),
+                lmcache.count("max-lookups", 1, 10_000),
+                lmcache.duration("remember")),
             workers(lmcache.section("workers")),
             prefetch(lmcache, named));
     lmcache.rejectUnread();

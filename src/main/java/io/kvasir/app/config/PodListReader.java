@@ -69,13 +69,14 @@ final class PodListReader {
     PodDefaults read =
         new PodDefaults(
             section.choice("role", Role.class),
-            section.count("ranks", 1, 64),
-            CellSettings.MAX_SLOTS,
-            blockSize,
-            section.count("max-in-flight", 1, 1_000_000),
-            section.name("engine"),
-            section.count("capacity-blocks", 1, PodDefaults.MOST_CAPACITY),
             section.labels("labels"),
+            section.count("max-in-flight", 1, 1_000_000),
+            new PodDefaults.EngineDefaults(
+                section.name("engine"),
+                section.count("ranks", 1, 64),
+                CellSettings.MAX_SLOTS,
+                blockSize,
+                section.count("capacity-blocks", 1, PodDefaults.MOST_CAPACITY)),
             feeds::read,
             transfers::read);
     section.has("kv-transfer");
@@ -118,7 +119,7 @@ final class PodListReader {
             role,
             models,
             section.labels("labels"),
-            engine(section, ranks, defaults.blockSize().applyAsInt(first)),
+            engine(section, ranks, defaults.engine().blockSize().applyAsInt(first)),
             section.has("events") ? feeds.read(section, "events", ranks) : List.of(),
             transfers.read(section, role, url));
     section.rejectUnread();

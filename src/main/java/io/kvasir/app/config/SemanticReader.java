@@ -83,13 +83,10 @@ final class SemanticReader {
     }
     SemanticSettings.EmbeddingSettings read =
         new SemanticSettings.EmbeddingSettings(
-            url,
-            model,
-            key.isBlank() ? null : key,
+            new SemanticSettings.EndpointSettings(url, model, key.isBlank() ? null : key),
             budget,
-            timeout,
-            embeddings.duration("retry"),
-            embeddings.count("concurrency", 1, 10_000),
+            new SemanticSettings.CallLimits(
+                timeout, embeddings.duration("retry"), embeddings.count("concurrency", 1, 10_000)),
             embeddings.count("memory", 0, 1_000_000),
             embeddings.count("longest-text", 1, 1_000_000));
     embeddings.rejectUnread();

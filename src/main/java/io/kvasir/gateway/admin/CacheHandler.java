@@ -43,18 +43,20 @@ public final class CacheHandler implements AdminResource {
       return body.put("store", "off");
     }
     AnswerCacheStats figures = cache.stats();
-    body.put("store", figures.store()).put("available", figures.outage().isEmpty());
-    figures.outage().ifPresent(outage -> body.put("away", outage));
-    figures.entries().ifPresent(entries -> body.put("entries", entries));
-    figures.bytes().ifPresent(bytes -> body.put("bytes", bytes));
-    body.put("hits", figures.hits())
-        .put("misses", figures.misses())
-        .put("shared", figures.shared())
+    AnswerCacheStats.StoreStats store = figures.store();
+    body.put("store", store.name()).put("available", store.outage().isEmpty());
+    store.outage().ifPresent(outage -> body.put("away", outage));
+    store.entries().ifPresent(entries -> body.put("entries", entries));
+    store.bytes().ifPresent(bytes -> body.put("bytes", bytes));
+    AnswerCacheStats.RequestStats requests = figures.requests();
+    body.put("hits", requests.hits())
+        .put("misses", requests.misses())
+        .put("shared", requests.shared())
         .put("kept", figures.kept())
         .put("waiting", figures.waiting())
         .put("recording_bytes", figures.recordingBytes());
     ObjectNode bypassed = body.putObject("bypassed");
-    figures.bypassed().forEach(bypassed::put);
+    requests.bypassed().forEach(bypassed::put);
     return body;
   }
 

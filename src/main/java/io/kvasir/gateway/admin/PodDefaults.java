@@ -15,29 +15,33 @@ import org.jspecify.annotations.Nullable;
  * What a pod's description may leave out.
  *
  * @param role what its workers may do
- * @param ranks its data-parallel ranks
- * @param maxRanks the most it may have: the slots of a cell
- * @param blockSize tokens in a KV block, by the pod's first model
- * @param maxInFlight requests each worker may have in flight
- * @param engine name of its latency coefficients
- * @param capacityBlocks blocks each worker is assumed to keep where its engine does not report it
  * @param labels for filters and locality
+ * @param maxInFlight requests each worker may have in flight
+ * @param engine the defaults of its engine
  * @param events reads where its events come from
  * @param kvTransfer reads how it hands KV blocks over
  */
 public record PodDefaults(
     Role role,
-    int ranks,
-    int maxRanks,
-    ToIntFunction<String> blockSize,
-    int maxInFlight,
-    String engine,
-    int capacityBlocks,
     Map<String, String> labels,
+    int maxInFlight,
+    EngineDefaults engine,
     EventsParser events,
     KvTransferParser kvTransfer) {
   /** The most capacity a worker can be given: what the index can name. */
   public static final int MOST_CAPACITY = 1 << 24;
+
+  /**
+   * What the description of a pod's engine may leave out.
+   *
+   * @param name name of its latency coefficients
+   * @param ranks its data-parallel ranks
+   * @param maxRanks the most it may have: the slots of a cell
+   * @param blockSize tokens in a KV block, by the pod's first model
+   * @param capacityBlocks blocks each worker is assumed to keep where its engine does not report it
+   */
+  public record EngineDefaults(
+      String name, int ranks, int maxRanks, ToIntFunction<String> blockSize, int capacityBlocks) {}
 
   /** Reads a pod's {@code events} as the configuration does. */
   @FunctionalInterface

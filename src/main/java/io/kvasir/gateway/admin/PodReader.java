@@ -46,12 +46,12 @@ final class PodReader {
     known(body, "", "name", "url", "role", "models", "ranks", "block_size", "labels", "max_in_flight", "engine",
         "capacity_blocks", "events", "kv_transfer");
     Set<String> models = models(body.get("models"));
-    int ranks = count(body, "ranks", defaults.ranks(), defaults.maxRanks());
+    int ranks = count(body, "ranks", defaults.engine().ranks(), defaults.engine().maxRanks());
     URI url = url(body.get("url"));
     Role role = role(body.get("role"));
     String name = name(body.get("name"));
     String model = models.stream().findFirst().orElse("");
-    int blockSize = count(body, "block_size", defaults.blockSize().applyAsInt(model), MAX_BLOCK);
+    int blockSize = count(body, "block_size", defaults.engine().blockSize().applyAsInt(model), MAX_BLOCK);
     return new PodSpec(
         name,
         url,
@@ -65,8 +65,8 @@ final class PodReader {
 
   private PodSpec.Engine engine(JsonNode body, int ranks, int blockSize) {
     int maxInFlight = count(body, "max_in_flight", defaults.maxInFlight(), MAX_IN_FLIGHT);
-    String name = body.has("engine") ? text(body.get("engine"), "engine") : defaults.engine();
-    int capacityBlocks = count(body, "capacity_blocks", defaults.capacityBlocks(), PodDefaults.MOST_CAPACITY);
+    String name = body.has("engine") ? text(body.get("engine"), "engine") : defaults.engine().name();
+    int capacityBlocks = count(body, "capacity_blocks", defaults.engine().capacityBlocks(), PodDefaults.MOST_CAPACITY);
     return new PodSpec.Engine(name, ranks, blockSize, maxInFlight, capacityBlocks);
   }
 

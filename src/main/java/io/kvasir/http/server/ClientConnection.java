@@ -100,7 +100,7 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
     this.tcp = tcp;
     this.socket = tcp;
     this.beforeDrain = !server.isDraining();
-    this.deadline = clock.nanos() + settings.headTimeout().toNanos();
+    this.deadline = clock.nanos() + settings.timeouts().head().toNanos();
   }
 
   InetAddress client() {
@@ -142,7 +142,7 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
   @Override
   public synchronized boolean received() {
     if (phase == Phase.IDLE) {
-      enter(Phase.HEAD, settings.headTimeout().toNanos());
+      enter(Phase.HEAD, settings.timeouts().head().toNanos());
     }
     return phase != Phase.LINGER;
   }
@@ -206,7 +206,7 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
   /** Starts the time limit for a body whose head has come: {@code late} is called when it is exceeded. */
   synchronized void awaitBody(AsyncCallback<Done> late) {
     bodyTimedOut = late;
-    enter(Phase.BODY, settings.bodyTimeout().toNanos());
+    enter(Phase.BODY, settings.timeouts().body().toNanos());
   }
 
   /** Notes that an exchange begins, which the client's disconnecting cancels; false when it has disconnected. */
@@ -237,7 +237,7 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
     if (end) {
       boolean last = server.isDraining();
       synchronized (this) {
-        enter(Phase.IDLE, settings.idleTimeout().toNanos());
+        enter(Phase.IDLE, settings.timeouts().idle().toNanos());
       }
       if (last) {
         finish();
@@ -335,7 +335,7 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
 
   /** Ends what has taken too long. */
   void checkDeadlines(long now) {
-    if (output.stalled(now, settings.writeTimeout())) {
+    if (output.stalled(now, settings.timeouts().write())) {
       LOG.debug("{} does not read its answer: closed", client());
       server.timedOut("write");
       abort();

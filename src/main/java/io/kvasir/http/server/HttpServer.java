@@ -159,11 +159,7 @@ public final class HttpServer implements AutoCloseable {
 
   /** Often enough for the shortest time limit, and not more than that. */
   private Duration tick() {
-    long shortest =
-        Math.min(
-            Math.min(settings.headTimeout().toMillis(), settings.bodyTimeout().toMillis()),
-            Math.min(settings.idleTimeout().toMillis(), settings.writeTimeout().toMillis()));
-    return Duration.ofMillis(Math.clamp(shortest / 4, 10, 250));
+    return Duration.ofMillis(Math.clamp(settings.timeouts().shortest().toMillis() / 4, 10, 250));
   }
 
   /** The address bound, with its real port. */

@@ -91,7 +91,7 @@ final class KvasirConfigTest {
                 .execution()
                 .answers());
     assertThat(settings.ttl()).isEqualTo(Duration.ofMinutes(5));
-    assertThat(settings.shareInFlight()).isTrue();
+    assertThat(settings.sharing().enabled()).isTrue();
     assertThat(settings.store())
         .isInstanceOfSatisfying(
             AnswerSettings.StoreSettings.Redis.class,

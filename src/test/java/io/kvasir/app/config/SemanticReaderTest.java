@@ -40,8 +40,12 @@ final class SemanticReaderTest {
     assertThat(settings.embeddings())
         .isEqualTo(
             new SemanticSettings.EmbeddingSettings(
-                URI.create("https://embed.example:8443/v1/embeddings"), "e5", "k", Duration.ofMillis(20),
-                Duration.ofSeconds(5), Duration.ofSeconds(1), 64, 7, 2000));
+                new SemanticSettings.EndpointSettings(
+                    URI.create("https://embed.example:8443/v1/embeddings"), "e5", "k"),
+                Duration.ofMillis(20),
+                new SemanticSettings.CallLimits(Duration.ofSeconds(5), Duration.ofSeconds(1), 64),
+                7,
+                2000));
     assertThat(settings.clusters())
         .containsExactly(
             new SemanticSettings.Cluster(
@@ -54,6 +58,7 @@ final class SemanticReaderTest {
     assertThat(
             read("kvasir.routing.semantic-clusters.embeddings.url = \"http://h/openai/embeddings?api-version=3\"")
                 .embeddings()
+                .endpoint()
                 .url())
         .hasToString("http://h/openai/embeddings?api-version=3");
   }

@@ -20,7 +20,8 @@ import org.junit.jupiter.api.Test;
 final class FleetHandlerTest {
   private static final PodDefaults DEFAULTS =
       new PodDefaults(
-          Role.BOTH, 1, 64, model -> model.equals("small") ? 8 : 16, 256, "h100", 4096, Map.of("zone", "a"),
+          Role.BOTH, Map.of("zone", "a"), 256,
+          new PodDefaults.EngineDefaults("h100", 1, 64, model -> model.equals("small") ? 8 : 16, 4096),
           FleetHandlerTest::events, FleetHandlerTest::kvTransfer);
 
   private final FakeCells cells = new FakeCells();
