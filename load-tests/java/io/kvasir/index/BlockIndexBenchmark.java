@@ -18,7 +18,7 @@ import org.openjdk.jmh.annotations.Warmup;
 /**
  * The parts of the index alone, in a warm cache: what a search costs by the chain's length, the number of
  * workers and how many of them drop off on the way, beside the oracle that looks every block up; and what
- * it costs to store a prompt's blocks and take them away again. {@code -prof gc} shows that none allocates.
+ * it costs to store a prompt's blocks and remove them again. {@code -prof gc} shows that none allocates.
  *
  * <pre>
  * load-tests/with-jdk org.openjdk.jmh.Main BlockIndexBenchmark -prof gc

@@ -52,7 +52,7 @@ final class Chaos implements Callable<Integer> {
       description = "How they hand KV over: vllm-nixl, vllm-push, vllm-mooncake, sglang, tensorrt-llm.")
   private String dialect = "";
 
-  @Option(names = "--seed", defaultValue = "1", description = "Decides what is asked and what goes wrong.")
+  @Option(names = "--seed", defaultValue = "1", description = "Decides the requests and the faults.")
   private long seed;
 
   @Option(names = "--calm", description = "No trouble: everything has to be complete.")
@@ -131,7 +131,7 @@ final class Chaos implements Callable<Integer> {
   }
 
   /** A request and what it has to be answered. */
-  private record Case(ChaosRequest ask, String expected) {}
+  private record Case(ChaosRequest request, String expected) {}
 
   private Result measure(boolean shows) throws Exception {
     List<Case> cases = cases();
@@ -171,8 +171,8 @@ final class Chaos implements Callable<Integer> {
     try (SimEngine reference = ChaosFleet.reference();
         ChaosClient client = new ChaosClient(reference.url(), new ChaosFaultLog())) {
       for (int i = 0; i < Math.min(DISTINCT, requests); i++) {
-        ChaosRequest ask = ChaosRequest.random(random, ChaosFleet.MODEL);
-        cases.add(new Case(ask, client.answer(ask)));
+        ChaosRequest request = ChaosRequest.random(random, ChaosFleet.MODEL);
+        cases.add(new Case(request, client.answer(request)));
       }
     }
     return cases;
@@ -212,10 +212,10 @@ final class Chaos implements Callable<Integer> {
   private void one(ChaosClient client, Case what, Random random, ChaosResults tally) {
     try {
       if (random.nextInt(25) == 0) { // and one client more, who leaves
-        client.cancel(what.ask(), random.nextBoolean(), profile(random));
+        client.cancel(what.request(), random.nextBoolean(), profile(random));
       }
       boolean stream = random.nextInt(3) > 0;
-      tally.add(what.ask(), client.send(what.ask(), stream, profile(random), what.expected()));
+      tally.add(what.request(), client.send(what.request(), stream, profile(random), what.expected()));
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }

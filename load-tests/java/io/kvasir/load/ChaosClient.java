@@ -21,12 +21,12 @@ import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
-/** Asks over HTTP and judges how each request ended. Thread-safe; calls block. */
+/** Sends requests over HTTP and judges how each ended. Thread-safe; calls block. */
 final class ChaosClient implements AutoCloseable {
   private static final ObjectMapper JSON = new ObjectMapper();
   /** Longer than the router may take; who waits this long has been forgotten. */
   private static final Duration TIMEOUT = Duration.ofSeconds(60);
-  /** What a router may say when nobody can serve. */
+  /** The statuses with which a router may refuse when no worker can serve. */
   private static final Set<Integer> CLEAN = Set.of(429, 500, 502, 503, 504);
 
   private final HttpClient http = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
@@ -53,21 +53,21 @@ final class ChaosClient implements AutoCloseable {
   record Verdict(End end, String why) {}
 
   /** The text of a complete answer, from a server that is never in trouble. */
-  String answer(ChaosRequest ask) throws IOException, InterruptedException {
+  String answer(ChaosRequest question) throws IOException, InterruptedException {
     HttpResponse<String> response =
-        http.send(request(ask, false, ""), HttpResponse.BodyHandlers.ofString(StandardCharsets.UTF_8));
+        http.send(request(question, false, ""), HttpResponse.BodyHandlers.ofString(StandardCharsets.UTF_8));
     if (response.statusCode() != 200) {
       throw new IOException(response.statusCode() + " " + response.body());
     }
-    return ask.api().text(response.body());
+    return question.api().text(response.body());
   }
 
-  /** Asks, and compares what comes with what has to come. */
-  Verdict send(ChaosRequest ask, boolean stream, String profile, String expected) throws InterruptedException {
+  /** Sends a request and compares its answer with the expected one. */
+  Verdict send(ChaosRequest question, boolean stream, String profile, String expected) throws InterruptedException {
     long from = System.nanoTime();
     HttpResponse<InputStream> response;
     try {
-      response = http.send(request(ask, stream, profile), HttpResponse.BodyHandlers.ofInputStream());
+      response = http.send(request(question, stream, profile), HttpResponse.BodyHandlers.ofInputStream());
     } catch (IOException e) {
       return new Verdict(End.LOST, "no answer: " + e);
     }
@@ -80,28 +80,28 @@ final class ChaosClient implements AutoCloseable {
     }
     try {
       if (stream) {
-        ChaosRequest.Reply said = ask.api().read(lines);
-        boolean complete = said.ended() && !said.failed() && broken.isEmpty();
+        ChaosRequest.Reply reply = question.api().read(lines);
+        boolean complete = reply.ended() && !reply.failed() && broken.isEmpty();
         if (complete) {
-          return complete(said.text(), expected, worker);
+          return complete(reply.text(), expected, worker);
         }
-        if (!expected.startsWith(said.text())) {
-          return new Verdict(End.LOST, worker + " cut short and wrong: '" + said.text() + "' of '" + expected + "'");
+        if (!expected.startsWith(reply.text())) {
+          return new Verdict(End.LOST, worker + " cut short and wrong: '" + reply.text() + "' of '" + expected + "'");
         }
-        return truncated(worker, from, said.failed() ? "error in the stream" : "no terminator " + broken);
+        return truncated(worker, from, reply.failed() ? "error in the stream" : "no terminator " + broken);
       }
       return broken.isEmpty()
-          ? complete(ask.api().text(body), expected, worker)
+          ? complete(question.api().text(body), expected, worker)
           : truncated(worker, from, "answer cut short: " + broken);
     } catch (IOException e) {
       return new Verdict(End.LOST, worker + " unreadable: " + body);
     }
   }
 
-  /** Asks and leaves: at once, or after the first line. */
-  void cancel(ChaosRequest ask, boolean afterFirst, String profile) throws InterruptedException {
+  /** Sends a request and cancels it: at once, or after the first line. */
+  void cancel(ChaosRequest question, boolean afterFirst, String profile) throws InterruptedException {
     var answer =
-        http.sendAsync(request(ask, true, profile), HttpResponse.BodyHandlers.ofInputStream());
+        http.sendAsync(request(question, true, profile), HttpResponse.BodyHandlers.ofInputStream());
     try {
       if (afterFirst) {
         answer.get(TIMEOUT.toSeconds(), TimeUnit.SECONDS).body().close();
@@ -120,12 +120,12 @@ final class ChaosClient implements AutoCloseable {
     http.shutdownNow();
   }
 
-  private HttpRequest request(ChaosRequest ask, boolean stream, String profile) {
+  private HttpRequest request(ChaosRequest question, boolean stream, String profile) {
     HttpRequest.Builder request =
-        HttpRequest.newBuilder(base.resolve(ask.api().path()))
+        HttpRequest.newBuilder(base.resolve(question.api().path()))
             .timeout(TIMEOUT)
             .header("content-type", "application/json")
-            .POST(HttpRequest.BodyPublishers.ofByteArray(ask.bytes(stream)));
+            .POST(HttpRequest.BodyPublishers.ofByteArray(question.bytes(stream)));
     if (!profile.isEmpty()) {
       request.header("X-Router-Profile", profile);
     }
@@ -158,7 +158,7 @@ final class ChaosClient implements AutoCloseable {
   private static Verdict complete(String text, String expected, String worker) {
     return text.equals(expected)
         ? new Verdict(End.COMPLETE, worker)
-        : new Verdict(End.LOST, worker + " said '" + text + "' in place of '" + expected + "'");
+        : new Verdict(End.LOST, worker + " answered '" + text + "' in place of '" + expected + "'");
   }
 
   private Verdict refused(int status, String body, String broken, String worker) {

@@ -10,7 +10,7 @@ import java.util.stream.Stream;
  * What the process holds.
  *
  * @param threads platform threads
- * @param sockets open sockets; −1 where the system does not tell
+ * @param sockets open sockets; −1 where the system does not report them
  * @param heapMegabytes live objects
  */
 record ChaosFootprint(int threads, int sockets, long heapMegabytes) {

@@ -125,7 +125,7 @@ final class ChaosMonkey implements AutoCloseable {
     }
   }
 
-  /** Removes the pod if it is there, and adds it anew. */
+  /** Removes the pod if it is there, and adds it again. */
   private void replace(ChaosFleet.Member member) throws IOException {
     admin("DELETE", member, "");
     HttpResponse<String> added =
@@ -154,7 +154,7 @@ final class ChaosMonkey implements AutoCloseable {
     try {
       TimeUnit.MILLISECONDS.sleep(millis);
     } catch (InterruptedException e) {
-      // told to stop, or to go on at once
+      // interrupted to stop or to go on at once
     }
   }
 }

@@ -10,7 +10,7 @@ import java.util.Random;
 /**
  * A request and how its answer is read.
  *
- * @param api what it is asked through
+ * @param api the API it is sent to
  * @param body without {@code stream}
  */
 record ChaosRequest(Api api, ObjectNode body) {
@@ -48,7 +48,7 @@ record ChaosRequest(Api api, ObjectNode body) {
       return JSON.readTree(answer).at(bodyPointer).asText();
     }
 
-    /** What a stream has said so far. */
+    /** The text of a stream so far. */
     Reply read(Iterable<String> lines) throws IOException {
       StringBuilder text = new StringBuilder();
       boolean ended = false;
@@ -71,7 +71,7 @@ record ChaosRequest(Api api, ObjectNode body) {
    * A stream's content.
    *
    * @param ended whether its terminator came
-   * @param failed whether it told of an error
+   * @param failed whether it reported an error
    */
   record Reply(String text, boolean ended, boolean failed) {}
 

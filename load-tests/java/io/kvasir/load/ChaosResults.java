@@ -16,10 +16,10 @@ final class ChaosResults {
   private final Map<ChaosClient.End, LongAdder> ends = new ConcurrentHashMap<>();
   private final Queue<String> lost = new ConcurrentLinkedQueue<>();
 
-  void add(ChaosRequest ask, ChaosClient.Verdict verdict) {
+  void add(ChaosRequest request, ChaosClient.Verdict verdict) {
     ends.computeIfAbsent(verdict.end(), end -> new LongAdder()).increment();
     if (verdict.end() == ChaosClient.End.LOST && lost.size() < NOTES) {
-      lost.add("lost: " + ask.api() + " " + verdict.why());
+      lost.add("lost: " + request.api() + " " + verdict.why());
     }
   }
 

@@ -53,7 +53,7 @@ final class ChildProcess implements AutoCloseable {
         name, new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile()).start());
   }
 
-  /** The rest of the next line it says that begins with {@code prefix}. */
+  /** The rest of the next line it prints that begins with {@code prefix}. */
   String awaitLine(String prefix) throws IOException {
     BufferedReader reader = process.inputReader();
     for (String line = reader.readLine(); line != null; line = reader.readLine()) {
@@ -64,7 +64,7 @@ final class ChildProcess implements AutoCloseable {
     throw new IOException(name + " ended without a word; see its log");
   }
 
-  /** Says a line to it. */
+  /** Writes a line to its standard input. */
   void writeLine(String line) throws IOException {
     BufferedWriter writer = process.outputWriter();
     writer.write(line);

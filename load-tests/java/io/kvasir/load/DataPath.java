@@ -17,7 +17,7 @@ import java.util.Locale;
 final class DataPath {
   private static final Path OUT = Path.of("load-tests", "out");
 
-  private record Variant(Client client, RelayPath way) {
+  private record Variant(Client client, RelayPath relay) {
     static Variant parse(String text) {
       String[] parts = text.toUpperCase(Locale.ROOT).split("/", 2);
       return new Variant(Client.valueOf(parts[0]), RelayPath.valueOf(parts[1]));
@@ -25,7 +25,7 @@ final class DataPath {
 
     @Override
     public String toString() {
-      return (client + "/" + way).toLowerCase(Locale.ROOT);
+      return (client + "/" + relay).toLowerCase(Locale.ROOT);
     }
   }
 
@@ -65,7 +65,7 @@ final class DataPath {
                 List.of("-Xmx512m"),
                 DataPathRouter.class,
                 variant.client().name(),
-                variant.way().name(),
+                variant.relay().name(),
                 String.valueOf(engine))) {
           int port = Integer.parseInt(router.awaitLine("port "));
           all.add(probe.measure(variant.toString(), port, CpuClock.of(router)));

@@ -6,7 +6,7 @@ import io.kvasir.load.LoadGenerator.Task;
 import java.io.IOException;
 import java.util.Locale;
 
-/** The questions every router is asked, in the same order and size. */
+/** The requests that every router is sent, in the same order and size. */
 final class DataPathProbe {
   private static final int CHAT_BYTES = 2_000;
   private static final int LONG_BYTES = 242_000;
@@ -33,7 +33,7 @@ final class DataPathProbe {
       double cpuMillisPerLongTurn,
       double streamMillis,
       double residentMegabytes) {
-    /** What {@link #beside} tells; CPU times are in microseconds, and in milliseconds for the long turn. */
+    /** The result of {@link #beside}; CPU times are in microseconds, and in milliseconds for the long turn. */
     static final String COLUMNS =
         "    req/s CPU us/req   us/event    +p50 ms    +p99 ms   ms/242KB  stream ms  RSS MB";
 
@@ -107,7 +107,7 @@ final class DataPathProbe {
 
   /** Whose CPU and memory are counted. */
   interface CpuClock {
-    /** Nobody's: direct access. */
+    /** No router: direct access. */
     CpuClock NONE =
         new CpuClock() {
           @Override

@@ -49,7 +49,7 @@ final class DataPathRouter {
 
   public static void main(String[] arguments) throws Exception {
     Client client = Client.valueOf(arguments[0]);
-    RelayPath way = RelayPath.valueOf(arguments[1]);
+    RelayPath relay = RelayPath.valueOf(arguments[1]);
     int engine = Integer.parseInt(arguments[2]);
     ActorSystem<Void> system =
         ActorSystem.create(
@@ -76,7 +76,7 @@ final class DataPathRouter {
           case JDK -> new JdkUpstream(engine);
         };
     int port =
-        switch (way) {
+        switch (relay) {
           case DIRECT ->
               HttpServer.start(
                       system,

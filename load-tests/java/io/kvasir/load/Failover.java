@@ -26,8 +26,8 @@ import picocli.CommandLine.Option;
 
 /**
  * {@code load-tests/failover}: three router nodes before four simulated engines, under conversations, while a node
- * goes or comes. Tells what clients lost, how long decisions were made without the cell's home, and what the token hit
- * rate was before and after.
+ * goes or comes. Reports what clients lost, how long decisions were made without the cell's home, and what the token
+ * hit rate was before and after.
  */
 @Command(name = "load-tests/failover", mixinStandardHelpOptions = true, sortOptions = false)
 final class Failover implements Runnable {
@@ -54,17 +54,17 @@ final class Failover implements Runnable {
 
   /** What happens in the middle. */
   enum Scenario {
-    /** kill -9 of the node where the cell is at home. */
+    /** kill -9 of the cell's home. */
     KILL_HOME,
     /** kill -9 of a node where it is not. */
     KILL_OTHER,
-    /** SIGTERM to the node where the cell is at home. */
+    /** SIGTERM to the cell's home. */
     SIGTERM,
     /** Every node in turn is stopped by SIGTERM and started again. */
     ROLLING,
     /** A fourth node starts. */
     JOIN,
-    /** The node where the cell is at home is cut off from the others for a while. */
+    /** The cell's home is cut off from the others for a while. */
     PARTITION;
 
     @Override
@@ -326,7 +326,7 @@ final class Failover implements Runnable {
     }
   }
 
-  /** Two that differ when asked one after the other may have been asked before and after a move; not twice. */
+  /** Two that differ may have been queried before and after a move; not twice. */
   private static boolean stillDiffer(RouterNodes nodes) {
     return differ(nodes);
   }
@@ -357,7 +357,7 @@ final class Failover implements Runnable {
             .orElse(-1);
     long lastFallback =
         requests.stream().filter(Request::fallback).mapToLong(Request::begun).max().orElse(event);
-    // Decided at home while others still fell back is not yet moved.
+    // Decided at the home while others still fell back is not yet moved.
     long since = moved < 0 ? event : Math.max(moved, Math.max(event, lastFallback));
     List<Request> later =
         requests.stream()

@@ -16,11 +16,11 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Engines that only speak: a fixed JSON answer, or a stream of events at a fixed pace. As cheap as sockets allow, so
- * that a machine's CPU is left for what stands before them.
+ * Engines that compute nothing: a fixed JSON answer, or a stream of events at a fixed pace. As cheap as sockets allow,
+ * so that a machine's CPU is left for what stands before them.
  *
- * <p>{@code FakeEngines MODEL INTERVAL_MS PORT...}; a port of 0 means any. Says {@code ports P1 P2 …} when it listens.
- * A request with {@code "stream":true} gets {@code max_tokens} events.
+ * <p>{@code FakeEngines MODEL INTERVAL_MS PORT...}; a port of 0 means any. Prints {@code ports P1 P2 …} when it
+ * listens. A request with {@code "stream":true} gets {@code max_tokens} events.
  */
 final class FakeEngines {
   private static final Pattern LENGTH = Pattern.compile("\r\ncontent-length: *(\\d+)", Pattern.CASE_INSENSITIVE);
@@ -140,7 +140,7 @@ final class FakeEngines {
       throws IOException, InterruptedException {
     String target = head.substring(head.indexOf(' ') + 1, head.indexOf(" HTTP/"));
     if (head.startsWith("POST /v1/")) {
-      // What matters stands before the messages, or behind them where a router has written the body anew.
+      // What matters stands before the messages, or behind them where a router has rewritten the body.
       String ends =
           new String(buffer, from, Math.min(300, to - from), ISO_8859_1)
               + new String(buffer, Math.max(from, to - 2000), Math.min(2000, to - from), ISO_8859_1);

@@ -103,7 +103,7 @@ public final class IndexSoak {
   /**
    * Runs a soak.
    *
-   * @param progress told a line every two seconds
+   * @param progress takes a line every two seconds
    * @throws AssertionError when an answer was false, something was left or memory grew
    */
   public static Report run(Size size, Consumer<String> progress) throws InterruptedException {
@@ -123,7 +123,7 @@ public final class IndexSoak {
     }
     long quarterBytes = 0;
     long quarterHeap = 0;
-    long told = start;
+    long reported = start;
     while (!stopped) {
       Thread.sleep(20);
       stopped |= blocks.sum() >= size.blocks();
@@ -131,9 +131,9 @@ public final class IndexSoak {
         quarterHeap = heapInUse();
         quarterBytes = index.bytes();
       }
-      if (System.nanoTime() - told >= TimeUnit.SECONDS.toNanos(2) || stopped) {
-        told = System.nanoTime();
-        progress.accept(line((told - start) / 1e9));
+      if (System.nanoTime() - reported >= TimeUnit.SECONDS.toNanos(2) || stopped) {
+        reported = System.nanoTime();
+        progress.accept(line((reported - start) / 1e9));
       }
     }
     for (Thread thread : threads) {
@@ -343,7 +343,7 @@ public final class IndexSoak {
     long[] before = new long[size.workers()];
     while (!stopped) {
       int family = random.nextInt(size.families());
-      // Of a generation that somebody holds, most of the time.
+      // Of a generation that some worker holds, most of the time.
       int generation = generation(states.get(at(random.nextInt(size.workers()), family)));
       int branch = random.nextInt(BRANCHES);
       long[] hashes = new long[1 + random.nextInt(size.longest())];

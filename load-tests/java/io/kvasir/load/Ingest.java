@@ -221,7 +221,7 @@ final class Ingest implements Runnable {
   private static String line(Process process, String prefix) throws IOException {
     String line = process.inputReader().readLine();
     if (line == null || !line.startsWith(prefix)) {
-      throw new IOException("the publishers said '" + line + "', not '" + prefix + "'");
+      throw new IOException("the publishers printed '" + line + "', not '" + prefix + "'");
     }
     return line.substring(prefix.length());
   }

@@ -18,7 +18,7 @@ import org.zeromq.ZMQ.Socket;
 /**
  * The engines of {@code load-tests/ingest}, in a process of their own: a PUB socket each, as vLLM has it but for one
  * thing: where vLLM's drops what a subscriber is too slow for, these wait, so that the rate is what the router takes.
- * Says its ports, publishes on "go", and on "stop" says how many steps each engine has published.
+ * Prints its ports, publishes on "go", and on "stop" prints how many steps each engine has published.
  */
 public final class IngestPublishers {
   private static final byte[] TOPIC = new byte[0];
@@ -65,7 +65,7 @@ public final class IngestPublishers {
                     try {
                       String _ = commands.readLine();
                     } catch (IOException e) {
-                      // Whoever started us is gone.
+                      // The parent process has ended.
                     }
                     stopped = true;
                   });

@@ -16,7 +16,7 @@ import java.util.Set;
 import java.util.SplittableRandom;
 
 /**
- * What one busy engine tells, made the same again from its number. Each batch is a step: {@link #RUNNING} sequences
+ * The events of one busy engine, a function of its number. Each batch is a step: {@link #RUNNING} sequences
  * fill a block each, a prompt of {@link #PROMPT} blocks comes in, and as many blocks are evicted as were stored, from
  * the ends of the oldest chains. Steps make a cycle that ends as it began, with nothing held, so it can go round.
  */

@@ -19,7 +19,7 @@ import picocli.CommandLine.Option;
 /**
  * {@code load-tests/lmcache}: long conversations before four simulated engines whose device caches hold few of them and
  * whose host memories hold their share. For each profile, with a fleet of its own: where prompts were found, how long
- * the first token took, errors, and decisions that fell back while the LMCache controller was away.
+ * the first token took, errors, and decisions that fell back while the LMCache controller was down.
  */
 @Command(name = "load-tests/lmcache", mixinStandardHelpOptions = true, sortOptions = false, showDefaultValues = true)
 final class Lmcache implements Runnable {
@@ -136,7 +136,7 @@ final class Lmcache implements Runnable {
     long prompt = requests.stream().mapToLong(Request::promptTokens).sum();
     long reused = requests.stream().mapToLong(Request::reused).sum();
     EngineStats stats = fleet.stats();
-    System.err.printf("%-24s %.0f%% of %d prompt tokens were told before%n", "", 100.0 * reused / prompt, prompt);
+    System.err.printf("%-24s %.0f%% of %d prompt tokens were reported before%n", "", 100.0 * reused / prompt, prompt);
     return new Result(
         profile,
         (double) stats.hitTokens() / stats.queriedTokens(),

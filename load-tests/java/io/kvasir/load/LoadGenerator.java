@@ -25,13 +25,13 @@ import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Clients that ask as fast as they are told. Reads one {@link Task} per line as JSON and answers each with one
- * line, a {@link LoadResult}; so one warm process serves a whole comparison.
+ * Clients that send requests as fast as their task sets. Reads one {@link Task} per line as JSON and answers each with
+ * one line, a {@link LoadResult}; so one warm process serves a whole comparison.
  */
 final class LoadGenerator {
   /** How clients come. */
   enum ArrivalMode {
-    /** Each connection asks again as soon as it was answered. */
+    /** Each connection sends its next request as soon as it was answered. */
     CLOSED,
     /** A fixed number of requests a second, timed from when each was due. */
     PACED

@@ -76,7 +76,7 @@ final class LongSessions implements AutoCloseable {
     sessions.shutdown();
   }
 
-  /** Waits at most this long for the end; tells whether it has come. */
+  /** Waits at most this long for the end; returns whether it has come. */
   boolean awaitEnd(Duration atMost) throws InterruptedException {
     return sessions.awaitTermination(atMost.toMillis(), TimeUnit.MILLISECONDS);
   }
@@ -142,8 +142,8 @@ final class LongSessions implements AutoCloseable {
       HttpResponse<InputStream> response = http.send(request, BodyHandlers.ofInputStream());
       try (InputStream stream = response.body()) {
         if (response.statusCode() != 200) {
-          String said = new String(stream.readAllBytes(), StandardCharsets.UTF_8);
-          ended.add(failed(from, response.statusCode() + " " + said));
+          String error = new String(stream.readAllBytes(), StandardCharsets.UTF_8);
+          ended.add(failed(from, response.statusCode() + " " + error));
           return null;
         }
         return read(stream, response.headers().firstValue("X-Router-Reason").orElse(""), from, known);

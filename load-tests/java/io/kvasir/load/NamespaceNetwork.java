@@ -21,7 +21,7 @@ import java.util.stream.Stream;
  * another to a bridge with this machine, where clients and engines are. A node that is cut is unplugged from the first:
  * what is sent there is lost without a word, in both directions at once. No namespace has a way out of the machine.
  *
- * <p>Needs root and {@code ip}. What it makes is named after this process and taken away by {@link #close}, when the
+ * <p>Needs root and {@code ip}. What it makes is named after this process and removed by {@link #close}, when the
  * JVM ends, or, if that was killed, by the next of these.
  */
 final class NamespaceNetwork implements NodeNetwork {
@@ -40,7 +40,7 @@ final class NamespaceNetwork implements NodeNetwork {
   /**
    * The network of so many nodes.
    *
-   * @throws IOException when the machine does not allow it; says why
+   * @throws IOException when the machine does not allow it; the message has the reason
    */
   NamespaceNetwork(int count) throws IOException {
     this.nodes = IntStream.range(0, count).boxed().toList();
@@ -90,9 +90,9 @@ final class NamespaceNetwork implements NodeNetwork {
 
   @Override
   public List<String> command(int node, List<String> command) {
-    List<String> there = new ArrayList<>(List.of("ip", "netns", "exec", namespace(node)));
-    there.addAll(command);
-    return there;
+    List<String> inNode = new ArrayList<>(List.of("ip", "netns", "exec", namespace(node)));
+    inNode.addAll(command);
+    return inNode;
   }
 
   @Override
@@ -165,7 +165,7 @@ final class NamespaceNetwork implements NodeNetwork {
         .forEach(NamespaceNetwork::remove);
   }
 
-  /** Takes away what a process has made, and ends what still runs there. */
+  /** Removes the namespaces of a process, and ends what still runs in them. */
   private static void remove(long maker) {
     namespaces().filter(name -> maker(name) == maker).toList().forEach(namespace -> {
       output("netns", "pids", namespace)
@@ -191,7 +191,7 @@ final class NamespaceNetwork implements NodeNetwork {
     return named.matches() ? Long.parseLong(named.group(1)) : -1;
   }
 
-  /** The lines that it answers, none when it fails: what is to be taken away may have gone by itself. */
+  /** The lines that it answers, none when it fails: what is to be removed may not exist any more. */
   private static Stream<String> output(String... arguments) {
     try {
       return ip(arguments).lines();
@@ -204,12 +204,12 @@ final class NamespaceNetwork implements NodeNetwork {
     List<String> command = new ArrayList<>(List.of("ip"));
     command.addAll(List.of(arguments));
     Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
-    String said = new String(process.getInputStream().readAllBytes(), UTF_8);
+    String output = new String(process.getInputStream().readAllBytes(), UTF_8);
     try {
       if (process.waitFor() != 0) {
-        throw new IOException(String.join(" ", command) + ": " + said.strip());
+        throw new IOException(String.join(" ", command) + ": " + output.strip());
       }
-      return said;
+      return output;
     } catch (InterruptedException stopped) {
       Thread.currentThread().interrupt();
       throw (IOException) new InterruptedIOException("stopped while waiting for ip").initCause(stopped);

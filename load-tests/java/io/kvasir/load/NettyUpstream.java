@@ -112,7 +112,7 @@ final class NettyUpstream implements Upstream {
             }
           }
           case ResponseHandler.Head again -> throw new IOException("a second head: " + again);
-          case ResponseHandler.Closed gone -> throw new IOException("the engine left: " + gone);
+          case ResponseHandler.Closed closed -> throw new IOException("the engine closed the connection: " + closed);
         }
       }
       int count = Math.min(length, current.length - position);

@@ -40,7 +40,7 @@ final class NodeLoad implements AutoCloseable {
   enum End {
     /** With its complete answer. */
     COMPLETE,
-    /** Otherwise, on a node that had been killed, cut off or told to stop: its client tries another. */
+    /** Otherwise, on a node that had been killed, cut off or stopped: its client tries another. */
     ON_DEAD_NODE,
     /** Otherwise, on a living node. */
     LOST
@@ -108,7 +108,7 @@ final class NodeLoad implements AutoCloseable {
     }
   }
 
-  /** Asks until there is a complete answer; null when there is none for longer than a client would try. */
+  /** Sends a request until there is a complete answer; null when there is none for longer than a client would try. */
   private @Nullable JsonNode send(int session, ArrayNode messages) {
     ObjectNode body =
         JSON.createObjectNode().put("model", "kvasir-demo").put("max_tokens", ANSWER_TOKENS);

@@ -24,7 +24,7 @@ public sealed interface NodeNetwork extends AutoCloseable permits LoopbackNetwor
   /** Where the others reach a node, as its cluster knows it: host and port. */
   String address(int node);
 
-  /** What makes a node part of this network: all it has to be told of its cluster but who the others are. */
+  /** What makes a node part of this network: its cluster settings but for the other nodes. */
   String settings(int node);
 
   /** The command that runs another at a node's place: itself, unless that is elsewhere. */

@@ -8,7 +8,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /** Ports for what has to know its own before it starts; all else asks for port 0. */
 public final class Ports {
-  /** Those that systems give to connections begin at 32,768: one of them is lost to whoever comes back to it. */
+  /** Those that systems give to connections begin at 32,768: one of them is lost to a process that comes back to it. */
   private static final int LEAST = 10_000;
 
   private static final int COUNT = 22_000;
@@ -16,7 +16,7 @@ public final class Ports {
 
   private Ports() {}
 
-  /** A port of the loopback address nobody listens on now; another one each time. */
+  /** A port of the loopback address on which nothing listens now; another one each time. */
   public static int free() {
     int port;
     do {

@@ -84,7 +84,7 @@ final class ProcessFleet implements AutoCloseable {
     engines.set(engine, start(engine, old.port(), old.events(), old.replay()));
   }
 
-  /** Healthy workers as {@code /admin/workers} tells. */
+  /** Healthy workers as {@code /admin/workers} reports. */
   int healthyWorkers() {
     return get(management().resolve("/admin/workers")).split("\"HEALTHY\"|\"healthy\"", -1).length - 1;
   }

@@ -18,7 +18,7 @@ record RemoteDecisions(SortedMap<Double, Long> cumulative) {
   private static final Pattern BUCKET =
       Pattern.compile("kvasir_remote_decision_seconds_bucket\\{[^}]*le=\"([^\"]+)\"[^}]*} (\\S+)");
 
-  /** What a node's metrics say, by whichever way it asked. */
+  /** A node's histogram of remote decisions, over the peer connection and the cluster. */
   static RemoteDecisions of(String metrics) {
     SortedMap<Double, Long> cumulative = new TreeMap<>();
     Matcher bucket = BUCKET.matcher(metrics);
@@ -46,7 +46,7 @@ record RemoteDecisions(SortedMap<Double, Long> cumulative) {
     return new RemoteDecisions(result);
   }
 
-  /** Below which a share of them stayed, in milliseconds, as exactly as the buckets tell; 0 where there are none. */
+  /** Below which a share of them stayed, in milliseconds, as exactly as the buckets allow; 0 where there are none. */
   double millis(double share) {
     double wanted = cumulative.isEmpty() ? 0 : cumulative.lastEntry().getValue() * share;
     double lower = 0;

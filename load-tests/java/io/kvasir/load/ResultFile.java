@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** The file that {@code --json} asks for. */
+/** The file that {@code --json} names. */
 final class ResultFile {
   private ResultFile() {}
 

@@ -66,7 +66,7 @@ final class RouterNodes implements AutoCloseable {
       return URI.create("http://" + host + ":" + management + path);
     }
 
-    /** Whether a load balancer would send it requests: it is ready, and nobody has begun to stop it. */
+    /** Whether a load balancer would send it requests: it is ready, and its shutdown has not begun. */
     boolean isOpen() {
       return open;
     }
@@ -146,7 +146,7 @@ final class RouterNodes implements AutoCloseable {
     return now;
   }
 
-  /** Stops a node as an operator would, and waits until it has ended. Returns when it was told. */
+  /** Stops a node as an operator would, and waits until it has ended. Returns the time of the signal. */
   long stop(Node node) throws InterruptedException {
     node.open = false;
     Process process = running(node);
@@ -187,19 +187,19 @@ final class RouterNodes implements AutoCloseable {
     return up;
   }
 
-  /** The node where the only cell is at home, as some open node says; null while there is none. */
+  /** The home of the only cell as some open node reports it; null while there is none. */
   @Nullable Node home() {
     return nodes.stream().filter(Node::isOpen).map(this::home).filter(Objects::nonNull).findFirst().orElse(null);
   }
 
-  /** The node where the only cell is at home, as a node says; null while that knows of none. */
-  @Nullable Node home(Node asked) {
-    JsonNode status = get(asked, "/admin/cluster");
+  /** The home of the only cell as a node reports it; null while it knows none. */
+  @Nullable Node home(Node queried) {
+    JsonNode status = get(queried, "/admin/cluster");
     String home = status == null ? "" : status.path("cells").path(0).path("home").asText("");
     return nodes.stream().filter(node -> home.endsWith(network.address(node.number))).findFirst().orElse(null);
   }
 
-  /** Requests booked on all workers, as an open node says; -1 when none answers. */
+  /** Requests booked on all workers, as an open node reports; -1 when none answers. */
   int inFlight() {
     for (Node node : nodes) {
       if (node.isOpen()) {

@@ -33,7 +33,7 @@ import picocli.CommandLine.Option;
 
 /**
  * {@code load-tests/sessions}: conversations that share system prompts, through a router and four simulated
- * engines. For each profile it tells the share of requests whose cached tokens the router predicted exactly,
+ * engines. For each profile it reports the share of requests whose cached tokens the router predicted exactly,
  * the token hit rate the engines report, and errors; with {@code --kill} an engine is killed in the middle
  * and started again.
  */

@@ -64,7 +64,7 @@ public class CellChoiceBenchmark {
   private @Nullable CellChoice choice;
   private int next;
 
-  /** The cells, and what is asked. */
+  /** The cells and the requests. */
   @Setup
   public void fill() {
     ranking = ranking(cells);
@@ -84,7 +84,7 @@ public class CellChoiceBenchmark {
     }
   }
 
-  /** Every home has just told its pressure. */
+  /** Every home has just reported its pressure. */
   @Setup(Level.Iteration)
   public void tell() {
     tell(gauges, cells(cells));
@@ -121,7 +121,7 @@ public class CellChoiceBenchmark {
     return Objects.requireNonNull(ranking).name(cell);
   }
 
-  /** Working the order out anew. */
+  /** Computing the order again. */
   @Benchmark
   public long linear() {
     return Objects.requireNonNull(forgetful).order(AffinityKey.of(request()));

@@ -158,7 +158,7 @@ public class DecisionBenchmark {
     }
   }
 
-  /** Every home has just told its pressure. */
+  /** Every home has just reported its pressure. */
   @Setup(Level.Iteration)
   public void tell() {
     CellChoiceBenchmark.tell(gauges, CellChoiceBenchmark.cells(cells));

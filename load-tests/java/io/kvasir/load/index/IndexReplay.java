@@ -20,7 +20,7 @@ import org.HdrHistogram.Histogram;
  * Replays requests through an index. Event threads apply what the workers' caches evict and store as fast as
  * they can, each for workers of its own; with one event thread another one looks chains up meanwhile.
  *
- * <p>Asked for are the requests of the last {@value #RECENT} at random: most of those chains are held to the
+ * <p>Looked up are the requests of the last {@value #RECENT} at random: most of those chains are held to the
  * end somewhere, which is the most work a look-up can have.
  */
 final class IndexReplay {
@@ -37,7 +37,7 @@ final class IndexReplay {
     this.workers = workers;
   }
 
-  /** How many requests the index answers differently from the caches themselves, asked before each is applied. */
+  /** How many requests the index answers differently from the caches themselves, queried before each is applied. */
   int mismatches(IndexUnderTest index, DoubleConsumer progress) {
     int[] depths = new int[workers + 63 & ~63];
     int wrong = 0;
@@ -124,7 +124,7 @@ final class IndexReplay {
     while (!done.get()) {
       int now = at.get();
       Request request = requests.get(random.nextInt(Math.max(0, now - RECENT), now + 1));
-      // Copies: a router has just made the chain it asks for.
+      // Copies: a router has just made the chain it looks up.
       long[] chain = request.chain().clone();
       long[] locals = request.locals().clone();
       long before = System.nanoTime();

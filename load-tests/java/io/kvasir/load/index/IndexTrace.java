@@ -20,7 +20,7 @@ import java.util.zip.GZIPInputStream;
 /**
  * What an index sees of a Mooncake trace: every 512-token id split into blocks, requests placed on the
  * worker that holds most of them unless it is ahead of the others, and an LRU cache per worker that
- * says what each request stores and evicts.
+ * determines what each request stores and evicts.
  */
 final class IndexTrace {
   /**
