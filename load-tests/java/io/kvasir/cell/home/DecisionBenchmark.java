@@ -175,8 +175,8 @@ public class DecisionBenchmark {
     CellSettings tests = TestSettings.CELL;
     CellSettings settings =
         new CellSettings(
-            workers, tests.maxWorkers(), 1 << 28, tests.decisionTimeout(), tests.reservationLease(),
-            tests.standbys(), tests.moveTimeout(), tests.health(), tests.prediction(), tests.accuracy());
+            new CellSettings.IndexSettings(workers, tests.index().maxWorkers(), 1 << 28), tests.remote(),
+            tests.health(), tests.prediction(), tests.accuracy());
     return new Members(
         "m",
         TestServices.of(

@@ -5,28 +5,15 @@ import java.time.Duration;
 /**
  * What an operator can set about cells.
  *
- * @param slots workers a cell has room for when it starts: 64, 128 or 256; it makes itself wider up to
- *     {@link #MAX_SLOTS}
- * @param maxWorkers workers a cell may have, 1 to {@link #MAX_SLOTS}; a model with more has several cells
- * @param indexBudgetBytes the most memory a cell's index may take; while it is rebuilt into a wider one each of the
- *     two may take it
- * @param decisionTimeout how long a node waits for a decision of another node
- * @param reservationLease how long a reservation held by another node may live without being closed;
- *     longer than any request may take
- * @param standbys on how many other nodes a cell is copied, as far as there are such nodes
- * @param moveTimeout how long a node waits for a decision while a cell moves as planned
+ * @param index the size of a cell and its index
+ * @param remote what a cell has to do with other nodes than its home
  * @param health how workers are watched
  * @param prediction how long a worker is believed to have what it was sent
  * @param accuracy when a worker's index is not believed any more
  */
 public record CellSettings(
-    int slots,
-    int maxWorkers,
-    long indexBudgetBytes,
-    Duration decisionTimeout,
-    Duration reservationLease,
-    int standbys,
-    Duration moveTimeout,
+    IndexSettings index,
+    RemoteSettings remote,
     HealthSettings health,
     PredictionSettings prediction,
     AccuracySettings accuracy) {
@@ -36,6 +23,29 @@ public record CellSettings(
 
   /** The prefix of the cluster role that names a node's zone. */
   public static final String ZONE_ROLE = "zone-";
+
+  /**
+   * The size of a cell and its index.
+   *
+   * @param slots workers a cell has room for when it starts: 64, 128 or 256; it makes itself wider up to
+   *     {@link #MAX_SLOTS}
+   * @param maxWorkers workers a cell may have, 1 to {@link #MAX_SLOTS}; a model with more has several cells
+   * @param budgetBytes the most memory a cell's index may take; while it is rebuilt into a wider one each of the two
+   *     may take it
+   */
+  public record IndexSettings(int slots, int maxWorkers, long budgetBytes) {}
+
+  /**
+   * What a cell has to do with other nodes than its home.
+   *
+   * @param decisionTimeout how long a node waits for a decision of another node
+   * @param reservationLease how long a reservation held by another node may live without being closed; longer than any
+   *     request may take
+   * @param standbys on how many other nodes a cell is copied, as far as there are such nodes
+   * @param moveTimeout how long a node waits for a decision while a cell moves as planned
+   */
+  public record RemoteSettings(
+      Duration decisionTimeout, Duration reservationLease, int standbys, Duration moveTimeout) {}
 
   /**
    * How workers are watched.

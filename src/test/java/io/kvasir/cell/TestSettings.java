@@ -2,7 +2,9 @@ package io.kvasir.cell;
 
 import io.kvasir.cell.CellSettings.AccuracySettings;
 import io.kvasir.cell.CellSettings.HealthSettings;
+import io.kvasir.cell.CellSettings.IndexSettings;
 import io.kvasir.cell.CellSettings.PredictionSettings;
+import io.kvasir.cell.CellSettings.RemoteSettings;
 import io.kvasir.cell.CellSettings.ReportSettings;
 import io.kvasir.cell.CellSettings.StallSettings;
 import io.kvasir.peer.PeerConnections;
@@ -24,13 +26,8 @@ public final class TestSettings {
 
   public static final CellSettings CELL =
       new CellSettings(
-          64,
-          256,
-          1 << 26,
-          Duration.ofSeconds(3),
-          Duration.ofMinutes(10),
-          1,
-          Duration.ofSeconds(5),
+          new IndexSettings(64, 256, 1 << 26),
+          new RemoteSettings(Duration.ofSeconds(3), Duration.ofMinutes(10), 1, Duration.ofSeconds(5)),
           new HealthSettings(Duration.ofSeconds(5), Duration.ofMillis(50), 10, Duration.ofSeconds(60), 3,
               Duration.ofSeconds(60), REPORTS, WEDGE),
           new PredictionSettings(10, Duration.ofSeconds(2), Duration.ofMinutes(5)),

@@ -3,7 +3,9 @@ package io.kvasir.app.config;
 import io.kvasir.cell.CellSettings;
 import io.kvasir.cell.CellSettings.AccuracySettings;
 import io.kvasir.cell.CellSettings.HealthSettings;
+import io.kvasir.cell.CellSettings.IndexSettings;
 import io.kvasir.cell.CellSettings.PredictionSettings;
+import io.kvasir.cell.CellSettings.RemoteSettings;
 import io.kvasir.cell.CellSettings.ReportSettings;
 import io.kvasir.cell.CellSettings.StallSettings;
 import java.time.Duration;
@@ -19,13 +21,13 @@ final class CellSettingsReader {
     }
     CellSettings settings =
         new CellSettings(
-            slots,
-            cell.count("most-workers", 1, CellSettings.MAX_SLOTS),
-            cell.bytes("index-budget"),
-            cell.duration("decision-timeout"),
-            cell.duration("reservation-lease"),
-            cell.count("standbys", 0, 16),
-            cell.duration("move-timeout"),
+            new IndexSettings(
+                slots, cell.count("most-workers", 1, CellSettings.MAX_SLOTS), cell.bytes("index-budget")),
+            new RemoteSettings(
+                cell.duration("decision-timeout"),
+                cell.duration("reservation-lease"),
+                cell.count("standbys", 0, 16),
+                cell.duration("move-timeout")),
             health(cell.section("health")),
             prediction(cell.section("prediction")),
             accuracy(cell.section("truth")));

@@ -123,7 +123,8 @@ public final class CellsWiring {
         wiring.roster,
         wiring.reports,
         remote,
-        new ClusterDescription(system, wiring.views, wiring.roster, wiring.reports, settings.decisionTimeout(), clock),
+        new ClusterDescription(
+            system, wiring.views, wiring.roster, wiring.reports, settings.remote().decisionTimeout(), clock),
         new DirectoryClient(system, directory),
         cellMetrics,
         clock);
@@ -131,7 +132,7 @@ public final class CellsWiring {
 
   private ActorRef<Directory.Message> startDirectory() {
     return system.systemActorOf(
-        Directory.create(roster, cell -> tell(cell, new Cell.Start()), settings.maxWorkers()),
+        Directory.create(roster, cell -> tell(cell, new Cell.Start()), settings.index().maxWorkers()),
         "kvasir-directory",
         Props.empty());
   }
@@ -146,7 +147,7 @@ public final class CellsWiring {
   private Behavior<Standby.Message> standby(String cell, String node) {
     return Standby.create(
         cell,
-        new CellReplica(settings.indexBudgetBytes()),
+        new CellReplica(settings.index().budgetBytes()),
         replicas,
         node,
         standby -> tell(cell, new Cell.ReplicaRequested(node, standby)));

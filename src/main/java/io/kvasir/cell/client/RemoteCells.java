@@ -75,9 +75,9 @@ final class RemoteCells {
   private RemoteCell create(String cell) {
     EntityRef<Cell.Message> home = sharding.entityRefFor(Cell.KEY, cell);
     return new RemoteCell(
-        new CellHomeClient(home, self, peerDecisions, settings.decisionTimeout(), delayed, metrics, clock),
+        new CellHomeClient(home, self, peerDecisions, settings.remote().decisionTimeout(), delayed, metrics, clock),
         new RemoteProgress(home::tell, clock),
-        settings.moveTimeout(),
+        settings.remote().moveTimeout(),
         this::isCutOff,
         () -> nodesByCell.of(cell),
         clock);

@@ -52,7 +52,9 @@ final class Members {
         cell,
         services,
         new CellReplica.WarmState(
-            new BlockIndex(services.settings().slots(), services.settings().indexBudgetBytes()), Map.of(), Set.of()));
+            new BlockIndex(services.settings().index().slots(), services.settings().index().budgetBytes()),
+            Map.of(),
+            Set.of()));
   }
 
   /** Without members yet; those that are admitted begin with what a replica has of them. */
@@ -67,7 +69,7 @@ final class Members {
             services.metrics(),
             services.decisions(),
             services.clock(),
-            services.settings().reservationLease(),
+            services.settings().remote().reservationLease(),
             () -> services.replication().nextHomes().apply(cell));
     this.reachable = copy.reachable();
     inherited.putAll(copy.workers());
@@ -229,7 +231,7 @@ final class Members {
     }
     IndexResize begun =
         new IndexResize(
-            new BlockIndex(slots, services.settings().indexBudgetBytes()), services.clock().nanos());
+            new BlockIndex(slots, services.settings().index().budgetBytes()), services.clock().nanos());
     all().forEach(begun::open);
     resize = begun;
     return begun;

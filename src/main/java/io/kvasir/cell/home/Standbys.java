@@ -103,7 +103,7 @@ final class Standbys {
 
   /** The cell is wanted on another node: it becomes ready to move there. */
   void moveTo(String node) {
-    if (services.settings().standbys() > 0 && !node.equals(replication.node()) && !node.equals(target)) {
+    if (services.settings().remote().standbys() > 0 && !node.equals(replication.node()) && !node.equals(target)) {
       log.info("cell {} is to move to {}", cell, node);
       target = node;
       targetNanos = services.clock().nanos();
@@ -147,7 +147,7 @@ final class Standbys {
   }
 
   private void plan(SortedMap<String, String> nodes) {
-    int count = services.settings().standbys();
+    int count = services.settings().remote().standbys();
     List<String> chosen =
         new ArrayList<>(
             StandbyChoice.of(

@@ -294,7 +294,9 @@ final class ManyCellsTest {
         CellsWiring.start(
             system,
             new CellSettings(
-                64, MOST, 1 << 24, PATIENCE, tests.reservationLease(), 1, Duration.ofSeconds(5),
+                new CellSettings.IndexSettings(64, MOST, 1 << 24),
+                new CellSettings.RemoteSettings(
+                    PATIENCE, tests.remote().reservationLease(), 1, Duration.ofSeconds(5)),
                 new HealthSettings(
                     health.probeInterval(), health.probeIntervalDown(), 10, PATIENCE, 3, PATIENCE, health.reports(),
                     // Requests of these tests stay as long as they like.

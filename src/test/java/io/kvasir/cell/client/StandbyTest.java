@@ -65,13 +65,9 @@ final class StandbyTest {
   /** Patient, so that a machine that is slow makes no decision a fallback. */
   private static final CellSettings SETTINGS =
       new CellSettings(
-          64,
-          256,
-          1 << 26,
-          Duration.ofSeconds(10),
-          TestSettings.CELL.reservationLease(),
-          1,
-          PATIENCE,
+          new CellSettings.IndexSettings(64, 256, 1 << 26),
+          new CellSettings.RemoteSettings(
+              Duration.ofSeconds(10), TestSettings.CELL.remote().reservationLease(), 1, PATIENCE),
           TestSettings.CELL.health(),
           TestSettings.CELL.prediction(),
           TestSettings.CELL.accuracy());

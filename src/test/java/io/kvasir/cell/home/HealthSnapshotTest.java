@@ -48,8 +48,8 @@ final class HealthSnapshotTest {
     CellSettings tests = TestSettings.CELL;
     CellSettings settings =
         new CellSettings(
-            128, tests.maxWorkers(), 1 << 26, tests.decisionTimeout(), tests.reservationLease(), tests.standbys(),
-            tests.moveTimeout(), tests.health(), tests.prediction(), tests.accuracy());
+            new CellSettings.IndexSettings(128, tests.index().maxWorkers(), 1 << 26), tests.remote(), tests.health(),
+            tests.prediction(), tests.accuracy());
     return new Members(
         "m",
         TestServices.of(
