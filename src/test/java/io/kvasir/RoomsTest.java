@@ -47,6 +47,8 @@ final class RoomsTest {
           .layer("telemetry").definedBy("io.kvasir.telemetry..")
           .layer("time").definedBy("io.kvasir.time..")
           .layer("http").definedBy("io.kvasir.http..")
+          .layer("access").definedBy("io.kvasir.access..")
+          .layer("limits").definedBy("io.kvasir.limits..")
           .layer("peer").definedBy("io.kvasir.peer..")
           .layer("lab").definedBy("io.kvasir.lab..")
           .layer("sim").definedBy("io.kvasir.sim..")
@@ -55,6 +57,10 @@ final class RoomsTest {
           .whereLayer("index").mayOnlyAccessLayers("time")
           .whereLayer("telemetry").mayOnlyAccessLayers("time")
           .whereLayer("http").mayOnlyAccessLayers("telemetry", "time")
+          .whereLayer("access").mayOnlyAccessLayers("http", "telemetry", "time")
+          .whereLayer("access").mayOnlyBeAccessedByLayers("limits", "gateway", "app")
+          .whereLayer("limits").mayOnlyAccessLayers("access", "telemetry", "time")
+          .whereLayer("limits").mayOnlyBeAccessedByLayers("gateway", "app")
           .whereLayer("peer").mayOnlyAccessLayers("http", "time")
           .whereLayer("peer").mayOnlyBeAccessedByLayers("cell", "app")
           .whereLayer("events").mayOnlyAccessLayers("index", "telemetry", "time")
@@ -71,7 +77,8 @@ final class RoomsTest {
           .whereLayer("lmcache").mayOnlyAccessLayers("events", "routing", "index", "telemetry", "http", "time")
           .whereLayer("lmcache").mayOnlyBeAccessedByLayers("app")
           .whereLayer("gateway").mayOnlyAccessLayers(
-              "execution", "http", "routing", "prompt", "cell", "events", "index", "answers", "telemetry", "time")
+              "access", "limits", "execution", "http", "routing", "prompt", "cell", "events", "index", "answers",
+              "telemetry", "time")
           .whereLayer("lab").mayOnlyAccessLayers("prompt", "routing", "index", "telemetry", "time")
           .whereLayer("sim").mayOnlyAccessLayers(
               "lab", "events", "prompt", "routing", "index", "telemetry", "time")
