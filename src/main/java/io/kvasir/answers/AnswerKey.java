@@ -1,34 +1,30 @@
 package io.kvasir.answers;
 
 import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
 import java.util.HexFormat;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a request is known by: all of it, written down so that equal requests are equal bytes. Its SHA-256 finds
- * candidates; equality is that of the bytes, so that not even a collision hands out another's answer. Immutable.
+ * What a request is known by: the SHA-256 of all of it. Two requests are taken for the same when these 256 bits are the
+ * same, and the request itself, which may be long, is kept nowhere. Immutable.
  */
 public final class AnswerKey {
   private final String tenant;
   private final String model;
-  private final byte[] request;
-  private final byte[] hash;
+  private final byte[] digest;
 
   /**
    * A key.
    *
    * @param tenant by which it can be flushed
    * @param model by which it can be flushed
-   * @param request the canonical request, tenant and model included; not to be changed
+   * @param digest of the request, tenant and model included; not to be changed
    */
-  AnswerKey(String tenant, String model, byte[] request) {
+  AnswerKey(String tenant, String model, byte[] digest) {
     this.tenant = tenant;
     this.model = model;
-    this.request = request;
-    this.hash = sha256(request);
+    this.digest = digest;
   }
 
   String tenant() {
@@ -39,13 +35,14 @@ public final class AnswerKey {
     return model;
   }
 
-  byte[] request() {
-    return request;
+  /** SHA-256 of the request; not to be changed. */
+  byte[] digest() {
+    return digest;
   }
 
-  /** SHA-256 of the canonical request, in hexadecimal. */
+  /** The digest in hexadecimal. */
   String hash() {
-    return HexFormat.of().formatHex(hash);
+    return HexFormat.of().formatHex(digest);
   }
 
   /** Whether a flush with these limits means it; null is no limit. */
@@ -55,12 +52,12 @@ public final class AnswerKey {
 
   @Override
   public boolean equals(Object other) {
-    return other instanceof AnswerKey key && Arrays.equals(hash, key.hash) && Arrays.equals(request, key.request);
+    return other instanceof AnswerKey key && Arrays.equals(digest, key.digest);
   }
 
   @Override
   public int hashCode() {
-    return Arrays.hashCode(hash);
+    return Arrays.hashCode(digest);
   }
 
   @Override
@@ -70,14 +67,6 @@ public final class AnswerKey {
 
   /** A name as a part of a key that anything may stand in: the first 16 digits of its SHA-256. */
   static String shortened(String name) {
-    return HexFormat.of().formatHex(sha256(name.getBytes(StandardCharsets.UTF_8)), 0, 8);
-  }
-
-  private static byte[] sha256(byte[] bytes) {
-    try {
-      return MessageDigest.getInstance("SHA-256").digest(bytes);
-    } catch (NoSuchAlgorithmException impossible) {
-      throw new AssertionError("every Java has SHA-256", impossible);
-    }
+    return HexFormat.of().formatHex(RequestDigest.sha256().digest(name.getBytes(StandardCharsets.UTF_8)), 0, 8);
   }
 }

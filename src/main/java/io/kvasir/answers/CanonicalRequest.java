@@ -2,24 +2,25 @@ package io.kvasir.answers;
 
 import com.fasterxml.jackson.core.io.JsonStringEncoder;
 import com.fasterxml.jackson.databind.JsonNode;
-import java.io.ByteArrayOutputStream;
-import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * Writes a request down so that two are equal bytes exactly when every engine has to read the same from both.
+ * Digests a request so that two have the same digest exactly when every engine has to read the same from both.
  *
  * <p>Blanks, escapes, the order of members and the spelling of numbers have no meaning where engines read by name: at
  * the top of the body, in messages and in the few objects of {@link #READ_BY_NAME}. Everything else (tools, schemas,
  * documents, template arguments, what we do not know) is shown to the model as it stands, in its own order, and is
- * therefore written as it stands: a tool whose parameters come in another order is another prompt. Every part is led by
- * its length, so that no part can pose as another.
+ * therefore digested as it stands: a tool whose parameters come in another order is another prompt.
  */
 final class CanonicalRequest {
-  private static final byte FORMAT = 1;
+  /** Of what is digested: another one when the same request begins to be digested in another way. */
+  private static final String FORMAT = "2";
+
+  /** As much text is collected before it is digested. */
+  private static final int PIECE = 8192;
 
   /** Members of the body that hold nothing a template prints as it stands, but for {@link #PRINTED} in them. */
   private static final Set<String> READ_BY_NAME = Set.of(
@@ -39,62 +40,89 @@ final class CanonicalRequest {
 
   /** The key of a request whose body is an object. */
   AnswerKey of(AnswerRequest request, JsonNode body) {
-    ByteArrayOutputStream out = new ByteArrayOutputStream(1024);
-    out.write(FORMAT);
-    part(out, request.owner());
-    part(out, request.tenant());
-    part(out, request.model());
-    part(out, request.profile());
-    part(out, request.path());
-    part(out, request.query());
+    RequestDigest digest = new RequestDigest();
+    digest.part(FORMAT);
+    digest.part(request.owner());
+    digest.part(request.tenant());
+    digest.part(request.model());
+    digest.part(request.profile());
+    digest.part(request.path());
+    digest.part(request.query());
     for (String name : keyHeaders) {
       String value = request.header().apply(name);
-      part(out, value == null ? "0" : "1" + value);
+      digest.part(value == null ? "0" : "1" + value);
     }
-    StringBuilder text = new StringBuilder(1024);
-    text.append('{');
-    sorted(body).forEach((name, value) -> {
-      if (!ignoredFields.contains(name)) {
-        string(text, name);
-        text.append(':');
-        if (READ_BY_NAME.contains(name) || value.isValueNode()) {
-          byName(text, value);
-        } else {
-          text.append(value);
-        }
-        text.append(',');
-      }
-    });
-    text.append('}');
-    part(out, text.toString());
-    return new AnswerKey(request.tenant(), request.model(), out.toByteArray());
+    new CanonicalText(digest).body(body);
+    return new AnswerKey(request.tenant(), request.model(), digest.finish());
   }
 
-  private static void byName(StringBuilder text, JsonNode node) {
-    if (node.isObject()) {
+  /** A body's canonical text, digested piece by piece, so that it never stands in memory whole. */
+  private final class CanonicalText {
+    private final StringBuilder text = new StringBuilder(1024);
+    private final RequestDigest digest;
+
+    CanonicalText(RequestDigest digest) {
+      this.digest = digest;
+    }
+
+    void body(JsonNode body) {
       text.append('{');
-      sorted(node).forEach((name, value) -> {
-        string(text, name);
-        text.append(':');
-        if (PRINTED.contains(name)) {
-          text.append(value);
-        } else {
-          byName(text, value);
+      sorted(body).forEach((name, value) -> {
+        if (!ignoredFields.contains(name)) {
+          name(name);
+          if (READ_BY_NAME.contains(name) || value.isValueNode()) {
+            byName(value);
+          } else {
+            text.append(value);
+          }
+          next();
         }
-        text.append(',');
       });
       text.append('}');
-    } else if (node.isArray()) {
-      text.append('[');
-      for (JsonNode element : node) {
-        byName(text, element);
-        text.append(',');
+      digest.characters(text);
+    }
+
+    private void byName(JsonNode node) {
+      if (node.isObject()) {
+        text.append('{');
+        sorted(node).forEach((name, value) -> {
+          name(name);
+          if (PRINTED.contains(name)) {
+            text.append(value);
+          } else {
+            byName(value);
+          }
+          next();
+        });
+        text.append('}');
+      } else if (node.isArray()) {
+        text.append('[');
+        for (JsonNode element : node) {
+          byName(element);
+          next();
+        }
+        text.append(']');
+      } else if (node.isNumber() && isFinite(node)) {
+        text.append(node.decimalValue().stripTrailingZeros());
+      } else {
+        text.append(node);
       }
-      text.append(']');
-    } else if (node.isNumber() && isFinite(node)) {
-      text.append(node.decimalValue().stripTrailingZeros());
-    } else {
-      text.append(node);
+    }
+
+    private void name(String name) {
+      text.append('"');
+      JsonStringEncoder.getInstance().quoteAsString(name, text);
+      text.append("\":");
+    }
+
+    private void next() {
+      text.append(',');
+      if (text.length() > PIECE) {
+        digest.characters(text);
+        // Not just emptied: a long text's room would be kept.
+        text.setLength(0);
+        text.trimToSize();
+      }
     }
   }
 
@@ -107,19 +135,5 @@ final class CanonicalRequest {
     Map<String, JsonNode> sorted = new TreeMap<>();
     object.properties().forEach(member -> sorted.put(member.getKey(), member.getValue()));
     return sorted;
-  }
-
-  private static void string(StringBuilder text, String value) {
-    text.append('"');
-    JsonStringEncoder.getInstance().quoteAsString(value, text);
-    text.append('"');
-  }
-
-  private static void part(ByteArrayOutputStream out, String value) {
-    byte[] bytes = value.getBytes(StandardCharsets.UTF_8);
-    for (int shift = 24; shift >= 0; shift -= 8) {
-      out.write(bytes.length >>> shift);
-    }
-    out.writeBytes(bytes);
   }
 }

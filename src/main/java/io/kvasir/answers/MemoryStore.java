@@ -12,8 +12,8 @@ import org.jspecify.annotations.Nullable;
 
 /** Answers in this process's memory, bounded in bytes; the least worth keeping give way. */
 final class MemoryStore implements AnswerStore {
-  /** What an entry takes beside its bytes: objects, headers of arrays, the map's node. */
-  private static final int OVERHEAD = 256;
+  /** What an entry takes beside the answer's bytes: its key, objects, headers of arrays, the map's node. */
+  private static final int OVERHEAD = 320;
 
   private final AtomicLong flushes = new AtomicLong();
   private final Cache<AnswerKey, StoredAnswer> answers;
@@ -21,15 +21,15 @@ final class MemoryStore implements AnswerStore {
   MemoryStore(AnswerSettings.StoreSettings.Memory settings, Duration ttl, AnswerMetrics metrics) {
     answers = Caffeine.newBuilder()
         .maximumWeight(settings.bytes())
-        .weigher((AnswerKey key, StoredAnswer answer) -> weight(key, answer))
+        .weigher((AnswerKey _, StoredAnswer answer) -> weight(answer))
         .expireAfterWrite(ttl)
         .executor(Runnable::run)
         .evictionListener((key, answer, cause) -> metrics.evicted(cause.name()))
         .build();
   }
 
-  private static int weight(AnswerKey key, StoredAnswer answer) {
-    return (int) Math.min(Integer.MAX_VALUE, (long) OVERHEAD + key.request().length + answer.body().length);
+  private static int weight(StoredAnswer answer) {
+    return (int) Math.min(Integer.MAX_VALUE, (long) OVERHEAD + answer.body().length);
   }
 
   @Override

@@ -31,8 +31,8 @@ import redis.clients.jedis.util.JedisURIHelper;
  * Answers in one Redis or Valkey server. The first failure opens its circuit, so that no request waits for a server
  * that does not answer; a background thread tries the server and closes the circuit when it has answered.
  *
- * <p>An entry stands at {@code PREFIX:TENANT:MODEL:REQUEST}, the latter three hashed, with the canonical request beside
- * the answer; it expires by itself. {@code PREFIX:flushes} counts flushes: it is read with every entry and compared
+ * <p>An entry stands at {@code PREFIX:TENANT:MODEL:REQUEST}, the latter three hashed, with the whole digest of the
+ * request beside the answer; it expires by itself. {@code PREFIX:flushes} counts flushes: it is read with every entry and compared
  * when one is kept, in one step, so that no node brings back what another has flushed.
  */
 final class RedisStore implements AnswerStore {

@@ -14,25 +14,24 @@ import org.jspecify.annotations.Nullable;
  * @param storedAt when
  */
 public record StoredAnswer(String contentType, byte[] body, Instant storedAt) {
-  private static final byte FORMAT = 1;
-  private static final int FIXED = 1 + Long.BYTES + 2 * Integer.BYTES;
+  private static final byte FORMAT = 2;
+  private static final int DIGEST = 32;
+  private static final int FIXED = 1 + Long.BYTES + DIGEST + Integer.BYTES;
 
   /** Whether it is an event stream. */
   public boolean isEvents() {
     return AnswerCheck.isEvents(contentType);
   }
 
-  /** With the request it answers, as another process can read it. */
+  /** With the digest of the request it answers, as another process can read it. */
   byte[] encoded(AnswerKey key) {
     byte[] type = contentType.getBytes(StandardCharsets.UTF_8);
-    byte[] request = key.request();
-    return ByteBuffer.allocate(FIXED + type.length + request.length + body.length)
+    return ByteBuffer.allocate(FIXED + type.length + body.length)
         .put(FORMAT)
         .putLong(storedAt.toEpochMilli())
+        .put(key.digest())
         .putInt(type.length)
-        .putInt(request.length)
         .put(type)
-        .put(request)
         .put(body)
         .array();
   }
@@ -44,17 +43,16 @@ public record StoredAnswer(String contentType, byte[] body, Instant storedAt) {
     }
     ByteBuffer in = ByteBuffer.wrap(bytes, 1, bytes.length - 1);
     Instant keptAt = Instant.ofEpochMilli(in.getLong());
+    byte[] digest = new byte[DIGEST];
+    in.get(digest);
     int type = in.getInt();
-    int request = in.getInt();
-    if (type < 0 || request < 0 || (long) type + request > in.remaining()) {
+    if (!Arrays.equals(digest, key.digest()) || type < 0 || type > in.remaining()) {
       return null;
     }
     int from = in.position();
-    int body = from + type + request;
-    if (!Arrays.equals(bytes, from + type, body, key.request(), 0, key.request().length)) {
-      return null;
-    }
     return new StoredAnswer(
-        new String(bytes, from, type, StandardCharsets.UTF_8), Arrays.copyOfRange(bytes, body, bytes.length), keptAt);
+        new String(bytes, from, type, StandardCharsets.UTF_8),
+        Arrays.copyOfRange(bytes, from + type, bytes.length),
+        keptAt);
   }
 }

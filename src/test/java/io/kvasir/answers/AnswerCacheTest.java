@@ -14,7 +14,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.kvasir.answers.AnswerSettings.StoreSettings;
 import java.io.IOException;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
@@ -274,6 +276,48 @@ final class AnswerCacheTest {
 
       cache.put(miss(cache.lookUp(request(CHAT, "{\"seed\":-1}"))), JSON, bytes(chat("x".repeat(65 << 10))));
       miss(cache.lookUp(request(CHAT, "{\"seed\":-1}")));
+    }
+  }
+
+  @Test
+  void entry_takesNoMoreThanItsAnswer_howeverLongTheRequest() throws IOException {
+    String prompt = "x".repeat(3 << 20);
+    try (AnswerCache cache = cache(memory())) {
+      Lookup.Miss miss = miss(cache.lookUp(request(CHAT, "{\"seed\":1,\"messages\":\"" + prompt + "\"}")));
+      cache.put(miss, JSON, bytes(chat("short")));
+      assertThat(cache.stats().store().entries()).hasValue(1);
+      assertThat(cache.stats().store().bytes().orElse(-1)).isBetween(100L, 2000L);
+      StoredAnswer answer = new StoredAnswer(JSON, bytes(chat("short")), Instant.EPOCH);
+      assertThat(answer.encoded(miss.key())).hasSizeLessThan(2000);
+    }
+  }
+
+  @Test
+  void storedAnswer_isRead_onlyForTheRequestItAnswers() throws IOException {
+    try (AnswerCache cache = cache(memory())) {
+      AnswerKey key = miss(cache.lookUp(request(CHAT, "{\"seed\":1}"))).key();
+      StoredAnswer answer = new StoredAnswer(JSON, bytes(chat("one")), Instant.EPOCH);
+      byte[] encoded = answer.encoded(key);
+      StoredAnswer decoded = StoredAnswer.decoded(encoded, key);
+      assertThat(decoded).isNotNull();
+      assertThat(decoded.body()).isEqualTo(answer.body());
+      assertThat(decoded.contentType()).isEqualTo(JSON);
+      assertThat(decoded.storedAt()).isEqualTo(Instant.EPOCH);
+
+      assertThat(StoredAnswer.decoded(encoded, miss(cache.lookUp(request(CHAT, "{\"seed\":2}"))).key())).isNull();
+      for (int length = 0; length < encoded.length - answer.body().length; length++) {
+        assertThat(StoredAnswer.decoded(Arrays.copyOf(encoded, length), key)).isNull();
+      }
+      encoded[0] = 1;
+      assertThat(StoredAnswer.decoded(encoded, key)).as("of an earlier format").isNull();
+    }
+  }
+
+  @Test
+  void unpairedSurrogates_tellRequestsApart() throws IOException {
+    try (AnswerCache cache = cache(memory())) {
+      assertThat(miss(cache.lookUp(request(CHAT, "{\"seed\":1,\"prompt\":\"\\ud800\"}"))).key())
+          .isNotEqualTo(miss(cache.lookUp(request(CHAT, "{\"seed\":1,\"prompt\":\"\\ud801\"}"))).key());
     }
   }
 }
