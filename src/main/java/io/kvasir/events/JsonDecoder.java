@@ -1,6 +1,7 @@
 package io.kvasir.events;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.exc.StreamConstraintsException;
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
@@ -43,6 +44,8 @@ final class JsonDecoder {
     faults.clear();
     try {
       return batch(sequence, JSON.readTree(payload, from, length));
+    } catch (StreamConstraintsException e) {
+      faults.add(DecodeFault.MALFORMED, "more than is read: " + e.getOriginalMessage());
     } catch (JsonProcessingException e) {
       faults.add(
           DecodeFault.MALFORMED,

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.core.StreamReadFeature;
+import com.fasterxml.jackson.core.exc.StreamConstraintsException;
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectReader;
@@ -13,6 +14,7 @@ import io.kvasir.http.Headers;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Locale;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,6 +24,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class RequestReader {
   private static final byte[] FORM_MODEL = "name=\"model\"\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
+
+  /** Where Jackson's message names the method that sets the limit, which is not the client's to call. */
+  private static final Pattern FROM_CONSTRAINTS = Pattern.compile(", from `[^`]*`");
 
   private final ObjectReader reader;
 
@@ -64,6 +69,13 @@ final class RequestReader {
     JsonNode tree;
     try {
       tree = body.length == 0 ? null : reader.readTree(body);
+    } catch (StreamConstraintsException e) {
+      throw new ApiException(
+          ApiError.of(
+              400,
+              "invalid_json",
+              "The request body is more than the router reads: %s. Send it flatter or shorter.".formatted(
+                  FROM_CONSTRAINTS.matcher(e.getOriginalMessage()).replaceFirst(""))));
     } catch (JsonProcessingException e) {
       throw new ApiException(
           ApiError.of(

@@ -111,6 +111,7 @@ final class JsonDecoderTest {
     assertThat(decode("{\"events\": [{\"type\": \"BlockRemoved\", \"block_hashes\": [1.5]}]}").detail())
         .startsWith("events[0].block_hashes[0]: has to be an integer");
     assertThat(decode("{} {}").detail()).startsWith("not valid JSON");
+    assertThat(decode("[".repeat(1001)).detail()).contains("nesting depth (1001)");
   }
 
   @Test

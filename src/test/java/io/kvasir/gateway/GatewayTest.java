@@ -20,6 +20,8 @@ import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Every API, streamed and not, over real sockets. */
 final class GatewayTest {
@@ -160,6 +162,21 @@ final class GatewayTest {
     router.post("/v1/completions", "{\"model\":\"m\",\"prompt\":\"" + "x".repeat(320) + "\"}");
 
     assertThat(router.cells.requests.take().prompt().chain().length()).isEqualTo(10);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"/v1/chat/completions", "/v1/messages", "/v1/embeddings", "/v1/route/v1/chat/completions"})
+  void validJson_beyondWhatIsRead_isToldWhatIsTooMuch(String path) throws Exception {
+    Map<String, String> faults = Map.of(
+        "[".repeat(1001) + "]".repeat(1001), "nesting depth (1001)",
+        "1".repeat(1001), "Number value length (1001) exceeds the maximum allowed (1000)",
+        "{\"" + "n".repeat(50_001) + "\":1}", "Name length (50001)");
+    for (Map.Entry<String, String> fault : faults.entrySet()) {
+      HttpResponse<String> answer = router.post(path, "{\"model\":\"m\",\"x\":" + fault.getKey() + "}");
+      assertThat(answer.statusCode()).as(answer.body()).isEqualTo(400);
+      String message = JSON.readTree(answer.body()).at("/error/message").textValue();
+      assertThat(message).contains(fault.getValue()).doesNotContain("StreamReadConstraints");
+    }
   }
 
   @Test

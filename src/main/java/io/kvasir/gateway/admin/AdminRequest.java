@@ -1,6 +1,7 @@
 package io.kvasir.gateway.admin;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.exc.StreamConstraintsException;
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
@@ -72,6 +73,9 @@ public final class AdminRequest {
         return object;
       }
       throw AdminException.invalid("body", "the body is no JSON object; " + expected);
+    } catch (StreamConstraintsException e) {
+      throw AdminException.invalid(
+          "body", "the body is more than is read: %s; %s".formatted(e.getOriginalMessage(), expected));
     } catch (JsonProcessingException e) {
       throw AdminException.invalid(
           "body",

@@ -88,6 +88,8 @@ final class FleetHandlerTest {
     JsonNode answer = call("POST", "/admin/workers", "{\"name\":", 400);
 
     assertThat(answer.at("/error/message").textValue()).contains("not valid JSON");
+    JsonNode deep = call("POST", "/admin/workers", "{\"name\":" + "[".repeat(1001), 400);
+    assertThat(deep.at("/error/message").textValue()).contains("nesting depth (1001)");
     call("POST", "/admin/workers", "", 400);
     call("POST", "/admin/workers", "[]", 400);
   }
