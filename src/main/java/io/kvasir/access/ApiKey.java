@@ -7,7 +7,8 @@ import org.jspecify.annotations.Nullable;
  * A client's key, as the router knows it. Immutable.
  *
  * @param id its name for people, metrics and logs; unique
- * @param sha256 the SHA-256 of the key's text, as 64 lower-case hexadecimal digits; keys are random, so this suffices
+ * @param digest the digest of the key's text; keys are random, so SHA-256 suffices
+ * @param previous the digest of the text before the last rotation while that is still valid, null for none
  * @param tenant whom it belongs to
  * @param notAfter when it ceases to be valid, null for never
  * @param disabled whether it is refused
@@ -16,9 +17,22 @@ import org.jspecify.annotations.Nullable;
  */
 public record ApiKey(
     String id,
-    String sha256,
+    KeyDigest digest,
+    @Nullable PreviousDigest previous,
     String tenant,
     @Nullable Instant notAfter,
     boolean disabled,
     Grants grants,
-    Limits limits) {}
+    Limits limits) {
+  /**
+   * The digest of a key's text before it was rotated.
+   *
+   * @param notAfter when the text ceases to be valid
+   */
+  public record PreviousDigest(KeyDigest digest, Instant notAfter) {}
+
+  /** The same key, refused or not. */
+  public ApiKey withDisabled(boolean refused) {
+    return new ApiKey(id, digest, previous, tenant, notAfter, refused, grants, limits);
+  }
+}

@@ -12,6 +12,13 @@ public sealed interface Authentication {
    */
   record Refused(Reason reason, String message) implements Authentication {}
 
+  /**
+   * The credentials cannot be checked yet: the same request may be accepted a moment later.
+   *
+   * @param message what is missing
+   */
+  record Unavailable(String message) implements Authentication {}
+
   /** Why credentials were refused: the label of a metric. */
   enum Reason { MISSING, UNKNOWN, EXPIRED, DISABLED, INVALID_TOKEN }
 }
