@@ -8,6 +8,7 @@ import io.kvasir.http.server.Exchange;
 import io.kvasir.index.Chain;
 import io.kvasir.prompt.Api;
 import io.kvasir.prompt.Prompt;
+import io.kvasir.prompt.PromptReason;
 import io.kvasir.prompt.Prompts;
 import io.kvasir.routing.PreparedSlots;
 import java.util.HashSet;
@@ -21,6 +22,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class RequestPreparer {
   private static final int BYTES_PER_TOKEN = 4;
+  /** No caller is known yet who would be allowed more than the model's entry says. */
+  private static final boolean TEMPLATE_GRANTED = false;
 
   private final RequestReader reader = new RequestReader();
   private final Prompts prompts;
@@ -90,19 +93,24 @@ final class RequestPreparer {
     return new PreparedRequest(decision, profile, prompt);
   }
 
-  private @Nullable Prompt prompt(ParsedRequest parsed) {
+  private @Nullable Prompt prompt(ParsedRequest parsed) throws ApiException {
     Api api = promptApi(parsed.api());
     if (api == null || parsed.request().body() == null) {
       return null;
     }
-    return prompts.prepare(api, parsed.model(), parsed.request().body());
+    Prompt prompt = prompts.prepare(api, parsed.model(), parsed.request().body(), TEMPLATE_GRANTED);
+    if (prompt.reason() == PromptReason.REQUEST_TEMPLATE_REFUSED) {
+      throw new ApiException(
+          ApiError.badField("chat_template", "chat_template_refused", String.valueOf(prompt.detail())));
+    }
+    return prompt;
   }
 
   /** The prompt's tokens, computed for a preparer that needs them; null where they are not known. */
   private int @Nullable [] tokens(ParsedRequest parsed) {
     Api api = promptApi(parsed.api());
     JsonNode body = parsed.request().body();
-    return api == null || body == null ? null : prompts.tokens(api, parsed.model(), body);
+    return api == null || body == null ? null : prompts.tokens(api, parsed.model(), body, TEMPLATE_GRANTED);
   }
 
   private StoredResponses.@Nullable ResponseLocation location(ApiPath api, String path, ApiRequest request) {

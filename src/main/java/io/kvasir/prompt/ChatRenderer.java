@@ -21,6 +21,11 @@ final class ChatRenderer {
     this.now = now;
   }
 
+  /** The model's chat templates. */
+  ChatTemplates templates() {
+    return templates;
+  }
+
   /** The text of {@code chat}; throws {@code TemplateException} when the template refuses it or fails. */
   String render(ObjectNode chat) {
     return prompt.render(chat, now).text();

@@ -14,6 +14,8 @@ import org.jspecify.annotations.Nullable;
  * @param sources where its files are
  * @param templateKwargs variables of every rendering, as the engine's {@code --default-chat-template-kwargs}
  * @param paritySample share of requests whose tokens are compared with the engine's, 0..1
+ * @param requestTemplates whether requests may have a chat template of their own, as with the engine's {@code
+ *     --trust-request-chat-template}; the name of one of the model's templates is always allowed
  */
 public record ModelConfig(
     String name,
@@ -22,7 +24,8 @@ public record ModelConfig(
     PromptMode mode,
     FileSources sources,
     Map<String, Object> templateKwargs,
-    double paritySample) {
+    double paritySample,
+    boolean requestTemplates) {
 
   /** The name of the bundled model of the demo and the simulator. */
   public static final String DEMO = "kvasir-demo";
@@ -67,11 +70,12 @@ public record ModelConfig(
 
   /** The settings of the bundled model in exact mode, under the given name. */
   public static ModelConfig demo(String name, int blockSize) {
-    return new ModelConfig(name, Set.of(), blockSize, PromptMode.EXACT, FileSources.in("bundled:" + DEMO), Map.of(), 0);
+    return new ModelConfig(
+        name, Set.of(), blockSize, PromptMode.EXACT, FileSources.in("bundled:" + DEMO), Map.of(), 0, false);
   }
 
   /** The settings of a model without files, in text mode. */
   public static ModelConfig text(String name) {
-    return new ModelConfig(name, Set.of(), TextChunks.TOKENS, PromptMode.TEXT, FileSources.NONE, Map.of(), 0);
+    return new ModelConfig(name, Set.of(), TextChunks.TOKENS, PromptMode.TEXT, FileSources.NONE, Map.of(), 0, false);
   }
 }

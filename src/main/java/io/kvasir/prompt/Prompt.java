@@ -11,11 +11,16 @@ import org.jspecify.annotations.Nullable;
  * @param mode the mode in which the prompt was prepared
  * @param reason why that is not the configured mode, or why the chain ends early
  * @param detail description of the reason, null when there is nothing to add; for {@link PromptReason#TEMPLATE_REFUSED}
- *     the template's own message, meant for the client
+ *     the template's own message and for {@link PromptReason#REQUEST_TEMPLATE_REFUSED} what is wrong with it and the
+ *     remedy, both meant for the client
  */
 public record Prompt(Chain chain, int tokens, PromptMode mode, PromptReason reason, @Nullable String detail) {
   static Prompt unknown(PromptReason reason) {
     return new Prompt(Chain.EMPTY, 0, PromptMode.NONE, reason, null);
+  }
+
+  static Prompt refused(PromptReason reason, String detail) {
+    return new Prompt(Chain.EMPTY, 0, PromptMode.NONE, reason, detail);
   }
 
   /** This prompt with at least {@code min} tokens. */

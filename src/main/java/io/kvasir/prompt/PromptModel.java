@@ -3,6 +3,7 @@ package io.kvasir.prompt;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.index.Chain;
 import io.kvasir.prompt.PrefixMemo.Tokens;
+import io.kvasir.prompt.template.ChatTemplates;
 import io.kvasir.prompt.template.TemplateException;
 import io.kvasir.prompt.tokens.Tokenizer;
 import io.prometheus.metrics.core.datapoints.CounterDataPoint;
@@ -72,6 +73,11 @@ public final class PromptModel {
     return config;
   }
 
+  /** The model's chat templates, null when it has none. */
+  @Nullable ChatTemplates templates() {
+    return renderer == null ? null : renderer.templates();
+  }
+
   Prompt prepare(PromptSource source, String requested, BlockNamespace namespace) {
     PromptMode mode = parityTracker.mode();
     return switch (source) {
@@ -118,7 +124,9 @@ public final class PromptModel {
     try {
       text = render(renderer, chat.body(), item);
     } catch (TemplateException.Raised | TemplateException.Request e) {
-      return new Prompt(Chain.EMPTY, 0, PromptMode.NONE, PromptReason.TEMPLATE_REFUSED, e.reason());
+      return Prompt.refused(PromptReason.TEMPLATE_REFUSED, e.reason());
+    } catch (TemplateException.OfRequest e) {
+      return Prompt.refused(PromptReason.REQUEST_TEMPLATE_REFUSED, e.reason());
     } catch (TemplateException e) {
       log.debug("model {}: the chat template failed", config.name(), e);
       return chunks(namespace, PlainText.of(chat.body()), PromptReason.TEMPLATE_FAILED);

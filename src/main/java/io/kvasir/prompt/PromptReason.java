@@ -12,6 +12,8 @@ public enum PromptReason {
   UNREADABLE,
   /** The template called {@code raise_exception}, or the engine would refuse the request before rendering. */
   TEMPLATE_REFUSED,
+  /** The request's own chat template is not allowed, cannot be parsed or exceeds its limits. */
+  REQUEST_TEMPLATE_REFUSED,
   /** The model has no chat template, or it failed. */
   TEMPLATE_FAILED,
   /** The tokenizer failed. */

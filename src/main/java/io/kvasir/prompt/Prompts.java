@@ -3,6 +3,8 @@ package io.kvasir.prompt;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.kvasir.index.Chain;
 import io.kvasir.prompt.template.ChatTemplates;
+import io.kvasir.prompt.template.RequestTemplate;
+import io.kvasir.prompt.template.TemplateException;
 import io.kvasir.prompt.tokens.Tokenizer;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.time.NanoClock;
@@ -123,9 +125,19 @@ public final class Prompts {
    * this method does not throw.
    */
   public Prompt prepare(Api api, String requested, JsonNode body) {
+    return prepare(api, requested, body, false);
+  }
+
+  /**
+   * The prompt as {@link #prepare(Api, String, JsonNode)} makes it, of a request whose caller may be allowed more.
+   *
+   * @param templateGranted whether the request may have a chat template of its own even if its model does not allow it
+   */
+  public Prompt prepare(Api api, String requested, JsonNode body, boolean templateGranted) {
     PromptModel model = models.getOrDefault(requested, other);
     Prompt prompt;
     try {
+      checkTemplate(model, api, requested, body, templateGranted);
       PromptSource source = PromptSource.of(api, body);
       BlockNamespace namespace = namespace(model, requested, body);
       prompt = model.prepare(source, requested, namespace);
@@ -133,6 +145,8 @@ public final class Prompts {
         prompt = new Prompt(prompt.chain(), prompt.tokens(), prompt.mode(), PromptReason.UNKNOWN_MODEL, null);
       }
       sample(model, source, requested, prompt);
+    } catch (TemplateException.OfRequest e) {
+      prompt = Prompt.refused(PromptReason.REQUEST_TEMPLATE_REFUSED, e.reason());
     } catch (RuntimeException e) {
       log.debug("a prompt for {} could not be read", requested, e);
       prompt = new Prompt(Chain.EMPTY, 0, PromptMode.NONE, PromptReason.UNREADABLE, e.toString());
@@ -145,10 +159,22 @@ public final class Prompts {
    * The token ids of a request's prompt as an engine of that model makes them, null when they are not known; of a
    * prompt with media items those before the first one. May wait for an engine.
    *
-   * @throws RuntimeException when the model's template refuses the conversation or the body is no conversation
+   * @param templateGranted whether the request may have a chat template of its own even if its model does not allow it
+   * @throws RuntimeException when the model's template refuses the conversation, the body is no conversation, or it has
+   *     a chat template that is not allowed
    */
-  public int @Nullable [] tokens(Api api, String requested, JsonNode body) {
-    return models.getOrDefault(requested, other).engineTokenIds(PromptSource.of(api, body), requested);
+  public int @Nullable [] tokens(Api api, String requested, JsonNode body, boolean templateGranted) {
+    PromptModel model = models.getOrDefault(requested, other);
+    checkTemplate(model, api, requested, body, templateGranted);
+    return model.engineTokenIds(PromptSource.of(api, body), requested);
+  }
+
+  private static void checkTemplate(
+      PromptModel model, Api api, String requested, JsonNode body, boolean templateGranted) {
+    // A completion's prompt is text or token ids: no template is rendered for it, here or at an engine.
+    if (api != Api.COMPLETIONS && !templateGranted && !model.config().requestTemplates()) {
+      RequestTemplate.requireNamed(body, requested, model.templates());
+    }
   }
 
   private BlockNamespace namespace(PromptModel model, String requested, JsonNode body) {

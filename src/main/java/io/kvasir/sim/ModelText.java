@@ -43,7 +43,7 @@ final class ModelText {
     eos = eos(new ObjectMapper().readTree(read(directory, "tokenizer_config.json")));
     String place = directory == null ? "bundled:" + ModelConfig.DEMO : directory.toString();
     ModelConfig config =
-        new ModelConfig(MODEL, Set.of(), 1, PromptMode.EXACT, ModelConfig.FileSources.in(place), Map.of(), 0);
+        new ModelConfig(MODEL, Set.of(), 1, PromptMode.EXACT, ModelConfig.FileSources.in(place), Map.of(), 0, false);
     prompts =
         Prompts.load(
             List.of(config), MEMO_BYTES, model -> null, Runnable::run, Clock.system(ZoneId.systemDefault()),
@@ -68,7 +68,7 @@ final class ModelText {
   int[] conversation(Api api, ObjectNode body) throws EngineApiException {
     int[] tokens;
     try {
-      tokens = prompts.tokens(api, MODEL, body);
+      tokens = prompts.tokens(api, MODEL, body, false);
     } catch (RuntimeException e) {
       throw EngineApiException.badRequest(String.valueOf(e.getMessage()));
     }

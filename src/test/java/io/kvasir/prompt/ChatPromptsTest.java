@@ -37,7 +37,7 @@ final class ChatPromptsTest {
     Path file = Files.writeString(dir.resolve("t.jinja"), template);
     return new ModelConfig(
         "demo", Set.of(), 16, mode, new ModelConfig.FileSources("bundled:kvasir-demo", null, file.toString()),
-        Map.of(), 0);
+        Map.of(), 0, false);
   }
 
   private static Chain chain(String text) {
@@ -60,7 +60,7 @@ final class ChatPromptsTest {
         + "<|im_end|>\n<|im_start|>assistant\n";
     assertThat(prompt).isEqualTo(
         new Prompt(chain(text), DEMO.encode(text, false).length, PromptMode.EXACT, PromptReason.AS_CONFIGURED, null));
-    assertThat(prompts.tokens(Api.CHAT, "demo", conversation("system", "Be brief.", "user", LONG)))
+    assertThat(prompts.tokens(Api.CHAT, "demo", conversation("system", "Be brief.", "user", LONG), false))
         .containsExactly(DEMO.encode(text, false));
   }
 
@@ -80,7 +80,7 @@ final class ChatPromptsTest {
     ObjectNode body = conversation("user", "Weather?");
     body.set("tools", json("[{'type': 'function', 'function': {'name': 'weather', 'parameters': {}}}]"));
     Prompt prompt = prompts.prepare(Api.CHAT, "demo", body);
-    assertThat(DEMO.decode(Objects.requireNonNull(prompts.tokens(Api.CHAT, "demo", body)))).contains(
+    assertThat(DEMO.decode(Objects.requireNonNull(prompts.tokens(Api.CHAT, "demo", body, false)))).contains(
         "{\"type\": \"function\", \"function\": {\"name\": \"weather\", \"description\": null, \"parameters\": {}}}");
     assertThat(prompt.mode()).isEqualTo(PromptMode.EXACT);
   }

@@ -63,7 +63,8 @@ final class EngineModeTest {
     return Prompts.load(
         List.of(
             new ModelConfig(
-                "m", Set.of("tuned"), 16, mode, ModelConfig.FileSources.in("bundled:kvasir-demo"), Map.of(), sample)),
+                "m", Set.of("tuned"), 16, mode, ModelConfig.FileSources.in("bundled:kvasir-demo"), Map.of(), sample,
+                false)),
         1 << 20, model -> engine, Runnable::run, Clock.systemUTC(), clock, new Metrics(registry));
   }
 

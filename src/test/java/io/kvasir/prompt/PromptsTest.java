@@ -30,7 +30,7 @@ final class PromptsTest {
   private final Prompts prompts = load(
       new ModelConfig(
           "demo", Set.of("my-lora"), 16, PromptMode.EXACT, ModelConfig.FileSources.in("bundled:kvasir-demo"),
-          Map.of(), 0),
+          Map.of(), 0, false),
       ModelConfig.text("text"));
 
   private static Prompts load(ModelConfig... configs) {
@@ -127,14 +127,14 @@ final class PromptsTest {
   void load_whatCannotBe_namesTheModelAndTheRemedy() {
     ModelConfig missing =
         new ModelConfig(
-            "m", Set.of(), 16, PromptMode.EXACT, ModelConfig.FileSources.in("/nowhere"), Map.of(), 0);
+            "m", Set.of(), 16, PromptMode.EXACT, ModelConfig.FileSources.in("/nowhere"), Map.of(), 0, false);
     ModelConfig engine =
-        new ModelConfig("e", Set.of(), 16, PromptMode.ENGINE, ModelConfig.FileSources.NONE, Map.of(), 0);
+        new ModelConfig("e", Set.of(), 16, PromptMode.ENGINE, ModelConfig.FileSources.NONE, Map.of(), 0, false);
     assertThatThrownBy(() -> load(missing)).hasMessageContaining("model m: no tokenizer.json");
     assertThatThrownBy(() -> load(engine)).hasMessageContaining("model e: mode engine needs");
     assertThatThrownBy(() -> load(ModelConfig.text("a"), ModelConfig.text("a"))).hasMessageContaining("named a");
     ModelConfig.FileSources none = ModelConfig.FileSources.NONE;
-    assertThatThrownBy(() -> new ModelConfig("b", Set.of(), 0, PromptMode.TEXT, none, Map.of(), 0))
+    assertThatThrownBy(() -> new ModelConfig("b", Set.of(), 0, PromptMode.TEXT, none, Map.of(), 0, false))
         .hasMessageContaining("block size");
   }
 }

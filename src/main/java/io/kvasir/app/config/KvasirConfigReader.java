@@ -220,7 +220,8 @@ final class KvasirConfigReader {
                 emptyIsNone(section.text("tokenizer")),
                 emptyIsNone(section.text("chat-template"))),
             section.values("template-kwargs"),
-            section.share("parity-sample"));
+            section.share("parity-sample"),
+            section.flag("request-templates"));
     section.rejectUnread();
     return model;
   }

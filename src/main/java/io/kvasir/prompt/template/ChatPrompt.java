@@ -62,7 +62,7 @@ public final class ChatPrompt {
       throw new TemplateException.Request("messages must be a list with at least one message");
     }
     List<@Nullable Object> tools = tools(body.path("tools"));
-    ChatTemplate template = template(body.path("chat_template"), tools != null);
+    ChatTemplate template = template(RequestTemplate.of(body), tools != null);
     boolean media = VllmMessages.hasMedia(requestMessages);
     List<Map<String, @Nullable Object>> messages =
         VllmMessages.prepare(requestMessages, template.contentFormat());
@@ -99,12 +99,12 @@ public final class ChatPrompt {
   }
 
   /** The model's template, one of them by name, or one in the request. */
-  private ChatTemplate template(JsonNode requested, boolean hasTools) {
-    if (!requested.isTextual()) {
+  private ChatTemplate template(@Nullable String requested, boolean hasTools) {
+    if (requested == null) {
       return templates.select(hasTools);
     }
-    ChatTemplate named = templates.named().get(requested.textValue());
-    return named != null ? named : ChatTemplate.parse(requested.textValue());
+    ChatTemplate named = templates.named().get(requested);
+    return named != null ? named : ChatTemplate.parse(requested);
   }
 
   private Map<String, @Nullable Object> variables(JsonNode body, List<Map<String, @Nullable Object>> messages,

@@ -65,6 +65,15 @@ public abstract sealed class TemplateException extends RuntimeException {
     }
   }
 
+  /** The request's own template is not allowed, cannot be parsed or exceeds its limits: a fault of the client's. */
+  public static final class OfRequest extends TemplateException {
+    private static final long serialVersionUID = 1L;
+
+    OfRequest(String message) {
+      super(message, 0);
+    }
+  }
+
   /** The template called {@code raise_exception}: the model does not support this conversation. */
   public static final class Raised extends TemplateException {
     private static final long serialVersionUID = 1L;

@@ -1,0 +1,101 @@
+package io.kvasir.prompt;
+
+import static io.kvasir.prompt.Bodies.json;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.prompt.template.TemplateException;
+import io.kvasir.telemetry.Metrics;
+import io.kvasir.time.NanoClock;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.io.IOException;
+import java.time.Clock;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Requests with a chat template of their own. */
+final class RequestTemplatesTest {
+  private static final String OWN = "own {{ messages[0].content }}";
+
+  private static Prompts prompts(boolean requestTemplates) throws IOException {
+    ModelConfig config = new ModelConfig(
+        "demo", Set.of(), 16, PromptMode.EXACT, ModelConfig.FileSources.in("bundled:kvasir-demo"), Map.of(), 0,
+        requestTemplates);
+    return Prompts.load(
+        List.of(config, ModelConfig.text("text")), 1 << 20, model -> null, Runnable::run, Clock.systemUTC(),
+        NanoClock.SYSTEM, new Metrics(new PrometheusRegistry()));
+  }
+
+  private static ObjectNode body(String template) {
+    ObjectNode body = Bodies.object("{'messages': [{'role': 'user', 'content': 'Hello'}]}");
+    return body.put("chat_template", template);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"CHAT, demo", "EMBEDDINGS, demo", "CHAT, text", "CHAT, unknown"})
+  void prepare_ownTemplate_isRefusedByDefault(Api api, String model) throws IOException {
+    Prompt prompt = prompts(false).prepare(api, model, body(OWN));
+    assertThat(prompt.reason()).isEqualTo(PromptReason.REQUEST_TEMPLATE_REFUSED);
+    assertThat(prompt.chain().length()).isZero();
+    assertThat(prompt.detail())
+        .contains("'" + model + "'", "request-templates = true", "--trust-request-chat-template")
+        .doesNotContain(OWN);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"CHAT", "EMBEDDINGS", "RESPONSES", "MESSAGES"})
+  void prepare_ownTemplateAmongTheKwargs_isRefusedByDefault(Api api) throws IOException {
+    JsonNode body = json("{'messages': [{'role': 'user', 'content': 'Hello'}], 'input': 'Hello', 'max_tokens': 1,"
+        + " 'chat_template_kwargs': {'chat_template': 'own'}}");
+    assertThat(prompts(false).prepare(api, "demo", body).reason())
+        .isEqualTo(PromptReason.REQUEST_TEMPLATE_REFUSED);
+  }
+
+  @Test
+  void tokens_ownTemplate_isRefusedByDefault() throws IOException {
+    Prompts prompts = prompts(false);
+    assertThatThrownBy(() -> prompts.tokens(Api.CHAT, "demo", body(OWN), false))
+        .isInstanceOf(TemplateException.OfRequest.class);
+    assertThat(prompts.tokens(Api.CHAT, "demo", body(OWN), true)).isNotEmpty();
+  }
+
+  @Test
+  void prepare_nameOfAModelsTemplate_isAllowed() throws IOException {
+    Prompts prompts = prompts(false);
+    ObjectNode named = body("default");
+    Prompt prompt = prompts.prepare(Api.CHAT, "demo", named);
+    assertThat(prompt.reason()).isEqualTo(PromptReason.AS_CONFIGURED);
+    assertThat(prompts.tokens(Api.CHAT, "demo", named, false))
+        .isEqualTo(prompts.tokens(Api.CHAT, "demo", named.without("chat_template"), false));
+  }
+
+  @Test
+  void prepare_textPrompt_hasNoTemplateToRefuse() throws IOException {
+    assertThat(prompts(false).prepare(Api.COMPLETIONS, "demo", body(OWN).put("prompt", "Hello")).reason())
+        .isEqualTo(PromptReason.AS_CONFIGURED);
+  }
+
+  @Test
+  void prepare_ownTemplateOfAGrantedCaller_isRendered() throws IOException {
+    Prompts prompts = prompts(false);
+    assertThat(prompts.prepare(Api.CHAT, "demo", body(OWN), true).reason()).isEqualTo(PromptReason.AS_CONFIGURED);
+    assertThat(prompts.prepare(Api.CHAT, "text", body(OWN), true).mode()).isEqualTo(PromptMode.TEXT);
+  }
+
+  @Test
+  void prepare_ownTemplateWhereTheModelAllowsIt_isRendered() throws IOException {
+    Prompts prompts = prompts(true);
+    int[] own = prompts.tokens(Api.CHAT, "demo", body(OWN), false);
+    assertThat(own).isEqualTo(prompts.tokens(Api.COMPLETIONS, "demo",
+        json("{'prompt': 'own Hello', 'add_special_tokens': false}"), false));
+    JsonNode kwarg = json("{'messages': [{'role': 'user', 'content': 'Hello'}],"
+        + " 'chat_template_kwargs': {'chat_template': '" + OWN + "'}}");
+    assertThat(prompts.tokens(Api.CHAT, "demo", kwarg, false)).isEqualTo(own);
+  }
+}
