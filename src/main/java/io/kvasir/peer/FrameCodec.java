@@ -3,6 +3,7 @@ package io.kvasir.peer;
 import java.io.BufferedInputStream;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
+import java.io.EOFException;
 import java.io.IOException;
 import java.net.Socket;
 import java.nio.ByteBuffer;
@@ -23,9 +24,6 @@ final class FrameCodec {
 
   /** The content of a ping, and of a reply when there is none. */
   static final byte[] NO_CONTENT = {};
-
-  /** The longest request or reply, in bytes: the blocks of some million tokens. */
-  static final int MAX_LENGTH = 16 << 20;
 
   private static final int BUFFER = 64 << 10;
 
@@ -60,15 +58,22 @@ final class FrameCodec {
         .array();
   }
 
-  /** Reads the next frame, waiting for it. */
-  static Frame read(DataInputStream in) throws IOException {
+  /**
+   * Reads the next frame, waiting for it. Takes memory for what has come, not for what is announced.
+   *
+   * @param maxLength the longest content, in bytes
+   */
+  static Frame read(DataInputStream in, int maxLength) throws IOException {
     int length = in.readInt();
-    if (length < Long.BYTES || length > Long.BYTES + MAX_LENGTH) {
-      throw new IOException("a frame of " + length + " bytes is not one of this protocol");
+    if (length < Long.BYTES || length - Long.BYTES > maxLength) {
+      throw new IOException(
+          "a frame of " + length + " bytes is not one of this protocol, or longer than " + maxLength + " bytes");
     }
     long id = in.readLong();
-    byte[] content = new byte[length - Long.BYTES];
-    in.readFully(content);
+    byte[] content = in.readNBytes(length - Long.BYTES);
+    if (content.length < length - Long.BYTES) {
+      throw new EOFException("the connection ended within a frame");
+    }
     return new Frame(id, content);
   }
 

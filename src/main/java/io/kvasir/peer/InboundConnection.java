@@ -8,7 +8,6 @@ import java.net.Socket;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -27,12 +26,12 @@ final class InboundConnection implements AutoCloseable {
   /** {@link #handling} while the reading thread is in no handler. */
   private static final long NONE = 0;
 
-  private final Socket socket;
+  private final Socket tcp;
   private final PeerSockets sockets;
   private final String node;
   private final RequestHandler handler;
-  private final Runnable onHandling;
-  private final Consumer<InboundConnection> onClose;
+  private final int maxLength;
+  private final Listener listener;
   private final ReentrantLock writeLock = new ReentrantLock();
   private final AtomicInteger slowHandlers = new AtomicInteger();
 
@@ -46,50 +45,62 @@ final class InboundConnection implements AutoCloseable {
   // Of the watchdog alone.
   private long lastSeen;
 
+  /** The listener for what becomes of a connection. Called on any thread; must not block. */
+  interface Listener {
+    /** The peer has shown that it means this node, and is a router node where there is TLS. Once. */
+    void accepted(InboundConnection connection);
+
+    /** A request is about to be handled, on the reading thread. */
+    void handling();
+
+    /** The connection is closed; maybe more than once. */
+    void closed(InboundConnection connection);
+  }
+
   /**
-   * A connection that was accepted; nothing is read before {@link #start}.
+   * A connection whose TCP connection was accepted; nothing is read before {@link #start}.
    *
-   * @param onHandling called before each request is handled, on the reading thread
-   * @param onClose called when the connection is closed, maybe more than once
+   * @param maxLength the longest request or reply, in bytes
    */
   InboundConnection(
-      Socket socket,
-      PeerSockets sockets,
-      String node,
-      RequestHandler handler,
-      Runnable onHandling,
-      Consumer<InboundConnection> onClose) {
-    this.socket = socket;
+      Socket tcp, PeerSockets sockets, String node, RequestHandler handler, int maxLength, Listener listener) {
+    this.tcp = tcp;
     this.sockets = sockets;
     this.node = node;
     this.handler = handler;
-    this.onHandling = onHandling;
-    this.onClose = onClose;
+    this.maxLength = maxLength;
+    this.listener = listener;
   }
 
+  /** Begins to read, on a thread of its own. */
   void start() {
     startThread(this::serve);
   }
 
   private void startThread(Runnable task) {
-    Thread.ofPlatform().name("kvasir-peer-from-" + socket.getPort()).daemon().start(task);
+    try {
+      Thread.ofPlatform().name("kvasir-peer-from-" + tcp.getPort()).daemon().start(task);
+    } catch (OutOfMemoryError noThread) {
+      LOG.warn("a peer connection from {} is closed: {}", tcp.getRemoteSocketAddress(), noThread.getMessage());
+      close();
+    }
   }
 
   private void serve() {
     boolean accepted = false;
     try {
-      sockets.beginHandshake(socket);
+      Socket socket = sockets.accepted(tcp);
       DataInputStream in = FrameCodec.input(socket);
       DataOutputStream out = new DataOutputStream(socket.getOutputStream());
       if (FrameCodec.readHello(in).equals(node)) {
         out.writeInt(FrameCodec.WELCOME);
-        PeerSockets.endHandshake(socket);
         accepted = true;
+        listener.accepted(this);
         readOn = () -> serveRequests(in, out);
         serveRequests(in, out);
       }
     } catch (IOException failed) {
-      LOG.debug("a peer connection from {} was not made: {}", socket.getRemoteSocketAddress(), failed.getMessage());
+      LOG.debug("a peer connection from {} was not made: {}", tcp.getRemoteSocketAddress(), failed.getMessage());
     } finally {
       if (!accepted) {
         close();
@@ -101,7 +112,7 @@ final class InboundConnection implements AutoCloseable {
     boolean replaced = false;
     try {
       while (!replaced) {
-        Frame frame = FrameCodec.read(in);
+        Frame frame = FrameCodec.read(in, maxLength);
         if (frame.content().length == 0) {
           reply(out, frame.id(), FrameCodec.NO_CONTENT);
         } else {
@@ -109,7 +120,7 @@ final class InboundConnection implements AutoCloseable {
         }
       }
     } catch (IOException ended) {
-      LOG.debug("a peer connection from {} has ended: {}", socket.getRemoteSocketAddress(), ended.getMessage());
+      LOG.debug("a peer connection from {} has ended: {}", tcp.getRemoteSocketAddress(), ended.getMessage());
     } finally {
       if (!replaced) {
         close();
@@ -121,7 +132,7 @@ final class InboundConnection implements AutoCloseable {
   private boolean serve(Frame frame, DataOutputStream out) throws IOException {
     long number = ++requests;
     handling.set(number);
-    onHandling.run();
+    listener.handling();
     byte[] answer = handle(frame.content());
     boolean reading = handling.compareAndSet(number, NONE);
     reply(out, frame.id(), answer == null ? FrameCodec.NO_CONTENT : answer);
@@ -133,7 +144,12 @@ final class InboundConnection implements AutoCloseable {
 
   private byte @Nullable [] handle(byte[] request) {
     try {
-      return handler.handle(request);
+      byte[] reply = handler.handle(request);
+      if (reply != null && reply.length > maxLength) {
+        LOG.warn("a reply of {} bytes to {} is not sent: it is too long", reply.length, tcp.getRemoteSocketAddress());
+        return null;
+      }
+      return reply;
     } catch (RuntimeException failed) {
       LOG.warn("a peer's request could not be handled", failed);
       return null;
@@ -169,10 +185,10 @@ final class InboundConnection implements AutoCloseable {
     return now != NONE;
   }
 
-  /** Closes the connection; handlers that run end as they would, and their replies are lost. Idempotent. */
+  /** Closes the connection; handlers that run end as they would, and their replies are lost. Idempotent; never waits. */
   @Override
   public void close() {
-    PeerSockets.close(socket);
-    onClose.accept(this);
+    PeerSockets.close(tcp);
+    listener.closed(this);
   }
 }

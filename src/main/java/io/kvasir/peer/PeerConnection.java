@@ -30,13 +30,14 @@ final class PeerConnection implements AutoCloseable {
 
   private final PeerAddress address;
   private final PeerSockets sockets;
+  private final int maxLength;
   private final Runnable onDisconnect;
   private final Map<Long, PendingRequest> inFlight = new ConcurrentHashMap<>();
   private final AtomicLong lastId = new AtomicLong();
   private final AtomicLong framesReceived = new AtomicLong();
   private final AtomicBoolean pinging = new AtomicBoolean();
   private final ReentrantLock writeLock = new ReentrantLock();
-  private volatile @Nullable Socket socket;
+  private volatile @Nullable Socket tcp;
   private volatile @Nullable OutputStream out;
   private volatile boolean closed;
 
@@ -55,17 +56,25 @@ final class PeerConnection implements AutoCloseable {
   /**
    * A connection that is yet to be {@linkplain #open opened}.
    *
+   * @param maxLength the longest request or reply, in bytes
    * @param onDisconnect runs once when the connection could not be made, or has ended
    */
-  PeerConnection(PeerAddress address, PeerSockets sockets, Runnable onDisconnect) {
+  PeerConnection(PeerAddress address, PeerSockets sockets, int maxLength, Runnable onDisconnect) {
     this.address = address;
     this.sockets = sockets;
+    this.maxLength = maxLength;
     this.onDisconnect = onDisconnect;
   }
 
   /** Begins to connect, on a thread of its own. */
   void open() {
-    Thread.ofPlatform().name("kvasir-peer-" + address.host() + ":" + address.port()).daemon().start(this::run);
+    try {
+      Thread.ofPlatform().name("kvasir-peer-" + address.host() + ":" + address.port()).daemon().start(this::run);
+    } catch (OutOfMemoryError noThread) {
+      LOG.warn("no peer connection to {} can be made: {}", address, noThread.getMessage());
+      close();
+      onDisconnect.run();
+    }
   }
 
   /**
@@ -73,11 +82,12 @@ final class PeerConnection implements AutoCloseable {
    *
    * @return completes with the reply, null when the other node's handler has none; with a {@link TimeoutException} when
    *     no reply came in time or an {@link IOException} when the connection broke, and the request may have been
-   *     handled then. Null when the request was not sent because there is no connection
+   *     handled then. Null when the request was not sent because there is no connection,
+   *     or because it is too long
    */
   @Nullable CompletableFuture<byte @Nullable []> request(byte[] content, Duration timeout) {
     OutputStream open = out;
-    return open == null || content.length > FrameCodec.MAX_LENGTH
+    return open == null || content.length > maxLength
         ? null
         : send(open, content, timeout, late -> timedOut(late, timeout));
   }
@@ -146,15 +156,16 @@ final class PeerConnection implements AutoCloseable {
   }
 
   private void run() {
-    try (Socket connected = sockets.connect(address)) {
-      socket = connected;
+    try (Socket created = new Socket()) {
+      tcp = created;
       if (!closed) {
+        Socket connected = sockets.connect(created, address);
         DataInputStream in = FrameCodec.input(connected);
         FrameCodec.writeHello(new DataOutputStream(connected.getOutputStream()), address.node());
         if (in.readInt() != FrameCodec.WELCOME) {
           throw new IOException("another node listens there");
         }
-        PeerSockets.endHandshake(connected);
+        PeerSockets.endHandshake(created);
         out = connected.getOutputStream();
         read(in);
       }
@@ -168,7 +179,7 @@ final class PeerConnection implements AutoCloseable {
 
   private void read(DataInputStream in) throws IOException {
     while (true) {
-      Frame frame = FrameCodec.read(in);
+      Frame frame = FrameCodec.read(in, maxLength);
       framesReceived.incrementAndGet();
       PendingRequest request = inFlight.get(frame.id());
       if (request != null) {
@@ -177,13 +188,13 @@ final class PeerConnection implements AutoCloseable {
     }
   }
 
-  /** Closes the connection; requests without a reply fail with an {@link IOException}. Idempotent. */
+  /** Closes the connection; requests without a reply fail with an {@link IOException}. Idempotent; never waits. */
   @Override
   public void close() {
     closed = true;
     inFlight.values().forEach(
         request -> request.completeExceptionally(new IOException("the peer connection has ended")));
-    Socket open = socket;
+    Socket open = tcp;
     if (open != null) {
       PeerSockets.close(open);
     }

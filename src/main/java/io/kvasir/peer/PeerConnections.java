@@ -17,16 +17,19 @@ public final class PeerConnections implements AutoCloseable {
   private final PeerSockets sockets;
   private final ServerSocket serverSocket;
   private final int port;
+  private final int maxLength;
   private final NanoClock clock;
   private final Map<PeerAddress, PeerConnection> connections = new ConcurrentHashMap<>();
   private final Map<PeerAddress, Long> failedNanos = new ConcurrentHashMap<>();
   private @Nullable PeerServer server;
   private volatile boolean closed;
 
-  private PeerConnections(PeerSockets sockets, ServerSocket serverSocket, int advertisedPort, NanoClock clock) {
+  private PeerConnections(
+      PeerSockets sockets, ServerSocket serverSocket, PeerSettings settings, NanoClock clock) {
     this.sockets = sockets;
     this.serverSocket = serverSocket;
-    this.port = advertisedPort == 0 ? serverSocket.getLocalPort() : advertisedPort;
+    this.port = settings.advertisedPort() == 0 ? serverSocket.getLocalPort() : settings.advertisedPort();
+    this.maxLength = settings.maxLength();
     this.clock = clock;
   }
 
@@ -40,7 +43,7 @@ public final class PeerConnections implements AutoCloseable {
       throws IOException {
     PeerSockets sockets = new PeerSockets(settings.localAddress(), tls);
     ServerSocket serverSocket = sockets.listen(settings.host(), settings.port());
-    return new PeerConnections(sockets, serverSocket, settings.advertisedPort(), clock);
+    return new PeerConnections(sockets, serverSocket, settings, clock);
   }
 
   /** The port at which peers reach this node. */
@@ -58,7 +61,7 @@ public final class PeerConnections implements AutoCloseable {
     if (server != null) {
       throw new IllegalStateException("requests are handled already");
     }
-    server = new PeerServer(serverSocket, sockets, node, handler);
+    server = new PeerServer(serverSocket, sockets, node, handler, maxLength, clock);
   }
 
   /**
@@ -70,7 +73,7 @@ public final class PeerConnections implements AutoCloseable {
    * @return completes with the reply, null when the other node's handler has none; with a {@link
    *     java.util.concurrent.TimeoutException} when no reply came in time or an {@link IOException} when the connection
    *     broke, and the request may have been handled then. Null when the request was not sent because there is no
-   *     connection
+   *     connection, or because it is longer than {@link PeerSettings#maxLength}
    */
   public @Nullable CompletableFuture<byte @Nullable []> request(PeerAddress peer, byte[] content, Duration timeout) {
     PeerConnection connection = connections.get(peer);
@@ -84,7 +87,7 @@ public final class PeerConnections implements AutoCloseable {
   private void open(PeerAddress peer) {
     Long failed = failedNanos.get(peer);
     if (!closed && (failed == null || clock.nanos() - failed > RECONNECT_NANOS)) {
-      PeerConnection connection = new PeerConnection(peer, sockets, () -> disconnected(peer));
+      PeerConnection connection = new PeerConnection(peer, sockets, maxLength, () -> disconnected(peer));
       if (connections.putIfAbsent(peer, connection) == null) {
         connection.open();
       }

@@ -1,5 +1,6 @@
 package io.kvasir.peer;
 
+import io.kvasir.time.NanoClock;
 import java.io.IOException;
 import java.net.ServerSocket;
 import java.net.Socket;
@@ -13,9 +14,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The listener for peers' connections. A watchdog thread sees to it that no slow handler holds up the requests behind
- * it; while no handler runs, it is parked.
+ * it, and that no handshake takes long; while there is neither, it is parked.
  */
-final class PeerServer implements AutoCloseable {
+final class PeerServer implements AutoCloseable, InboundConnection.Listener {
   private static final Logger LOG = LoggerFactory.getLogger(PeerServer.class);
 
   /** More than a cluster has nodes; further connections are closed at once. */
@@ -30,18 +31,33 @@ final class PeerServer implements AutoCloseable {
   private final PeerSockets sockets;
   private final String node;
   private final RequestHandler handler;
+  private final int maxLength;
   private final Set<InboundConnection> open = ConcurrentHashMap.newKeySet();
+  private final Handshakes handshakes;
 
-  /** Whether the watchdog looks at the handlers, rather than being parked. */
+  /** Whether the watchdog looks at handlers and handshakes, rather than being parked. */
   private final AtomicBoolean watching = new AtomicBoolean();
 
   private final Thread watchdog;
 
-  PeerServer(ServerSocket serverSocket, PeerSockets sockets, String node, RequestHandler handler) {
+  /**
+   * Begins to accept connections.
+   *
+   * @param maxLength the longest request or reply, in bytes
+   */
+  PeerServer(
+      ServerSocket serverSocket,
+      PeerSockets sockets,
+      String node,
+      RequestHandler handler,
+      int maxLength,
+      NanoClock clock) {
     this.serverSocket = serverSocket;
     this.sockets = sockets;
     this.node = node;
     this.handler = handler;
+    this.maxLength = maxLength;
+    this.handshakes = new Handshakes(clock);
     this.watchdog = Thread.ofPlatform().name("kvasir-peer-watchdog").daemon().start(this::watch);
     Thread.ofPlatform().name("kvasir-peer-accept").daemon().start(this::accept);
   }
@@ -51,9 +67,7 @@ final class PeerServer implements AutoCloseable {
       try {
         Socket socket = serverSocket.accept();
         if (open.size() < MAX_CONNECTIONS) {
-          InboundConnection connection = connection(socket);
-          open.add(connection);
-          connection.start();
+          start(new InboundConnection(socket, sockets, node, handler, maxLength, this));
         } else {
           socket.close();
         }
@@ -67,11 +81,33 @@ final class PeerServer implements AutoCloseable {
     }
   }
 
-  private InboundConnection connection(Socket socket) {
-    return new InboundConnection(socket, sockets, node, handler, this::wakeWatchdog, open::remove);
+  private void start(InboundConnection connection) {
+    open.add(connection);
+    InboundConnection oldest = handshakes.begin(connection);
+    if (oldest != null) {
+      oldest.close();
+    }
+    connection.start();
+    wakeWatchdog();
   }
 
-  /** Called when a handler begins; costs one volatile read while the watchdog is awake. */
+  @Override
+  public void accepted(InboundConnection connection) {
+    handshakes.end(connection);
+  }
+
+  @Override
+  public void handling() {
+    wakeWatchdog();
+  }
+
+  @Override
+  public void closed(InboundConnection connection) {
+    handshakes.end(connection);
+    open.remove(connection);
+  }
+
+  /** Called when a handler or a handshake begins; costs one volatile read while the watchdog is awake. */
   private void wakeWatchdog() {
     if (!watching.get() && watching.compareAndSet(false, true)) {
       LockSupport.unpark(watchdog);
@@ -84,7 +120,7 @@ final class PeerServer implements AutoCloseable {
         if (watching.get()) {
           // Not parked: a permit left by a handler would shorten the interval.
           TimeUnit.NANOSECONDS.sleep(WATCH_INTERVAL_NANOS);
-          lookAtHandlers();
+          look();
         } else {
           LockSupport.park(this);
         }
@@ -94,10 +130,11 @@ final class PeerServer implements AutoCloseable {
     }
   }
 
-  private void lookAtHandlers() {
-    // Before looking: a handler that begins from now on is either found here, or finds this false and wakes the thread.
+  private void look() {
+    // Before looking: what begins from now on is either found here, or finds this false and wakes the thread.
     watching.set(false);
-    boolean running = false;
+    handshakes.overdue().forEach(InboundConnection::close);
+    boolean running = !handshakes.isEmpty();
     for (InboundConnection connection : open) {
       running |= connection.releaseReader();
     }

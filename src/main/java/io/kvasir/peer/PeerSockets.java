@@ -7,18 +7,20 @@ import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.StandardSocketOptions;
-import javax.net.ssl.SSLServerSocket;
 import javax.net.ssl.SSLSocket;
 import jdk.net.ExtendedSocketOptions;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Makes the sockets of peer connections, with TLS or without. */
+/**
+ * Makes the sockets of peer connections, with TLS or without. A connection is closed by its TCP socket, also where
+ * there is TLS above it: closing that one would wait for a writer, which may be waiting for a peer that does not read.
+ */
 final class PeerSockets {
   private static final Logger LOG = LoggerFactory.getLogger(PeerSockets.class);
 
-  /** How long the other end may take for each message of the handshake. */
+  /** How long a peer that was connected to may take for each message of the handshake. */
   private static final int HANDSHAKE_MILLIS = 5_000;
 
   private static final int CONNECT_MILLIS = 2_000;
@@ -39,45 +41,61 @@ final class PeerSockets {
     this.tls = tls;
   }
 
+  /** A listener for TCP connections, whose TLS handshake is that of {@link #accepted}. */
   ServerSocket listen(String host, int port) throws IOException {
-    InetAddress address = InetAddress.getByName(host);
-    if (tls == null) {
-      return new ServerSocket(port, 50, address);
+    return new ServerSocket(port, 50, InetAddress.getByName(host));
+  }
+
+  /**
+   * Connects to a peer, with the TLS handshake done where there is TLS. Limits the time of each read until {@link
+   * #endHandshake}.
+   *
+   * @param tcp a new socket, which is what to close, whatever becomes of it
+   * @return the socket to read and write; the same where there is no TLS
+   */
+  Socket connect(Socket tcp, PeerAddress to) throws IOException {
+    if (!localAddress.isEmpty()) {
+      tcp.bind(new InetSocketAddress(localAddress, 0));
     }
-    SSLServerSocket socket =
-        (SSLServerSocket) tls.context().getServerSocketFactory().createServerSocket(port, 50, address);
+    tcp.connect(new InetSocketAddress(to.host(), to.port()), CONNECT_MILLIS);
+    tcp.setSoTimeout(HANDSHAKE_MILLIS);
+    configure(tcp);
+    if (tls == null) {
+      return tcp;
+    }
+    return handshake(tls, (SSLSocket) tls.context().getSocketFactory().createSocket(tcp, to.host(), to.port(), true));
+  }
+
+  /**
+   * Does the handshake of a connection that a peer has made, if there is TLS. How long that may take is the caller's
+   * concern.
+   *
+   * @param tcp what to close, whatever becomes of it
+   * @return the socket to read and write; the same where there is no TLS
+   */
+  Socket accepted(Socket tcp) throws IOException {
+    configure(tcp);
+    if (tls == null) {
+      return tcp;
+    }
+    SSLSocket socket = (SSLSocket) tls.context().getSocketFactory().createSocket(tcp, null, true);
+    socket.setUseClientMode(false);
     socket.setNeedClientAuth(true);
+    return handshake(tls, socket);
+  }
+
+  private static Socket handshake(PeerTls tls, SSLSocket socket) throws IOException {
+    socket.startHandshake();
+    tls.verify(socket.getSession());
     return socket;
   }
 
-  /** Connects, with the TLS handshake done where there is TLS. */
-  Socket connect(PeerAddress to) throws IOException {
-    Socket socket = tls == null ? new Socket() : tls.context().getSocketFactory().createSocket();
-    try {
-      if (!localAddress.isEmpty()) {
-        socket.bind(new InetSocketAddress(localAddress, 0));
-      }
-      socket.connect(new InetSocketAddress(to.host(), to.port()), CONNECT_MILLIS);
-      beginHandshake(socket);
-      return socket;
-    } catch (IOException | RuntimeException failed) {
-      socket.close();
-      throw failed;
-    }
-  }
-
-  /** Limits the time of the handshake and does that of TLS; {@link #endHandshake} lifts the limit. */
-  void beginHandshake(Socket socket) throws IOException {
-    socket.setSoTimeout(HANDSHAKE_MILLIS);
-    socket.setTcpNoDelay(true);
-    socket.setOption(StandardSocketOptions.SO_KEEPALIVE, true);
-    if (socket.supportedOptions().contains(ExtendedSocketOptions.TCP_KEEPIDLE)) {
-      socket.setOption(ExtendedSocketOptions.TCP_KEEPIDLE, KEEPALIVE_SECONDS);
-      socket.setOption(ExtendedSocketOptions.TCP_KEEPINTERVAL, KEEPALIVE_SECONDS);
-    }
-    if (tls != null && socket instanceof SSLSocket secure) {
-      secure.startHandshake();
-      tls.verify(secure.getSession());
+  private static void configure(Socket tcp) throws IOException {
+    tcp.setTcpNoDelay(true);
+    tcp.setOption(StandardSocketOptions.SO_KEEPALIVE, true);
+    if (tcp.supportedOptions().contains(ExtendedSocketOptions.TCP_KEEPIDLE)) {
+      tcp.setOption(ExtendedSocketOptions.TCP_KEEPIDLE, KEEPALIVE_SECONDS);
+      tcp.setOption(ExtendedSocketOptions.TCP_KEEPINTERVAL, KEEPALIVE_SECONDS);
     }
   }
 
@@ -91,7 +109,7 @@ final class PeerSockets {
   }
 
   /** Lets reads wait without limit, since requests may be far apart. */
-  static void endHandshake(Socket socket) throws IOException {
-    socket.setSoTimeout(0);
+  static void endHandshake(Socket tcp) throws IOException {
+    tcp.setSoTimeout(0);
   }
 }

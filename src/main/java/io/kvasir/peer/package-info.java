@@ -8,7 +8,8 @@
  * <p>{@link io.kvasir.peer.PeerConnections} is a node's end of all of them. Requests go out through a {@code
  * PeerConnection} for each peer, on which each waits for its own reply. They come in through the {@code PeerServer}: an
  * {@code InboundConnection} for each peer reads them and has the node's {@link io.kvasir.peer.RequestHandler} reply;
- * one that takes long delays no other. {@code FrameCodec} is the protocol. What requests mean is not known here.
+ * one that takes long delays no other, and the {@code Handshakes} bound those who have not
+ * shown that they are peers. {@code FrameCodec} is the protocol. What requests mean is not known here.
  *
  * <p>The configuration calls the port of these connections {@code cluster.line-port}.
  */

@@ -5,14 +5,19 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.kvasir.Await;
+import io.kvasir.app.Certificates;
 import io.kvasir.time.NanoClock;
+import java.io.ByteArrayInputStream;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
+import java.io.EOFException;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.SocketTimeoutException;
+import java.nio.file.Path;
+import java.security.KeyStore;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -31,22 +36,36 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import javax.net.ssl.KeyManagerFactory;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLSession;
+import javax.net.ssl.TrustManagerFactory;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Peer connections over real sockets. */
 final class PeerConnectionsTest {
   private static final Duration TIMEOUT = Duration.ofSeconds(60);
+  private static final int MAX_LENGTH = PeerSettings.on("").maxLength();
+  private static @Nullable SSLContext nodeContext;
 
   private final List<PeerConnections> open = new ArrayList<>();
   private final PeerConnections requesting = peers();
+
+  @BeforeAll
+  static void makeCertificate(@TempDir Path directory) throws Exception {
+    nodeContext = context(directory);
+  }
 
   @AfterEach
   void close() {
@@ -223,9 +242,9 @@ final class PeerConnectionsTest {
         assertThat(FrameCodec.readHello(in)).isEqualTo("mute");
         new DataOutputStream(connected.getOutputStream()).writeInt(FrameCodec.WELCOME);
         CompletableFuture<byte @Nullable []> late = awaitConnection(peer, "anyone?", Duration.ofMillis(50));
-        assertThat(FrameCodec.read(in).content()).isEqualTo("anyone?".getBytes(UTF_8));
+        assertThat(FrameCodec.read(in, MAX_LENGTH).content()).isEqualTo("anyone?".getBytes(UTF_8));
         assertThatThrownBy(late::join).hasCauseInstanceOf(TimeoutException.class);
-        assertThat(FrameCodec.read(in).content()).as("a ping").isEmpty();
+        assertThat(FrameCodec.read(in, MAX_LENGTH).content()).as("a ping").isEmpty();
         assertThat(in.read()).as("closed").isEqualTo(-1);
       }
     }
@@ -244,14 +263,14 @@ final class PeerConnectionsTest {
         DataOutputStream out = new DataOutputStream(connected.getOutputStream());
         out.writeInt(FrameCodec.WELCOME);
         CompletableFuture<byte @Nullable []> late = awaitConnection(peer, "late", Duration.ofMillis(50));
-        FrameCodec.Frame request = FrameCodec.read(in);
+        FrameCodec.Frame request = FrameCodec.read(in, MAX_LENGTH);
         assertThatThrownBy(late::join).hasCauseInstanceOf(TimeoutException.class);
-        FrameCodec.Frame ping = FrameCodec.read(in);
+        FrameCodec.Frame ping = FrameCodec.read(in, MAX_LENGTH);
         assertThat(ping.content()).isEmpty();
         out.write(FrameCodec.encode(ping.id(), FrameCodec.NO_CONTENT));
         out.write(FrameCodec.encode(request.id(), request.content()));
         CompletableFuture<byte @Nullable []> next = requireConnection(peer, "next", TIMEOUT);
-        FrameCodec.Frame second = FrameCodec.read(in);
+        FrameCodec.Frame second = FrameCodec.read(in, MAX_LENGTH);
         assertThat(second.content()).isEqualTo("next".getBytes(UTF_8));
         out.write(FrameCodec.encode(second.id(), "reply".getBytes(UTF_8)));
         assertThat(next.join()).as("the reply that came too late goes to nobody").isEqualTo("reply".getBytes(UTF_8));
@@ -268,7 +287,7 @@ final class PeerConnectionsTest {
       try (Socket connected = unread.accept()) {
         assertThat(FrameCodec.readHello(new DataInputStream(connected.getInputStream()))).isEqualTo("unread");
         new DataOutputStream(connected.getOutputStream()).writeInt(FrameCodec.WELCOME);
-        byte[] more = new byte[FrameCodec.MAX_LENGTH];
+        byte[] more = new byte[MAX_LENGTH];
         assertThatThrownBy(
                 () -> {
                   while (reply(peer, more, Duration.ofMillis(200)) == null) {
@@ -323,6 +342,113 @@ final class PeerConnectionsTest {
     }
   }
 
+  /**
+   * Whoever closes a connection may be a timer's thread, so it must not wait for a peer that reads nothing; with TLS a
+   * writer would otherwise be waited for.
+   */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void close_whileAWriterWaitsForThePeer_doesNotWait(boolean secure) throws Exception {
+    SSLContext context = secure ? nodeContext : null;
+    PeerConnections peers = peers(PeerSettings.on("127.0.0.1"), context, NanoClock.SYSTEM);
+    try (ServerSocket unread = listener(context)) {
+      PeerAddress peer = new PeerAddress("unread", "127.0.0.1", unread.getLocalPort());
+      byte[] more = new byte[MAX_LENGTH];
+      assertThat(peers.request(peer, more, TIMEOUT)).isNull();
+      try (Socket connected = unread.accept()) {
+        DataInputStream in = new DataInputStream(connected.getInputStream());
+        assertThat(FrameCodec.readHello(in)).isEqualTo("unread");
+        new DataOutputStream(connected.getOutputStream()).writeInt(FrameCodec.WELCOME);
+        Thread writer = Thread.ofVirtual().start(() -> awaitRequest(peers, peer, more));
+        assertThat(in.readInt()).as("the frame has begun").isGreaterThan(MAX_LENGTH);
+        assertEnds(peers::close);
+        assertThat(writer.join(TIMEOUT)).isTrue();
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void close_whileAReplyIsNotRead_doesNotWait(boolean secure) throws Exception {
+    SSLContext context = secure ? nodeContext : null;
+    PeerConnections peers = peers(PeerSettings.on("127.0.0.1"), context, NanoClock.SYSTEM);
+    peers.serve("peer", _ -> new byte[MAX_LENGTH]);
+    try (Socket unread = context == null
+        ? new Socket("127.0.0.1", peers.port())
+        : context.getSocketFactory().createSocket("127.0.0.1", peers.port())) {
+      FrameCodec.writeHello(new DataOutputStream(unread.getOutputStream()), "peer");
+      DataInputStream in = new DataInputStream(unread.getInputStream());
+      assertThat(in.readInt()).isEqualTo(FrameCodec.WELCOME);
+      unread.getOutputStream().write(FrameCodec.encode(1, new byte[1]));
+      assertThat(in.readInt()).as("the reply has begun").isGreaterThan(MAX_LENGTH);
+      assertEnds(peers::close);
+    }
+  }
+
+  /** Who has not shown that it is a peer takes little, and keeps no peer out. */
+  @Test
+  void connectionsThatSayNothing_giveWayToOthers() throws Exception {
+    PeerConnections peers = peers(PeerSettings.on("127.0.0.1"), null, () -> 0);
+    peers.serve("peer", request -> request);
+    List<Socket> silent = new ArrayList<>();
+    try {
+      for (int i = 0; i < 3 * Handshakes.MAX; i++) {
+        silent.add(new Socket("127.0.0.1", peers.port()));
+      }
+      PeerAddress peer = new PeerAddress("peer", "127.0.0.1", peers.port());
+      assertThat(awaitReply(peer, "hello")).isEqualTo("hello");
+      for (int i = 0; i <= 2 * Handshakes.MAX; i++) {
+        silent.get(i).setSoTimeout((int) TIMEOUT.toMillis());
+        assertThat(silent.get(i).getInputStream().read()).as("connection %s", i).isEqualTo(-1);
+      }
+      Socket last = silent.getLast();
+      FrameCodec.writeHello(new DataOutputStream(last.getOutputStream()), "peer");
+      assertThat(new DataInputStream(last.getInputStream()).readInt()).isEqualTo(FrameCodec.WELCOME);
+    } finally {
+      for (Socket socket : silent) {
+        socket.close();
+      }
+    }
+  }
+
+  /** A handshake has to end in time, however often something of it comes. */
+  @Test
+  void handshake_thatTakesLongInAll_isClosed() throws Exception {
+    AtomicLong now = new AtomicLong();
+    PeerConnections peers = peers(PeerSettings.on("127.0.0.1"), null, now::get);
+    peers.serve("peer", request -> request);
+    try (Socket accepted = new Socket("127.0.0.1", peers.port());
+        Socket slow = new Socket("127.0.0.1", peers.port())) {
+      FrameCodec.writeHello(new DataOutputStream(accepted.getOutputStream()), "peer");
+      assertThat(new DataInputStream(accepted.getInputStream()).readInt()).isEqualTo(FrameCodec.WELCOME);
+      slow.setSoTimeout((int) TIMEOUT.toMillis());
+      slow.getOutputStream().write(HexFormat.of().parseHex("4b564c310004" + "7065"));
+      now.addAndGet(Handshakes.TIMEOUT.toNanos());
+      assertThat(slow.getInputStream().read()).isEqualTo(-1);
+      accepted.getOutputStream().write(FrameCodec.encode(1, new byte[1]));
+      assertThat(FrameCodec.read(new DataInputStream(accepted.getInputStream()), 1).id()).isEqualTo(1);
+    }
+  }
+
+  /** Memory is taken for what has come: a length alone costs the peer nothing. */
+  @Test
+  void frame_thatEndsEarly_isNoFrame() {
+    byte[] announced = HexFormat.of().parseHex("7ffffff0" + "0000000000000001" + "61");
+    assertThatThrownBy(
+            () -> FrameCodec.read(new DataInputStream(new ByteArrayInputStream(announced)), Integer.MAX_VALUE))
+        .isInstanceOf(EOFException.class);
+  }
+
+  @Test
+  void requestAndReply_thatAreTooLong_areNotSent_andHarmNoOther() throws Exception {
+    PeerAddress peer =
+        serving("peer", request -> text(request).equals("long") ? new byte[MAX_LENGTH + 1] : request);
+    awaitReply(peer, "first");
+    assertThat(requesting.request(peer, new byte[MAX_LENGTH + 1], TIMEOUT)).isNull();
+    assertThat(request(peer, "long")).isNull();
+    assertThat(request(peer, "next")).isEqualTo("next");
+  }
+
   @Test
   void serve_twice_isRefused() {
     PeerConnections peers = peers();
@@ -332,12 +458,12 @@ final class PeerConnectionsTest {
 
   @Test
   void port_inFrontOfTheNode_isAdvertised() {
-    assertThat(peers(new PeerSettings("127.0.0.1", 0, 7356, "")).port()).isEqualTo(7356);
+    assertThat(peers(new PeerSettings("127.0.0.1", 0, 7356, "", MAX_LENGTH)).port()).isEqualTo(7356);
   }
 
   @Test
   void request_comesFromTheAddressThatIsSet() throws Exception {
-    PeerConnections peers = peers(new PeerSettings("127.0.0.1", 0, 0, "127.0.1.7"));
+    PeerConnections peers = peers(new PeerSettings("127.0.0.1", 0, 0, "127.0.1.7", MAX_LENGTH));
     try (ServerSocket there = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       PeerAddress peer = new PeerAddress("peer", "127.0.0.1", there.getLocalPort());
       assertThat(peers.request(peer, new byte[1], TIMEOUT)).isNull();
@@ -352,8 +478,12 @@ final class PeerConnectionsTest {
   }
 
   private PeerConnections peers(PeerSettings settings) {
+    return peers(settings, null, NanoClock.SYSTEM);
+  }
+
+  private PeerConnections peers(PeerSettings settings, @Nullable SSLContext context, NanoClock clock) {
     try {
-      PeerConnections peers = PeerConnections.bind(settings, null, NanoClock.SYSTEM);
+      PeerConnections peers = PeerConnections.bind(settings, context == null ? null : tls(context), clock);
       open.add(peers);
       return peers;
     } catch (IOException noPort) {
@@ -425,6 +555,52 @@ final class PeerConnectionsTest {
         LockSupport.parkNanos(1_000_000);
       }
     }
+  }
+
+  private static void awaitRequest(PeerConnections peers, PeerAddress peer, byte[] content) {
+    while (peers.request(peer, content, TIMEOUT) == null) {
+      LockSupport.parkNanos(1_000_000);
+    }
+  }
+
+  private static void assertEnds(Runnable action) throws InterruptedException {
+    Thread running = Thread.ofPlatform().daemon().start(action);
+    assertThat(running.join(TIMEOUT.dividedBy(4))).as("has ended").isTrue();
+  }
+
+  private static ServerSocket listener(@Nullable SSLContext context) throws IOException {
+    return context == null
+        ? new ServerSocket(0, 1, InetAddress.getLoopbackAddress())
+        : context.getServerSocketFactory().createServerSocket(0, 1, InetAddress.getLoopbackAddress());
+  }
+
+  private static PeerTls tls(SSLContext context) {
+    return new PeerTls() {
+      @Override
+      public SSLContext context() {
+        return context;
+      }
+
+      @Override
+      public void verify(SSLSession session) {
+        assertThat(session.isValid()).isTrue();
+      }
+    };
+  }
+
+  /** Of a node that trusts its own certificate. */
+  private static SSLContext context(Path directory) throws Exception {
+    Certificates made = new Certificates(directory).authority("node");
+    KeyManagerFactory keys = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
+    keys.init(made.store(), Certificates.password());
+    KeyStore trusted = KeyStore.getInstance("PKCS12");
+    trusted.load(null, null);
+    trusted.setCertificateEntry("node", made.store().getCertificate("node"));
+    TrustManagerFactory trust = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+    trust.init(trusted);
+    SSLContext context = SSLContext.getInstance("TLSv1.3");
+    context.init(keys.getKeyManagers(), trust.getTrustManagers(), null);
+    return context;
   }
 
   private static Set<Thread> watchdogs() {

@@ -27,6 +27,7 @@ final class ClusterReader {
 
   private final ConfigSection cluster;
   private final Endpoint management;
+  private final int maxLength;
   private final String host;
   private final int port;
   private final int linePort;
@@ -41,10 +42,12 @@ final class ClusterReader {
    * @param config the whole configuration
    * @param cluster the section
    * @param management the address of the management port, which discovery uses
+   * @param maxLength the longest message of a peer connection, in bytes
    */
-  ClusterReader(Config config, ConfigSection cluster, Endpoint management) {
+  ClusterReader(Config config, ConfigSection cluster, Endpoint management, int maxLength) {
     this.cluster = cluster;
     this.management = management;
+    this.maxLength = maxLength;
     this.platform = config;
     this.host = cluster.name("host");
     this.port = cluster.count("port", 0, 65_535);
@@ -96,7 +99,8 @@ final class ClusterReader {
         bound.isEmpty() ? host : bound,
         lineBindPort == 0 ? linePort : lineBindPort,
         linePort,
-        artery.getString("advanced.tcp.outbound-client-hostname"));
+        artery.getString("advanced.tcp.outbound-client-hostname"),
+        maxLength);
   }
 
   /** Every setting, for the actor system. */

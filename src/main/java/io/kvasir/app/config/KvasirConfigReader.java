@@ -45,6 +45,14 @@ final class KvasirConfigReader {
     }
   }
 
+  /** A hash as messages between nodes have it, in CBOR. */
+  private static final int HASH_BYTES = 9;
+
+  /** What else a message between nodes may have, generously. */
+  private static final int OTHER_PARTS_BYTES = 1 << 20;
+
+  private static final int MAX_PEER_MESSAGE = 1 << 28;
+
   private final Config config;
   private final @Nullable Path file;
   private final List<ConfigFault> faults;
@@ -74,7 +82,7 @@ final class KvasirConfigReader {
             log(root.section("log")));
     management.rejectUnread();
     ConfigSection cluster = root.section("cluster");
-    ClusterReader clusterReader = new ClusterReader(config, cluster, operations.management());
+    ClusterReader clusterReader = new ClusterReader(config, cluster, operations.management(), maxPeerMessage(gateway, prompts));
     cluster.rejectUnread();
     root.rejectUnread();
     return new KvasirConfig(
@@ -115,6 +123,16 @@ final class KvasirConfigReader {
             gateway.duration("drain-timeout"));
     gateway.rejectUnread();
     return read;
+  }
+
+  /** A message between nodes has a hash for each block of a prompt, whose tokens are no more than its body's bytes. */
+  private int maxPeerMessage(GatewayConfig gateway, PromptConfig prompts) {
+    int blockSize =
+        prompts.models().stream()
+            .mapToInt(ModelConfig::blockSize)
+            .reduce(config.getInt("kvasir.model-defaults.block-size"), Math::min);
+    long hashes = (long) HASH_BYTES * gateway.http().maxBodyBytes() / Math.max(1, blockSize);
+    return (int) Math.min(hashes + OTHER_PARTS_BYTES, MAX_PEER_MESSAGE);
   }
 
   private PromptConfig prompts() {

@@ -15,6 +15,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 public final class ClusterReaderTest {
+  /** For bodies of 32 MiB and blocks of 16 tokens. */
+  private static final int LONGEST = 9 * (32 << 20) / 16 + (1 << 20);
+
   private static final String REACHABLE = "management.host = 0.0.0.0, cluster { host = 10.0.0.1, port = 7355 }\n";
 
   @TempDir private static Path directory = Path.of("");
@@ -58,7 +61,8 @@ public final class ClusterReaderTest {
 
   @Test
   void lines_areAtAndFromTheAddressesOfRemoting() throws Exception {
-    assertThat(lines("kvasir.cluster.line-port = 7356")).isEqualTo(new PeerSettings("127.0.0.1", 7356, 7356, ""));
+    assertThat(lines("kvasir.cluster.line-port = 7356"))
+        .isEqualTo(new PeerSettings("127.0.0.1", 7356, 7356, "", LONGEST));
     assertThat(
             lines(
                 """
@@ -66,7 +70,25 @@ public final class ClusterReaderTest {
                 pekko.remote.artery.bind.hostname = 172.17.0.2
                 pekko.remote.artery.advanced.tcp.outbound-client-hostname = 172.17.0.3
                 """))
-        .isEqualTo(new PeerSettings("172.17.0.2", 17356, 7356, "172.17.0.3"));
+        .isEqualTo(new PeerSettings("172.17.0.2", 17356, 7356, "172.17.0.3", LONGEST));
+  }
+
+  /** A prompt as long as a body may be, in the smallest blocks of any model, has a hash of nine bytes for each. */
+  @Test
+  void lines_carryTheLongestPrompt() throws Exception {
+    assertThat(
+            lines(
+                """
+                kvasir.gateway.max-body = 100 MiB
+                kvasir.models = [
+                  { name = a, mode = text, block-size = 64 }, { name = b, mode = text, block-size = 8 }
+                ]
+                """)
+                .maxLength())
+        .isBetween(9 * (100 << 20) / 8, 9 * (100 << 20) / 8 + (1 << 20));
+    assertThat(lines("kvasir.gateway.max-body = 1 GiB, kvasir.model-defaults.block-size = 1").maxLength())
+        .as("bounded all the same")
+        .isEqualTo(256 << 20);
   }
 
   @Test
