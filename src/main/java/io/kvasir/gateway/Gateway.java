@@ -35,6 +35,7 @@ public final class Gateway implements HttpHandler, AutoCloseable {
   private final EventsHandler events;
   private final InferenceHandler inference;
   private final RouteHandler dryRun;
+  private final ServedPaths paths;
   private final GatewayMetrics metrics;
 
   /** A gateway over these rooms; it owns none of them. Without {@code answers} no answer is kept. */
@@ -56,14 +57,15 @@ public final class Gateway implements HttpHandler, AutoCloseable {
     StoredResponses stored = new StoredResponses(settings.storedResponses());
     RequestPreparer preparer = new RequestPreparer(prompts, new ProfileResolver(profiles, this.metrics), cells, stored);
     this.inference = new InferenceHandler(preparer, cells, dispatcher, answers, stored, this.metrics, settings, clock);
-    this.dryRun = new RouteHandler(preparer, cells);
+    this.paths = settings.forwarding().paths();
+    this.dryRun = new RouteHandler(preparer, cells, paths);
   }
 
   @Override
   public Response handle(Exchange exchange) throws InterruptedException {
     String requestId = RequestIds.of(exchange.headers());
     ApiBoundary boundary = new ApiBoundary(exchange, requestId, error -> metrics.requestRefused(error.status()));
-    return withId(boundary.answer(() -> route(exchange, requestId)), requestId);
+    return withId(boundary.answer(() -> route(RetargetedExchange.of(exchange), requestId)), requestId);
   }
 
   /** Stops keeping streams alive. */
@@ -104,13 +106,9 @@ public final class Gateway implements HttpHandler, AutoCloseable {
     if (EventsHandler.matches(path)) {
       return method.equals("POST") ? events.answer(exchange) : wrongMethod(path, method, "POST");
     }
-    ApiPath api = ApiPath.at(path);
+    ApiPath api = paths.at(path);
     if (api == null) {
-      throw new ApiException(
-          ApiError.of(
-              404,
-              "unknown_path",
-              "There is nothing at %s. The APIs are under /v1, such as POST /v1/chat/completions.".formatted(path)));
+      throw new ApiException(ServedPaths.unknown(path));
     }
     if (api.postOnly() && !method.equals("POST")) {
       return wrongMethod(path, method, "POST");

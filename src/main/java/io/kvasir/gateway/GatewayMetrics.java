@@ -29,6 +29,7 @@ final class GatewayMetrics {
   private final Counter aborts;
   private final Counter keepAlives;
   private final Counter late;
+  private final Counter reservedFields;
   private final Counter cachedTokens;
   private final Counter promptTokens;
   private final Counter outputTokens;
@@ -76,6 +77,11 @@ final class GatewayMetrics {
         .help("Clients that disconnected before their answer was complete, by whether it had begun")
         .labelNames("phase")
         .register(registry);
+    reservedFields = Counter.builder()
+        .name("kvasir_reserved_fields_removed_total")
+        .help("Requests whose body had fields that only the router may set, which were removed")
+        .labelNames("api")
+        .register(registry);
     cachedTokens = Counter.builder()
         .name("kvasir_cached_tokens_total")
         .help("Prompt tokens found cached, as the index predicted and as engines reported;"
@@ -106,6 +112,10 @@ final class GatewayMetrics {
 
   private static Histogram.Builder histogram(String name, String help) {
     return Histogram.builder().name(name).help(help).classicOnly();
+  }
+
+  void reservedFieldsRemoved(ApiPath api) {
+    reservedFields.labelValues(api.label()).inc();
   }
 
   void requestStarted(ApiPath api) {

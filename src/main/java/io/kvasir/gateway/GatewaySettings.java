@@ -12,14 +12,29 @@ import org.jspecify.annotations.Nullable;
  *     counts are unknown for such streams
  * @param keepAlive silence after which a stream sends a keep-alive, so that no proxy cuts it; null for none
  * @param storedResponses how many ids of the Responses API are remembered with the worker that holds them
+ * @param forwarding what of a client's request reaches an engine
  */
 public record GatewaySettings(
-    String scheme, boolean usageInjection, @Nullable Duration keepAlive, int storedResponses) {
+    String scheme,
+    boolean usageInjection,
+    @Nullable Duration keepAlive,
+    int storedResponses,
+    ForwardingSettings forwarding) {
   /** How many ids of the Responses API a node remembers. */
   public static final int STORED_RESPONSES = 100_000;
+
+  /** Settings that forward whatever clients send to the paths of inference. */
+  public GatewaySettings(String scheme, boolean usageInjection, @Nullable Duration keepAlive, int storedResponses) {
+    this(scheme, usageInjection, keepAlive, storedResponses, ForwardingSettings.defaults());
+  }
 
   /** Plain HTTP, with bodies as clients send them. */
   public static GatewaySettings defaults() {
     return new GatewaySettings("http", false, Duration.ofSeconds(15), STORED_RESPONSES);
+  }
+
+  /** The same with other rules for what reaches an engine. */
+  public GatewaySettings with(ForwardingSettings other) {
+    return new GatewaySettings(scheme, usageInjection, keepAlive, storedResponses, other);
   }
 }

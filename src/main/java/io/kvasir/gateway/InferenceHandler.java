@@ -36,6 +36,7 @@ final class InferenceHandler implements AutoCloseable {
   private final GatewaySettings settings;
   private final NanoClock clock;
   private final KeepAlives keepAlives;
+  private final ForwardedHeaders forwarded;
 
   InferenceHandler(
       RequestPreparer preparer,
@@ -55,6 +56,7 @@ final class InferenceHandler implements AutoCloseable {
     this.settings = settings;
     this.clock = clock;
     this.keepAlives = new KeepAlives(settings.keepAlive(), metrics, clock);
+    this.forwarded = new ForwardedHeaders(settings.forwarding(), settings.scheme());
   }
 
   /** Stops keeping streams alive. */
@@ -112,18 +114,23 @@ final class InferenceHandler implements AutoCloseable {
     ApiPath api = parsed.api();
     ApiRequest request = parsed.request();
     String model = parsed.model();
+    settings.forwarding().reserved().check(headers);
+    byte[] body = settings.forwarding().reserved().removeFrom(request.body(), exchange.body());
+    if (body != exchange.body()) {
+      metrics.reservedFieldsRemoved(api);
+    }
     RequestPreparer.PreparedRequest prepared = preparer.prepare(parsed, exchange, requestId);
     trace.stage("prepare");
 
-    boolean injected = settings.usageInjection() && UsageInjection.applies(api, request, exchange.body());
+    boolean injected = settings.usageInjection() && UsageInjection.applies(api, request, body);
     Call call = new Call(
         prepared.decision(),
         parsed.context().facts(),
         new Call.ClientHttp(
             exchange.method(),
             exchange.target(),
-            ForwardedHeaders.request(headers, exchange.client(), settings.scheme()),
-            injected ? UsageInjection.inject(exchange.body()) : exchange.body()),
+            forwarded.request(headers, exchange.client()),
+            injected ? UsageInjection.inject(body) : body),
         new Call.ResponseRules(api.isRetryable(exchange.method()), api.generates(), injected),
         parsed.context().profile().resumes());
     String profile = Objects.requireNonNull(call.decision().profile(), "the request has no profile");

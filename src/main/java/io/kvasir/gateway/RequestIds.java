@@ -12,7 +12,10 @@ final class RequestIds {
 
   private RequestIds() {}
 
-  /** The request's id: 1..128 visible ASCII characters. */
+  /**
+   * The request's id: 1..128 visible ASCII characters. Ids with an address in them are the router's own to make: some
+   * engines connect to it (vLLM's P2P NCCL connector).
+   */
   static String of(Headers headers) {
     String id = headers.first(HEADER);
     return id != null && usable(id) ? id : generate();
@@ -26,7 +29,7 @@ final class RequestIds {
   }
 
   private static boolean usable(String id) {
-    if (id.isEmpty() || id.length() > MAX_LENGTH) {
+    if (id.isEmpty() || id.length() > MAX_LENGTH || id.contains("_addr_")) {
       return false;
     }
     for (int i = 0; i < id.length(); i++) {

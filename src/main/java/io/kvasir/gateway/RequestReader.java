@@ -52,7 +52,7 @@ final class RequestReader {
       JsonNode tree = object(body);
       return request(api, tree, model(tree));
     }
-    JsonNode tree = anything(headers, body);
+    JsonNode tree = api.takesJson() && body.length > 0 ? object(body) : anything(headers, body);
     return request(api, tree, modelIfAny(tree, headers, body));
   }
 

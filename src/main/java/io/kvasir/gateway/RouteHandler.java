@@ -27,10 +27,12 @@ final class RouteHandler {
 
   private final RequestPreparer preparer;
   private final Cells cells;
+  private final ServedPaths paths;
 
-  RouteHandler(RequestPreparer preparer, Cells cells) {
+  RouteHandler(RequestPreparer preparer, Cells cells, ServedPaths paths) {
     this.preparer = preparer;
     this.cells = cells;
+    this.paths = paths;
   }
 
   static boolean matches(String path) {
@@ -61,7 +63,7 @@ final class RouteHandler {
       return new RequestPreparer.ParsedRequest(api, parsed.request(), parsed.location(), parsed.model(),
           parsed.context());
     }
-    ApiPath api = ApiPath.at(path);
+    ApiPath api = paths.at(path);
     if (api == null || matches(path)) {
       throw new ApiException(
           ApiError.of(

@@ -25,7 +25,7 @@ final class UsageInjection {
   }
 
   /** JSON in UTF-16 or UTF-32, which parsers accept, begins with a zero byte, has one after it, or has a mark. */
-  private static boolean isUtf8(byte[] json) {
+  static boolean isUtf8(byte[] json) {
     return json[0] != 0 && json[1] != 0 && (json[0] & 0xFF) < 0xFE;
   }
 

@@ -3,6 +3,7 @@ package io.kvasir.http;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -14,18 +15,25 @@ public enum ApiPath {
   MESSAGES("messages", Kind.GENERATION, "/v1/messages"),
   EMBEDDINGS("embeddings", Kind.MODEL, "/v1/embeddings"),
   COUNT_TOKENS("count_tokens", Kind.MODEL, "/v1/messages/count_tokens"),
-  TOKENIZE("tokenize", Kind.HELPER, "/tokenize"),
-  DETOKENIZE("detokenize", Kind.HELPER, "/detokenize"),
-  RERANK("other", Kind.FORWARDED, "/v1/rerank", "/v2/rerank", "/rerank"),
+  TOKENIZE("tokenize", Kind.HELPER, "/tokenize", "/v1/tokenize"),
+  DETOKENIZE("detokenize", Kind.HELPER, "/detokenize", "/v1/detokenize"),
+  RERANK("other", Kind.FORWARDED_JSON, "/v1/rerank", "/v2/rerank", "/rerank"),
   /** SGLang's own inference API. */
-  GENERATE("other", Kind.FORWARDED, "/generate"),
+  GENERATE("other", Kind.FORWARDED_JSON, "/generate"),
   /** vLLM's API of tokens in, tokens out. */
-  TOKENS("other", Kind.FORWARDED, "/inference/v1/generate"),
-  /** Inference that engines offer outside {@code /v1}; everything else there stays the engine's own. */
-  SCORING("other", Kind.FORWARDED, "/score", "/classify", "/pooling"),
+  TOKENS("other", Kind.FORWARDED_JSON, "/inference/v1/generate"),
+  /** vLLM's API of what a request becomes before inference. */
+  RENDERING("other", Kind.FORWARDED_JSON, "/v1/chat/completions/render", "/v1/completions/render"),
+  /** Inference of models that do not generate text. */
+  SCORING("other", Kind.FORWARDED_JSON,
+      "/score", "/v1/score", "/classify", "/v1/classify", "/pooling", "/encode", "/v2/embed"),
+  /** Audio and images, in or out: forms as well as JSON. */
+  MEDIA("other", Kind.FORWARDED,
+      "/v1/audio/transcriptions", "/v1/audio/translations", "/v1/audio/speech", "/v1/images/generations",
+      "/v1/images/edits", "/v1/images/variations"),
   /** A stored response: read, cancelled or deleted on the worker that has it. */
   STORED_RESPONSE("stored_response", Kind.FORWARDED),
-  /** Any other path below {@code /v1}: forwarded as it is, whatever it means. */
+  /** A path that the operator has added: forwarded as it is, whatever it means. */
   OTHER("other", Kind.FORWARDED);
 
   /** What requests to an API have in common with those to others. */
@@ -36,11 +44,14 @@ public enum ApiPath {
     MODEL,
     /** Any model will do. */
     HELPER,
-    /** Not understood: any method, and it may change something. */
+    /** Not understood but for its body, a JSON object: any method, and it may change something. */
+    FORWARDED_JSON,
+    /** Not understood: any method and body, and it may change something. */
     FORWARDED
   }
 
   private static final String STORED = RESPONSES.path() + "/";
+  private static final Pattern STORED_PATH = Pattern.compile("/v1/responses/[^/]+(/(cancel|input_items))?");
   private static final Map<String, ApiPath> BY_PATH = Arrays.stream(values())
       .flatMap(api -> api.paths.stream().map(path -> Map.entry(path, api)))
       .collect(Collectors.toUnmodifiableMap(Map.Entry::getKey, Map.Entry::getValue));
@@ -56,12 +67,14 @@ public enum ApiPath {
     this.paths = List.of(paths);
   }
 
-  /** The API at a path, which has no query; null when there is none. */
+  /**
+   * The API at a path, which has no query; null when there is none. What else an engine serves is its administration,
+   * or unknown: only the operator can tell that it may be reached from outside.
+   */
   public static @Nullable ApiPath at(String path) {
     ApiPath api = BY_PATH.get(path);
     return api != null ? api
-        : path.startsWith(STORED) && path.length() > STORED.length() ? STORED_RESPONSE
-        : path.startsWith("/v1/") ? OTHER
+        : STORED_PATH.matcher(path).matches() ? STORED_RESPONSE
         : null;
   }
 
@@ -101,6 +114,14 @@ public enum ApiPath {
 
   /** Whether only POST makes sense. */
   public boolean postOnly() {
+    return switch (kind) {
+      case GENERATION, MODEL, HELPER -> true;
+      case FORWARDED_JSON, FORWARDED -> false;
+    };
+  }
+
+  /** Whether the body of a request, where it has one, is a JSON object. */
+  public boolean takesJson() {
     return kind != Kind.FORWARDED;
   }
 

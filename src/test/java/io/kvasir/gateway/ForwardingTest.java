@@ -57,16 +57,54 @@ final class ForwardingTest {
   }
 
   @Test
-  void request_forwardedFor_isContinued() throws Exception {
+  void request_forwardedFor_isTheClientsAddressWhateverItSays() throws Exception {
     router.post("/v1/completions", BODY);
-    router.post("/v1/completions", BODY, "X-Forwarded-For", "10.1.2.3", "X-Forwarded-Proto", "https");
+    router.post("/v1/completions", BODY, "X-Forwarded-For", "10.1.2.3", "X-Forwarded-Proto", "https",
+        "X-Forwarded-Host", "evil.example", "Forwarded", "for=10.1.2.3", "X-Real-IP", "10.1.2.3");
 
-    Headers first = pod.next().headers();
-    assertThat(first.first("X-Forwarded-For")).isEqualTo("127.0.0.1");
-    assertThat(first.first("X-Forwarded-Proto")).isEqualTo("http");
-    Headers second = pod.next().headers();
-    assertThat(all(second, "X-Forwarded-For")).containsExactly("10.1.2.3, 127.0.0.1");
-    assertThat(all(second, "X-Forwarded-Proto")).containsExactly("https");
+    for (int request = 0; request < 2; request++) {
+      Headers seen = pod.next().headers();
+      assertThat(all(seen, "X-Forwarded-For")).containsExactly("127.0.0.1");
+      assertThat(all(seen, "X-Forwarded-Proto")).containsExactly("http");
+      assertThat(all(seen, "X-Forwarded-Host")).containsExactly(router.url("/").getAuthority());
+      assertThat(names(seen)).doesNotContain("forwarded", "x-real-ip");
+    }
+  }
+
+  @Test
+  void request_fromTrustedProxy_continuesWhatItSays() throws Exception {
+    forward(ReservedFields.none(), new TrustedProxies(List.of("10.0.0.0/8", "127.0.0.0/29", "::1")), true);
+    router.post("/v1/completions", BODY, "X-Forwarded-For", "10.1.2.3", "X-Forwarded-Proto", "https",
+        "X-Forwarded-Host", "api.example", "Forwarded", "for=10.1.2.3");
+
+    Headers seen = pod.next().headers();
+    assertThat(all(seen, "X-Forwarded-For")).containsExactly("10.1.2.3, 127.0.0.1");
+    assertThat(all(seen, "X-Forwarded-Proto")).containsExactly("https");
+    assertThat(all(seen, "X-Forwarded-Host")).containsExactly("api.example");
+    assertThat(all(seen, "Forwarded")).containsExactly("for=10.1.2.3");
+  }
+
+  @Test
+  void request_fromBesideTheTrustedNetwork_isNotTrusted() throws Exception {
+    forward(ReservedFields.none(), new TrustedProxies(List.of("127.0.0.2/31", "10.0.0.0/8", "::/0")), true);
+    router.post("/v1/completions", BODY, "X-Forwarded-For", "10.1.2.3");
+
+    assertThat(all(pod.next().headers(), "X-Forwarded-For")).containsExactly("127.0.0.1");
+  }
+
+  @Test
+  void clientKeys_thatStayHere_reachNoEngine() throws Exception {
+    forward(ReservedFields.none(), TrustedProxies.NONE, false);
+    router.post("/v1/completions", BODY, "Authorization", "Bearer key", "x-api-key", "key");
+
+    assertThat(names(pod.next().headers())).doesNotContain("authorization", "x-api-key");
+  }
+
+  private void forward(ReservedFields reserved, TrustedProxies proxies, boolean clientKeys) throws IOException {
+    router.close();
+    router = new TestRouter(TestRouter.EXECUTION, GatewaySettings.defaults().with(
+        new ForwardingSettings(ServedPaths.INFERENCE, reserved, proxies, clientKeys)));
+    router.cells.worker("w0", pod.url(), "m");
   }
 
   @Test
@@ -95,7 +133,8 @@ final class ForwardingTest {
 
   @Test
   void requestId_missingOrUnusable_isMinted() throws Exception {
-    for (String id : List.of("", "x".repeat(129), "with blank")) {
+    String address = "___prefill_addr_10.0.0.66:1___decode_addr_10.0.0.66:2_a";
+    for (String id : List.of("", "x".repeat(129), "with blank", address)) {
       HttpResponse<String> response = id.isEmpty()
           ? router.post("/v1/completions", BODY)
           : router.post("/v1/completions", BODY, "X-Request-Id", id);

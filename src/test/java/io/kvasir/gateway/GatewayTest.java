@@ -121,7 +121,7 @@ final class GatewayTest {
   void apis_eachPath_isForwarded() throws Exception {
     for (String path : List.of(
         "/v1/completions", "/v1/embeddings", "/v1/responses", "/v1/messages", "/v1/messages/count_tokens",
-        "/tokenize", "/detokenize", "/v1/rerank", "/rerank", "/v1/a/path/of/tomorrow")) {
+        "/tokenize", "/detokenize", "/v1/rerank", "/rerank", "/v1/score", "/generate", "/v1/images/generations")) {
       HttpResponse<String> response = router.post(path, "{\"model\":\"m\",\"input\":\"x\"}");
 
       assertThat(response.statusCode()).as(path).isEqualTo(200);
@@ -131,7 +131,11 @@ final class GatewayTest {
   }
 
   @Test
-  void unknownPath_anyMethodAndBody_isForwarded() throws Exception {
+  void addedPath_anyMethodAndBody_isForwarded() throws Exception {
+    router.close();
+    router = new TestRouter(TestRouter.EXECUTION, GatewaySettings.defaults().with(new ForwardingSettings(
+        new ServedPaths(List.of("/v1/files/*", "/v1/things")), ReservedFields.none(), TrustedProxies.NONE, true)));
+    router.cells.worker("w0", pod.url(), "m");
     String form = "--b\r\nContent-Disposition: form-data; name=\"model\"\r\n\r\nm2\r\n--b--\r\n";
     router.cells.worker("w1", pod.url(), "m2");
 

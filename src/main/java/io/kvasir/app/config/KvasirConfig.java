@@ -8,6 +8,7 @@ import io.kvasir.cell.PodSpec;
 import io.kvasir.discovery.Discovery;
 import io.kvasir.discovery.PodsReader;
 import io.kvasir.execution.ExecutionSettings;
+import io.kvasir.gateway.ForwardingSettings;
 import io.kvasir.gateway.admin.AdminKeys;
 import io.kvasir.gateway.admin.PodDefaults;
 import io.kvasir.http.TlsFiles;
@@ -54,6 +55,7 @@ public record KvasirConfig(
    * @param keepAlive silence after which a client's stream gets a keep-alive, null for none
    * @param drainDelay how long a stopping node still takes requests while not ready, null not at all
    * @param drainTimeout how long streams may go on when the node stops
+   * @param forwarding what of a client's request reaches an engine
    */
   public record GatewayConfig(
       HttpSettings http,
@@ -61,7 +63,8 @@ public record KvasirConfig(
       boolean usageInjection,
       @Nullable Duration keepAlive,
       @Nullable Duration drainDelay,
-      Duration drainTimeout) {}
+      Duration drainTimeout,
+      ForwardingSettings forwarding) {}
 
   /**
    * How prompts become tokens.

@@ -82,7 +82,8 @@ final class KvasirConfigReader {
             log(root.section("log")));
     management.rejectUnread();
     ConfigSection cluster = root.section("cluster");
-    ClusterReader clusterReader = new ClusterReader(config, cluster, operations.management(), maxPeerMessage(gateway, prompts));
+    ClusterReader clusterReader =
+        new ClusterReader(config, cluster, operations.management(), maxPeerMessage(gateway, prompts));
     cluster.rejectUnread();
     root.rejectUnread();
     return new KvasirConfig(
@@ -120,7 +121,8 @@ final class KvasirConfigReader {
             gateway.flag("usage-injection"),
             gateway.durationOrOff("keep-alive"),
             gateway.durationOrOff("drain-delay"),
-            gateway.duration("drain-timeout"));
+            gateway.duration("drain-timeout"),
+            ForwardingReader.read(gateway));
     gateway.rejectUnread();
     return read;
   }

@@ -260,7 +260,8 @@ public final class Node implements AutoCloseable {
   private GatewaySettings gatewaySettings() {
     GatewayConfig settings = config.gateway();
     return new GatewaySettings(
-        scheme(), settings.usageInjection(), settings.keepAlive(), GatewaySettings.STORED_RESPONSES);
+        scheme(), settings.usageInjection(), settings.keepAlive(), GatewaySettings.STORED_RESPONSES,
+        settings.forwarding());
   }
 
   private String scheme() {

@@ -14,6 +14,8 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Set;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -160,11 +162,13 @@ public final class JsonMembers {
 
   /** The same without these members. */
   public JsonMembers without(String... names) {
+    return without(Set.of(names)::contains);
+  }
+
+  /** The same without the members whose names match. */
+  public JsonMembers without(Predicate<String> names) {
     Map<String, Member> changed = new LinkedHashMap<>(members);
-    for (String name : names) {
-      changed.remove(name);
-    }
-    return changed.size() == members.size() ? this : new JsonMembers(changed);
+    return changed.keySet().removeIf(names) ? new JsonMembers(changed) : this;
   }
 
   /** The object. */

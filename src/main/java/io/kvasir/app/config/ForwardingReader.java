@@ -1,0 +1,48 @@
+package io.kvasir.app.config;
+
+import io.kvasir.gateway.ForwardingSettings;
+import io.kvasir.gateway.ReservedFields;
+import io.kvasir.gateway.ServedPaths;
+import io.kvasir.gateway.TrustedProxies;
+import java.util.List;
+
+/** Reads what of clients' requests reaches engines. */
+final class ForwardingReader {
+  private ForwardingReader() {}
+
+  /** The settings, from the section {@code gateway}. */
+  static ForwardingSettings read(ConfigSection gateway) {
+    ConfigSection reserved = gateway.section("reserved-fields");
+    ForwardingSettings read =
+        new ForwardingSettings(
+            paths(gateway),
+            new ReservedFields(
+                reserved.choice("action", ReservedFields.Action.class),
+                reserved.texts("body"),
+                reserved.texts("headers")),
+            proxies(gateway),
+            gateway.flag("forward-client-keys"));
+    reserved.rejectUnread();
+    return read;
+  }
+
+  private static ServedPaths paths(ConfigSection gateway) {
+    List<String> paths = gateway.texts("paths");
+    for (String path : paths) {
+      if (!path.startsWith("/") || path.contains("//") || path.contains("?") || path.contains("..")
+          || (path.length() > 1 && path.endsWith("/")) || path.indexOf('*') >= 0 && !path.endsWith("/*")) {
+        gateway.fault("paths", "has '" + path + "', which is no path such as \"/v1/files\" or \"/v1/files/*\"");
+      }
+    }
+    return new ServedPaths(paths);
+  }
+
+  private static TrustedProxies proxies(ConfigSection gateway) {
+    try {
+      return new TrustedProxies(gateway.texts("trusted-proxies"));
+    } catch (IllegalArgumentException unreadable) {
+      gateway.fault("trusted-proxies", "has " + unreadable.getMessage());
+      return TrustedProxies.NONE;
+    }
+  }
+}
