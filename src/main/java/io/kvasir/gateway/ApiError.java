@@ -24,6 +24,16 @@ record ApiError(int status, String message, @Nullable String param, String code,
         0);
   }
 
+  /** Credentials that are nobody's. */
+  static ApiError unauthenticated(String message) {
+    return of(401, "invalid_api_key", message);
+  }
+
+  /** Something that the caller may not do. */
+  static ApiError forbidden(String message) {
+    return of(403, "permission_denied", message);
+  }
+
   static ApiError badField(String field, String code, String message) {
     return new ApiError(400, message, field, code, 0);
   }

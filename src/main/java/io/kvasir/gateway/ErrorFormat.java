@@ -50,6 +50,9 @@ enum ErrorFormat {
     if (error.retryAfterSeconds() > 0) {
       headers.add("Retry-After", Integer.toString(error.retryAfterSeconds()));
     }
+    if (error.status() == 401) {
+      headers.add("WWW-Authenticate", "Bearer");
+    }
     return new Response.Buffered(error.status(), headers.build(), body.toString().getBytes(StandardCharsets.UTF_8));
   }
 
@@ -105,10 +108,10 @@ enum ErrorFormat {
 
   private static String openAiType(int status) {
     return switch (status) {
-      case 401 -> "authentication_error";
       case 403 -> "permission_error";
       case 404 -> "not_found_error";
       case 429 -> "rate_limit_error";
+      // 401, too: OpenAI's own API has it so.
       default -> status < 500 ? "invalid_request_error" : "server_error";
     };
   }

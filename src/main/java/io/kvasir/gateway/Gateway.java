@@ -1,6 +1,9 @@
 package io.kvasir.gateway;
 
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import io.kvasir.access.Authentication;
+import io.kvasir.access.Authenticator;
+import io.kvasir.access.Caller;
 import io.kvasir.answers.AnswerCache;
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.WorkerStatus.Health;
@@ -30,6 +33,7 @@ public final class Gateway implements HttpHandler, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Gateway.class);
   private static final Headers JSON = Headers.of("Content-Type", "application/json");
 
+  private final Authenticator authenticator;
   private final Cells cells;
   private final ModelsHandler models;
   private final EventsHandler events;
@@ -40,6 +44,7 @@ public final class Gateway implements HttpHandler, AutoCloseable {
 
   /** A gateway over these rooms; it owns none of them. Without {@code answers} no answer is kept. */
   public Gateway(
+      GatewayAccess access,
       Prompts prompts,
       LiveProfiles profiles,
       Cells cells,
@@ -50,12 +55,19 @@ public final class Gateway implements HttpHandler, AutoCloseable {
       GatewaySettings settings,
       Metrics metrics,
       NanoClock clock) {
+    this.authenticator = access.authenticator();
     this.cells = cells;
     this.metrics = new GatewayMetrics(metrics);
     this.models = new ModelsHandler(cells);
     this.events = new EventsHandler(events, forwarder, cells);
     StoredResponses stored = new StoredResponses(settings.storedResponses());
-    RequestPreparer preparer = new RequestPreparer(prompts, new ProfileResolver(profiles, this.metrics), cells, stored);
+    RequestPreparer preparer =
+        new RequestPreparer(
+            prompts,
+            new ProfileResolver(profiles, this.metrics),
+            new CallerIsolation(access.salts()),
+            cells,
+            stored);
     this.inference = new InferenceHandler(preparer, cells, dispatcher, answers, stored, this.metrics, settings, clock);
     this.paths = settings.forwarding().paths();
     this.dryRun = new RouteHandler(preparer, cells, paths);
@@ -98,14 +110,18 @@ public final class Gateway implements HttpHandler, AutoCloseable {
       return reading(method) ? health() : wrongMethod(path, method, "GET, HEAD");
     }
     if (ModelsHandler.matches(path)) {
-      return reading(method) ? models.answer(path) : wrongMethod(path, method, "GET, HEAD");
+      InboundRequest inbound = inbound(exchange, requestId);
+      return reading(method) ? models.answer(path, inbound.caller()) : wrongMethod(path, method, "GET, HEAD");
     }
     if (RouteHandler.matches(path)) {
-      return method.equals("POST") ? dryRun.answer(exchange, requestId) : wrongMethod(path, method, "POST");
+      InboundRequest inbound = inbound(exchange, requestId);
+      return method.equals("POST") ? dryRun.answer(inbound) : wrongMethod(path, method, "POST");
     }
     if (EventsHandler.matches(path)) {
+      // Engines have keys of their own.
       return method.equals("POST") ? events.answer(exchange) : wrongMethod(path, method, "POST");
     }
+    InboundRequest inbound = inbound(exchange, requestId);
     ApiPath api = paths.at(path);
     if (api == null) {
       throw new ApiException(ServedPaths.unknown(path));
@@ -113,7 +129,14 @@ public final class Gateway implements HttpHandler, AutoCloseable {
     if (api.postOnly() && !method.equals("POST")) {
       return wrongMethod(path, method, "POST");
     }
-    return inference.answer(exchange, api, requestId);
+    return inference.answer(inbound, api);
+  }
+
+  private InboundRequest inbound(Exchange exchange, String requestId) throws ApiException {
+    return switch (authenticator.authenticate(exchange.headers())) {
+      case Authentication.Accepted(Caller caller) -> new InboundRequest(exchange, requestId, caller);
+      case Authentication.Refused(_, String message) -> throw new ApiException(ApiError.unauthenticated(message));
+    };
   }
 
   private Response health() {

@@ -1,6 +1,7 @@
 package io.kvasir.gateway;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.kvasir.access.Caller;
 import io.kvasir.http.ApiPath;
 import io.kvasir.http.Headers;
 import io.kvasir.routing.RequestFacts;
@@ -23,6 +24,7 @@ final class HttpRequestFacts implements RequestFacts {
   private final ApiPath api;
   private final @Nullable JsonNode body;
   private final InetAddress client;
+  private final Caller caller;
   private final List<String> tenantHeaders;
   private @Nullable String tenant;
   private @Nullable Supplier<int @Nullable []> tokens;
@@ -32,11 +34,13 @@ final class HttpRequestFacts implements RequestFacts {
       ApiPath api,
       @Nullable JsonNode body,
       InetAddress client,
+      Caller caller,
       List<String> tenantHeaders) {
     this.headers = headers;
     this.api = api;
     this.body = body;
     this.client = client;
+    this.caller = caller;
     this.tenantHeaders = tenantHeaders;
   }
 
@@ -71,14 +75,21 @@ final class HttpRequestFacts implements RequestFacts {
   public String tenant() {
     String known = tenant;
     if (known == null) {
-      known = describe();
+      known = caller.isIdentified() ? caller.tenant() : describe();
       tenant = known;
     }
     return known;
   }
 
-  /** The tenant's full identity, which no other tenant shares, where {@link #tenant} is a name for people. */
+  /**
+   * The identity of whom the request's answers are kept for, which nobody else shares, where {@link #tenant} is a name
+   * for people.
+   */
   String owner() {
+    if (caller.isIdentified()) {
+      String group = caller.cacheGroup();
+      return group == null ? "tenant " + caller.tenant() : group;
+    }
     String named = named();
     if (named != null) {
       return "name " + named;

@@ -15,7 +15,6 @@ import io.kvasir.http.server.Response;
 import io.kvasir.routing.Worker;
 import io.kvasir.time.NanoClock;
 import java.nio.charset.StandardCharsets;
-import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -65,29 +64,28 @@ final class InferenceHandler implements AutoCloseable {
     keepAlives.close();
   }
 
-  Response answer(Exchange exchange, ApiPath api, String requestId) throws InterruptedException {
-    RequestTrace trace = new RequestTrace(metrics, stored, api, requestId, clock);
-    ApiBoundary boundary = new ApiBoundary(exchange, requestId, trace::refused);
-    return boundary.answer(() -> answer(exchange, api, requestId, trace, boundary));
+  Response answer(InboundRequest inbound, ApiPath api) throws InterruptedException {
+    RequestTrace trace = new RequestTrace(metrics, stored, api, inbound, clock);
+    ApiBoundary boundary = new ApiBoundary(inbound.exchange(), inbound.id(), trace::refused);
+    return boundary.answer(() -> answer(inbound, api, trace, boundary));
   }
 
-  private Response answer(
-      Exchange exchange, ApiPath api, String requestId, RequestTrace trace, ApiBoundary boundary)
+  private Response answer(InboundRequest inbound, ApiPath api, RequestTrace trace, ApiBoundary boundary)
       throws ApiException, InterruptedException {
-    RequestPreparer.ParsedRequest parsed = preparer.read(api, exchange.path(), exchange);
+    RequestPreparer.ParsedRequest parsed = preparer.read(api, inbound.exchange().path(), inbound);
     String model = parsed.model();
     boolean known = cells.models().contains(model);
     trace.parsed(model, known, parsed.context().profile().name(), parsed.request().stream());
     trace.stage("parse");
-    CachedAnswers.WorkerAnswer worker = cancellation -> execute(parsed, exchange, requestId, cancellation, trace);
+    CachedAnswers.WorkerAnswer worker = cancellation -> execute(parsed, inbound, cancellation, trace);
     ApiBoundary.AnswerSource source = () -> cached == null || !known
-        ? worker.answer(exchange.cancellation())
-        : cached.answer(exchange, parsed.request(), parsed.context(), trace, boundary, worker);
+        ? worker.answer(inbound.exchange().cancellation())
+        : cached.answer(inbound.exchange(), parsed.request(), parsed.context(), trace, boundary, worker);
     KeepAlive keepAlive = parsed.request().stream() && api.generates()
         ? keepAlives.watch(
-            exchange,
-            ErrorFormat.forPath(exchange.path()),
-            EARLY.toBuilder().set(RequestIds.HEADER, requestId).build())
+            inbound.exchange(),
+            ErrorFormat.forPath(inbound.exchange().path()),
+            EARLY.toBuilder().set(RequestIds.HEADER, inbound.id()).build())
         : null;
     return keepAlive == null ? source.answer() : keptAlive(keepAlive, source, boundary);
   }
@@ -104,22 +102,19 @@ final class InferenceHandler implements AutoCloseable {
   }
 
   private Response execute(
-      RequestPreparer.ParsedRequest parsed,
-      Exchange exchange,
-      String requestId,
-      Cancellation cancellation,
-      RequestTrace trace)
+      RequestPreparer.ParsedRequest parsed, InboundRequest inbound, Cancellation cancellation, RequestTrace trace)
       throws ApiException, InterruptedException {
-    Headers headers = exchange.headers();
+    Exchange exchange = inbound.exchange();
     ApiPath api = parsed.api();
     ApiRequest request = parsed.request();
     String model = parsed.model();
-    settings.forwarding().reserved().check(headers);
-    byte[] body = settings.forwarding().reserved().removeFrom(request.body(), exchange.body());
-    if (body != exchange.body()) {
+    ForwardedRequest workerRequest = parsed.forwarded();
+    settings.forwarding().reserved().check(exchange.headers());
+    byte[] body = settings.forwarding().reserved().removeFrom(request.body(), workerRequest.body());
+    if (body != workerRequest.body()) {
       metrics.reservedFieldsRemoved(api);
     }
-    RequestPreparer.PreparedRequest prepared = preparer.prepare(parsed, exchange, requestId);
+    RequestPreparer.PreparedRequest prepared = preparer.prepare(parsed, inbound);
     trace.stage("prepare");
 
     boolean injected = settings.usageInjection() && UsageInjection.applies(api, request, body);
@@ -128,24 +123,22 @@ final class InferenceHandler implements AutoCloseable {
         parsed.context().facts(),
         new Call.ClientHttp(
             exchange.method(),
-            exchange.target(),
-            forwarded.request(headers, exchange.client()),
+            workerRequest.target(),
+            forwarded.request(exchange.headers(), exchange.client()),
             injected ? UsageInjection.inject(body) : body),
         new Call.ResponseRules(api.isRetryable(exchange.method()), api.generates(), injected),
         parsed.context().profile().resumes());
-    String profile = Objects.requireNonNull(call.decision().profile(), "the request has no profile");
+    AnswerHeaders answers = new AnswerHeaders(prepared.profile(), inbound.caller().grants().routingDetails());
     return switch (dispatcher.execute(call, cancellation, trace)) {
       case Result.Buffered buffered -> {
         trace.finished(buffered.status(), buffered.report());
-        yield new Response.Buffered(
-            buffered.status(), named(buffered.headers(), buffered.route(), profile), buffered.body());
+        yield workerRequest.clientResponse(new Response.Buffered(
+            buffered.status(), answers.of(buffered.headers(), buffered.route()), buffered.body()));
       }
       case Result.Streaming streaming -> {
         trace.streamStarted(streaming.status());
-        yield new Response.Streaming(
-            streaming.status(),
-            named(streaming.headers(), streaming.route(), profile),
-            streaming.body());
+        yield workerRequest.clientResponse(new Response.Streaming(
+            streaming.status(), answers.of(streaming.headers(), streaming.route()), streaming.body()));
       }
       case Result.NoWorker(Decision.NoWorker none, _) -> throw new ApiException(noWorker(none, model));
       case Result.Unreachable unreachable -> {
@@ -160,16 +153,26 @@ final class InferenceHandler implements AutoCloseable {
     };
   }
 
-  private static Headers named(Headers headers, UpstreamRoute route, String profile) {
-    Headers.Builder out = ForwardedHeaders.answer(headers)
-        .set("X-Router-Backend", route.worker().id())
-        .set(ProfileResolver.PROFILE, profile)
-        .set("X-Router-Reason", visible(route.reason()));
-    Worker prefill = route.prefill();
-    if (prefill != null) {
-      out.set("X-Router-Prefill-Backend", prefill.id());
+  /**
+   * The headers of a worker's answers.
+   *
+   * @param routingDetails whether the caller learns how the request was routed, which shows what is cached where
+   */
+  private record AnswerHeaders(String profile, boolean routingDetails) {
+    Headers of(Headers headers, UpstreamRoute route) {
+      Headers.Builder out = ForwardedHeaders.answer(headers);
+      if (!routingDetails) {
+        return out.build();
+      }
+      out.set("X-Router-Backend", route.worker().id())
+          .set(ProfileResolver.PROFILE, profile)
+          .set("X-Router-Reason", visible(route.reason()));
+      Worker prefill = route.prefill();
+      if (prefill != null) {
+        out.set("X-Router-Prefill-Backend", prefill.id());
+      }
+      return out.build();
     }
-    return out.build();
   }
 
   private static String visible(String text) {

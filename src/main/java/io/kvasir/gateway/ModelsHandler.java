@@ -3,6 +3,7 @@ package io.kvasir.gateway;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.access.Caller;
 import io.kvasir.cell.Cells;
 import io.kvasir.http.Headers;
 import io.kvasir.http.server.Response;
@@ -11,7 +12,9 @@ import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.TreeSet;
 
-/** {@code /v1/models}: every model that some pod of the fleet serves, LoRA adapters included. */
+/**
+ * {@code /v1/models}: every model that some pod of the fleet serves and the caller may use, LoRA adapters included.
+ */
 final class ModelsHandler {
   static final String PATH = "/v1/models";
 
@@ -28,11 +31,15 @@ final class ModelsHandler {
     return path.equals(PATH) || path.startsWith(PATH + "/");
   }
 
-  Response answer(String path) throws ApiException {
+  Response answer(String path, Caller caller) throws ApiException {
     if (path.equals(PATH)) {
       ObjectNode list = JsonNodeFactory.instance.objectNode().put("object", "list");
       ArrayNode data = list.putArray("data");
-      new TreeSet<>(cells.models()).forEach(model -> data.add(model(model)));
+      for (String model : new TreeSet<>(cells.models())) {
+        if (caller.grants().allowsModel(model)) {
+          data.add(model(model));
+        }
+      }
       return json(list);
     }
     // Names of models have slashes, written out or encoded.
@@ -44,7 +51,7 @@ final class ModelsHandler {
       throw new ApiException(
           ApiError.of(400, "invalid_path", "The model's name in the path is not percent-encoded: " + encoded));
     }
-    if (!cells.models().contains(model)) {
+    if (!cells.models().contains(model) || !caller.grants().allowsModel(model)) {
       throw new ApiException(ApiError.unknownModel(model));
     }
     return json(model(model));

@@ -1,8 +1,8 @@
 package io.kvasir.gateway;
 
+import io.kvasir.access.Caller;
 import io.kvasir.http.ApiPath;
 import io.kvasir.http.Headers;
-import io.kvasir.http.server.Exchange;
 import io.kvasir.routing.LiveProfiles;
 import io.kvasir.routing.Profile;
 import io.kvasir.routing.Profiles;
@@ -20,9 +20,10 @@ final class ProfileResolver {
     this.metrics = metrics;
   }
 
-  RequestContext resolve(ApiPath api, Exchange exchange, ApiRequest request, String model) throws ApiException {
+  RequestContext resolve(ApiPath api, InboundRequest inbound, ApiRequest request, String model) throws ApiException {
     Profiles current = profiles.current();
-    Headers headers = exchange.headers();
+    Headers headers = inbound.exchange().headers();
+    Caller caller = inbound.caller();
     String requested = headers.first(PROFILE);
     if (requested != null && !current.choice().header()) {
       throw new ApiException(
@@ -31,17 +32,26 @@ final class ProfileResolver {
               "profile_not_allowed",
               "This router does not let clients choose a routing profile: leave out the header " + PROFILE + "."));
     }
+    String granted = caller.grants().profile();
+    if (requested != null && granted != null && !requested.equals(granted)) {
+      throw new ApiException(
+          ApiError.badField(
+              PROFILE,
+              "profile_not_allowed",
+              "The requests of this key go by the profile %s: leave out the header %s.".formatted(granted, PROFILE)));
+    }
     HttpRequestFacts facts =
         new HttpRequestFacts(
-            headers, api, request.body(), exchange.client(), current.choice().tenantHeaders());
-    Profile profile = current.named(current.choice().of(requested, facts::tenant, model));
+            headers, api, request.body(), inbound.exchange().client(), caller, current.choice().tenantHeaders());
+    String chosen = granted != null ? granted : current.choice().of(requested, facts::tenant, model);
+    Profile profile = current.named(chosen);
     if (profile == null) {
       throw new ApiException(
           ApiError.badField(
               PROFILE,
               "unknown_profile",
               "There is no profile '%s'; there are: %s."
-                  .formatted(requested, String.join(", ", current.byName().keySet()))));
+                  .formatted(chosen, String.join(", ", current.byName().keySet()))));
     }
     return new RequestContext(profile, model, facts, metrics);
   }

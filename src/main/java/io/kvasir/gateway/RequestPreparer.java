@@ -1,8 +1,12 @@
 package io.kvasir.gateway;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.kvasir.access.Caller;
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.DecisionRequest;
+import io.kvasir.execution.dialect.JsonMembers;
+import io.kvasir.execution.dialect.MessagesTranslation;
+import io.kvasir.execution.dialect.Translation;
 import io.kvasir.http.ApiPath;
 import io.kvasir.http.server.Exchange;
 import io.kvasir.index.Chain;
@@ -11,6 +15,7 @@ import io.kvasir.prompt.Prompt;
 import io.kvasir.prompt.PromptReason;
 import io.kvasir.prompt.Prompts;
 import io.kvasir.routing.PreparedSlots;
+import java.util.Comparator;
 import java.util.HashSet;
 import java.util.Set;
 import java.util.TreeSet;
@@ -28,12 +33,15 @@ final class RequestPreparer {
   private final RequestReader reader = new RequestReader();
   private final Prompts prompts;
   private final ProfileResolver profiles;
+  private final CallerIsolation isolation;
   private final Cells cells;
   private final StoredResponses stored;
 
-  RequestPreparer(Prompts prompts, ProfileResolver profiles, Cells cells, StoredResponses stored) {
+  RequestPreparer(
+      Prompts prompts, ProfileResolver profiles, CallerIsolation isolation, Cells cells, StoredResponses stored) {
     this.prompts = prompts;
     this.profiles = profiles;
+    this.isolation = isolation;
     this.cells = cells;
     this.stored = stored;
   }
@@ -44,10 +52,11 @@ final class RequestPreparer {
    * @param location where the stored response is that it refers to, null when it refers to none that is known
    * @param model as it names it, or the one it is taken to mean
    * @param context its profile and facts
+   * @param forwarded the request as a worker gets it
    */
   record ParsedRequest(
       ApiPath api, ApiRequest request, StoredResponses.@Nullable ResponseLocation location, String model,
-      RequestContext context) {}
+      RequestContext context, ForwardedRequest forwarded) {}
 
   /**
    * A request that can be decided on.
@@ -58,29 +67,58 @@ final class RequestPreparer {
   record PreparedRequest(DecisionRequest decision, String profile, @Nullable Prompt prompt) {}
 
   /** Reads a request to an API, whose path may be another than the one it came by. */
-  ParsedRequest read(ApiPath api, String path, Exchange exchange) throws ApiException {
+  ParsedRequest read(ApiPath api, String path, InboundRequest inbound) throws ApiException {
+    Caller caller = inbound.caller();
+    Exchange exchange = inbound.exchange();
+    if (!caller.grants().allowsApi(api.label())) {
+      throw new ApiException(ApiError.forbidden("This key may not use %s, but %s.".formatted(
+          path, String.join(", ", new TreeSet<>(caller.grants().apis())))));
+    }
     ApiRequest request = reader.read(api, exchange.headers(), exchange.body());
-    StoredResponses.ResponseLocation location = location(api, path, request);
+    StoredResponses.ResponseLocation location = location(api, path, request, caller);
     String model = request.model() != null ? request.model()
         : location != null ? location.model()
-        : anyModel();
-    return new ParsedRequest(api, request, location, model, profiles.resolve(api, exchange, request, model));
+        : anyModel(caller);
+    if (!caller.grants().allowsModel(model)) {
+      // As one that does not exist: what there is for other callers is theirs to know.
+      throw new ApiException(ApiError.unknownModel(model));
+    }
+    if (isolation.needsChat(caller, api)) {
+      // A salt has no place in a request to Anthropic's API.
+      Translation translation = new MessagesTranslation(JsonMembers.of(exchange.body()));
+      byte[] chat = translation.request();
+      ApiRequest translated = reader.read(ApiPath.CHAT, exchange.headers(), chat);
+      return parsed(ApiPath.CHAT, translated, location, model, inbound,
+          new ForwardedRequest(ApiPath.CHAT.path(), chat, translation));
+    }
+    return parsed(api, request, location, model, inbound,
+        new ForwardedRequest(exchange.target(), exchange.body(), null));
+  }
+
+  private ParsedRequest parsed(
+      ApiPath api, ApiRequest request, StoredResponses.@Nullable ResponseLocation location, String model,
+      InboundRequest inbound, ForwardedRequest forwarded)
+      throws ApiException {
+    CallerIsolation.Salt salt = isolation.isolate(inbound.caller(), api, request);
+    RequestContext context = profiles.resolve(api, inbound, request, model);
+    return new ParsedRequest(
+        api, request, location, model, context, salt == null ? forwarded : forwarded.with(salt.in(forwarded.body())));
   }
 
   /** Finds out what a decision needs. Waits as long as its tokens and the profile's preparers take. */
-  PreparedRequest prepare(ParsedRequest parsed, Exchange exchange, String requestId) throws ApiException {
+  PreparedRequest prepare(ParsedRequest parsed, InboundRequest inbound) throws ApiException {
     ApiRequest request = parsed.request();
     RequestContext context = parsed.context();
     Prompt prompt = prompt(parsed);
     Chain chain = prompt == null ? Chain.EMPTY : prompt.chain();
     int tokens =
-        prompt == null || prompt.tokens() == 0 ? exchange.body().length / BYTES_PER_TOKEN : prompt.tokens();
+        prompt == null || prompt.tokens() == 0 ? inbound.exchange().body().length / BYTES_PER_TOKEN : prompt.tokens();
     context.facts().setTokenSource(() -> tokens(parsed));
-    PreparedSlots prepared = context.prepare(requestId, chain, tokens);
+    PreparedSlots prepared = context.prepare(inbound.id(), chain, tokens);
     String profile = context.profile().name();
     DecisionRequest decision =
         new DecisionRequest(
-            requestId,
+            inbound.id(),
             parsed.model(),
             profile,
             RequestShapes.of(parsed.api(), request.body()),
@@ -113,10 +151,15 @@ final class RequestPreparer {
     return api == null || body == null ? null : prompts.tokens(api, parsed.model(), body, TEMPLATE_GRANTED);
   }
 
-  private StoredResponses.@Nullable ResponseLocation location(ApiPath api, String path, ApiRequest request) {
-    return api == ApiPath.STORED_RESPONSE ? stored.locationOf(ApiPath.storedId(path))
-        : request.previousResponse() != null ? stored.locationOf(request.previousResponse())
-        : null;
+  private StoredResponses.@Nullable ResponseLocation location(
+      ApiPath api, String path, ApiRequest request, Caller caller) throws ApiException {
+    String id = api == ApiPath.STORED_RESPONSE ? ApiPath.storedId(path) : request.previousResponse();
+    StoredResponses.ResponseLocation location = id == null ? null : stored.locationOf(id);
+    if (location != null && !location.tenant().equals(caller.tenant())) {
+      throw new ApiException(
+          new ApiError(404, "There is no response '%s'.".formatted(id), "id", "response_not_found", 0));
+    }
+    return location;
   }
 
   /** How an API's requests carry a prompt, null when they carry none that decides which worker suits them. */
@@ -133,13 +176,14 @@ final class RequestPreparer {
   }
 
   /** Requests that name no model go to the only one, or to the first by name. */
-  private String anyModel() throws ApiException {
+  private String anyModel(Caller caller) throws ApiException {
     Set<String> models = cells.models();
     if (models.isEmpty()) {
       throw new ApiException(
           ApiError.of(503, "no_workers", "No worker serves any model yet. Try again shortly.").retryAfter(5));
     }
-    return models.size() == 1 ? models.iterator().next() : new TreeSet<>(models).first();
+    return models.stream().filter(caller.grants()::allowsModel).min(Comparator.naturalOrder()).orElseThrow(
+        () -> new ApiException(ApiError.forbidden("This key may use none of the models that are served.")));
   }
 
   private Set<String> allBut(String worker) {

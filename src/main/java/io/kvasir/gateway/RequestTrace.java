@@ -21,7 +21,7 @@ final class RequestTrace implements CallListener {
   private final GatewayMetrics metrics;
   private final StoredResponses stored;
   private final ApiPath api;
-  private final String requestId;
+  private final InboundRequest inbound;
   private final NanoClock clock;
   private final long started;
   private long stageStarted;
@@ -33,11 +33,11 @@ final class RequestTrace implements CallListener {
   private long ttft = -1;
 
   RequestTrace(
-      GatewayMetrics metrics, StoredResponses stored, ApiPath api, String requestId, NanoClock clock) {
+      GatewayMetrics metrics, StoredResponses stored, ApiPath api, InboundRequest inbound, NanoClock clock) {
     this.metrics = metrics;
     this.stored = stored;
     this.api = api;
-    this.requestId = requestId;
+    this.inbound = inbound;
     this.clock = clock;
     this.started = clock.nanos();
     this.stageStarted = started;
@@ -67,7 +67,7 @@ final class RequestTrace implements CallListener {
   @Override
   public void identified(String answerId, Worker worker) {
     if (api == ApiPath.RESPONSES && model != null) {
-      stored.remember(answerId, worker, model);
+      stored.remember(answerId, worker, model, inbound.caller().tenant());
     }
   }
 
@@ -98,7 +98,7 @@ final class RequestTrace implements CallListener {
   void servedFromCache(int answerStatus) {
     metrics.requestEnded(api, label, profile, answerStatus, stream, clock.nanos() - started);
     LOG.debug("request {} {} model {} status {} stream {} from the response cache",
-        requestId, api.label(), label, answerStatus, stream);
+        inbound.id(), api.label(), label, answerStatus, stream);
   }
 
   /** The same for a client that disconnected; {@code begun} is whether it had a part of the answer. */
@@ -111,7 +111,7 @@ final class RequestTrace implements CallListener {
   void refused(ApiError error) {
     metrics.requestEnded(api, label, profile, error.status(), stream, clock.nanos() - started);
     LOG.info("request {} {} model {} refused with {}: {}",
-        requestId, api.label(), label, error.status(), error.code());
+        inbound.id(), api.label(), label, error.status(), error.code());
   }
 
   /** Ends a request that workers had to do with. */
@@ -127,11 +127,11 @@ final class RequestTrace implements CallListener {
     }
     if (report.outcome() instanceof Outcome.Failed(boolean _, String detail)) {
       LOG.warn("request {} {} model {} failed with {} after {} tries, last at {}: {}",
-          requestId, api.label(), label, answerStatus, report.tries(), worker(report), detail);
+          inbound.id(), api.label(), label, answerStatus, report.tries(), worker(report), detail);
     } else if (LOG.isDebugEnabled()) {
       LOG.debug("request {} {} model {} status {} stream {} worker {} tries {} predicted {} cached {} prompt {}"
               + " output {} ttft_ms {} total_ms {}",
-          requestId, api.label(), label, answerStatus, stream, worker(report), report.tries(),
+          inbound.id(), api.label(), label, answerStatus, stream, worker(report), report.tries(),
           report.prediction().cachedTokens(), report.usage().cachedTokens(), report.usage().promptTokens(),
           report.usage().outputTokens(),
           ttft < 0 ? -1 : TimeUnit.NANOSECONDS.toMillis(ttft), TimeUnit.NANOSECONDS.toMillis(total));

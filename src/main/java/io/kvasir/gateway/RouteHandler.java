@@ -6,7 +6,6 @@ import io.kvasir.cell.Cells;
 import io.kvasir.cell.Decision;
 import io.kvasir.http.ApiPath;
 import io.kvasir.http.Headers;
-import io.kvasir.http.server.Exchange;
 import io.kvasir.http.server.Response;
 import io.kvasir.prompt.Prompt;
 import io.kvasir.prompt.PromptReason;
@@ -44,9 +43,14 @@ final class RouteHandler {
     return path.substring(PATH.length());
   }
 
-  Response answer(Exchange exchange, String requestId) throws ApiException {
-    RequestPreparer.ParsedRequest parsed = read(exchange, targetPath(exchange.path()));
-    RequestPreparer.PreparedRequest prepared = preparer.prepare(parsed, exchange, requestId);
+  Response answer(InboundRequest inbound) throws ApiException {
+    if (!inbound.caller().grants().routingDetails()) {
+      // It would show block by block what others have cached.
+      throw new ApiException(
+          ApiError.forbidden("Dry runs are for keys with routing-details = true: they show what is cached where."));
+    }
+    RequestPreparer.ParsedRequest parsed = read(inbound, targetPath(inbound.exchange().path()));
+    RequestPreparer.PreparedRequest prepared = preparer.prepare(parsed, inbound);
     DecisionRecord decision = cells.explain(prepared.decision());
     if (Decision.NoWorkerReason.UNKNOWN_MODEL.label().equals(decision.refused())) {
       throw new ApiException(ApiError.unknownModel(parsed.model()));
@@ -56,12 +60,13 @@ final class RouteHandler {
     return new Response.Buffered(200, JSON, body.toPrettyString().concat("\n").getBytes(StandardCharsets.UTF_8));
   }
 
-  private RequestPreparer.ParsedRequest read(Exchange exchange, String path) throws ApiException {
+  private RequestPreparer.ParsedRequest read(InboundRequest inbound, String path) throws ApiException {
     if (path.isEmpty()) {
-      RequestPreparer.ParsedRequest parsed = preparer.read(ApiPath.RESPONSES, ApiPath.RESPONSES.label(), exchange);
-      ApiPath api = api(parsed.request().body(), exchange.headers());
+      RequestPreparer.ParsedRequest parsed =
+          preparer.read(ApiPath.RESPONSES, ApiPath.RESPONSES.label(), inbound);
+      ApiPath api = api(parsed.request().body(), inbound.exchange().headers());
       return new RequestPreparer.ParsedRequest(api, parsed.request(), parsed.location(), parsed.model(),
-          parsed.context());
+          parsed.context(), parsed.forwarded());
     }
     ApiPath api = paths.at(path);
     if (api == null || matches(path)) {
@@ -72,7 +77,7 @@ final class RouteHandler {
               "There is nothing at %s to be routed. Put %s before the path of a request, as in %s/v1/chat/completions."
                   .formatted(path, PATH, PATH)));
     }
-    return preparer.read(api, path, exchange);
+    return preparer.read(api, path, inbound);
   }
 
   private static ApiPath api(@Nullable JsonNode body, Headers headers) throws ApiException {

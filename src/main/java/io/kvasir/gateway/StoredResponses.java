@@ -11,8 +11,12 @@ import org.jspecify.annotations.Nullable;
  * worker. Thread-safe.
  */
 final class StoredResponses {
-  /** Where a response is. */
-  record ResponseLocation(String worker, String model) {}
+  /**
+   * Where a response is, and whose it is.
+   *
+   * @param tenant empty for that of the anonymous caller
+   */
+  record ResponseLocation(String worker, String model, String tenant) {}
 
   private final Cache<String, ResponseLocation> locations;
 
@@ -20,8 +24,8 @@ final class StoredResponses {
     locations = Caffeine.newBuilder().maximumSize(limit).build();
   }
 
-  void remember(String responseId, Worker worker, String model) {
-    locations.put(responseId, new ResponseLocation(worker.id(), model));
+  void remember(String responseId, Worker worker, String model, String tenant) {
+    locations.put(responseId, new ResponseLocation(worker.id(), model, tenant));
   }
 
   @Nullable ResponseLocation locationOf(String responseId) {

@@ -93,7 +93,26 @@ final class TestRouter implements AutoCloseable {
     this(EXECUTION, GatewaySettings.defaults(), PreprocessingStep.builtIn(), "", choice, answers);
   }
 
+  /** A gateway for known callers, which keeps answers where settings for that are given. */
+  TestRouter(GatewayAccess access, @Nullable AnswerSettings answers) throws IOException {
+    this(
+        access, EXECUTION, GatewaySettings.defaults(), PreprocessingStep.builtIn(), "",
+        ProfileChoice.always("random", true), answers);
+  }
+
   private TestRouter(
+      ExecutionSettings execution,
+      GatewaySettings settings,
+      Map<String, PreprocessingStep> preparations,
+      String own,
+      ProfileChoice choice,
+      @Nullable AnswerSettings answerSettings)
+      throws IOException {
+    this(GatewayAccess.open(), execution, settings, preparations, own, choice, answerSettings);
+  }
+
+  private TestRouter(
+      GatewayAccess access,
       ExecutionSettings execution,
       GatewaySettings settings,
       Map<String, PreprocessingStep> preparations,
@@ -113,7 +132,7 @@ final class TestRouter implements AutoCloseable {
         new LiveProfiles(
             new Profiles(new ProfileCompiler(plugins).compile(ConfigFactory.parseString(own)), choice));
     gateway = new Gateway(
-        prompts, profiles, cells, dispatcher, new PushEvents(new EventMetrics(metrics)), (worker, exchange) -> null,
+        access, prompts, profiles, cells, dispatcher, new PushEvents(new EventMetrics(metrics)), (worker, exchange) -> null,
         answers,
         settings, metrics, NanoClock.SYSTEM);
     server = HttpServer.start(

@@ -3,6 +3,7 @@ package io.kvasir.gateway;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.kvasir.access.Caller;
 import io.kvasir.http.ApiPath;
 import io.kvasir.http.Headers;
 import io.kvasir.routing.RequestFacts.UserTurn;
@@ -69,7 +70,8 @@ final class UserTextTest {
 
   private static HttpRequestFacts facts(ApiPath api) throws Exception {
     return new HttpRequestFacts(
-        Headers.EMPTY, api, JSON.readTree("{\"input\":\"a\"}"), InetAddress.getLoopbackAddress(), List.of());
+        Headers.EMPTY, api, JSON.readTree("{\"input\":\"a\"}"), InetAddress.getLoopbackAddress(),
+        Caller.anonymous(true), List.of());
   }
 
   private static @Nullable String text(String body, UserTurn turn) throws Exception {

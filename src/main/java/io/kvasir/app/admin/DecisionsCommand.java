@@ -25,7 +25,7 @@ final class DecisionsCommand extends AdminRequestCommand {
   @Option(
       names = "--session",
       paramLabel = "KEY",
-      description = "Only of this session, where the profile prepares session keys.")
+      description = "Only of this session, where the profile prepares session keys: TENANT/KEY of one with a tenant.")
   private @Nullable String session;
 
   @Option(names = "--request", paramLabel = "ID", description = "Only of this request.")

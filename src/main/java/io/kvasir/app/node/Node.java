@@ -14,6 +14,7 @@ import io.kvasir.execution.Warmup;
 import io.kvasir.execution.dialect.PreprocessingStep;
 import io.kvasir.execution.dispatch.Dispatcher;
 import io.kvasir.gateway.Gateway;
+import io.kvasir.gateway.GatewayAccess;
 import io.kvasir.gateway.GatewaySettings;
 import io.kvasir.gateway.admin.AdminApi;
 import io.kvasir.gateway.admin.CacheHandler;
@@ -95,6 +96,7 @@ public final class Node implements AutoCloseable {
       Gateway handler =
           resources.own(
               new Gateway(
+                  GatewayAccess.open(),
                   models.prompts(),
                   routing.profiles(),
                   cells,

@@ -8,14 +8,15 @@ import io.kvasir.http.ByteSink;
 import java.io.IOException;
 
 /** Anthropic's {@code /v1/messages} served by a chat completion. */
-final class MessagesTranslation implements Translation {
+public final class MessagesTranslation implements Translation {
   private static final JsonNodeFactory JSON = JsonNodeFactory.instance;
   /** Clients put one into the system prompt that differs in every request; engines take it out. */
   private static final String BILLING = "x-anthropic-billing-header";
 
   private final JsonMembers client;
 
-  MessagesTranslation(JsonMembers client) {
+  /** A translation of a request to {@code /v1/messages}. */
+  public MessagesTranslation(JsonMembers client) {
     this.client = client;
   }
 

@@ -12,7 +12,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The session key of a request: the first of {@code headers} that it has, else the first of {@code fields} of its body
- * (nested ones with dots), cut at {@value #MAX_LENGTH} characters. Empty when there is none.
+ * (nested ones with dots), cut at {@value #MAX_LENGTH} characters, after the tenant's name: tenants cannot name each
+ * other's sessions. Empty when there is none.
  */
 final class SessionKeyPreparer implements Preparer {
   /** The headers that clients of other routers send. */
@@ -32,7 +33,12 @@ final class SessionKeyPreparer implements Preparer {
   @Override
   public void prepare(RoutingContext context) {
     String key = key(context.facts());
-    context.put(Slots.SESSION_KEY, key == null ? "" : key.length() <= MAX_LENGTH ? key : key.substring(0, MAX_LENGTH));
+    context.put(Slots.SESSION_KEY, key == null ? "" : scoped(context.facts().tenant(), key));
+  }
+
+  private static String scoped(String tenant, String key) {
+    String cut = key.length() <= MAX_LENGTH ? key : key.substring(0, MAX_LENGTH);
+    return tenant.isEmpty() ? cut : tenant + "/" + cut;
   }
 
   private @Nullable String key(RequestFacts facts) {

@@ -1,0 +1,69 @@
+package io.kvasir.gateway;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.access.CacheSalts;
+import io.kvasir.access.Caller;
+import io.kvasir.execution.dialect.JsonMembers;
+import io.kvasir.http.ApiPath;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The isolation of callers whose cached blocks are not everybody's: their requests get the {@code cache_salt} of their
+ * group in place of the client's own, in the tree that the prompt is made of and in the body that the engine gets.
+ * Thread-safe.
+ */
+final class CallerIsolation {
+  private static final String FIELD = "cache_salt";
+  /** The name of the same on SGLang's own inference API. */
+  private static final String SGLANG_FIELD = "extra_key";
+
+  private final @Nullable CacheSalts salts;
+
+  CallerIsolation(@Nullable CacheSalts salts) {
+    this.salts = salts;
+  }
+
+  /**
+   * A member that isolates a request.
+   *
+   * @param field its name
+   * @param salt its value
+   */
+  record Salt(String field, String salt) {
+    /** The body with the salt in place of the client's own. */
+    byte[] in(byte[] body) {
+      return JsonMembers.of(body).withText(field, salt).bytes();
+    }
+  }
+
+  /** Puts the salt into a request's tree; null where the caller shares blocks, or the API has no prompts. */
+  @Nullable Salt isolate(Caller caller, ApiPath api, ApiRequest request) throws ApiException {
+    String group = caller.cacheGroup();
+    String field = field(api);
+    if (group == null || field == null || !(request.body() instanceof ObjectNode body)) {
+      return null;
+    }
+    if (salts == null) {
+      // The configuration's check does not let this happen: a caller's blocks are never shared by mistake.
+      throw new ApiException(ApiError.of(503, "no_isolation_secret",
+          "This key's requests are isolated, for which the router needs kvasir.access.isolation-secret."));
+    }
+    String own = body.path(field).asText("");
+    String salt = salts.salt(group, own.isEmpty() ? null : own);
+    body.put(field, salt);
+    return new Salt(field, salt);
+  }
+
+  /** Whether a caller's requests to an API are served by chats, since engines take no salt there. */
+  boolean needsChat(Caller caller, ApiPath api) {
+    return api == ApiPath.MESSAGES && caller.cacheGroup() != null;
+  }
+
+  private static @Nullable String field(ApiPath api) {
+    return switch (api) {
+      case CHAT, COMPLETIONS, RESPONSES, EMBEDDINGS, RERANK, SCORING, TOKENS -> FIELD;
+      case GENERATE -> SGLANG_FIELD;
+      case MESSAGES, COUNT_TOKENS, TOKENIZE, DETOKENIZE, STORED_RESPONSE, OTHER -> null;
+    };
+  }
+}

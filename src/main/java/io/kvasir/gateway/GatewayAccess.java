@@ -1,0 +1,21 @@
+package io.kvasir.gateway;
+
+import io.kvasir.access.Authentication;
+import io.kvasir.access.Authenticator;
+import io.kvasir.access.CacheSalts;
+import io.kvasir.access.Caller;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How callers are recognised and kept apart.
+ *
+ * @param authenticator the check of credentials
+ * @param salts the cache salts of isolated callers, null where no caller is isolated
+ */
+public record GatewayAccess(Authenticator authenticator, @Nullable CacheSalts salts) {
+  /** Every request is the anonymous caller's, whose answers have routing details. */
+  public static GatewayAccess open() {
+    Authentication anonymous = new Authentication.Accepted(Caller.anonymous(true));
+    return new GatewayAccess(headers -> anonymous, null);
+  }
+}
