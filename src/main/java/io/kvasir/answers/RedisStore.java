@@ -32,8 +32,8 @@ import redis.clients.jedis.util.JedisURIHelper;
  * that does not answer; a background thread tries the server and closes the circuit when it has answered.
  *
  * <p>An entry stands at {@code PREFIX:TENANT:MODEL:REQUEST}, the latter three hashed, with the whole digest of the
- * request beside the answer; it expires by itself. {@code PREFIX:flushes} counts flushes: it is read with every entry and compared
- * when one is kept, in one step, so that no node brings back what another has flushed.
+ * request beside the answer; it expires by itself. {@code PREFIX:flushes} counts flushes: it is read with every entry
+ * and compared when one is kept, in one step, so that no node brings back what another has flushed.
  */
 final class RedisStore implements AnswerStore {
   private static final Logger LOG = LoggerFactory.getLogger(RedisStore.class);

@@ -135,6 +135,8 @@ public final class Gateway implements HttpHandler, AutoCloseable {
   private InboundRequest inbound(Exchange exchange, String requestId) throws ApiException {
     return switch (authenticator.authenticate(exchange.headers())) {
       case Authentication.Accepted(Caller caller) -> new InboundRequest(exchange, requestId, caller);
+      case Authentication.Unavailable(String message) -> throw new ApiException(
+          ApiError.of(503, "keys_not_ready", message).retryAfter(1));
       case Authentication.Refused(_, String message) -> throw new ApiException(ApiError.unauthenticated(message));
     };
   }

@@ -27,8 +27,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class RequestPreparer {
   private static final int BYTES_PER_TOKEN = 4;
-  /** No caller is known yet who would be allowed more than the model's entry says. */
-  private static final boolean TEMPLATE_GRANTED = false;
 
   private final RequestReader reader = new RequestReader();
   private final Prompts prompts;
@@ -109,11 +107,12 @@ final class RequestPreparer {
   PreparedRequest prepare(ParsedRequest parsed, InboundRequest inbound) throws ApiException {
     ApiRequest request = parsed.request();
     RequestContext context = parsed.context();
-    Prompt prompt = prompt(parsed);
+    boolean templateGranted = inbound.caller().grants().requestTemplates();
+    Prompt prompt = prompt(parsed, templateGranted);
     Chain chain = prompt == null ? Chain.EMPTY : prompt.chain();
     int tokens =
         prompt == null || prompt.tokens() == 0 ? inbound.exchange().body().length / BYTES_PER_TOKEN : prompt.tokens();
-    context.facts().setTokenSource(() -> tokens(parsed));
+    context.facts().setTokenSource(() -> tokens(parsed, templateGranted));
     PreparedSlots prepared = context.prepare(inbound.id(), chain, tokens);
     String profile = context.profile().name();
     DecisionRequest decision =
@@ -131,12 +130,12 @@ final class RequestPreparer {
     return new PreparedRequest(decision, profile, prompt);
   }
 
-  private @Nullable Prompt prompt(ParsedRequest parsed) throws ApiException {
+  private @Nullable Prompt prompt(ParsedRequest parsed, boolean templateGranted) throws ApiException {
     Api api = promptApi(parsed.api());
     if (api == null || parsed.request().body() == null) {
       return null;
     }
-    Prompt prompt = prompts.prepare(api, parsed.model(), parsed.request().body(), TEMPLATE_GRANTED);
+    Prompt prompt = prompts.prepare(api, parsed.model(), parsed.request().body(), templateGranted);
     if (prompt.reason() == PromptReason.REQUEST_TEMPLATE_REFUSED) {
       throw new ApiException(
           ApiError.badField("chat_template", "chat_template_refused", String.valueOf(prompt.detail())));
@@ -145,10 +144,10 @@ final class RequestPreparer {
   }
 
   /** The prompt's tokens, computed for a preparer that needs them; null where they are not known. */
-  private int @Nullable [] tokens(ParsedRequest parsed) {
+  private int @Nullable [] tokens(ParsedRequest parsed, boolean templateGranted) {
     Api api = promptApi(parsed.api());
     JsonNode body = parsed.request().body();
-    return api == null || body == null ? null : prompts.tokens(api, parsed.model(), body, TEMPLATE_GRANTED);
+    return api == null || body == null ? null : prompts.tokens(api, parsed.model(), body, templateGranted);
   }
 
   private StoredResponses.@Nullable ResponseLocation location(

@@ -96,7 +96,8 @@ final class CallersTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"/v1/chat/completions", "/v1/messages", "/v1/route", "/v1/models", "/v1/anything", "/nothing"})
+  @ValueSource(strings =
+      {"/v1/chat/completions", "/v1/messages", "/v1/route", "/v1/models", "/v1/anything", "/nothing"})
   void unknownKey_isRefusedInTheApisShape(String path) throws Exception {
     HttpResponse<String> answer = post("wrong", path, CHAT);
 

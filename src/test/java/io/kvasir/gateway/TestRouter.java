@@ -132,7 +132,8 @@ final class TestRouter implements AutoCloseable {
         new LiveProfiles(
             new Profiles(new ProfileCompiler(plugins).compile(ConfigFactory.parseString(own)), choice));
     gateway = new Gateway(
-        access, prompts, profiles, cells, dispatcher, new PushEvents(new EventMetrics(metrics)), (worker, exchange) -> null,
+        access, prompts, profiles, cells, dispatcher, new PushEvents(new EventMetrics(metrics)),
+        (worker, exchange) -> null,
         answers,
         settings, metrics, NanoClock.SYSTEM);
     server = HttpServer.start(
