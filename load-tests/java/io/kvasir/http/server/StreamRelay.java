@@ -56,9 +56,39 @@ public final class StreamRelay {
     return HttpServer.start(
         system,
         HttpSettings.at("127.0.0.1", 0).withTimeouts(never, never, never, never),
+        exchange -> {
+          throw new IllegalStateException("the relay answers");
+        },
         new Metrics(new PrometheusRegistry()),
         NanoClock.SYSTEM,
-        connection -> relay.flow());
+        relay::onFrontDoor);
+  }
+
+  /** The relay, which tells the connection where requests begin and answers end. */
+  private Flow<HttpRequest, HttpResponse, NotUsed> onFrontDoor(ClientConnection connection) {
+    return Flow.of(HttpRequest.class)
+        .map(
+            request -> {
+              connection.requestBegun();
+              return request;
+            })
+        .via(flow())
+        .map(answer -> endNoted(connection, answer));
+  }
+
+  private static HttpResponse endNoted(ClientConnection connection, HttpResponse answer) {
+    if (answer.entity().isStrict()) {
+      connection.expectResponseEnd();
+      return answer;
+    }
+    Source<ByteString, ?> body =
+        answer.entity().getDataBytes().concat(
+            Source.lazySource(
+                () -> {
+                  connection.expectResponseEnd();
+                  return Source.empty();
+                }));
+    return answer.withEntity(HttpEntities.createChunked(answer.entity().getContentType(), body));
   }
 
   /** The same relay behind any of Pekko's servers. */

@@ -87,12 +87,14 @@ public final class Gateway implements HttpHandler, AutoCloseable {
   }
 
   @Override
-  public Response failure(String target, int status, String message) {
+  public Response.Buffered failure(String target, int status, String message) {
     int query = target.indexOf('?');
     String path = query < 0 ? target : target.substring(0, query);
     String code = switch (status) {
       case 408 -> "request_timeout";
       case 413 -> "request_too_large";
+      case 414 -> "uri_too_long";
+      case 431 -> "headers_too_large";
       case 500 -> "internal_error";
       case 503 -> "shutting_down";
       default -> "bad_request";
@@ -100,7 +102,8 @@ public final class Gateway implements HttpHandler, AutoCloseable {
     ApiError error = ApiError.of(status, code, message);
     metrics.requestRefused(status);
     LOG.info("a request to {} refused with {}: {}", path, status, message);
-    return withId(ErrorFormat.forPath(path).answer(status == 503 ? error.retryAfter(1) : error), RequestIds.generate());
+    Response.Buffered answer = ErrorFormat.forPath(path).answer(status == 503 ? error.retryAfter(1) : error);
+    return new Response.Buffered(status, identified(answer.headers(), RequestIds.generate()), answer.body());
   }
 
   private Response route(Exchange exchange, String requestId) throws ApiException, InterruptedException {
@@ -164,6 +167,10 @@ public final class Gateway implements HttpHandler, AutoCloseable {
   }
 
   private static Response withId(Response answer, String requestId) {
-    return answer.with(answer.headers().toBuilder().set(RequestIds.HEADER, requestId).build());
+    return answer.with(identified(answer.headers(), requestId));
+  }
+
+  private static Headers identified(Headers headers, String requestId) {
+    return headers.toBuilder().set(RequestIds.HEADER, requestId).build();
   }
 }

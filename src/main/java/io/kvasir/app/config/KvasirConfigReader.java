@@ -112,7 +112,9 @@ final class KvasirConfigReader {
                 gateway.duration("head-timeout"),
                 gateway.duration("body-timeout"),
                 gateway.duration("idle-timeout"),
-                gateway.duration("write-timeout")),
+                gateway.duration("write-timeout"),
+                gateway.duration("stall-timeout"),
+                minRate(gateway)),
             null);
     GatewayConfig read =
         new GatewayConfig(
@@ -135,6 +137,14 @@ final class KvasirConfigReader {
             .reduce(config.getInt("kvasir.model-defaults.block-size"), Math::min);
     long hashes = (long) HASH_BYTES * gateway.http().maxBodyBytes() / Math.max(1, blockSize);
     return (int) Math.min(hashes + OTHER_PARTS_BYTES, MAX_PEER_MESSAGE);
+  }
+
+  private static int minRate(ConfigSection gateway) {
+    long rate = gateway.bytes("min-rate");
+    if (rate < 1 || rate > 1L << 30) {
+      gateway.fault("min-rate", "has to be from 1 byte to 1 GiB, a second");
+    }
+    return (int) Math.clamp(rate, 1, 1L << 30);
   }
 
   private PromptConfig prompts() {

@@ -70,7 +70,7 @@ public final class AdminApi implements HttpHandler {
   }
 
   @Override
-  public Response failure(String target, int status, String message) {
+  public Response.Buffered failure(String target, int status, String message) {
     return refused(AdminException.of(status, message));
   }
 
@@ -95,7 +95,7 @@ public final class AdminApi implements HttpHandler {
     return answer.with(answer.headers().toBuilder().add("Allow", allowed).build());
   }
 
-  private static Response refused(AdminException why) {
+  private static Response.Buffered refused(AdminException why) {
     Headers headers =
         why.status() == 401
             ? JSON.toBuilder().add("WWW-Authenticate", "Bearer realm=\"kvasir admin\"").build()

@@ -1,12 +1,12 @@
 package io.kvasir.http.server;
 
 import io.kvasir.http.CancellationSource;
+import io.kvasir.http.server.ProgressDeadline.Limits;
 import io.kvasir.time.NanoClock;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.InetAddress;
 import java.net.Socket;
-import java.util.Locale;
 import java.util.concurrent.CountDownLatch;
 import org.apache.pekko.Done;
 import org.apache.pekko.stream.stage.AsyncCallback;
@@ -47,6 +47,9 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
     /** Counts a time limit that was exceeded, by the name of its phase. */
     void timedOut(String phase);
 
+    /** The answer to a request that is refused for how it was sent. */
+    Response.Buffered refusal(String target, int status, String message);
+
     void connectionClosed(ClientConnection connection);
   }
 
@@ -66,13 +69,14 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
 
   private final Server server;
   private final HttpSettings settings;
-  private final NanoClock clock;
 
   /** The TCP socket, also beneath TLS: closing it never waits. */
   private final Socket tcp;
 
   private final boolean beforeDrain;
   private final CountDownLatch streamStarted = new CountDownLatch(1);
+  private final ProgressDeadline inputDeadline;
+  private final ProgressDeadline outputDeadline;
   private final ClientInput input = new ClientInput(this);
   private final ClientOutput output;
 
@@ -83,24 +87,27 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
   /** Whether the next bytes from Pekko end an answer. */
   private volatile boolean ending;
 
+  /** Whether Pekko has handed out a request that has not been answered; the stream's own. */
+  private boolean hasRequest;
+
   // Guarded by this.
   private Phase phase = Phase.IDLE;
-  private long deadline;
   private boolean disconnected;
   private @Nullable CancellationSource exchange;
-  private @Nullable AsyncCallback<Done> bodyTimedOut;
+  private @Nullable AsyncCallback<RefusedRequestException> bodyFailed;
   private boolean streamStopped;
   private @Nullable Runnable onStreamStopped;
 
   ClientConnection(Server server, HttpSettings settings, Socket tcp, NanoClock clock) {
     this.server = server;
     this.settings = settings;
-    this.clock = clock;
-    this.output = new ClientOutput(clock);
+    this.inputDeadline = new ProgressDeadline(clock);
+    this.outputDeadline = new ProgressDeadline(clock);
+    this.output = new ClientOutput(outputDeadline, settings.timeouts().writeLimits());
     this.tcp = tcp;
     this.socket = tcp;
     this.beforeDrain = !server.isDraining();
-    this.deadline = clock.nanos() + settings.timeouts().head().toNanos();
+    inputDeadline.start(Limits.total(settings.timeouts().head().toNanos()));
   }
 
   InetAddress client() {
@@ -140,10 +147,9 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
   }
 
   @Override
-  public synchronized boolean received() {
-    if (phase == Phase.IDLE) {
-      enter(Phase.HEAD, settings.timeouts().head().toNanos());
-    }
+  public synchronized boolean received(int bytes) {
+    headBegun();
+    inputDeadline.progress(bytes);
     return phase != Phase.LINGER;
   }
 
@@ -203,20 +209,52 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
     action.run();
   }
 
-  /** Starts the time limit for a body whose head has come: {@code late} is called when it is exceeded. */
-  synchronized void awaitBody(AsyncCallback<Done> late) {
-    bodyTimedOut = late;
-    enter(Phase.BODY, settings.timeouts().body().toNanos());
+  /** Notes that a part of the next request's head has come. */
+  synchronized void headBegun() {
+    if (phase == Phase.IDLE) {
+      enter(Phase.HEAD, settings.timeouts().headLimits());
+    }
+  }
+
+  /** Notes that Pekko has handed out a request. */
+  void requestBegun() {
+    hasRequest = true;
+  }
+
+  /** Whether Pekko has handed out a request that has not been answered. */
+  boolean hasRequest() {
+    return hasRequest;
+  }
+
+  /** Starts the time limit for a body whose head has come: {@code failed} is called when it cannot be had whole. */
+  synchronized void awaitBody(AsyncCallback<RefusedRequestException> failed) {
+    bodyFailed = failed;
+    enter(Phase.BODY, settings.timeouts().bodyLimits());
+  }
+
+  /** Refuses the request whose body is being awaited, if one is. */
+  void failBody(RefusedRequestException why) {
+    AsyncCallback<RefusedRequestException> failed;
+    synchronized (this) {
+      failed = bodyFailed;
+      bodyFailed = null;
+      if (failed != null) {
+        answering();
+      }
+    }
+    if (failed != null) {
+      failed.invoke(why);
+    }
   }
 
   /** Notes that an exchange begins, which the client's disconnecting cancels; false when it has disconnected. */
   synchronized boolean startExchange(CancellationSource next) {
-    bodyTimedOut = null;
+    bodyFailed = null;
     if (disconnected || phase == Phase.LINGER) {
       return false;
     }
     exchange = next;
-    enter(Phase.ANSWERING, 0);
+    answering();
     return true;
   }
 
@@ -225,7 +263,8 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
     ending = true;
   }
 
-  void write(ByteString bytes) throws IOException {
+  /** Writes what Pekko has rendered; whether that was the end of an answer. */
+  boolean write(ByteString bytes) throws IOException {
     boolean end = ending;
     if (end) {
       ending = false;
@@ -235,14 +274,19 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
     byte[] array = bytes.toArrayUnsafe();
     output.write(array, 0, array.length);
     if (end) {
-      boolean last = server.isDraining();
+      hasRequest = false;
       synchronized (this) {
-        enter(Phase.IDLE, settings.timeouts().idle().toNanos());
-      }
-      if (last) {
-        finish();
+        enter(Phase.IDLE, Limits.total(settings.timeouts().idle().toNanos()));
       }
     }
+    return end;
+  }
+
+  /** Answers a request that Pekko has not handed out, and ends the connection. No exchange is in progress. */
+  void refuse(String target, RefusedRequestException refusal) throws IOException {
+    byte[] answer = PlainAnswer.render(server.refusal(target, refusal.status(), refusal.message()));
+    output.write(answer, 0, answer.length);
+    finish();
   }
 
   private void completeExchange() {
@@ -262,7 +306,7 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
       if (phase == Phase.LINGER || closed) {
         return;
       }
-      enter(Phase.LINGER, LINGER_NANOS);
+      enter(Phase.LINGER, Limits.total(LINGER_NANOS));
     }
     completeExchange();
     input.wake();
@@ -335,38 +379,54 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
 
   /** Ends what has taken too long. */
   void checkDeadlines(long now) {
-    if (output.stalled(now, settings.timeouts().write())) {
+    if (outputDeadline.isExceeded(now)) {
       LOG.debug("{} does not read its answer: closed", client());
       server.timedOut("write");
       abort();
       return;
     }
     Phase late;
-    AsyncCallback<Done> body;
     synchronized (this) {
-      if (deadline == 0 || now - deadline < 0) {
+      if (!inputDeadline.isExceeded(now)) {
         return;
       }
       late = phase;
-      body = bodyTimedOut;
-      bodyTimedOut = null;
+      inputDeadline.stop();
     }
-    if (late != Phase.LINGER) {
-      server.timedOut(late.name().toLowerCase(Locale.ROOT));
-    }
-    if (late == Phase.BODY && body != null) {
-      synchronized (this) {
-        enter(Phase.ANSWERING, 0);
+    InboundStream stream = inbound;
+    switch (late) {
+      case HEAD -> {
+        server.timedOut("head");
+        if (stream == null) {
+          abort();
+        } else {
+          // Not on this thread: the answer's write may wait.
+          Thread.startVirtualThread(() -> stream.refused().invoke(late("the request's head")));
+        }
       }
-      // Not on this thread: the answer's write may wait.
-      Thread.startVirtualThread(() -> body.invoke(Done.getInstance()));
-    } else {
-      abort();
+      case BODY -> {
+        server.timedOut("body");
+        Thread.startVirtualThread(() -> failBody(late("the request's body")));
+      }
+      case IDLE -> {
+        server.timedOut("idle");
+        abort();
+      }
+      case ANSWERING, LINGER -> abort();
     }
   }
 
-  private void enter(Phase next, long nanos) {
+  private static RefusedRequestException late(String what) {
+    return new RefusedRequestException(408, what + " did not arrive in time");
+  }
+
+  private void answering() {
+    phase = Phase.ANSWERING;
+    inputDeadline.stop();
+  }
+
+  private void enter(Phase next, Limits limits) {
     phase = next;
-    deadline = nanos == 0 ? 0 : (clock.nanos() + nanos) | 1;
+    inputDeadline.start(limits);
   }
 }

@@ -3,28 +3,32 @@ package io.kvasir.http.server;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.Arrays;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
-import org.apache.pekko.util.ByteString;
+import org.apache.pekko.Done;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a client sends, read on a thread of its own and handed on as it comes. It stops reading only when {@value
- * #READ_AHEAD} bytes wait that have not been consumed.
+ * What a client sends, read on a thread of its own and kept until it is taken, in one piece however many segments it
+ * came in. It stops reading when more than {@value #READ_AHEAD} bytes have not been taken.
  */
 final class ClientInput {
   private static final int READ_AHEAD = 64 << 10;
   private static final int SMALL_READ = 8 << 10;
   private static final int LARGE_READ = 64 << 10;
+  private static final byte[] NONE = new byte[0];
 
   private final InputHandler handler;
-  private final AtomicInteger unconsumed = new AtomicInteger();
   private volatile @Nullable Thread reader;
+
+  // Guarded by this.
+  private byte[] waiting = NONE;
+  private int size;
+  private boolean awaited;
 
   /** Whose input it is. */
   interface InputHandler {
-    /** Notes that bytes came; false when they are to be dropped. */
-    boolean received();
+    /** Notes that so many bytes came; false when they are to be dropped. */
+    boolean received(int bytes);
 
     /** The stream they go to, null when there is none any more. */
     @Nullable InboundStream inbound();
@@ -46,31 +50,65 @@ final class ClientInput {
       if (length < 0) {
         return;
       }
-      if (!handler.received()) {
+      if (!handler.received(length)) {
         continue;
       }
-      unconsumed.addAndGet(length);
       InboundStream stream = handler.inbound();
       if (stream == null) {
         return;
       }
-      stream.received().invoke(ByteString.fromArrayUnsafe(Arrays.copyOf(buffer, length)));
+      if (append(buffer, length)) {
+        stream.available().invoke(Done.getInstance());
+      }
       if (length == buffer.length && length < LARGE_READ) {
         buffer = new byte[LARGE_READ];
       } else if (length < SMALL_READ && buffer.length > SMALL_READ) {
         buffer = new byte[SMALL_READ];
       }
-      while (unconsumed.get() > READ_AHEAD && !handler.isClosed() && handler.inbound() != null) {
+      while (isFull() && !handler.isClosed() && handler.inbound() != null) {
         LockSupport.park(this);
       }
     }
   }
 
-  /** Notes that so many bytes of those handed on have been consumed. */
-  void consumed(int bytes) {
-    if (unconsumed.addAndGet(-bytes) <= READ_AHEAD && unconsumed.get() + bytes > READ_AHEAD) {
+  /** Adds what was read; whether somebody waits for it. */
+  private synchronized boolean append(byte[] buffer, int length) {
+    if (size == 0) {
+      waiting = Arrays.copyOf(buffer, length);
+    } else {
+      if (size + length > waiting.length) {
+        waiting = Arrays.copyOf(waiting, Math.max(size + length, 2 * size));
+      }
+      System.arraycopy(buffer, 0, waiting, size, length);
+    }
+    size += length;
+    boolean notify = awaited;
+    awaited = false;
+    return notify;
+  }
+
+  private synchronized boolean isFull() {
+    return size > READ_AHEAD;
+  }
+
+  /** Takes all that has come and not been taken; null when that is nothing, and then the next bytes are announced. */
+  byte @Nullable [] take() {
+    byte[] taken;
+    boolean full;
+    synchronized (this) {
+      if (size == 0) {
+        awaited = true;
+        return null;
+      }
+      taken = size == waiting.length ? waiting : Arrays.copyOf(waiting, size);
+      full = size > READ_AHEAD;
+      waiting = NONE;
+      size = 0;
+    }
+    if (full) {
       wake();
     }
+    return taken;
   }
 
   /** Makes the reading thread check again whether it is to go on. */

@@ -1,22 +1,23 @@
 package io.kvasir.http.server;
 
-import io.kvasir.time.NanoClock;
 import java.io.IOException;
 import java.io.OutputStream;
-import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
-/** The output to a client. One thread writes at a time; any may check whether its write has stalled. */
+/** The output to a client. One thread writes at a time. */
 final class ClientOutput {
-  private final NanoClock clock;
+  /** A longer write is cut into pieces of this length, each of which is progress. */
+  private static final int PIECE_BYTES = 64 << 10;
+
+  private final ProgressDeadline deadline;
+  private final ProgressDeadline.Limits limits;
   private volatile @Nullable OutputStream out;
   private byte[] frame = new byte[0];
 
-  /** Nanosecond clock when the current write began, 0 when there is none. */
-  private volatile long writeStarted;
-
-  ClientOutput(NanoClock clock) {
-    this.clock = clock;
+  /** An output whose every write has this deadline, with these limits. */
+  ClientOutput(ProgressDeadline deadline, ProgressDeadline.Limits limits) {
+    this.deadline = deadline;
+    this.limits = limits;
   }
 
   /** Sets the stream that is written to. */
@@ -29,11 +30,18 @@ final class ClientOutput {
     if (to == null) {
       throw new IOException("not connected");
     }
-    writeStarted = clock.nanos() | 1;
+    deadline.start(limits);
     try {
-      to.write(bytes, offset, length);
+      int end = offset + length;
+      for (int at = offset; at < end; at += PIECE_BYTES) {
+        int count = Math.min(PIECE_BYTES, end - at);
+        to.write(bytes, at, count);
+        if (count < length) {
+          deadline.progress(count);
+        }
+      }
     } finally {
-      writeStarted = 0;
+      deadline.stop();
     }
   }
 
@@ -56,11 +64,5 @@ final class ClientOutput {
     frame[at++] = '\r';
     frame[at++] = '\n';
     write(frame, 0, at);
-  }
-
-  /** Whether a write has waited for the client longer than it may. */
-  boolean stalled(long now, Duration most) {
-    long began = writeStarted;
-    return began != 0 && now - began > most.toNanos();
   }
 }

@@ -2,7 +2,6 @@ package io.kvasir.http.server;
 
 import java.util.Arrays;
 import java.util.OptionalLong;
-import org.apache.pekko.Done;
 import org.apache.pekko.http.javadsl.model.HttpEntity;
 import org.apache.pekko.http.javadsl.model.HttpRequest;
 import org.apache.pekko.http.javadsl.model.HttpResponse;
@@ -51,7 +50,7 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
 
   private final class ExchangeLogic extends GraphStageLogic {
     private final AsyncCallback<HttpResponse> answered = createAsyncCallback(this::answered);
-    private final AsyncCallback<Done> bodyLate = createAsyncCallback(done -> bodyLate());
+    private final AsyncCallback<RefusedRequestException> bodyFailed = createAsyncCallback(this::bodyFailed);
     private boolean busy;
     private @Nullable BodyCollector gathering;
 
@@ -89,6 +88,7 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
 
     private void begin(HttpRequest request) {
       busy = true;
+      connection.requestBegun();
       if (request.entity() instanceof HttpEntity.Strict whole) {
         if (whole.getData().size() > maxBodyBytes) {
           refuse(request, 413, PekkoMapping.tooLong(maxBodyBytes));
@@ -102,7 +102,7 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
         refuse(request, 413, PekkoMapping.tooLong(maxBodyBytes));
         return;
       }
-      connection.awaitBody(bodyLate);
+      connection.awaitBody(bodyFailed);
       gathering = new BodyCollector(request);
       gathering.begin();
     }
@@ -130,12 +130,12 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
       push(out, response);
     }
 
-    private void bodyLate() {
+    private void bodyFailed(RefusedRequestException why) {
       if (gathering != null) {
-        BodyCollector late = gathering;
+        BodyCollector failed = gathering;
         gathering = null;
-        late.body.cancel();
-        refuse(late.request, 408, "the request's body did not arrive in time");
+        failed.body.cancel();
+        refuse(failed.request, why.status(), why.message());
       }
     }
 

@@ -10,14 +10,15 @@ public interface HttpHandler {
   Response handle(Exchange exchange) throws Exception;
 
   /**
-   * The answer to a request that has none from {@link #handle}: its body was too long or too late, or the handler
+   * The answer to a request that has none from {@link #handle}: it was malformed, too long or too late, or the handler
    * threw.
    *
-   * @param target path and query as the client sent them, for the error format of the API that was called
-   * @param status 408, 413, 500 …
+   * @param target path and query as the client sent them, for the error format of the API that was called; empty when
+   *     they are not known
+   * @param status 400, 408, 413, 414, 431, 500 …
    * @param message in plain words, fit for the client
    */
-  default Response failure(String target, int status, String message) {
+  default Response.Buffered failure(String target, int status, String message) {
     return new Response.Buffered(
         status,
         Headers.of("Content-Type", "text/plain; charset=utf-8"),

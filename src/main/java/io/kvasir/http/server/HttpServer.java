@@ -70,11 +70,12 @@ public final class HttpServer implements AutoCloseable {
           modeled-header-parsing = off
           uri-parsing-mode = relaxed
           illegal-header-warnings = off
-          max-uri-length = 8k
-          max-header-name-length = 256
-          max-header-value-length = 16k
-          max-header-count = 128
-          max-chunk-size = 16m
+          # The limits are RequestHead's and ChunkedBody's; these let through what they accept.
+          max-uri-length = 64k
+          max-header-name-length = 64k
+          max-header-value-length = 64k
+          max-header-count = 1024
+          max-chunk-size = 1m
           # Bodies are measured where they are gathered.
           max-content-length = infinite
         }
@@ -82,6 +83,7 @@ public final class HttpServer implements AutoCloseable {
       """;
 
   private final HttpSettings settings;
+  private final HttpHandler handler;
   private final Application application;
   private final HttpMetrics metrics;
   private final NanoClock clock;
@@ -106,11 +108,13 @@ public final class HttpServer implements AutoCloseable {
   private HttpServer(
       ActorSystem<?> system,
       HttpSettings settings,
+      HttpHandler handler,
       Application application,
       Metrics metrics,
       NanoClock clock,
       ServerSocket listener) {
     this.settings = settings;
+    this.handler = handler;
     this.application = application;
     this.metrics = new HttpMetrics(metrics);
     this.clock = clock;
@@ -134,13 +138,19 @@ public final class HttpServer implements AutoCloseable {
     return start(
         system,
         settings,
+        handler,
         metrics,
         clock,
         connection -> Flow.fromGraph(new ExchangeStage(connection, handler, settings.maxBodyBytes())));
   }
 
   static HttpServer start(
-      ActorSystem<?> system, HttpSettings settings, Metrics metrics, NanoClock clock, Application application)
+      ActorSystem<?> system,
+      HttpSettings settings,
+      HttpHandler handler,
+      Metrics metrics,
+      NanoClock clock,
+      Application application)
       throws IOException {
     ServerSocket listener = new ServerSocket();
     try {
@@ -151,7 +161,7 @@ public final class HttpServer implements AutoCloseable {
       throw new IOException(
           "cannot listen on " + settings.host() + ":" + settings.port() + ": " + e.getMessage(), e);
     }
-    HttpServer server = new HttpServer(system, settings, application, metrics, clock, listener);
+    HttpServer server = new HttpServer(system, settings, handler, application, metrics, clock, listener);
     server.deadlines.start();
     Thread.ofVirtual().name("http-accept").start(server::accept);
     return server;
@@ -324,6 +334,11 @@ public final class HttpServer implements AutoCloseable {
     @Override
     public void timedOut(String phase) {
       metrics.timedOut(phase);
+    }
+
+    @Override
+    public Response.Buffered refusal(String target, int status, String message) {
+      return handler.failure(target, status, message);
     }
 
     @Override

@@ -1,5 +1,6 @@
 package io.kvasir.http.server;
 
+import io.kvasir.http.server.ProgressDeadline.Limits;
 import java.time.Duration;
 import java.util.Collections;
 import java.util.List;
@@ -26,14 +27,37 @@ public record HttpSettings(
    * How long clients may take.
    *
    * @param head from a request's first byte to the end of its head; also from accepting a connection
-   * @param body from the end of the head to the end of the body
+   * @param body from the end of the head to the end of the body; prolonged by {@code minRate}
    * @param idle between requests on a kept connection
-   * @param write how long one write may wait for a client that does not read
+   * @param write how long a write may make no progress for a client that does not read, and with {@code minRate} how
+   *     long it may take
+   * @param stall how long a head or a body that has begun may not go on
+   * @param minRate bytes a second: each so many that have come of a body, or have been written of an answer, give the
+   *     client a second more
    */
-  public record Timeouts(Duration head, Duration body, Duration idle, Duration write) {
+  public record Timeouts(Duration head, Duration body, Duration idle, Duration write, Duration stall, int minRate) {
+    /** Checks that the rate is positive. */
+    public Timeouts {
+      if (minRate <= 0) {
+        throw new IllegalArgumentException("min-rate is " + minRate + ", and has to be at least 1 byte a second");
+      }
+    }
+
     /** The shortest of them. */
     Duration shortest() {
-      return Collections.min(List.of(head, body, idle, write));
+      return Collections.min(List.of(head, body, idle, write, stall));
+    }
+
+    Limits headLimits() {
+      return new Limits(head.toNanos(), stall.toNanos(), 0);
+    }
+
+    Limits bodyLimits() {
+      return new Limits(body.toNanos(), stall.toNanos(), minRate);
+    }
+
+    Limits writeLimits() {
+      return new Limits(write.toNanos(), write.toNanos(), minRate);
     }
   }
 
@@ -41,7 +65,12 @@ public record HttpSettings(
   public static HttpSettings at(String host, int port) {
     Timeouts timeouts =
         new Timeouts(
-            Duration.ofSeconds(30), Duration.ofSeconds(120), Duration.ofSeconds(90), Duration.ofSeconds(60));
+            Duration.ofSeconds(30),
+            Duration.ofSeconds(120),
+            Duration.ofSeconds(90),
+            Duration.ofSeconds(60),
+            Duration.ofSeconds(10),
+            32 << 10);
     return new HttpSettings(host, port, 16_384, 64 << 20, timeouts, null);
   }
 
@@ -56,9 +85,13 @@ public record HttpSettings(
   }
 
   /** The same with other time limits. */
+  public HttpSettings withTimeouts(Timeouts others) {
+    return new HttpSettings(host, port, maxConnections, maxBodyBytes, others, tls);
+  }
+
+  /** The same with other time limits for heads, bodies, idle connections and writes. */
   public HttpSettings withTimeouts(Duration head, Duration body, Duration idle, Duration write) {
-    return new HttpSettings(
-        host, port, maxConnections, maxBodyBytes, new Timeouts(head, body, idle, write), tls);
+    return withTimeouts(new Timeouts(head, body, idle, write, timeouts.stall(), timeouts.minRate()));
   }
 
   /** The same, speaking TLS. */

@@ -2,7 +2,13 @@ package io.kvasir.http.server;
 
 import org.apache.pekko.Done;
 import org.apache.pekko.stream.stage.AsyncCallback;
-import org.apache.pekko.util.ByteString;
 
-/** The entry of a connection's stream, for the thread that reads the socket. */
-record InboundStream(AsyncCallback<ByteString> received, AsyncCallback<Done> ended) {}
+/**
+ * The entry of a connection's stream, for threads that are not its own.
+ *
+ * @param available notes that the client's input has something
+ * @param refused refuses the request whose head has not come whole
+ * @param ended ends the stream: the client has disconnected
+ */
+record InboundStream(
+    AsyncCallback<Done> available, AsyncCallback<RefusedRequestException> refused, AsyncCallback<Done> ended) {}

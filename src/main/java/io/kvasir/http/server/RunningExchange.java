@@ -31,7 +31,9 @@ final class RunningExchange implements Exchange, Runnable {
   /** Cancelled when the client disconnects, closed when the answer is complete: one of them comes first. */
   private final CancellationSource cancellation = new CancellationSource();
 
-  private volatile @Nullable SocketSink sink;
+  // Guarded by this.
+  private @Nullable SocketSink sink;
+  private boolean answered;
 
   RunningExchange(
       ClientConnection connection,
@@ -83,6 +85,9 @@ final class RunningExchange implements Exchange, Runnable {
     connection.exchangeStarted();
     try {
       answer();
+    } catch (Throwable e) {
+      LOG.error("{} {} failed", method(), target, e);
+      cut();
     } finally {
       connection.exchangeEnded();
     }
@@ -92,42 +97,64 @@ final class RunningExchange implements Exchange, Runnable {
     Response answer;
     try {
       answer = handler.handle(this);
-    } catch (Exception | LinkageError | StackOverflowError e) {
+    } catch (Throwable e) {
+      // Errors, too: whatever happened, the client is answered, and the connection goes on to its next request.
       LOG.error("{} {} failed", method(), target, e);
       answer = handler.failure(target, 500, "the router failed to handle this request");
     }
+    SocketSink begun = answered();
     switch (answer) {
-      case Response.Buffered whole when sink != null -> {
+      case Response.Buffered whole when begun != null -> {
         // Its head was sent as a stream's: the client has to see that this is not all of it.
         LOG.error("{} {} was answered whole after its stream had begun", method(), target);
-        cancellation.close();
-        connection.abort();
+        cut();
       }
       case Response.Buffered whole -> {
         connection.expectResponseEnd();
         sendResponse.invoke(PekkoMapping.response(whole, connection.closesAfterResponse()));
       }
-      case Response.Streaming streamed -> stream(streamed);
+      case Response.Streaming streamed -> stream(streamed, begun);
     }
   }
 
-  private void stream(Response.Streaming answer) {
-    SocketSink begun = sink;
+  /** Ends the time for {@link #sendHead}; the sink that it gave, null when it was not called. */
+  private @Nullable SocketSink answered() {
+    synchronized (this) {
+      answered = true;
+      return sink;
+    }
+  }
+
+  private void stream(Response.Streaming answer, @Nullable SocketSink begun) {
     if (begun == null && (request.method().equals(HttpMethods.HEAD) || !PekkoMapping.allowsBody(answer.status()))) {
       connection.expectResponseEnd();
       sendResponse.invoke(PekkoMapping.response(answer, connection.closesAfterResponse()));
       answer.body().abandon();
       return;
     }
-    SocketSink client = begun == null ? head(answer.status(), answer.headers()) : begun;
+    SocketSink client = begun == null ? newSink() : begun;
+    if (begun == null) {
+      sendHead(client, answer.status(), answer.headers());
+    } else {
+      awaitHead(begun);
+    }
     boolean whole = relay(answer.body(), client);
     AsyncCallback<Done> end = client.end();
     if (whole && end != null) {
       connection.expectResponseEnd();
       end.invoke(Done.getInstance());
     } else {
-      cancellation.close();
-      connection.abort();
+      cut();
+    }
+  }
+
+  /** Closes the connection in the midst of the answer, so that the client sees that it is not whole. */
+  private void cut() {
+    SocketSink begun = answered();
+    cancellation.close();
+    connection.abort();
+    if (begun != null) {
+      begun.end();
     }
   }
 
@@ -136,22 +163,36 @@ final class RunningExchange implements Exchange, Runnable {
     if (cancellation.isCancelled()) {
       throw new IOException("the client disconnected before the answer's head");
     }
-    return head(status, early);
+    SocketSink client;
+    synchronized (this) {
+      if (answered || sink != null) {
+        throw new IOException("the exchange has its answer");
+      }
+      client = newSink();
+      sink = client;
+    }
+    sendHead(client, status, early);
+    return client;
+  }
+
+  private SocketSink newSink() {
+    return new SocketSink(connection, !request.protocol().equals(HttpProtocols.HTTP_1_0));
   }
 
   /** Sends the head of a streamed answer and waits until it has been written. */
-  private SocketSink head(int status, Headers own) {
-    SocketSink client = new SocketSink(connection, !request.protocol().equals(HttpProtocols.HTTP_1_0));
-    sink = client;
+  private void sendHead(SocketSink client, int status, Headers own) {
     sendResponse.invoke(
         PekkoMapping.streamed(status, own, new StreamingBodySource(client), connection.closesAfterResponse()));
     connection.onStreamStopped(client::close);
+    awaitHead(client);
+  }
+
+  private static void awaitHead(SocketSink client) {
     try {
       client.awaitHead();
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
-    return client;
   }
 
   private boolean relay(StreamingBody body, ByteSink client) {
@@ -160,7 +201,7 @@ final class RunningExchange implements Exchange, Runnable {
       return true;
     } catch (IOException e) {
       LOG.debug("{} {} was cut: {}", method(), target, e.toString());
-    } catch (RuntimeException | LinkageError | StackOverflowError e) {
+    } catch (Throwable e) {
       LOG.error("{} {} failed in its answer's body", method(), target, e);
     }
     return false;

@@ -7,12 +7,18 @@ import org.apache.pekko.Done;
 import org.apache.pekko.stream.stage.AsyncCallback;
 import org.jspecify.annotations.Nullable;
 
-/** The sink that writes a body straight to the socket, past the stream, between the head and the end. */
+/**
+ * The sink that writes a body straight to the socket, past the stream, between the head and the end. After the end
+ * nothing can be written, by whichever thread: what follows on the connection is another exchange's. Thread-safe.
+ */
 final class SocketSink implements ByteSink {
   private final ClientConnection connection;
   private final CountDownLatch headSent = new CountDownLatch(1);
   private final boolean chunked;
-  private volatile @Nullable AsyncCallback<Done> end;
+
+  // Guarded by this.
+  private @Nullable AsyncCallback<Done> end;
+  private boolean ended;
 
   /** A sink that is open once the head has been sent. */
   SocketSink(ClientConnection connection, boolean chunked) {
@@ -21,8 +27,10 @@ final class SocketSink implements ByteSink {
   }
 
   /** Notes that the head has been written; {@code end} ends the body. */
-  void open(AsyncCallback<Done> end) {
-    this.end = end;
+  void open(AsyncCallback<Done> toEnd) {
+    synchronized (this) {
+      end = toEnd;
+    }
     headSent.countDown();
   }
 
@@ -35,15 +43,19 @@ final class SocketSink implements ByteSink {
     headSent.await();
   }
 
-  /** Ends the body; null when the head was never sent. */
-  @Nullable AsyncCallback<Done> end() {
+  /** Ends writing, after what is being written; the callback then ends the body, null when it never began. */
+  synchronized @Nullable AsyncCallback<Done> end() {
+    ended = true;
     return end;
   }
 
   @Override
-  public void write(byte[] bytes, int offset, int length) throws IOException {
+  public synchronized void write(byte[] bytes, int offset, int length) throws IOException {
     if (end == null) {
       throw new IOException("the client disconnected before the answer's head");
+    }
+    if (ended) {
+      throw new IOException("the answer has ended");
     }
     if (length == 0) {
       return;

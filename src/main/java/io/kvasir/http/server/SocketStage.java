@@ -1,7 +1,7 @@
 package io.kvasir.http.server;
 
 import java.io.IOException;
-import java.util.ArrayDeque;
+import java.nio.charset.StandardCharsets;
 import org.apache.pekko.stream.Attributes;
 import org.apache.pekko.stream.FlowShape;
 import org.apache.pekko.stream.Inlet;
@@ -16,7 +16,10 @@ import org.apache.pekko.stream.stage.GraphStage;
 import org.apache.pekko.stream.stage.GraphStageLogic;
 import org.apache.pekko.util.ByteString;
 
-/** The socket's end of a connection's stream: what Pekko renders is written, what arrives is handed in. */
+/**
+ * The socket's end of a connection's stream: what Pekko renders is written, what arrives is handed in, request by
+ * request. The next one is handed in when the answer to the one before has been written to its end.
+ */
 final class SocketStage extends GraphStage<FlowShape<SslTlsOutbound, SslTlsInbound>> {
   private final Inlet<SslTlsOutbound> in = Inlet.create("Socket.in");
   private final Outlet<SslTlsInbound> out = Outlet.create("Socket.out");
@@ -38,9 +41,12 @@ final class SocketStage extends GraphStage<FlowShape<SslTlsOutbound, SslTlsInbou
   }
 
   private final class SocketLogic extends GraphStageLogic {
-    private final ArrayDeque<ByteString> waiting = new ArrayDeque<>(2);
+    private final RequestFramer framer = new RequestFramer();
     private final InboundStream inbound =
-        new InboundStream(createAsyncCallback(this::arrived), createAsyncCallback(done -> completeStage()));
+        new InboundStream(
+            createAsyncCallback(done -> handIn()),
+            createAsyncCallback(this::headLate),
+            createAsyncCallback(done -> completeStage()));
 
     SocketLogic() {
       super(shape);
@@ -49,8 +55,15 @@ final class SocketStage extends GraphStage<FlowShape<SslTlsOutbound, SslTlsInbou
           new AbstractInHandler() {
             @Override
             public void onPush() {
+              ByteString bytes = ((SendBytes) grab(in)).bytes();
+              if (!connection.hasRequest()) {
+                refuse(refusal(bytes));
+                return;
+              }
               try {
-                connection.write(((SendBytes) grab(in)).bytes());
+                if (connection.write(bytes)) {
+                  answered();
+                }
                 pull(in);
               } catch (IOException e) {
                 // An everyday event, so not a failure of the stage: those are logged.
@@ -76,16 +89,13 @@ final class SocketStage extends GraphStage<FlowShape<SslTlsOutbound, SslTlsInbou
           new AbstractOutHandler() {
             @Override
             public void onPull() {
-              ByteString next = waiting.poll();
-              if (next != null) {
-                handIn(next);
-              }
+              handIn();
             }
 
             @Override
             public void onDownstreamFinish(Throwable cause) {
               // The parser takes no more input; what is still to be written will be.
-              waiting.clear();
+              framer.end();
             }
           });
     }
@@ -101,20 +111,71 @@ final class SocketStage extends GraphStage<FlowShape<SslTlsOutbound, SslTlsInbou
       connection.streamStopped();
     }
 
-    private void arrived(ByteString bytes) {
-      if (isClosed(out)) {
-        connection.input().consumed(bytes.size());
-      } else if (waiting.isEmpty() && isAvailable(out)) {
-        handIn(bytes);
-      } else {
-        waiting.add(bytes);
+    /** Hands in the next piece of the request in progress, if the parser waits for one and it has come. */
+    private void handIn() {
+      try {
+        while (isAvailable(out)) {
+          ByteString piece = framer.next();
+          if (piece != null) {
+            // No TLS session: the parser uses it only to expose certificates to handlers.
+            push(out, new SessionBytes(null, piece));
+            return;
+          }
+          if (!framer.takesInput()) {
+            return;
+          }
+          byte[] bytes = connection.input().take();
+          if (bytes == null) {
+            if (framer.isWithinHead()) {
+              connection.headBegun();
+            }
+            return;
+          }
+          framer.add(bytes);
+        }
+      } catch (RefusedRequestException e) {
+        refuse(e);
       }
     }
 
-    private void handIn(ByteString bytes) {
-      connection.input().consumed(bytes.size());
-      // No TLS session: the parser uses it only to expose certificates to handlers.
-      push(out, new SessionBytes(null, bytes));
+    private void answered() {
+      if (framer.isComplete() && !framer.isLast() && !connection.closesAfterResponse()) {
+        framer.startNextRequest();
+        handIn();
+      } else {
+        framer.end();
+        connection.finish();
+      }
+    }
+
+    private void headLate(RefusedRequestException late) {
+      if (framer.isWithinHead()) {
+        refuse(late);
+      } else if (!connection.hasRequest()) {
+        connection.abort();
+      }
+    }
+
+    private void refuse(RefusedRequestException refusal) {
+      if (connection.hasRequest()) {
+        connection.failBody(refusal);
+        return;
+      }
+      framer.end();
+      try {
+        connection.refuse(framer.target(), refusal);
+      } catch (IOException e) {
+        connection.disconnected();
+      }
+      completeStage();
+    }
+
+    /** What Pekko answers by itself: its parser has refused a head. */
+    private RefusedRequestException refusal(ByteString answer) {
+      String text = answer.decodeString(StandardCharsets.UTF_8);
+      int status = Integer.parseInt(text, "HTTP/1.1 ".length(), "HTTP/1.1 200".length(), 10);
+      int body = text.indexOf("\r\n\r\n") + 4;
+      return new RefusedRequestException(status, "the request is refused: " + text.substring(body).strip());
     }
   }
 }

@@ -196,6 +196,7 @@ final class HttpServerTest {
         HttpServer.start(
             system,
             settings(),
+            handler,
             new Metrics(new PrometheusRegistry()),
             NanoClock.SYSTEM,
             connection ->
@@ -484,7 +485,7 @@ final class HttpServerTest {
   @Test
   void headThatDoesNotCome_closes() throws Exception {
     RawClient client = client(serve(HttpServerTest::echo, settings().withTimeouts(SHORT, LONG, LONG, LONG)));
-    assertThat(client.send("GET / HTTP/1.1\r\nHo").rest()).isEmpty();
+    assertThat(client.send("GET / HTTP/1.1\r\nHo").rest()).startsWith("HTTP/1.1 408 ").contains("head");
     RawClient silent = client(serve(HttpServerTest::echo, settings().withTimeouts(SHORT, LONG, LONG, LONG)));
     assertThat(silent.rest()).isEmpty();
   }
@@ -577,7 +578,7 @@ final class HttpServerTest {
               }
 
               @Override
-              public Response failure(String target, int status, String message) {
+              public Response.Buffered failure(String target, int status, String message) {
                 return text(status, target + " failed: " + message);
               }
             });
@@ -717,7 +718,7 @@ final class HttpServerTest {
     return text(200, exchange.method() + ' ' + exchange.target() + ' ' + new String(exchange.body(), UTF_8));
   }
 
-  private static Response text(int status, String text) {
+  private static Response.Buffered text(int status, String text) {
     return new Response.Buffered(status, Headers.of("Content-Type", "text/plain; charset=utf-8"), text.getBytes(UTF_8));
   }
 
