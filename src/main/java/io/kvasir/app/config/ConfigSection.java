@@ -82,6 +82,22 @@ final class ConfigSection {
     return config.hasPath(ConfigUtil.quoteString(key));
   }
 
+  /** Whether a section is written there, and not a single value. */
+  boolean isSection(String key) {
+    String at = ConfigUtil.quoteString(key);
+    return config.hasPath(at) && config.getValue(at).valueType() == ConfigValueType.OBJECT;
+  }
+
+  /** Its settings as they are written. */
+  Config subtree() {
+    return config;
+  }
+
+  /** The settings of a section as they are written; none where there is no section. */
+  Config subtree(String key) {
+    return isSection(key) ? config.getConfig(ConfigUtil.quoteString(key)) : ConfigFactory.empty();
+  }
+
   /** The keys that are there, in alphabetical order. */
   List<String> keys() {
     return config.root().keySet().stream().sorted().toList();
@@ -127,6 +143,13 @@ final class ConfigSection {
   int count(String key, int least, int most) {
     String range = "has to be a whole number from " + least + " to " + most;
     int value = get(key, range, config::getInt, least);
+    return within(key, value >= least && value <= most, range, value, least);
+  }
+
+  /** A whole number that may be larger than a {@link #count}. */
+  long whole(String key, long least, long most) {
+    String range = "has to be a whole number from " + least + " to " + most;
+    long value = get(key, range, config::getLong, least);
     return within(key, value >= least && value <= most, range, value, least);
   }
 
@@ -269,6 +292,11 @@ final class ConfigSection {
     String at = ConfigUtil.quoteString(key);
     ConfigOrigin origin = config.hasPath(at) ? config.getValue(at).origin() : config.origin();
     faults.add(new ConfigFault(place(origin), full(key), problem));
+  }
+
+  /** Adds a fault that was found elsewhere. */
+  void add(ConfigFault fault) {
+    faults.add(fault);
   }
 
   /** Reports the keys that were not read. Called when the section has been read. */

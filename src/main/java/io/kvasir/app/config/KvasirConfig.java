@@ -51,6 +51,7 @@ public record KvasirConfig(
    *
    * @param http its address and limits
    * @param tls its certificate, and the authority of client certificates; null for plain HTTP
+   * @param access who may use it
    * @param usageInjection whether the usage of streams is requested of engines where the client does not ask for it
    * @param keepAlive silence after which a client's stream gets a keep-alive, null for none
    * @param drainDelay how long a stopping node still takes requests while not ready, null not at all
@@ -60,6 +61,7 @@ public record KvasirConfig(
   public record GatewayConfig(
       HttpSettings http,
       @Nullable TlsFiles tls,
+      AccessConfig access,
       boolean usageInjection,
       @Nullable Duration keepAlive,
       @Nullable Duration drainDelay,

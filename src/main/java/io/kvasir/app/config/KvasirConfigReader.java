@@ -66,7 +66,8 @@ final class KvasirConfigReader {
   }
 
   KvasirConfig read() {
-    GatewayConfig gateway = gateway(root.section("gateway"));
+    AccessConfig access = new AccessReader(root.section("access")).read();
+    GatewayConfig gateway = gateway(root.section("gateway"), access);
     ConfigSection management = root.section("management");
     root.section("routing");
     RoutingSettings routing = new RoutingReader(config, faults).read(LmCacheReader.read(root.section("lmcache")));
@@ -97,7 +98,7 @@ final class KvasirConfigReader {
         new Source(discovery.roles(clusterReader.platform()), file));
   }
 
-  private static GatewayConfig gateway(ConfigSection gateway) {
+  private static GatewayConfig gateway(ConfigSection gateway, AccessConfig access) {
     long body = gateway.bytes("max-body");
     if (body > 1L << 30) {
       gateway.fault("max-body", "has to be at most 1 GiB: a body is read into memory whole");
@@ -120,6 +121,7 @@ final class KvasirConfigReader {
         new GatewayConfig(
             http,
             TlsFilesReader.listener(gateway.section("tls")),
+            access,
             gateway.flag("usage-injection"),
             gateway.durationOrOff("keep-alive"),
             gateway.durationOrOff("drain-delay"),

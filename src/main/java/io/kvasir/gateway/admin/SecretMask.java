@@ -17,7 +17,7 @@ final class SecretMask {
   /** The last word, or the last two, of a setting's name. */
   private static final Pattern NAME =
       Pattern.compile(
-          "(?i)(.*[-_.])?(password|passwd|passphrase|secret|token|credentials?|authorization"
+          "(?i)(.*[-_.])?(password|passwd|passphrase|secret|token|credentials?|authorization|sha256"
               + "|(api|admin|access|private|secret|signing|account)[-_]?keys?)");
 
   /** Keys that are secret by where they stand. */

@@ -1,0 +1,166 @@
+package io.kvasir.app.config;
+
+import com.typesafe.config.Config;
+import com.typesafe.config.ConfigFactory;
+import io.kvasir.access.ApiKey;
+import io.kvasir.access.Limits;
+import io.kvasir.access.token.TokenSettings;
+import io.kvasir.app.config.AccessConfig.KeySources;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** Reads {@code kvasir.access}: keys, tenants, and which tokens are accepted. */
+final class AccessReader {
+  private static final String DEFAULTS = "key-defaults";
+  private static final Set<String> LOCAL_HOSTS = Set.of("localhost", "127.0.0.1", "[::1]");
+
+  private final ConfigSection access;
+  private final Config keyDefaults;
+
+  AccessReader(ConfigSection access) {
+    this.access = access;
+    this.keyDefaults = access.subtree(DEFAULTS);
+  }
+
+  /** Reads the section; a fault of a key's file is reported with its line there. */
+  AccessConfig read() {
+    ConfigSection defaults = access.section(DEFAULTS);
+    TokenSettings.Role anyToken =
+        new TokenSettings.Role(
+            "", KeyEntryReader.grants(defaults), KeyEntryReader.limits(defaults.section("limits")));
+    defaults.rejectUnread();
+    Map<String, Limits> tenantLimits = new HashMap<>();
+    KeyEntryReader entries = new KeyEntryReader(keyDefaults, tenants(tenantLimits));
+    List<ApiKey> configured = entries.keys(access);
+    Path file = path("keys-file");
+    if (file != null) {
+      try {
+        Set<String> known = new HashSet<>(configured.stream().map(ApiKey::id).toList());
+        entries.readFile(file).keys().stream().map(ApiKey::id).filter(known::contains).forEach(
+            twice -> access.fault("keys-file", "has the key '" + twice + "', which is in kvasir.access.keys, too"));
+      } catch (ConfigException faulty) {
+        faulty.faults().forEach(access::add);
+      }
+    }
+    AccessConfig read =
+        new AccessConfig(
+            new KeySources(configured, file, access.durationOrNever("reload-interval"), store()),
+            entries,
+            tenantLimits,
+            tokens(access.section("jwt"), anyToken, tenantLimits),
+            access.flag("open"),
+            access.flag("open-routing-details"));
+    access.rejectUnread();
+    return read;
+  }
+
+  /** What the keys of each tenant may omit, by the tenant's name. */
+  private Map<String, Config> tenants(Map<String, Limits> limits) {
+    Map<String, Config> defaults = new HashMap<>();
+    ConfigSection tenants = access.section("tenants");
+    for (String name : tenants.keys()) {
+      ConfigSection tenant = tenants.section(name);
+      KeyEntryReader.checkName(tenants, name, name);
+      Config keyOfTenant = keyDefaults;
+      for (String setting : List.of("isolation", "weight")) {
+        if (tenant.has(setting)) {
+          keyOfTenant = tenant.subtree().withOnlyPath(setting).withFallback(keyOfTenant);
+        }
+      }
+      KeyEntryReader.checkShared(tenant.withFallback(keyDefaults));
+      if (tenant.has("limits")) {
+        limits.put(name, KeyEntryReader.limits(tenant.section("limits")));
+      }
+      tenant.rejectUnread();
+      defaults.put(name, keyOfTenant);
+    }
+    return defaults;
+  }
+
+  private @Nullable Path store() {
+    Path store = path("store");
+    if (store != null) {
+      Path directory = store.toAbsolutePath().getParent();
+      if (directory == null || !Files.isDirectory(directory) || !Files.isWritable(directory)) {
+        access.fault("store", "is to be a file in a directory that exists and that this process may write to");
+      }
+    }
+    return store;
+  }
+
+  private @Nullable Path path(String setting) {
+    String name = access.text(setting);
+    return name.isBlank() ? null : Path.of(name);
+  }
+
+  private @Nullable TokenSettings tokens(
+      ConfigSection jwt, TokenSettings.Role anyToken, Map<String, Limits> tenantLimits) {
+    String issuer = jwt.text("issuer");
+    Set<String> audiences = new HashSet<>(jwt.textOrTexts("audience"));
+    URI url = jwt.endpoint("jwks-url", "/.well-known/jwks.json");
+    boolean hasUrl = !jwt.text("jwks-url").isBlank();
+    String file = jwt.text("jwks-file");
+    boolean on = !issuer.isBlank() || hasUrl || !file.isBlank();
+    Duration refresh = jwt.duration("refresh");
+    List<TokenSettings.Role> roles = roles(jwt);
+    TokenSettings settings =
+        new TokenSettings(
+            issuer,
+            audiences,
+            hasUrl ? new TokenSettings.KeySource.Url(url, refresh)
+                : new TokenSettings.KeySource.File(Path.of(file), refresh),
+            new TokenSettings.Claims(jwt.name("key-id-claim"), jwt.name("tenant-claim"), jwt.name("roles-claim")),
+            jwt.durationOrNever("leeway"),
+            roles.isEmpty() ? List.of(anyToken) : roles,
+            tenantLimits);
+    if (on) {
+      check(jwt, settings, hasUrl, file);
+    }
+    jwt.rejectUnread();
+    return on ? settings : null;
+  }
+
+  private static void check(ConfigSection jwt, TokenSettings settings, boolean hasUrl, String file) {
+    if (settings.issuer().isBlank()) {
+      jwt.fault("issuer", "is empty; name the issuer as tokens do in their \"iss\"");
+    }
+    if (settings.audiences().isEmpty()) {
+      jwt.fault("audience", "is empty: tokens for other services would be accepted; name this router's audience");
+    }
+    if (hasUrl == !file.isBlank()) {
+      jwt.fault("jwks-url", "and jwks-file: name one of the two, where the issuer's public keys are");
+    } else if (!hasUrl && !Files.isReadable(Path.of(file))) {
+      jwt.fault("jwks-file", "cannot be read; does it exist, and may this process read it?");
+    }
+    if (settings.keys() instanceof TokenSettings.KeySource.Url(URI address, Duration _)
+        && address.getScheme().equals("http")
+        && !LOCAL_HOSTS.contains(address.getHost())) {
+      jwt.fault("jwks-url", "has to be https: whoever answers in the issuer's place could sign tokens");
+    }
+  }
+
+  private List<TokenSettings.Role> roles(ConfigSection jwt) {
+    List<TokenSettings.Role> roles = new ArrayList<>();
+    Set<String> names = new HashSet<>();
+    for (ConfigSection section : jwt.sections("roles", ConfigFactory.empty())) {
+      ConfigSection role = section.withFallback(keyDefaults);
+      String name = role.name("name");
+      if (!names.add(name)) {
+        role.fault("name", "'" + name + "' is described twice; describe each role once");
+      }
+      roles.add(
+          new TokenSettings.Role(name, KeyEntryReader.grants(role), KeyEntryReader.limits(role.section("limits"))));
+      role.rejectUnread();
+    }
+    return roles;
+  }
+}

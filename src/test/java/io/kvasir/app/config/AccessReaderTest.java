@@ -1,0 +1,201 @@
+package io.kvasir.app.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.typesafe.config.ConfigFactory;
+import io.kvasir.access.ApiKey;
+import io.kvasir.access.Grants;
+import io.kvasir.access.Isolation;
+import io.kvasir.access.KeyDigest;
+import io.kvasir.access.Limits;
+import io.kvasir.access.ServiceClass;
+import io.kvasir.access.token.TokenSettings;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+final class AccessReaderTest {
+  private static final String DIGEST = KeyDigest.of("secret").hex();
+  private static final Grants DEFAULT =
+      new Grants(Set.of(), Set.of(), null, ServiceClass.INTERACTIVE, 1, Isolation.NONE, false, false);
+
+  @TempDir private Path directory = Path.of("");
+
+  @Test
+  void withoutSettings_thereAreNoKeys() throws Exception {
+    AccessConfig access = read("");
+    assertThat(access.hasKeys()).isFalse();
+    assertThat(access.open()).isFalse();
+    assertThat(access.openRoutingDetails()).isFalse();
+    assertThat(access.tokens()).isNull();
+  }
+
+  @Test
+  void keyWithNothingElse_hasTheDefaults() throws Exception {
+    AccessConfig access = read("keys = [{ id = a, sha256 = %s, tenant = t }]".formatted(DIGEST));
+    assertThat(access.hasKeys()).isTrue();
+    assertThat(access.keys().configured())
+        .containsExactly(new ApiKey("a", KeyDigest.of("secret"), null, "t", null, false, DEFAULT, Limits.NONE));
+  }
+
+  @Test
+  void everySettingOfAKey_isRead() throws Exception {
+    Path file = Files.writeString(directory.resolve("keys.conf"), """
+        keys = [
+          {
+            id = "team-a.batch", sha256 = %s, tenant = team-a, not-after = 2027-01-31
+            models = [ "llama-*", gpt-oss ], apis = [ chat, messages ], profile = cache-aware
+            highest-class = bulk, weight = 3, isolation { group = friends }
+            routing-details = true, request-templates = true, disabled = true
+            previous { sha256 = %s, not-after = "2026-12-01T08:00:00Z" }
+            limits {
+              requests-per-minute = 60, tokens-per-minute = 10000000000, concurrent = 8
+              budgets = [ { tokens = 1000000, window = 1 d } ]
+            }
+          }
+        ]
+        """.formatted(DIGEST, KeyDigest.of("old").hex()));
+    AccessConfig access = read("keys-file = \"%s\"".formatted(file));
+    assertThat(access.hasKeys()).isTrue();
+    assertThat(access.reader().readFile(file).keys()).containsExactly(
+        new ApiKey(
+            "team-a.batch",
+            KeyDigest.of("secret"),
+            new ApiKey.PreviousDigest(KeyDigest.of("old"), Instant.parse("2026-12-01T08:00:00Z")),
+            "team-a",
+            Instant.parse("2027-01-31T23:59:59.999Z"),
+            true,
+            new Grants(
+                Set.of("llama-*", "gpt-oss"), Set.of("chat", "messages"), "cache-aware", ServiceClass.BULK, 3,
+                new Isolation.Group("friends"), true, true),
+            new Limits(60, 10_000_000_000L, 8, List.of(new Limits.Budget(1_000_000, Duration.ofDays(1))))));
+  }
+
+  @Test
+  void tenant_laysDownWhatItsKeysOmit() throws Exception {
+    AccessConfig access = read("""
+        key-defaults.routing-details = true
+        tenants { "a.b" { isolation = tenant, weight = 5, limits.requests-per-minute = 100 } }
+        keys = [
+          { id = x, sha256 = %s, tenant = a.b }
+          { id = y, sha256 = %s, tenant = a.b, isolation = none, weight = 2 }
+          { id = z, sha256 = %s, tenant = other }
+        ]
+        """.formatted(KeyDigest.of("x").hex(), KeyDigest.of("y").hex(), KeyDigest.of("z").hex()));
+    assertThat(access.tenantLimits()).isEqualTo(Map.of("a.b", new Limits(100, 0, 0, List.of())));
+    assertThat(access.keys().configured()).extracting(key -> key.grants().isolation())
+        .containsExactly(new Isolation.Tenant(), Isolation.NONE, Isolation.NONE);
+    assertThat(access.keys().configured()).extracting(key -> key.grants().weight()).containsExactly(5, 2, 1);
+    assertThat(access.keys().configured()).allMatch(key -> key.grants().routingDetails());
+  }
+
+  @Test
+  void allFaults_areReportedTogether_withTheirLines() throws Exception {
+    Path file = Files.writeString(directory.resolve("keys.conf"), """
+        keys = [
+          { id = a, sha256 = %s, tenant = t }
+          { id = a, sha256 = %s, tenant = t }
+          { id = "b c", sha256 = my-own-secret-key, tenant = "" }
+          { id = d, tenant = t, key = my-own-secret-key, weight = 0, isolation = some, apis = [ chats ] }
+          { id = e, sha256 = %s, tenant = t, not-after = tomorrow, limits.rpm = 5, models = [ "a*b" ] }
+          7
+        ]
+        other = 1
+        """.formatted(DIGEST, DIGEST, KeyDigest.of("e").hex()));
+    ConfigException faulty = faults("keys-file = \"%s\"\nopen = maybe".formatted(file));
+    List<String> places = faulty.faults().stream().map(fault -> fault.place().line() + " " + fault.path()).toList();
+    assertThat(places).containsExactlyInAnyOrder(
+        "3 keys[1].id", "3 keys[1].sha256", "4 keys[2].id", "4 keys[2].sha256", "4 keys[2].tenant",
+        "5 keys[3].sha256", "5 keys[3].key", "5 keys[3].weight", "5 keys[3].isolation", "5 keys[3].apis",
+        "6 keys[4].not-after", "6 keys[4].limits.rpm", "6 keys[4].models", "7 keys[5]", "9 other",
+        "0 kvasir.access.open");
+    assertThat(faulty.getMessage()).contains("keys.conf:4", "kvasir keys digest").doesNotContain("my-own-secret-key");
+  }
+
+  @Test
+  void missingFileOfKeys_isAFault() {
+    assertThat(faults("keys-file = nowhere.conf").faults())
+        .anyMatch(fault -> fault.toString().contains("nowhere.conf"));
+    assertThat(faults("store = /nowhere/at/all").faults()).anyMatch(fault -> fault.path().endsWith("access.store"));
+  }
+
+  @Test
+  void keyInFileAndConfiguration_isAFault() throws Exception {
+    Path file = Files.writeString(
+        directory.resolve("keys.json"),
+        "{\"keys\": [{\"id\": \"a\", \"sha256\": \"%s\", \"tenant\": \"t\"}]}".formatted(DIGEST));
+    assertThat(faults("keys = [{ id = a, sha256 = %s, tenant = t }], keys-file = \"%s\"".formatted(DIGEST, file))
+        .faults()).anyMatch(fault -> fault.problem().contains("'a'"));
+  }
+
+  @Test
+  void adminEntries_areReadInEitherSpelling_andAgainOnOtherNodes() throws Exception {
+    KeyEntryReader reader = read("tenants.t.isolation = key").reader();
+    ObjectNode entry = (ObjectNode) new ObjectMapper().readTree("""
+        {"id": "a", "tenant": "t", "sha256": "%s", "not_after": "2027-01-31T00:00:00Z",
+         "limits": {"requests_per_minute": 5}, "isolation": {"group": "g_1"}}""".formatted(DIGEST));
+    ApiKey key = reader.readStored(reader.readJson(entry));
+    assertThat(key.limits().requestsPerMinute()).isEqualTo(5);
+    assertThat(key.grants().isolation()).isEqualTo(new Isolation.Group("g_1"));
+    assertThat(key.notAfter()).isEqualTo(Instant.parse("2027-01-31T00:00:00Z"));
+    entry.remove("isolation");
+    assertThat(reader.readStored(reader.readJson(entry)).grants().isolation()).isEqualTo(new Isolation.Key());
+    entry.put("not_before", 5).withObject("/limits").put("concurrent", -1);
+    ConfigException faulty =
+        Objects.requireNonNull(catchThrowableOfType(ConfigException.class, () -> reader.readJson(entry)));
+    assertThat(faulty.faults()).extracting(ConfigFault::path)
+        .containsExactlyInAnyOrder("not_before", "limits.concurrent");
+  }
+
+  @Test
+  void tokens_areReadWithTheirRoles() throws Exception {
+    Path file = Files.writeString(directory.resolve("jwks.json"), "{\"keys\":[]}");
+    TokenSettings tokens = read("""
+        jwt {
+          issuer = "https://login.example", audience = kvasir, jwks-file = "%s"
+          roles = [ { name = admin, routing-details = true }, { name = user, limits.concurrent = 2 } ]
+        }
+        """.formatted(file)).tokens();
+    assertThat(tokens).isEqualTo(
+        new TokenSettings(
+            "https://login.example",
+            Set.of("kvasir"),
+            new TokenSettings.KeySource.File(file, Duration.ofHours(1)),
+            new TokenSettings.Claims("sub", "tenant", "roles"),
+            Duration.ofSeconds(30),
+            List.of(
+                new TokenSettings.Role(
+                    "admin",
+                    new Grants(Set.of(), Set.of(), null, ServiceClass.INTERACTIVE, 1, Isolation.NONE, true, false),
+                    Limits.NONE),
+                new TokenSettings.Role("user", DEFAULT, new Limits(0, 0, 2, List.of()))),
+            Map.of()));
+  }
+
+  @Test
+  void tokensOfNobodyInParticular_areAFault() {
+    assertThat(faults("jwt.jwks-url = \"http://login.example\"").faults()).extracting(ConfigFault::path)
+        .containsExactlyInAnyOrder(
+            "kvasir.access.jwt.issuer", "kvasir.access.jwt.audience", "kvasir.access.jwt.jwks-url");
+    assertThat(faults("jwt { issuer = i, audience = a }").faults()).extracting(ConfigFault::path)
+        .containsExactly("kvasir.access.jwt.jwks-url");
+  }
+
+  private static AccessConfig read(String access) throws ConfigException {
+    return KvasirConfig.of(ConfigFactory.parseString("kvasir.access {\n" + access + "\n}")).gateway().access();
+  }
+
+  private static ConfigException faults(String access) {
+    return Objects.requireNonNull(catchThrowableOfType(ConfigException.class, () -> read(access)));
+  }
+}
