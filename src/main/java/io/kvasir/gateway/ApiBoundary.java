@@ -2,6 +2,7 @@ package io.kvasir.gateway;
 
 import io.kvasir.http.server.Exchange;
 import io.kvasir.http.server.Response;
+import io.kvasir.telemetry.RedactedException;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -27,7 +28,8 @@ record ApiBoundary(Exchange exchange, String requestId, Consumer<ApiError> onErr
     } catch (ApiException e) {
       return failed(e.error());
     } catch (RuntimeException | LinkageError | StackOverflowError e) {
-      LOG.error("request {} {} {} failed inside the router", requestId, exchange.method(), exchange.path(), e);
+      LOG.error("request {} {} {} failed inside the router", requestId, exchange.method(), exchange.path(),
+          RedactedException.of(e));
       return failed(ApiError.INTERNAL);
     }
   }

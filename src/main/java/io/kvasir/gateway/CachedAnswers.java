@@ -13,6 +13,7 @@ import io.kvasir.http.Headers;
 import io.kvasir.http.StreamingBody;
 import io.kvasir.http.server.Exchange;
 import io.kvasir.http.server.Response;
+import io.kvasir.telemetry.RedactedException;
 import java.io.IOException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
@@ -213,7 +214,8 @@ final class CachedAnswers {
         response.complete(replay(hit));
       }
     } catch (Exception | LinkageError | StackOverflowError e) {
-      LOG.error("an answer for {} {} failed inside the router", request.exchange.method(), request.exchange.path(), e);
+      LOG.error("an answer for {} {} failed inside the router", request.exchange.method(), request.exchange.path(),
+          RedactedException.of(e));
       response.fail(e);
     }
   }

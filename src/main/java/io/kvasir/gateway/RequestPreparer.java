@@ -13,12 +13,15 @@ import io.kvasir.index.Chain;
 import io.kvasir.prompt.Api;
 import io.kvasir.prompt.Prompt;
 import io.kvasir.prompt.PromptReason;
+import io.kvasir.prompt.PromptRequest;
 import io.kvasir.prompt.Prompts;
 import io.kvasir.routing.PreparedSlots;
 import java.util.Comparator;
 import java.util.HashSet;
+import java.util.HexFormat;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,6 +30,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class RequestPreparer {
   private static final int BYTES_PER_TOKEN = 4;
+  private static final int IPV6_NETWORK_BYTES = 8;
 
   private final RequestReader reader = new RequestReader();
   private final Prompts prompts;
@@ -105,14 +109,43 @@ final class RequestPreparer {
 
   /** Finds out what a decision needs. Waits as long as its tokens and the profile's preparers take. */
   PreparedRequest prepare(ParsedRequest parsed, InboundRequest inbound) throws ApiException {
+    return prepare(parsed, inbound, promptRequest(parsed, inbound, () -> sender(inbound)));
+  }
+
+  /** The same for a request that no worker gets. */
+  PreparedRequest prepareDryRun(ParsedRequest parsed, InboundRequest inbound) throws ApiException {
+    return prepare(parsed, inbound, promptRequest(parsed, inbound, null));
+  }
+
+  private static @Nullable PromptRequest promptRequest(
+      ParsedRequest parsed, InboundRequest inbound, @Nullable Supplier<String> sender) {
+    Api api = promptApi(parsed.api());
+    JsonNode body = parsed.request().body();
+    return api == null || body == null
+        ? null
+        : new PromptRequest(api, parsed.model(), body, inbound.caller().grants().requestTemplates(), sender);
+  }
+
+  /**
+   * An identity that a client cannot choose: its key, else its address, or the network of an IPv6 host, which has as
+   * many addresses as it likes.
+   */
+  private static String sender(InboundRequest inbound) {
+    String key = inbound.caller().keyId();
+    byte[] address = inbound.exchange().client().getAddress();
+    return key != null ? "key " + key
+        : HexFormat.of().formatHex(address, 0, Math.min(address.length, IPV6_NETWORK_BYTES));
+  }
+
+  private PreparedRequest prepare(ParsedRequest parsed, InboundRequest inbound, @Nullable PromptRequest promptRequest)
+      throws ApiException {
     ApiRequest request = parsed.request();
     RequestContext context = parsed.context();
-    boolean templateGranted = inbound.caller().grants().requestTemplates();
-    Prompt prompt = prompt(parsed, templateGranted);
+    Prompt prompt = promptRequest == null ? null : prompt(promptRequest);
     Chain chain = prompt == null ? Chain.EMPTY : prompt.chain();
     int tokens =
         prompt == null || prompt.tokens() == 0 ? inbound.exchange().body().length / BYTES_PER_TOKEN : prompt.tokens();
-    context.facts().setTokenSource(() -> tokens(parsed, templateGranted));
+    context.facts().setTokenSource(() -> promptRequest == null ? null : prompts.tokens(promptRequest));
     PreparedSlots prepared = context.prepare(inbound.id(), chain, tokens);
     String profile = context.profile().name();
     DecisionRequest decision =
@@ -130,24 +163,13 @@ final class RequestPreparer {
     return new PreparedRequest(decision, profile, prompt);
   }
 
-  private @Nullable Prompt prompt(ParsedRequest parsed, boolean templateGranted) throws ApiException {
-    Api api = promptApi(parsed.api());
-    if (api == null || parsed.request().body() == null) {
-      return null;
-    }
-    Prompt prompt = prompts.prepare(api, parsed.model(), parsed.request().body(), templateGranted);
+  private Prompt prompt(PromptRequest request) throws ApiException {
+    Prompt prompt = prompts.prepare(request, () -> { });
     if (prompt.reason() == PromptReason.REQUEST_TEMPLATE_REFUSED) {
       throw new ApiException(
           ApiError.badField("chat_template", "chat_template_refused", String.valueOf(prompt.detail())));
     }
     return prompt;
-  }
-
-  /** The prompt's tokens, computed for a preparer that needs them; null where they are not known. */
-  private int @Nullable [] tokens(ParsedRequest parsed, boolean templateGranted) {
-    Api api = promptApi(parsed.api());
-    JsonNode body = parsed.request().body();
-    return api == null || body == null ? null : prompts.tokens(api, parsed.model(), body, templateGranted);
   }
 
   private StoredResponses.@Nullable ResponseLocation location(

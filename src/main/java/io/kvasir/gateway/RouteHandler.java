@@ -50,7 +50,7 @@ final class RouteHandler {
           ApiError.forbidden("Dry runs are for keys with routing-details = true: they show what is cached where."));
     }
     RequestPreparer.ParsedRequest parsed = read(inbound, targetPath(inbound.exchange().path()));
-    RequestPreparer.PreparedRequest prepared = preparer.prepare(parsed, inbound);
+    RequestPreparer.PreparedRequest prepared = preparer.prepareDryRun(parsed, inbound);
     DecisionRecord decision = cells.explain(prepared.decision());
     if (Decision.NoWorkerReason.UNKNOWN_MODEL.label().equals(decision.refused())) {
       throw new ApiException(ApiError.unknownModel(parsed.model()));

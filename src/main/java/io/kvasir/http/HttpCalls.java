@@ -170,7 +170,10 @@ public final class HttpCalls implements AutoCloseable {
         return JSON.readTree(body());
       } catch (JsonProcessingException malformed) {
         throw new HttpCallException(
-            Kind.NOT_JSON, uri + " answered with no whole JSON: " + malformed.getOriginalMessage(), malformed);
+            Kind.NOT_JSON,
+            "%s answered with no whole JSON: the fault is at line %d, column %d".formatted(
+                uri, malformed.getLocation().getLineNr(), malformed.getLocation().getColumnNr()),
+            malformed);
       } catch (IOException unreadable) {
         throw new HttpCallException(Kind.NOT_JSON, uri + " answered with no whole JSON: " + unreadable, unreadable);
       }

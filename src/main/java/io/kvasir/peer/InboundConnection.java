@@ -185,7 +185,9 @@ final class InboundConnection implements AutoCloseable {
     return now != NONE;
   }
 
-  /** Closes the connection; handlers that run end as they would, and their replies are lost. Idempotent; never waits. */
+  /**
+   * Closes the connection; handlers that run end as they would, and their replies are lost. Idempotent; never waits.
+   */
   @Override
   public void close() {
     PeerSockets.close(tcp);

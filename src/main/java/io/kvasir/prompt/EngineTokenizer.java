@@ -2,14 +2,27 @@ package io.kvasir.prompt;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
+import java.io.Serial;
 
 /** A client of an engine's {@code POST /tokenize}. Thread-safe; called on threads that may block. */
 @FunctionalInterface
 public interface EngineTokenizer {
+  /** Thrown when the engine answered that it does not tokenise this prompt: others may be tokenised all the same. */
+  final class RefusedException extends IOException {
+    @Serial private static final long serialVersionUID = 1L;
+
+    /** The message says who answered and how, and nothing of the prompt. */
+    public RefusedException(String message) {
+      super(message);
+    }
+  }
+
   /**
    * The token ids of the engine's answer to {@code jsonBody}. Implementations enforce a deadline; the caller has none.
    *
-   * @throws IOException when the engine fails or its answer is late
+   * @return ids as the 32 bits of unsigned numbers
+   * @throws RefusedException when the engine answers that it does not tokenise this prompt
+   * @throws IOException when the engine fails or its answer is late; the message has nothing of the prompt
    */
   int[] tokenize(String jsonBody) throws IOException;
 
@@ -21,11 +34,16 @@ public interface EngineTokenizer {
     }
     int[] ids = new int[tokens.size()];
     for (int i = 0; i < ids.length; i++) {
-      if (!tokens.get(i).canConvertToInt()) {
+      if (!isTokenId(tokens.get(i))) {
         throw new IOException("\"tokens\"[" + i + "] is not a token id");
       }
-      ids[i] = tokens.get(i).intValue();
+      ids[i] = (int) tokens.get(i).longValue();
     }
     return ids;
+  }
+
+  /** Whether a number is a token id: a whole one of 0 to 2^32 - 1, as engines' events have them. */
+  static boolean isTokenId(JsonNode number) {
+    return number.isIntegralNumber() && number.canConvertToLong() && number.longValue() >>> Integer.SIZE == 0;
   }
 }

@@ -18,6 +18,8 @@ final class PromptMetrics {
   private final Counter tokens;
   private final Counter parity;
   private final Gauge mode;
+  private final Gauge engineShapes;
+  private final Gauge silentChecks;
   private final Histogram seconds;
   private final PrometheusRegistry registry;
   private final NanoClock clock;
@@ -37,13 +39,23 @@ final class PromptMetrics {
         .register(registry);
     parity = Counter.builder()
         .name("kvasir_prompt_parity_checks_total")
-        .help("Comparisons of our tokens with the engine's: same, different or unanswered")
+        .help("Comparisons of our tokens with the engine's: same, different, refused by the engine or unanswered")
         .labelNames("model", "verdict")
         .register(registry);
     mode = Gauge.builder()
         .name("kvasir_prompt_mode")
         .help("1 for the current mode of a model's prompts, else 0")
         .labelNames("model", "mode")
+        .register(registry);
+    engineShapes = Gauge.builder()
+        .name("kvasir_prompt_engine_shapes")
+        .help("Shapes of prompts (tools, documents …) that are tokenised by the engine because our tokens differ")
+        .labelNames("model")
+        .register(registry);
+    silentChecks = Gauge.builder()
+        .name("kvasir_prompt_parity_silent_checks")
+        .help("Checks of our tokens against the engine's in a row that had no result: the engine did not answer")
+        .labelNames("model")
         .register(registry);
     seconds = Histogram.builder()
         .name("kvasir_prompt_seconds")
@@ -83,6 +95,14 @@ final class PromptMetrics {
 
   void parity(String model, Parity.Verdict verdict) {
     parity.labelValues(model, verdict.label()).inc();
+  }
+
+  void engineShapes(String model, int shapes) {
+    engineShapes.labelValues(model).set(shapes);
+  }
+
+  void silentChecks(String model, int checks) {
+    silentChecks.labelValues(model).set(checks);
   }
 
   StageTimer stage(String name) {

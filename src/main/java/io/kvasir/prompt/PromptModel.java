@@ -1,14 +1,18 @@
 package io.kvasir.prompt;
 
+import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.index.Chain;
+import io.kvasir.prompt.CachingEngineTokenizer.Answer;
 import io.kvasir.prompt.PrefixMemo.Tokens;
 import io.kvasir.prompt.template.ChatTemplates;
 import io.kvasir.prompt.template.TemplateException;
 import io.kvasir.prompt.tokens.Tokenizer;
+import io.kvasir.telemetry.RedactedException;
 import io.prometheus.metrics.core.datapoints.CounterDataPoint;
 import java.io.IOException;
 import java.util.Arrays;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -21,6 +25,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class PromptModel {
   private static final Logger log = LoggerFactory.getLogger(PromptModel.class);
+  private static final JsonMapper JSON = new JsonMapper();
 
   /** The configured and current mode of a model, and the parity of its tokens: for operators and readiness. */
   public record ModelState(String model, PromptMode configured, PromptMode mode, Parity parity) {}
@@ -36,7 +41,18 @@ public final class PromptModel {
   private final PromptMetrics.StageTimer textTime;
   private final CounterDataPoint remembered;
   private final CounterDataPoint made;
+  private final ObjectNode templateKwargs;
+  private final LocalTokenizer local;
   private final ParityTracker parityTracker;
+  private final @Nullable ParityChecker checker;
+
+  /**
+   * A request on its way through the modes.
+   *
+   * @param requested the model's name in it
+   * @param beforeWaiting runs before an engine is waited for
+   */
+  private record Preparation(String requested, BlockNamespace namespace, Runnable beforeWaiting) {}
 
   PromptModel(
       ModelConfig config,
@@ -56,7 +72,13 @@ public final class PromptModel {
     textTime = metrics.stage("text");
     remembered = metrics.tokens(config.name(), "remembered");
     made = metrics.tokens(config.name(), "made");
-    parityTracker = new ParityTracker(config.name(), config.mode(), metrics);
+    templateKwargs = JSON.valueToTree(config.templateKwargs());
+    local = new LocalTokenizer(tokenizer, renderer);
+    parityTracker = new ParityTracker(
+        config.name(), config.mode(), renderer == null ? PromptShape.TEXT : PromptShape.CHAT, metrics);
+    checker = config.mode() != PromptMode.EXACT || tokenizer == null || engine == null
+        ? null
+        : new ParityChecker(config.name(), templateKwargs, local, tokenizer, engine, parityTracker);
   }
 
   /** The model's configured name. */
@@ -78,8 +100,15 @@ public final class PromptModel {
     return renderer == null ? null : renderer.templates();
   }
 
-  Prompt prepare(PromptSource source, String requested, BlockNamespace namespace) {
-    PromptMode mode = parityTracker.mode();
+  /**
+   * Prepares a prompt.
+   *
+   * @param requested the model's name in the request
+   * @param beforeWaiting runs before an engine is waited for
+   */
+  Prompt prepare(PromptSource source, String requested, BlockNamespace namespace, Runnable beforeWaiting) {
+    Preparation preparation = new Preparation(requested, namespace, beforeWaiting);
+    PromptMode mode = parityTracker.mode(source);
     return switch (source) {
       case PromptSource.Unknown unknown -> Prompt.unknown(unknown.reason());
       case PromptSource.TokenIds given ->
@@ -87,16 +116,16 @@ public final class PromptModel {
       case PromptSource.Text text -> switch (mode) {
         case EXACT -> exact(namespace, text.text(), text.addSpecialTokens(), PromptReason.AS_CONFIGURED);
         case ENGINE -> {
-          Tokens tokens = engineTokens(namespace, text.tokenizeRequest(requested));
-          yield tokens == null
-              ? chunks(namespace, text.text(), PromptReason.ENGINE_FAILED)
-              : tokenized(PromptMode.ENGINE, tokens, reason(mode));
+          Answer answer = engineAnswer(preparation, text);
+          yield answer.tokens() == null
+              ? chunks(namespace, text.text(), answer.reason())
+              : tokenized(PromptMode.ENGINE, answer.tokens(), reason(mode));
         }
         case TEXT, NONE -> chunks(namespace, text.text(), reason(mode));
       };
       case PromptSource.Chat chat -> {
         int item = chat.firstItem();
-        Prompt prompt = conversation(chat, item, mode, requested, namespace);
+        Prompt prompt = conversation(chat, item, mode, preparation);
         yield item < 0 ? prompt : prompt.ofAtLeast(PromptMedia.estimatedTokens(chat.body()));
       }
     };
@@ -106,16 +135,16 @@ public final class PromptModel {
     return mode == config.mode() ? PromptReason.AS_CONFIGURED : PromptReason.NO_PARITY;
   }
 
-  private Prompt conversation(
-      PromptSource.Chat chat, int item, PromptMode mode, String requested, BlockNamespace namespace) {
+  private Prompt conversation(PromptSource.Chat chat, int item, PromptMode mode, Preparation preparation) {
     if (mode == PromptMode.ENGINE) {
-      Prompt prompt = byEngine(chat, item, requested, namespace);
-      if (prompt != null) {
-        return prompt;
-      }
+      return byEngine(chat, item, preparation);
     }
-    PromptReason reason =
-        mode == PromptMode.ENGINE ? PromptReason.ENGINE_FAILED : item >= 0 ? PromptReason.MULTIMODAL : reason(mode);
+    return locally(chat, item, mode, item >= 0 ? PromptReason.MULTIMODAL : reason(mode), preparation.namespace());
+  }
+
+  /** The prompt by our own template and, in exact mode, our own tokenizer. */
+  private Prompt locally(
+      PromptSource.Chat chat, int item, PromptMode mode, PromptReason reason, BlockNamespace namespace) {
     if (renderer == null) {
       return chunks(namespace, PlainText.of(chat.body()), mode == PromptMode.EXACT ? PromptReason.TEMPLATE_FAILED
           : reason);
@@ -128,7 +157,8 @@ public final class PromptModel {
     } catch (TemplateException.OfRequest e) {
       return Prompt.refused(PromptReason.REQUEST_TEMPLATE_REFUSED, e.reason());
     } catch (TemplateException e) {
-      log.debug("model {}: the chat template failed", config.name(), e);
+      log.debug("model {}: the chat template failed in line {}: {}", config.name(), e.line(),
+          e.getClass().getSimpleName());
       return chunks(namespace, PlainText.of(chat.body()), PromptReason.TEMPLATE_FAILED);
     }
     if (mode != PromptMode.EXACT) {
@@ -164,7 +194,8 @@ public final class PromptModel {
     try {
       tokens = memo.tokens(tokenizer, namespace, text, special);
     } catch (RuntimeException e) {
-      log.warn("model {}: the tokenizer failed on a prompt of {} characters", config.name(), text.length(), e);
+      log.warn("model {}: the tokenizer failed on a prompt of {} characters", config.name(), text.length(),
+          RedactedException.of(e));
       return chunks(namespace, text, PromptReason.TOKENIZER_FAILED);
     }
     tokensTime.record(start);
@@ -185,31 +216,34 @@ public final class PromptModel {
   }
 
   /**
-   * The prompt by the engine's tokens of the conversation, or of the messages before its first item; null on failure.
+   * The prompt by the engine's tokens of the conversation, or of the messages before its first item; without them by
+   * its text.
    */
-  private @Nullable Prompt byEngine(PromptSource.Chat chat, int item, String requested, BlockNamespace namespace) {
+  private Prompt byEngine(PromptSource.Chat chat, int item, Preparation preparation) {
     if (item == 0) {
       return new Prompt(Chain.EMPTY, 0, PromptMode.ENGINE, PromptReason.MULTIMODAL, null);
     }
     ObjectNode body = item > 0 ? PromptMedia.before(chat.body(), item) : chat.body();
-    Tokens tokens =
-        engineTokens(namespace, new PromptSource.Chat(body, chat.addSpecialTokens()).tokenizeRequest(requested));
-    if (tokens == null) {
-      return null;
+    Answer answer = engineAnswer(preparation, new PromptSource.Chat(body, chat.addSpecialTokens()));
+    if (answer.tokens() == null) {
+      return locally(chat, item, PromptMode.ENGINE, answer.reason(), preparation.namespace());
     }
     return item < 0
-        ? tokenized(PromptMode.ENGINE, tokens, reason(PromptMode.ENGINE))
-        : withoutLastToken(tokenized(PromptMode.ENGINE, tokens, PromptReason.MULTIMODAL));
+        ? tokenized(PromptMode.ENGINE, answer.tokens(), reason(PromptMode.ENGINE))
+        : withoutLastToken(tokenized(PromptMode.ENGINE, answer.tokens(), PromptReason.MULTIMODAL));
   }
 
-  private @Nullable Tokens engineTokens(BlockNamespace namespace, String tokenizeRequest) {
+  private Answer engineAnswer(Preparation preparation, PromptSource.Untokenized prompt) {
     if (engine == null) {
-      return null;
+      return Answer.FAILED;
     }
     long start = engineTime.start();
-    Tokens tokens = engine.tokens(namespace, tokenizeRequest);
+    Answer answer = engine.answer(
+        preparation.namespace(),
+        prompt.tokenizeRequest(preparation.requested(), templateKwargs),
+        preparation.beforeWaiting());
     engineTime.record(start);
-    return tokens;
+    return answer;
   }
 
   /** The token ids as the model's engine makes them, of media prompts those before the first item; null if unknown. */
@@ -220,16 +254,16 @@ public final class PromptModel {
     if (!(source instanceof PromptSource.Untokenized prompt)) {
       return null;
     }
-    return switch (parityTracker.mode()) {
-      case EXACT -> ownTokenIds(prompt, prompt.firstItem());
+    return switch (parityTracker.mode(source)) {
+      case EXACT -> local.ids(prompt, prompt.firstItem());
       case ENGINE -> {
         if (engine == null || prompt.firstItem() >= 0) {
           yield null;
         }
         try {
-          yield engine.tokenize(prompt.tokenizeRequest(requested));
+          yield engine.tokenize(prompt.tokenizeRequest(requested, templateKwargs));
         } catch (IOException e) {
-          log.debug("model {}: the engine did not tokenise a prompt", config.name(), e);
+          log.debug("model {}: the engine did not tokenise a prompt: {}", config.name(), e.getMessage());
           yield null;
         }
       }
@@ -237,59 +271,25 @@ public final class PromptModel {
     };
   }
 
-  /** Our own token ids of a prompt, without the memo, up to message {@code item} if that is not -1; null if unknown. */
-  private int @Nullable [] ownTokenIds(PromptSource.Untokenized prompt, int item) {
-    String text = switch (prompt) {
-      case PromptSource.Text given -> given.text();
-      case PromptSource.Chat chat when renderer == null -> null;
-      case PromptSource.Chat chat when item < 0 -> renderer.render(chat.body());
-      case PromptSource.Chat chat -> renderer.renderUpToItem(chat.body(), item);
-    };
-    if (tokenizer == null || text == null) {
-      return null;
-    }
-    int[] ids = tokenizer.encode(text, prompt.addSpecialTokens());
-    // The last token before an item may merge with what follows.
-    return item < 0 ? ids : Arrays.copyOf(ids, Math.max(0, ids.length - 1));
+  /** Whether comparisons are open: our tokens have not agreed with the engine's yet, or differ. */
+  public boolean needsCheck() {
+    return checker != null && !parityTracker.openProbes().isEmpty();
   }
 
-  /**
-   * Compares our tokens with the engine's: those of the prompt that last showed a difference, else of {@link
-   * ProbePrompt}. Waits for the engine.
-   */
-  public Parity check() {
-    PromptSource suspect = parityTracker.suspect();
-    return compare(suspect == null ? ProbePrompt.source(renderer != null) : suspect, config.name(), null);
+  /** Compares our tokens of the open {@link ProbePrompt}s with the engine's. Waits for the engine. */
+  public void check() {
+    if (checker != null) {
+      checker.check();
+    }
   }
 
-  /** Compares our tokens of a request's prompt, and the number of tokens it was routed by, with the engine's. */
-  Parity compare(PromptSource source, String requested, @Nullable Prompt routed) {
-    Parity parity = comparison(source, requested, routed);
-    parityTracker.record(source, parity);
-    return parity;
+  /** What operators have to know about this model's prompts: sentences, none when all is as configured. */
+  public List<String> degraded() {
+    return parityTracker.degraded();
   }
 
-  private Parity comparison(PromptSource source, String requested, @Nullable Prompt routed) {
-    if (engine == null || tokenizer == null || config.mode() != PromptMode.EXACT
-        || !(source instanceof PromptSource.Untokenized prompt)) {
-      return Parity.UNANSWERED;
-    }
-    int[] ours;
-    int[] theirs;
-    try {
-      ours = ownTokenIds(prompt, -1);
-      if (ours == null) {
-        return Parity.UNANSWERED;
-      }
-      theirs = engine.tokenize(prompt.tokenizeRequest(requested));
-    } catch (IOException | RuntimeException e) {
-      return Parity.UNANSWERED;
-    }
-    Parity parity = Parity.compare(tokenizer, ours, theirs);
-    if (parity.verdict() == Parity.Verdict.SAME && routed != null && routed.mode() == PromptMode.EXACT
-        && routed.tokens() != theirs.length) {
-      return Parity.different("the prompt was routed as " + routed.tokens() + " tokens and has " + theirs.length);
-    }
-    return parity;
+  /** The comparisons of clients' prompts with the engine; null when there are none. */
+  @Nullable ParityChecker checker() {
+    return checker;
   }
 }

@@ -20,6 +20,8 @@ public enum PromptReason {
   TOKENIZER_FAILED,
   /** The engine's {@code /tokenize} failed or did not answer in time. */
   ENGINE_FAILED,
+  /** The engine's {@code /tokenize} refused the prompt. */
+  ENGINE_REFUSED,
   /** A comparison found that our tokens differ from the engine's. */
   NO_PARITY,
   /** The chain ends before the prompt's first media item. */

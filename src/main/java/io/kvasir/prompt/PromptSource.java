@@ -3,6 +3,7 @@ package io.kvasir.prompt;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.Set;
 
 /** The prompt in a request's body, in the form in which the request has it. */
 sealed interface PromptSource {
@@ -14,17 +15,27 @@ sealed interface PromptSource {
     /** Whether the tokenizer's special tokens are put around the text. */
     boolean addSpecialTokens();
 
-    /** The JSON body for an engine's {@code /tokenize}, in vLLM's form, which SGLang understands too. */
-    String tokenizeRequest(String model);
+    /**
+     * The JSON body for an engine's {@code /tokenize}, in vLLM's form, which SGLang understands too.
+     *
+     * @param kwargs the model's own template arguments: vLLM's {@code /tokenize} does not add them by itself
+     */
+    String tokenizeRequest(String model, ObjectNode kwargs);
 
     /** Index of the first message with a media item, -1 if there is none. */
     int firstItem();
+
+    /**
+     * Whether the body for {@code /tokenize} has all that decides on the prompt's tokens, so that a difference is one
+     * of templates or tokenizers.
+     */
+    boolean isComparable();
   }
 
   /** A text. */
   record Text(String text, boolean addSpecialTokens) implements Untokenized {
     @Override
-    public String tokenizeRequest(String model) {
+    public String tokenizeRequest(String model, ObjectNode kwargs) {
       return JsonNodeFactory.instance.objectNode()
           .put("model", model)
           .put("prompt", text)
@@ -36,25 +47,47 @@ sealed interface PromptSource {
     public int firstItem() {
       return -1;
     }
+
+    @Override
+    public boolean isComparable() {
+      return true;
+    }
   }
 
   /** A conversation, as a chat completion's body. */
   record Chat(ObjectNode body, boolean addSpecialTokens) implements Untokenized {
+    /** Template arguments that renderers of engines do not take from requests, or each in its own way. */
+    private static final Set<String> RESERVED_KWARGS =
+        Set.of("chat_template", "tokenize", "messages", "conversation", "tools");
+
+    /**
+     * {@inheritDoc} It has no member for documents and the reasoning effort: they are passed as the template arguments
+     * into which vLLM turns them in a chat completion.
+     */
     @Override
-    public String tokenizeRequest(String model) {
+    public String tokenizeRequest(String model, ObjectNode kwargs) {
       ObjectNode request = body.objectNode().put("model", model);
-      for (String field : new String[] {"messages", "tools", "chat_template_kwargs", "documents", "tool_choice"}) {
+      for (String field : new String[] {"messages", "tools", "chat_template"}) {
         if (body.hasNonNull(field)) {
           request.set(field, body.get(field));
         }
       }
+      ObjectNode all = body.objectNode().setAll(kwargs);
+      if (body.get("chat_template_kwargs") instanceof ObjectNode given) {
+        all.setAll(given);
+      }
+      if (body.hasNonNull("documents")) {
+        all.set("documents", body.get("documents"));
+      }
+      JsonNode effort = body.path("reasoning_effort");
       if (body.hasNonNull("reasoning_effort")) {
-        ObjectNode kwargs = body.objectNode();
-        kwargs.set("reasoning_effort", body.get("reasoning_effort"));
-        if (body.get("chat_template_kwargs") instanceof ObjectNode given) {
-          kwargs.setAll(given);
+        all.set("reasoning_effort", effort);
+        if (!body.path("chat_template_kwargs").has("enable_thinking")) {
+          all.put("enable_thinking", !effort.asText().equals("none"));
         }
-        request.set("chat_template_kwargs", kwargs);
+      }
+      if (!all.isEmpty()) {
+        request.set("chat_template_kwargs", all);
       }
       return request
           .put("add_generation_prompt", body.path("add_generation_prompt").asBoolean(true))
@@ -66,6 +99,18 @@ sealed interface PromptSource {
     @Override
     public int firstItem() {
       return PromptMedia.firstMessage(body);
+    }
+
+    @Override
+    public boolean isComparable() {
+      // Whether tools are rendered that must not be called is an option of the engine.
+      boolean toolsAtChoice =
+          body.path("tool_choice").asText().equals("none") && !body.path("tools").isEmpty();
+      JsonNode kwargs = body.path("chat_template_kwargs");
+      return firstItem() < 0
+          && !body.hasNonNull("chat_template")
+          && !toolsAtChoice
+          && RESERVED_KWARGS.stream().noneMatch(kwargs::has);
     }
   }
 
@@ -128,10 +173,10 @@ sealed interface PromptSource {
     }
     int[] ids = new int[prompt.size()];
     for (int i = 0; i < ids.length; i++) {
-      if (!prompt.get(i).canConvertToInt()) {
+      if (!EngineTokenizer.isTokenId(prompt.get(i))) {
         return new Unknown(PromptReason.UNREADABLE);
       }
-      ids[i] = prompt.get(i).intValue();
+      ids[i] = (int) prompt.get(i).longValue();
     }
     return new TokenIds(ids);
   }

@@ -1,7 +1,6 @@
 package io.kvasir.prompt;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.kvasir.index.Chain;
 import io.kvasir.prompt.template.ChatTemplates;
 import io.kvasir.prompt.template.RequestTemplate;
 import io.kvasir.prompt.template.TemplateException;
@@ -21,6 +20,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -121,35 +121,29 @@ public final class Prompts {
   }
 
   /**
-   * The prompt of a request to model {@code requested}. A body that cannot be read gives an empty chain and the reason;
-   * this method does not throw.
-   */
-  public Prompt prepare(Api api, String requested, JsonNode body) {
-    return prepare(api, requested, body, false);
-  }
-
-  /**
-   * The prompt as {@link #prepare(Api, String, JsonNode)} makes it, of a request whose caller may be allowed more.
+   * The prompt of a request. A body that cannot be read, or a chat template that the request must not have, gives an
+   * empty chain and the reason; this method does not throw.
    *
-   * @param templateGranted whether the request may have a chat template of its own even if its model does not allow it
+   * @param beforeWaiting runs before an engine is waited for, if it is: from then on the caller's processor is idle
    */
-  public Prompt prepare(Api api, String requested, JsonNode body, boolean templateGranted) {
+  public Prompt prepare(PromptRequest request, Runnable beforeWaiting) {
+    String requested = request.model();
     PromptModel model = models.getOrDefault(requested, other);
     Prompt prompt;
     try {
-      checkTemplate(model, api, requested, body, templateGranted);
-      PromptSource source = PromptSource.of(api, body);
-      BlockNamespace namespace = namespace(model, requested, body);
-      prompt = model.prepare(source, requested, namespace);
+      checkTemplate(model, request);
+      PromptSource source = PromptSource.of(request.api(), request.body());
+      BlockNamespace namespace = namespace(model, requested, request.body());
+      prompt = model.prepare(source, requested, namespace, beforeWaiting);
       if (model == other && prompt.reason() == PromptReason.AS_CONFIGURED) {
         prompt = new Prompt(prompt.chain(), prompt.tokens(), prompt.mode(), PromptReason.UNKNOWN_MODEL, null);
       }
-      sample(model, source, requested, prompt);
+      sample(model, source, request, prompt);
     } catch (TemplateException.OfRequest e) {
       prompt = Prompt.refused(PromptReason.REQUEST_TEMPLATE_REFUSED, e.reason());
     } catch (RuntimeException e) {
-      log.debug("a prompt for {} could not be read", requested, e);
-      prompt = new Prompt(Chain.EMPTY, 0, PromptMode.NONE, PromptReason.UNREADABLE, e.toString());
+      log.debug("a prompt for {} could not be read: {}", model.name(), e.getClass().getName());
+      prompt = Prompt.unknown(PromptReason.UNREADABLE);
     }
     metrics.prepared(model.name(), prompt);
     return prompt;
@@ -159,21 +153,19 @@ public final class Prompts {
    * The token ids of a request's prompt as an engine of that model makes them, null when they are not known; of a
    * prompt with media items those before the first one. May wait for an engine.
    *
-   * @param templateGranted whether the request may have a chat template of its own even if its model does not allow it
    * @throws RuntimeException when the model's template refuses the conversation, the body is no conversation, or it has
    *     a chat template that is not allowed
    */
-  public int @Nullable [] tokens(Api api, String requested, JsonNode body, boolean templateGranted) {
-    PromptModel model = models.getOrDefault(requested, other);
-    checkTemplate(model, api, requested, body, templateGranted);
-    return model.engineTokenIds(PromptSource.of(api, body), requested);
+  public int @Nullable [] tokens(PromptRequest request) {
+    PromptModel model = models.getOrDefault(request.model(), other);
+    checkTemplate(model, request);
+    return model.engineTokenIds(PromptSource.of(request.api(), request.body()), request.model());
   }
 
-  private static void checkTemplate(
-      PromptModel model, Api api, String requested, JsonNode body, boolean templateGranted) {
+  private static void checkTemplate(PromptModel model, PromptRequest request) {
     // A completion's prompt is text or token ids: no template is rendered for it, here or at an engine.
-    if (api != Api.COMPLETIONS && !templateGranted && !model.config().requestTemplates()) {
-      RequestTemplate.requireNamed(body, requested, model.templates());
+    if (request.api() != Api.COMPLETIONS && !request.templateGranted() && !model.config().requestTemplates()) {
+      RequestTemplate.requireNamed(request.body(), request.model(), model.templates());
     }
   }
 
@@ -183,16 +175,18 @@ public final class Prompts {
     return BlockNamespace.of(name, model.config().blockSize(), adapters.get(requested), salt);
   }
 
-  private void sample(PromptModel model, PromptSource source, String requested, Prompt prompt) {
+  private void sample(PromptModel model, PromptSource source, PromptRequest request, Prompt prompt) {
     double share = model.config().paritySample();
-    if (share == 0 || ThreadLocalRandom.current().nextDouble() >= share || !isComparable(source)
-        || !comparisons.tryAcquire()) {
+    ParityChecker checker = model.checker();
+    Supplier<String> sender = request.sender();
+    if (share == 0 || checker == null || sender == null || ThreadLocalRandom.current().nextDouble() >= share
+        || !ParityChecker.isComparable(source, prompt) || !comparisons.tryAcquire()) {
       return;
     }
     try {
       background.execute(() -> {
         try {
-          model.compare(source, requested, prompt);
+          checker.witness(source, request.model(), sender.get(), prompt);
         } finally {
           comparisons.release();
         }
@@ -200,9 +194,5 @@ public final class Prompts {
     } catch (RejectedExecutionException e) {
       comparisons.release();
     }
-  }
-
-  private static boolean isComparable(PromptSource source) {
-    return source instanceof PromptSource.Untokenized prompt && prompt.firstItem() < 0;
   }
 }

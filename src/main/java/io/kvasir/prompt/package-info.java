@@ -7,8 +7,9 @@
  * io.kvasir.prompt.PromptModel} prepares it in its model's mode: in exact mode {@code ChatRenderer} renders the chat
  * template (package {@code template}) and {@code PrefixMemo} tokenises (package {@code tokens}) and hashes the text,
  * except for cached prefixes; in engine mode {@code CachingEngineTokenizer} calls the engine's {@code /tokenize}; in
- * text mode {@code TextChunks} hashes the text itself. {@link io.kvasir.prompt.Parity} is the comparison of our tokens
- * with the engine's while serving; after a difference {@code ParityTracker} switches the model to engine mode.
+ * text mode {@code TextChunks} hashes the text itself. {@link io.kvasir.prompt.Parity} is the result of comparing our
+ * tokens with the engine's while serving: {@code ParityChecker} compares, prompts of our own and a sample of clients';
+ * after differences {@code ParityTracker} switches prompts of their shape, or all of the model, to engine mode.
  */
 @NullMarked
 package io.kvasir.prompt;

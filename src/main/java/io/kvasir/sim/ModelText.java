@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.prompt.Api;
 import io.kvasir.prompt.ModelConfig;
 import io.kvasir.prompt.PromptMode;
+import io.kvasir.prompt.PromptRequest;
 import io.kvasir.prompt.Prompts;
 import io.kvasir.prompt.tokens.Tokenizer;
 import io.kvasir.telemetry.Metrics;
@@ -68,7 +69,7 @@ final class ModelText {
   int[] conversation(Api api, ObjectNode body) throws EngineApiException {
     int[] tokens;
     try {
-      tokens = prompts.tokens(api, MODEL, body, false);
+      tokens = prompts.tokens(new PromptRequest(api, MODEL, body, false, null));
     } catch (RuntimeException e) {
       throw EngineApiException.badRequest(String.valueOf(e.getMessage()));
     }

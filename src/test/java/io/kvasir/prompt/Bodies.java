@@ -4,8 +4,9 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import org.jspecify.annotations.Nullable;
 
-/** JSON with single quotes. */
+/** Requests with bodies of JSON with single quotes. */
 final class Bodies {
   private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -21,6 +22,21 @@ final class Bodies {
     } catch (JsonProcessingException e) {
       throw new AssertionError(e);
     }
+  }
+
+  /** The prompt of a request without a sender. */
+  static Prompt prepare(Prompts prompts, Api api, String model, JsonNode body) {
+    return prompts.prepare(new PromptRequest(api, model, body, false, null), () -> { });
+  }
+
+  /** The prompt of a request that may have a chat template. */
+  static Prompt prepareGranted(Prompts prompts, Api api, String model, JsonNode body) {
+    return prompts.prepare(new PromptRequest(api, model, body, true, null), () -> { });
+  }
+
+  /** The token ids of a request's prompt. */
+  static int @Nullable [] tokens(Prompts prompts, Api api, String model, JsonNode body, boolean templateGranted) {
+    return prompts.tokens(new PromptRequest(api, model, body, templateGranted, null));
   }
 
   static ObjectNode object(String text) {

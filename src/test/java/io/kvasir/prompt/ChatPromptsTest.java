@@ -55,23 +55,23 @@ final class ChatPromptsTest {
   @Test
   void prepare_chat_isTheRenderedTextsTokens() throws IOException {
     Prompts prompts = prompts(ModelConfig.demo("demo", 16));
-    Prompt prompt = prompts.prepare(Api.CHAT, "demo", conversation("system", "Be brief.", "user", LONG));
+    Prompt prompt = Bodies.prepare(prompts, Api.CHAT, "demo", conversation("system", "Be brief.", "user", LONG));
     String text = "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\n" + LONG
         + "<|im_end|>\n<|im_start|>assistant\n";
     assertThat(prompt).isEqualTo(
         new Prompt(chain(text), DEMO.encode(text, false).length, PromptMode.EXACT, PromptReason.AS_CONFIGURED, null));
-    assertThat(prompts.tokens(Api.CHAT, "demo", conversation("system", "Be brief.", "user", LONG), false))
+    assertThat(Bodies.tokens(prompts, Api.CHAT, "demo", conversation("system", "Be brief.", "user", LONG), false))
         .containsExactly(DEMO.encode(text, false));
   }
 
   @Test
   void prepare_sameConversationThroughThreeApis_isOneChain() throws IOException {
     Prompts prompts = prompts(ModelConfig.demo("demo", 16));
-    Prompt chat = prompts.prepare(Api.CHAT, "demo", conversation("system", "Be brief.", "user", LONG));
+    Prompt chat = Bodies.prepare(prompts, Api.CHAT, "demo", conversation("system", "Be brief.", "user", LONG));
     ObjectNode responses = Bodies.object("{'instructions': 'Be brief.'}").put("input", LONG);
     ObjectNode messages = conversation("user", LONG).put("system", "Be brief.");
-    assertThat(prompts.prepare(Api.RESPONSES, "demo", responses)).isEqualTo(chat);
-    assertThat(prompts.prepare(Api.MESSAGES, "demo", messages)).isEqualTo(chat);
+    assertThat(Bodies.prepare(prompts, Api.RESPONSES, "demo", responses)).isEqualTo(chat);
+    assertThat(Bodies.prepare(prompts, Api.MESSAGES, "demo", messages)).isEqualTo(chat);
   }
 
   @Test
@@ -79,8 +79,8 @@ final class ChatPromptsTest {
     Prompts prompts = prompts(ModelConfig.demo("demo", 16));
     ObjectNode body = conversation("user", "Weather?");
     body.set("tools", json("[{'type': 'function', 'function': {'name': 'weather', 'parameters': {}}}]"));
-    Prompt prompt = prompts.prepare(Api.CHAT, "demo", body);
-    assertThat(DEMO.decode(Objects.requireNonNull(prompts.tokens(Api.CHAT, "demo", body, false)))).contains(
+    Prompt prompt = Bodies.prepare(prompts, Api.CHAT, "demo", body);
+    assertThat(DEMO.decode(Objects.requireNonNull(Bodies.tokens(prompts, Api.CHAT, "demo", body, false)))).contains(
         "{\"type\": \"function\", \"function\": {\"name\": \"weather\", \"description\": null, \"parameters\": {}}}");
     assertThat(prompt.mode()).isEqualTo(PromptMode.EXACT);
   }
@@ -91,7 +91,7 @@ final class ChatPromptsTest {
     ObjectNode body = conversation("system", LONG, "user", "");
     ((ObjectNode) body.at("/messages/1")).set("content",
         json("[{'type': 'text', 'text': 'What is this?'}, {'type': 'image_url', 'image_url': {'url': 'u'}}]"));
-    Prompt prompt = prompts.prepare(Api.CHAT, "demo", body);
+    Prompt prompt = Bodies.prepare(prompts, Api.CHAT, "demo", body);
     assertThat(prompt.reason()).isEqualTo(PromptReason.MULTIMODAL);
     assertThat(prompt.mode()).isEqualTo(PromptMode.EXACT);
     String before = "<|im_start|>system\n" + LONG + "<|im_end|>\n<|im_start|>user\n";
@@ -110,7 +110,7 @@ final class ChatPromptsTest {
         .add(Bodies.object("{'type': 'text'}").put("text", LONG))
         .add(json("{'type': 'image_url', 'image_url': {'url': 'u'}}"))
         .add(Bodies.object("{'type': 'text'}").put("text", LONG));
-    Prompt prompt = prompts.prepare(Api.CHAT, "demo", body);
+    Prompt prompt = Bodies.prepare(prompts, Api.CHAT, "demo", body);
     assertThat(prompt.chain().length()).isEqualTo((DEMO.encode(LONG, false).length - 1) / 16);
     assertThat(chain(LONG).hashes()).startsWith(prompt.chain().hashes());
   }
@@ -118,24 +118,25 @@ final class ChatPromptsTest {
   @Test
   void prepare_templateRefuses_passesItsWordsOn(@TempDir Path dir) throws IOException {
     Prompts prompts = prompts(template(dir, PromptMode.EXACT, "{{ raise_exception('Roles must alternate') }}"));
-    assertThat(prompts.prepare(Api.CHAT, "demo", conversation("user", LONG)))
+    assertThat(Bodies.prepare(prompts, Api.CHAT, "demo", conversation("user", LONG)))
         .isEqualTo(new Prompt(Chain.EMPTY, 0, PromptMode.NONE, PromptReason.TEMPLATE_REFUSED, "Roles must alternate"));
   }
 
   @Test
   void prepare_templateFails_chainsTheWordsThemselves(@TempDir Path dir) throws IOException {
     Prompts prompts = prompts(template(dir, PromptMode.EXACT, "{{ messages + 1 }}"));
-    Prompt prompt = prompts.prepare(Api.CHAT, "demo", conversation("user", LONG));
+    Prompt prompt = Bodies.prepare(prompts, Api.CHAT, "demo", conversation("user", LONG));
     assertThat(prompt.reason()).isEqualTo(PromptReason.TEMPLATE_FAILED);
     assertThat(prompt.mode()).isEqualTo(PromptMode.TEXT);
-    Prompt next = prompts.prepare(Api.CHAT, "demo", conversation("user", LONG, "assistant", "Yes.", "user", "Why?"));
+    ObjectNode longer = conversation("user", LONG, "assistant", "Yes.", "user", "Why?");
+    Prompt next = Bodies.prepare(prompts, Api.CHAT, "demo", longer);
     assertThat(next.chain().hashes()).startsWith(prompt.chain().hashes());
   }
 
   @Test
   void prepare_textMode_chunksTheRenderedText(@TempDir Path dir) throws IOException {
     Prompts prompts = prompts(template(dir, PromptMode.TEXT, "{% for m in messages %}[{{ m.content }}]{% endfor %}"));
-    Prompt prompt = prompts.prepare(Api.CHAT, "demo", conversation("user", LONG));
+    Prompt prompt = Bodies.prepare(prompts, Api.CHAT, "demo", conversation("user", LONG));
     assertThat(prompt.mode()).isEqualTo(PromptMode.TEXT);
     assertThat(prompt.reason()).isEqualTo(PromptReason.AS_CONFIGURED);
     assertThat(prompt.chain()).isEqualTo(TextChunks.chain(PLAIN.hash(), "[" + LONG + "]"));
@@ -150,7 +151,7 @@ final class ChatPromptsTest {
         "{'messages': [{'role': 'user', 'content': [null]}], 'cache_salt': {'a': 1}}", "{'tools': [3], 'input': 'x'}",
         "{'messages': [{'role': 'user', 'content': [{'type': 'tool_result'}]}], 'tools': [{}]}")) {
       for (Api api : Api.values()) {
-        assertThat(prompts.prepare(api, "demo", json(body))).as("%s %s", api, body).isNotNull();
+        assertThat(Bodies.prepare(prompts, api, "demo", json(body))).as("%s %s", api, body).isNotNull();
       }
     }
   }

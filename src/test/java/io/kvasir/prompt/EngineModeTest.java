@@ -22,40 +22,24 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
-/** Engine mode, and comparisons with the engine's tokens. */
+/** Engine mode. */
 final class EngineModeTest {
   private static final Tokenizer DEMO = Samples.demo();
   private static final String LONG = new Texts(3).prose(700);
 
-  /** Answers like an engine that renders each message in one line, or not at all. */
-  private static final class Engine implements EngineTokenizer {
-    private final List<JsonNode> requests = new ArrayList<>();
-    private boolean down;
-    private String ending = "<|im_end|>\n<|im_start|>assistant\n";
-
-    @Override
-    public int[] tokenize(String jsonBody) throws IOException {
-      JsonNode body = Bodies.parse(jsonBody);
-      requests.add(body);
-      if (down) {
-        throw new IOException("connection refused");
-      }
-      if (body.has("prompt")) {
-        return DEMO.encode(body.get("prompt").asText(), true);
-      }
-      StringBuilder text = new StringBuilder();
-      for (JsonNode message : body.get("messages")) {
-        text.append(text.isEmpty() ? "" : "<|im_end|>\n");
-        text.append("<|im_start|>").append(message.get("role").asText()).append('\n');
-        text.append(message.get("content").asText());
-      }
-      return DEMO.encode(text + (body.get("add_generation_prompt").asBoolean() ? ending : "<|im_end|>\n"), false);
-    }
-  }
-
-  private final Engine engine = new Engine();
+  private final DemoEngine engine = new DemoEngine();
   private final ManualClock clock = new ManualClock();
   private final PrometheusRegistry registry = new PrometheusRegistry();
 
@@ -66,6 +50,23 @@ final class EngineModeTest {
                 "m", Set.of("tuned"), 16, mode, ModelConfig.FileSources.in("bundled:kvasir-demo"), Map.of(), sample,
                 false)),
         1 << 20, model -> engine, Runnable::run, Clock.systemUTC(), clock, new Metrics(registry));
+  }
+
+  private Prompts prompts(EngineTokenizer tokenizer) throws IOException {
+    return Prompts.load(
+        List.of(
+            new ModelConfig(
+                "m", Set.of(), 16, PromptMode.ENGINE, ModelConfig.FileSources.in("bundled:kvasir-demo"), Map.of(), 0,
+                false)),
+        1 << 20, _ -> tokenizer, Runnable::run, Clock.systemUTC(), clock, new Metrics(registry));
+  }
+
+  private static void await(CountDownLatch latch) {
+    try {
+      assertThat(latch.await(60, TimeUnit.SECONDS)).isTrue();
+    } catch (InterruptedException e) {
+      throw new AssertionError(e);
+    }
   }
 
   private static ObjectNode chat(String content) {
@@ -83,13 +84,13 @@ final class EngineModeTest {
   @Test
   void prepare_engineMode_asksAndRemembersTheAnswer() throws IOException {
     Prompts prompts = prompts(PromptMode.ENGINE, 0);
-    Prompt first = prompts.prepare(Api.CHAT, "m", chat(LONG));
-    int[] ids = DEMO.encode("<|im_start|>user\n" + LONG + engine.ending, false);
+    Prompt first = Bodies.prepare(prompts, Api.CHAT, "m", chat(LONG));
+    int[] ids = DEMO.encode("<|im_start|>user\n" + LONG + DemoEngine.ENDING, false);
     Chain chain = PrefixMemo.ofIds(BlockNamespace.of("m", 16, null, null), ids).chain();
     assertThat(first).isEqualTo(new Prompt(chain, ids.length, PromptMode.ENGINE, PromptReason.AS_CONFIGURED, null));
-    assertThat(prompts.prepare(Api.CHAT, "m", chat(LONG))).isEqualTo(first);
+    assertThat(Bodies.prepare(prompts, Api.CHAT, "m", chat(LONG))).isEqualTo(first);
     assertThat(engine.requests).hasSize(1);
-    assertThat(prompts.prepare(Api.CHAT, "tuned", chat(LONG)).chain()).isNotEqualTo(first.chain());
+    assertThat(Bodies.prepare(prompts, Api.CHAT, "tuned", chat(LONG)).chain()).isNotEqualTo(first.chain());
     assertThat(engine.requests).extracting(request -> request.get("model").asText()).containsExactly("m", "tuned");
   }
 
@@ -97,7 +98,7 @@ final class EngineModeTest {
   void prepare_engineMode_asksForTheTextBeforeAnImage() throws IOException {
     ObjectNode body = chat(LONG);
     body.withArray("messages").add(Bodies.json("{'role': 'user', 'content': [{'type': 'image_url'}]}"));
-    Prompt prompt = prompts(PromptMode.ENGINE, 0).prepare(Api.CHAT, "m", body);
+    Prompt prompt = Bodies.prepare(prompts(PromptMode.ENGINE, 0), Api.CHAT, "m", body);
     assertThat(prompt.reason()).isEqualTo(PromptReason.MULTIMODAL);
     assertThat(prompt.chain().length()).isPositive();
     assertThat(engine.requests.getFirst().get("messages")).hasSize(1);
@@ -106,73 +107,115 @@ final class EngineModeTest {
   @Test
   void prepare_engineFails_chunksTextAndLeavesItAloneForAWhile() throws IOException {
     Prompts prompts = prompts(PromptMode.ENGINE, 0);
-    engine.down = true;
+    engine.failure = new IOException("connection refused");
     for (int i = 0; i < 5; i++) {
-      Prompt prompt = prompts.prepare(Api.COMPLETIONS, "m", Bodies.object("{}").put("prompt", LONG + i));
+      Prompt prompt = Bodies.prepare(prompts, Api.COMPLETIONS, "m", Bodies.object("{}").put("prompt", LONG + i));
       assertThat(prompt.mode()).isEqualTo(PromptMode.TEXT);
       assertThat(prompt.reason()).isEqualTo(PromptReason.ENGINE_FAILED);
     }
     assertThat(engine.requests).hasSize(1);
-    engine.down = false;
+    engine.failure = null;
     clock.advance(Duration.ofMillis(249));
-    assertThat(prompts.prepare(Api.CHAT, "m", chat(LONG)).mode()).isEqualTo(PromptMode.TEXT);
+    assertThat(Bodies.prepare(prompts, Api.CHAT, "m", chat(LONG)).mode()).isEqualTo(PromptMode.TEXT);
     assertThat(engine.requests).hasSize(1);
     clock.advance(Duration.ofMillis(1));
-    assertThat(prompts.prepare(Api.CHAT, "m", chat(LONG)).mode()).isEqualTo(PromptMode.ENGINE);
+    assertThat(Bodies.prepare(prompts, Api.CHAT, "m", chat(LONG)).mode()).isEqualTo(PromptMode.ENGINE);
     assertThat(metrics())
         .contains("kvasir_prompts_total{mode=\"text\",model=\"m\",why=\"engine_failed\"} 6.0");
   }
 
   @Test
-  void check_sameTokens_staysExact() throws IOException {
-    Prompts prompts = prompts(PromptMode.EXACT, 0);
-    PromptModel model = prompts.models().iterator().next();
-    assertThat(model.state().parity().verdict()).isEqualTo(Parity.Verdict.UNCHECKED);
-    assertThat(model.check()).isEqualTo(new Parity(Parity.Verdict.SAME, null));
-    assertThat(model.state().mode()).isEqualTo(PromptMode.EXACT);
-    engine.down = true;
-    assertThat(model.check().verdict()).isEqualTo(Parity.Verdict.UNANSWERED);
-    assertThat(model.state().parity().verdict()).isEqualTo(Parity.Verdict.SAME);
-  }
-
-  @Test
-  void check_otherTokens_asksTheEngineUntilTheyAreTheSame() throws IOException {
-    Prompts prompts = prompts(PromptMode.EXACT, 0);
-    PromptModel model = prompts.models().iterator().next();
-    engine.ending = "<|im_end|>\n<|im_start|>assistant\n<think>\n";
-    assertThat(model.check().difference()).contains("at token").contains("assistant\\n<think>");
-    assertThat(model.state().mode()).isEqualTo(PromptMode.ENGINE);
-    Prompt prompt = prompts.prepare(Api.CHAT, "m", chat(LONG));
-    assertThat(prompt.mode()).isEqualTo(PromptMode.ENGINE);
-    assertThat(prompt.reason()).isEqualTo(PromptReason.NO_PARITY);
-    assertThat(metrics()).contains("kvasir_prompt_mode{mode=\"engine\",model=\"m\"} 1.0")
-        .contains("kvasir_prompt_mode{mode=\"exact\",model=\"m\"} 0.0")
-        .contains("kvasir_prompt_parity_checks_total{model=\"m\",verdict=\"different\"} 1.0");
-    engine.ending = "<|im_end|>\n<|im_start|>assistant\n";
-    assertThat(model.check().verdict()).isEqualTo(Parity.Verdict.SAME);
-    assertThat(prompts.prepare(Api.CHAT, "m", chat(LONG)).mode()).isEqualTo(PromptMode.EXACT);
-  }
-
-  @Test
-  void prepare_sampledPromptDiffers_fallsBackUntilThatPromptAgrees() throws IOException {
-    Prompts prompts = prompts(PromptMode.EXACT, 1);
-    PromptModel model = prompts.models().iterator().next();
-    assertThat(prompts.prepare(Api.CHAT, "m", chat(LONG)).mode()).isEqualTo(PromptMode.EXACT);
+  void prepare_engineRefuses_remembersThatForAMinuteAndGoesByText() throws IOException {
+    Prompts prompts = prompts(PromptMode.ENGINE, 0);
+    engine.failure = new EngineTokenizer.RefusedException("http://pod answered 400");
+    for (int i = 0; i < 3; i++) {
+      Prompt prompt = Bodies.prepare(prompts, Api.CHAT, "m", chat(LONG));
+      assertThat(prompt.mode()).isEqualTo(PromptMode.TEXT);
+      assertThat(prompt.reason()).isEqualTo(PromptReason.ENGINE_REFUSED);
+      assertThat(prompt.chain().length()).isPositive();
+    }
     assertThat(engine.requests).hasSize(1);
-    assertThat(model.state().parity().verdict()).isEqualTo(Parity.Verdict.SAME);
-    // This engine prints nothing of tools, our template does.
-    ObjectNode tools = chat(LONG);
-    tools.set("tools", Bodies.json("[{'type': 'function', 'function': {'name': 'f'}}]"));
-    assertThat(prompts.prepare(Api.CHAT, "m", tools).mode()).isEqualTo(PromptMode.EXACT);
-    assertThat(model.state().mode()).isEqualTo(PromptMode.ENGINE);
-    prompts.prepare(Api.CHAT, "m", chat(LONG));
-    assertThat(model.state().mode()).as("others that agree prove nothing").isEqualTo(PromptMode.ENGINE);
-    assertThat(model.check().verdict()).isEqualTo(Parity.Verdict.DIFFERENT);
+    clock.advance(Duration.ofSeconds(61));
+    engine.failure = null;
+    assertThat(Bodies.prepare(prompts, Api.CHAT, "m", chat(LONG)).mode()).isEqualTo(PromptMode.ENGINE);
+  }
+
+  @Test
+  void prepare_manyRefusedAtOnce_doNotSilenceTheEngineForOthers() throws Exception {
+    int bad = 64;
+    CountDownLatch asked = new CountDownLatch(bad);
+    Prompts prompts = prompts(body -> {
+      if (body.contains("good")) {
+        return DEMO.encode("good", true);
+      }
+      asked.countDown();
+      await(asked);
+      throw new EngineTokenizer.RefusedException("http://pod answered 400");
+    });
+    try (ExecutorService clients = Executors.newVirtualThreadPerTaskExecutor()) {
+      List<Future<Prompt>> refused = new ArrayList<>();
+      for (int i = 0; i < bad; i++) {
+        JsonNode body = Bodies.json("{'messages': [{'role': " + i + "}]}");
+        refused.add(clients.submit(() -> Bodies.prepare(prompts, Api.CHAT, "m", body)));
+      }
+      for (Future<Prompt> each : refused) {
+        each.get();
+      }
+    }
+    assertThat(Bodies.prepare(prompts, Api.CHAT, "m", chat("good")).mode()).isEqualTo(PromptMode.ENGINE);
+  }
+
+  @Test
+  void prepare_concurrentFailures_lengthenThePauseOnce() throws Exception {
+    int calls = 5;
+    CountDownLatch asked = new CountDownLatch(calls);
+    Semaphore failing = new Semaphore(0);
+    AtomicBoolean up = new AtomicBoolean();
+    Prompts prompts = prompts(body -> {
+      if (up.get()) {
+        return DEMO.encode("good", true);
+      }
+      asked.countDown();
+      failing.acquireUninterruptibly();
+      throw new IOException("late");
+    });
+    BlockingQueue<Prompt> failed = new LinkedBlockingQueue<>();
+    for (int i = 0; i < calls; i++) {
+      ObjectNode body = chat(LONG + i);
+      Thread.ofVirtual().start(() -> failed.add(Bodies.prepare(prompts, Api.CHAT, "m", body)));
+    }
+    await(asked);
+    for (int i = 0; i < calls; i++) {
+      failing.release();
+      assertThat(failed.take().reason()).isEqualTo(PromptReason.ENGINE_FAILED);
+      clock.advance(Duration.ofMillis(250));
+    }
+    up.set(true);
+    assertThat(Bodies.prepare(prompts, Api.CHAT, "m", chat(LONG)).mode()).isEqualTo(PromptMode.ENGINE);
+  }
+
+  @Test
+  void prepare_callsTheEngine_saysBefore() throws IOException {
+    AtomicInteger waits = new AtomicInteger();
+    Prompts prompts = prompts(PromptMode.ENGINE, 0);
+    PromptRequest request = new PromptRequest(Api.CHAT, "m", chat(LONG), false, null);
+    prompts.prepare(request, () -> {
+      assertThat(engine.requests).isEmpty();
+      waits.incrementAndGet();
+    });
+    prompts.prepare(request, waits::incrementAndGet);
+    assertThat(waits).as("the second is remembered").hasValue(1);
   }
 
   @Test
   void ids_answersOfEngines_areRead() throws IOException {
     assertThat(EngineTokenizer.ids(Bodies.json("{'count': 2, 'tokens': [5, 7]}"))).containsExactly(5, 7);
+    assertThat(EngineTokenizer.ids(Bodies.json("{'tokens': [2147483648, 4294967295]}")))
+        .containsExactly(Integer.MIN_VALUE, -1);
+    for (String bad : List.of("4294967296", "-1", "1.5", "99999999999999999999")) {
+      assertThatThrownBy(() -> EngineTokenizer.ids(Bodies.json("{'tokens': [0, " + bad + "]}")))
+          .hasMessageContaining("[1]");
+    }
     assertThatThrownBy(() -> EngineTokenizer.ids(Bodies.json("{'error': 'x'}"))).hasMessageContaining("tokens");
     assertThatThrownBy(() -> EngineTokenizer.ids(Bodies.json("{'tokens': ['a']}"))).hasMessageContaining("[0]");
   }

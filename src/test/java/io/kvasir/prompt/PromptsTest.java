@@ -57,16 +57,18 @@ final class PromptsTest {
       ids.append(',').append(i);
     }
     for (String body : List.of("{'prompt': [" + ids + "]}", "{'prompt': [[" + ids + "], [9]]}")) {
-      Prompt prompt = prompts.prepare(Api.COMPLETIONS, "demo", json(body));
+      Prompt prompt = Bodies.prepare(prompts, Api.COMPLETIONS, "demo", json(body));
       assertThat(LongStream.of(prompt.chain().hashes()).mapToObj(Long::toUnsignedString))
 .containsExactly("16863443419780771464", "12466389667045779788");
       assertThat(prompt).extracting(Prompt::tokens, Prompt::mode, Prompt::reason)
           .containsExactly(40, PromptMode.EXACT, PromptReason.AS_CONFIGURED);
     }
-    assertThat(prompts.prepare(Api.COMPLETIONS, "my-lora", json("{'prompt': [" + ids + "]}")).chain().hashes()[0])
+    JsonNode plain = json("{'prompt': [" + ids + "]}");
+    assertThat(Bodies.prepare(prompts, Api.COMPLETIONS, "my-lora", plain).chain().hashes()[0])
         .isEqualTo(4148081000444450790L);
     JsonNode salted = json("{'cache_salt': 'tenant-a', 'prompt': [" + ids + "]}");
-    assertThat(prompts.prepare(Api.COMPLETIONS, "demo", salted).chain().hashes()[0]).isEqualTo(8175209796170318505L);
+    assertThat(Bodies.prepare(prompts, Api.COMPLETIONS, "demo", salted).chain().hashes()[0])
+        .isEqualTo(8175209796170318505L);
   }
 
   @ParameterizedTest
@@ -77,7 +79,7 @@ final class PromptsTest {
       EMBEDDINGS  | {'input': [LONG]}
       """)
   void prepare_text_isTheTokenizersTokens(Api api, String body) {
-    Prompt prompt = prompts.prepare(api, "demo", json(body));
+    Prompt prompt = Bodies.prepare(prompts, api, "demo", json(body));
     int[] ids = Samples.demo().encode(LONG, true);
     assertThat(prompt.mode()).isEqualTo(PromptMode.EXACT);
     assertThat(prompt.tokens()).isEqualTo(ids.length);
@@ -94,6 +96,7 @@ final class PromptsTest {
       COMPLETIONS | {'prompt': {}}                                            | UNREADABLE
       COMPLETIONS | {'prompt': [1, 'a']}                                      | UNREADABLE
       COMPLETIONS | {'prompt': [99999999999]}                                 | UNREADABLE
+      COMPLETIONS | {'prompt': [-1]}                                          | UNREADABLE
       COMPLETIONS | {'prompt': [[[1]]]}                                       | UNREADABLE
       COMPLETIONS | {'prompt': 'a', 'truncate_prompt_tokens': 5}              | ALTERED
       COMPLETIONS | {'prompt_embeds': 'AAAA'}                                 | ALTERED
@@ -103,7 +106,7 @@ final class PromptsTest {
       RESPONSES   | {'input': 'x', 'previous_response_id': 'resp_1'}          | STORED_RESPONSE
       """)
   void prepare_promptThatCannotBeKnown_saysWhy(Api api, String body, PromptReason why) {
-    Prompt prompt = prompts.prepare(api, "demo", json(body));
+    Prompt prompt = Bodies.prepare(prompts, api, "demo", json(body));
     assertThat(prompt.mode()).isEqualTo(PromptMode.NONE);
     assertThat(prompt.reason()).isEqualTo(why);
     assertThat(prompt.chain().length()).isZero();
@@ -112,14 +115,14 @@ final class PromptsTest {
   @ParameterizedTest
   @ValueSource(strings = {"text", "nobody-knows-me"})
   void prepare_withoutTokenizer_chainsChunksOf32Bytes(String model) {
-    Prompt shorter = prompts.prepare(Api.COMPLETIONS, model, json("{'prompt': LONG}"));
+    Prompt shorter = Bodies.prepare(prompts, Api.COMPLETIONS, model, json("{'prompt': LONG}"));
     assertThat(shorter.mode()).isEqualTo(PromptMode.TEXT);
     assertThat(shorter.chain().blockSize()).isEqualTo(8);
     assertThat(shorter.chain().length()).isEqualTo(LONG.length() / 32);
     assertThat(shorter.tokens()).isEqualTo(LONG.length() / 4);
-    Prompt longer = prompts.prepare(Api.COMPLETIONS, model, JSON.createObjectNode().put("prompt", LONG + LONG));
+    Prompt longer = Bodies.prepare(prompts, Api.COMPLETIONS, model, JSON.createObjectNode().put("prompt", LONG + LONG));
     assertThat(longer.chain().hashes()).startsWith(shorter.chain().hashes());
-    Prompt other = prompts.prepare(Api.COMPLETIONS, model, JSON.createObjectNode().put("prompt", "x" + LONG));
+    Prompt other = Bodies.prepare(prompts, Api.COMPLETIONS, model, JSON.createObjectNode().put("prompt", "x" + LONG));
     assertThat(other.chain().hashes()).doesNotContain(shorter.chain().hashes()[0]);
   }
 

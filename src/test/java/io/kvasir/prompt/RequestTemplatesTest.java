@@ -40,7 +40,7 @@ final class RequestTemplatesTest {
   @ParameterizedTest
   @CsvSource({"CHAT, demo", "EMBEDDINGS, demo", "CHAT, text", "CHAT, unknown"})
   void prepare_ownTemplate_isRefusedByDefault(Api api, String model) throws IOException {
-    Prompt prompt = prompts(false).prepare(api, model, body(OWN));
+    Prompt prompt = Bodies.prepare(prompts(false), api, model, body(OWN));
     assertThat(prompt.reason()).isEqualTo(PromptReason.REQUEST_TEMPLATE_REFUSED);
     assertThat(prompt.chain().length()).isZero();
     assertThat(prompt.detail())
@@ -53,49 +53,50 @@ final class RequestTemplatesTest {
   void prepare_ownTemplateAmongTheKwargs_isRefusedByDefault(Api api) throws IOException {
     JsonNode body = json("{'messages': [{'role': 'user', 'content': 'Hello'}], 'input': 'Hello', 'max_tokens': 1,"
         + " 'chat_template_kwargs': {'chat_template': 'own'}}");
-    assertThat(prompts(false).prepare(api, "demo", body).reason())
+    assertThat(Bodies.prepare(prompts(false), api, "demo", body).reason())
         .isEqualTo(PromptReason.REQUEST_TEMPLATE_REFUSED);
   }
 
   @Test
   void tokens_ownTemplate_isRefusedByDefault() throws IOException {
     Prompts prompts = prompts(false);
-    assertThatThrownBy(() -> prompts.tokens(Api.CHAT, "demo", body(OWN), false))
+    assertThatThrownBy(() -> Bodies.tokens(prompts, Api.CHAT, "demo", body(OWN), false))
         .isInstanceOf(TemplateException.OfRequest.class);
-    assertThat(prompts.tokens(Api.CHAT, "demo", body(OWN), true)).isNotEmpty();
+    assertThat(Bodies.tokens(prompts, Api.CHAT, "demo", body(OWN), true)).isNotEmpty();
   }
 
   @Test
   void prepare_nameOfAModelsTemplate_isAllowed() throws IOException {
     Prompts prompts = prompts(false);
     ObjectNode named = body("default");
-    Prompt prompt = prompts.prepare(Api.CHAT, "demo", named);
+    Prompt prompt = Bodies.prepare(prompts, Api.CHAT, "demo", named);
     assertThat(prompt.reason()).isEqualTo(PromptReason.AS_CONFIGURED);
-    assertThat(prompts.tokens(Api.CHAT, "demo", named, false))
-        .isEqualTo(prompts.tokens(Api.CHAT, "demo", named.without("chat_template"), false));
+    assertThat(Bodies.tokens(prompts, Api.CHAT, "demo", named, false))
+        .isEqualTo(Bodies.tokens(prompts, Api.CHAT, "demo", named.without("chat_template"), false));
   }
 
   @Test
   void prepare_textPrompt_hasNoTemplateToRefuse() throws IOException {
-    assertThat(prompts(false).prepare(Api.COMPLETIONS, "demo", body(OWN).put("prompt", "Hello")).reason())
+    assertThat(Bodies.prepare(prompts(false), Api.COMPLETIONS, "demo", body(OWN).put("prompt", "Hello")).reason())
         .isEqualTo(PromptReason.AS_CONFIGURED);
   }
 
   @Test
   void prepare_ownTemplateOfAGrantedCaller_isRendered() throws IOException {
     Prompts prompts = prompts(false);
-    assertThat(prompts.prepare(Api.CHAT, "demo", body(OWN), true).reason()).isEqualTo(PromptReason.AS_CONFIGURED);
-    assertThat(prompts.prepare(Api.CHAT, "text", body(OWN), true).mode()).isEqualTo(PromptMode.TEXT);
+    assertThat(Bodies.prepareGranted(prompts, Api.CHAT, "demo", body(OWN)).reason())
+        .isEqualTo(PromptReason.AS_CONFIGURED);
+    assertThat(Bodies.prepareGranted(prompts, Api.CHAT, "text", body(OWN)).mode()).isEqualTo(PromptMode.TEXT);
   }
 
   @Test
   void prepare_ownTemplateWhereTheModelAllowsIt_isRendered() throws IOException {
     Prompts prompts = prompts(true);
-    int[] own = prompts.tokens(Api.CHAT, "demo", body(OWN), false);
-    assertThat(own).isEqualTo(prompts.tokens(Api.COMPLETIONS, "demo",
+    int[] own = Bodies.tokens(prompts, Api.CHAT, "demo", body(OWN), false);
+    assertThat(own).isEqualTo(Bodies.tokens(prompts, Api.COMPLETIONS, "demo",
         json("{'prompt': 'own Hello', 'add_special_tokens': false}"), false));
     JsonNode kwarg = json("{'messages': [{'role': 'user', 'content': 'Hello'}],"
         + " 'chat_template_kwargs': {'chat_template': '" + OWN + "'}}");
-    assertThat(prompts.tokens(Api.CHAT, "demo", kwarg, false)).isEqualTo(own);
+    assertThat(Bodies.tokens(prompts, Api.CHAT, "demo", kwarg, false)).isEqualTo(own);
   }
 }

@@ -7,7 +7,6 @@ import io.kvasir.cell.WorkerSummary;
 import io.kvasir.http.HttpCalls;
 import io.kvasir.http.HttpCalls.Request;
 import io.kvasir.prompt.EngineTokenizer;
-import io.kvasir.prompt.Parity;
 import io.kvasir.prompt.PromptModel;
 import io.kvasir.prompt.Prompts;
 import io.kvasir.telemetry.Metrics;
@@ -19,6 +18,7 @@ import java.time.Clock;
 import java.time.Duration;
 import java.time.ZoneId;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import javax.net.ssl.SSLContext;
@@ -33,6 +33,12 @@ final class ServedModels implements AutoCloseable {
   private static final Duration CHECK_INTERVAL = Duration.ofSeconds(2);
   /** Ten million tokens have some 70 MB. */
   private static final long MAX_TOKENS_BYTES = 128 << 20;
+
+  /**
+   * Statuses that are about the prompt: vLLM answers 500 and 501 to conversations that it cannot render. 404 and 429,
+   * say, are about the engine.
+   */
+  private static final Set<Integer> REFUSALS = Set.of(400, 413, 422, 500, 501);
 
   private final Cells cells;
   private final Prompts prompts;
@@ -78,7 +84,7 @@ final class ServedModels implements AutoCloseable {
     background.shutdownNow();
   }
 
-  /** Compares those models that have not agreed with an engine yet, until closed. */
+  /** Compares our tokens with the engines' where they have not agreed yet, or differ, until closed. */
   private void watch() {
     try {
       while (true) {
@@ -92,22 +98,14 @@ final class ServedModels implements AutoCloseable {
 
   private void check() {
     for (PromptModel model : prompts.models()) {
-      if (model.state().parity().verdict() != Parity.Verdict.SAME && healthy(model.name()) != null) {
+      if (model.needsCheck() && healthy(model.name()) != null) {
         model.check();
       }
     }
   }
 
   private List<String> degraded() {
-    return prompts.models().stream()
-        .map(PromptModel::state)
-        .filter(state -> state.mode() != state.configured())
-        .map(
-            state ->
-                "model %s is routed in %s mode instead of %s: %s"
-                    .formatted(
-                        state.model(), state.mode().label(), state.configured().label(), state.parity().difference()))
-        .toList();
+    return prompts.models().stream().flatMap(model -> model.degraded().stream()).toList();
   }
 
   private int[] tokenize(String model, String body) throws IOException {
@@ -119,7 +117,11 @@ final class ServedModels implements AutoCloseable {
         Request.post(pod.resolve("/tokenize"), body.getBytes(StandardCharsets.UTF_8), TOKENIZE_TIMEOUT)
             .withMaxBytes(MAX_TOKENS_BYTES);
     try {
-      return EngineTokenizer.ids(calls.send(request).requireStatus(200).json());
+      HttpCalls.Reply reply = calls.send(request);
+      if (REFUSALS.contains(reply.status())) {
+        throw new EngineTokenizer.RefusedException(pod + " answered " + reply.status());
+      }
+      return EngineTokenizer.ids(reply.requireStatus(200).json());
     } catch (InterruptedException stopped) {
       Thread.currentThread().interrupt();
       throw new IOException("stopped while waiting for " + pod, stopped);

@@ -9,6 +9,7 @@ import io.kvasir.execution.stream.AnswerTap;
 import io.kvasir.http.StreamingBody;
 import io.kvasir.http.client.PodException;
 import io.kvasir.http.client.PodResponse;
+import io.kvasir.telemetry.RedactedException;
 import java.util.Locale;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
@@ -60,9 +61,10 @@ public final class Attempt {
       streaming = result instanceof AttemptResult.Responded(Result.Streaming _);
     } catch (RuntimeException e) {
       // A request that cannot be built, or a response that cannot be read: another worker's may be different.
-      LOG.warn("request {} to worker {} failed within the router", retries.requestId(), worker, e);
+      LOG.warn("request {} to worker {} failed within the router", retries.requestId(), worker,
+          RedactedException.of(e));
       exchange.settle(new Outcome.Failed(false, "could not be sent"));
-      result = AttemptResult.Failed.of("internal", String.valueOf(e.getMessage()), true);
+      result = AttemptResult.Failed.of("internal", e.getClass().getSimpleName(), true);
     } finally {
       if (!streaming) {
         exchange.settle(new Outcome.Failed(false, "given up"));

@@ -6,6 +6,7 @@ import io.kvasir.execution.attempt.AbortReason;
 import io.kvasir.execution.attempt.Attempt;
 import io.kvasir.execution.attempt.Execution;
 import io.kvasir.http.Cancellation;
+import io.kvasir.telemetry.RedactedException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -121,7 +122,7 @@ final class WorkflowActor extends AbstractBehavior<WorkflowActor.Message> {
   private void on(WorkflowEvent event) {
     if (event instanceof WorkflowEvent.InternalFailure(RuntimeException cause) && state.finished()) {
       LOG.warn("request {} failed within the router after its end",
-          request.context().call().decision().requestId(), cause);
+          request.context().call().decision().requestId(), RedactedException.of(cause));
     }
     try {
       apply(event);

@@ -16,6 +16,7 @@ import io.kvasir.execution.dialect.JsonMembers;
 import io.kvasir.execution.dialect.PreprocessingStep;
 import io.kvasir.http.client.PodException;
 import io.kvasir.routing.RoutingPlan;
+import io.kvasir.telemetry.RedactedException;
 import java.net.URI;
 import java.util.List;
 import java.util.Map;
@@ -124,10 +125,11 @@ record WorkflowIo(Services services, Call call, CallListener listener) {
           effect.run().id(), request, result, tasks(effect).prefillResult(effect.run().chosen(), result));
     } catch (RuntimeException e) {
       LOG.warn("request {}: the response of worker {} cannot be read",
-          call.decision().requestId(), effect.run().chosen().worker().id(), e);
+          call.decision().requestId(), effect.run().chosen().worker().id(),
+          RedactedException.of(e));
       return new WorkflowEvent.RequestEnded(
           effect.run().id(), request,
-          AttemptResult.Failed.of("internal", String.valueOf(e.getMessage()), true), null);
+          AttemptResult.Failed.of("internal", e.getClass().getSimpleName(), true), null);
     }
   }
 

@@ -4,6 +4,7 @@ import io.kvasir.http.ByteSink;
 import io.kvasir.http.CancellationSource;
 import io.kvasir.http.Headers;
 import io.kvasir.http.StreamingBody;
+import io.kvasir.telemetry.RedactedException;
 import java.io.IOException;
 import java.net.InetAddress;
 import org.apache.pekko.Done;
@@ -86,7 +87,7 @@ final class RunningExchange implements Exchange, Runnable {
     try {
       answer();
     } catch (Throwable e) {
-      LOG.error("{} {} failed", method(), target, e);
+      LOG.error("{} {} failed", method(), target, RedactedException.of(e));
       cut();
     } finally {
       connection.exchangeEnded();
@@ -99,7 +100,7 @@ final class RunningExchange implements Exchange, Runnable {
       answer = handler.handle(this);
     } catch (Throwable e) {
       // Errors, too: whatever happened, the client is answered, and the connection goes on to its next request.
-      LOG.error("{} {} failed", method(), target, e);
+      LOG.error("{} {} failed", method(), target, RedactedException.of(e));
       answer = handler.failure(target, 500, "the router failed to handle this request");
     }
     SocketSink begun = answered();
@@ -202,7 +203,7 @@ final class RunningExchange implements Exchange, Runnable {
     } catch (IOException e) {
       LOG.debug("{} {} was cut: {}", method(), target, e.toString());
     } catch (Throwable e) {
-      LOG.error("{} {} failed in its answer's body", method(), target, e);
+      LOG.error("{} {} failed in its answer's body", method(), target, RedactedException.of(e));
     }
     return false;
   }

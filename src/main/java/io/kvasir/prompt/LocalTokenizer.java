@@ -1,0 +1,33 @@
+package io.kvasir.prompt;
+
+import io.kvasir.prompt.tokens.Tokenizer;
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The tokens of whole prompts by a model's own files, without the cache of prefixes. Thread-safe.
+ *
+ * @param tokenizer null when there is none
+ * @param renderer null when there is no chat template
+ */
+record LocalTokenizer(@Nullable Tokenizer tokenizer, @Nullable ChatRenderer renderer) {
+  /**
+   * The token ids of a prompt up to message {@code item} if that is not -1; null if they are not known.
+   *
+   * @throws io.kvasir.prompt.template.TemplateException when the template refuses the conversation or fails
+   */
+  int @Nullable [] ids(PromptSource.Untokenized prompt, int item) {
+    String text = switch (prompt) {
+      case PromptSource.Text given -> given.text();
+      case PromptSource.Chat _ when renderer == null -> null;
+      case PromptSource.Chat chat when item < 0 -> renderer.render(chat.body());
+      case PromptSource.Chat chat -> renderer.renderUpToItem(chat.body(), item);
+    };
+    if (tokenizer == null || text == null) {
+      return null;
+    }
+    int[] ids = tokenizer.encode(text, prompt.addSpecialTokens());
+    // The last token before an item may merge with what follows.
+    return item < 0 ? ids : Arrays.copyOf(ids, Math.max(0, ids.length - 1));
+  }
+}

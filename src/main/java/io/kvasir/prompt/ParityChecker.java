@@ -1,0 +1,108 @@
+package io.kvasir.prompt;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.prompt.tokens.Tokenizer;
+import java.io.IOException;
+
+/**
+ * The comparisons of one model's tokens with its engine's: of probes until they agree, and of sampled prompts of
+ * clients. What follows from the results is {@link ParityTracker}'s. Thread-safe; waits for the engine.
+ */
+final class ParityChecker {
+  /** Longer prompts are not compared: they would cost the engine and us more than they are likely to show. */
+  private static final int MAX_TOKENS = 1 << 17;
+
+  private final String model;
+  private final ObjectNode templateKwargs;
+  private final LocalTokenizer local;
+  private final Tokenizer tokenizer;
+  private final CachingEngineTokenizer engine;
+  private final ParityTracker tracker;
+
+  /**
+   * A checker.
+   *
+   * @param tokenizer the one of {@code local}
+   */
+  ParityChecker(
+      String model,
+      ObjectNode templateKwargs,
+      LocalTokenizer local,
+      Tokenizer tokenizer,
+      CachingEngineTokenizer engine,
+      ParityTracker tracker) {
+    this.model = model;
+    this.templateKwargs = templateKwargs;
+    this.local = local;
+    this.tokenizer = tokenizer;
+    this.engine = engine;
+    this.tracker = tracker;
+  }
+
+  /** Compares the probes that have not agreed yet, or differ. */
+  void check() {
+    tracker.openProbes().forEach(this::probe);
+  }
+
+  private void probe(PromptShape shape) {
+    tracker.probed(shape, ofProbe(ProbePrompt.of(shape)));
+  }
+
+  private Parity ofProbe(PromptSource.Untokenized prompt) {
+    int[] ours;
+    try {
+      ours = local.ids(prompt, -1);
+    } catch (RuntimeException e) {
+      return Parity.unanswered("our chat template refuses the probe: " + e.getMessage());
+    }
+    if (ours == null) {
+      return Parity.unanswered("there is no chat template");
+    }
+    try {
+      return Parity.compareProbe(tokenizer, ours, engine.tokenize(prompt.tokenizeRequest(model, templateKwargs)));
+    } catch (EngineTokenizer.RefusedException e) {
+      return Parity.refused("the engine refuses the probe: " + e.getMessage());
+    } catch (IOException | RuntimeException e) {
+      return Parity.unanswered(String.valueOf(e.getMessage()));
+    }
+  }
+
+  /** Whether a client's prompt can be compared: it is not too long, and the engine can be asked about all of it. */
+  static boolean isComparable(PromptSource source, Prompt routed) {
+    return routed.tokens() <= MAX_TOKENS && source instanceof PromptSource.Untokenized prompt && prompt.isComparable();
+  }
+
+  /**
+   * Compares our tokens of a client's prompt, and their number by which it was routed, with the engine's.
+   *
+   * @param requested the model's name in the request
+   */
+  void witness(PromptSource source, String requested, String sender, Prompt routed) {
+    if (!(source instanceof PromptSource.Untokenized prompt)) {
+      return;
+    }
+    PromptShape shape = PromptShape.of(prompt);
+    if (tracker.witnessed(shape, sender, ofClient(prompt, requested, routed))) {
+      probe(shape);
+    }
+  }
+
+  private Parity ofClient(PromptSource.Untokenized prompt, String requested, Prompt routed) {
+    try {
+      int[] ours = local.ids(prompt, -1);
+      if (ours == null) {
+        return Parity.unanswered("there is no chat template");
+      }
+      int[] theirs = engine.tokenize(prompt.tokenizeRequest(requested, templateKwargs));
+      Parity parity = Parity.compare(ours, theirs);
+      return parity.verdict() == Parity.Verdict.SAME && routed.mode() == PromptMode.EXACT
+              && routed.tokens() != theirs.length
+          ? Parity.different("the prompt was routed as " + routed.tokens() + " tokens and has " + theirs.length)
+          : parity;
+    } catch (EngineTokenizer.RefusedException _) {
+      return Parity.refused("the engine refuses the prompt");
+    } catch (IOException | RuntimeException _) {
+      return Parity.unanswered("the engine or the template failed");
+    }
+  }
+}
