@@ -108,6 +108,7 @@ final class KvasirConfigReader {
             gateway.name("host"),
             gateway.count("port", 0, 65_535),
             gateway.count("max-connections", 1, 1_000_000),
+            gateway.count("max-connections-per-address", 1, 1_000_000),
             (int) Math.min(body, 1 << 30),
             new HttpSettings.Timeouts(
                 gateway.duration("head-timeout"),

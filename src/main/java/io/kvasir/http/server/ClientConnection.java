@@ -129,6 +129,7 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
   @Override
   public void run() {
     try {
+      tcp.setTcpNoDelay(true);
       socket = server.handshake(tcp);
       InputStream in = socket.getInputStream();
       output.open(socket.getOutputStream());
@@ -375,6 +376,23 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
       }
     }
     finish();
+  }
+
+  /** For how many nanoseconds it has waited for a request of which nothing has come; negative when it does not. */
+  synchronized long idleNanos(long now) {
+    return phase == Phase.IDLE ? now - inputDeadline.began() : -1;
+  }
+
+  /** Closes the connection if it waits for a request of which nothing has come; whether it did. */
+  boolean closeUnused() {
+    synchronized (this) {
+      if (phase != Phase.IDLE) {
+        return false;
+      }
+      enter(Phase.LINGER, Limits.total(LINGER_NANOS));
+    }
+    abort();
+    return true;
   }
 
   /** Ends what has taken too long. */

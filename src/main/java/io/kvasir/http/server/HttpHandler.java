@@ -19,9 +19,10 @@ public interface HttpHandler {
    * @param message in plain words, fit for the client
    */
   default Response.Buffered failure(String target, int status, String message) {
-    return new Response.Buffered(
-        status,
-        Headers.of("Content-Type", "text/plain; charset=utf-8"),
-        message.getBytes(StandardCharsets.UTF_8));
+    Headers.Builder headers = Headers.builder().add("Content-Type", "text/plain; charset=utf-8");
+    if (status == 503) {
+      headers.add("Retry-After", "1");
+    }
+    return new Response.Buffered(status, headers.build(), message.getBytes(StandardCharsets.UTF_8));
   }
 }

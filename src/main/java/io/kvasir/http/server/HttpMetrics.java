@@ -8,6 +8,7 @@ import io.prometheus.metrics.core.metrics.Gauge;
 final class HttpMetrics {
   private final Gauge connections;
   private final Counter refused;
+  private final Counter reclaimed;
   private final Counter timedOut;
 
   HttpMetrics(Metrics metrics) {
@@ -20,6 +21,11 @@ final class HttpMetrics {
         Counter.builder()
             .name("kvasir_http_connections_refused_total")
             .help("Client connections refused because too many were open")
+            .register(metrics.registry());
+    reclaimed =
+        Counter.builder()
+            .name("kvasir_http_connections_reclaimed_total")
+            .help("Client connections without a request closed in favour of new ones because too many were open")
             .register(metrics.registry());
     timedOut =
         Counter.builder()
@@ -35,6 +41,10 @@ final class HttpMetrics {
 
   void connectionRefused() {
     refused.inc();
+  }
+
+  void connectionReclaimed() {
+    reclaimed.inc();
   }
 
   /** One of idle, head, body, write. */

@@ -8,11 +8,8 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Optional;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.net.ssl.SSLSocket;
 import org.apache.pekko.NotUsed;
@@ -52,9 +49,6 @@ public final class HttpServer implements AutoCloseable {
   /** How long exchanges that were cut may take to end. */
   private static final long CUT_EXCHANGES_NANOS = 5_000_000_000L;
 
-  /** Refusals with a message at the same time; beyond that connections are just closed. */
-  private static final int MAX_REFUSALS = 256;
-
   private static final String LAYER =
       """
       pekko.http.server {
@@ -91,10 +85,9 @@ public final class HttpServer implements AutoCloseable {
   private final Materializer materializer;
   private final Attributes attributes;
   private final BidiFlow<HttpResponse, SslTlsOutbound, SslTlsInbound, HttpRequest, NotUsed> layer;
-  private final Set<ClientConnection> connections = ConcurrentHashMap.newKeySet();
-  private final AtomicInteger open = new AtomicInteger();
+  private final OpenConnections connections;
+  private final ConnectionRefusals refusals = new ConnectionRefusals();
   private final AtomicInteger running = new AtomicInteger();
-  private final AtomicInteger refusals = new AtomicInteger();
   private final Thread deadlines;
 
   private volatile boolean draining;
@@ -117,6 +110,8 @@ public final class HttpServer implements AutoCloseable {
     this.handler = handler;
     this.application = application;
     this.metrics = new HttpMetrics(metrics);
+    this.connections =
+        new OpenConnections(settings.maxConnections(), settings.maxConnectionsPerAddress(), this.metrics);
     this.clock = clock;
     this.listener = listener;
     this.materializer = SystemMaterializer.get(system).materializer();
@@ -180,7 +175,7 @@ public final class HttpServer implements AutoCloseable {
 
   /** Client connections open now. */
   public int openConnections() {
-    return open.get();
+    return connections.count();
   }
 
   /**
@@ -192,7 +187,7 @@ public final class HttpServer implements AutoCloseable {
     draining = true;
     long end = clock.nanos() + grace.toNanos();
     try {
-      while (connections.stream().anyMatch(ClientConnection::predatesDrain) && clock.nanos() - end < 0) {
+      while (olderThanDrain() > 0 && clock.nanos() - end < 0) {
         connections.forEach(ClientConnection::closeIfIdle);
         Thread.sleep(10);
       }
@@ -204,13 +199,21 @@ public final class HttpServer implements AutoCloseable {
     } catch (IOException e) {
       LOG.warn("Closing the listener failed", e);
     }
-    long remaining = connections.stream().filter(ClientConnection::predatesDrain).count();
+    int remaining = olderThanDrain();
     if (remaining > 0) {
       LOG.info("Closing {} connections that did not end in time", remaining);
     }
     connections.forEach(ClientConnection::abort);
     deadlines.interrupt();
     awaitExchanges();
+  }
+
+  private int olderThanDrain() {
+    int older = 0;
+    for (ClientConnection connection : connections) {
+      older += connection.predatesDrain() ? 1 : 0;
+    }
+    return older;
   }
 
   /** Waits for the exchanges that were cut to release what they hold. */
@@ -244,6 +247,9 @@ public final class HttpServer implements AutoCloseable {
           LOG.warn("Accepting a connection failed: {}", e.toString());
           pause();
         }
+      } catch (RuntimeException | Error e) {
+        LOG.error("Accepting a connection failed", e);
+        pause();
       }
     }
   }
@@ -257,46 +263,22 @@ public final class HttpServer implements AutoCloseable {
   }
 
   private void admit(Socket socket) throws IOException {
-    socket.setTcpNoDelay(true);
-    if (open.get() >= settings.maxConnections()) {
+    String full = connections.makeRoom(socket.getInetAddress(), clock.nanos());
+    if (full != null) {
       metrics.connectionRefused();
-      refuse(socket);
+      if (settings.tls() == null) {
+        refusals.refuse(socket, () -> PlainAnswer.render(handler.failure("", 503, full)));
+      } else {
+        socket.close();
+      }
       return;
     }
     ClientConnection connection = new ClientConnection(new ConnectionServer(), settings, socket, clock);
     connections.add(connection);
-    metrics.openConnections(open.incrementAndGet());
     if (listener.isClosed()) {
       connection.abort();
     }
     Thread.startVirtualThread(connection);
-  }
-
-  /** Refuses a connection with a message, if that is cheap, and closes it. */
-  private void refuse(Socket socket) throws IOException {
-    if (settings.tls() != null || refusals.incrementAndGet() > MAX_REFUSALS) {
-      refusals.decrementAndGet();
-      socket.close();
-      return;
-    }
-    Thread.startVirtualThread(
-        () -> {
-          try (socket) {
-            String message = "too many connections: the limit is " + settings.maxConnections() + "\n";
-            String answer =
-                "HTTP/1.1 503 Service Unavailable\r\nServer: kvasir\r\nRetry-After: 1\r\nConnection: close\r\n"
-                    + "Content-Type: text/plain; charset=utf-8\r\nContent-Length: " + message.length() + "\r\n\r\n";
-            socket.getOutputStream().write((answer + message).getBytes(StandardCharsets.US_ASCII));
-            socket.shutdownOutput();
-            // Closing with bytes unread would reset the connection before the client has read the answer.
-            socket.setSoTimeout(1000);
-            socket.getInputStream().skip(64 << 10);
-          } catch (IOException e) {
-            LOG.debug("A refused connection ended: {}", e.toString());
-          } finally {
-            refusals.decrementAndGet();
-          }
-        });
   }
 
   private void watchDeadlines() {
@@ -305,12 +287,22 @@ public final class HttpServer implements AutoCloseable {
         Thread.sleep(tick());
         long now = clock.nanos();
         for (ClientConnection connection : connections) {
-          connection.checkDeadlines(now);
+          checkDeadlines(connection, now);
         }
       }
     } catch (InterruptedException e) {
       // Drained.
       Thread.currentThread().interrupt();
+    }
+  }
+
+  private static void checkDeadlines(ClientConnection connection, long now) {
+    try {
+      connection.checkDeadlines(now);
+    } catch (RuntimeException | Error e) {
+      // The others' deadlines are still to be kept.
+      LOG.error("Checking the deadlines of a connection from {} failed", connection.client(), e);
+      connection.abort();
     }
   }
 
@@ -365,9 +357,7 @@ public final class HttpServer implements AutoCloseable {
 
     @Override
     public void connectionClosed(ClientConnection connection) {
-      if (connections.remove(connection)) {
-        metrics.openConnections(open.decrementAndGet());
-      }
+      connections.remove(connection);
     }
   }
 }

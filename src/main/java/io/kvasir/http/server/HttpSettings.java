@@ -11,7 +11,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @param host address to listen on
  * @param port 0 for any free one
- * @param maxConnections further ones are refused with 503
+ * @param maxConnections beyond it idle connections are closed for new ones, or new ones refused with 503
+ * @param maxConnectionsPerAddress the same for each client address
  * @param maxBodyBytes a longer request body is answered with 413
  * @param timeouts how long clients may take
  * @param tls TLS for the listener, null for plain HTTP
@@ -20,6 +21,7 @@ public record HttpSettings(
     String host,
     int port,
     int maxConnections,
+    int maxConnectionsPerAddress,
     int maxBodyBytes,
     Timeouts timeouts,
     @Nullable ListenerTls tls) {
@@ -71,22 +73,27 @@ public record HttpSettings(
             Duration.ofSeconds(60),
             Duration.ofSeconds(10),
             32 << 10);
-    return new HttpSettings(host, port, 16_384, 64 << 20, timeouts, null);
+    return new HttpSettings(host, port, 16_384, 16_384, 64 << 20, timeouts, null);
   }
 
   /** The same with another limit on request bodies. */
   public HttpSettings withMaxBodyBytes(int bytes) {
-    return new HttpSettings(host, port, maxConnections, bytes, timeouts, tls);
+    return new HttpSettings(host, port, maxConnections, maxConnectionsPerAddress, bytes, timeouts, tls);
   }
 
   /** The same with another limit on connections. */
   public HttpSettings withMaxConnections(int connections) {
-    return new HttpSettings(host, port, connections, maxBodyBytes, timeouts, tls);
+    return new HttpSettings(host, port, connections, maxConnectionsPerAddress, maxBodyBytes, timeouts, tls);
+  }
+
+  /** The same with another limit on connections from one address. */
+  public HttpSettings withMaxConnectionsPerAddress(int connections) {
+    return new HttpSettings(host, port, maxConnections, connections, maxBodyBytes, timeouts, tls);
   }
 
   /** The same with other time limits. */
   public HttpSettings withTimeouts(Timeouts others) {
-    return new HttpSettings(host, port, maxConnections, maxBodyBytes, others, tls);
+    return new HttpSettings(host, port, maxConnections, maxConnectionsPerAddress, maxBodyBytes, others, tls);
   }
 
   /** The same with other time limits for heads, bodies, idle connections and writes. */
@@ -96,6 +103,6 @@ public record HttpSettings(
 
   /** The same, speaking TLS. */
   public HttpSettings withTls(ListenerTls listener) {
-    return new HttpSettings(host, port, maxConnections, maxBodyBytes, timeouts, listener);
+    return new HttpSettings(host, port, maxConnections, maxConnectionsPerAddress, maxBodyBytes, timeouts, listener);
   }
 }

@@ -18,7 +18,6 @@ import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.SocketException;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
@@ -27,53 +26,26 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLContext;
 import org.apache.pekko.Done;
-import org.apache.pekko.actor.typed.ActorSystem;
-import org.apache.pekko.actor.typed.javadsl.Behaviors;
 import org.apache.pekko.http.javadsl.model.HttpRequest;
 import org.apache.pekko.stream.javadsl.Flow;
 import org.apache.pekko.stream.javadsl.Sink;
 import org.apache.pekko.stream.javadsl.Source;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(30)
-final class HttpServerTest {
+final class HttpServerTest extends HttpServerFixture {
   private static final Duration LONG = Duration.ofSeconds(60);
   private static final Duration SHORT = Duration.ofMillis(200);
   private static final String CHUNKED = "POST /c HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
-
-  private static ActorSystem<Void> system;
-
-  private final List<AutoCloseable> open = new ArrayList<>();
-
-  @BeforeAll
-  static void startSystem() {
-    system = ActorSystem.create(Behaviors.empty(), "HttpServerTest");
-  }
-
-  @AfterAll
-  static void stopSystem() {
-    system.terminate();
-    system.getWhenTerminated().toCompletableFuture().join();
-  }
-
-  @AfterEach
-  void closeAll() throws Exception {
-    for (AutoCloseable each : open.reversed()) {
-      each.close();
-    }
-  }
 
   // Requests and answers.
 
   @Test
   void request_getsAnswered() throws Exception {
-    String answer = client(serve(HttpServerTest::echo)).send(get("/v1/models?limit=3", "")).answer();
+    String answer = client(serve(HttpServerFixture::echo)).send(get("/v1/models?limit=3", "")).answer();
     assertThat(answer).startsWith("HTTP/1.1 200 OK\r\n").contains("Server: kvasir\r\n", "Date: ");
     assertThat(answer).contains("Content-Type: text/plain; charset=utf-8\r\n").endsWith("GET /v1/models?limit=3 ");
   }
@@ -119,7 +91,7 @@ final class HttpServerTest {
 
   @Test
   void oddTargets_arePassedOnAsTheyCame() throws Exception {
-    HttpServer server = serve(HttpServerTest::echo);
+    HttpServer server = serve(HttpServerFixture::echo);
     for (String target : List.of("/a%2Fb//c/../d?x=%7B%7D&y=[1]", "/?q=a|b", "/%F0%9F%90%A6")) {
       assertThat(client(server).send(get(target, "")).answer()).endsWith("GET " + target + " ");
     }
@@ -127,7 +99,7 @@ final class HttpServerTest {
 
   @Test
   void keptConnection_servesManyRequests() throws Exception {
-    RawClient client = client(serve(HttpServerTest::echo));
+    RawClient client = client(serve(HttpServerFixture::echo));
     for (int i = 0; i < 50; i++) {
       assertThat(client.send(post("/" + i, "body " + i)).answer()).endsWith("POST /" + i + " body " + i);
     }
@@ -135,7 +107,7 @@ final class HttpServerTest {
 
   @Test
   void pipelinedRequests_areAnsweredInOrder() throws Exception {
-    RawClient client = client(serve(HttpServerTest::echo));
+    RawClient client = client(serve(HttpServerFixture::echo));
     StringBuilder all = new StringBuilder();
     for (int i = 0; i < 20; i++) {
       all.append(i % 2 == 0 ? post("/" + i, "x".repeat(5000)) : get("/" + i, ""));
@@ -157,13 +129,13 @@ final class HttpServerTest {
 
   @Test
   void connectionClose_isHonoured() throws Exception {
-    String answer = client(serve(HttpServerTest::echo)).send(get("/", "Connection: close\r\n")).rest();
+    String answer = client(serve(HttpServerFixture::echo)).send(get("/", "Connection: close\r\n")).rest();
     assertThat(answer).contains("Connection: close\r\n").endsWith("GET / ");
   }
 
   @Test
   void http10_isAnsweredAndClosed() throws Exception {
-    HttpServer server = serve(HttpServerTest::echo);
+    HttpServer server = serve(HttpServerFixture::echo);
     assertThat(client(server).send("GET /old HTTP/1.0\r\n\r\n").rest()).endsWith("GET /old ");
   }
 
@@ -255,7 +227,7 @@ final class HttpServerTest {
 
   @Test
   void expectContinue_isGivenBeforeTheBody() throws Exception {
-    RawClient client = client(serve(HttpServerTest::echo));
+    RawClient client = client(serve(HttpServerFixture::echo));
     client.send("POST /e HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n");
     assertThat(client.head()).startsWith("HTTP/1.1 100 ");
     assertThat(client.send("body").answer()).endsWith("POST /e body");
@@ -264,7 +236,7 @@ final class HttpServerTest {
 
   @Test
   void chunkedBody_arrivesWithoutItsFraming() throws Exception {
-    RawClient client = client(serve(HttpServerTest::echo));
+    RawClient client = client(serve(HttpServerFixture::echo));
     client.send(CHUNKED + "5;x=y\r\nhello\r\n");
     client.send("6\r\n world\r\n0\r\nTrailer: t\r\n\r\n");
     assertThat(client.answer()).endsWith("POST /c hello world");
@@ -454,22 +426,22 @@ final class HttpServerTest {
 
   @Test
   void announcedBodyBeyondTheLimit_is413() throws Exception {
-    RawClient client = client(serve(HttpServerTest::echo, settings().withMaxBodyBytes(10)));
+    RawClient client = client(serve(HttpServerFixture::echo, settings().withMaxBodyBytes(10)));
     client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 50000000\r\n\r\nsome of it");
     assertThat(client.rest()).startsWith("HTTP/1.1 413 ").contains("limit of 10 bytes");
   }
 
   @Test
   void smallBodyBeyondTheLimit_is413() throws Exception {
-    RawClient client = client(serve(HttpServerTest::echo, settings().withMaxBodyBytes(10)));
+    RawClient client = client(serve(HttpServerFixture::echo, settings().withMaxBodyBytes(10)));
     assertThat(client.send(post("/", "12345678901")).answer()).startsWith("HTTP/1.1 413 ");
-    assertThat(client(serve(HttpServerTest::echo, settings().withMaxBodyBytes(10))).send(post("/", "1234567890"))
+    assertThat(client(serve(HttpServerFixture::echo, settings().withMaxBodyBytes(10))).send(post("/", "1234567890"))
         .answer()).endsWith("1234567890");
   }
 
   @Test
   void chunkedBodyBeyondTheLimit_is413() throws Exception {
-    RawClient client = client(serve(HttpServerTest::echo, settings().withMaxBodyBytes(10)));
+    RawClient client = client(serve(HttpServerFixture::echo, settings().withMaxBodyBytes(10)));
     client.send(CHUNKED + "6\r\n123456\r\n6\r\n123456\r\n0\r\n\r\n");
     assertThat(client.rest()).startsWith("HTTP/1.1 413 ");
   }
@@ -477,22 +449,22 @@ final class HttpServerTest {
   @Test
   void bodyThatDoesNotCome_is408() throws Exception {
     RawClient client =
-        client(serve(HttpServerTest::echo, settings().withTimeouts(LONG, SHORT, LONG, LONG)));
+        client(serve(HttpServerFixture::echo, settings().withTimeouts(LONG, SHORT, LONG, LONG)));
     client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf");
     assertThat(client.rest()).startsWith("HTTP/1.1 408 ");
   }
 
   @Test
   void headThatDoesNotCome_closes() throws Exception {
-    RawClient client = client(serve(HttpServerTest::echo, settings().withTimeouts(SHORT, LONG, LONG, LONG)));
+    RawClient client = client(serve(HttpServerFixture::echo, settings().withTimeouts(SHORT, LONG, LONG, LONG)));
     assertThat(client.send("GET / HTTP/1.1\r\nHo").rest()).startsWith("HTTP/1.1 408 ").contains("head");
-    RawClient silent = client(serve(HttpServerTest::echo, settings().withTimeouts(SHORT, LONG, LONG, LONG)));
+    RawClient silent = client(serve(HttpServerFixture::echo, settings().withTimeouts(SHORT, LONG, LONG, LONG)));
     assertThat(silent.rest()).isEmpty();
   }
 
   @Test
   void dribbledHead_isNotWaitedForForEver() throws Exception {
-    RawClient client = client(serve(HttpServerTest::echo, settings().withTimeouts(SHORT, LONG, LONG, LONG)));
+    RawClient client = client(serve(HttpServerFixture::echo, settings().withTimeouts(SHORT, LONG, LONG, LONG)));
     client.send("GET / HTTP/1.1\r\nHost: x\r\n");
     assertThatThrownBy(
             () -> {
@@ -506,7 +478,7 @@ final class HttpServerTest {
 
   @Test
   void idleConnection_closes() throws Exception {
-    RawClient client = client(serve(HttpServerTest::echo, settings().withTimeouts(LONG, LONG, SHORT, LONG)));
+    RawClient client = client(serve(HttpServerFixture::echo, settings().withTimeouts(LONG, LONG, SHORT, LONG)));
     client.send(get("/", "")).answer();
     assertThat(client.rest()).isEmpty();
   }
@@ -529,7 +501,8 @@ final class HttpServerTest {
 
   @Test
   void tooManyConnections_areRefusedInWords() throws Exception {
-    HttpServer server = serve(HttpServerTest::echo, settings().withMaxConnections(2));
+    ManualClock clock = new ManualClock();
+    HttpServer server = serve(HttpServerFixture::echo, settings().withMaxConnections(2), clock);
     RawClient first = client(server);
     first.send(get("/", "")).answer();
     client(server).send(get("/", "")).answer();
@@ -541,10 +514,10 @@ final class HttpServerTest {
 
   @Test
   void hugeHead_isRefused() throws Exception {
-    RawClient client = client(serve(HttpServerTest::echo));
+    RawClient client = client(serve(HttpServerFixture::echo));
     client.send("GET / HTTP/1.1\r\nHost: x\r\nX-Long: " + "x".repeat(17_000) + "\r\n\r\n");
     assertThat(client.rest()).startsWith("HTTP/1.1 4");
-    RawClient many = client(serve(HttpServerTest::echo));
+    RawClient many = client(serve(HttpServerFixture::echo));
     many.send("GET / HTTP/1.1\r\nHost: x\r\n" + "X-Many: x\r\n".repeat(200) + "\r\n");
     assertThat(many.rest()).startsWith("HTTP/1.1 4");
   }
@@ -560,7 +533,7 @@ final class HttpServerTest {
         "GET / HTTP/1.1\r\n\r\n",
       })
   void nonsense_isRefused(String nonsense) throws Exception {
-    HttpServer server = serve(HttpServerTest::echo);
+    HttpServer server = serve(HttpServerFixture::echo);
     assertThat(client(server).send(nonsense).rest()).matches("(?s)HTTP/1.1 [45].*\r\nConnection: close\r\n.*");
     assertThat(client(server).send(get("/", "")).answer()).endsWith("GET / ");
   }
@@ -594,15 +567,15 @@ final class HttpServerTest {
 
   @Test
   void takenPort_isNamed() throws Exception {
-    InetSocketAddress taken = serve(HttpServerTest::echo).address();
-    assertThatThrownBy(() -> serve(HttpServerTest::echo, HttpSettings.at("127.0.0.1", taken.getPort())))
+    InetSocketAddress taken = serve(HttpServerFixture::echo).address();
+    assertThatThrownBy(() -> serve(HttpServerFixture::echo, HttpSettings.at("127.0.0.1", taken.getPort())))
         .isInstanceOf(IOException.class)
         .hasMessageContaining("127.0.0.1:" + taken.getPort());
   }
 
   @Test
   void ipv6_isServed() throws Exception {
-    HttpServer server = serve(HttpServerTest::echo, HttpSettings.at("::1", 0));
+    HttpServer server = serve(HttpServerFixture::echo, HttpSettings.at("::1", 0));
     assertThat(client(server).send(get("/six", "")).answer()).endsWith("GET /six ");
   }
 
@@ -712,68 +685,6 @@ final class HttpServerTest {
     begun.await();
     way.leave(client);
     assertThat(gone.await(60, TimeUnit.SECONDS)).isTrue();
-  }
-
-  private static Response echo(Exchange exchange) {
-    return text(200, exchange.method() + ' ' + exchange.target() + ' ' + new String(exchange.body(), UTF_8));
-  }
-
-  private static Response.Buffered text(int status, String text) {
-    return new Response.Buffered(status, Headers.of("Content-Type", "text/plain; charset=utf-8"), text.getBytes(UTF_8));
-  }
-
-  /** Writes a body and may wait for something. */
-  private interface BodyWriter {
-    void writeTo(ByteSink client) throws Exception;
-  }
-
-  private static Response stream(BodyWriter writer) {
-    return new Response.Streaming(200, Headers.of("Content-Type", "text/event-stream"), StreamingBody.of(client -> {
-      try {
-        writer.writeTo(client);
-      } catch (IOException | RuntimeException e) {
-        throw e;
-      } catch (Exception e) {
-        throw new IOException(e);
-      }
-    }));
-  }
-
-  private static void write(ByteSink body, String text) throws IOException {
-    byte[] bytes = text.getBytes(UTF_8);
-    body.write(bytes, 0, bytes.length);
-  }
-
-  private static String get(String target, String headers) {
-    return "GET " + target + " HTTP/1.1\r\nHost: x\r\n" + headers + "\r\n";
-  }
-
-  private static String post(String target, String body) {
-    return "POST " + target + " HTTP/1.1\r\nHost: x\r\nContent-Length: " + body.length() + "\r\n\r\n" + body;
-  }
-
-  private static HttpSettings settings() {
-    return HttpSettings.at("127.0.0.1", 0);
-  }
-
-  private HttpServer serve(HttpHandler handler) throws IOException {
-    return serve(handler, settings());
-  }
-
-  private HttpServer serve(HttpHandler handler, HttpSettings settings) throws IOException {
-    return serve(handler, settings, NanoClock.SYSTEM);
-  }
-
-  private HttpServer serve(HttpHandler handler, HttpSettings settings, NanoClock clock) throws IOException {
-    HttpServer server = HttpServer.start(system, settings, handler, new Metrics(new PrometheusRegistry()), clock);
-    open.add(server);
-    return server;
-  }
-
-  private RawClient client(HttpServer server) throws IOException {
-    RawClient client = new RawClient(server.address());
-    open.add(client);
-    return client;
   }
 
   private static boolean accepts(HttpServer server) {
