@@ -10,6 +10,8 @@ import io.prometheus.metrics.model.registry.PrometheusRegistry;
 public final class ExecutionMetrics {
   private final Counter retries;
   private final Counter retriesRefused;
+  private final Counter quarantined;
+  private final Counter quarantineRefused;
   private final Counter attempts;
   private final Gauge inFlight;
   private final Counter stepRequests;
@@ -30,8 +32,17 @@ public final class ExecutionMetrics {
         .register(registry);
     retriesRefused = Counter.builder()
         .name("kvasir_retries_refused_total")
-        .help("Retries not made, by the limit that forbade them: the retry budget, or the number of workflows")
+        .help("Retries not made, by the limit that forbade them: the retry budget, the number of workflows, or that of"
+            + " workers whose connections ended under the request (disconnects)")
         .labelNames("by")
+        .register(registry);
+    quarantined = Counter.builder()
+        .name("kvasir_quarantined_requests_total")
+        .help("Requests under which the connections of several workers ended, so that they are refused for a while")
+        .register(registry);
+    quarantineRefused = Counter.builder()
+        .name("kvasir_quarantine_refused_total")
+        .help("Requests refused because the same request is in quarantine")
         .register(registry);
     attempts = Counter.builder()
         .name("kvasir_attempts_total")
@@ -100,6 +111,14 @@ public final class ExecutionMetrics {
 
   public void retryRefused(String by) {
     retriesRefused.labelValues(by).inc();
+  }
+
+  public void quarantined() {
+    quarantined.inc();
+  }
+
+  public void quarantineRefused() {
+    quarantineRefused.inc();
   }
 
   /** A step of a plan of several is over. */

@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
  *     client, so that one cut short can still be tried elsewhere; longer ones are relayed as they come
  * @param hedgeAfter when a request that has no answer yet goes to a second worker, too; null for never
  * @param workflows requests at once that take several steps or a retry; beyond them the first failure is final
+ * @param disconnects what becomes of requests under which workers' connections end
  */
 public record ExecutionSettings(
     Retries retries,
@@ -23,7 +24,26 @@ public record ExecutionSettings(
     Duration total,
     int maxBufferedBytes,
     @Nullable Duration hedgeAfter,
-    int workflows) {
+    int workflows,
+    Disconnects disconnects) {
+
+  /**
+   * What becomes of requests under which workers' connections end after they were sent.
+   *
+   * @param most workers of which one request may end the connections, at least 1; it is tried on no other then
+   * @param quarantine how long the same request is refused then, null for not at all
+   */
+  public record Disconnects(int most, @Nullable Duration quarantine) {
+    /** Two workers, and a minute. */
+    public static final Disconnects DEFAULTS = new Disconnects(2, Duration.ofMinutes(1));
+
+    /** Refuses limits that cannot work. */
+    public Disconnects {
+      if (most < 1) {
+        throw new IllegalArgumentException("most must be at least 1, not " + most);
+      }
+    }
+  }
 
   /**
    * When a request is tried again.
@@ -48,6 +68,18 @@ public record ExecutionSettings(
                 .formatted(tries, pauseFactor, share, perSecond));
       }
     }
+  }
+
+  /** Limits with the usual ones for requests under which connections end. */
+  public ExecutionSettings(
+      Retries retries,
+      Duration firstByte,
+      Duration idle,
+      Duration total,
+      int maxBufferedBytes,
+      @Nullable Duration hedgeAfter,
+      int workflows) {
+    this(retries, firstByte, idle, total, maxBufferedBytes, hedgeAfter, workflows, Disconnects.DEFAULTS);
   }
 
   /** Refuses limits that cannot work. */

@@ -36,11 +36,19 @@ public sealed interface Result {
    * Every worker that was tried failed without an answer.
    *
    * @param timedOut whether the last one was only too slow
-   * @param why the kind of its failure: {@code connect}, {@code reset}, {@code timeout}, {@code truncated} or
-   *     {@code protocol}; the log has the rest, which names addresses
+   * @param why the kind of its failure: {@code connect}, {@code unsent}, {@code reset}, {@code timeout},
+   *     {@code truncated} or {@code protocol}; the log has the rest, which names addresses
    * @param report how it went
    */
   record Unreachable(boolean timedOut, String why, Report report) implements Result {}
+
+  /**
+   * The request may be what ended the workers that had it: their connections ended under it. No worker gets the same
+   * request for a while.
+   *
+   * @param report how it went; without tries when the request was in quarantine before
+   */
+  record Quarantined(Report report) implements Result {}
 
   /** The client cancelled. */
   record ClientCancelled(Report report) implements Result {}

@@ -9,9 +9,13 @@ import org.jspecify.annotations.Nullable;
  * @param message what is wrong and what to do about it
  * @param param the field at fault, null when it is none
  * @param code a short name for programs
- * @param retryAfterSeconds when to come back, 0 when that would not help
+ * @param retryAfterSeconds when to come back, 0 when that would not help, {@link #NEVER} when the same request must
+ *     not be sent again
  */
 record ApiError(int status, String message, @Nullable String param, String code, int retryAfterSeconds) {
+  /** The same request must not be sent again: clients that repeat failed requests by themselves are told so. */
+  static final int NEVER = -1;
+
   static final ApiError INTERNAL =
       of(500, "internal_error", "The router failed on this request. Its log says why, under its id.");
 

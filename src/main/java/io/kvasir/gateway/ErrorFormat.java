@@ -49,6 +49,8 @@ enum ErrorFormat {
     Headers.Builder headers = Headers.builder().add("Content-Type", "application/json");
     if (error.retryAfterSeconds() > 0) {
       headers.add("Retry-After", Integer.toString(error.retryAfterSeconds()));
+    } else if (error.retryAfterSeconds() == ApiError.NEVER) {
+      headers.add("x-should-retry", "false");
     }
     if (error.status() == 401) {
       headers.add("WWW-Authenticate", "Bearer");

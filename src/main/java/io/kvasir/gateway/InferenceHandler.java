@@ -4,6 +4,7 @@ import io.kvasir.answers.AnswerCache;
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.Decision;
 import io.kvasir.execution.Call;
+import io.kvasir.execution.Report;
 import io.kvasir.execution.Result;
 import io.kvasir.execution.UpstreamRoute;
 import io.kvasir.execution.dispatch.Dispatcher;
@@ -146,6 +147,12 @@ final class InferenceHandler implements AutoCloseable {
         trace.finished(error.status(), unreachable.report());
         yield ErrorFormat.forPath(exchange.path()).answer(error);
       }
+      case Result.Quarantined quarantined -> {
+        ApiError error = quarantined(quarantined.report());
+        trace.finished(error.status(), quarantined.report());
+        Response.Buffered answer = ErrorFormat.forPath(exchange.path()).answer(error);
+        yield answer.with(answer.headers().toBuilder().set("X-Router-Reason", "quarantined").build());
+      }
       case Result.ClientCancelled cancelled -> {
         trace.clientCancelled(cancelled.report());
         yield ClientCancelled.RESPONSE;
@@ -192,6 +199,16 @@ final class InferenceHandler implements AutoCloseable {
       case ALL_FULL -> ApiError.of(429, "all_workers_full", none.detail()).retryAfter(1);
       case NO_HOME -> ApiError.of(503, "no_cell_home", none.detail()).retryAfter(1);
     };
+  }
+
+  private static ApiError quarantined(Report report) {
+    String ended = report.tries() == 0
+        ? "The connections of several workers ended under the same request a moment ago"
+        : "The connections of several workers ended under this request";
+    return ApiError.of(
+        502, "request_quarantined",
+        ended + ", so it may be what ended them, and no worker gets it for a while. Do not repeat it unchanged.")
+        .retryAfter(ApiError.NEVER);
   }
 
   private static ApiError unreachable(Result.Unreachable result) {

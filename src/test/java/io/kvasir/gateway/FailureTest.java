@@ -149,13 +149,67 @@ final class FailureTest {
 
   @Test
   void everyWorkerUnreachable_is502() throws Exception {
-    bad.script((request, out) -> out.reset());
-    good.script((request, out) -> out.reset());
+    bad.close();
+    good.close();
 
     HttpResponse<String> response = router.post("/v1/messages", BODY);
 
     assertThat(response.statusCode()).isEqualTo(502);
     assertThat(response.body()).contains("\"type\":\"api_error\"").contains("2 were tried");
+    assertThat(response.headers().firstValue("x-should-retry")).isEmpty();
+  }
+
+  @Test
+  void requestThatEndsItsWorkers_isTriedOnTwo() throws Exception {
+    for (int i = 0; i < 5; i++) {
+      router.cells.worker("bad-" + i, bad.url(), "m");
+    }
+    router.cells.workers.removeIf(worker -> worker.id().equals("good"));
+    bad.script((request, out) -> out.reset());
+
+    HttpResponse<String> response = router.post("/v1/chat/completions", BODY);
+
+    assertThat(response.statusCode()).isEqualTo(502);
+    assertThat(response.headers().firstValue("x-should-retry")).hasValue("false");
+    assertThat(response.headers().firstValue("Retry-After")).isEmpty();
+    assertThat(response.headers().firstValue("X-Router-Reason")).hasValue("quarantined");
+    assertThat(response.body()).contains("request_quarantined");
+    assertThat(bad.seen).hasSize(2);
+    assertThat(router.metric("kvasir_quarantined_requests")).isEqualTo(1);
+    assertThat(router.metric("kvasir_retries_refused", "disconnects")).isEqualTo(1);
+  }
+
+  @Test
+  void requestInQuarantine_isRefusedAtOnce_othersAreServed() throws Exception {
+    router.cells.worker("bad-2", bad.url(), "m");
+    router.cells.workers.add(1, router.cells.workers.removeLast());
+    bad.script((request, out) -> {
+      if (request.text().equals(BODY)) {
+        out.reset();
+      } else {
+        out.stream(STREAM);
+      }
+    });
+    router.post("/v1/chat/completions", BODY);
+
+    for (int repeated = 0; repeated < 3; repeated++) {
+      HttpResponse<String> refused = router.post("/v1/chat/completions", BODY);
+      assertThat(refused.statusCode()).isEqualTo(502);
+      assertThat(refused.headers().firstValue("x-should-retry")).hasValue("false");
+    }
+    assertThat(bad.seen).hasSize(2);
+    assertThat(good.seen).isEmpty();
+    assertThat(router.metric("kvasir_quarantine_refused")).isEqualTo(3);
+    assertThat(router.post("/v1/chat/completions", BODY + " ").statusCode()).isEqualTo(200);
+  }
+
+  @Test
+  void requestsThatAnEngineCutAsItDied_areAnsweredByOthersAndNotSuspected() throws Exception {
+    bad.script((request, out) -> out.reset());
+    for (int request = 0; request < 5; request++) {
+      assertAnsweredByGood();
+    }
+    assertThat(router.metric("kvasir_quarantined_requests")).isZero();
   }
 
   @Test

@@ -97,6 +97,7 @@ final class ResumeTest {
 
   @Test
   void twoWorkersCut_theThirdEndsIt() throws Exception {
+    allowDisconnects(3);
     String unbroken = text(events(engine(0).url(), CHAT));
     worker("a", engine(SLOW, "cut=1x"));
     worker("b", engine(SLOW, "cut=1x"));
@@ -112,6 +113,7 @@ final class ResumeTest {
 
   @Test
   void threeWorkersCut_isOneTooMany() throws Exception {
+    allowDisconnects(4);
     for (String id : List.of("a", "b", "c", "d")) {
       worker(id, engine(SLOW, "cut=1x"));
     }
@@ -120,6 +122,21 @@ final class ResumeTest {
 
     assertThat(router.metric("kvasir_resumes", "resumed")).isEqualTo(2);
     assertThat(router.metric("kvasir_resumes_refused", "most")).isEqualTo(1);
+  }
+
+  @Test
+  void twoWorkersCut_requestGoesToNoThird() throws Exception {
+    for (String id : List.of("a", "b", "c")) {
+      worker(id, engine(SLOW, "cut=1x"));
+    }
+
+    assertThatThrownBy(() -> events(router.url(""), CHAT)).isInstanceOf(IOException.class);
+
+    assertThat(router.metric("kvasir_resumes", "resumed")).isEqualTo(1);
+    assertThat(router.metric("kvasir_resumes_refused", "disconnects")).isEqualTo(1);
+    assertThat(router.client().send(request(router.url(CHAT), CHAT), BodyHandlers.ofString()).statusCode())
+        .as("in quarantine").isEqualTo(502);
+    assertThat(router.metric("kvasir_attempts", "failed")).isEqualTo(2);
   }
 
   @Test
@@ -141,6 +158,16 @@ final class ResumeTest {
 
     assertThat(text(events(lines))).isEqualTo(unbroken);
     assertThat(router.metric("kvasir_resumes", "resumed")).isEqualTo(1);
+  }
+
+  private void allowDisconnects(int most) throws IOException {
+    router.close();
+    ExecutionSettings usual = TestRouter.EXECUTION;
+    router = new TestRouter(
+        new ExecutionSettings(
+            usual.retries(), usual.firstByte(), usual.idle(), usual.total(), usual.maxBufferedBytes(), null,
+            usual.workflows(), new ExecutionSettings.Disconnects(most, null)),
+        PROFILE, CHOICE);
   }
 
   @Test

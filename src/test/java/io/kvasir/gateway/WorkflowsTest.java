@@ -17,14 +17,18 @@ import java.io.IOException;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.AbstractMap;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Plans of three steps, hedged requests, and retries that are kept within bounds. */
 final class WorkflowsTest {
@@ -66,6 +70,58 @@ final class WorkflowsTest {
     public ClientRequest apply(ClientRequest request, List<byte[]> answers) {
       return request.with(request.members().withCopy("prompt", JsonMembers.of(answers.getFirst()), "prompt"));
     }
+  }
+
+  /** A step that ends in an Error at one of its places. */
+  private record Broken(String place) implements PreprocessingStep {
+    private void reach(String here) {
+      if (here.equals(place)) {
+        throw new StackOverflowError("at " + here);
+      }
+    }
+
+    @Override
+    public List<EngineRequest> requests(ClientRequest request, String id) {
+      reach("requests");
+      return List.of(new EngineRequest("/rewrite", request.members().bytes(), new AbstractMap<>() {
+        @Override
+        public Set<Entry<String, String>> entrySet() {
+          reach("headers");
+          return Set.of();
+        }
+      }));
+    }
+
+    @Override
+    public ClientRequest annotated(ClientRequest request) {
+      reach("annotated");
+      return request;
+    }
+
+    @Override
+    public ClientRequest apply(ClientRequest request, List<byte[]> answers) {
+      reach("apply");
+      return request;
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"requests", "headers", "annotated", "apply"})
+  void errorWithinTheRouter_endsTheWorkflowAndGivesTheLoadBack(String place) throws Exception {
+    router = new TestRouter(
+        TestRouter.EXECUTION, GatewaySettings.defaults(), Map.of("rewrite", new Broken(place)));
+    router.cells.preparation = "rewrite";
+    router.cells.policies.put("rewrite", FailurePolicy.FAIL);
+    ScriptedPod engine = pod((request, out) -> out.json(200, KEPT));
+    router.cells.splitter("e", engine.url(), Role.ENCODE, Dialect.VLLM_NIXL, "m");
+    router.cells.splitter("p", engine.url(), Role.PREFILL, Dialect.VLLM_NIXL, "m");
+    router.cells.splitter("d", engine.url(), Role.DECODE, Dialect.VLLM_NIXL, "m");
+
+    assertThat(router.post("/v1/completions", "{\"model\":\"m\",\"prompt\":\"x\"}").statusCode()).isIn(500, 502);
+
+    await("the workflow to end", () -> router.metric("kvasir_workflows") == 0);
+    assertThat(router.cells.open).hasValue(0);
+    assertThat(router.metric("kvasir_attempts_in_flight")).isZero();
   }
 
   private ScriptedPod[] threeSteps(FailurePolicy onFailure) throws IOException {

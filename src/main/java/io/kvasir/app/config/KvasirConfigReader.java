@@ -205,7 +205,9 @@ final class KvasirConfigReader {
         execution.duration("total-timeout"),
         (int) Math.min(execution.bytes("whole-answer"), 1 << 28),
         execution.flag("hedge") ? hedgeAfter : null,
-        execution.count("max-workflows", 1, 10_000_000));
+        execution.count("max-workflows", 1, 10_000_000),
+        new ExecutionSettings.Disconnects(
+            execution.count("max-disconnects", 1, 100), execution.durationOrOff("quarantine")));
   }
 
   private static PodClient.Settings podClient(ConfigSection execution) {

@@ -29,7 +29,7 @@ final class AnswerRelay implements StreamingBody {
 
   @Override
   public void run(ByteSink client) throws IOException {
-    Outcome outcome = new Outcome.Failed(false, "given up");
+    Outcome outcome = new Outcome.Cancelled();
     Deadlines deadlines = exchange.deadlines();
     try {
       BodyFilter sink = sink(client);

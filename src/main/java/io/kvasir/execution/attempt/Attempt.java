@@ -4,6 +4,7 @@ import io.kvasir.cell.Decision;
 import io.kvasir.cell.Outcome;
 import io.kvasir.execution.CallListener;
 import io.kvasir.execution.Result;
+import io.kvasir.execution.attempt.AttemptResult.Failed.Cause;
 import io.kvasir.execution.dialect.Translation;
 import io.kvasir.execution.stream.AnswerTap;
 import io.kvasir.http.StreamingBody;
@@ -63,11 +64,12 @@ public final class Attempt {
       // A request that cannot be built, or a response that cannot be read: another worker's may be different.
       LOG.warn("request {} to worker {} failed within the router", retries.requestId(), worker,
           RedactedException.of(e));
-      exchange.settle(new Outcome.Failed(false, "could not be sent"));
+      exchange.settle(new Outcome.Cancelled());
       result = AttemptResult.Failed.of("internal", e.getClass().getSimpleName(), true);
     } finally {
       if (!streaming) {
-        exchange.settle(new Outcome.Failed(false, "given up"));
+        // Whatever the router failed in is not the worker's fault.
+        exchange.settle(new Outcome.Cancelled());
       }
     }
     if (result instanceof AttemptResult.Failed failure) {
@@ -109,7 +111,7 @@ public final class Attempt {
     Outcome outcome = busy ? new Outcome.Refused(status) : new Outcome.Failed(false, "status " + status);
     exchange.settle(outcome);
     return new AttemptResult.Failed(
-        busy ? "busy" : "error", "status " + status, false, false, busy || task.handling().rules().retryable(),
+        busy ? "busy" : "error", "status " + status, Cause.ANSWER, busy || task.handling().rules().retryable(),
         buffered(task, response, body, outcome));
   }
 
@@ -157,20 +159,21 @@ public final class Attempt {
   private AttemptResult failed(Task task, PodException e) {
     Outcome outcome = exchange.failed(e);
     exchange.settle(outcome);
-    if (!(outcome instanceof Outcome.Failed(boolean transport, String detail))) {
+    if (!(outcome instanceof Outcome.Failed(boolean _, String detail))) {
       return new AttemptResult.Aborted();
     }
     AbortReason why = exchange.abortReason();
-    boolean timedOut = why != null
-        || e.kind() == PodException.Kind.HEAD_TIMEOUT
-        || e.kind() == PodException.Kind.IDLE_TIMEOUT;
-    boolean unsent = e.kind() == PodException.Kind.CONNECT;
+    Cause cause = why != null ? Cause.TIMEOUT : switch (e.kind()) {
+      case CONNECT, UNSENT -> Cause.CONNECTION;
+      case RESET, TRUNCATED -> Cause.DISCONNECT;
+      case HEAD_TIMEOUT, IDLE_TIMEOUT -> Cause.TIMEOUT;
+      case PROTOCOL, ABORTED -> Cause.ANSWER;
+    };
     return new AttemptResult.Failed(
-        timedOut ? "timeout" : e.kind().name().toLowerCase(Locale.ROOT),
+        cause == Cause.TIMEOUT ? "timeout" : e.kind().name().toLowerCase(Locale.ROOT),
         detail,
-        transport,
-        timedOut,
-        why != AbortReason.TOTAL_TIMEOUT && (unsent || task.handling().rules().retryable()),
+        cause,
+        why != AbortReason.TOTAL_TIMEOUT && (cause == Cause.CONNECTION || task.handling().rules().retryable()),
         null);
   }
 }

@@ -13,22 +13,37 @@ public sealed interface AttemptResult {
    *
    * @param why the kind of failure, as metrics name it
    * @param detail the failure in words, for the log and for the client when no worker responds
-   * @param transport whether the connection failed, and so the whole pod
-   * @param timedOut whether a deadline passed
+   * @param cause what failed
    * @param retryable whether another worker may get the request
    * @param errorResponse the worker's error response, null without one
    */
   record Failed(
       String why,
       String detail,
-      boolean transport,
-      boolean timedOut,
+      Cause cause,
       boolean retryable,
       Result.@Nullable Buffered errorResponse)
       implements AttemptResult {
+    /** What failed. */
+    public enum Cause {
+      /** The worker's answer, or the router's own part. */
+      ANSWER,
+      /** There was no connection, or it ended before the request was sent. */
+      CONNECTION,
+      /** The connection ended after the request was sent: the request may be what ended the worker. */
+      DISCONNECT,
+      /** A deadline passed. */
+      TIMEOUT
+    }
+
     /** A failure that is neither the connection's nor a timeout, and without an error response. */
     public static Failed of(String why, String detail, boolean retryable) {
-      return new Failed(why, detail, false, false, retryable, null);
+      return new Failed(why, detail, Cause.ANSWER, retryable, null);
+    }
+
+    /** Whether the connection failed, and so the whole pod. */
+    public boolean transport() {
+      return cause == Cause.CONNECTION || cause == Cause.DISCONNECT;
     }
   }
 

@@ -148,7 +148,7 @@ final class PodExchange {
       return new Outcome.Cancelled();
     }
     boolean transport = switch (e.kind()) {
-      case CONNECT, RESET, TRUNCATED -> true;
+      case CONNECT, UNSENT, RESET, TRUNCATED -> true;
       case HEAD_TIMEOUT, IDLE_TIMEOUT, PROTOCOL, ABORTED -> false;
     };
     return new Outcome.Failed(transport, why != null ? why.text() : String.valueOf(e.getMessage()));

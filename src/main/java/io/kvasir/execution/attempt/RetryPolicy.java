@@ -4,18 +4,29 @@ import io.kvasir.execution.Call;
 import io.kvasir.execution.ExecutionMetrics;
 import io.kvasir.execution.ExecutionSettings;
 import io.kvasir.execution.ExecutionSettings.Retries;
+import io.kvasir.execution.Result;
 import io.kvasir.time.NanoClock;
 import java.time.Duration;
 import java.util.function.DoubleSupplier;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Decides whether and when a request is retried, hedged or resumed: by the number of its tries, its deadline and the
  * node's {@link RetryBudget}, which it draws from. Thread-safe.
+ *
+ * <p>A request under which the connections of several workers ended may be what ended the workers (a query of death):
+ * it is tried on no other, and its {@link Quarantine} keeps the same request from any worker for a while. An engine
+ * that dies for another reason cuts all its requests, so one of them is retried; only what was cut by the next worker,
+ * too, is suspected.
  */
 public final class RetryPolicy {
+  private static final Logger LOG = LoggerFactory.getLogger(RetryPolicy.class);
+
   private final ExecutionSettings settings;
   private final RetryBudget budget;
+  private final Quarantine quarantine;
   private final ExecutionMetrics metrics;
   private final NanoClock clock;
   private final DoubleSupplier random;
@@ -36,21 +47,54 @@ public final class RetryPolicy {
     this.metrics = metrics;
     this.clock = clock;
     this.random = random;
+    this.quarantine = new Quarantine(settings.disconnects().quarantine(), clock);
   }
 
   /** The state of a request that begins now; it adds to the budget. */
   public RetryState begin(Call call) {
     budget.recordRequest();
-    return new RetryState(
-        call.decision().requestId(),
-        clock.nanos() + settings.total().toNanos(),
-        call.decision().constraints().excluded());
+    return new RetryState(call, clock.nanos() + settings.total().toNanos());
+  }
+
+  /** The result of a request that is refused before its first try, null when it may be tried. */
+  public @Nullable Result refusal(RetryState begun) {
+    if (!quarantine.contains(begun.call().http())) {
+      return null;
+    }
+    metrics.quarantineRefused();
+    return begun.quarantined();
+  }
+
+  /** Whether so many workers' connections have ended under the request that it must not be sent to another. */
+  public boolean isLastDisconnect(RetryState state) {
+    return state.counts().disconnects() >= settings.disconnects().most();
+  }
+
+  /** The result when nothing is left to try after a failure. */
+  public Result exhausted(RetryState state, AttemptResult.Failed failure) {
+    if (!isLastDisconnect(state)) {
+      return state.exhausted(failure);
+    }
+    quarantine(state);
+    return state.quarantined();
+  }
+
+  private void quarantine(RetryState state) {
+    if (quarantine.add(state.call().http())) {
+      metrics.quarantined();
+      LOG.warn("request {} is refused from now on for a while: the connections of {} workers ended under it",
+          state.requestId(), state.counts().disconnects());
+    }
   }
 
   /** Takes a retry after a failure: the pause before it, or null when there must be none. */
   public @Nullable Duration acquireRetry(RetryState state, AttemptResult.Failed failure) {
     Retries limits = settings.retries();
     if (!failure.retryable() || state.tries() >= limits.tries()) {
+      return null;
+    }
+    if (isLastDisconnect(state)) {
+      metrics.retryRefused("disconnects");
       return null;
     }
     double growing = (double) limits.firstPause().toNanos() * Math.pow(limits.pauseFactor(), state.tries() - 1);
@@ -74,6 +118,10 @@ public final class RetryPolicy {
 
   /** Takes the continuation of a stream that was cut: null, or why it must not be continued. */
   public @Nullable String acquireResume(RetryState state) {
+    if (isLastDisconnect(state)) {
+      quarantine(state);
+      return "disconnects";
+    }
     return state.deadline() - clock.nanos() <= 0 ? "overdue" : budget.tryAcquire() ? null : "budget";
   }
 

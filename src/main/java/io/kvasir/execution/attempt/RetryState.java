@@ -2,6 +2,7 @@ package io.kvasir.execution.attempt;
 
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.Outcome;
+import io.kvasir.execution.Call;
 import io.kvasir.execution.Report;
 import io.kvasir.execution.Result;
 import io.kvasir.routing.Worker;
@@ -13,54 +14,84 @@ import org.jspecify.annotations.Nullable;
  * The history of one request's tries, and the result the client gets when they lead nowhere. Immutable; whether there
  * may be another try is the {@link RetryPolicy}'s.
  *
- * @param requestId the request's {@code X-Request-Id}
+ * @param call the client's call, whatever the tries have made of it
  * @param deadline when the whole request must be over, on the clock of the {@link RetryPolicy}
- * @param tries workers the request was sent to, the one under way included; the steps of one plan count as one
- * @param decideNanos spent in deciding, all tries together
+ * @param counts what has been tried so far
  * @param excluded ids of the workers that must not be tried any more
  * @param lastWorker the worker of the latest try, null before the first
  * @param lastFailure the latest failure, null before the first
  * @param lastErrorResponse the latest error response of a worker, null before the first
  */
 public record RetryState(
-    String requestId,
+    Call call,
     long deadline,
-    int tries,
-    long decideNanos,
+    Counts counts,
     Set<String> excluded,
     @Nullable Worker lastWorker,
     AttemptResult.@Nullable Failed lastFailure,
     Result.@Nullable Buffered lastErrorResponse) {
-  /** The state before the first try; {@code excluded} is shared, not copied, and must not change. */
-  public RetryState(String requestId, long deadline, Set<String> excluded) {
-    this(requestId, deadline, 0, 0, excluded, null, null, null);
+  /**
+   * What has been tried so far.
+   *
+   * @param tries workers the request was sent to, the one under way included; the steps of one plan count as one
+   * @param disconnects those whose connection ended after the request was sent
+   * @param decideNanos spent in deciding, all tries together
+   */
+  public record Counts(int tries, int disconnects, long decideNanos) {
+    static final Counts NONE = new Counts(0, 0, 0);
+
+    Counts withDisconnect() {
+      return new Counts(tries, disconnects + 1, decideNanos);
+    }
+  }
+
+  /** The state before the first try. */
+  public RetryState(Call call, long deadline) {
+    this(call, deadline, Counts.NONE, call.decision().constraints().excluded(), null, null, null);
+  }
+
+  /** The request's {@code X-Request-Id}. */
+  public String requestId() {
+    return call.decision().requestId();
+  }
+
+  /** Workers the request was sent to, the one under way included; the steps of one plan count as one. */
+  public int tries() {
+    return counts.tries();
+  }
+
+  /** Nanoseconds spent in deciding, all tries together. */
+  public long decideNanos() {
+    return counts.decideNanos();
   }
 
   /** The state after a decision that took so long. */
   public RetryState withDecision(long nanos) {
-    return new RetryState(
-        requestId, deadline, tries, decideNanos + nanos, excluded, lastWorker, lastFailure, lastErrorResponse);
+    Counts next = new Counts(counts.tries, counts.disconnects, counts.decideNanos + nanos);
+    return new RetryState(call, deadline, next, excluded, lastWorker, lastFailure, lastErrorResponse);
   }
 
   /** The state when a plan, or a replanned step, is about to be tried; {@code worker} is the last step's. */
   public RetryState withTry(Worker worker) {
-    return new RetryState(
-        requestId, deadline, tries + 1, decideNanos, excluded, worker, lastFailure, lastErrorResponse);
+    Counts next = new Counts(counts.tries + 1, counts.disconnects, counts.decideNanos);
+    return new RetryState(call, deadline, next, excluded, worker, lastFailure, lastErrorResponse);
   }
 
   /** The state after a worker's failure, which excludes the worker. */
   public RetryState withFailure(Worker worker, AttemptResult.Failed failure) {
+    boolean disconnected = failure.cause() == AttemptResult.Failed.Cause.DISCONNECT;
     return new RetryState(
-        requestId, deadline, tries, decideNanos, excluding(worker, failure.transport()), worker, failure,
-        failure.errorResponse() == null ? lastErrorResponse : failure.errorResponse());
+        call, deadline, disconnected ? counts.withDisconnect() : counts, excluding(worker, failure.transport()), worker,
+        failure, failure.errorResponse() == null ? lastErrorResponse : failure.errorResponse());
   }
 
   /** The state of the call that continues a stream after its worker cut it: the same deadline, the next try. */
   public RetryState afterTruncation(Report cut) {
     Worker worker = cut.worker();
     boolean transport = cut.outcome() instanceof Outcome.Failed failed && failed.transport();
+    Counts next = new Counts(cut.tries(), counts.disconnects, cut.timing().decideNanos());
     return new RetryState(
-        requestId, deadline, cut.tries(), cut.timing().decideNanos(),
+        call, deadline, transport ? next.withDisconnect() : next,
         worker == null ? excluded : excluding(worker, transport), null, null, null);
   }
 
@@ -78,7 +109,7 @@ public record RetryState(
 
   /** {@code X-Request-Id} of the next try: engines may reject one they have seen. */
   public String nextRequestId() {
-    return tries == 0 ? requestId : requestId + "-" + (tries + 1);
+    return tries() == 0 ? requestId() : requestId() + "-" + (tries() + 1);
   }
 
   public Result clientCancelled() {
@@ -95,16 +126,25 @@ public record RetryState(
     return lastErrorResponse != null
         ? lastErrorResponse
         : new Result.Unreachable(
-            failure.timedOut(), failure.why(), report(new Outcome.Failed(failure.transport(), failure.detail())));
+            failure.cause() == AttemptResult.Failed.Cause.TIMEOUT, failure.why(), report(failed(failure)));
+  }
+
+  /** The result of a request that no further worker may get, as it may be what ended those that had it. */
+  Result quarantined() {
+    return new Result.Quarantined(report(lastFailure == null ? null : failed(lastFailure)));
   }
 
   public Result timedOut() {
     return new Result.Unreachable(true, "timeout", report(new Outcome.Failed(false, AbortReason.TOTAL_TIMEOUT.text())));
   }
 
+  private static Outcome failed(AttemptResult.Failed failure) {
+    return new Outcome.Failed(failure.transport(), failure.detail());
+  }
+
   private Report report(@Nullable Outcome outcome) {
     return new Report(
-        lastWorker, outcome, tries, Report.CachePrediction.NONE, Report.TokenUsage.UNKNOWN,
-        new Report.Timing(decideNanos, 0));
+        lastWorker, outcome, tries(), Report.CachePrediction.NONE, Report.TokenUsage.UNKNOWN,
+        new Report.Timing(decideNanos(), 0));
   }
 }

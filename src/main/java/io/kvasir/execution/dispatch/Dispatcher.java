@@ -89,6 +89,10 @@ public final class Dispatcher implements AutoCloseable {
     CancellationSource cancellation = new CancellationSource();
     client.onCancelled(cancellation::cancel);
     RetryState retries = retryPolicy.begin(call);
+    Result refusal = retryPolicy.refusal(retries);
+    if (refusal != null) {
+      return refusal;
+    }
     if (call.maxResumes() == 0 || !call.decision().stream()) {
       return execute(new CallContext(call, cancellation, listener), retries).result();
     }

@@ -307,6 +307,7 @@ final class Resumption implements StreamingBody, CallListener {
       case Result.Streaming streaming -> "status " + streaming.status();
       case Result.NoWorker none -> none.decision().detail();
       case Result.Unreachable unreachable -> unreachable.why();
+      case Result.Quarantined _ -> "it is in quarantine";
       case Result.ClientCancelled _ -> "the client cancelled";
     };
   }

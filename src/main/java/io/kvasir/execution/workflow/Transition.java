@@ -73,7 +73,7 @@ final class Transition {
     }
   }
 
-  void crash(RuntimeException cause) {
+  void crash(Throwable cause) {
     stopAll(AbortReason.NOT_NEEDED);
     if (!state.finished()) {
       state = state.withFinished();

@@ -120,13 +120,13 @@ final class WorkflowActor extends AbstractBehavior<WorkflowActor.Message> {
   }
 
   private void on(WorkflowEvent event) {
-    if (event instanceof WorkflowEvent.InternalFailure(RuntimeException cause) && state.finished()) {
+    if (event instanceof WorkflowEvent.InternalFailure(Throwable cause) && state.finished()) {
       LOG.warn("request {} failed within the router after its end",
           request.context().call().decision().requestId(), RedactedException.of(cause));
     }
     try {
       apply(event);
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       apply(new WorkflowEvent.InternalFailure(e));
       // The workflow is finished now: it releases what the event holds.
       apply(event);
@@ -156,7 +156,7 @@ final class WorkflowActor extends AbstractBehavior<WorkflowActor.Message> {
           timers.startSingleTimer(new Message.Occurred(event), delay);
       case WorkflowEffect.Finish(var result, var retries) ->
           request.result().complete(new Execution(result, retries));
-      case WorkflowEffect.Crash(RuntimeException cause) -> request.result().completeExceptionally(cause);
+      case WorkflowEffect.Crash(Throwable cause) -> request.result().completeExceptionally(cause);
       case WorkflowEffect.Count count -> count(count, io.services().execution().metrics());
     }
   }
@@ -204,7 +204,8 @@ final class WorkflowActor extends AbstractBehavior<WorkflowActor.Message> {
   private static WorkflowEvent complete(Supplier<WorkflowEvent> work) {
     try {
       return work.get();
-    } catch (RuntimeException e) {
+    } catch (Throwable e) {
+      // Whatever it is, the client gets an answer and the workers' load is given back.
       return new WorkflowEvent.InternalFailure(e);
     }
   }

@@ -52,8 +52,8 @@ sealed interface WorkflowEffect {
   /** Gives the client its result. */
   record Finish(Result result, RetryState retries) implements WorkflowEffect {}
 
-  /** Fails the client's request with an exception. */
-  record Crash(RuntimeException cause) implements WorkflowEffect {}
+  /** Fails the client's request. */
+  record Crash(Throwable cause) implements WorkflowEffect {}
 
   /** Something operators count. */
   sealed interface Count extends WorkflowEffect {

@@ -70,5 +70,5 @@ sealed interface WorkflowEvent {
       implements WorkflowEvent {}
 
   /** A computation failed that must not fail. */
-  record InternalFailure(RuntimeException cause) implements WorkflowEvent {}
+  record InternalFailure(Throwable cause) implements WorkflowEvent {}
 }

@@ -60,7 +60,7 @@ record WorkflowIo(Services services, Call call, CallListener listener) {
     try {
       PlanState plan = effect.query().toPlan(call, effect.before(), planned, effect.requestId());
       return new WorkflowEvent.DecisionReceived(effect.query(), decision, nanos, plan);
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       planned.close(new Outcome.Cancelled());
       throw e;
     }
@@ -119,17 +119,18 @@ record WorkflowIo(Services services, Call call, CallListener listener) {
   }
 
   WorkflowEvent run(WorkflowEffect.StartStep effect, Attempt attempt, int request) {
-    AttemptResult result = attempt.run();
     try {
+      AttemptResult result = attempt.run();
       return new WorkflowEvent.RequestEnded(
           effect.run().id(), request, result, tasks(effect).prefillResult(effect.run().chosen(), result));
-    } catch (RuntimeException e) {
-      LOG.warn("request {}: the response of worker {} cannot be read",
-          call.decision().requestId(), effect.run().chosen().worker().id(),
-          RedactedException.of(e));
+    } catch (Throwable e) {
+      // An Error, too: the workflow waits for the end of each of its requests.
+      LOG.error("request {} to worker {} failed within the router",
+          call.decision().requestId(), effect.run().chosen().worker().id(), RedactedException.of(e));
+      attempt.abandon();
       return new WorkflowEvent.RequestEnded(
           effect.run().id(), request,
-          AttemptResult.Failed.of("internal", e.getClass().getSimpleName(), true), null);
+          AttemptResult.Failed.of("internal", e.getClass().getSimpleName(), e instanceof RuntimeException), null);
     }
   }
 

@@ -81,7 +81,7 @@ public final class WorkflowSupervisor implements AutoCloseable {
     PlanState plan;
     try {
       plan = PlanState.of(context.call(), planned, requestId, null, false);
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       planned.close(new Outcome.Cancelled());
       throw e;
     }
@@ -104,7 +104,7 @@ public final class WorkflowSupervisor implements AutoCloseable {
       case Recovery.Replan(Duration pause, boolean _) ->
           start(context, retries, new WorkflowEvent.RetryStarted(pause));
       case Recovery.RetryStep _, Recovery.SkipStep _, Recovery.FailRequest _ ->
-          new Execution(retries.exhausted(failure), retries);
+          new Execution(services.retries().exhausted(retries, failure), retries);
     };
   }
 

@@ -79,7 +79,7 @@ final class WorkflowTransitions {
           AbortReason.NOT_NEEDED,
           state().retries().noWorker(new Decision.NoWorker(
               Decision.NoWorkerReason.NO_HOME, NODE_STOPPING)));
-      case WorkflowEvent.InternalFailure(RuntimeException cause) -> next.crash(cause);
+      case WorkflowEvent.InternalFailure(Throwable cause) -> next.crash(cause);
       case WorkflowEvent.PauseElapsed(DecisionQuery query) -> decide(query);
       case WorkflowEvent.HedgeDue(int run) -> hedge(run);
       case WorkflowEvent.StepTimedOut(int run) -> {
@@ -340,7 +340,8 @@ final class WorkflowTransitions {
     } else {
       failed(
           run.chosen(),
-          new AttemptResult.Failed("error", "status " + response.status(), false, false, false, response));
+          new AttemptResult.Failed(
+              "error", "status " + response.status(), AttemptResult.Failed.Cause.ANSWER, false, response));
     }
   }
 
@@ -365,7 +366,7 @@ final class WorkflowTransitions {
             : concurrent ? Recovery.FailedStep.CONCURRENT
             : Recovery.FailedStep.BEFORE;
     Recovery recovery = Recovery.of(
-        chosen.step().onFailure(), place, plan.isOptional(name),
+        chosen.step().onFailure(), place, plan.isOptional(name) && !rules.retries().isLastDisconnect(state().retries()),
         () -> rules.retries().acquireRetry(state().retries(), failure));
     switch (recovery) {
       case Recovery.Replan(Duration pause, boolean orDecodeOnly) -> {
@@ -375,7 +376,7 @@ final class WorkflowTransitions {
       case Recovery.RetryStep(Duration pause) -> decideAfter(pause, new SingleStep(name));
       case Recovery.SkipStep() when concurrent -> decide(new DecodeOnly(failure.why()));
       case Recovery.SkipStep() -> skip(name, failure.why());
-      case Recovery.FailRequest() -> next.finish(state().retries().exhausted(failure));
+      case Recovery.FailRequest() -> next.finish(rules.retries().exhausted(state().retries(), failure));
     }
   }
 

@@ -57,8 +57,9 @@ public final class PodCall {
   }
 
   /**
-   * Sends the request and waits for the head of the answer. When a reused connection turns out to be closed
-   * before a byte of the answer came, the request is sent once more on a fresh one.
+   * Sends the request and waits for the head of the answer. When a reused connection turns out to be closed before a
+   * byte of the answer came, the request is sent once more on a fresh one, but only if the pod cannot have carried it
+   * out, or may do so twice: it was not sent whole, or its method is idempotent.
    *
    * @throws PodException when there is no answer; its message has the reason
    */
@@ -76,18 +77,25 @@ public final class PodCall {
       }
       connections.requestResent();
     }
-    PodConnection fresh = new PodConnection(origin);
-    attach(fresh);
-    try {
-      connections.connect(fresh);
-    } catch (IOException e) {
-      throw failed(Kind.CONNECT, "cannot be reached: " + e.getMessage(), e);
-    }
+    PodConnection fresh = connect();
     PodResponse answer = exchange(fresh);
     if (answer == null) {
       throw failed(Kind.RESET, "closed the connection before answering", null);
     }
     return answer;
+  }
+
+  private PodConnection connect() throws PodException {
+    try {
+      PodConnection fresh = new PodConnection(origin);
+      attach(fresh);
+      connections.connect(fresh);
+      return fresh;
+    } catch (PodException e) {
+      throw e;
+    } catch (IOException e) {
+      throw failed(Kind.CONNECT, "cannot be reached: " + e.getMessage(), e);
+    }
   }
 
   /** The answer, or null when the connection ended before a byte of it and the request may be sent again. */
@@ -106,7 +114,7 @@ public final class PodCall {
       do {
         int length = on.readHead(MAX_HEAD);
         if (length < 0) {
-          return ended(on, unsent);
+          return ended(on, unsent, unsent == null);
         }
         head = ResponseHead.parse(on.bytes(), on.position(), on.position() + length);
         on.skip(length);
@@ -122,18 +130,29 @@ public final class PodCall {
     } catch (MalformedResponseException e) {
       throw failed(Kind.PROTOCOL, "did not answer in HTTP/1.1: " + e.getMessage(), e);
     } catch (IOException e) {
-      return ended(on, e);
+      return ended(on, e, unsent == null);
     }
   }
 
-  /** The connection ended before the head did. */
-  private @Nullable PodResponse ended(PodConnection on, @Nullable IOException cause) throws PodException {
-    if (on.isReused() && on.isClean() && !isCut()) {
+  /** The connection ended before the head did; {@code sent} is whether the whole request had been sent. */
+  private @Nullable PodResponse ended(PodConnection on, @Nullable IOException cause, boolean sent)
+      throws PodException {
+    if (on.isReused() && on.isClean() && !isCut() && (!sent || isIdempotent())) {
       on.close();
       return null;
     }
     String how = cause == null ? "" : ": " + cause.getMessage();
-    throw failed(Kind.RESET, "closed the connection before answering" + how, cause);
+    throw sent
+        ? failed(Kind.RESET, "closed the connection before answering" + how, cause)
+        : failed(Kind.UNSENT, "closed the connection before it had the request" + how, cause);
+  }
+
+  /** Whether the request may be carried out twice, by RFC 9110 §9.2.2. */
+  private boolean isIdempotent() {
+    return switch (method) {
+      case "GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE" -> true;
+      default -> false;
+    };
   }
 
   /** Closes the call's connection at once, whatever it is doing: the engine sees its client disconnect. Idempotent. */
@@ -189,7 +208,7 @@ public final class PodCall {
           case ABORTED -> "the call was aborted";
           case HEAD_TIMEOUT -> "did not answer within " + headNanos / 1_000_000 + " ms";
           case IDLE_TIMEOUT -> "was silent for " + idleNanos / 1_000_000 + " ms in the middle of its answer";
-          case CONNECT, RESET, TRUNCATED, PROTOCOL -> what;
+          case CONNECT, UNSENT, RESET, TRUNCATED, PROTOCOL -> what;
         };
     return new PodException(why, pod + " " + message, cause);
   }

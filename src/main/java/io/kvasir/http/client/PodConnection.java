@@ -5,6 +5,8 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.io.Serial;
 import java.net.Socket;
+import java.nio.ByteBuffer;
+import java.nio.channels.SocketChannel;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
@@ -13,7 +15,8 @@ final class PodConnection {
   private static final int BUFFER = 8 << 10;
 
   private final PodOrigin origin;
-  private final Socket tcp = new Socket();
+  private final SocketChannel channel;
+  private final Socket tcp;
   private @Nullable InputStream in;
   private @Nullable OutputStream out;
   private byte[] buffer = new byte[BUFFER];
@@ -22,8 +25,10 @@ final class PodConnection {
   private long idleSince;
   private boolean used;
 
-  PodConnection(PodOrigin origin) {
+  PodConnection(PodOrigin origin) throws IOException {
     this.origin = origin;
+    this.channel = SocketChannel.open();
+    this.tcp = channel.socket();
   }
 
   PodOrigin origin() {
@@ -57,6 +62,23 @@ final class PodConnection {
   /** Whether nothing came beyond the answers that were read. */
   boolean isClean() {
     return position == limit;
+  }
+
+  /**
+   * Whether the pod has closed an idle connection, or sent something that nobody requested: a request must not be sent
+   * on it. Does not wait.
+   */
+  boolean isStale() {
+    try {
+      channel.configureBlocking(false);
+      try {
+        return channel.read(ByteBuffer.allocate(1)) != 0;
+      } finally {
+        channel.configureBlocking(true);
+      }
+    } catch (IOException e) {
+      return true;
+    }
   }
 
   void write(byte[] bytes, int offset, int length) throws IOException {

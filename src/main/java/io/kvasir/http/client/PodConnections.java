@@ -30,12 +30,18 @@ final class PodConnections implements AutoCloseable {
     this.clock = clock;
   }
 
-  /** An idle connection, null when there is none. */
+  /** An idle connection that the pod has not closed, null when there is none. */
   @Nullable PodConnection pooled(PodOrigin origin) {
-    return pool.acquire(origin, clock.nanos());
+    while (true) {
+      PodConnection connection = pool.acquire(origin, clock.nanos());
+      if (connection == null || !connection.isStale()) {
+        return connection;
+      }
+      connection.close();
+    }
   }
 
-  /** Counts a request that is sent again because its pooled connection had been closed. */
+  /** Counts a request that is sent again because the pod closed its pooled connection meanwhile. */
   void requestResent() {
     metrics.requestResent();
   }

@@ -12,7 +12,9 @@ public final class PodException extends IOException {
   public enum Kind {
     /** No connection: refused, unreachable, unknown host, handshake failed, too late. */
     CONNECT,
-    /** The connection was closed or reset before the answer's head was complete. */
+    /** The connection was closed or reset before the whole request was sent: the pod cannot have carried it out. */
+    UNSENT,
+    /** The connection was closed or reset after the request was sent, before the answer's head was complete. */
     RESET,
     /** The head did not come in time. */
     HEAD_TIMEOUT,

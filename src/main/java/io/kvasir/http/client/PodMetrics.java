@@ -17,7 +17,7 @@ final class PodMetrics {
     resent =
         Counter.builder()
             .name("kvasir_pod_requests_resent_total")
-            .help("Requests sent again because the pod had closed the reused connection")
+            .help("Requests sent again because the pod closed the reused connection before it could carry them out")
             .register(metrics.registry());
   }
 

@@ -10,6 +10,7 @@ import io.kvasir.execution.ExecutionSettings;
 import io.kvasir.execution.Report;
 import io.kvasir.execution.Result;
 import io.kvasir.execution.UpstreamRoute;
+import io.kvasir.execution.attempt.AttemptResult.Failed.Cause;
 import io.kvasir.http.Headers;
 import io.kvasir.index.Chain;
 import io.kvasir.routing.PreparedSlots;
@@ -87,6 +88,35 @@ final class RetryPolicyTest {
   }
 
   @Test
+  void aRequestIsTriedOnOneMoreWorkerAfterItsFirstWasDisconnected() {
+    RetryPolicy policy = policy(10, 1);
+    AttemptResult.Failed cut = new AttemptResult.Failed("reset", "", Cause.DISCONNECT, true, null);
+    RetryState first = state(policy).withTry(WORKER).withFailure(WORKER, FAILED).withFailure(WORKER, cut);
+    assertThat(policy.acquireRetry(first, cut)).isNotNull();
+    assertThat(policy.isLastDisconnect(first)).isFalse();
+    assertThat(policy.exhausted(first, cut)).isInstanceOf(Result.Unreachable.class);
+    assertThat(policy.refusal(state(policy))).isNull();
+
+    RetryState second = first.withTry(WORKER).withFailure(WORKER, cut);
+    assertThat(policy.acquireRetry(second, cut)).isNull();
+    assertThat(policy.isLastDisconnect(second)).isTrue();
+    assertThat(policy.exhausted(second, cut)).isInstanceOfSatisfying(Result.Quarantined.class,
+        quarantined -> assertThat(quarantined.report().tries()).isEqualTo(2));
+    assertThat(policy.refusal(state(policy))).isInstanceOfSatisfying(Result.Quarantined.class,
+        quarantined -> assertThat(quarantined.report().tries()).isZero());
+  }
+
+  @Test
+  void aStreamCutByASecondWorkerIsNotResumedAndItsRequestGoesIntoQuarantine() {
+    RetryPolicy policy = policy(10, 1);
+    Report cut = report(1).with(new Outcome.Failed(true, "cut"));
+    RetryState once = state(policy).afterTruncation(cut);
+    assertThat(policy.acquireResume(once)).isNull();
+    assertThat(policy.acquireResume(once.afterTruncation(cut))).isEqualTo("disconnects");
+    assertThat(policy.refusal(state(policy))).isNotNull();
+  }
+
+  @Test
   void everyTryHasAnIdOfItsOwn() {
     RetryState state = state(policy(1, 1));
     assertThat(state.nextRequestId()).isEqualTo("r");
@@ -100,7 +130,7 @@ final class RetryPolicyTest {
     Worker rank = worker("pod#1", "pod", 1, 3);
     assertThat(state.excluded()).containsExactly("never");
     assertThat(state.withFailure(rank, FAILED).excluded()).containsExactlyInAnyOrder("never", "pod#1");
-    AttemptResult.Failed unreachable = new AttemptResult.Failed("connect", "", true, false, true, null);
+    AttemptResult.Failed unreachable = new AttemptResult.Failed("connect", "", Cause.CONNECTION, true, null);
     assertThat(state.withFailure(rank, unreachable).excluded())
         .containsExactlyInAnyOrder("never", "pod#0", "pod#1", "pod#2");
   }
@@ -109,7 +139,7 @@ final class RetryPolicyTest {
   void theLatestErrorResponseIsTheResultWhenNothingIsLeft() {
     Result.Buffered response = new Result.Buffered(
         new UpstreamRoute(WORKER, null, ""), 500, Headers.EMPTY, new byte[0], report(1));
-    AttemptResult.Failed refused = new AttemptResult.Failed("error", "status 500", false, false, true, response);
+    AttemptResult.Failed refused = new AttemptResult.Failed("error", "status 500", Cause.ANSWER, true, response);
     RetryState state = state(policy(1, 1)).withTry(WORKER).withFailure(WORKER, refused).withFailure(WORKER, FAILED);
     assertThat(state.exhausted(FAILED)).isSameAs(response);
   }

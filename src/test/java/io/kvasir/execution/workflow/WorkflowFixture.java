@@ -50,7 +50,7 @@ import org.jspecify.annotations.Nullable;
  * would keep them. Every event checks what holds for all workflows.
  */
 final class WorkflowFixture {
-  static final AttemptResult.Failed FAILED = new AttemptResult.Failed("error", "status 500", false, false, true, null);
+  static final AttemptResult.Failed FAILED = AttemptResult.Failed.of("error", "status 500", true);
   static final AttemptResult.Failed NOT_RETRYABLE = AttemptResult.Failed.of("error", "broken", false);
   static final AttemptResult ABORTED = new AttemptResult.Aborted();
 

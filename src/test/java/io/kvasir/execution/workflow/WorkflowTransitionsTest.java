@@ -13,6 +13,7 @@ import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.Outcome;
 import io.kvasir.execution.Result;
 import io.kvasir.execution.attempt.AbortReason;
+import io.kvasir.execution.attempt.AttemptResult.Failed.Cause;
 import io.kvasir.execution.attempt.AttemptResult;
 import io.kvasir.execution.dialect.EngineRequest;
 import io.kvasir.execution.dialect.JsonMembers;
@@ -113,7 +114,7 @@ final class WorkflowTransitionsTest {
   @Test
   void withoutAnotherWorkerTheLatestErrorResponseIsTheResult() {
     Result.Buffered error = WorkflowFixture.response(500);
-    AttemptResult refused = new AttemptResult.Failed("error", "status 500", false, false, true, error);
+    AttemptResult refused = new AttemptResult.Failed("error", "status 500", Cause.ANSWER, true, error);
     WorkflowFixture workflow =
         WorkflowFixture.of(Dialect.VLLM_NIXL).start("whole@w0").ended(WHOLE, refused).elapse().noWorker();
     assertThat(workflow.resultOf()).isSameAs(error);
@@ -599,7 +600,7 @@ final class WorkflowTransitionsTest {
     workflow.elapse();
 
     assertThat(workflow.effects).containsExactly(new WorkflowEffect.Abort(run, AbortReason.STEP_TIMEOUT));
-    workflow.ended(PREFILL, new AttemptResult.Failed("timeout", "slow", false, true, true, null)).elapse();
+    workflow.ended(PREFILL, new AttemptResult.Failed("timeout", "slow", Cause.TIMEOUT, true, null)).elapse();
     assertThat(workflow.effect(WorkflowEffect.Decide.class).query())
         .isEqualTo(new DecisionQuery.SingleStep(PREFILL));
     workflow.on(new WorkflowEvent.StepTimedOut(run));

@@ -2,6 +2,8 @@ package io.kvasir.http.client;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -69,9 +71,13 @@ final class IdlePoolTest {
   }
 
   private PodConnection released(PodOrigin origin, long now) {
-    PodConnection connection = new PodConnection(origin);
-    pool.release(connection, now);
-    return connection;
+    try {
+      PodConnection connection = new PodConnection(origin);
+      pool.release(connection, now);
+      return connection;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   private static boolean isClosed(PodConnection connection) {

@@ -25,6 +25,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -334,19 +335,38 @@ final class PodClientTest {
   }
 
   @Test
-  void postOnAConnectionTheEngineResets_isSentAgain() throws Exception {
-    RawPod pod =
-        pod(
-            (request, wire) -> {
-              if (request.connection() == 1 && request.body().equals("b")) {
-                wire.reset();
-              } else {
-                wire.write(sized(request.body() + request.connection()));
-              }
-            });
+  void postThatAnEngineHasRead_isNotSentAgain() throws Exception {
+    AtomicInteger carriedOut = new AtomicInteger();
+    RawPod pod = pod((request, wire) -> {
+      if (request.body().equals("b")) {
+        carriedOut.incrementAndGet();
+        wire.reset();
+      } else {
+        wire.write(sized(request.body() + request.connection()));
+      }
+    });
     PodClient client = client();
     assertThat(body(post(client, pod, "a"))).isEqualTo("a1");
-    assertThat(body(post(client, pod, "b"))).isEqualTo("b2");
+    assertFails(Kind.RESET, () -> post(client, pod, "b"));
+    assertThat(carriedOut).hasValue(1);
+    assertThat(pod.connections()).isEqualTo(1);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"GET", "HEAD", "PUT", "DELETE"})
+  void idempotentRequestOnAConnectionTheEngineResets_isSentAgain(String method) throws Exception {
+    RawPod pod = pod((request, wire) -> {
+      if (request.connection() == 1 && !request.head().startsWith("POST")) {
+        wire.reset();
+      } else {
+        wire.write(OK + "Content-Length: 0\r\n\r\n");
+      }
+    });
+    PodClient client = client();
+    body(post(client, pod, "a"));
+    assertThat(client.call(new PodRequest(pod.uri(), method, "/", Headers.EMPTY, new byte[0])).send().status())
+        .isEqualTo(200);
+    assertThat(pod.connections()).isEqualTo(2);
   }
 
   @Test
