@@ -110,6 +110,7 @@ final class KvasirConfigReader {
             gateway.count("max-connections", 1, 1_000_000),
             gateway.count("max-connections-per-address", 1, 1_000_000),
             (int) Math.min(body, 1 << 30),
+            (long) (gateway.number("memory-share", 0.01, 0.9) * Runtime.getRuntime().maxMemory()),
             new HttpSettings.Timeouts(
                 gateway.duration("head-timeout"),
                 gateway.duration("body-timeout"),

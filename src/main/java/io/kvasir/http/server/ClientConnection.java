@@ -1,6 +1,7 @@
 package io.kvasir.http.server;
 
 import io.kvasir.http.CancellationSource;
+import io.kvasir.http.MemoryBudget;
 import io.kvasir.http.server.ProgressDeadline.Limits;
 import io.kvasir.time.NanoClock;
 import java.io.IOException;
@@ -39,6 +40,9 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
 
     /** Starts the connection's stream. */
     void materialize(ClientConnection connection);
+
+    /** The memory of all requests. */
+    MemoryBudget memory();
 
     void exchangeStarted();
 
@@ -358,6 +362,10 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
   /** Whether requests that begin now are refused. */
   boolean refusesRequests() {
     return server.isDraining();
+  }
+
+  MemoryBudget memory() {
+    return server.memory();
   }
 
   void exchangeStarted() {

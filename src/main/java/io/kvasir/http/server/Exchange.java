@@ -3,6 +3,7 @@ package io.kvasir.http.server;
 import io.kvasir.http.ByteSink;
 import io.kvasir.http.Cancellation;
 import io.kvasir.http.Headers;
+import io.kvasir.http.RequestMemory;
 import java.io.IOException;
 import java.net.InetAddress;
 
@@ -28,6 +29,11 @@ public interface Exchange {
 
   /** The body's bytes, chunk framing removed; empty when there was none; not to be changed. */
   byte[] body();
+
+  /** The memory of what is read from the body, that of the body itself included. */
+  default RequestMemory memory() {
+    return RequestMemory.UNCOUNTED;
+  }
 
   /** Where the connection comes from. */
   InetAddress client();

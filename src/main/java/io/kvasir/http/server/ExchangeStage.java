@@ -1,6 +1,9 @@
 package io.kvasir.http.server;
 
+import io.kvasir.http.MemoryBudget;
+import io.kvasir.http.RequestMemory;
 import java.util.Arrays;
+import java.util.Objects;
 import java.util.OptionalLong;
 import org.apache.pekko.http.javadsl.model.HttpEntity;
 import org.apache.pekko.http.javadsl.model.HttpRequest;
@@ -18,24 +21,38 @@ import org.apache.pekko.util.ByteString;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The application's end of a connection's stream: one request at a time, its body gathered within the limits,
- * then handled on a virtual thread, then answered. The next request is taken when the answer has been written.
+ * The application's end of a connection's stream: one request at a time, its body gathered within the limits and the
+ * memory that it has booked, then handled on a virtual thread, then answered. The next request is taken when the answer
+ * has been written.
  */
 final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse>> {
-  /** A body's buffer begins no larger than this, whatever length was announced. */
-  private static final int FIRST_BYTES = 256 << 10;
+  /** A body's buffer begins no larger than this, whatever length was announced; then it doubles with what comes. */
+  private static final int FIRST_BYTES = 2 << 10;
+
+  /**
+   * Booked for every byte of a body's buffer: itself and, ahead of it, what reading the body takes, so that a body which
+   * has arrived is not refused for want of memory to read it.
+   */
+  private static final int BOOKED_PER_BYTE = 1 + RequestMemory.READING_PER_BYTE;
 
   private final Inlet<HttpRequest> in = Inlet.create("Exchange.in");
   private final Outlet<HttpResponse> out = Outlet.create("Exchange.out");
   private final FlowShape<HttpRequest, HttpResponse> shape = FlowShape.of(in, out);
   private final ClientConnection connection;
   private final HttpHandler handler;
+  private final MemoryBudget memory;
   private final int maxBodyBytes;
 
+  /**
+   * A connection's exchanges.
+   *
+   * @param maxBodyBytes of a body; one that can never have its memory is too long, too
+   */
   ExchangeStage(ClientConnection connection, HttpHandler handler, int maxBodyBytes) {
     this.connection = connection;
     this.handler = handler;
-    this.maxBodyBytes = maxBodyBytes;
+    this.memory = connection.memory();
+    this.maxBodyBytes = (int) Math.min(maxBodyBytes, memory.largest() / BOOKED_PER_BYTE);
   }
 
   @Override
@@ -51,6 +68,8 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
   private final class ExchangeLogic extends GraphStageLogic {
     private final AsyncCallback<HttpResponse> answered = createAsyncCallback(this::answered);
     private final AsyncCallback<RefusedRequestException> bodyFailed = createAsyncCallback(this::bodyFailed);
+    private final AsyncCallback<BodyCollector> memoryBooked = createAsyncCallback(this::memoryBooked);
+    private final AsyncCallback<BodyCollector> memoryRefused = createAsyncCallback(this::memoryRefused);
     private boolean busy;
     private @Nullable BodyCollector gathering;
 
@@ -89,32 +108,32 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
     private void begin(HttpRequest request) {
       busy = true;
       connection.requestBegun();
-      if (request.entity() instanceof HttpEntity.Strict whole) {
-        if (whole.getData().size() > maxBodyBytes) {
-          refuse(request, 413, PekkoMapping.tooLong(maxBodyBytes));
-        } else {
-          start(request, whole.getData().toArrayUnsafe());
-        }
-        return;
-      }
       OptionalLong announced = request.entity().getContentLengthOption();
       if (announced.isPresent() && announced.getAsLong() > maxBodyBytes) {
         refuse(request, 413, PekkoMapping.tooLong(maxBodyBytes));
         return;
       }
-      connection.awaitBody(bodyFailed);
-      gathering = new BodyCollector(request);
-      gathering.begin();
+      BodyCollector collector = new BodyCollector(request);
+      gathering = collector;
+      if (request.entity() instanceof HttpEntity.Strict whole) {
+        collector.beginWhole(whole.getData());
+      } else {
+        connection.awaitBody(bodyFailed);
+        collector.begin();
+      }
     }
 
-    private void start(HttpRequest request, byte[] body) {
+    private void start(HttpRequest request, byte[] body, MemoryBudget.Account account) {
       if (connection.refusesRequests()) {
+        account.close();
         refuse(request, 503, "this router is shutting down; send the request again, it will reach another");
         return;
       }
-      RunningExchange exchange = new RunningExchange(connection, handler, answered, request, body);
+      RunningExchange exchange = new RunningExchange(connection, handler, answered, request, body, account);
       if (connection.startExchange(exchange.cancellation())) {
         Thread.startVirtualThread(exchange);
+      } else {
+        account.close();
       }
     }
 
@@ -131,62 +150,164 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
     }
 
     private void bodyFailed(RefusedRequestException why) {
-      if (gathering != null) {
-        BodyCollector failed = gathering;
-        gathering = null;
-        failed.body.cancel();
-        refuse(failed.request, why.status(), why.message());
+      refuseGathering(why.status(), why.message());
+    }
+
+    private void memoryRefused(BodyCollector collector) {
+      if (gathering == collector) {
+        refuseGathering(503, "this router has no memory left for the request's body now; send it again in a moment");
       }
     }
 
-    /** Collects a body that did not come with its head. */
+    private void memoryBooked(BodyCollector collector) {
+      if (gathering == collector) {
+        collector.booked();
+      }
+    }
+
+    private void refuseGathering(int status, String message) {
+      BodyCollector refused = gathering;
+      if (refused != null) {
+        gathering = null;
+        refused.end();
+        refuse(refused.request, status, message);
+      }
+    }
+
+    @Override
+    public void postStop() {
+      if (gathering != null) {
+        gathering.account.close();
+      }
+    }
+
+    /** Collects a body, in a buffer that grows when its memory has been booked. */
     private final class BodyCollector extends AbstractInHandler {
       private final HttpRequest request;
-      private final SubSinkInlet<ByteString> body = new SubSinkInlet<>("Exchange.body");
-      private byte[] bytes;
+      private final MemoryBudget.Account account = memory.open(() -> memoryRefused.invoke(this));
+      private @Nullable SubSinkInlet<ByteString> body;
+      private boolean finished;
+      private byte[] bytes = new byte[0];
       private int size;
+
+      /** What has come but waits for memory. */
+      private @Nullable ByteString next;
+
+      private long capacity;
 
       BodyCollector(HttpRequest request) {
         this.request = request;
-        OptionalLong announced = request.entity().getContentLengthOption();
-        this.bytes = new byte[(int) Math.min(FIRST_BYTES, announced.orElse(4096))];
-        body.setHandler(this);
       }
 
+      /** Takes a body that came with its head. */
+      void beginWhole(ByteString whole) {
+        finished = true;
+        if (whole.isEmpty()) {
+          complete(bytes);
+        } else {
+          add(whole, whole.size());
+        }
+      }
+
+      /** Receives a body that did not come with its head. */
       void begin() {
-        request.entity().getDataBytes().runWith(body.sink(), subFusingMaterializer());
-        body.pull();
+        account.incomplete();
+        SubSinkInlet<ByteString> inlet = new SubSinkInlet<>("Exchange.body");
+        body = inlet;
+        inlet.setHandler(this);
+        request.entity().getDataBytes().runWith(inlet.sink(), subFusingMaterializer());
+        inlet.pull();
+      }
+
+      private SubSinkInlet<ByteString> body() {
+        return Objects.requireNonNull(body, "a whole body is not received");
       }
 
       @Override
       public void onPush() {
-        ByteString more = body.grab();
+        ByteString more = body().grab();
         if (more.size() > maxBodyBytes - size) {
-          gathering = null;
-          body.cancel();
-          refuse(request, 413, PekkoMapping.tooLong(maxBodyBytes));
+          refuseGathering(413, PekkoMapping.tooLong(maxBodyBytes));
+        } else if (more.size() <= bytes.length - size) {
+          append(more);
+          body().pull();
+        } else {
+          long longest = request.entity().getContentLengthOption().orElse(maxBodyBytes);
+          add(more, Math.min(longest, Math.max(FIRST_BYTES, 2L * (size + more.size()))));
+        }
+      }
+
+      /** Books the memory of a buffer that has room for {@code more}, then goes on. */
+      private void add(ByteString more, long newCapacity) {
+        next = more;
+        capacity = newCapacity;
+        long need = BOOKED_PER_BYTE * (newCapacity - bytes.length);
+        if (account.tryBook(need)) {
+          booked();
+        } else {
+          account.book(need, () -> memoryBooked.invoke(this));
+        }
+      }
+
+      /** Goes on with what has waited for memory. */
+      void booked() {
+        ByteString more = Objects.requireNonNull(next, "nothing waits");
+        next = null;
+        if (finished && size == 0 && capacity == more.size()) {
+          complete(more.toArrayUnsafe());
           return;
         }
-        if (more.size() > bytes.length - size) {
-          long capacity = request.entity().getContentLengthOption().orElse(maxBodyBytes);
-          bytes = Arrays.copyOf(bytes, (int) Math.min(capacity, 2L * (size + more.size())));
+        bytes = Arrays.copyOf(bytes, (int) capacity);
+        append(more);
+        if (finished) {
+          complete();
+        } else {
+          body().pull();
         }
+      }
+
+      private void append(ByteString more) {
         more.copyToArray(bytes, size, more.size());
         size += more.size();
-        body.pull();
       }
 
       @Override
       public void onUpstreamFinish() {
-        gathering = null;
-        start(request, size == bytes.length ? bytes : Arrays.copyOf(bytes, size));
+        finished = true;
+        if (next == null) {
+          complete();
+        }
       }
 
       @Override
       public void onUpstreamFailure(Throwable failure) {
         gathering = null;
+        account.close();
         // Malformed framing: the layer below turns it into a 400 and closes.
         failStage(failure);
+      }
+
+      private void complete() {
+        if (size < bytes.length) {
+          account.free(BOOKED_PER_BYTE * (long) (bytes.length - size));
+        }
+        complete(size == bytes.length ? bytes : Arrays.copyOf(bytes, size));
+      }
+
+      private void complete(byte[] whole) {
+        // If not, the refusal is on its way.
+        if (account.complete()) {
+          start(request, whole, account);
+          gathering = null;
+        }
+      }
+
+      /** Takes nothing more, and gives the memory back. */
+      void end() {
+        account.close();
+        if (body != null && !body.isClosed()) {
+          body.cancel();
+        }
       }
     }
   }

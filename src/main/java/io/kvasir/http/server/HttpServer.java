@@ -1,6 +1,7 @@
 package io.kvasir.http.server;
 
 import com.typesafe.config.ConfigFactory;
+import io.kvasir.http.MemoryBudget;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.time.NanoClock;
 import java.io.IOException;
@@ -81,6 +82,7 @@ public final class HttpServer implements AutoCloseable {
   private final Application application;
   private final HttpMetrics metrics;
   private final NanoClock clock;
+  private final MemoryBudget memory;
   private final ServerSocket listener;
   private final Materializer materializer;
   private final Attributes attributes;
@@ -113,6 +115,7 @@ public final class HttpServer implements AutoCloseable {
     this.connections =
         new OpenConnections(settings.maxConnections(), settings.maxConnectionsPerAddress(), this.metrics);
     this.clock = clock;
+    this.memory = new MemoryBudget(settings.memoryBytes(), clock, metrics);
     this.listener = listener;
     this.materializer = SystemMaterializer.get(system).materializer();
     this.attributes = ActorAttributes.dispatcher(CallerDispatcher.in(system));
@@ -289,6 +292,7 @@ public final class HttpServer implements AutoCloseable {
         for (ClientConnection connection : connections) {
           checkDeadlines(connection, now);
         }
+        memory.endWaits();
       }
     } catch (InterruptedException e) {
       // Drained.
@@ -311,6 +315,11 @@ public final class HttpServer implements AutoCloseable {
     @Override
     public boolean isDraining() {
       return draining;
+    }
+
+    @Override
+    public MemoryBudget memory() {
+      return memory;
     }
 
     @Override

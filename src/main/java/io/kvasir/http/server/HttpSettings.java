@@ -14,6 +14,7 @@ import org.jspecify.annotations.Nullable;
  * @param maxConnections beyond it idle connections are closed for new ones, or new ones refused with 503
  * @param maxConnectionsPerAddress the same for each client address
  * @param maxBodyBytes a longer request body is answered with 413
+ * @param memoryBytes what the requests of all clients may take together, see {@link io.kvasir.http.MemoryBudget}
  * @param timeouts how long clients may take
  * @param tls TLS for the listener, null for plain HTTP
  */
@@ -23,6 +24,7 @@ public record HttpSettings(
     int maxConnections,
     int maxConnectionsPerAddress,
     int maxBodyBytes,
+    long memoryBytes,
     Timeouts timeouts,
     @Nullable ListenerTls tls) {
   /**
@@ -73,27 +75,33 @@ public record HttpSettings(
             Duration.ofSeconds(60),
             Duration.ofSeconds(10),
             32 << 10);
-    return new HttpSettings(host, port, 16_384, 16_384, 64 << 20, timeouts, null);
+    return new HttpSettings(host, port, 16_384, 16_384, 64 << 20, Runtime.getRuntime().maxMemory() / 4, timeouts, null);
   }
 
   /** The same with another limit on request bodies. */
   public HttpSettings withMaxBodyBytes(int bytes) {
-    return new HttpSettings(host, port, maxConnections, maxConnectionsPerAddress, bytes, timeouts, tls);
+    return new HttpSettings(host, port, maxConnections, maxConnectionsPerAddress, bytes, memoryBytes, timeouts, tls);
+  }
+
+  /** The same with another limit on the memory of requests. */
+  public HttpSettings withMemoryBytes(long bytes) {
+    return new HttpSettings(
+        host, port, maxConnections, maxConnectionsPerAddress, maxBodyBytes, bytes, timeouts, tls);
   }
 
   /** The same with another limit on connections. */
   public HttpSettings withMaxConnections(int connections) {
-    return new HttpSettings(host, port, connections, maxConnectionsPerAddress, maxBodyBytes, timeouts, tls);
+    return new HttpSettings(host, port, connections, maxConnectionsPerAddress, maxBodyBytes, memoryBytes, timeouts, tls);
   }
 
   /** The same with another limit on connections from one address. */
   public HttpSettings withMaxConnectionsPerAddress(int connections) {
-    return new HttpSettings(host, port, maxConnections, connections, maxBodyBytes, timeouts, tls);
+    return new HttpSettings(host, port, maxConnections, connections, maxBodyBytes, memoryBytes, timeouts, tls);
   }
 
   /** The same with other time limits. */
   public HttpSettings withTimeouts(Timeouts others) {
-    return new HttpSettings(host, port, maxConnections, maxConnectionsPerAddress, maxBodyBytes, others, tls);
+    return new HttpSettings(host, port, maxConnections, maxConnectionsPerAddress, maxBodyBytes, memoryBytes, others, tls);
   }
 
   /** The same with other time limits for heads, bodies, idle connections and writes. */
@@ -103,6 +111,6 @@ public record HttpSettings(
 
   /** The same, speaking TLS. */
   public HttpSettings withTls(ListenerTls listener) {
-    return new HttpSettings(host, port, maxConnections, maxConnectionsPerAddress, maxBodyBytes, timeouts, listener);
+    return new HttpSettings(host, port, maxConnections, maxConnectionsPerAddress, maxBodyBytes, memoryBytes, timeouts, listener);
   }
 }

@@ -3,6 +3,8 @@ package io.kvasir.http.server;
 import io.kvasir.http.ByteSink;
 import io.kvasir.http.CancellationSource;
 import io.kvasir.http.Headers;
+import io.kvasir.http.MemoryBudget;
+import io.kvasir.http.RequestMemory;
 import io.kvasir.http.StreamingBody;
 import io.kvasir.telemetry.RedactedException;
 import java.io.IOException;
@@ -28,6 +30,7 @@ final class RunningExchange implements Exchange, Runnable {
   private final String target;
   private final Headers headers;
   private final byte[] body;
+  private final MemoryBudget.Account memory;
 
   /** Cancelled when the client disconnects, closed when the answer is complete: one of them comes first. */
   private final CancellationSource cancellation = new CancellationSource();
@@ -41,7 +44,8 @@ final class RunningExchange implements Exchange, Runnable {
       HttpHandler handler,
       AsyncCallback<HttpResponse> answered,
       HttpRequest request,
-      byte[] body) {
+      byte[] body,
+      MemoryBudget.Account memory) {
     this.connection = connection;
     this.handler = handler;
     this.sendResponse = answered;
@@ -49,6 +53,7 @@ final class RunningExchange implements Exchange, Runnable {
     this.target = PekkoMapping.target(request);
     this.headers = PekkoMapping.headers(request, body.length);
     this.body = body;
+    this.memory = memory;
   }
 
   @Override
@@ -72,6 +77,11 @@ final class RunningExchange implements Exchange, Runnable {
   }
 
   @Override
+  public RequestMemory memory() {
+    return memory;
+  }
+
+  @Override
   public InetAddress client() {
     return connection.client();
   }
@@ -90,6 +100,7 @@ final class RunningExchange implements Exchange, Runnable {
       LOG.error("{} {} failed", method(), target, RedactedException.of(e));
       cut();
     } finally {
+      memory.close();
       connection.exchangeEnded();
     }
   }

@@ -1,0 +1,31 @@
+package io.kvasir.http;
+
+/**
+ * The memory of one request, counted against its node's {@link MemoryBudget}; given back when the request has been
+ * answered. Used by one thread at a time.
+ */
+public interface RequestMemory {
+  /**
+   * What reading a body may take for each of its bytes: its texts with two bytes a character, and a copy of it. Booked
+   * together with the body, so that one that has arrived can be read.
+   */
+  int READING_PER_BYTE = 3;
+
+  /** Memory that is not counted. */
+  RequestMemory UNCOUNTED =
+      new RequestMemory() {
+        @Override
+        public boolean tryBook(long bytes) {
+          return true;
+        }
+
+        @Override
+        public void free(long bytes) {}
+      };
+
+  /** Books bytes if they fit into the budget; false when they do not. Does not wait. */
+  boolean tryBook(long bytes);
+
+  /** Gives some of the bytes booked back. */
+  void free(long bytes);
+}
