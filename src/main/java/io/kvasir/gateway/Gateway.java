@@ -96,7 +96,7 @@ public final class Gateway implements HttpHandler, AutoCloseable {
       case 414 -> "uri_too_long";
       case 431 -> "headers_too_large";
       case 500 -> "internal_error";
-      case 503 -> "shutting_down";
+      case 503 -> "unavailable";
       default -> "bad_request";
     };
     ApiError error = ApiError.of(status, code, message);
