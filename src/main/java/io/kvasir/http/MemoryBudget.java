@@ -24,11 +24,11 @@ import org.jspecify.annotations.Nullable;
  * socket is not read. The last quarter of the budget is for small requests, those that have booked at most {@value
  * #SMALL} bytes: large ones do not delay them.
  *
- * <p>Bodies that hold memory while they wait for more of it could wait for each other. They do not, for every wait ends.
- * When its time is up, an incomplete body gives way that has booked nothing for as long (it waits itself, or its sender
- * does) and not less than the request that asks; if there is none, the latter is refused. A small request asks at once,
- * and other incomplete bodies give way to it, too. Of several the largest gives way, the youngest among equals. Requests
- * whose body is complete never do. So large bodies that are not sent to their end keep no smaller request out.
+ * <p>Bodies that hold memory while they wait for more of it could wait for each other. They do not, for every wait
+ * ends. When its time is up, an incomplete body gives way that has booked nothing for as long (it waits itself, or its
+ * sender does) and no less than the request that asks; if there is none, the latter is refused. A small request asks at
+ * once, and other incomplete bodies give way to it, too. Of several the largest gives way, the youngest among equals.
+ * Requests whose body is complete never do. So bodies that are not sent to their end keep no smaller request out.
  *
  * <p>Thread-safe. A booking that fits takes no lock.
  */
@@ -69,7 +69,7 @@ public final class MemoryBudget {
     this.clock = clock;
     gauge(metrics, "kvasir_http_memory_limit_bytes", "Memory that clients' requests may take together", () -> limit);
     gauge(metrics, "kvasir_http_memory_used_bytes", "Memory that clients' requests have booked now", used::get);
-    gauge(metrics, "kvasir_http_memory_peak_bytes", "The most memory that clients' requests have had booked", peak::get);
+    gauge(metrics, "kvasir_http_memory_peak_bytes", "Most memory that clients' requests have had booked", peak::get);
     waits =
         Counter.builder()
             .name("kvasir_http_memory_waits_total")
@@ -208,8 +208,8 @@ public final class MemoryBudget {
   }
 
   /**
-   * What one request has booked. Bytes are booked and freed by one thread at a time; {@link #close} may be called by any
-   * thread, more than once.
+   * What one request has booked. Bytes are booked and freed by one thread at a time; {@link #close} may be called by
+   * any thread, more than once.
    */
   public final class Account implements RequestMemory, AutoCloseable {
     private static final long CLOSED = Long.MIN_VALUE;

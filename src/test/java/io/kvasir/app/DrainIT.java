@@ -48,7 +48,7 @@ final class DrainIT {
     assertThat(body.read()).isPositive();
     CompletableFuture<Void> stopped = CompletableFuture.runAsync(node::close);
     await("new requests to be refused", () -> ask(node).startsWith("HTTP/1.1 503 "));
-    assertThat(ask(node)).contains("Retry-After: 1").contains("Connection: close").contains("\"unavailable\"").contains("shutting down");
+    assertThat(ask(node)).contains("Retry-After: 1", "Connection: close", "\"unavailable\"", "shutting down");
     assertThat(node.readiness().obstacles()).contains("the node is stopping");
     assertThat(new String(body.readAllBytes(), StandardCharsets.UTF_8)).endsWith("data: [DONE]\n\n");
     stopped.join();

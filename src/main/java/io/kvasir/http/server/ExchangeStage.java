@@ -30,7 +30,7 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
   private static final int FIRST_BYTES = 2 << 10;
 
   /**
-   * Booked for every byte of a body's buffer: itself and, ahead of it, what reading the body takes, so that a body which
+   * Booked for every byte of a body's buffer: itself and, ahead of it, what reading the body takes, so that a body that
    * has arrived is not refused for want of memory to read it.
    */
   private static final int BOOKED_PER_BYTE = 1 + RequestMemory.READING_PER_BYTE;

@@ -91,7 +91,8 @@ public record HttpSettings(
 
   /** The same with another limit on connections. */
   public HttpSettings withMaxConnections(int connections) {
-    return new HttpSettings(host, port, connections, maxConnectionsPerAddress, maxBodyBytes, memoryBytes, timeouts, tls);
+    return new HttpSettings(
+        host, port, connections, maxConnectionsPerAddress, maxBodyBytes, memoryBytes, timeouts, tls);
   }
 
   /** The same with another limit on connections from one address. */
@@ -101,7 +102,8 @@ public record HttpSettings(
 
   /** The same with other time limits. */
   public HttpSettings withTimeouts(Timeouts others) {
-    return new HttpSettings(host, port, maxConnections, maxConnectionsPerAddress, maxBodyBytes, memoryBytes, others, tls);
+    return new HttpSettings(
+        host, port, maxConnections, maxConnectionsPerAddress, maxBodyBytes, memoryBytes, others, tls);
   }
 
   /** The same with other time limits for heads, bodies, idle connections and writes. */
@@ -111,6 +113,7 @@ public record HttpSettings(
 
   /** The same, speaking TLS. */
   public HttpSettings withTls(ListenerTls listener) {
-    return new HttpSettings(host, port, maxConnections, maxConnectionsPerAddress, maxBodyBytes, memoryBytes, timeouts, listener);
+    return new HttpSettings(
+        host, port, maxConnections, maxConnectionsPerAddress, maxBodyBytes, memoryBytes, timeouts, listener);
   }
 }

@@ -92,11 +92,11 @@ final class BodyMemoryTest {
                   }));
     }
     for (int i = 0; i < 200; i++) {
-      assertThat(client(server).send(post("/", "y".repeat(2000))).answer()).startsWith("HTTP/1.1 200 ").endsWith("2000");
+      assertThat(client(server).send(post("/", "y".repeat(2000))).answer()).endsWith("\r\n\r\n2000");
     }
     sent.await();
     for (int i = 0; i < 200; i++) {
-      assertThat(client(server).send(post("/", "y".repeat(2000))).answer()).startsWith("HTTP/1.1 200 ").endsWith("2000");
+      assertThat(client(server).send(post("/", "y".repeat(2000))).answer()).endsWith("\r\n\r\n2000");
     }
     await("one that found no memory to read its refusal", () -> refused.get() > 0);
     assertThat(refusals()).isPositive();
