@@ -39,8 +39,8 @@ public record CellSettings(
    * What a cell has to do with other nodes than its home.
    *
    * @param decisionTimeout how long a node waits for a decision of another node
-   * @param reservationLease how long a reservation held by another node may live without being closed; longer than any
-   *     request may take
+   * @param reservationLease how long a reservation held by another node lives unless that node declares it, which it
+   *     does several times in that time
    * @param standbys on how many other nodes a cell is copied, as far as there are such nodes
    * @param moveTimeout how long a node waits for a decision while a cell moves as planned
    */

@@ -1,11 +1,14 @@
 package io.kvasir.cell.client;
 
+import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.home.Cell;
 import io.kvasir.cell.ledger.CorrelationIds;
 import io.kvasir.cell.ledger.InFlightLoad;
+import io.kvasir.cell.ledger.OpenReservations;
 import io.kvasir.cell.ledger.ReservationEvent;
 import io.kvasir.cell.view.CellMetrics;
+import io.kvasir.cell.view.DecisionRecorder;
 import io.kvasir.cell.view.DecisionReply;
 import io.kvasir.telemetry.DecisionRecord;
 import io.kvasir.time.NanoClock;
@@ -28,19 +31,19 @@ import org.jspecify.annotations.Nullable;
  * is one, since each message costs both nodes more than its content. The home applies the events that came before a
  * request before it handles that. Thread-safe.
  */
-final class CellHomeClient implements HomeNotifier {
+final class CellHomeClient implements CellHome {
+  static final String NO_ANSWER = "the cell's home does not answer";
+
   private final EntityRef<Cell.Message> home;
   private final String node;
   private final PeerDecisions peerDecisions;
   private final Duration timeout;
+  private final int maxClusterBlocks;
   private final Executor delayed;
   private final CellMetrics metrics;
   private final NanoClock clock;
   private final Queue<ReservationEvent> pending = new ConcurrentLinkedQueue<>();
   private final AtomicBoolean flushScheduled = new AtomicBoolean();
-
-  /** A home's reply and the id of the request. */
-  record HomeReply(DecisionReply reply, long correlationId) {}
 
   /**
    * A client of a cell's home, whichever node that is at the time.
@@ -48,6 +51,7 @@ final class CellHomeClient implements HomeNotifier {
    * @param home the cell as a sharded entity
    * @param node this node's name
    * @param timeout how long a reply may take
+   * @param maxClusterBlocks the most blocks of a prompt in a message of the cluster, which drops what is too long
    * @param delayed runs a task a moment later, on a thread that may wait: events of that moment go together
    */
   CellHomeClient(
@@ -55,6 +59,7 @@ final class CellHomeClient implements HomeNotifier {
       String node,
       PeerDecisions peerDecisions,
       Duration timeout,
+      int maxClusterBlocks,
       Executor delayed,
       CellMetrics metrics,
       NanoClock clock) {
@@ -62,31 +67,43 @@ final class CellHomeClient implements HomeNotifier {
     this.node = node;
     this.peerDecisions = peerDecisions;
     this.timeout = timeout;
+    this.maxClusterBlocks = maxClusterBlocks;
     this.delayed = delayed;
     this.metrics = metrics;
     this.clock = clock;
   }
 
-  /** Has the home decide; null when none replies in time. What it books by then or later is given back. */
-  @Nullable HomeReply query(DecisionRequest request, CorrelationIds ids) {
+  @Override
+  public QueryResult query(DecisionRequest request, long correlationId, CorrelationIds ids) {
     long startNanos = clock.nanos();
-    long correlationId = ids.next();
     CompletableFuture<@Nullable DecisionReply> answer = queryPeer(request, correlationId);
     if (answer != null) {
       try {
         DecisionReply reply = answer.join();
         if (reply != null) {
           metrics.decidedRemotely("line", clock.nanos() - startNanos);
-          return new HomeReply(reply, correlationId);
+          return new QueryResult.Replied(reply, correlationId);
         }
       } catch (CompletionException failed) {
         home.tell(new Cell.Abandon(node, correlationId));
         if (failed.getCause() instanceof TimeoutException) {
-          return null;
+          return new QueryResult.Late();
         }
       }
     }
-    return queryCluster(request, ids.next());
+    return fitsCluster(request)
+        ? queryCluster(request, ids.next())
+        : new QueryResult.Unsent(tooLong(request));
+  }
+
+  private boolean fitsCluster(DecisionRequest request) {
+    return request.prompt().chain().length() <= maxClusterBlocks;
+  }
+
+  private static String tooLong(DecisionRequest request) {
+    return "the prompt has "
+        + request.prompt().chain().length()
+        + " blocks, too many for remoting, and there is no peer connection to the cell's home";
   }
 
   private synchronized @Nullable CompletableFuture<@Nullable DecisionReply> queryPeer(
@@ -105,24 +122,46 @@ final class CellHomeClient implements HomeNotifier {
     });
   }
 
-  /** The cell's name. */
-  String cell() {
+  @Override
+  public String cell() {
     return home.getEntityId();
   }
 
-  /** Has the home explain how it would decide; null when it does not answer in time. */
-  @Nullable DecisionRecord explain(DecisionRequest request) {
+  @Override
+  public DecisionRecord explain(DecisionRequest request) {
+    CompletableFuture<@Nullable DecisionRecord> answer = peerDecisions.explain(cell(), request, timeout);
+    if (answer != null) {
+      try {
+        DecisionRecord record = answer.join();
+        if (record != null) {
+          return record;
+        }
+      } catch (CompletionException failed) {
+        if (failed.getCause() instanceof TimeoutException) {
+          return unexplained(request, NO_ANSWER);
+        }
+      }
+    }
+    return fitsCluster(request) ? explainOverCluster(request) : unexplained(request, tooLong(request));
+  }
+
+  private DecisionRecord explainOverCluster(DecisionRequest request) {
     try {
       return home.<Cell.Explained>ask(replyTo -> new Cell.Explain(request, replyTo), timeout)
           .toCompletableFuture()
           .join()
           .record();
     } catch (CompletionException late) {
-      return null;
+      return unexplained(request, NO_ANSWER);
     }
   }
 
-  private @Nullable HomeReply queryCluster(DecisionRequest request, long correlationId) {
+  private DecisionRecord unexplained(DecisionRequest request, String why) {
+    return DecisionRecorder.withoutCandidates(
+        cell(), request, new Decision.NoWorker(Decision.NoWorkerReason.NO_HOME, why));
+  }
+
+  private QueryResult queryCluster(DecisionRequest request, long correlationId) {
     long startNanos = clock.nanos();
     try {
       DecisionReply reply =
@@ -130,10 +169,10 @@ final class CellHomeClient implements HomeNotifier {
               .toCompletableFuture()
               .join();
       metrics.decidedRemotely("cluster", clock.nanos() - startNanos);
-      return new HomeReply(reply, correlationId);
+      return new QueryResult.Replied(reply, correlationId);
     } catch (CompletionException late) {
       home.tell(new Cell.Abandon(node, correlationId));
-      return null;
+      return new QueryResult.Late();
     }
   }
 
@@ -150,21 +189,43 @@ final class CellHomeClient implements HomeNotifier {
     home.tell(new Cell.Declare(node, incarnation, loads));
   }
 
-  private synchronized void flush() {
+  @Override
+  public CompletableFuture<Boolean> declareOpen(OpenReservations open) {
+    CompletableFuture<Boolean> delivered = sendToPeer(open);
+    return delivered == null
+        ? declareOverCluster(open)
+        : delivered
+            .exceptionally(_ -> false)
+            .thenCompose(
+                done -> done ? CompletableFuture.completedFuture(true) : declareOverCluster(open));
+  }
+
+  private CompletableFuture<Boolean> declareOverCluster(OpenReservations open) {
+    return home.<Cell.OpenDeclared>ask(replyTo -> new Cell.DeclareOpen(node, open, replyTo), timeout)
+        .toCompletableFuture()
+        .handle((_, late) -> late == null);
+  }
+
+  private void flush() {
     flushScheduled.set(false);
-    List<ReservationEvent> events = take();
-    if (!events.isEmpty()) {
-      CompletableFuture<Boolean> delivered = peerDecisions.send(home.getEntityId(), events, timeout);
-      if (delivered == null) {
-        sendOverCluster(events);
-      } else {
-        var _ = delivered.whenComplete((done, _) -> {
-          if (done == null || !done) {
-            sendOverCluster(events);
-          }
-        });
-      }
+    if (!pending.isEmpty()) {
+      var _ = sendToPeer(null);
     }
+  }
+
+  /** Sends what is pending, over the cluster if need be, and then to the peer alone what is open here. */
+  private synchronized @Nullable CompletableFuture<Boolean> sendToPeer(@Nullable OpenReservations open) {
+    List<ReservationEvent> events = take();
+    CompletableFuture<Boolean> delivered = peerDecisions.send(cell(), events, open, timeout);
+    if (delivered == null) {
+      sendOverCluster(events);
+      return null;
+    }
+    return delivered.whenComplete((done, _) -> {
+      if (done == null || !done) {
+        sendOverCluster(events);
+      }
+    });
   }
 
   private List<ReservationEvent> take() {

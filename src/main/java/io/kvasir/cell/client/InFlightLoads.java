@@ -2,6 +2,7 @@ package io.kvasir.cell.client;
 
 import io.kvasir.cell.ledger.InFlightLoad;
 import io.kvasir.cell.ledger.LeasedReservations;
+import io.kvasir.cell.ledger.OpenReservations;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -15,6 +16,9 @@ import java.util.concurrent.ConcurrentHashMap;
  * its declaration: the home {@linkplain LeasedReservations remembers} it. Thread-safe.
  */
 final class InFlightLoads {
+  /** The most loads of one message, which has to fit a frame of the cluster. */
+  private static final int MAX_DECLARED = 500;
+
   private final HomeNotifier notifier;
   private final Set<RemoteReservation> open = ConcurrentHashMap.newKeySet();
   private volatile long home;
@@ -45,6 +49,15 @@ final class InFlightLoads {
     open.remove(reservation);
   }
 
+  /**
+   * The ids of what is open now.
+   *
+   * @param below see {@link OpenReservations#below}; read before this is called
+   */
+  List<OpenReservations> openReservations(long below) {
+    return OpenReservations.declarations(below, open.stream().map(RemoteReservation::id).toList());
+  }
+
   /** Declares the loads to a home that has decided, if it is a new one; two volatile reads otherwise. */
   void decidedBy(long incarnation) {
     if (incarnation != home || undeclared) {
@@ -63,8 +76,9 @@ final class InFlightLoads {
         declared.add(load);
       }
     }
-    if (!declared.isEmpty()) {
-      notifier.declare(incarnation, declared);
+    for (int begin = 0; begin < declared.size(); begin += MAX_DECLARED) {
+      notifier.declare(
+          incarnation, List.copyOf(declared.subList(begin, Math.min(declared.size(), begin + MAX_DECLARED))));
     }
   }
 }

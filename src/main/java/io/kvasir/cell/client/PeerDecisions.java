@@ -1,13 +1,12 @@
 package io.kvasir.cell.client;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.dataformat.cbor.CBORFactory;
-import io.kvasir.cell.ClusterMessage;
 import io.kvasir.cell.DecisionRequest;
+import io.kvasir.cell.client.HomeMessages.HomeRequest;
 import io.kvasir.cell.directory.CellNodes;
 import io.kvasir.cell.directory.NodeNames;
 import io.kvasir.cell.directory.NodesByCell;
+import io.kvasir.cell.ledger.OpenReservations;
 import io.kvasir.cell.ledger.ReservationEvent;
 import io.kvasir.cell.view.CellView;
 import io.kvasir.cell.view.CellViews;
@@ -15,9 +14,10 @@ import io.kvasir.cell.view.DecisionReply;
 import io.kvasir.cell.view.RemoteDecisions;
 import io.kvasir.peer.PeerAddress;
 import io.kvasir.peer.PeerConnections;
+import io.kvasir.telemetry.DecisionRecord;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -28,38 +28,22 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Decisions over {@linkplain PeerConnections peer connections}: requests to the homes of cells on other nodes, and
- * replies to theirs. The messages are those of the cluster in CBOR, by the same rules: fields may be added. Only
- * members of the cluster are sent requests or replied to. Thread-safe.
+ * replies to theirs. Only members of the cluster are sent requests or replied to, and of others nothing is read but
+ * their names. Thread-safe.
  */
 final class PeerDecisions {
-  /** The reply to a request that has events only. */
-  private static final byte[] ACKNOWLEDGED = {1};
-
   private final String self;
   private final PeerConnections connections;
   private final NodesByCell nodesByCell;
-  private final ObjectMapper cbor;
-
-  /**
-   * A request to a cell's home.
-   *
-   * @param cell the cell
-   * @param node the requesting node: its address and incarnation
-   * @param events what has become of the node's reservations until now; null from a node that sends that otherwise
-   * @param request what is to be decided after that, null when nothing is
-   * @param correlationId the node's own id of the request
-   */
-  record HomeRequest(
-      String cell, String node, @Nullable List<ReservationEvent> events, @Nullable DecisionRequest request,
-      long correlationId)
-      implements ClusterMessage {}
+  private final HomeMessages messages;
 
   PeerDecisions(ActorSystem<?> system, String self, PeerConnections connections, NodesByCell nodesByCell) {
     this.self = self;
     this.connections = connections;
     this.nodesByCell = nodesByCell;
-    this.cbor =
-        JacksonObjectMapperProvider.get(system).getOrCreate("jackson-cbor", Optional.of(new CBORFactory()));
+    this.messages =
+        new HomeMessages(
+            JacksonObjectMapperProvider.get(system).getOrCreate("jackson-cbor", Optional.of(new CBORFactory())));
   }
 
   /** The port at which peers reach this node. */
@@ -73,23 +57,30 @@ final class PeerDecisions {
   }
 
   private byte @Nullable [] serve(byte[] request, CellViews views) {
-    try {
-      HomeRequest homeRequest = cbor.readValue(request, HomeRequest.class);
-      CellView view = views.of(homeRequest.cell());
-      return view == null || !isMember(homeRequest.node()) ? null : serve(homeRequest, view.remoteDecisions());
-    } catch (IOException malformed) {
-      throw new UncheckedIOException(malformed);
+    String node = messages.requestingNode(request);
+    if (node == null || !isMember(node)) {
+      return null;
     }
+    HomeRequest homeRequest = messages.read(request, HomeRequest.class);
+    CellView view = views.of(homeRequest.cell());
+    return view == null || !homeRequest.node().equals(node) ? null : serve(homeRequest, view);
   }
 
-  private byte[] serve(HomeRequest homeRequest, RemoteDecisions decisions) throws IOException {
+  private byte[] serve(HomeRequest homeRequest, CellView view) {
+    RemoteDecisions decisions = view.remoteDecisions();
+    String node = homeRequest.node();
     if (homeRequest.events() != null) {
-      homeRequest.events().forEach(event -> decisions.leased().apply(homeRequest.node(), event));
+      homeRequest.events().forEach(event -> decisions.leased().apply(node, event));
     }
-    return homeRequest.request() == null
-        ? ACKNOWLEDGED
-        : cbor.writeValueAsBytes(
-            decisions.decide(homeRequest.request(), homeRequest.node(), homeRequest.correlationId()));
+    if (homeRequest.open() != null) {
+      decisions.reconcile(node, homeRequest.open());
+    }
+    if (homeRequest.request() != null) {
+      return messages.write(decisions.decide(homeRequest.request(), node, homeRequest.correlationId()));
+    }
+    return homeRequest.explained() == null
+        ? HomeMessages.ACKNOWLEDGED
+        : messages.write(view.explain(homeRequest.explained()));
   }
 
   /**
@@ -103,14 +94,42 @@ final class PeerDecisions {
   @Nullable CompletableFuture<@Nullable DecisionReply> query(
       String cell, DecisionRequest request, long correlationId, List<ReservationEvent> events, Duration timeout) {
     CompletableFuture<byte @Nullable []> answer =
-        query(new HomeRequest(cell, self, events, request, correlationId), timeout);
-    return answer == null ? null : answer.thenApply(this::decode);
+        query(new HomeRequest(cell, self, events, request, correlationId, null, null), timeout);
+    return answer == null
+        ? null
+        : answer.thenApply(reply -> reply == null ? null : messages.read(reply, DecisionReply.class));
   }
 
-  /** Sends events to a cell's home; null, or completes with false or a failure, when it may not have received them. */
-  @Nullable CompletableFuture<Boolean> send(String cell, List<ReservationEvent> events, Duration timeout) {
-    CompletableFuture<byte @Nullable []> answer = query(new HomeRequest(cell, self, events, null, 0), timeout);
+  /**
+   * Sends events to a cell's home, and then the reservations that are open here.
+   *
+   * @param open null when they are not declared now
+   * @return null, or completes with false or a failure, when the home may not have received them
+   */
+  @Nullable CompletableFuture<Boolean> send(
+      String cell, List<ReservationEvent> events, @Nullable OpenReservations open, Duration timeout) {
+    CompletableFuture<byte @Nullable []> answer =
+        query(new HomeRequest(cell, self, events, null, 0, open, null), timeout);
     return answer == null ? null : answer.thenApply(Objects::nonNull);
+  }
+
+  /**
+   * Has a cell's home explain how it would decide.
+   *
+   * @return null when there is no peer connection; completes with null when that node is not the home, or is of a
+   *     version that explains over the cluster only
+   */
+  @Nullable CompletableFuture<@Nullable DecisionRecord> explain(
+      String cell, DecisionRequest request, Duration timeout) {
+    CompletableFuture<byte @Nullable []> answer =
+        query(new HomeRequest(cell, self, List.of(), null, 0, null, request), timeout);
+    return answer == null
+        ? null
+        : answer.thenApply(
+            reply ->
+                reply == null || Arrays.equals(reply, HomeMessages.ACKNOWLEDGED)
+                    ? null
+                    : messages.read(reply, DecisionRecord.class));
   }
 
   private @Nullable CompletableFuture<byte @Nullable []> query(HomeRequest homeRequest, Duration timeout) {
@@ -119,19 +138,7 @@ final class PeerDecisions {
       return null;
     }
     PeerAddress home = new PeerAddress(nodes.home(), NodeNames.host(nodes.home()), nodes.peerPort());
-    try {
-      return connections.request(home, cbor.writeValueAsBytes(homeRequest), timeout);
-    } catch (JsonProcessingException impossible) {
-      throw new UncheckedIOException(impossible);
-    }
-  }
-
-  private @Nullable DecisionReply decode(byte @Nullable [] answer) {
-    try {
-      return answer == null ? null : cbor.readValue(answer, DecisionReply.class);
-    } catch (IOException malformed) {
-      throw new UncheckedIOException(malformed);
-    }
+    return connections.request(home, messages.write(homeRequest), timeout);
   }
 
   private boolean isMember(String node) {

@@ -7,6 +7,7 @@ import io.kvasir.cell.directory.CellNodes;
 import io.kvasir.cell.ledger.CorrelationIds;
 import io.kvasir.cell.ledger.InFlightLoad;
 import io.kvasir.cell.ledger.NextHome;
+import io.kvasir.cell.ledger.OpenReservations;
 import io.kvasir.cell.view.DecisionRecorder;
 import io.kvasir.cell.view.DecisionReply;
 import io.kvasir.http.CircuitBreaker;
@@ -19,6 +20,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -31,9 +34,12 @@ import org.jspecify.annotations.Nullable;
 final class RemoteCell implements NextHome {
   private static final CircuitBreaker.Settings BREAKER = CircuitBreaker.Settings.of(1, Duration.ofMillis(200));
 
-  private static final String NO_ANSWER = "the cell's home does not answer";
+  /** Prompts of more blocks take a home longer, so that their lateness says nothing of it. */
+  static final int LARGE_CHAIN = 8_192;
 
-  private final CellHomeClient home;
+  private static final long UNDECLARED = -1;
+
+  private final CellHome home;
   private final Duration moveTimeout;
   private final BooleanSupplier cutOff;
   private final Supplier<@Nullable CellNodes> cellNodes;
@@ -42,18 +48,22 @@ final class RemoteCell implements NextHome {
   private final RemoteProgress progress;
   private final InFlightLoads loads;
   private final CircuitBreaker breaker;
+  private final AtomicLong answers = new AtomicLong();
+
+  /** An id below which the home has been told that nothing is open; later ones, or open ones, are to be declared. */
+  private volatile long declaredBelow = 1;
 
   /**
    * A client of a cell.
    *
-   * @param home the client of the cell's home
+   * @param home the cell's home
    * @param progress notifies the home of workers that progress
    * @param moveTimeout how long a decision may take while the cell is moving
    * @param cutOff whether the cluster has taken this node out, so that no home can be reached
    * @param cellNodes where the cell is, as this node knows
    */
   RemoteCell(
-      CellHomeClient home,
+      CellHome home,
       RemoteProgress progress,
       Duration moveTimeout,
       BooleanSupplier cutOff,
@@ -71,7 +81,8 @@ final class RemoteCell implements NextHome {
 
   /**
    * Has the home decide; {@link Decision.NoWorkerReason#NO_HOME} when it does not answer in time. A request that met
-   * the cell while it moved to another home may be lost, and is sent again.
+   * the cell while it moved to another home may be lost, and is sent again. The home does not count as silent while it
+   * answers others: then it is the request that takes long.
    */
   Decision decide(DecisionRequest request) {
     if (cutOff.getAsBoolean()) {
@@ -79,9 +90,11 @@ final class RemoteCell implements NextHome {
     }
     CellNodes before = cellNodes.get();
     boolean moves = isMoving(before);
-    if (!moves && !breaker.tryAcquire()) {
+    boolean large = request.prompt().chain().length() > LARGE_CHAIN;
+    if (!moves && !(large ? breaker.isClosed() : breaker.tryAcquire())) {
       return noHome();
     }
+    long answersBefore = answers.get();
     long startNanos = clock.nanos();
     do {
       Decision decision = query(request);
@@ -91,7 +104,9 @@ final class RemoteCell implements NextHome {
       CellNodes now = cellNodes.get();
       moves |= isMoving(now) || (before != null && now != null && !now.home().equals(before.home()));
     } while (moves && clock.nanos() - startNanos < moveTimeout.toNanos());
-    breaker.onFailure(NO_ANSWER);
+    if (!large && answers.get() == answersBefore) {
+      breaker.onFailure(CellHomeClient.NO_ANSWER);
+    }
     return noHome();
   }
 
@@ -100,21 +115,48 @@ final class RemoteCell implements NextHome {
     if (cutOff.getAsBoolean()) {
       return DecisionRecorder.withoutCandidates(home.cell(), request, cutOff());
     }
-    DecisionRecord record = home.explain(request);
-    return record == null ? DecisionRecorder.withoutCandidates(home.cell(), request, noHome()) : record;
+    return home.explain(request);
   }
 
   private static boolean isMoving(@Nullable CellNodes cellNodes) {
     return cellNodes != null && cellNodes.movingTo() != null;
   }
 
+  /** Null when the home has not answered in time. */
   private @Nullable Decision query(DecisionRequest request) {
-    CellHomeClient.HomeReply answer = home.query(request, correlationIds);
-    if (answer == null) {
-      return null;
+    long correlationId = correlationIds.begin();
+    try {
+      return switch (home.query(request, correlationId, correlationIds)) {
+        case CellHome.QueryResult.Replied(DecisionReply reply, long id) -> {
+          answers.incrementAndGet();
+          breaker.onSuccess();
+          yield decision(reply, request, id);
+        }
+        case CellHome.QueryResult.Late() -> null;
+        case CellHome.QueryResult.Unsent(String reason) ->
+            new Decision.NoWorker(Decision.NoWorkerReason.NO_HOME, reason);
+      };
+    } finally {
+      correlationIds.end(correlationId);
     }
-    breaker.onSuccess();
-    return decision(answer.reply(), request, answer.correlationId());
+  }
+
+  /**
+   * Declares to the home which reservations are open here, so that it renews their leases and gives back what it holds
+   * beyond them, such as when the message of an end was lost. Nothing is sent while there is nothing to declare.
+   */
+  void declareOpen() {
+    long below = correlationIds.endedBelow();
+    List<OpenReservations> declarations = loads.openReservations(below);
+    boolean nothing = declarations.stream().allMatch(each -> each.reservations().isEmpty());
+    if (cutOff.getAsBoolean() || (nothing && declaredBelow == below)) {
+      return;
+    }
+    CompletableFuture<Boolean> received = CompletableFuture.completedFuture(true);
+    for (OpenReservations declaration : declarations) {
+      received = received.thenCombine(home.declareOpen(declaration), Boolean::logicalAnd);
+    }
+    var _ = received.thenAccept(all -> declaredBelow = all && nothing ? below : UNDECLARED);
   }
 
   /** Declares what this node has in flight to the home that has decided, if that does not know it. */
@@ -129,29 +171,31 @@ final class RemoteCell implements NextHome {
    */
   Reservation open(Worker worker, DecisionRequest request, boolean readsPrompt, RemoteReservation.Watcher watcher) {
     int prompt = request.prompt().tokens();
-    InFlightLoad load =
-        new InFlightLoad(
-            CorrelationIds.reservation(correlationIds.next(), 0), worker.id(), request.model(), prompt, prompt,
-            readsPrompt, false);
-    return new RemoteReservation(load, RemoteReservation.NONE, loads, home, watcher);
+    return open(worker, request.model(), prompt, prompt, readsPrompt, watcher);
   }
 
   @Override
   public Reservation takeOver(Worker worker, String model, Booking booking, boolean readsPrompt) {
-    InFlightLoad load =
-        new InFlightLoad(
-            CorrelationIds.reservation(correlationIds.next(), 0),
-            worker.id(),
-            model,
-            booking.promptTokens(),
-            booking.uncachedTokens(),
-            readsPrompt,
-            false);
-    return new RemoteReservation(load, RemoteReservation.NONE, loads, home, () -> progress.progressed(worker));
+    return open(
+        worker, model, booking.promptTokens(), booking.uncachedTokens(), readsPrompt,
+        () -> progress.progressed(worker));
+  }
+
+  private Reservation open(
+      Worker worker, String model, int prompt, int uncached, boolean readsPrompt, RemoteReservation.Watcher watcher) {
+    long request = correlationIds.begin();
+    try {
+      InFlightLoad load =
+          new InFlightLoad(
+              CorrelationIds.reservation(request, 0), worker.id(), model, prompt, uncached, readsPrompt, false);
+      return new RemoteReservation(load, RemoteReservation.NONE, loads, home, watcher);
+    } finally {
+      correlationIds.end(request);
+    }
   }
 
   private static Decision.NoWorker noHome() {
-    return new Decision.NoWorker(Decision.NoWorkerReason.NO_HOME, NO_ANSWER);
+    return new Decision.NoWorker(Decision.NoWorkerReason.NO_HOME, CellHomeClient.NO_ANSWER);
   }
 
   private static Decision.NoWorker cutOff() {

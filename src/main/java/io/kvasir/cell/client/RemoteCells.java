@@ -6,6 +6,7 @@ import io.kvasir.cell.directory.NodesByCell;
 import io.kvasir.cell.home.Cell;
 import io.kvasir.cell.view.CellMetrics;
 import io.kvasir.time.NanoClock;
+import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -19,6 +20,15 @@ import org.jspecify.annotations.Nullable;
 
 /** This node's clients of cells whose home is another node, or was when a request came for them. Thread-safe. */
 final class RemoteCells {
+  /** Several declarations may be lost before a lease ends. */
+  private static final int DECLARATIONS_PER_LEASE = 8;
+
+  /** A block's hash in a message. */
+  private static final int HASH_BYTES = 9;
+
+  /** What else a request for a decision may take in a message, generously. */
+  private static final int OTHER_PARTS_BYTES = 32 << 10;
+
   private final Cluster cluster;
   private final ClusterSharding sharding;
   private final String self;
@@ -28,6 +38,7 @@ final class RemoteCells {
   private final CellMetrics metrics;
   private final NanoClock clock;
   private final Map<String, RemoteCell> cells = new ConcurrentHashMap<>();
+  private final int maxClusterBlocks;
 
   /** Reservation events go together while they are this young: no load looks old for it. */
   private final Executor delayed =
@@ -49,6 +60,15 @@ final class RemoteCells {
     this.nodesByCell = nodesByCell;
     this.metrics = metrics;
     this.clock = clock;
+    long frame = system.settings().config().getBytes("pekko.remote.artery.advanced.maximum-frame-size");
+    this.maxClusterBlocks = (int) Math.max(0, (frame - OTHER_PARTS_BYTES) / HASH_BYTES);
+    Duration interval = settings.remote().reservationLease().dividedBy(DECLARATIONS_PER_LEASE);
+    var _ = system.scheduler().scheduleWithFixedDelay(
+        interval, interval, () -> Thread.ofVirtual().start(this::declareOpen), system.executionContext());
+  }
+
+  private void declareOpen() {
+    cells.values().forEach(RemoteCell::declareOpen);
   }
 
   /** The client of a cell, always the same one. */
@@ -75,7 +95,8 @@ final class RemoteCells {
   private RemoteCell create(String cell) {
     EntityRef<Cell.Message> home = sharding.entityRefFor(Cell.KEY, cell);
     return new RemoteCell(
-        new CellHomeClient(home, self, peerDecisions, settings.remote().decisionTimeout(), delayed, metrics, clock),
+        new CellHomeClient(home, self, peerDecisions, settings.remote().decisionTimeout(), maxClusterBlocks, delayed,
+            metrics, clock),
         new RemoteProgress(home::tell, clock),
         settings.remote().moveTimeout(),
         this::isCutOff,

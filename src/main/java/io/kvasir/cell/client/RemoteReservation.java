@@ -69,10 +69,16 @@ final class RemoteReservation implements Reservation {
   @Override
   public void close(Outcome how) {
     if (lifecycle.close() != null) {
-      loads.closed(this);
+      // Before it leaves the loads: once it is not declared as open, its end has been sent, or goes with that.
       send(ReservationEvent.closed(load.reservation(), how));
+      loads.closed(this);
       watcher.closed(how);
     }
+  }
+
+  /** This node's id of it. */
+  long id() {
+    return load.reservation();
   }
 
   /** The load as it is declared to a home that does not know it; null when that is needless. */

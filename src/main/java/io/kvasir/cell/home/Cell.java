@@ -11,6 +11,7 @@ import io.kvasir.cell.directory.PodEntry;
 import io.kvasir.cell.directory.Roster;
 import io.kvasir.cell.ledger.InFlightLoad;
 import io.kvasir.cell.ledger.LeasedReservations;
+import io.kvasir.cell.ledger.OpenReservations;
 import io.kvasir.cell.ledger.ReservationEvent;
 import io.kvasir.cell.standby.CellReplica;
 import io.kvasir.cell.standby.Standby;
@@ -82,6 +83,13 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
    *     for open what this one has seen the end of
    */
   public record Declare(String node, long home, List<InFlightLoad> loads) implements Message, ClusterMessage {}
+
+  /** Declares the reservations that another node has open; answered when what it has no more is given back. */
+  public record DeclareOpen(String node, OpenReservations open, ActorRef<OpenDeclared> replyTo)
+      implements Message, ClusterMessage {}
+
+  /** The reply to {@link DeclareOpen}. */
+  public record OpenDeclared() implements ClusterMessage {}
 
   /** Begins to replicate the cell to a node that is to hold a replica. */
   public record ReplicaRequested(String node, ActorRef<Standby.Message> standby) implements Message, ClusterMessage {}
@@ -227,6 +235,10 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
           declare.loads().forEach(load -> leased.adopt(declare.node(), load, members::adopt));
         }
       }
+      case DeclareOpen declare -> {
+        view.remoteDecisions().reconcile(declare.node(), declare.open());
+        declare.replyTo().tell(new OpenDeclared());
+      }
       case Describe describe -> describe.replyTo().tell(new Description(view.workers(), address(), view.standbys()));
       case ReplicaRequested(String node, var standby) -> standbys.replicaRequested(node, standby);
       case MoveTo move -> standbys.moveTo(move.node());
@@ -282,7 +294,7 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
 
   private void tick() {
     long now = services.clock().nanos();
-    leased.expire();
+    view.remoteDecisions().expire();
     resizer.abandonOverdue(now);
     for (Member member : members.all()) {
       member.expire(now);

@@ -6,6 +6,7 @@ import io.kvasir.time.NanoClock;
 import java.time.Duration;
 import java.util.EnumSet;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -19,9 +20,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Reservations that other nodes hold in a cell's ledger, by the ids those nodes gave them: closed when the node sends
- * their outcome, when the cluster removes the node, or when their lease ends, whichever comes first. What is booked for
- * a node after it was removed, or has abandoned the request, is closed at once: those messages may overtake each other.
- * Thread-safe: threads of peer connections hold what they book, the cell's actor does the rest.
+ * their outcome, when it declares that it has them no more, when the cluster removes the node, or when their lease ends,
+ * whichever comes first. What is booked for a node after it was removed, or has abandoned the request, is closed at
+ * once: those messages may overtake each other. Thread-safe: threads of peer connections hold what they book, the cell's actor does the rest.
  */
 public final class LeasedReservations {
   /** How many events, abandoned requests and removed nodes are remembered; an older one has lost its counterpart. */
@@ -125,20 +126,40 @@ public final class LeasedReservations {
   /** Closes the reservations of a request whose reply the node does not wait for any more. */
   public synchronized void abandon(String node, long correlationId) {
     remember(abandoned, new RemoteId(node, correlationId));
-    closeIf((id, entry) -> id.node().equals(node) && CorrelationIds.of(id.id()) == correlationId);
+    int _ = closeIf((id, entry) -> id.node().equals(node) && CorrelationIds.of(id.id()) == correlationId);
   }
 
   /** Closes all reservations of a node that was removed. */
   public synchronized void closeAllOf(String node) {
     remember(removedNodes, node);
     early.keySet().removeIf(id -> id.node().equals(node));
-    closeIf((id, entry) -> id.node().equals(node));
+    int _ = closeIf((id, entry) -> id.node().equals(node));
   }
 
-  /** Closes those whose lease has ended. */
-  public synchronized void expire() {
+  /**
+   * Renews the leases of the reservations that a node has open, and closes those that it has no more though their end
+   * has not come.
+   *
+   * @return how many were closed
+   */
+  public synchronized int reconcile(String node, OpenReservations declared) {
+    Set<Long> open = new HashSet<>(declared.reservations());
+    early.keySet().removeIf(id -> isOver(id, node, declared, open));
+    long expiresNanos = clock.nanos() + leaseNanos;
+    leases.replaceAll(
+        (id, lease) ->
+            id.node().equals(node) && open.contains(id.id()) ? new Lease(lease.reservation(), expiresNanos) : lease);
+    return closeIf((id, entry) -> isOver(id, node, declared, open));
+  }
+
+  private static boolean isOver(RemoteId id, String node, OpenReservations declared, Set<Long> open) {
+    return id.node().equals(node) && declared.covers(id.id()) && !open.contains(id.id());
+  }
+
+  /** Closes those whose lease has ended; returns how many. */
+  public synchronized int expire() {
     long now = clock.nanos();
-    closeIf((id, entry) -> now - entry.expiresNanos() >= 0);
+    return closeIf((id, entry) -> now - entry.expiresNanos() >= 0);
   }
 
   private static <T> void remember(SequencedSet<T> remembered, T one) {
@@ -148,7 +169,8 @@ public final class LeasedReservations {
     }
   }
 
-  private void closeIf(BiPredicate<RemoteId, Lease> which) {
+  private int closeIf(BiPredicate<RemoteId, Lease> which) {
+    int before = leases.size();
     for (Iterator<Map.Entry<RemoteId, Lease>> entries = leases.entrySet().iterator(); entries.hasNext(); ) {
       Map.Entry<RemoteId, Lease> entry = entries.next();
       if (which.test(entry.getKey(), entry.getValue())) {
@@ -156,5 +178,6 @@ public final class LeasedReservations {
         entry.getValue().reservation().close(new Outcome.Cancelled());
       }
     }
+    return before - leases.size();
   }
 }

@@ -3,8 +3,9 @@
  * states are those of a {@link io.kvasir.cell.ledger.ReservationLifecycle}, and it is closed exactly once. At the
  * cell's home it is a {@link io.kvasir.cell.ledger.BookedReservation}: made by a decision, or adopted from a node that
  * had the load in flight before the cell came. {@link io.kvasir.cell.ledger.LeasedReservations} holds those of other
- * nodes under the ids that they gave them; {@link io.kvasir.cell.ledger.LocalReservations} keeps this node's own, and
- * declares them to the next home when the cell leaves.
+ * nodes under the ids that they gave them, and gives back what is not among the {@link
+ * io.kvasir.cell.ledger.OpenReservations} that a node declares; {@link io.kvasir.cell.ledger.LocalReservations} keeps
+ * this node's own, and declares them to the next home when the cell leaves.
  */
 @NullMarked
 package io.kvasir.cell.ledger;

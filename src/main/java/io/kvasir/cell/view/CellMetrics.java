@@ -27,6 +27,7 @@ public final class CellMetrics {
   private final Counter handOvers;
   private final Counter snapshots;
   private final Counter repairs;
+  private final Counter reclaimed;
   private final CellGauges gauges = new CellGauges();
 
   /** Registers the metrics of cells. */
@@ -108,6 +109,13 @@ public final class CellMetrics {
             registry,
             "kvasir_standby_gaps_repaired_total",
             "Times changes that were sent to a replica were lost and sent again.");
+    reclaimed =
+        counter(
+            registry,
+            "kvasir_reservations_reclaimed_total",
+            "Reservations of other nodes that were given back though their end had not come, by why: the node declared"
+                + " that it has them no more, or their lease ended without a declaration.",
+            "by");
     remoteSeconds =
         Histogram.builder()
             .name("kvasir_remote_decision_seconds")
@@ -163,6 +171,17 @@ public final class CellMetrics {
    */
   public void decidedRemotely(String path, long nanos) {
     remoteSeconds.labelValues(path).observe(nanos / 1e9);
+  }
+
+  /**
+   * Reservations of other nodes were given back without their end.
+   *
+   * @param by {@code declaration} or {@code lease}
+   */
+  void reclaimed(String by, int reservations) {
+    if (reservations > 0) {
+      reclaimed.labelValues(by).inc(reservations);
+    }
   }
 
   /** A decision was made from the roster alone. */

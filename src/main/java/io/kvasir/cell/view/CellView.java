@@ -80,7 +80,7 @@ public final class CellView {
     this.decisions = decisions;
     this.workflows = profiles.workflows();
     this.localReservations = new LocalReservations(nextHome);
-    this.remoteDecisions = new RemoteDecisions(this, new LeasedReservations(reservationLease, clock));
+    this.remoteDecisions = new RemoteDecisions(this, new LeasedReservations(reservationLease, clock), metrics);
     this.table = MemberTable.in(index);
     this.health = new HealthSnapshot(table, changes.count());
     metrics.watch(cell, index, this);

@@ -4,6 +4,7 @@ import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.ledger.CorrelationIds;
 import io.kvasir.cell.ledger.LeasedReservations;
+import io.kvasir.cell.ledger.OpenReservations;
 import java.util.List;
 
 /**
@@ -13,15 +14,27 @@ import java.util.List;
 public final class RemoteDecisions {
   private final CellView view;
   private final LeasedReservations leased;
+  private final CellMetrics metrics;
 
-  RemoteDecisions(CellView view, LeasedReservations leased) {
+  RemoteDecisions(CellView view, LeasedReservations leased, CellMetrics metrics) {
     this.view = view;
     this.leased = leased;
+    this.metrics = metrics;
   }
 
   /** The reservations held for other nodes. */
   public LeasedReservations leased() {
     return leased;
+  }
+
+  /** Gives back what is held for a node beyond the reservations it declares, and renews the leases of those. */
+  public void reconcile(String node, OpenReservations declared) {
+    metrics.reclaimed("declaration", leased.reconcile(node, declared));
+  }
+
+  /** Gives back what no node has declared for as long as a lease. */
+  public void expire() {
+    metrics.reclaimed("lease", leased.expire());
   }
 
   /**

@@ -28,6 +28,7 @@ import io.kvasir.events.KvEvent;
 import io.kvasir.index.BlockHash;
 import io.kvasir.index.Chain;
 import io.kvasir.index.Tier;
+import io.kvasir.peer.PeerConnections;
 import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.PreparedSlots;
 import io.kvasir.routing.RequestShape;
@@ -48,6 +49,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -227,6 +229,43 @@ final class ClusterCellsTest {
       await(() -> inFlight() == 0);
     }
     assertThat(overLines()).isEqualTo(before + 10);
+  }
+
+  /** Longer than the frames of remoting, which would drop it without a word. */
+  @Test
+  void longPrompt_goesOverALine_orIsDecidedWithoutTheHomeAtOnce() {
+    add("long", 4);
+    await(() -> healthy() == 1);
+    long[] hashes = new SplittableRandom(1).longs(100_000).toArray();
+    DecisionRequest request = request(model, new Chain(hashes, 16));
+    ClusterCells other = other();
+    await(() -> !decideAndClose(other, request).startsWith(Fallback.REASON));
+    assertThat(other.explain(request).plan()).as(other.explain(request).reason()).hasSize(1);
+
+    Node guest = unconnectedNode();
+    ClusterCells unconnected = guest.cells();
+    await(() -> unconnected.models().contains(model) && !unconnected.isHome(model));
+    await(() -> !decideAndClose(unconnected, request(model)).startsWith(Fallback.REASON));
+    assertThat(decideAndClose(unconnected, request))
+        .startsWith(Fallback.REASON)
+        .contains("100000 blocks, too many for remoting");
+    assertThat(unconnected.explain(request).reason()).contains("100000 blocks, too many for remoting");
+    assertThat(decideAndClose(unconnected, request(model))).as("others reach the home")
+        .doesNotStartWith(Fallback.REASON);
+    NODES.remove(guest);
+    Cluster.get(guest.system()).manager().tell(new Leave(Cluster.get(guest.system()).selfMember().address()));
+    leave(guest);
+  }
+
+  /** The reason of a decision that is given back at once. */
+  private static String decideAndClose(ClusterCells cells, DecisionRequest request) {
+    return switch (cells.decide(request)) {
+      case Decision.Planned planned -> {
+        planned.close(new Outcome.Cancelled());
+        yield planned.reason();
+      }
+      case Decision.NoWorker none -> Fallback.REASON + " not even: " + none.detail();
+    };
   }
 
   /** Decisions that any node has asked another for over a line. */
@@ -595,7 +634,18 @@ final class ClusterCellsTest {
     return node(Set.of());
   }
 
+  /** A node whose connections to others are closed, as behind a firewall. */
+  private static Node unconnectedNode() {
+    PeerConnections closed = TestSettings.lines();
+    closed.close();
+    return node(Set.of(), closed);
+  }
+
   private static Node node(Set<PodSpec> pods) {
+    return node(pods, TestSettings.lines());
+  }
+
+  private static Node node(Set<PodSpec> pods, PeerConnections lines) {
     Config config =
         ConfigFactory.parseString("pekko.remote.artery.canonical { hostname = \"127.0.0.1\", port = 0 }")
             .withFallback(ConfigFactory.parseResources("platform.conf"))
@@ -619,7 +669,7 @@ final class ClusterCellsTest {
                 (worker, pod) -> stream(pod.name()),
                 ClusterCellsTest::probe,
                 metrics,
-                TestSettings.lines(),
+                lines,
                 DecisionLog.off(metrics)),
             registry);
     NODES.add(node);

@@ -2,8 +2,10 @@ package io.kvasir.cell.client;
 
 import io.kvasir.cell.home.Cell;
 import io.kvasir.cell.ledger.InFlightLoad;
+import io.kvasir.cell.ledger.OpenReservations;
 import io.kvasir.cell.ledger.ReservationEvent;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 
 /** Tells a home each thing by itself. */
@@ -28,5 +30,10 @@ final class TestHomeNotifier implements HomeNotifier {
   @Override
   public void declare(long incarnation, List<InFlightLoad> loads) {
     home.accept(new Cell.Declare(node, incarnation, loads));
+  }
+
+  @Override
+  public CompletableFuture<Boolean> declareOpen(OpenReservations open) {
+    throw new AssertionError("declared by cells, not by their loads");
   }
 }

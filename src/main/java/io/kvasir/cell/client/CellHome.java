@@ -1,0 +1,39 @@
+package io.kvasir.cell.client;
+
+import io.kvasir.cell.DecisionRequest;
+import io.kvasir.cell.ledger.CorrelationIds;
+import io.kvasir.cell.view.DecisionReply;
+import io.kvasir.telemetry.DecisionRecord;
+
+/** A cell's home on another node, whichever that is at the time. Thread-safe. */
+interface CellHome extends HomeNotifier {
+  /** What came of a request for a decision. */
+  sealed interface QueryResult {
+    /** The home's reply, and the id of the request under which it holds the reservations. */
+    record Replied(DecisionReply reply, long correlationId) implements QueryResult {}
+
+    /** The home has not replied in time. What it books by then or later is given back. */
+    record Late() implements QueryResult {}
+
+    /**
+     * The request could not be sent.
+     *
+     * @param reason in plain words
+     */
+    record Unsent(String reason) implements QueryResult {}
+  }
+
+  /** The cell's name. */
+  String cell();
+
+  /**
+   * Has the home decide.
+   *
+   * @param correlationId an open request's first id
+   * @param ids those of the cell's requests
+   */
+  QueryResult query(DecisionRequest request, long correlationId, CorrelationIds ids);
+
+  /** Has the home explain how it would decide; the record says so when it does not answer. */
+  DecisionRecord explain(DecisionRequest request);
+}
