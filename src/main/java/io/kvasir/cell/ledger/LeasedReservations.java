@@ -20,9 +20,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Reservations that other nodes hold in a cell's ledger, by the ids those nodes gave them: closed when the node sends
- * their outcome, when it declares that it has them no more, when the cluster removes the node, or when their lease ends,
- * whichever comes first. What is booked for a node after it was removed, or has abandoned the request, is closed at
- * once: those messages may overtake each other. Thread-safe: threads of peer connections hold what they book, the cell's actor does the rest.
+ * their outcome, when it declares that it has them no more, when the cluster removes the node, or when their lease
+ * ends, whichever comes first. What is booked for a node after it was removed, or has abandoned the request, is closed
+ * at once: those messages may overtake each other. Thread-safe: threads of peer connections hold what they book, the
+ * cell's actor does the rest.
  */
 public final class LeasedReservations {
   /** How many events, abandoned requests and removed nodes are remembered; an older one has lost its counterpart. */
