@@ -181,6 +181,11 @@ public final class HttpServer implements AutoCloseable {
     return connections.count();
   }
 
+  /** Exchanges whose handler works for them now. */
+  int runningExchanges() {
+    return running.get();
+  }
+
   /**
    * Lets running exchanges finish within {@code grace}, then closes the other connections and waits until no handler
    * works for them any more. Meanwhile new requests are refused with 503, so that their senders learn it at once.
