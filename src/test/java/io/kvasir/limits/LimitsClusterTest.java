@@ -1,0 +1,123 @@
+package io.kvasir.limits;
+
+import static io.kvasir.Await.await;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.typesafe.config.Config;
+import com.typesafe.config.ConfigFactory;
+import io.kvasir.access.Caller;
+import io.kvasir.access.Grants;
+import io.kvasir.access.Limits;
+import io.kvasir.telemetry.Metrics;
+import io.kvasir.time.NanoClock;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.IntStream;
+import org.apache.pekko.actor.typed.ActorSystem;
+import org.apache.pekko.actor.typed.javadsl.Behaviors;
+import org.apache.pekko.cluster.MemberStatus;
+import org.apache.pekko.cluster.typed.Cluster;
+import org.apache.pekko.cluster.typed.Join;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** Three router nodes of one cluster, whose limits' owners are wherever sharding has put them. */
+final class LimitsClusterTest {
+  private static final List<Node> NODES = new ArrayList<>();
+
+  /** Long, so that a busy machine is not taken for a node that is cut off. */
+  private static final LimitSettings SETTINGS =
+      new LimitSettings(false, new WorkCost(0.1, 3), Duration.ofMinutes(1), Duration.ofSeconds(20), 10);
+
+  private record Node(ActorSystem<Void> system, Limiter limiter) {}
+
+  @BeforeAll
+  static void start() {
+    for (int i = 0; i < 3; i++) {
+      NODES.add(node());
+    }
+  }
+
+  @AfterAll
+  static void stop() {
+    NODES.forEach(node -> node.system().terminate());
+    NODES.forEach(node -> node.system().getWhenTerminated().toCompletableFuture().join());
+  }
+
+  /** A limit that hardly refills while the test runs, asked for by all nodes at once. */
+  @Test
+  void budget_isUsedUpByAllNodesTogether_andNotBeyond() {
+    Limits limits = new Limits(0, 0, 0, List.of(new Limits.Budget(30_000, Duration.ofDays(365))));
+    AtomicLong used = new AtomicLong();
+    everywhere(node -> {
+      Caller caller = new Caller("budget", "t", Grants.ALL, limits, Limits.NONE);
+      for (int i = 0; i < 200; i++) {
+        LimitReservation reservation = ((Admission.Admitted) node.admit(caller)).reservation();
+        if (reservation.reserve(new Demand(100, 0)) == null) {
+          used.addAndGet(100);
+          reservation.settle(new Work(100, 0, 0));
+        } else {
+          reservation.cancel();
+        }
+      }
+    });
+    assertThat(used.get()).isBetween(28_500L, 30_000L);
+  }
+
+  @Test
+  void slots_ofATenant_areSharedByItsKeysOnAllNodes() throws Exception {
+    Limits slots = new Limits(0, 0, 7, List.of());
+    List<LimitReservation> taken = new ArrayList<>();
+    for (int i = 0; i < 30; i++) {
+      Caller caller = new Caller("key-" + i, "slots", Grants.ALL, Limits.NONE, slots);
+      if (NODES.get(i % 3).limiter().admit(caller) instanceof Admission.Admitted(LimitReservation reservation)) {
+        taken.add(reservation);
+      }
+    }
+    assertThat(taken).hasSize(7);
+    taken.forEach(LimitReservation::release);
+    Caller last = new Caller("last", "slots", Grants.ALL, Limits.NONE, slots);
+    await(() -> NODES.get(1).limiter().admit(last) instanceof Admission.Admitted);
+  }
+
+  private interface Load {
+    void run(Limiter limiter) throws InterruptedException;
+  }
+
+  private static void everywhere(Load load) {
+    CompletableFuture.allOf(
+            IntStream.range(0, 3)
+                .mapToObj(i -> CompletableFuture.runAsync(() -> {
+                  try {
+                    load.run(NODES.get(i).limiter());
+                  } catch (InterruptedException e) {
+                    throw new IllegalStateException(e);
+                  }
+                }))
+                .toArray(CompletableFuture[]::new))
+        .join();
+  }
+
+  private static Node node() {
+    Config config =
+        ConfigFactory.parseString("pekko.remote.artery.canonical { hostname = \"127.0.0.1\", port = 0 }")
+            .withFallback(ConfigFactory.parseResources("platform.conf"))
+            .withFallback(ConfigFactory.defaultReference())
+            .resolve();
+    ActorSystem<Void> system = ActorSystem.create(Behaviors.empty(), "kvasir", config);
+    Cluster cluster = Cluster.get(system);
+    Cluster first = NODES.isEmpty() ? cluster : Cluster.get(NODES.getFirst().system());
+    cluster.manager().tell(Join.create(first.selfMember().address()));
+    await(() -> cluster.selfMember().status().equals(MemberStatus.up()));
+    return new Node(
+        system,
+        LimitsWiring.start(
+            system, SETTINGS, new Metrics(new PrometheusRegistry()), NanoClock.SYSTEM, InstantSource.system()));
+  }
+}
