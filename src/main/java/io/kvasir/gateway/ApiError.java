@@ -19,6 +19,10 @@ record ApiError(int status, String message, @Nullable String param, String code,
   static final ApiError INTERNAL =
       of(500, "internal_error", "The router failed on this request. Its log says why, under its id.");
 
+  /** Nobody reads it: the client has disconnected. */
+  static final ApiError CLIENT_LEFT =
+      of(ClientCancelled.STATUS, "client_disconnected", "The client has disconnected.");
+
   static ApiError unknownModel(String model) {
     return new ApiError(
         404,

@@ -115,7 +115,7 @@ final class InferenceHandler implements AutoCloseable {
     if (body != workerRequest.body()) {
       metrics.reservedFieldsRemoved(api);
     }
-    RequestPreparer.PreparedRequest prepared = preparer.prepare(parsed, inbound);
+    RequestPreparer.PreparedRequest prepared = preparer.prepare(parsed, inbound, cancellation);
     trace.stage("prepare");
 
     boolean injected = settings.usageInjection() && UsageInjection.applies(api, request, body);

@@ -8,9 +8,12 @@ import io.kvasir.execution.dialect.JsonMembers;
 import io.kvasir.execution.dialect.MessagesTranslation;
 import io.kvasir.execution.dialect.Translation;
 import io.kvasir.http.ApiPath;
+import io.kvasir.http.Cancellation;
 import io.kvasir.http.server.Exchange;
 import io.kvasir.index.Chain;
 import io.kvasir.prompt.Api;
+import io.kvasir.prompt.PreparationLimiter;
+import io.kvasir.prompt.PreparationLimiter.Permit;
 import io.kvasir.prompt.Prompt;
 import io.kvasir.prompt.PromptReason;
 import io.kvasir.prompt.PromptRequest;
@@ -21,6 +24,7 @@ import java.util.HashSet;
 import java.util.HexFormat;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.CancellationException;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -31,6 +35,7 @@ import org.jspecify.annotations.Nullable;
 final class RequestPreparer {
   private static final int BYTES_PER_TOKEN = 4;
   private static final int IPV6_NETWORK_BYTES = 8;
+  private static final int PREPARATION_RETRY_SECONDS = 2;
 
   private final RequestReader reader = new RequestReader();
   private final Prompts prompts;
@@ -69,14 +74,17 @@ final class RequestPreparer {
   record PreparedRequest(DecisionRequest decision, String profile, @Nullable Prompt prompt) {}
 
   /** Reads a request to an API, whose path may be another than the one it came by. */
-  ParsedRequest read(ApiPath api, String path, InboundRequest inbound) throws ApiException {
+  ParsedRequest read(ApiPath api, String path, InboundRequest inbound) throws ApiException, InterruptedException {
     Caller caller = inbound.caller();
     Exchange exchange = inbound.exchange();
     if (!caller.grants().allowsApi(api.label())) {
       throw new ApiException(ApiError.forbidden("This key may not use %s, but %s.".formatted(
           path, String.join(", ", new TreeSet<>(caller.grants().apis())))));
     }
-    ApiRequest request = reader.read(api, exchange.headers(), exchange.body());
+    ApiRequest request;
+    try (Permit _ = permit(exchange, exchange.cancellation())) {
+      request = reader.read(api, exchange.headers(), exchange.body());
+    }
     StoredResponses.ResponseLocation location = location(api, path, request, caller);
     String model = request.model() != null ? request.model()
         : location != null ? location.model()
@@ -107,14 +115,20 @@ final class RequestPreparer {
         api, request, location, model, context, salt == null ? forwarded : forwarded.with(salt.in(forwarded.body())));
   }
 
-  /** Finds out what a decision needs. Waits as long as its tokens and the profile's preparers take. */
-  PreparedRequest prepare(ParsedRequest parsed, InboundRequest inbound) throws ApiException {
-    return prepare(parsed, inbound, promptRequest(parsed, inbound, () -> sender(inbound)));
+  /**
+   * Finds out what a decision needs. Waits as long as its tokens and the profile's preparers take.
+   *
+   * @param cancellation of the work for the request
+   */
+  PreparedRequest prepare(ParsedRequest parsed, InboundRequest inbound, Cancellation cancellation)
+      throws ApiException, InterruptedException {
+    return prepare(parsed, inbound, promptRequest(parsed, inbound, () -> sender(inbound)), cancellation);
   }
 
   /** The same for a request that no worker gets. */
-  PreparedRequest prepareDryRun(ParsedRequest parsed, InboundRequest inbound) throws ApiException {
-    return prepare(parsed, inbound, promptRequest(parsed, inbound, null));
+  PreparedRequest prepareDryRun(ParsedRequest parsed, InboundRequest inbound)
+      throws ApiException, InterruptedException {
+    return prepare(parsed, inbound, promptRequest(parsed, inbound, null), inbound.exchange().cancellation());
   }
 
   private static @Nullable PromptRequest promptRequest(
@@ -137,15 +151,17 @@ final class RequestPreparer {
         : HexFormat.of().formatHex(address, 0, Math.min(address.length, IPV6_NETWORK_BYTES));
   }
 
-  private PreparedRequest prepare(ParsedRequest parsed, InboundRequest inbound, @Nullable PromptRequest promptRequest)
-      throws ApiException {
+  private PreparedRequest prepare(
+      ParsedRequest parsed, InboundRequest inbound, @Nullable PromptRequest promptRequest, Cancellation cancellation)
+      throws ApiException, InterruptedException {
     ApiRequest request = parsed.request();
     RequestContext context = parsed.context();
-    Prompt prompt = promptRequest == null ? null : prompt(promptRequest);
+    Prompt prompt = promptRequest == null ? null : prompt(promptRequest, inbound.exchange(), cancellation);
     Chain chain = prompt == null ? Chain.EMPTY : prompt.chain();
     int tokens =
         prompt == null || prompt.tokens() == 0 ? inbound.exchange().body().length / BYTES_PER_TOKEN : prompt.tokens();
-    context.facts().setTokenSource(() -> promptRequest == null ? null : prompts.tokens(promptRequest));
+    context.facts().setTokenSource(
+        () -> promptRequest == null ? null : tokens(promptRequest, inbound.exchange(), cancellation));
     PreparedSlots prepared = context.prepare(inbound.id(), chain, tokens);
     String profile = context.profile().name();
     DecisionRequest decision =
@@ -163,13 +179,44 @@ final class RequestPreparer {
     return new PreparedRequest(decision, profile, prompt);
   }
 
-  private Prompt prompt(PromptRequest request) throws ApiException {
-    Prompt prompt = prompts.prepare(request, () -> { });
+  private Permit permit(Exchange exchange, Cancellation cancellation) throws ApiException, InterruptedException {
+    try {
+      return prompts.limiter().acquire(exchange.body().length, cancellation);
+    } catch (PreparationLimiter.OverloadException e) {
+      throw new ApiException(
+          ApiError.of(503, "preparation_overload",
+              "The router is busy: %s. Try again shortly.".formatted(e.getMessage()))
+              .retryAfter(PREPARATION_RETRY_SECONDS));
+    } catch (CancellationException e) {
+      throw new ApiException(ApiError.CLIENT_LEFT);
+    }
+  }
+
+  private Prompt prompt(PromptRequest request, Exchange exchange, Cancellation cancellation)
+      throws ApiException, InterruptedException {
+    Prompt prompt;
+    try (Permit permit = permit(exchange, cancellation)) {
+      prompt = prompts.prepare(request, permit);
+    } catch (CancellationException e) {
+      throw new ApiException(ApiError.CLIENT_LEFT);
+    }
     if (prompt.reason() == PromptReason.REQUEST_TEMPLATE_REFUSED) {
       throw new ApiException(
           ApiError.badField("chat_template", "chat_template_refused", String.valueOf(prompt.detail())));
     }
     return prompt;
+  }
+
+  /** The prompt's tokens, computed for a preparer that needs them; null where they are not known in time. */
+  private int @Nullable [] tokens(PromptRequest request, Exchange exchange, Cancellation cancellation) {
+    try (Permit permit = permit(exchange, cancellation)) {
+      return prompts.tokens(request, permit::close);
+    } catch (ApiException e) {
+      return null;
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return null;
+    }
   }
 
   private StoredResponses.@Nullable ResponseLocation location(

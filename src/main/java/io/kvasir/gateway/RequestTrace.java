@@ -109,6 +109,9 @@ final class RequestTrace implements CallListener {
 
   /** Ends a request with an error of the router's own. */
   void refused(ApiError error) {
+    if (error.status() == ClientCancelled.STATUS) {
+      metrics.clientAborted(false);
+    }
     metrics.requestEnded(api, label, profile, error.status(), stream, clock.nanos() - started);
     LOG.info("request {} {} model {} refused with {}: {}",
         inbound.id(), api.label(), label, error.status(), error.code());

@@ -43,7 +43,8 @@ final class RouteHandler {
     return path.substring(PATH.length());
   }
 
-  Response answer(InboundRequest inbound) throws ApiException {
+  Response answer(InboundRequest inbound)
+      throws ApiException, InterruptedException {
     if (!inbound.caller().grants().routingDetails()) {
       // It would show block by block what others have cached.
       throw new ApiException(
@@ -60,7 +61,8 @@ final class RouteHandler {
     return new Response.Buffered(200, JSON, body.toPrettyString().concat("\n").getBytes(StandardCharsets.UTF_8));
   }
 
-  private RequestPreparer.ParsedRequest read(InboundRequest inbound, String path) throws ApiException {
+  private RequestPreparer.ParsedRequest read(InboundRequest inbound, String path)
+      throws ApiException, InterruptedException {
     if (path.isEmpty()) {
       RequestPreparer.ParsedRequest parsed =
           preparer.read(ApiPath.RESPONSES, ApiPath.RESPONSES.label(), inbound);

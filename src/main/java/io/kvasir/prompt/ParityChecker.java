@@ -1,6 +1,7 @@
 package io.kvasir.prompt;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.prompt.PreparationLimiter.Permit;
 import io.kvasir.prompt.tokens.Tokenizer;
 import java.io.IOException;
 
@@ -76,24 +77,27 @@ final class ParityChecker {
    * Compares our tokens of a client's prompt, and their number by which it was routed, with the engine's.
    *
    * @param requested the model's name in the request
+   * @param permit closed before the engine is waited for
    */
-  void witness(PromptSource source, String requested, String sender, Prompt routed) {
+  void witness(PromptSource source, String requested, String sender, Prompt routed, Permit permit) {
     if (!(source instanceof PromptSource.Untokenized prompt)) {
       return;
     }
     PromptShape shape = PromptShape.of(prompt);
-    if (tracker.witnessed(shape, sender, ofClient(prompt, requested, routed))) {
+    if (tracker.witnessed(shape, sender, ofClient(prompt, requested, routed, permit))) {
       probe(shape);
     }
   }
 
-  private Parity ofClient(PromptSource.Untokenized prompt, String requested, Prompt routed) {
+  private Parity ofClient(PromptSource.Untokenized prompt, String requested, Prompt routed, Permit permit) {
     try {
       int[] ours = local.ids(prompt, -1);
       if (ours == null) {
         return Parity.unanswered("there is no chat template");
       }
-      int[] theirs = engine.tokenize(prompt.tokenizeRequest(requested, templateKwargs));
+      String body = prompt.tokenizeRequest(requested, templateKwargs);
+      permit.close();
+      int[] theirs = engine.tokenize(body);
       Parity parity = Parity.compare(ours, theirs);
       return parity.verdict() == Parity.Verdict.SAME && routed.mode() == PromptMode.EXACT
               && routed.tokens() != theirs.length

@@ -36,6 +36,9 @@ final class PrefixMemo {
   /** Minimum bytes of a prompt's last piece to be cached: a shorter one is cheaper to compute than to keep. */
   private static final int MIN_LAST_PIECE = 512;
 
+  /** Bytes of new text from one checkpoint to the next: some milliseconds. */
+  private static final int CHECKPOINT_BYTES = 64 << 10;
+
   private record MemoStep(int tokens, long[] blocks, int[] rest) {
     int bytes() {
       return OVERHEAD + Long.BYTES * blocks.length + Integer.BYTES * rest.length;
@@ -76,9 +79,13 @@ final class PrefixMemo {
     return steps.estimatedSize();
   }
 
-  /** The chain of {@code text}, with the tokenizer's special tokens around it when {@code special} is true. */
-  Tokens tokens(Tokenizer tokenizer, BlockNamespace namespace, String text, boolean special) {
-    return new Tokenization(tokenizer, namespace).of(text.getBytes(StandardCharsets.UTF_8), special);
+  /**
+   * The chain of {@code text}, with the tokenizer's special tokens around it when {@code special} is true.
+   *
+   * @param checkpoint runs now and then between pieces while a long text is tokenised; what it throws ends that
+   */
+  Tokens tokens(Tokenizer tokenizer, BlockNamespace namespace, String text, boolean special, Runnable checkpoint) {
+    return new Tokenization(tokenizer, namespace, checkpoint).of(text.getBytes(StandardCharsets.UTF_8), special);
   }
 
   /** The chain of given token ids. */
@@ -91,17 +98,20 @@ final class PrefixMemo {
   private final class Tokenization {
     private final Tokenizer tokenizer;
     private final BlockNamespace namespace;
+    private final Runnable checkpoint;
     private final byte[] link = new byte[2 * HASH_BYTES];
     private final TokenIdList open;
     private long[] chain = new long[16];
     private int blocks;
     private int tokens;
     private int reused;
+    private int computed;
 
     private static final int HASH_BYTES = 16;
 
-    Tokenization(Tokenizer tokenizer, BlockNamespace namespace) {
+    Tokenization(Tokenizer tokenizer, BlockNamespace namespace, Runnable checkpoint) {
       this.tokenizer = tokenizer;
+      this.checkpoint = checkpoint;
       this.namespace = namespace;
       this.open = new TokenIdList(namespace.blockSize());
     }
@@ -145,6 +155,11 @@ final class PrefixMemo {
     }
 
     private MemoStep compute(byte[] text, int from, int to) {
+      computed += to - from;
+      if (computed >= CHECKPOINT_BYTES) {
+        computed = 0;
+        checkpoint.run();
+      }
       int before = blocks;
       int open0 = open.size();
       tokenizer.encode(text, from, to, open);

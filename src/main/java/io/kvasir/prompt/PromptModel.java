@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.index.Chain;
 import io.kvasir.prompt.CachingEngineTokenizer.Answer;
 import io.kvasir.prompt.PrefixMemo.Tokens;
+import io.kvasir.prompt.PreparationLimiter.Permit;
 import io.kvasir.prompt.template.ChatTemplates;
 import io.kvasir.prompt.template.TemplateException;
 import io.kvasir.prompt.tokens.Tokenizer;
@@ -13,6 +14,7 @@ import io.prometheus.metrics.core.datapoints.CounterDataPoint;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.CancellationException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -50,9 +52,9 @@ public final class PromptModel {
    * A request on its way through the modes.
    *
    * @param requested the model's name in it
-   * @param beforeWaiting runs before an engine is waited for
+   * @param permit closed before an engine is waited for
    */
-  private record Preparation(String requested, BlockNamespace namespace, Runnable beforeWaiting) {}
+  private record Preparation(String requested, BlockNamespace namespace, Permit permit) {}
 
   PromptModel(
       ModelConfig config,
@@ -104,17 +106,17 @@ public final class PromptModel {
    * Prepares a prompt.
    *
    * @param requested the model's name in the request
-   * @param beforeWaiting runs before an engine is waited for
+   * @param permit closed before an engine is waited for
    */
-  Prompt prepare(PromptSource source, String requested, BlockNamespace namespace, Runnable beforeWaiting) {
-    Preparation preparation = new Preparation(requested, namespace, beforeWaiting);
+  Prompt prepare(PromptSource source, String requested, BlockNamespace namespace, Permit permit) {
+    Preparation preparation = new Preparation(requested, namespace, permit);
     PromptMode mode = parityTracker.mode(source);
     return switch (source) {
       case PromptSource.Unknown unknown -> Prompt.unknown(unknown.reason());
       case PromptSource.TokenIds given ->
           tokenized(PromptMode.EXACT, PrefixMemo.ofIds(namespace, given.ids()), reason(mode));
       case PromptSource.Text text -> switch (mode) {
-        case EXACT -> exact(namespace, text.text(), text.addSpecialTokens(), PromptReason.AS_CONFIGURED);
+        case EXACT -> exact(preparation, text.text(), text.addSpecialTokens(), PromptReason.AS_CONFIGURED);
         case ENGINE -> {
           Answer answer = engineAnswer(preparation, text);
           yield answer.tokens() == null
@@ -139,12 +141,13 @@ public final class PromptModel {
     if (mode == PromptMode.ENGINE) {
       return byEngine(chat, item, preparation);
     }
-    return locally(chat, item, mode, item >= 0 ? PromptReason.MULTIMODAL : reason(mode), preparation.namespace());
+    return locally(chat, item, mode, item >= 0 ? PromptReason.MULTIMODAL : reason(mode), preparation);
   }
 
   /** The prompt by our own template and, in exact mode, our own tokenizer. */
   private Prompt locally(
-      PromptSource.Chat chat, int item, PromptMode mode, PromptReason reason, BlockNamespace namespace) {
+      PromptSource.Chat chat, int item, PromptMode mode, PromptReason reason, Preparation preparation) {
+    BlockNamespace namespace = preparation.namespace();
     if (renderer == null) {
       return chunks(namespace, PlainText.of(chat.body()), mode == PromptMode.EXACT ? PromptReason.TEMPLATE_FAILED
           : reason);
@@ -164,7 +167,7 @@ public final class PromptModel {
     if (mode != PromptMode.EXACT) {
       return chunks(namespace, text, reason);
     }
-    Prompt prompt = exact(namespace, text, chat.addSpecialTokens(), reason);
+    Prompt prompt = exact(preparation, text, chat.addSpecialTokens(), reason);
     return item >= 0 ? withoutLastToken(prompt) : prompt;
   }
 
@@ -185,14 +188,17 @@ public final class PromptModel {
     return text;
   }
 
-  private Prompt exact(BlockNamespace namespace, String text, boolean special, PromptReason reason) {
+  private Prompt exact(Preparation preparation, String text, boolean special, PromptReason reason) {
+    BlockNamespace namespace = preparation.namespace();
     if (tokenizer == null) {
       return chunks(namespace, text, PromptReason.TOKENIZER_FAILED);
     }
     long start = tokensTime.start();
     Tokens tokens;
     try {
-      tokens = memo.tokens(tokenizer, namespace, text, special);
+      tokens = memo.tokens(tokenizer, namespace, text, special, preparation.permit()::checkpoint);
+    } catch (CancellationException e) {
+      throw e;
     } catch (RuntimeException e) {
       log.warn("model {}: the tokenizer failed on a prompt of {} characters", config.name(), text.length(),
           RedactedException.of(e));
@@ -226,7 +232,7 @@ public final class PromptModel {
     ObjectNode body = item > 0 ? PromptMedia.before(chat.body(), item) : chat.body();
     Answer answer = engineAnswer(preparation, new PromptSource.Chat(body, chat.addSpecialTokens()));
     if (answer.tokens() == null) {
-      return locally(chat, item, PromptMode.ENGINE, answer.reason(), preparation.namespace());
+      return locally(chat, item, PromptMode.ENGINE, answer.reason(), preparation);
     }
     return item < 0
         ? tokenized(PromptMode.ENGINE, answer.tokens(), reason(PromptMode.ENGINE))
@@ -241,13 +247,13 @@ public final class PromptModel {
     Answer answer = engine.answer(
         preparation.namespace(),
         prompt.tokenizeRequest(preparation.requested(), templateKwargs),
-        preparation.beforeWaiting());
+        preparation.permit()::close);
     engineTime.record(start);
     return answer;
   }
 
   /** The token ids as the model's engine makes them, of media prompts those before the first item; null if unknown. */
-  int @Nullable [] engineTokenIds(PromptSource source, String requested) {
+  int @Nullable [] engineTokenIds(PromptSource source, String requested, Runnable beforeWaiting) {
     if (source instanceof PromptSource.TokenIds given) {
       return given.ids();
     }
@@ -261,7 +267,9 @@ public final class PromptModel {
           yield null;
         }
         try {
-          yield engine.tokenize(prompt.tokenizeRequest(requested, templateKwargs));
+          String body = prompt.tokenizeRequest(requested, templateKwargs);
+          beforeWaiting.run();
+          yield engine.tokenize(body);
         } catch (IOException e) {
           log.debug("model {}: the engine did not tokenise a prompt: {}", config.name(), e.getMessage());
           yield null;

@@ -1,6 +1,7 @@
 package io.kvasir.prompt;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.kvasir.prompt.PreparationLimiter.Permit;
 import io.kvasir.prompt.template.ChatTemplates;
 import io.kvasir.prompt.template.RequestTemplate;
 import io.kvasir.prompt.template.TemplateException;
@@ -15,6 +16,7 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.Semaphore;
@@ -33,16 +35,19 @@ public final class Prompts {
 
   /** The most sampled comparisons at a time; further requests are not compared. */
   private static final int MAX_COMPARISONS = 2;
+  private static final int BYTES_PER_TOKEN = 4;
 
   private final Map<String, PromptModel> models = new HashMap<>();
   private final Map<String, String> adapters = new HashMap<>();
   private final PromptModel other;
   private final PromptMetrics metrics;
   private final Executor background;
+  private final PreparationLimiter limiter;
   private final Semaphore comparisons = new Semaphore(MAX_COMPARISONS);
 
-  private Prompts(PromptMetrics metrics, PromptModel other, Executor background) {
+  private Prompts(PromptMetrics metrics, PromptModel other, PreparationLimiter limiter, Executor background) {
     this.metrics = metrics;
+    this.limiter = limiter;
     this.other = other;
     this.background = background;
   }
@@ -51,7 +56,7 @@ public final class Prompts {
    * Loads the models' files.
    *
    * @param configs the models
-   * @param memoBytes limit of the cache of prompt prefixes, for all models together, in bytes
+   * @param settings of all models together
    * @param engines an engine's {@code /tokenize} by model name, null for none
    * @param background executor for comparisons with engines, on threads that may block
    * @param clock the time, in the engines' zone: some templates print it
@@ -60,7 +65,7 @@ public final class Prompts {
    */
   public static Prompts load(
       Collection<ModelConfig> configs,
-      long memoBytes,
+      PromptSettings settings,
       Function<String, @Nullable EngineTokenizer> engines,
       Executor background,
       Clock clock,
@@ -68,10 +73,13 @@ public final class Prompts {
       Metrics metrics)
       throws IOException {
     PromptMetrics promptMetrics = new PromptMetrics(metrics, nanos);
-    PrefixMemo memo = new PrefixMemo(memoBytes);
+    PrefixMemo memo = new PrefixMemo(settings.memoBytes());
     promptMetrics.memo(memo);
     Prompts prompts = new Prompts(
-        promptMetrics, new PromptModel(ModelConfig.text("other"), null, null, null, memo, promptMetrics), background);
+        promptMetrics,
+        new PromptModel(ModelConfig.text("other"), null, null, null, memo, promptMetrics),
+        new PreparationLimiter(settings, nanos, new PreparationMetrics(metrics.registry())),
+        background);
     for (ModelConfig config : configs) {
       EngineTokenizer engine = engines.apply(config.name());
       CachingEngineTokenizer tokens = engine == null ? null : new CachingEngineTokenizer(engine, nanos);
@@ -115,6 +123,11 @@ public final class Prompts {
     config.adapters().forEach(adapter -> adapters.put(adapter, adapter));
   }
 
+  /** The limiter of large requests: each is read and prepared with a permit of it. */
+  public PreparationLimiter limiter() {
+    return limiter;
+  }
+
   /** The models, in no order. */
   public Collection<PromptModel> models() {
     return models.values().stream().distinct().toList();
@@ -122,11 +135,12 @@ public final class Prompts {
 
   /**
    * The prompt of a request. A body that cannot be read, or a chat template that the request must not have, gives an
-   * empty chain and the reason; this method does not throw.
+   * empty chain and the reason.
    *
-   * @param beforeWaiting runs before an engine is waited for, if it is: from then on the caller's processor is idle
+   * @param permit the request's, closed before an engine is waited for
+   * @throws CancellationException when the client has left, of a large request
    */
-  public Prompt prepare(PromptRequest request, Runnable beforeWaiting) {
+  public Prompt prepare(PromptRequest request, Permit permit) {
     String requested = request.model();
     PromptModel model = models.getOrDefault(requested, other);
     Prompt prompt;
@@ -134,11 +148,13 @@ public final class Prompts {
       checkTemplate(model, request);
       PromptSource source = PromptSource.of(request.api(), request.body());
       BlockNamespace namespace = namespace(model, requested, request.body());
-      prompt = model.prepare(source, requested, namespace, beforeWaiting);
+      prompt = model.prepare(source, requested, namespace, permit);
       if (model == other && prompt.reason() == PromptReason.AS_CONFIGURED) {
         prompt = new Prompt(prompt.chain(), prompt.tokens(), prompt.mode(), PromptReason.UNKNOWN_MODEL, null);
       }
       sample(model, source, request, prompt);
+    } catch (CancellationException e) {
+      throw e;
     } catch (TemplateException.OfRequest e) {
       prompt = Prompt.refused(PromptReason.REQUEST_TEMPLATE_REFUSED, e.reason());
     } catch (RuntimeException e) {
@@ -153,13 +169,14 @@ public final class Prompts {
    * The token ids of a request's prompt as an engine of that model makes them, null when they are not known; of a
    * prompt with media items those before the first one. May wait for an engine.
    *
+   * @param beforeWaiting runs before an engine is waited for, if it is
    * @throws RuntimeException when the model's template refuses the conversation, the body is no conversation, or it has
    *     a chat template that is not allowed
    */
-  public int @Nullable [] tokens(PromptRequest request) {
+  public int @Nullable [] tokens(PromptRequest request, Runnable beforeWaiting) {
     PromptModel model = models.getOrDefault(request.model(), other);
     checkTemplate(model, request);
-    return model.engineTokenIds(PromptSource.of(request.api(), request.body()), request.model());
+    return model.engineTokenIds(PromptSource.of(request.api(), request.body()), request.model(), beforeWaiting);
   }
 
   private static void checkTemplate(PromptModel model, PromptRequest request) {
@@ -185,8 +202,11 @@ public final class Prompts {
     }
     try {
       background.execute(() -> {
-        try {
-          checker.witness(source, request.model(), sender.get(), prompt);
+        // Comparisons are left out while large requests wait.
+        try (Permit permit = limiter.tryAcquire((long) prompt.tokens() * BYTES_PER_TOKEN)) {
+          if (permit != null) {
+            checker.witness(source, request.model(), sender.get(), prompt, permit);
+          }
         } finally {
           comparisons.release();
         }

@@ -2,7 +2,8 @@
  * Prompts: from a request's body to the chain of its block hashes, by way of messages, text (chat template) and tokens.
  * Done once per request on the node where it arrived.
  *
- * <p>{@link io.kvasir.prompt.Prompts} is the entry point. {@code PromptSource} finds the prompt in the body of any API;
+ * <p>{@link io.kvasir.prompt.Prompts} is the entry point; {@link io.kvasir.prompt.PreparationLimiter} limits how many
+ * large requests are read and prepared at a time. {@code PromptSource} finds the prompt in the body of any API;
  * {@code ResponsesBody} and {@code MessagesBody} convert theirs to chat completions. A {@link
  * io.kvasir.prompt.PromptModel} prepares it in its model's mode: in exact mode {@code ChatRenderer} renders the chat
  * template (package {@code template}) and {@code PrefixMemo} tokenises (package {@code tokens}) and hashes the text,

@@ -7,6 +7,7 @@ import io.kvasir.prompt.Api;
 import io.kvasir.prompt.ModelConfig;
 import io.kvasir.prompt.PromptMode;
 import io.kvasir.prompt.PromptRequest;
+import io.kvasir.prompt.PromptSettings;
 import io.kvasir.prompt.Prompts;
 import io.kvasir.prompt.tokens.Tokenizer;
 import io.kvasir.telemetry.Metrics;
@@ -47,8 +48,8 @@ final class ModelText {
         new ModelConfig(MODEL, Set.of(), 1, PromptMode.EXACT, ModelConfig.FileSources.in(place), Map.of(), 0, false);
     prompts =
         Prompts.load(
-            List.of(config), MEMO_BYTES, model -> null, Runnable::run, Clock.system(ZoneId.systemDefault()),
-            NanoClock.SYSTEM, new Metrics(new PrometheusRegistry()));
+            List.of(config), PromptSettings.ofMemo(MEMO_BYTES), model -> null, Runnable::run,
+            Clock.system(ZoneId.systemDefault()), NanoClock.SYSTEM, new Metrics(new PrometheusRegistry()));
   }
 
   /** The tokens of {@code text}; with {@code special}, as the tokenizer frames a whole prompt (BOS …). */
@@ -69,7 +70,7 @@ final class ModelText {
   int[] conversation(Api api, ObjectNode body) throws EngineApiException {
     int[] tokens;
     try {
-      tokens = prompts.tokens(new PromptRequest(api, MODEL, body, false, null));
+      tokens = prompts.tokens(new PromptRequest(api, MODEL, body, false, null), () -> { });
     } catch (RuntimeException e) {
       throw EngineApiException.badRequest(String.valueOf(e.getMessage()));
     }

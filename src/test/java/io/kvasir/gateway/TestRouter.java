@@ -13,6 +13,7 @@ import io.kvasir.execution.dispatch.Dispatcher;
 import io.kvasir.http.client.PodClient;
 import io.kvasir.http.server.HttpServer;
 import io.kvasir.http.server.HttpSettings;
+import io.kvasir.prompt.PromptSettings;
 import io.kvasir.prompt.Prompts;
 import io.kvasir.routing.LiveProfiles;
 import io.kvasir.routing.PluginRegistry;
@@ -58,6 +59,7 @@ final class TestRouter implements AutoCloseable {
   final FakeCells cells = new FakeCells();
   final PrometheusRegistry registry = new PrometheusRegistry();
   final @Nullable AnswerCache answers;
+  final Prompts prompts;
   private final PodClient pods;
   private final Dispatcher dispatcher;
   private final Gateway gateway;
@@ -100,6 +102,13 @@ final class TestRouter implements AutoCloseable {
         ProfileChoice.always("random", true), answers);
   }
 
+  /** A gateway that prepares prompts by these settings. */
+  TestRouter(PromptSettings promptSettings) throws IOException {
+    this(
+        GatewayAccess.open(), EXECUTION, GatewaySettings.defaults(), PreprocessingStep.builtIn(), "",
+        ProfileChoice.always("random", false), null, promptSettings);
+  }
+
   private TestRouter(
       ExecutionSettings execution,
       GatewaySettings settings,
@@ -120,13 +129,27 @@ final class TestRouter implements AutoCloseable {
       ProfileChoice choice,
       @Nullable AnswerSettings answerSettings)
       throws IOException {
+    this(access, execution, settings, preparations, own, choice, answerSettings, PromptSettings.ofMemo(1 << 20));
+  }
+
+  private TestRouter(
+      GatewayAccess access,
+      ExecutionSettings execution,
+      GatewaySettings settings,
+      Map<String, PreprocessingStep> preparations,
+      String own,
+      ProfileChoice choice,
+      @Nullable AnswerSettings answerSettings,
+      PromptSettings promptSettings)
+      throws IOException {
     Metrics metrics = new Metrics(registry);
     answers = answerSettings == null ? null : new AnswerCache(answerSettings, InstantSource.system(), metrics);
     pods = new PodClient(PodClient.Settings.defaults(), metrics, NanoClock.SYSTEM);
     dispatcher = new Dispatcher(KIT.system(), cells, pods, execution, preparations, Warmup.NONE, metrics);
-    Prompts prompts =
+    prompts =
         Prompts.load(
-            List.of(), 1 << 20, model -> null, Runnable::run, Clock.systemUTC(), NanoClock.SYSTEM, metrics);
+            List.of(), promptSettings, _ -> null, Runnable::run, Clock.systemUTC(), NanoClock.SYSTEM,
+            metrics);
     PluginRegistry plugins = BuiltInPlugins.registry(CostModel.bundled(), new OutputLengths());
     LiveProfiles profiles =
         new LiveProfiles(

@@ -26,17 +26,17 @@ final class Bodies {
 
   /** The prompt of a request without a sender. */
   static Prompt prepare(Prompts prompts, Api api, String model, JsonNode body) {
-    return prompts.prepare(new PromptRequest(api, model, body, false, null), () -> { });
+    return prompts.prepare(new PromptRequest(api, model, body, false, null), prompts.limiter().unlimited());
   }
 
   /** The prompt of a request that may have a chat template. */
   static Prompt prepareGranted(Prompts prompts, Api api, String model, JsonNode body) {
-    return prompts.prepare(new PromptRequest(api, model, body, true, null), () -> { });
+    return prompts.prepare(new PromptRequest(api, model, body, true, null), prompts.limiter().unlimited());
   }
 
   /** The token ids of a request's prompt. */
   static int @Nullable [] tokens(Prompts prompts, Api api, String model, JsonNode body, boolean templateGranted) {
-    return prompts.tokens(new PromptRequest(api, model, body, templateGranted, null));
+    return prompts.tokens(new PromptRequest(api, model, body, templateGranted, null), () -> { });
   }
 
   static ObjectNode object(String text) {

@@ -29,8 +29,8 @@ final class ChatPromptsTest {
   private static final Tokenizer DEMO = Samples.demo();
 
   private static Prompts prompts(ModelConfig config) throws IOException {
-    return Prompts.load(List.of(config), 1 << 20, model -> null, Runnable::run, Clock.systemUTC(), NanoClock.SYSTEM,
-        new Metrics(new PrometheusRegistry()));
+    return Prompts.load(List.of(config), PromptSettings.ofMemo(1 << 20), _ -> null, Runnable::run, Clock.systemUTC(),
+        NanoClock.SYSTEM, new Metrics(new PrometheusRegistry()));
   }
 
   private static ModelConfig template(Path dir, PromptMode mode, String template) throws IOException {

@@ -37,8 +37,8 @@ final class DemoEngine implements EngineTokenizer {
   private static Prompts us() {
     try {
       return Prompts.load(
-          List.of(ModelConfig.demo("us", 16)), 1 << 20, _ -> null, Runnable::run, Clock.systemUTC(), NanoClock.SYSTEM,
-          new Metrics(new PrometheusRegistry()));
+          List.of(ModelConfig.demo("us", 16)), PromptSettings.ofMemo(1 << 20), _ -> null, Runnable::run,
+          Clock.systemUTC(), NanoClock.SYSTEM, new Metrics(new PrometheusRegistry()));
     } catch (IOException e) {
       throw new AssertionError(e);
     }
@@ -53,7 +53,7 @@ final class DemoEngine implements EngineTokenizer {
       throw told;
     }
     if (likeUs) {
-      return Objects.requireNonNull(US.tokens(new PromptRequest(Api.CHAT, "us", body, false, null)));
+      return Objects.requireNonNull(US.tokens(new PromptRequest(Api.CHAT, "us", body, false, null), () -> { }));
     }
     if (body.has("prompt")) {
       return TOKENIZER.encode(body.get("prompt").asText(), true);

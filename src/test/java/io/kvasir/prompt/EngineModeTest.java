@@ -5,7 +5,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.http.Cancellation;
 import io.kvasir.index.Chain;
+import io.kvasir.prompt.PreparationLimiter.Permit;
 import io.kvasir.prompt.tokens.Samples;
 import io.kvasir.prompt.tokens.Texts;
 import io.kvasir.prompt.tokens.Tokenizer;
@@ -32,11 +34,13 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
 /** Engine mode. */
 final class EngineModeTest {
   private static final Tokenizer DEMO = Samples.demo();
+  private static final int LARGE = 1 << 20;
   private static final String LONG = new Texts(3).prose(700);
 
   private final DemoEngine engine = new DemoEngine();
@@ -49,7 +53,8 @@ final class EngineModeTest {
             new ModelConfig(
                 "m", Set.of("tuned"), 16, mode, ModelConfig.FileSources.in("bundled:kvasir-demo"), Map.of(), sample,
                 false)),
-        1 << 20, model -> engine, Runnable::run, Clock.systemUTC(), clock, new Metrics(registry));
+        PromptSettings.ofMemo(1 << 20), model -> engine, Runnable::run, Clock.systemUTC(), clock,
+        new Metrics(registry));
   }
 
   private Prompts prompts(EngineTokenizer tokenizer) throws IOException {
@@ -58,7 +63,8 @@ final class EngineModeTest {
             new ModelConfig(
                 "m", Set.of(), 16, PromptMode.ENGINE, ModelConfig.FileSources.in("bundled:kvasir-demo"), Map.of(), 0,
                 false)),
-        1 << 20, _ -> tokenizer, Runnable::run, Clock.systemUTC(), clock, new Metrics(registry));
+        new PromptSettings(1 << 20, 1, Duration.ofMinutes(1)), _ -> tokenizer, Runnable::run, Clock.systemUTC(),
+        clock, new Metrics(registry));
   }
 
   private static void await(CountDownLatch latch) {
@@ -195,16 +201,23 @@ final class EngineModeTest {
   }
 
   @Test
-  void prepare_callsTheEngine_saysBefore() throws IOException {
-    AtomicInteger waits = new AtomicInteger();
-    Prompts prompts = prompts(PromptMode.ENGINE, 0);
-    PromptRequest request = new PromptRequest(Api.CHAT, "m", chat(LONG), false, null);
-    prompts.prepare(request, () -> {
-      assertThat(engine.requests).isEmpty();
-      waits.incrementAndGet();
+  void prepare_largePrompt_hasNoPermitWhileItWaitsForTheEngine() throws Exception {
+    AtomicReference<Prompts> loaded = new AtomicReference<>();
+    AtomicInteger calls = new AtomicInteger();
+    Prompts prompts = prompts(body -> {
+      calls.incrementAndGet();
+      try (Permit other = loaded.get().limiter().tryAcquire(LARGE)) {
+        assertThat(other).isNotNull();
+      }
+      return DEMO.encode("good", true);
     });
-    prompts.prepare(request, waits::incrementAndGet);
-    assertThat(waits).as("the second is remembered").hasValue(1);
+    loaded.set(prompts);
+    PromptRequest request = new PromptRequest(Api.CHAT, "m", chat(LONG), false, null);
+    try (Permit permit = prompts.limiter().acquire(LARGE, Cancellation.NONE)) {
+      assertThat(prompts.limiter().tryAcquire(LARGE)).isNull();
+      assertThat(prompts.prepare(request, permit).mode()).isEqualTo(PromptMode.ENGINE);
+    }
+    assertThat(calls).hasValue(1);
   }
 
   @Test

@@ -52,7 +52,7 @@ final class ParityTest {
               new ModelConfig(
                   "m", Set.of(), 16, PromptMode.EXACT, ModelConfig.FileSources.in("bundled:kvasir-demo"),
                   templateKwargs, 1, false)),
-          1 << 20, _ -> engine, Runnable::run, Clock.systemUTC(), new ManualClock(),
+          PromptSettings.ofMemo(1 << 20), _ -> engine, Runnable::run, Clock.systemUTC(), new ManualClock(),
           new Metrics(templateKwargs.isEmpty() ? registry : new PrometheusRegistry()));
     } catch (IOException e) {
       throw new AssertionError(e);
@@ -85,7 +85,7 @@ final class ParityTest {
   }
 
   private Prompt send(String sender, Api api, JsonNode body) {
-    return prompts.prepare(new PromptRequest(api, "m", body, true, () -> sender), () -> { });
+    return prompts.prepare(new PromptRequest(api, "m", body, true, () -> sender), prompts.limiter().unlimited());
   }
 
   private PromptMode modeOf(ObjectNode body) {
@@ -242,7 +242,7 @@ final class ParityTest {
          'chat_template_kwargs': {'style': 'ornate', 'reasoning_effort': 'high'},
          'add_generation_prompt': false, 'continue_final_message': true, 'add_special_tokens': true}
         """.replace("TOOLS", TOOLS));
-    configured.prepare(new PromptRequest(Api.CHAT, "m", body, false, () -> "a"), () -> { });
+    configured.prepare(new PromptRequest(Api.CHAT, "m", body, false, () -> "a"), configured.limiter().unlimited());
     assertThat(engine.requests.getFirst()).isEqualTo(Bodies.json("""
         {'model': 'm', 'messages': [{'role': 'user', 'content': 'x'}, {'role': 'assistant', 'content': 'y'}],
          'tools': TOOLS, 'chat_template_kwargs': {'style': 'ornate', 'reasoning_effort': 'none',
@@ -251,7 +251,8 @@ final class ParityTest {
         """.replace("TOOLS", TOOLS)));
     engine.requests.clear();
     JsonNode text = Bodies.json("{'prompt': 'x'}");
-    configured.prepare(new PromptRequest(Api.COMPLETIONS, "m", text, false, () -> "a"), () -> { });
+    configured.prepare(new PromptRequest(Api.COMPLETIONS, "m", text, false, () -> "a"),
+        configured.limiter().unlimited());
     assertThat(engine.requests)
         .containsExactly(Bodies.json("{'model': 'm', 'prompt': 'x', 'add_special_tokens': true}"));
   }

@@ -36,7 +36,7 @@ final class PrefixMemoTest {
           + (texts.below(3) == 0 ? texts.prose(2500) : "") + texts.text(texts.below(60), special);
       seen.add(text);
       boolean around = texts.below(2) == 0;
-      Tokens tokens = memo.tokens(tokenizer, PLAIN, text, around);
+      Tokens tokens = memo.tokens(tokenizer, PLAIN, text, around, () -> { });
       assertThat(tokens.chain()).as(text).isEqualTo(afresh(tokenizer, PLAIN, text, around));
       assertThat(tokens.tokens()).isEqualTo(tokenizer.encode(text, around).length);
     }
@@ -50,7 +50,7 @@ final class PrefixMemoTest {
     for (int turn = 0; turn < 40; turn++) {
       String added = "<|im_start|>user\n" + texts.prose(1500) + "<|im_end|>\n<|im_start|>assistant\n";
       text.append(added);
-      Tokens tokens = memo.tokens(demo, PLAIN, text.toString(), false);
+      Tokens tokens = memo.tokens(demo, PLAIN, text.toString(), false, () -> { });
       int own = demo.encode(added, false).length;
       assertThat(tokens.tokens() - tokens.reused()).isBetween(1, own + 16);
       text.append("Well.<|im_end|>\n");
@@ -61,8 +61,8 @@ final class PrefixMemoTest {
   void tokens_plainTextThatGrows_makesItsEndOnly() {
     Tokenizer demo = Samples.demo();
     String document = new Texts(6).prose(60_000);
-    memo.tokens(demo, PLAIN, document + "What is it about?", true);
-    Tokens tokens = memo.tokens(demo, PLAIN, document + "Who wrote it?", true);
+    memo.tokens(demo, PLAIN, document + "What is it about?", true, () -> { });
+    Tokens tokens = memo.tokens(demo, PLAIN, document + "Who wrote it?", true, () -> { });
     assertThat(tokens.chain()).isEqualTo(afresh(demo, PLAIN, document + "Who wrote it?", true));
     assertThat(tokens.tokens() - tokens.reused()).isLessThan(1500);
   }
@@ -71,15 +71,15 @@ final class PrefixMemoTest {
   void tokens_otherNamespace_sharesNothing() {
     Tokenizer demo = Samples.demo();
     String text = "<|im_start|>user\n" + new Texts(7).prose(3000) + "<|im_end|>\n";
-    Tokens plain = memo.tokens(demo, PLAIN, text, false);
+    Tokens plain = memo.tokens(demo, PLAIN, text, false, () -> { });
     for (BlockNamespace other
         : List.of(BlockNamespace.of("m", 16, "adapter", null), BlockNamespace.of("m", 16, null, "tenant"),
         BlockNamespace.of("n", 16, null, null), BlockNamespace.of("m", 32, null, null))) {
-      Tokens tokens = memo.tokens(demo, other, text, false);
+      Tokens tokens = memo.tokens(demo, other, text, false, () -> { });
       assertThat(tokens.reused()).isZero();
       assertThat(tokens.chain()).isEqualTo(afresh(demo, other, text, false));
     }
-    assertThat(memo.tokens(demo, BlockNamespace.of("m", 16, "adapter", null), text, false).chain().hashes())
+    assertThat(memo.tokens(demo, BlockNamespace.of("m", 16, "adapter", null), text, false, () -> { }).chain().hashes())
         .doesNotContain(plain.chain().hashes()[0]);
   }
 
@@ -90,7 +90,7 @@ final class PrefixMemoTest {
     Texts texts = new Texts(8);
     for (int i = 0; i < 100; i++) {
       String text = "<|im_start|>" + texts.prose(3000) + "<|im_end|>";
-      assertThat(small.tokens(demo, PLAIN, text, false).chain()).isEqualTo(afresh(demo, PLAIN, text, false));
+      assertThat(small.tokens(demo, PLAIN, text, false, () -> { }).chain()).isEqualTo(afresh(demo, PLAIN, text, false));
     }
     small.cleanUp();
     assertThat(small.bytes()).isBetween(1L, 20_000L);

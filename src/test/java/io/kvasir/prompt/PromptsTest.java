@@ -6,7 +6,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.kvasir.http.CancellationSource;
 import io.kvasir.index.BlockHash;
+import io.kvasir.prompt.PreparationLimiter.Permit;
 import io.kvasir.prompt.tokens.Samples;
 import io.kvasir.prompt.tokens.Texts;
 import io.kvasir.telemetry.Metrics;
@@ -17,6 +19,7 @@ import java.time.Clock;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.CancellationException;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -35,8 +38,8 @@ final class PromptsTest {
 
   private static Prompts load(ModelConfig... configs) {
     try {
-      return Prompts.load(List.of(configs), 1 << 20, model -> null, Runnable::run, Clock.systemUTC(), NanoClock.SYSTEM,
-          new Metrics(new PrometheusRegistry()));
+      return Prompts.load(List.of(configs), PromptSettings.ofMemo(1 << 20), _ -> null, Runnable::run, Clock.systemUTC(),
+          NanoClock.SYSTEM, new Metrics(new PrometheusRegistry()));
     } catch (IOException e) {
       throw new AssertionError(e);
     }
@@ -124,6 +127,17 @@ final class PromptsTest {
     assertThat(longer.chain().hashes()).startsWith(shorter.chain().hashes());
     Prompt other = Bodies.prepare(prompts, Api.COMPLETIONS, model, JSON.createObjectNode().put("prompt", "x" + LONG));
     assertThat(other.chain().hashes()).doesNotContain(shorter.chain().hashes()[0]);
+  }
+
+  @Test
+  void prepare_clientOfALargePromptHasLeft_stops() throws Exception {
+    JsonNode body = JSON.createObjectNode().put("prompt", new Texts(4).prose(150_000));
+    PromptRequest request = new PromptRequest(Api.COMPLETIONS, "demo", body, false, null);
+    CancellationSource client = new CancellationSource();
+    try (Permit permit = prompts.limiter().acquire(1 << 20, client)) {
+      client.cancel();
+      assertThatThrownBy(() -> prompts.prepare(request, permit)).isInstanceOf(CancellationException.class);
+    }
   }
 
   @Test

@@ -28,8 +28,8 @@ final class RequestTemplatesTest {
         "demo", Set.of(), 16, PromptMode.EXACT, ModelConfig.FileSources.in("bundled:kvasir-demo"), Map.of(), 0,
         requestTemplates);
     return Prompts.load(
-        List.of(config, ModelConfig.text("text")), 1 << 20, model -> null, Runnable::run, Clock.systemUTC(),
-        NanoClock.SYSTEM, new Metrics(new PrometheusRegistry()));
+        List.of(config, ModelConfig.text("text")), PromptSettings.ofMemo(1 << 20), model -> null, Runnable::run,
+        Clock.systemUTC(), NanoClock.SYSTEM, new Metrics(new PrometheusRegistry()));
   }
 
   private static ObjectNode body(String template) {

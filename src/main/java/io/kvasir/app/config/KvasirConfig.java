@@ -16,6 +16,7 @@ import io.kvasir.http.client.PodClient;
 import io.kvasir.http.server.HttpSettings;
 import io.kvasir.peer.PeerSettings;
 import io.kvasir.prompt.ModelConfig;
+import io.kvasir.prompt.PromptSettings;
 import io.kvasir.telemetry.DecisionLogSettings;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -72,9 +73,9 @@ public record KvasirConfig(
    * How prompts become tokens.
    *
    * @param models the models with a tokenizer or settings of their own
-   * @param memoBytes memory for the tokens of earlier prompts
+   * @param settings of all models together
    */
-  public record PromptConfig(List<ModelConfig> models, long memoBytes) {}
+  public record PromptConfig(List<ModelConfig> models, PromptSettings settings) {}
 
   /**
    * How requests are sent to pods.

@@ -15,6 +15,7 @@ import io.kvasir.http.client.PodClient;
 import io.kvasir.http.server.HttpSettings;
 import io.kvasir.prompt.ModelConfig;
 import io.kvasir.prompt.PromptMode;
+import io.kvasir.prompt.PromptSettings;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -153,7 +154,13 @@ final class KvasirConfigReader {
 
   private PromptConfig prompts() {
     ConfigSection prompt = root.section("prompt");
-    PromptConfig read = new PromptConfig(models(), prompt.bytes("memo"));
+    int preparations = prompt.count("preparations", 0, 10_000);
+    PromptSettings settings =
+        new PromptSettings(
+            prompt.bytes("memo"),
+            preparations == 0 ? PromptSettings.processorsButOne() : preparations,
+            prompt.duration("preparation-wait"));
+    PromptConfig read = new PromptConfig(models(), settings);
     prompt.rejectUnread();
     return read;
   }

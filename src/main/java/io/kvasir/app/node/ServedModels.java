@@ -60,7 +60,7 @@ final class ServedModels implements AutoCloseable {
       this.prompts =
           Prompts.load(
               config.models(),
-              config.memoBytes(),
+              config.settings(),
               model -> body -> tokenize(model, body),
               background,
               Clock.system(ZoneId.systemDefault()),
