@@ -1,5 +1,6 @@
 package io.kvasir.app.command;
 
+import io.kvasir.app.config.AccessConfig;
 import io.kvasir.app.config.ConfigException;
 import io.kvasir.app.config.KvasirConfig;
 import io.kvasir.app.config.KvasirConfig.LogConfig;
@@ -32,6 +33,13 @@ public final class ServeCommand implements Callable<Integer> {
     NodeSupervisor running = new NodeSupervisor(() -> KvasirConfig.load(config), valid);
     Node node = running.node();
     System.out.printf("gateway at %s, management at %s%n", node.gatewayUrl(), node.managementUrl());
+    AccessConfig access = valid.gateway().access();
+    if (!access.hasKeys()) {
+      System.out.println(
+          access.open()
+              ? "there are no keys, and kvasir.access.open is set: whoever reaches the gateway may use the engines"
+              : "there are no keys, so the gateway serves this machine only (\"kvasir keys create\" makes one)");
+    }
     Runtime.getRuntime().addShutdownHook(Thread.ofPlatform().name("kvasir-stop").unstarted(running::close));
     running.await();
     return 0;

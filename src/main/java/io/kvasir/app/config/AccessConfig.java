@@ -1,6 +1,7 @@
 package io.kvasir.app.config;
 
 import io.kvasir.access.ApiKey;
+import io.kvasir.access.CacheSalts;
 import io.kvasir.access.Limits;
 import io.kvasir.access.token.TokenSettings;
 import java.nio.file.Path;
@@ -16,6 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param reader reads keys from elsewhere than the configuration
  * @param tenantLimits the limits of tenants that have any, by name
  * @param tokens which tokens are accepted beside keys, null for none
+ * @param salts the cache salts of isolated callers, null where no caller is isolated
  * @param open whether a gateway without keys is reached from other machines
  * @param openRoutingDetails whether answers of a gateway without keys say how requests were routed
  */
@@ -24,6 +26,7 @@ public record AccessConfig(
     KeyEntryReader reader,
     Map<String, Limits> tenantLimits,
     @Nullable TokenSettings tokens,
+    @Nullable CacheSalts salts,
     boolean open,
     boolean openRoutingDetails) {
   /** Makes the map immutable. */

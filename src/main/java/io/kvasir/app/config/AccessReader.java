@@ -3,10 +3,16 @@ package io.kvasir.app.config;
 import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
 import io.kvasir.access.ApiKey;
+import io.kvasir.access.CacheSalts;
+import io.kvasir.access.Grants;
+import io.kvasir.access.Isolation;
 import io.kvasir.access.Limits;
 import io.kvasir.access.token.TokenSettings;
 import io.kvasir.app.config.AccessConfig.KeySources;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.URI;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -16,11 +22,14 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Reads {@code kvasir.access}: keys, tenants, and which tokens are accepted. */
 final class AccessReader {
   private static final String DEFAULTS = "key-defaults";
+  private static final String SECRET = "isolation-secret";
+  private static final int SHORTEST_SECRET = 16;
   private static final Set<String> LOCAL_HOSTS = Set.of("localhost", "127.0.0.1", "[::1]");
 
   private final ConfigSection access;
@@ -41,11 +50,15 @@ final class AccessReader {
     Map<String, Limits> tenantLimits = new HashMap<>();
     KeyEntryReader entries = new KeyEntryReader(keyDefaults, tenants(tenantLimits));
     List<ApiKey> configured = entries.keys(access);
+    List<Grants> isolated = new ArrayList<>(configured.stream().map(ApiKey::grants).toList());
+    isolated.add(anyToken.grants());
     Path file = path("keys-file");
     if (file != null) {
       try {
         Set<String> known = new HashSet<>(configured.stream().map(ApiKey::id).toList());
-        entries.readFile(file).keys().stream().map(ApiKey::id).filter(known::contains).forEach(
+        List<ApiKey> inFile = entries.readFile(file).keys();
+        inFile.forEach(key -> isolated.add(key.grants()));
+        inFile.stream().map(ApiKey::id).filter(known::contains).forEach(
             twice -> access.fault("keys-file", "has the key '" + twice + "', which is in kvasir.access.keys, too"));
       } catch (ConfigException faulty) {
         faulty.faults().forEach(access::add);
@@ -57,10 +70,35 @@ final class AccessReader {
             entries,
             tenantLimits,
             tokens(access.section("jwt"), anyToken, tenantLimits),
+            salts(),
             access.flag("open"),
             access.flag("open-routing-details"));
+    boolean secretGiven = !access.text(SECRET).isBlank() || path(SECRET + "-file") != null;
+    if (!secretGiven && isolated.stream().anyMatch(grants -> grants.isolation() != Isolation.NONE)) {
+      access.fault(SECRET, "is empty, and keys are isolated; write a random text, such as openssl rand -hex 32 prints");
+    }
     access.rejectUnread();
     return read;
+  }
+
+  private @Nullable CacheSalts salts() {
+    String secret = access.text(SECRET).strip();
+    Path file = path(SECRET + "-file");
+    if (file != null && !secret.isEmpty()) {
+      access.fault(SECRET + "-file", "and isolation-secret: give one of the two");
+    } else if (file != null) {
+      try (Stream<String> lines = Files.lines(file)) {
+        secret = lines.findFirst().orElse("").strip();
+      } catch (IOException | UncheckedIOException unreadable) {
+        access.fault(SECRET + "-file", "cannot be read; does it exist, and may this process read it?");
+        return null;
+      }
+    }
+    if (secret.length() < SHORTEST_SECRET && (file != null || !secret.isEmpty())) {
+      access.fault(SECRET, "has to have at least " + SHORTEST_SECRET + " characters");
+      return null;
+    }
+    return secret.isEmpty() ? null : new CacheSalts(secret.getBytes(StandardCharsets.UTF_8));
   }
 
   /** What the keys of each tenant may omit, by the tenant's name. */

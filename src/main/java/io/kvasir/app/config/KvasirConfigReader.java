@@ -26,6 +26,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.ToIntFunction;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -53,6 +54,8 @@ final class KvasirConfigReader {
   private static final int OTHER_PARTS_BYTES = 1 << 20;
 
   private static final int MAX_PEER_MESSAGE = 1 << 28;
+
+  private static final Pattern LOOPBACK = Pattern.compile("localhost|127(\\.\\d{1,3}){3}|\\[?(::|(0+:){7}0*)1]?");
 
   private final Config config;
   private final @Nullable Path file;
@@ -106,7 +109,7 @@ final class KvasirConfigReader {
     }
     HttpSettings http =
         new HttpSettings(
-            gateway.name("host"),
+            host(gateway, access),
             gateway.count("port", 0, 65_535),
             gateway.count("max-connections", 1, 1_000_000),
             gateway.count("max-connections-per-address", 1, 1_000_000),
@@ -132,6 +135,23 @@ final class KvasirConfigReader {
             ForwardingReader.read(gateway));
     gateway.rejectUnread();
     return read;
+  }
+
+  /** The address to listen on. Without keys it has to be this machine's own, unless the operator wants otherwise. */
+  private static String host(ConfigSection gateway, AccessConfig access) {
+    String host = gateway.name("host");
+    boolean reachable = access.hasKeys() || access.open();
+    if (host.equals("auto")) {
+      return reachable ? "0.0.0.0" : "127.0.0.1";
+    }
+    if (!reachable && !LOOPBACK.matcher(host).matches()) {
+      gateway.fault(
+          "host",
+          "can be reached from other machines, and there is no key: anybody could use the engines. Make one with"
+              + " \"kvasir keys create\" and name its file in kvasir.access.keys-file, or set kvasir.access.open = true,"
+              + " behind a proxy that checks who comes, or leave host out to listen on this machine only");
+    }
+    return host;
   }
 
   /** A message between nodes has a hash for each block of a prompt, whose tokens are no more than its body's bytes. */

@@ -49,6 +49,35 @@ final class AccessReaderTest {
   }
 
   @Test
+  void isolatedKeys_needASecret() throws Exception {
+    String isolated = "keys = [{ id = a, sha256 = %s, tenant = t, isolation = tenant }]\n".formatted(DIGEST);
+    assertThat(faultyPaths("kvasir.access {" + isolated + "}")).containsExactly("kvasir.access.isolation-secret");
+    assertThat(faultyPaths("kvasir.access {" + isolated + "isolation-secret = short\n}"))
+        .containsExactly("kvasir.access.isolation-secret");
+    Path file = Files.writeString(directory.resolve("secret"), "a long and random secret\n");
+    String inFile = "isolation-secret-file = \"" + file;
+    assertThat(faultyPaths("kvasir.access {" + isolated + inFile + "\" }")).isEmpty();
+    assertThat(faultyPaths("kvasir.access {" + isolated + inFile + ".not\" }"))
+        .contains("kvasir.access.isolation-secret-file");
+    assertThat(read(isolated).salts()).isNotNull();
+  }
+
+  @Test
+  void gatewayWithoutKeys_isForThisMachine() throws Exception {
+    assertThat(KvasirConfig.of(ConfigFactory.empty()).gateway().http().host()).isEqualTo("127.0.0.1");
+    assertThat(KvasirConfig.of(ConfigFactory.parseString("kvasir.access.open = true")).gateway().http().host())
+        .isEqualTo("0.0.0.0");
+    for (String host : List.of("0.0.0.0", "::", "10.0.0.5", "router.example", "0:0:0:0:0:0:0:0")) {
+      String config = "kvasir.gateway.host = \"%s\"".formatted(host);
+      assertThat(faultyPaths(config)).as(host).containsExactly("kvasir.gateway.host");
+      assertThat(faultyPaths(config + "\nkvasir.access.open = true")).as(host).isEmpty();
+    }
+    for (String host : List.of("localhost", "127.0.0.1", "127.8.0.1", "::1", "[::1]")) {
+      assertThat(faultyPaths("kvasir.gateway.host = \"%s\"".formatted(host))).as(host).isEmpty();
+    }
+  }
+
+  @Test
   void everySettingOfAKey_isRead() throws Exception {
     Path file = Files.writeString(directory.resolve("keys.conf"), """
         keys = [
@@ -192,10 +221,20 @@ final class AccessReaderTest {
   }
 
   private static AccessConfig read(String access) throws ConfigException {
-    return KvasirConfig.of(ConfigFactory.parseString("kvasir.access {\n" + access + "\n}")).gateway().access();
+    String secret = "isolation-secret = \"a long and random secret\"\n";
+    return KvasirConfig.of(ConfigFactory.parseString("kvasir.access {\n" + secret + access + "\n}")).gateway().access();
   }
 
   private static ConfigException faults(String access) {
     return Objects.requireNonNull(catchThrowableOfType(ConfigException.class, () -> read(access)));
+  }
+
+  private static List<String> faultyPaths(String config) {
+    try {
+      var _ = KvasirConfig.of(ConfigFactory.parseString(config));
+      return List.of();
+    } catch (ConfigException faulty) {
+      return faulty.faults().stream().map(ConfigFault::path).toList();
+    }
   }
 }
