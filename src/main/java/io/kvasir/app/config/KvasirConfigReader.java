@@ -148,8 +148,9 @@ final class KvasirConfigReader {
       gateway.fault(
           "host",
           "can be reached from other machines, and there is no key: anybody could use the engines. Make one with"
-              + " \"kvasir keys create\" and name its file in kvasir.access.keys-file, or set kvasir.access.open = true,"
-              + " behind a proxy that checks who comes, or leave host out to listen on this machine only");
+              + " \"kvasir keys create\" and name its file in kvasir.access.keys-file; or set"
+              + " kvasir.access.open = true, behind a proxy that checks who comes; or leave host out, for this machine"
+              + " only");
     }
     return host;
   }
