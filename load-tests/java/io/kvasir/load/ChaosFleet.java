@@ -173,6 +173,7 @@ final class ChaosFleet implements AutoCloseable {
         """
         kvasir {
           gateway { host = "127.0.0.1", port = 0, drain-timeout = 1 s }
+          access.open-routing-details = true
           management { host = "127.0.0.1", port = 0 }
           models = [{ name = "%s", directory = "bundled:%s", block-size = 16 }]
           # Prompts are short and decode engines warm: not worth it in earnest, but what is to be tried here.

@@ -242,6 +242,7 @@ final class Ingest implements Runnable {
         kvasir {
           log.level = warn
           gateway { host = "127.0.0.1", port = 0, drain-timeout = 1 s }
+          access.open-routing-details = true
           management.port = 0
           models = [{ name = m, mode = text, block-size = %d }]
           pods = [ %s ]

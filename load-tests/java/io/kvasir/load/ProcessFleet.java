@@ -155,6 +155,7 @@ final class ProcessFleet implements AutoCloseable {
     return """
         kvasir {
           gateway { host = "127.0.0.1", port = %d }
+          access.open-routing-details = true
           management.port = %d
           routing.profile = "%s"
           models = [{ name = "kvasir-demo", directory = "bundled:kvasir-demo", block-size = 16 }]

@@ -53,6 +53,7 @@ final class Proxy {
             """
             kvasir {
               gateway { host = "127.0.0.1", port = %d }
+              access.open-routing-details = true
               management.port = %d
               models = [{ name = %s, directory = "bundled:kvasir-demo" }]
               pods = [

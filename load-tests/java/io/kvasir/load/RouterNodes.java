@@ -321,6 +321,7 @@ final class RouterNodes implements AutoCloseable {
     return """
         kvasir {
           gateway { host = "%s", port = %d }
+          access.open-routing-details = true
           management { host = "%s", port = %d, admin-keys = ["%s"] }
           cluster.seed-nodes = [%s]
           models = [{ name = kvasir-demo, directory = "bundled:kvasir-demo", block-size = 16 }]

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.sun.net.httpserver.HttpServer;
+import io.kvasir.access.KeyDigest;
 import io.kvasir.app.config.KvasirConfig;
 import io.kvasir.app.node.Node;
 import io.kvasir.gateway.admin.AdminDocument;
@@ -35,6 +36,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** A whole node that wants a key, administered over HTTP and by the command line; each test has a pod of its own. */
 final class AdminIT {
   private static final String KEY = "the-key-of-these-tests-0123";
+  private static final String CLIENT_KEY = "kv-the-key-of-a-client";
   private static final Duration PATIENCE = Duration.ofSeconds(60);
   private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -101,11 +103,16 @@ final class AdminIT {
     called.add(done("POST /admin/cache/flush", "/admin/cache/flush", "{\"all\":true}", 200));
     called.add(done("POST /admin/workers/{pod}/drain", "/admin/workers/all/drain", "", 200));
     called.add(done("POST /admin/workers/{pod}/undrain", "/admin/workers/all/undrain", "", 200));
+    called.add(done("POST /admin/keys", "/admin/keys", "{\"id\":\"all\",\"tenant\":\"t\"}", 201));
+    for (String change : new String[] {"disable", "enable", "rotate"}) {
+      called.add(done("POST /admin/keys/{id}/" + change, "/admin/keys/all/" + change, "", 200));
+    }
     for (String operation : AdminDocument.operations()) {
       if (operation.startsWith("GET ")) {
         called.add(done(operation, operation.substring(4).replace("{pod}", "all"), "", 200));
       }
     }
+    called.add(done("DELETE /admin/keys/{id}", "/admin/keys/all", "", 200));
     called.add(done("DELETE /admin/workers/{pod}", "/admin/workers/all", "", 200));
     assertThat(called).containsExactlyElementsOf(AdminDocument.operations());
   }
@@ -167,7 +174,7 @@ final class AdminIT {
     var _ = configured("fastest");
     TestCommand refused = admin("profiles", "reload");
     assertThat(refused.status()).isEqualTo(1);
-    assertThat(refused.err()).contains("nothing was changed", "router.conf:4: kvasir.routing.profile", "'fastest'");
+    assertThat(refused.err()).contains("nothing was changed", "router.conf:5: kvasir.routing.profile", "'fastest'");
     var _ = configured("expected-cost");
     assertThat(admin("profiles", "reload").status()).isZero();
   }
@@ -189,12 +196,13 @@ final class AdminIT {
     return Files.writeString(directory.resolve("router.conf"), """
         kvasir {
           gateway { host = "127.0.0.1", port = 0 }
+          access.keys = [{ id = client, tenant = t, sha256 = %s }]
           management { port = 0, admin-key-file = "%s" }
           routing { profile = %s, reload-interval = 0 s }
           answers.store = memory
           decisions.sample = 1
         }
-        """.formatted(directory.resolve("key"), profile));
+        """.formatted(KeyDigest.of(CLIENT_KEY).hex(), directory.resolve("key"), profile));
   }
 
   private static String operation(AdminRoute route) {
@@ -230,7 +238,7 @@ final class AdminIT {
 
   private static CompletableFuture<HttpResponse<String>> chat(String model) {
     String body = "{\"model\":\"%s\",\"messages\":[{\"role\":\"user\",\"content\":\"Hello\"}]}".formatted(model);
-    return TestNodes.postAsync(node, "/v1/chat/completions", body);
+    return TestNodes.postAsync(node, "/v1/chat/completions", body, "Authorization", "Bearer " + CLIENT_KEY);
   }
 
   private static TestCommand admin(String... arguments) {

@@ -52,7 +52,7 @@ final class PartitionIT {
     assertThat(node(alone).cells().describeCluster().nodes()).extracting(NodeStatus::state).contains("cut off");
     assertThat(node(alone).whenRejoinable().toCompletableFuture()).isNotDone();
     network.heal();
-    await("three nodes again", () -> up() == NODES && homes().size() == 1);
+    await("three nodes again", () -> up() == NODES && homes().size() == 1 && ready());
     HttpResponse<String> again = ask(alone);
     assertThat(again.statusCode()).isEqualTo(200);
     await("nothing to be left booked",
@@ -97,6 +97,10 @@ final class PartitionIT {
     return status.cells().stream().allMatch(cell -> cell.home() != null) && status.nodes().size() == NODES - 1;
   }
 
+  private boolean ready() {
+    return nodes.stream().allMatch(each -> each.node().readiness().obstacles().isEmpty());
+  }
+
   /** Whether requests are decided by the cell's home again. */
   private boolean answers(int node) throws Exception {
     HttpResponse<String> answer = ask(node);
@@ -112,6 +116,7 @@ final class PartitionIT {
           """
           kvasir {
             gateway { host = "127.0.0.1", port = %d, drain-timeout = 5 s }
+            access.open-routing-details = true
             management.port = 0
             cluster.seed-nodes = ["%s", "%s", "%s"]
             models = [{ name = kvasir-demo, directory = "bundled:kvasir-demo", block-size = 16 }]
@@ -126,7 +131,9 @@ final class PartitionIT {
               () -> KvasirConfig.of(ConfigFactory.parseString(config)),
               KvasirConfig.of(ConfigFactory.parseString(config))));
     }
-    await("three nodes", () -> up() == NODES && homes().size() == 1 && answers(0) && answers(1) && answers(2));
+    await(
+        "three nodes",
+        () -> up() == NODES && homes().size() == 1 && ready() && answers(0) && answers(1) && answers(2));
   }
 
   /** The node where the cell is at home. */

@@ -131,6 +131,7 @@ final class SemanticClustersIT {
         include file("%s")
         kvasir {
           gateway { host = "127.0.0.1", port = %d, drain-timeout = 1 s }
+          access.open-routing-details = true
           management.port = 0
           pods = [ %s ]
           decisions { sample = 1, path = "" }

@@ -25,6 +25,7 @@ final class TestNodes {
           """
           kvasir {
             gateway { host = "127.0.0.1", port = 0, drain-timeout = 1 s }
+            access.open-routing-details = true
             management.port = 0
           }
           """);
@@ -59,9 +60,10 @@ final class TestNodes {
   }
 
   /** The same, for those who have other things to do meanwhile. */
-  static CompletableFuture<HttpResponse<String>> postAsync(Node node, String path, String json) {
+  static CompletableFuture<HttpResponse<String>> postAsync(
+      Node node, String path, String json, String... headers) {
     return HTTP.sendAsync(
-        request("POST", gateway(node, path), json).timeout(PATIENCE).build(), BodyHandlers.ofString());
+        request("POST", gateway(node, path), json, headers).timeout(PATIENCE).build(), BodyHandlers.ofString());
   }
 
   /** What the management port answers to a GET. */

@@ -143,6 +143,7 @@ public final class DemoCommand implements Callable<Integer> {
         """
         kvasir {
           gateway { host = "127.0.0.1", port = %d, drain-timeout = 1 s }
+          access.open-routing-details = true
           management { host = "127.0.0.1", port = %d }
           routing {
             profile = "%s"

@@ -22,6 +22,7 @@ import io.kvasir.gateway.admin.ConfigHandler;
 import io.kvasir.gateway.admin.DecisionsHandler;
 import io.kvasir.gateway.admin.ExternalMetricsHandler;
 import io.kvasir.gateway.admin.FleetHandler;
+import io.kvasir.gateway.admin.KeysHandler;
 import io.kvasir.gateway.admin.OpenApiHandler;
 import io.kvasir.gateway.admin.ProfilesHandler;
 import io.kvasir.http.client.PodClient;
@@ -92,11 +93,15 @@ public final class Node implements AutoCloseable {
       ServedModels models = resources.own(new ServedModels(config.prompts(), cells, tls.pods(), metrics, readiness));
       Dispatcher dispatcher = dispatcher(routing.lmcache());
       AnswerCache answers = answers();
+      AccessAssembly access =
+          resources.own(
+              new AccessAssembly(config.gateway().access(), system, NodeSystem.isAlone(config), metrics));
+      access.register(readiness);
       PushForwarder forwarder = resources.own(new PushForwarder(system, tls.gateways(), NanoClock.SYSTEM));
       Gateway handler =
           resources.own(
               new Gateway(
-                  GatewayAccess.open(),
+                  new GatewayAccess(access.authenticator(), null),
                   models.prompts(),
                   routing.profiles(),
                   cells,
@@ -110,7 +115,7 @@ public final class Node implements AutoCloseable {
       this.gateway = resources.own(listener(handler));
       forwarder.announce(addressForNodes(), events.push()::accepts);
       ProfileReloader reloader = resources.own(new ProfileReloader(config, routing, metrics, System::nanoTime));
-      this.admin = admin(routing, reloader, answers, decisions);
+      this.admin = admin(routing, reloader, answers, decisions, access);
       report(reloader, discovery());
       this.management = resources.own(
           new ManagementServer(system, config.operations().management(), metrics, readiness, admin));
@@ -303,7 +308,11 @@ public final class Node implements AutoCloseable {
   }
 
   private AdminApi admin(
-      RoutingAssembly routing, ProfileReloader reloader, @Nullable AnswerCache answers, DecisionLog decisions) {
+      RoutingAssembly routing,
+      ProfileReloader reloader,
+      @Nullable AnswerCache answers,
+      DecisionLog decisions,
+      AccessAssembly access) {
     ExternalMetricsBroadcast broadcast = new ExternalMetricsBroadcast(system, routing.externalMetrics());
     return new AdminApi(
         config.operations().adminKeys(),
@@ -313,6 +322,7 @@ public final class Node implements AutoCloseable {
             new ExternalMetricsHandler(routing.externalMetrics(), broadcast::publish),
             new DecisionsHandler(decisions),
             new CacheHandler(answers),
+            new KeysHandler(access.administration(), InstantSource.system()),
             new ConfigHandler(() -> EffectiveSettings.of(config.source().platform(), reloader.readFrom())),
             new LmCacheAdmin(routing.lmcache()),
             new OpenApiHandler()),

@@ -31,12 +31,17 @@ final class NodeSystem {
           "the cluster's transport cannot start: " + failed.getMessage() + "; see kvasir.cluster.host and port",
           failed);
     }
-    boolean alone = config.source().platform().getStringList("pekko.cluster.seed-nodes").isEmpty();
-    if (config.cluster().discovery() == NodeDiscovery.SEEDS && alone) {
+    if (isAlone(config)) {
       Cluster cluster = Cluster.get(system);
       cluster.manager().tell(Join.create(cluster.selfMember().address()));
     }
     return system;
+  }
+
+  /** Whether the node forms a cluster of its own, without looking for others. */
+  static boolean isAlone(KvasirConfig config) {
+    return config.cluster().discovery() == NodeDiscovery.SEEDS
+        && config.source().platform().getStringList("pekko.cluster.seed-nodes").isEmpty();
   }
 
   /** The platform's settings, with shutdown phases as long as the drain times. */

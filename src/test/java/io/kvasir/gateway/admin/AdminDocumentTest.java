@@ -60,6 +60,7 @@ final class AdminDocumentTest {
         "POST /admin/cache/flush|{\"all\":true}",
         "POST /admin/cache/flush|{\"tenant\":\"t\",\"model\":\"m\"}",
         "POST /admin/figures|{\"price\":{\"w\":1.5}}",
+        "POST /admin/keys|{\"id\":\"a\",\"tenant\":\"t\",\"isolation\":{\"group\":\"g\"}}",
         "POST /admin/workers|{\"name\":\"p\",\"url\":\"http://h:1\",\"models\":[\"m\"],\"events\":{\"endpoint\":\"e\"}}"
       })
   void bodies_asInTheHandbook_areDescribed(String example) throws IOException {
@@ -75,6 +76,8 @@ final class AdminDocumentTest {
         "POST /admin/cache/flush|{\"all\":true,\"tenant\":\"t\"}",
         "POST /admin/cache/flush|{\"tennant\":\"t\"}",
         "POST /admin/figures|{\"price\":{\"w\":\"much\"}}",
+        "POST /admin/keys|{\"id\":\"a\"}",
+        "POST /admin/keys|{\"id\":\"a\",\"tenant\":\"t\",\"isolation\":\"some\"}",
         "POST /admin/workers|{\"name\":\"p\",\"url\":\"http://h:1\"}",
         "POST /admin/workers|{\"name\":\"a b\",\"url\":\"http://h:1\",\"models\":[\"m\"]}",
         "POST /admin/workers|{\"name\":\"p\",\"url\":\"http://h:1\",\"models\":[]}",

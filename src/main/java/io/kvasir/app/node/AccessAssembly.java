@@ -1,0 +1,129 @@
+package io.kvasir.app.node;
+
+import io.kvasir.access.AccessControl;
+import io.kvasir.access.Authenticator;
+import io.kvasir.access.store.KeyStore;
+import io.kvasir.app.config.AccessConfig;
+import io.kvasir.app.config.ConfigException;
+import io.kvasir.gateway.admin.KeysAdmin;
+import io.kvasir.gateway.admin.KeysAdmin.KeySource;
+import io.kvasir.telemetry.Metrics;
+import io.prometheus.metrics.core.metrics.GaugeWithCallback;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.apache.pekko.actor.typed.ActorSystem;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What requests are authenticated with: the keys of the configuration, of a file that is watched, and of the
+ * administrators' changes that all nodes share. Requests are accepted when those changes are known, which is at once on
+ * a node that forms a cluster of its own. Thread-safe; closed when no request comes any more.
+ */
+final class AccessAssembly implements AutoCloseable {
+  private static final String FORGETFUL =
+      "keys that administrators have changed are in this node's memory only: a restart of all nodes forgets them;"
+          + " set kvasir.access.store";
+
+  private final AccessConfig config;
+  private final AccessControl control;
+  private final KeyCatalog catalog;
+  private final KeyStore store;
+  private final KeysAdmin administration;
+  private final @Nullable KeyFileWatch watch;
+  private final AtomicBoolean synchronised = new AtomicBoolean();
+
+  /**
+   * Starts to learn keys.
+   *
+   * @param alone whether the node forms a cluster of its own
+   * @throws StartException when a file cannot be read
+   */
+  AccessAssembly(AccessConfig config, ActorSystem<?> system, boolean alone, Metrics metrics) throws StartException {
+    this.config = config;
+    this.control = new AccessControl(null, InstantSource.system(), metrics);
+    this.catalog = new KeyCatalog(config, control);
+    Path file = config.keys().file();
+    try {
+      this.watch =
+          file == null
+              ? null
+              : new KeyFileWatch(
+                  file, config.reader(), config.keys().reloadInterval(), catalog::replaceFileKeys, metrics);
+    } catch (ConfigException faulty) {
+      throw new StartException("the file of keys cannot be used: " + faulty.getMessage(), faulty);
+    }
+    try {
+      this.store =
+          KeyStore.start(
+              system,
+              config.keys().store(),
+              alone,
+              changes -> {
+                catalog.replaceChanges(changes);
+                synchronised.set(true);
+              });
+    } catch (IOException unreadable) {
+      close();
+      throw new StartException(
+          "the store of keys (kvasir.access.store) cannot be used: " + unreadable.getMessage(), unreadable);
+    }
+    this.administration =
+        new KeysAdministration(catalog, store, config.reader(), this::shortcomings, InstantSource.system());
+    GaugeWithCallback.builder()
+        .name("kvasir_keys")
+        .help("Keys that this node knows, by where they are from: configuration, file, admin")
+        .labelNames("source")
+        .callback(gauge -> {
+          for (KeySource source : KeySource.values()) {
+            long keys = catalog.keys().values().stream().filter(key -> key.source() == source).count();
+            gauge.call(keys, source.name().toLowerCase(Locale.ROOT));
+          }
+        })
+        .register(metrics.registry());
+  }
+
+  Authenticator authenticator() {
+    return control;
+  }
+
+  KeysAdmin administration() {
+    return administration;
+  }
+
+  /** Makes the state of keys visible at {@code /ready}. */
+  void register(Readiness readiness) {
+    readiness.obstacle(
+        () -> synchronised.get()
+            ? Optional.empty()
+            : Optional.of("the keys that the other nodes know are not known here yet"));
+    readiness.degradation(() -> {
+      List<String> degraded = new ArrayList<>(catalog.problems());
+      if (watch != null) {
+        watch.degraded().ifPresent(degraded::add);
+      }
+      if (catalog.isChanged()) {
+        degraded.addAll(shortcomings());
+      }
+      return degraded;
+    });
+  }
+
+  @Override
+  public void close() {
+    if (watch != null) {
+      watch.close();
+    }
+  }
+
+  /** Why a change of keys may not last. */
+  private List<String> shortcomings() {
+    return config.keys().store() == null ? List.of(FORGETFUL)
+        : store.fileFault().map(fault -> "the store of keys: " + fault).stream().toList();
+  }
+}
