@@ -34,12 +34,13 @@ public record Call(
    * @param hasTerminator whether a stream ends with a terminator, so that one without it was truncated
    * @param stripUsage whether the event that {@code stream_options.include_usage} adds is kept from the client, whose
    *     request did not have it
+   * @param namesModel whether the request names its model, so that an engine that does not know it is at fault
    */
-  public record ResponseRules(boolean retryable, boolean hasTerminator, boolean stripUsage) {}
+  public record ResponseRules(boolean retryable, boolean hasTerminator, boolean stripUsage, boolean namesModel) {}
 
   /** The call with all of a stream's usage, for a reader on its way to the client. */
   public Call withUsage() {
-    ResponseRules all = new ResponseRules(rules.retryable, rules.hasTerminator, false);
+    ResponseRules all = new ResponseRules(rules.retryable, rules.hasTerminator, false, rules.namesModel);
     return new Call(decision, facts, http, all, maxResumes);
   }
 

@@ -127,7 +127,7 @@ final class InferenceHandler implements AutoCloseable {
             workerRequest.target(),
             forwarded.request(exchange.headers(), exchange.client()),
             injected ? UsageInjection.inject(body) : body),
-        new Call.ResponseRules(api.isRetryable(exchange.method()), api.generates(), injected),
+        new Call.ResponseRules(api.isRetryable(exchange.method()), api.generates(), injected, api.requiresModel()),
         parsed.context().profile().resumes());
     AnswerHeaders answers = new AnswerHeaders(prepared.profile(), inbound.caller().grants().routingDetails());
     return switch (dispatcher.execute(call, cancellation, trace)) {

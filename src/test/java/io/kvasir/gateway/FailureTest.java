@@ -19,6 +19,8 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Workers that fail and clients that leave: who is tried next, what the client sees, what the cells hear. */
 final class FailureTest {
@@ -121,7 +123,7 @@ final class FailureTest {
 
   @Test
   void clientsOwnFaults_areNotRetried() throws Exception {
-    for (int status : List.of(400, 401, 404, 413, 422, 501)) {
+    for (int status : List.of(400, 401, 413, 422, 501)) {
       bad.script((request, out) -> out.json(status, "{\"error\":{\"message\":\"yours\"}}"));
 
       HttpResponse<String> response = router.post("/v1/chat/completions", BODY);
@@ -131,6 +133,49 @@ final class FailureTest {
       assertThat(response.headers().firstValue("X-Router-Backend")).hasValue("bad");
       assertThat(router.cells.outcome()).isInstanceOf(Outcome.Completed.class);
     }
+    assertThat(good.seen).isEmpty();
+  }
+
+  @ParameterizedTest
+  @CsvSource(delimiter = '|', value = {
+      "404 | {'object':'error','message':'The model `m` does not exist.','type':'NotFoundError','code':404}",
+      "404 | {'error':{'message':'The model `m` does not exist.','type':'NotFoundError','param':'model','code':404}}",
+      "404 | {'detail':'Not Found'}", "404 | <html>nothing here</html>", "404 | {}",
+      "400 | {'error':{'message':'x','code':'model_not_found'}}",
+      "400 | {'error':{'message':'LoRA adapter m is not loaded'}}"
+  })
+  void workerThatDoesNotKnowItsModel_nextWorkerAnswers(int status, String body) throws Exception {
+    bad.script((request, out) -> out.json(status, body.replace('\'', '"')));
+
+    assertAnsweredByGood();
+
+    assertThat(router.cells.outcome()).isInstanceOfSatisfying(Outcome.Failed.class, failed ->
+        assertThat(failed.transport()).isFalse());
+    assertThat(router.metric("kvasir_retries", "unknown_model")).isEqualTo(1);
+  }
+
+  @Test
+  void noWorkerKnowsTheModel_theirAnswerIsPassedOn() throws Exception {
+    bad.script((request, out) -> out.json(404, "{\"error\":{\"message\":\"The model does not exist\"}}"));
+    good.script((request, out) -> out.json(404, "{\"error\":{\"message\":\"The model does not exist.\"}}"));
+
+    HttpResponse<String> response = router.post("/v1/chat/completions", BODY);
+
+    assertThat(response.statusCode()).isEqualTo(404);
+    assertThat(response.body()).contains("does not exist.");
+  }
+
+  @ParameterizedTest
+  @CsvSource(delimiter = '|', value = {
+      "404 | {'error':{'message':'Response with id x not found.','type':'invalid_request_error'}}",
+      "400 | {'error':{'message':'max_tokens is too large for the model'}}"
+  })
+  void whatTheClientRefersToIsUnknown_isTheClientsFault(int status, String body) throws Exception {
+    bad.script((request, out) -> out.json(status, body.replace('\'', '"')));
+
+    assertThat(router.post("/v1/responses", BODY).statusCode()).isEqualTo(status);
+
+    assertThat(router.cells.outcome()).isInstanceOf(Outcome.Completed.class);
     assertThat(good.seen).isEmpty();
   }
 

@@ -10,6 +10,7 @@ import io.kvasir.cell.ledger.InFlightLoad;
 import io.kvasir.cell.standby.CellReplica;
 import io.kvasir.cell.standby.ReplicatedWorker;
 import io.kvasir.cell.view.CellView;
+import io.kvasir.cell.worker.ErrorAnswers;
 import io.kvasir.cell.worker.Member;
 import io.kvasir.cell.worker.Reachability;
 import io.kvasir.cell.worker.WorkerHealth;
@@ -43,6 +44,7 @@ final class Members {
   private final Map<String, ReplicatedWorker> inherited = new HashMap<>();
   private final Map<Member, EventSeed> seeds = new HashMap<>();
   private final Set<String> reachable;
+  private final ErrorAnswers errorAnswers;
   private final Member.RequestListener listener = new RequestEndListener();
   private volatile Runnable onConnectionLost = () -> {};
 
@@ -71,6 +73,7 @@ final class Members {
             services.clock(),
             services.settings().remote().reservationLease(),
             () -> services.replication().nextHomes().apply(cell));
+    this.errorAnswers = new ErrorAnswers(services.clock(), view::canSpare);
     this.reachable = copy.reachable();
     inherited.putAll(copy.workers());
     inherited.values().forEach(worker -> slotTaken[worker.slot()] = true);
@@ -261,7 +264,10 @@ final class Members {
 
   private final class RequestEndListener implements Member.RequestListener {
     @Override
-    public void requestEnded(Member member, String model, Outcome outcome) {
+    public void requestEnded(@Nullable String requestId, Member member, String model, Outcome outcome) {
+      if (requestId != null) {
+        errorAnswers.requestEnded(requestId, member, outcome);
+      }
       services.metrics().requestEnded(member, outcome);
       services.profiles().requestEnded(model, outcome);
       if (outcome instanceof Outcome.Failed failed && failed.transport()) {

@@ -24,6 +24,8 @@ import org.jspecify.annotations.Nullable;
 public final class BookedReservation implements Reservation {
   private final Member member;
   private final String model;
+  /** The request's, the same for all its tries; null when it was adopted. */
+  private final @Nullable String requestId;
   private final Chain chain;
   private final Role role;
   private final Booking booking;
@@ -49,6 +51,7 @@ public final class BookedReservation implements Reservation {
   public BookedReservation(Member member, Selection.Chosen chosen, DecisionRequest request, LocalReservations local) {
     this.member = member;
     this.model = request.model();
+    this.requestId = request.requestId();
     this.chain = request.prompt().chain();
     this.role = chosen.role();
     this.booking = chosen.booking();
@@ -66,6 +69,7 @@ public final class BookedReservation implements Reservation {
   private BookedReservation(Member member, String model, Booking booking, Booking localPrefill) {
     this.member = member;
     this.model = model;
+    this.requestId = null;
     this.chain = Chain.EMPTY;
     this.role = Role.BOTH;
     this.booking = booking;
@@ -178,7 +182,7 @@ public final class BookedReservation implements Reservation {
     if (stallWatched || was == State.SETTLED) {
       member.health().stallDetector().streamEnded();
     }
-    member.requestEnded(model, reported(outcome), booking.promptTokens(), hitPrediction);
+    member.requestEnded(requestId, model, reported(outcome), booking.promptTokens(), hitPrediction);
   }
 
   /** The booking that is pending before the first token. */

@@ -144,7 +144,7 @@ public final class CellFleet implements Fleet {
   @Override
   public boolean reserve(int slot, Booking booking) {
     Member member = table.members()[slot];
-    return member != null && member.isRoutable() && member.load().book(booking);
+    return member != null && member.isHealthy() && member.load().book(booking);
   }
 
   @Override
@@ -161,6 +161,11 @@ public final class CellFleet implements Fleet {
       throw new IllegalStateException("a worker was chosen in slot " + slot + " and it is empty");
     }
     return member;
+  }
+
+  /** The health of its members. */
+  HealthSnapshot health() {
+    return health;
   }
 
   /** The one step to replan, with those of the other steps' workers that are still members; null for a whole plan. */

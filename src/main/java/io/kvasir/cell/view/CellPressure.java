@@ -15,11 +15,12 @@ public record CellPressure(double share, int capacity) {
   private static final double HALF_QUEUE_MS = 1000;
 
   /** The pressure on a cell's members. */
-  static CellPressure of(@Nullable Member[] members) {
+  static CellPressure of(@Nullable Member[] members, HealthSnapshot health) {
     Workers prefillWorkers = new Workers();
     Workers decodeWorkers = new Workers();
-    for (Member member : members) {
-      if (member != null && member.isRoutable()) {
+    for (int slot = 0; slot < members.length; slot++) {
+      Member member = members[slot];
+      if (member != null && health.isRoutable(slot)) {
         Role role = member.worker().role();
         if (role.takes(Role.PREFILL)) {
           prefillWorkers.add(member);

@@ -298,7 +298,18 @@ public final class CellView {
 
   /** The pressure on the cell. */
   public CellPressure pressure() {
-    return CellPressure.of(members());
+    CellFleet fleet = fleet();
+    return CellPressure.of(fleet.table().members(), fleet.health());
+  }
+
+  /**
+   * Whether a member may be left out because of its error answers: at least a third of those that could do its work
+   * would still get requests.
+   */
+  public boolean canSpare(Member member) {
+    CellFleet fleet = fleet();
+    int slot = member.worker().slot();
+    return slot < fleet.slots() && member.equals(fleet.table().members()[slot]) && fleet.health().canSpare(slot);
   }
 
   /** The state of the cell's replicas on other nodes, as of a moment ago. */

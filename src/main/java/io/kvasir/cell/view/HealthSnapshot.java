@@ -83,18 +83,77 @@ final class HealthSnapshot {
     System.arraycopy(healthy, 0, candidates.live, 0, healthy.length);
     System.arraycopy(waiting, 0, candidates.waiting, 0, waiting.length);
     System.arraycopy(kvUse, 0, candidates.kvUse, 0, kvUse.length);
-    if (tripped != null) {
-      removeOpenCircuits(tripped, candidates);
+    long[] leftOut = leftOut();
+    if (leftOut != null) {
+      for (int word = 0; word < leftOut.length; word++) {
+        candidates.live[word] &= ~leftOut[word];
+      }
     }
   }
 
-  private void removeOpenCircuits(long[] breakers, Candidates candidates) {
-    for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
-      Member member = table.members()[slot];
-      if ((breakers[slot >>> 6] & (1L << slot)) != 0 && member != null && !member.health().breaker().permits()) {
-        candidates.remove(slot);
+  /** Whether a worker may be chosen now. */
+  boolean isRoutable(int slot) {
+    long[] leftOut = leftOut();
+    return has(healthy, slot) && (leftOut == null || !has(leftOut, slot));
+  }
+
+  /** Whether enough workers are left without it that could do what a worker does. */
+  boolean canSpare(int slot) {
+    long[] open = openCircuits();
+    return mayLeaveOut(slot, open, has(healthy, slot) && !has(open, slot) ? 1 : 0);
+  }
+
+  /**
+   * A bit for each worker whose open circuit keeps requests from it; null when none has tripped. Error answers may be
+   * clients' doing, so they never cost a model more than two thirds of its workers: where fewer are left that could do
+   * the same, open circuits do not count.
+   */
+  private long @Nullable [] leftOut() {
+    if (tripped == null) {
+      return null;
+    }
+    long[] open = openCircuits();
+    long[] leftOut = open.clone();
+    for (int word = 0; word < open.length; word++) {
+      for (long bits = open[word]; bits != 0; bits &= bits - 1) {
+        int slot = (word << 6) + Long.numberOfTrailingZeros(bits);
+        if (!mayLeaveOut(slot, open, 0)) {
+          leftOut[word] &= ~(1L << slot);
+        }
       }
     }
+    return leftOut;
+  }
+
+  /** Whether at least a third of a worker's healthy peers would get requests if {@code fewer} of them were left out. */
+  private boolean mayLeaveOut(int slot, long[] open, int fewer) {
+    long[] peers = table.peers()[slot];
+    int able = 0;
+    int left = -fewer;
+    for (int word = 0; word < peers.length; word++) {
+      long bits = peers[word] & healthy[word];
+      able += Long.bitCount(bits);
+      left += Long.bitCount(bits & ~open[word]);
+    }
+    return left > 0 && 3 * left >= able;
+  }
+
+  /** A bit for each worker whose circuit permits no requests now. */
+  private long[] openCircuits() {
+    long[] open = new long[healthy.length];
+    for (int word = 0; tripped != null && word < open.length; word++) {
+      for (long bits = tripped[word]; bits != 0; bits &= bits - 1) {
+        Member member = table.members()[(word << 6) + Long.numberOfTrailingZeros(bits)];
+        if (member != null && !member.health().breaker().permits()) {
+          open[word] |= Long.lowestOneBit(bits);
+        }
+      }
+    }
+    return open;
+  }
+
+  private static boolean has(long[] bits, int slot) {
+    return (bits[slot >>> 6] & (1L << slot)) != 0;
   }
 
   /** Discounts the depth of each worker by the trust in its index. */

@@ -14,15 +14,21 @@ import org.jspecify.annotations.Nullable;
  * @param members by slot
  * @param workers the same as the table that candidates refer to
  * @param loads the same as a column of what is booked
+ * @param peers for each member a bit for each that could do what it does, itself included
  */
 record MemberTable(
-    BlockIndex index, @Nullable Member[] members, @Nullable Worker[] workers, @Nullable WorkerLoad[] loads) {
+    BlockIndex index,
+    @Nullable Member[] members,
+    @Nullable Worker[] workers,
+    @Nullable WorkerLoad[] loads,
+    long[][] peers) {
 
   /** A table whose slots are empty. */
   static MemberTable in(BlockIndex index) {
     int slots = index.slots();
     return new MemberTable(
-        index, new @Nullable Member[slots], new @Nullable Worker[slots], new @Nullable WorkerLoad[slots]);
+        index, new @Nullable Member[slots], new @Nullable Worker[slots], new @Nullable WorkerLoad[slots],
+        new long[slots][slots >>> 6]);
   }
 
   int slots() {
@@ -37,13 +43,48 @@ record MemberTable(
     changedMembers[slot] = member;
     changedWorkers[slot] = member == null ? null : member.worker();
     changedLoads[slot] = member == null ? null : member.load();
-    return new MemberTable(index, changedMembers, changedWorkers, changedLoads);
+    return new MemberTable(index, changedMembers, changedWorkers, changedLoads, peersWith(slot, member));
   }
 
   /** The same members in the same slots of a wider index. */
   MemberTable withIndex(BlockIndex wider) {
     int slots = wider.slots();
     return new MemberTable(
-        wider, Arrays.copyOf(members, slots), Arrays.copyOf(workers, slots), Arrays.copyOf(loads, slots));
+        wider, Arrays.copyOf(members, slots), Arrays.copyOf(workers, slots), Arrays.copyOf(loads, slots),
+        widened(slots));
+  }
+
+  private long[][] peersWith(int slot, @Nullable Member member) {
+    long[][] changed = peers.clone();
+    changed[slot] = new long[members.length >>> 6];
+    for (int other = 0; other < members.length; other++) {
+      Member present = other == slot ? member : members[other];
+      if (present == null) {
+        continue;
+      }
+      if (member != null && (other == slot || isPeer(present, member))) {
+        changed[slot][other >>> 6] |= 1L << other;
+      }
+      if (other != slot) {
+        changed[other] = changed[other].clone();
+        changed[other][slot >>> 6] &= ~(1L << slot);
+        if (member != null && isPeer(member, present)) {
+          changed[other][slot >>> 6] |= 1L << slot;
+        }
+      }
+    }
+    return changed;
+  }
+
+  private static boolean isPeer(Member one, Member of) {
+    return one.serves(of) || one.worker().pod().equals(of.worker().pod());
+  }
+
+  private long[][] widened(int slots) {
+    long[][] wide = new long[slots][];
+    for (int slot = 0; slot < slots; slot++) {
+      wide[slot] = slot < peers.length ? Arrays.copyOf(peers[slot], slots >>> 6) : new long[slots >>> 6];
+    }
+    return wide;
   }
 }

@@ -51,8 +51,12 @@ public final class Member {
 
   /** A listener to the ends of requests on members. */
   public interface RequestListener {
-    /** A request is over. */
-    void requestEnded(Member member, String model, Outcome outcome);
+    /**
+     * A request is over.
+     *
+     * @param requestId the same for all tries of a request; null for one whose id is not known here
+     */
+    void requestEnded(@Nullable String requestId, Member member, String model, Outcome outcome);
 
     /** A prompt's first token came. */
     void prefillCompleted(Member member, PrefillSample prefill);
@@ -234,11 +238,14 @@ public final class Member {
 
   /**
    * Handles the end of a request on this worker: the outcome counts for its health and for the accuracy of its index.
+   * Whether an error answer was the worker's failure the {@link ErrorAnswers} of the cell find out.
    *
+   * @param requestId the same for all tries of a request; null for one whose id is not known here
    * @param model as the request named it
    * @param promptTokens as they were booked
    */
-  public void requestEnded(String model, Outcome outcome, int promptTokens, HitPrediction forecast) {
+  public void requestEnded(
+      @Nullable String requestId, String model, Outcome outcome, int promptTokens, HitPrediction forecast) {
     switch (outcome) {
       case Outcome.Completed completed -> {
         health.onSuccess(clock.nanos());
@@ -254,12 +261,10 @@ public final class Member {
       case Outcome.Failed failed -> {
         if (failed.transport()) {
           health.reachability().onConnectionLost(clock.nanos(), "a connection to it was refused or cut");
-        } else {
-          health.onFailure();
         }
       }
     }
-    listener.requestEnded(this, model, outcome);
+    listener.requestEnded(requestId, this, model, outcome);
   }
 
   /**

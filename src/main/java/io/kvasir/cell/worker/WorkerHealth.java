@@ -18,6 +18,7 @@ public final class WorkerHealth {
   private final StallDetector stallDetector;
   private final CircuitBreaker breaker;
   private final ChangeCounter changes;
+  private volatile long lastSuccess;
   private Health lastReported = Health.UNKNOWN;
 
   /** A worker's state, and why it gets nothing; empty while it is well. */
@@ -34,6 +35,7 @@ public final class WorkerHealth {
                 settings.breakerSuccesses()),
             clock);
     this.changes = changes;
+    this.lastSuccess = clock.nanos();
   }
 
   /** Whether its pod can be reached; shared with the pod's other ranks. */
@@ -63,7 +65,8 @@ public final class WorkerHealth {
                 Health.WEDGED,
                 "it has requests and nothing has come of them for %d ms"
                     .formatted(TimeUnit.NANOSECONDS.toMillis(stallDetector.stalledFor(now))))
-        : !breaker.permits() ? new State(Health.UNHEALTHY, "its circuit is open after " + ERRORS)
+        : !breaker.permits()
+            ? new State(Health.UNHEALTHY, "its circuit is open after " + ERRORS + " and enough others are left")
         : new State(Health.HEALTHY, "");
   }
 
@@ -79,6 +82,7 @@ public final class WorkerHealth {
 
   /** An answer came that was not the worker's failure. */
   public void onSuccess(long now) {
+    lastSuccess = now;
     reachability.onSuccess();
     if (breaker.onSuccess()) {
       changes.increment();
@@ -86,8 +90,11 @@ public final class WorkerHealth {
     stallDetector.progressed(now);
   }
 
-  /** The worker answered with an error of its own. */
-  public void onFailure() {
+  /** The worker answered with an error of its own; without effect when it has answered well since. */
+  public void onFailure(long at) {
+    if (lastSuccess - at > 0) {
+      return;
+    }
     breaker.onFailure(ERRORS);
     if (!breaker.isClosed()) {
       changes.increment();

@@ -1,7 +1,8 @@
 /**
  * One worker in its slot of a cell, a {@link io.kvasir.cell.worker.Member}: the load booked on it ({@link
  * io.kvasir.cell.worker.WorkerLoad}), its health ({@link io.kvasir.cell.worker.WorkerHealth}: its pod can be reached,
- * its requests progress, its circuit breaker is closed), the cache hits predicted of it ({@link
+ * its requests progress, its circuit breaker is closed; {@link
+ * io.kvasir.cell.worker.ErrorAnswers} find out which errors count for that), the cache hits predicted of it ({@link
  * io.kvasir.cell.worker.HitPrediction}) and how often they came true ({@link io.kvasir.cell.worker.CacheHitAccuracy}).
  * Plain Java: time comes in.
  */

@@ -133,6 +133,9 @@ public final class Attempt {
       exchange.settle(new Outcome.Failed(false, "an empty stream"));
       return AttemptResult.Failed.of("truncated", "an empty stream", handling.rules().retryable());
     }
+    if (handling.rules().namesModel() && UnknownModel.isReported(response.status(), firstBytes.bytes())) {
+      return unknownModel(task, response);
+    }
     exchange.tap().accept(firstBytes.buffer(), 0, firstBytes.length());
     exchange.tap().end();
     exchange.identify(task);
@@ -144,6 +147,15 @@ public final class Attempt {
       return AttemptResult.Failed.of("error", detail, handling.rules().retryable());
     }
     return new AttemptResult.Responded(buffered(task, response, firstBytes.bytes(), outcome));
+  }
+
+  private AttemptResult unknownModel(Task task, PodResponse response) {
+    String detail = "status " + response.status() + ": it does not serve the model, or not this API";
+    Outcome outcome = new Outcome.Failed(false, detail);
+    exchange.settle(outcome);
+    return new AttemptResult.Failed(
+        "unknown_model", detail, Cause.ANSWER, task.handling().rules().retryable(),
+        buffered(task, response, firstBytes.bytes(), outcome));
   }
 
   private Result.Buffered buffered(Task task, PodResponse response, byte[] body, Outcome outcome) {

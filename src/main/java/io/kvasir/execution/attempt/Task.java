@@ -33,7 +33,7 @@ public record Task(
    */
   public record ResponseHandling(
       Call.ResponseRules rules, boolean forRouter, int maxBufferedBytes, @Nullable Translation translation) {
-    private static final Call.ResponseRules FOR_ROUTER = new Call.ResponseRules(true, false, false);
+    private static final Call.ResponseRules FOR_ROUTER = new Call.ResponseRules(true, false, false, true);
 
     /** A response that goes to the client. */
     public static ResponseHandling forClient(Call call, int maxBufferedBytes, @Nullable Translation translation) {

@@ -346,7 +346,7 @@ final class CellViewTest {
 
     for (int i = 0; i < 32; i++) {
       HitPrediction forecast = liar.predict(chain(3, 64), 64);
-      liar.requestEnded("m", new Outcome.Completed(PROMPT, 64 * BLOCK, 5, 1), PROMPT, forecast);
+      liar.requestEnded(null, "m", new Outcome.Completed(PROMPT, 64 * BLOCK, 5, 1), PROMPT, forecast);
     }
     assertThat(liar.accuracy().trust()).isEqualTo(1);
     tick();
@@ -380,7 +380,7 @@ final class CellViewTest {
       HitPrediction forecast = held(member, applier, 2 * i);
       assertThat(forecast.expectedTokens(6 * BLOCK)).isEqualTo(4 * BLOCK);
       tell(member, applier, 2 * i + 1, new KvEvent.Removed(new long[] {1, 2, 3, 4}, Tier.DEVICE, KvEvent.UNSPECIFIED));
-      member.requestEnded("m", new Outcome.Completed(6 * BLOCK, 0, 5, 1), 6 * BLOCK, forecast);
+      member.requestEnded(null, "m", new Outcome.Completed(6 * BLOCK, 0, 5, 1), 6 * BLOCK, forecast);
     }
     assertThat(member.accuracy().trust()).isEqualTo(1);
   }
@@ -392,7 +392,7 @@ final class CellViewTest {
     for (int i = 0; i < 40; i++) {
       HitPrediction forecast = held(member, applier, 2 * i);
       tell(member, applier, 2 * i + 1, fourBlocks());
-      member.requestEnded("m", new Outcome.Completed(6 * BLOCK, 0, 5, 1), 6 * BLOCK, forecast);
+      member.requestEnded(null, "m", new Outcome.Completed(6 * BLOCK, 0, 5, 1), 6 * BLOCK, forecast);
     }
     assertThat(member.accuracy().trust()).isZero();
   }

@@ -72,7 +72,7 @@ final class HealthSnapshotTest {
     Member[] seated = members.view().members();
     for (int slot = 0; slot < seated.length; slot++) {
       Member member = seated[slot];
-      boolean chosen = member != null && member.isRoutable();
+      boolean chosen = member != null && mayBeChosen(member);
       assertThat(candidates.has(slot)).as("slot %d", slot).isEqualTo(chosen);
       if (chosen) {
         assertThat(candidates.workers[slot]).isEqualTo(member.worker());
@@ -86,6 +86,16 @@ final class HealthSnapshotTest {
     }
   }
 
+  /** Whether it permits requests, or less than a third of those that could do the same do. */
+  private boolean mayBeChosen(Member member) {
+    List<Member> able = members.all().stream()
+        .filter(Member::isHealthy)
+        .filter(other -> other.serves(member) || other.worker().pod().equals(member.worker().pod()))
+        .toList();
+    long permitted = able.stream().filter(Member::isRoutable).count();
+    return member.isRoutable() || (member.isHealthy() && (permitted == 0 || 3 * permitted < able.size()));
+  }
+
   private void change(Member member, SplittableRandom random) {
     WorkerHealth health = member.health();
     long at = now.get();
@@ -95,7 +105,7 @@ final class HealthSnapshotTest {
       case 2 -> health.onSuccess(at);
       case 3 -> {
         for (int i = random.nextInt(12); i > 0; i--) {
-          health.onFailure();
+          health.onFailure(at);
         }
       }
       case 4 -> health.reachability().onProbe(random.nextBoolean(), at);

@@ -22,6 +22,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** When pods are asked for their engines' figures, and how long these are believed. */
@@ -32,7 +33,7 @@ final class ReportScheduleTest {
   private static final Member.RequestListener NOBODY =
       new Member.RequestListener() {
         @Override
-        public void requestEnded(Member member, String model, Outcome outcome) {}
+        public void requestEnded(@Nullable String requestId, Member member, String model, Outcome outcome) {}
 
         @Override
         public void prefillCompleted(Member member, PrefillSample prefill) {}

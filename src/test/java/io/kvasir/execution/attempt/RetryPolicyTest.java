@@ -177,7 +177,7 @@ final class RetryPolicyTest {
             PreparedSlots.EMPTY, true, DecisionRequest.Constraints.excluding(Set.of("never"))),
         RequestFacts.NONE,
         new Call.ClientHttp("POST", "/v1/completions", Headers.EMPTY, new byte[0]),
-        new Call.ResponseRules(true, true, false),
+        new Call.ResponseRules(true, true, false, true),
         0));
   }
 

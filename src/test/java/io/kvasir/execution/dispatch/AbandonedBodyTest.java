@@ -93,7 +93,7 @@ final class AbandonedBodyTest {
         new Call.ClientHttp(
             "POST", "/v1/chat/completions", Headers.of("Content-Type", "application/json"),
             body.getBytes(StandardCharsets.UTF_8)),
-        new Call.ResponseRules(true, true, false),
+        new Call.ResponseRules(true, true, false, true),
         maxResumes);
   }
 

@@ -116,7 +116,7 @@ final class WorkflowFixture {
             PreparedSlots.EMPTY, true, DecisionRequest.Constraints.NONE),
         RequestFacts.NONE,
         new Call.ClientHttp("POST", "/v1/completions", Headers.EMPTY, body.getBytes(StandardCharsets.UTF_8)),
-        new Call.ResponseRules(retryable, true, false),
+        new Call.ResponseRules(retryable, true, false, true),
         0);
     this.rules = new WorkflowTransitions.Rules(
         call, policy, Map.of(RoutingPlan.ENCODE, new Echo()), hedgeAfter);

@@ -1,0 +1,101 @@
+package io.kvasir.cell.worker;
+
+import io.kvasir.cell.Outcome;
+import io.kvasir.time.NanoClock;
+import java.time.Duration;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The error answers of a cell's workers, by request: whether one counts for its worker's circuit breaker is known when
+ * the request has been tried on another. What that answers was the first worker's failure; what it fails at, too, is
+ * the request's own fault and counts for nobody, or clients could close workers to all others. An error whose request
+ * nobody else gets counts after {@link #WAIT}, unless the worker has answered another request since.
+ *
+ * <p>A worker that cannot be spared counts no errors: it stays as long as it can be reached. Bounded; thread-safe.
+ * While there are no errors, the end of a request costs one read.
+ */
+public final class ErrorAnswers {
+  static final Duration WAIT = Duration.ofSeconds(10);
+  private static final int MAX_REQUESTS = 1024;
+
+  private final NanoClock clock;
+  private final Predicate<Member> canSpare;
+  private final Map<String, ErrorAnswer> open = new LinkedHashMap<>();
+  private volatile boolean empty = true;
+
+  /**
+   * An error answer whose blame is not known.
+   *
+   * @param member the worker; null when another one failed at the request, too
+   */
+  private record ErrorAnswer(@Nullable Member member, long at) {}
+
+  /**
+   * No errors yet.
+   *
+   * @param canSpare whether others could do a worker's work, so that it may be left out
+   */
+  public ErrorAnswers(NanoClock clock, Predicate<Member> canSpare) {
+    this.clock = clock;
+    this.canSpare = canSpare;
+  }
+
+  /** A request has ended at a worker; its id is the same for all its tries. */
+  public void requestEnded(String requestId, Member member, Outcome outcome) {
+    switch (outcome) {
+      case Outcome.Completed _ -> {
+        if (!empty) {
+          answered(requestId, member);
+        }
+      }
+      case Outcome.Failed failed when !failed.transport() -> failed(requestId, member);
+      case Outcome.Failed _, Outcome.Refused _, Outcome.Cancelled _ -> {
+        // Nothing that the worker has answered.
+      }
+    }
+  }
+
+  private synchronized void failed(String requestId, Member member) {
+    long now = clock.nanos();
+    settle(now);
+    ErrorAnswer earlier = open.remove(requestId);
+    boolean repeated = earlier != null && earlier.member != member;
+    if (earlier != null && !repeated) {
+      blame(earlier);
+    }
+    open.put(requestId, new ErrorAnswer(repeated ? null : member, now));
+    empty = false;
+  }
+
+  private synchronized void answered(String requestId, Member member) {
+    settle(clock.nanos());
+    ErrorAnswer earlier = open.get(requestId);
+    if (earlier != null && earlier.member != null && member.serves(earlier.member)) {
+      open.remove(requestId);
+      blame(earlier);
+    }
+    empty = open.isEmpty();
+  }
+
+  /** Counts errors that nobody else has had a chance to make good. */
+  private void settle(long now) {
+    for (Iterator<ErrorAnswer> all = open.values().iterator(); all.hasNext(); ) {
+      ErrorAnswer oldest = all.next();
+      if (open.size() <= MAX_REQUESTS && now - oldest.at < WAIT.toNanos()) {
+        return;
+      }
+      all.remove();
+      blame(oldest);
+    }
+  }
+
+  private void blame(ErrorAnswer error) {
+    if (error.member != null && canSpare.test(error.member)) {
+      error.member.health().onFailure(error.at);
+    }
+  }
+}

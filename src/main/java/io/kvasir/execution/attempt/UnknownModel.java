@@ -1,0 +1,58 @@
+package io.kvasir.execution.attempt;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import java.io.IOException;
+import java.util.Locale;
+
+/**
+ * Engines' answers that they do not serve a request's model, or not its API. Requests go only to workers whose pod was
+ * said to serve both, so it is the worker that is not what it should be; another one may be.
+ */
+final class UnknownModel {
+  private static final int NOT_FOUND = 404;
+  private static final int BAD_REQUEST = 400;
+  /** Errors are shorter; what is longer is not looked at. */
+  private static final int MAX_BYTES = 64 << 10;
+  private static final JsonMapper JSON = new JsonMapper();
+
+  private UnknownModel() {}
+
+  /** Whether an answer may say so, so that its body has to be looked at. */
+  static boolean isPossible(int status) {
+    return status == NOT_FOUND || status == BAD_REQUEST;
+  }
+
+  /**
+   * Whether an answer says so. What a client has referred to may be unknown, too, such as a stored response: that is
+   * the client's fault.
+   */
+  static boolean isReported(int status, byte[] body) {
+    if (!isPossible(status) || body.length > MAX_BYTES) {
+      return false;
+    }
+    JsonNode error = error(body);
+    String message = text(error, "message").isEmpty() ? text(error, "detail") : text(error, "message");
+    String words = message.toLowerCase(Locale.ROOT);
+    boolean names = words.contains("model") || words.contains("lora") || words.contains("adapter");
+    if (text(error, "code").equals("model_not_found")) {
+      return true;
+    }
+    return status == NOT_FOUND
+        ? names || words.isEmpty() || words.equals("not found")
+        : names && (words.contains("does not exist") || words.contains("not found") || words.contains("not loaded"));
+  }
+
+  private static JsonNode error(byte[] body) {
+    try {
+      JsonNode tree = JSON.readTree(body);
+      return tree.path("error").isObject() ? tree.path("error") : tree;
+    } catch (IOException e) {
+      return JSON.missingNode();
+    }
+  }
+
+  private static String text(JsonNode error, String name) {
+    return error.path(name).asText("").strip();
+  }
+}

@@ -1,0 +1,208 @@
+package io.kvasir.cell.home;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.kvasir.cell.Outcome;
+import io.kvasir.cell.PodSource;
+import io.kvasir.cell.TestPods;
+import io.kvasir.cell.TestProfiles;
+import io.kvasir.cell.TestSettings;
+import io.kvasir.cell.directory.PodEntry;
+import io.kvasir.cell.worker.HitPrediction;
+import io.kvasir.cell.worker.Member;
+import io.kvasir.index.Chain;
+import io.kvasir.routing.Candidates;
+import io.kvasir.routing.KvTransfer;
+import io.kvasir.routing.Role;
+import io.kvasir.telemetry.DecisionLog;
+import io.kvasir.telemetry.Metrics;
+import io.kvasir.time.ManualClock;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.time.Duration;
+import java.util.List;
+import java.util.stream.Stream;
+import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Test;
+
+/** Which error answers keep requests from a worker: those that are its own failures, while others can serve. */
+final class ErrorAnswersTest {
+  private static final ActorTestKit KIT = ActorTestKit.create();
+  private static final Outcome ERROR = new Outcome.Failed(false, "status 500");
+  private static final Outcome ANSWER = new Outcome.Completed(1, 0, 1, 1);
+  private static final int THRESHOLD = TestSettings.CELL.health().breakerFailures();
+
+  private final ManualClock clock = new ManualClock();
+  private final Members members = members();
+  private int requests;
+
+  @AfterAll
+  static void stop() {
+    KIT.shutdownTestKit();
+  }
+
+  @Test
+  void errorsOfTheOnlyWorker_keepNothingFromIt() {
+    Member only = admit("a");
+    for (int i = 0; i < 10 * THRESHOLD; i++) {
+      ended("r" + i, only, ERROR);
+    }
+    clock.advance(Duration.ofMinutes(1));
+    ended("last", only, ERROR);
+
+    assertThat(chosen()).containsExactly("a");
+    assertThat(only.health().breaker().isClosed()).isTrue();
+  }
+
+  @Test
+  void errorsThatOtherWorkersRepeat_areTheRequests() {
+    List<Member> all = Stream.of("a", "b", "c").map(this::admit).toList();
+    for (int i = 0; i < 10 * THRESHOLD; i++) {
+      for (Member member : all) {
+        ended("r" + i, member, ERROR);
+      }
+    }
+    clock.advance(Duration.ofMinutes(1));
+    ended("last", all.getFirst(), ERROR);
+
+    assertThat(chosen()).containsExactly("a", "b", "c");
+  }
+
+  @Test
+  void errorsThatAnotherWorkerMakesGood_areTheWorkers() {
+    Member broken = admit("a");
+    Member well = admit("b");
+    for (int i = 0; i < THRESHOLD; i++) {
+      assertThat(chosen()).containsExactly("a", "b");
+      ended("r" + i, broken, ERROR);
+      ended("r" + i, well, ANSWER);
+    }
+
+    assertThat(chosen()).containsExactly("b");
+  }
+
+  @Test
+  void errorsThatNobodyElseCouldMakeGood_countAfterAWhile() {
+    Member broken = admit("a");
+    admit("b");
+    for (int i = 0; i < THRESHOLD; i++) {
+      ended("r" + i, broken, ERROR);
+    }
+    assertThat(chosen()).containsExactly("a", "b");
+    clock.advance(Duration.ofSeconds(10));
+    ended("last", broken, ERROR);
+
+    assertThat(chosen()).containsExactly("b");
+  }
+
+  @Test
+  void errorsBeforeAGoodAnswer_doNotCount() {
+    Member failing = admit("a");
+    admit("b");
+    for (int i = 0; i < THRESHOLD; i++) {
+      ended("r" + i, failing, ERROR);
+    }
+    clock.advance(Duration.ofSeconds(1));
+    ended("other", failing, ANSWER);
+    clock.advance(Duration.ofSeconds(10));
+    ended("last", failing, ERROR);
+
+    assertThat(chosen()).containsExactly("a", "b");
+  }
+
+  @Test
+  void errorsOfOneWorkerUnderOneId_areSeveral() {
+    Member broken = admit("a");
+    Member well = admit("b");
+    for (int i = 0; i < THRESHOLD; i++) {
+      ended("same", broken, ERROR);
+    }
+    ended("same", well, ANSWER);
+
+    assertThat(chosen()).containsExactly("b");
+  }
+
+  @Test
+  void prefillsAnswer_makesNoDecodeErrorGood() {
+    Member prefill = admit(TestPods.pod("p").role(Role.PREFILL).kvTransfer(transfer()));
+    Member failing = admit(TestPods.pod("d").role(Role.DECODE).kvTransfer(transfer()));
+    Member other = admit(TestPods.pod("e").role(Role.DECODE).kvTransfer(transfer()));
+    for (int i = 0; i < THRESHOLD; i++) {
+      ended("r" + i, failing, ERROR);
+      ended("r" + i, prefill, ANSWER);
+      ended("r" + i, other, ERROR);
+    }
+
+    assertThat(chosen()).containsExactlyInAnyOrder("p", "d", "e");
+  }
+
+  @Test
+  void aThirdOfTheWorkers_staysWhateverTheyAnswer() {
+    List<Member> all = Stream.of("a", "b", "c", "d", "e", "f").map(this::admit).toList();
+    for (Member broken : all) {
+      for (int i = 0; i < THRESHOLD; i++) {
+        ended(broken.worker().id() + i, broken, ERROR);
+      }
+      clock.advance(Duration.ofSeconds(10));
+      ended("settles" + ++requests, broken, new Outcome.Failed(false, ""));
+    }
+
+    assertThat(chosen()).containsExactly("e", "f");
+  }
+
+  @Test
+  void theLastThirdIsLost_theOthersServeAgain() {
+    Member well = admit("a");
+    for (String id : List.of("b", "c")) {
+      Member broken = admit(id);
+      for (int i = 0; i < THRESHOLD; i++) {
+        ended(id + i, broken, ERROR);
+        ended(id + i, well, ANSWER);
+      }
+    }
+    assertThat(chosen()).containsExactly("a");
+    assertThat(members.view().pressure().capacity()).isEqualTo(well.worker().maxInFlight());
+
+    well.health().reachability().onConnectionLost(clock.nanos(), "test");
+
+    assertThat(chosen()).containsExactly("b", "c");
+    assertThat(members.view().pressure().capacity()).isEqualTo(2 * well.worker().maxInFlight());
+  }
+
+  private Member admit(String id) {
+    return admit(TestPods.pod(id));
+  }
+
+  private Member admit(TestPods.Builder pod) {
+    Member admitted = members.admit(new PodEntry(pod.build(), PodSource.CONFIG)).getFirst();
+    admitted.health().reachability().onSuccess();
+    return admitted;
+  }
+
+  private void ended(String request, Member member, Outcome outcome) {
+    member.requestEnded(request, "m", outcome, 1, HitPrediction.none(Chain.EMPTY));
+  }
+
+  private List<String> chosen() {
+    Candidates candidates = new Candidates(members.view().members().length);
+    members.view().fleet().snapshot(candidates);
+    return members.all().stream()
+        .filter(member -> candidates.has(member.worker().slot()))
+        .map(member -> member.worker().id())
+        .toList();
+  }
+
+  private static KvTransfer transfer() {
+    return new KvTransfer(
+        KvTransfer.Dialect.VLLM_NIXL, "", "h", 1, "e", 1, 1, new KvTransfer.TransferCost(1, 1));
+  }
+
+  private Members members() {
+    Metrics metrics = new Metrics(new PrometheusRegistry());
+    return new Members(
+        "m",
+        TestServices.of(
+            KIT, TestSettings.CELL, TestProfiles.builtIn("expected-cost", metrics), metrics, DecisionLog.off(metrics),
+            clock));
+  }
+}
