@@ -270,7 +270,8 @@ public final class HttpServer implements AutoCloseable {
     }
   }
 
-  private void admit(Socket socket) throws IOException {
+  /** Serves a connection, or refuses it when there are too many. */
+  void admit(Socket socket) throws IOException {
     String full = connections.makeRoom(socket.getInetAddress(), clock.nanos());
     if (full != null) {
       metrics.connectionRefused();

@@ -222,12 +222,23 @@ final class RequestHead {
       throw malformed("its first line is not a method, a target and a version with a blank between them");
     }
     target = new String(in, path, blank - path, StandardCharsets.US_ASCII);
+    if (!isPath(target) && !isUrl(target)) {
+      throw malformed("its target is neither a path that begins with a slash nor an http URL");
+    }
     int version = blank + 1;
     if (to - version != VERSION.length + 1 || !Arrays.equals(in, version, to - 1, VERSION, 0, VERSION.length)
         || (in[to - 1] != '0' && in[to - 1] != '1')) {
       throw new RefusedRequestException(505, "the request's version of HTTP is not supported; send HTTP/1.1");
     }
     http10 = in[to - 1] == '0';
+  }
+
+  private static boolean isPath(String target) {
+    return target.startsWith("/") || target.equals("*");
+  }
+
+  private static boolean isUrl(String target) {
+    return target.regionMatches(true, 0, "http://", 0, 7) || target.regionMatches(true, 0, "https://", 0, 8);
   }
 
   private void field(byte[] in, int from, int to) throws RefusedRequestException {
