@@ -5,20 +5,16 @@ import io.kvasir.cell.Cells;
 import io.kvasir.cell.WorkerStatus;
 import io.kvasir.cell.WorkerSummary;
 import io.kvasir.http.HttpCalls;
-import io.kvasir.http.HttpCalls.Request;
-import io.kvasir.prompt.EngineTokenizer;
 import io.kvasir.prompt.PromptModel;
 import io.kvasir.prompt.Prompts;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.time.NanoClock;
 import java.io.IOException;
 import java.net.URI;
-import java.nio.charset.StandardCharsets;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.ZoneId;
 import java.util.List;
-import java.util.Set;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import javax.net.ssl.SSLContext;
@@ -31,14 +27,6 @@ import org.jspecify.annotations.Nullable;
 final class ServedModels implements AutoCloseable {
   private static final Duration TOKENIZE_TIMEOUT = Duration.ofSeconds(2);
   private static final Duration CHECK_INTERVAL = Duration.ofSeconds(2);
-  /** Ten million tokens have some 70 MB. */
-  private static final long MAX_TOKENS_BYTES = 128 << 20;
-
-  /**
-   * Statuses that are about the prompt: vLLM answers 500 and 501 to conversations that it cannot render. 404 and 429,
-   * say, are about the engine.
-   */
-  private static final Set<Integer> REFUSALS = Set.of(400, 413, 422, 500, 501);
 
   private final Cells cells;
   private final Prompts prompts;
@@ -61,7 +49,7 @@ final class ServedModels implements AutoCloseable {
           Prompts.load(
               config.models(),
               config.settings(),
-              model -> body -> tokenize(model, body),
+              model -> new HttpTokenizer(calls, () -> healthy(model), TOKENIZE_TIMEOUT),
               background,
               Clock.system(ZoneId.systemDefault()),
               NanoClock.SYSTEM,
@@ -106,26 +94,6 @@ final class ServedModels implements AutoCloseable {
 
   private List<String> degraded() {
     return prompts.models().stream().flatMap(model -> model.degraded().stream()).toList();
-  }
-
-  private int[] tokenize(String model, String body) throws IOException {
-    URI pod = healthy(model);
-    if (pod == null) {
-      throw new IOException("no healthy worker serves " + model);
-    }
-    Request request =
-        Request.post(pod.resolve("/tokenize"), body.getBytes(StandardCharsets.UTF_8), TOKENIZE_TIMEOUT)
-            .withMaxBytes(MAX_TOKENS_BYTES);
-    try {
-      HttpCalls.Reply reply = calls.send(request);
-      if (REFUSALS.contains(reply.status())) {
-        throw new EngineTokenizer.RefusedException(pod + " answered " + reply.status());
-      }
-      return EngineTokenizer.ids(reply.requireStatus(200).json());
-    } catch (InterruptedException stopped) {
-      Thread.currentThread().interrupt();
-      throw new IOException("stopped while waiting for " + pod, stopped);
-    }
   }
 
   private @Nullable URI healthy(String model) {
