@@ -21,6 +21,7 @@ import io.kvasir.telemetry.Metrics;
 import io.kvasir.time.NanoClock;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -86,10 +87,26 @@ public final class Gateway implements HttpHandler, AutoCloseable {
     inference.close();
   }
 
+  /** A client without credentials is refused before its body comes. */
+  @Override
+  public Response.@Nullable Buffered refusal(String target, Headers headers) {
+    String path = path(target);
+    if (EventsHandler.matches(path) || path.equals("/health")) {
+      return null;
+    }
+    ApiError error = refusal(authenticator.authenticate(headers));
+    if (error == null) {
+      return null;
+    }
+    metrics.requestRefused(error.status());
+    Response.Buffered answer = ErrorFormat.forPath(path).answer(error);
+    return new Response.Buffered(
+        error.status(), identified(answer.headers(), RequestIds.of(headers)), answer.body());
+  }
+
   @Override
   public Response.Buffered failure(String target, int status, String message) {
-    int query = target.indexOf('?');
-    String path = query < 0 ? target : target.substring(0, query);
+    String path = path(target);
     String code = switch (status) {
       case 408 -> "request_timeout";
       case 413 -> "request_too_large";
@@ -136,12 +153,25 @@ public final class Gateway implements HttpHandler, AutoCloseable {
   }
 
   private InboundRequest inbound(Exchange exchange, String requestId) throws ApiException {
-    return switch (authenticator.authenticate(exchange.headers())) {
-      case Authentication.Accepted(Caller caller) -> new InboundRequest(exchange, requestId, caller);
-      case Authentication.Unavailable(String message) -> throw new ApiException(
-          ApiError.of(503, "keys_not_ready", message).retryAfter(1));
-      case Authentication.Refused(_, String message) -> throw new ApiException(ApiError.unauthenticated(message));
+    Authentication result = authenticator.authenticate(exchange.headers());
+    if (result instanceof Authentication.Accepted(Caller caller)) {
+      return new InboundRequest(exchange, requestId, caller);
+    }
+    throw new ApiException(Objects.requireNonNull(refusal(result)));
+  }
+
+  /** Why a request is not served whose credentials were checked with this result, null when it may be. */
+  private static @Nullable ApiError refusal(Authentication result) {
+    return switch (result) {
+      case Authentication.Accepted _ -> null;
+      case Authentication.Unavailable(String message) -> ApiError.of(503, "keys_not_ready", message).retryAfter(1);
+      case Authentication.Refused(_, String message) -> ApiError.unauthenticated(message);
     };
+  }
+
+  private static String path(String target) {
+    int query = target.indexOf('?');
+    return query < 0 ? target : target.substring(0, query);
   }
 
   private Response health() {

@@ -14,6 +14,7 @@ import io.kvasir.access.ServiceClass;
 import io.kvasir.http.Headers;
 import io.kvasir.http.client.ScriptedPod;
 import java.io.IOException;
+import java.net.Socket;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
@@ -108,6 +109,18 @@ final class CallersTest {
     assertThat(error.path("type").asText())
         .isEqualTo(path.equals("/v1/messages") ? "authentication_error" : "invalid_request_error");
     assertThat(router.cells.requests).isEmpty();
+  }
+
+  /** A stranger holds no memory for a body that it announces. */
+  @Test
+  void unknownKey_isRefusedBeforeItsBody() throws Exception {
+    try (Socket socket = router.connect()) {
+      socket.getOutputStream().write(
+          "POST /v1/chat/completions HTTP/1.1\r\nHost: router\r\nContent-Length: 1000000\r\n\r\n{"
+              .getBytes(StandardCharsets.US_ASCII));
+      String answer = TestRouter.rest(socket);
+      assertThat(answer).startsWith("HTTP/1.1 401 ").contains("invalid_api_key").contains("X-Request-Id: ");
+    }
   }
 
   @Test

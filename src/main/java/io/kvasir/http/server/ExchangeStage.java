@@ -113,14 +113,24 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
         refuse(request, 413, PekkoMapping.tooLong(maxBodyBytes));
         return;
       }
+      if (request.entity() instanceof HttpEntity.Strict whole) {
+        gather(request).beginWhole(whole.getData());
+        return;
+      }
+      Response.Buffered refusal =
+          handler.refusal(PekkoMapping.target(request), PekkoMapping.headers(request, 0));
+      if (refusal != null) {
+        refuse(refusal);
+        return;
+      }
+      connection.awaitBody(bodyFailed);
+      gather(request).begin();
+    }
+
+    private BodyCollector gather(HttpRequest request) {
       BodyCollector collector = new BodyCollector(request);
       gathering = collector;
-      if (request.entity() instanceof HttpEntity.Strict whole) {
-        collector.beginWhole(whole.getData());
-      } else {
-        connection.awaitBody(bodyFailed);
-        collector.begin();
-      }
+      return collector;
     }
 
     private void start(HttpRequest request, byte[] body, MemoryBudget.Account account) {
@@ -138,10 +148,12 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
     }
 
     private void refuse(HttpRequest request, int status, String message) {
+      refuse(handler.failure(PekkoMapping.target(request), status, message));
+    }
+
+    private void refuse(Response.Buffered answer) {
       connection.expectResponseEnd();
-      answered(
-          PekkoMapping.response(handler.failure(PekkoMapping.target(request), status, message),
-              connection.closesAfterResponse()));
+      answered(PekkoMapping.response(answer, connection.closesAfterResponse()));
     }
 
     private void answered(HttpResponse response) {
