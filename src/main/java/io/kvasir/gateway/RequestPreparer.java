@@ -83,7 +83,7 @@ final class RequestPreparer {
     }
     ApiRequest request;
     try (Permit _ = permit(exchange, exchange.cancellation())) {
-      request = reader.read(api, exchange.headers(), exchange.body());
+      request = reader.read(api, exchange.headers(), exchange.body(), exchange.memory());
     }
     StoredResponses.ResponseLocation location = location(api, path, request, caller);
     String model = request.model() != null ? request.model()
@@ -97,7 +97,7 @@ final class RequestPreparer {
       // A salt has no place in a request to Anthropic's API.
       Translation translation = new MessagesTranslation(JsonMembers.of(exchange.body()));
       byte[] chat = translation.request();
-      ApiRequest translated = reader.read(ApiPath.CHAT, exchange.headers(), chat);
+      ApiRequest translated = reader.read(ApiPath.CHAT, exchange.headers(), chat, exchange.memory());
       return parsed(ApiPath.CHAT, translated, location, model, inbound,
           new ForwardedRequest(ApiPath.CHAT.path(), chat, translation));
     }

@@ -1,16 +1,11 @@
 package io.kvasir.gateway;
 
-import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonProcessingException;
-import com.fasterxml.jackson.core.StreamReadConstraints;
-import com.fasterxml.jackson.core.StreamReadFeature;
 import com.fasterxml.jackson.core.exc.StreamConstraintsException;
-import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectReader;
-import com.fasterxml.jackson.databind.json.JsonMapper;
 import io.kvasir.http.ApiPath;
 import io.kvasir.http.Headers;
+import io.kvasir.http.RequestMemory;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Locale;
@@ -28,31 +23,15 @@ final class RequestReader {
   /** Where Jackson's message names the method that sets the limit, which is not the client's to call. */
   private static final Pattern FROM_CONSTRAINTS = Pattern.compile(", from `[^`]*`");
 
-  private final ObjectReader reader;
+  private final JsonTreeReader trees = new JsonTreeReader();
 
-  RequestReader() {
-    // Images are sent inside strings; the server limits the whole body.
-    StreamReadConstraints constraints =
-        StreamReadConstraints.builder().maxStringLength(Integer.MAX_VALUE).build();
-    JsonFactory factory = JsonFactory.builder()
-        .streamReadConstraints(constraints)
-        .disable(StreamReadFeature.INCLUDE_SOURCE_IN_LOCATION)
-        // Names come from clients and are theirs to make up.
-        .disable(JsonFactory.Feature.INTERN_FIELD_NAMES)
-        .build();
-    reader = JsonMapper.builder(factory)
-        .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
-        .build()
-        .readerFor(JsonNode.class);
-  }
-
-  /** Looks at a request. */
-  ApiRequest read(ApiPath api, Headers headers, byte[] body) throws ApiException {
+  /** Looks at a request; what it keeps of it is booked in {@code memory}. */
+  ApiRequest read(ApiPath api, Headers headers, byte[] body, RequestMemory memory) throws ApiException {
     if (api.requiresModel()) {
-      JsonNode tree = object(body);
+      JsonNode tree = object(body, memory);
       return request(api, tree, model(tree));
     }
-    JsonNode tree = api.takesJson() && body.length > 0 ? object(body) : anything(headers, body);
+    JsonNode tree = api.takesJson() && body.length > 0 ? object(body, memory) : anything(headers, body, memory);
     return request(api, tree, modelIfAny(tree, headers, body));
   }
 
@@ -65,17 +44,10 @@ final class RequestReader {
         tree);
   }
 
-  private JsonNode object(byte[] body) throws ApiException {
+  private JsonNode object(byte[] body, RequestMemory memory) throws ApiException {
     JsonNode tree;
     try {
-      tree = body.length == 0 ? null : reader.readTree(body);
-    } catch (StreamConstraintsException e) {
-      throw new ApiException(
-          ApiError.of(
-              400,
-              "invalid_json",
-              "The request body is more than the router reads: %s. Send it flatter or shorter.".formatted(
-                  FROM_CONSTRAINTS.matcher(e.getOriginalMessage()).replaceFirst(""))));
+      tree = tree(body, memory);
     } catch (JsonProcessingException e) {
       throw new ApiException(
           ApiError.of(
@@ -83,20 +55,49 @@ final class RequestReader {
               "invalid_json",
               "The request body is not valid JSON: %s at line %d, column %d. Send one JSON object.".formatted(
                   e.getOriginalMessage(), e.getLocation().getLineNr(), e.getLocation().getColumnNr())));
-    } catch (IOException e) {
-      throw new AssertionError("reading an array", e);
     }
-    if (tree == null || !tree.isObject()) {
+    if (!tree.isObject()) {
       throw new ApiException(
           ApiError.of(
               400,
               "invalid_json",
               "The request body is %s, not a JSON object. Send {\"model\": …, …}.".formatted(
-                  tree == null || tree.isMissingNode()
+                  tree.isMissingNode()
                       ? "empty"
                       : "a JSON " + tree.getNodeType().name().toLowerCase(Locale.ROOT))));
     }
     return tree;
+  }
+
+  /**
+   * The body's tree.
+   *
+   * @throws JsonProcessingException when it is not JSON; with a location
+   */
+  private JsonNode tree(byte[] body, RequestMemory memory) throws ApiException, JsonProcessingException {
+    try {
+      return trees.read(body, memory);
+    } catch (StreamConstraintsException e) {
+      throw new ApiException(
+          ApiError.of(
+              400,
+              "invalid_json",
+              "The request body is more than the router reads: %s. Send it flatter or shorter.".formatted(
+                  FROM_CONSTRAINTS.matcher(e.getOriginalMessage()).replaceFirst(""))));
+    } catch (JsonTreeReader.OutOfMemoryBudgetException e) {
+      throw new ApiException(
+          e.fitsAlone()
+              ? ApiError.of(503, "unavailable", "This router has no memory left to read the request body now.")
+                  .retryAfter(1)
+              : ApiError.of(
+                  413,
+                  "request_too_large",
+                  "The request body has more values than this router has memory for. Send fewer objects and lists."));
+    } catch (JsonProcessingException e) {
+      throw e;
+    } catch (IOException e) {
+      throw new AssertionError("reading an array", e);
+    }
   }
 
   private static String model(JsonNode tree) throws ApiException {
@@ -115,15 +116,17 @@ final class RequestReader {
     return model.textValue();
   }
 
-  private @Nullable JsonNode anything(Headers headers, byte[] body) {
+  private @Nullable JsonNode anything(Headers headers, byte[] body, RequestMemory memory) throws ApiException {
     String type = headers.first("Content-Type");
     if (body.length == 0 || (type != null && !type.toLowerCase(Locale.ROOT).contains("json"))) {
+      // It is not read, so what was booked for that is not needed.
+      memory.free((long) RequestMemory.READING_PER_BYTE * body.length);
       return null;
     }
     try {
-      JsonNode tree = reader.readTree(body);
+      JsonNode tree = tree(body, memory);
       return tree.isObject() ? tree : null;
-    } catch (IOException e) {
+    } catch (JsonProcessingException e) {
       // Not for us to judge: the worker will.
       return null;
     }

@@ -3,6 +3,7 @@ package io.kvasir.gateway;
 import io.kvasir.http.ByteSink;
 import io.kvasir.http.Cancellation;
 import io.kvasir.http.Headers;
+import io.kvasir.http.RequestMemory;
 import io.kvasir.http.server.Exchange;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -29,6 +30,11 @@ record RetargetedExchange(Exchange exchange, String target) implements Exchange 
   @Override
   public byte[] body() {
     return exchange.body();
+  }
+
+  @Override
+  public RequestMemory memory() {
+    return exchange.memory();
   }
 
   @Override

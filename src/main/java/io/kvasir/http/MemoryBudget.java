@@ -248,6 +248,11 @@ public final class MemoryBudget {
       return isBooked;
     }
 
+    @Override
+    public boolean couldBook(long bytes) {
+      return booked() + bytes <= largest();
+    }
+
     /**
      * Books bytes, waiting for them if need be: {@code then} is run when they are booked, on a thread of its own. If
      * they never are, the request is refused.

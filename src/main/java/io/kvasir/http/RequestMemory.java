@@ -20,11 +20,19 @@ public interface RequestMemory {
         }
 
         @Override
+        public boolean couldBook(long bytes) {
+          return true;
+        }
+
+        @Override
         public void free(long bytes) {}
       };
 
   /** Books bytes if they fit into the budget; false when they do not. Does not wait. */
   boolean tryBook(long bytes);
+
+  /** Whether these bytes would fit if no other request had booked any. */
+  boolean couldBook(long bytes);
 
   /** Gives some of the bytes booked back. */
   void free(long bytes);

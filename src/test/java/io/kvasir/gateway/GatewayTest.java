@@ -1,5 +1,6 @@
 package io.kvasir.gateway;
 
+import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -7,6 +8,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.Outcome;
 import io.kvasir.http.client.ScriptedPod;
+import io.kvasir.telemetry.TestMetrics;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
@@ -16,6 +18,8 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -180,6 +184,56 @@ final class GatewayTest {
       assertThat(answer.statusCode()).as(answer.body()).isEqualTo(400);
       String message = JSON.readTree(answer.body()).at("/error/message").textValue();
       assertThat(message).contains(fault.getValue()).doesNotContain("StreamReadConstraints");
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"{},", "[],", "[[]],", "{\"\":1},"})
+  void json_whoseTreeNoMemoryCanHold_isTooLarge_andTakesNone(String element) throws Exception {
+    String body = "{\"model\":\"m\",\"messages\":[" + element.repeat(900_000 / element.length()) + "{}]}";
+    for (String path : List.of("/v1/chat/completions", "/v1/messages", "/v1/rerank", "/v1/route/v1/responses")) {
+      HttpResponse<String> answer = router.post(path, body);
+      assertThat(answer.statusCode()).as(path).isEqualTo(413);
+      assertThat(JSON.readTree(answer.body()).at("/error/message").textValue()).contains("fewer objects and lists");
+      await("memory to be given back", () -> TestMetrics.sum(router.registry, "kvasir_http_memory_used_bytes") == 0);
+    }
+    assertThat(TestMetrics.sum(router.registry, "kvasir_http_memory_peak_bytes")).isLessThan(TestRouter.MEMORY);
+    assertThat(router.post("/v1/chat/completions", CHAT).statusCode()).isEqualTo(200);
+  }
+
+  @Test
+  void json_inTheArgumentsOfCalls_isCountedToo() throws Exception {
+    String arguments = "[" + "[],".repeat(300_000) + "[]]";
+    HttpResponse<String> answer = router.post("/v1/chat/completions", """
+        {"model":"m","messages":[{"role":"assistant","tool_calls":[
+         {"type":"function","function":{"name":"f","arguments":"%s"}}]}]}""".formatted(arguments));
+    assertThat(answer.statusCode()).isEqualTo(413);
+  }
+
+  @Test
+  void json_thatDoesNotFitNow_isAskedForAgain() throws Exception {
+    CountDownLatch mayAnswer = new CountDownLatch(1);
+    try (ScriptedPod slow = new ScriptedPod((request, out) -> {
+      mayAnswer.await();
+      out.json(200, ANSWER);
+    })) {
+      router.cells.worker("w1", slow.url(), "slow");
+      String half = "{\"model\":\"slow\",\"messages\":[" + "{},".repeat(80_000) + "{}]}";
+      CompletableFuture<HttpResponse<String>> first = CompletableFuture.supplyAsync(() -> {
+        try {
+          return router.post("/v1/chat/completions", half);
+        } catch (IOException | InterruptedException e) {
+          throw new CompletionException(e);
+        }
+      });
+      slow.next();
+      HttpResponse<String> second = router.post("/v1/chat/completions", half);
+      assertThat(second.statusCode()).isEqualTo(503);
+      assertThat(second.headers().firstValue("Retry-After")).hasValue("1");
+      assertThat(JSON.readTree(second.body()).at("/error/code").textValue()).isEqualTo("unavailable");
+      assertThat(router.post("/v1/chat/completions", CHAT).statusCode()).as("a small one").isEqualTo(200);
+      mayAnswer.countDown();
+      assertThat(first.join().statusCode()).isEqualTo(200);
     }
   }
 

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.kvasir.http.ByteSink;
 import io.kvasir.http.Cancellation;
 import io.kvasir.http.Headers;
+import io.kvasir.http.RequestMemory;
 import io.kvasir.http.StreamingBody;
 import io.kvasir.http.server.Exchange;
 import io.kvasir.http.server.Response;
@@ -149,6 +150,11 @@ final class KeepAliveClockTest {
     @Override
     public byte[] body() {
       return new byte[0];
+    }
+
+    @Override
+    public RequestMemory memory() {
+      return RequestMemory.UNCOUNTED;
     }
 
     @Override

@@ -54,6 +54,9 @@ final class TestRouter implements AutoCloseable {
   static final ExecutionSettings EXECUTION = new ExecutionSettings(
       RETRIES, Duration.ofSeconds(30), Duration.ofSeconds(30), Duration.ofSeconds(60), 1 << 20, null, 10_000);
 
+  /** What all requests may take together, in bytes; one of them three quarters of it. */
+  static final long MEMORY = 64 << 20;
+
   private static final ActorTestKit KIT = ActorTestKit.create();
 
   final FakeCells cells = new FakeCells();
@@ -159,8 +162,8 @@ final class TestRouter implements AutoCloseable {
         (worker, exchange) -> null,
         answers,
         settings, metrics, NanoClock.SYSTEM);
-    server = HttpServer.start(
-        KIT.system(), HttpSettings.at("127.0.0.1", 0).withMaxBodyBytes(1 << 20), gateway, metrics, NanoClock.SYSTEM);
+    HttpSettings http = HttpSettings.at("127.0.0.1", 0).withMaxBodyBytes(1 << 20).withMemoryBytes(MEMORY);
+    server = HttpServer.start(KIT.system(), http, gateway, metrics, NanoClock.SYSTEM);
   }
 
   URI url(String target) {

@@ -2,6 +2,7 @@ package io.kvasir.app.node;
 
 import io.kvasir.http.Cancellation;
 import io.kvasir.http.Headers;
+import io.kvasir.http.RequestMemory;
 import io.kvasir.http.server.Exchange;
 import io.kvasir.http.server.HttpHandler;
 import io.kvasir.http.server.Response;
@@ -71,6 +72,11 @@ record AdminExchange(HttpRequest request, byte[] body) implements Exchange {
       headers.add(CONTENT_TYPE, type.toString());
     }
     return headers.build();
+  }
+
+  @Override
+  public RequestMemory memory() {
+    return RequestMemory.UNCOUNTED;
   }
 
   @Override

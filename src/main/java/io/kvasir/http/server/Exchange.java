@@ -31,9 +31,7 @@ public interface Exchange {
   byte[] body();
 
   /** The memory of what is read from the body, that of the body itself included. */
-  default RequestMemory memory() {
-    return RequestMemory.UNCOUNTED;
-  }
+  RequestMemory memory();
 
   /** Where the connection comes from. */
   InetAddress client();

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.http.Cancellation;
 import io.kvasir.http.Headers;
+import io.kvasir.http.RequestMemory;
 import io.kvasir.http.client.ScriptedPod;
 import io.kvasir.http.server.Exchange;
 import io.kvasir.http.server.Response;
@@ -117,6 +118,11 @@ final class PushForwarderTest {
     @Override
     public byte[] body() {
       return "body".getBytes(StandardCharsets.UTF_8);
+    }
+
+    @Override
+    public RequestMemory memory() {
+      return RequestMemory.UNCOUNTED;
     }
 
     @Override

@@ -2,6 +2,7 @@ package io.kvasir.gateway.admin;
 
 import io.kvasir.http.Cancellation;
 import io.kvasir.http.Headers;
+import io.kvasir.http.RequestMemory;
 import io.kvasir.http.server.Exchange;
 import java.net.InetAddress;
 
@@ -17,5 +18,10 @@ record DirectExchange(String method, String target, Headers headers, InetAddress
   @Override
   public Cancellation cancellation() {
     return Cancellation.NONE;
+  }
+
+  @Override
+  public RequestMemory memory() {
+    return RequestMemory.UNCOUNTED;
   }
 }
