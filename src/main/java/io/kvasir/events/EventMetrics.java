@@ -31,6 +31,7 @@ public final class EventMetrics {
   private final Histogram lag;
   private final Gauge queued;
   private final Gauge connected;
+  private final Gauge behind;
 
   /** Registers the metrics; once per registry. */
   public EventMetrics(Metrics metrics) {
@@ -81,6 +82,13 @@ public final class EventMetrics {
             .help("Event streams connected.")
             .labelNames(SOURCE)
             .register(registry);
+    behind =
+        Gauge.builder()
+            .name("kvasir_events_behind")
+            .help("Event streams whose missing messages could not be requested, or that could not be read at all, since"
+                + " no socket could be opened; until nothing is missing any more.")
+            .labelNames(SOURCE)
+            .register(registry);
   }
 
   private static Counter counter(String name, String help, PrometheusRegistry registry) {
@@ -112,6 +120,7 @@ public final class EventMetrics {
     private final DistributionDataPoint lag;
     private final GaugeDataPoint queued;
     private final GaugeDataPoint connected;
+    private final GaugeDataPoint behind;
 
     private SourceMetrics(String source) {
       this.source = source;
@@ -132,6 +141,7 @@ public final class EventMetrics {
       lag = EventMetrics.this.lag.labelValues(source);
       queued = EventMetrics.this.queued.labelValues(source);
       connected = EventMetrics.this.connected.labelValues(source);
+      behind = EventMetrics.this.behind.labelValues(source);
     }
 
     void read(DecodedMessage decoded) {
@@ -191,6 +201,10 @@ public final class EventMetrics {
 
     void connections(int change) {
       connected.inc(change);
+    }
+
+    void behind(int change) {
+      behind.inc(change);
     }
 
     void queued(int change) {

@@ -2,6 +2,7 @@ package io.kvasir.events;
 
 import io.kvasir.time.NanoClock;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -64,6 +65,11 @@ public final class EventTransports implements AutoCloseable {
       found.end();
     }
     return found;
+  }
+
+  /** What keeps streams of any transport from being up to date, in words; empty when nothing does. */
+  public synchronized List<String> degraded() {
+    return shared.values().stream().flatMap(transport -> transport.degraded().stream()).toList();
   }
 
   @Override

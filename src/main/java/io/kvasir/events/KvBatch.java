@@ -21,7 +21,7 @@ public record KvBatch(long sequence, long publishedAt, int rank, List<KvEvent> e
   public static final int UNKNOWN_RANK = -1;
 
   /** A batch with one of the stream's own events. */
-  static KvBatch ofStream(KvEvent event) {
+  public static KvBatch ofStream(KvEvent event) {
     return new KvBatch(UNSEQUENCED, 0, UNKNOWN_RANK, List.of(event));
   }
 }

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -100,11 +101,11 @@ final class Puller {
     }
   }
 
-  private void end() {
+  private void end(@Nullable Throwable failure) {
     try {
       inbox.close();
     } finally {
-      queue.end(null);
+      queue.end(failure);
     }
   }
 }

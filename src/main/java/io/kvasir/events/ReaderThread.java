@@ -1,11 +1,18 @@
 package io.kvasir.events;
 
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
 /**
  * A virtual thread that reads a transport until it is stopped, and then ends the queues that it fills. They are ended
  * while it is not interrupted and will not be: a message from an interrupted thread to a stream that is still being
  * started is lost, and that stream would never end. Thread-safe.
  */
 final class ReaderThread {
+  private static final Logger LOG = LoggerFactory.getLogger(ReaderThread.class);
+
   /** What the thread does until it is stopped. */
   @FunctionalInterface
   interface ReadLoop {
@@ -18,7 +25,7 @@ final class ReaderThread {
   }
 
   private final ReadLoop reading;
-  private final Runnable end;
+  private final Consumer<@Nullable Throwable> end;
   private final Thread thread;
   private volatile boolean stopped;
 
@@ -28,9 +35,9 @@ final class ReaderThread {
   /**
    * A thread that is not started.
    *
-   * @param end ends the queues; called on the thread, once, also when reading failed
+   * @param end ends the queues; called on the thread, once, with what reading failed with, null when it did not
    */
-  ReaderThread(String name, ReadLoop reading, Runnable end) {
+  ReaderThread(String name, ReadLoop reading, Consumer<@Nullable Throwable> end) {
     this.reading = reading;
     this.end = end;
     this.thread = Thread.ofVirtual().name(name).unstarted(this::run);
@@ -53,16 +60,19 @@ final class ReaderThread {
   }
 
   private void run() {
+    Throwable failure = null;
     try {
       reading.run();
     } catch (InterruptedException stoppedWhileWaiting) {
       // It ends below, as it would have without waiting.
-    } finally {
-      synchronized (this) {
-        ending = true;
-      }
-      boolean _ = Thread.interrupted();
-      end.run();
+    } catch (RuntimeException | Error failed) {
+      LOG.error("{} failed", thread.getName(), failed);
+      failure = failed;
     }
+    synchronized (this) {
+      ending = true;
+    }
+    boolean _ = Thread.interrupted();
+    end.accept(failure);
   }
 }

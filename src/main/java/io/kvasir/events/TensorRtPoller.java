@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -98,7 +99,7 @@ final class TensorRtPoller {
           Thread.sleep(interval);
         }
         pause = interval.toMillis();
-      } catch (IOException e) {
+      } catch (IOException | RuntimeException e) {
         if (reader.stopped()) {
           break;
         }
@@ -112,12 +113,12 @@ final class TensorRtPoller {
     }
   }
 
-  private void endAll() {
+  private void endAll(@Nullable Throwable failure) {
     for (RankSubscription rank : subscriptions.values()) {
       try {
         rank.inbox().close();
       } finally {
-        rank.queue().end(null);
+        rank.queue().end(failure);
       }
     }
   }

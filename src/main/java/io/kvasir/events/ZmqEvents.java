@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.zeromq.ZContext;
 
@@ -20,7 +21,10 @@ public final class ZmqEvents implements SharedTransport {
 
   private static final Duration REPLAY_IDLE = Duration.ofSeconds(2);
 
-  private final ZContext context = new ZContext(1);
+  /** ZMQ's own limit, 1,023, is below the workers of a large fleet. */
+  private static final int MAX_SOCKETS = 16_384;
+
+  private final ZContext context;
   private final List<ZmqLoop> loops = new ArrayList<>();
   private final List<Thread> threads = new ArrayList<>();
   /** The bound sockets, by endpoint. */
@@ -31,7 +35,7 @@ public final class ZmqEvents implements SharedTransport {
 
   /** Starts one reading thread for every four cores; a replay that brings nothing for 2 s counts as over. */
   public ZmqEvents(EventMetrics metrics, NanoClock clock) {
-    this(THREADS, REPLAY_IDLE, metrics, clock);
+    this(THREADS, REPLAY_IDLE, metrics, clock, SocketFactory::of);
   }
 
   /**
@@ -40,18 +44,44 @@ public final class ZmqEvents implements SharedTransport {
    * @param threads reading threads, at least 1; one decodes some 200,000 events a second
    * @param replayIdle how long a replay may bring nothing before it counts as over; engines begin one within
    *     100 ms when idle
+   * @param sockets makes the sockets of a context
    */
-  public ZmqEvents(int threads, Duration replayIdle, EventMetrics metrics, NanoClock clock) {
+  ZmqEvents(
+      int threads,
+      Duration replayIdle,
+      EventMetrics metrics,
+      NanoClock clock,
+      Function<ZContext, SocketFactory> sockets) {
     if (threads < 1) {
       throw new IllegalArgumentException("threads: must be at least 1, is " + threads);
     }
     this.replayIdle = replayIdle;
     this.metrics = metrics.of("zmq");
-    for (int i = 0; i < threads; i++) {
-      ZmqLoop loop = new ZmqLoop(context, this.metrics, clock);
-      loops.add(loop);
-      this.threads.add(Thread.ofPlatform().name("kvasir-events-" + i).daemon().start(loop));
+    this.context = new ZContext(1);
+    context.getContext().setMaxSockets(MAX_SOCKETS);
+    SocketFactory factory = sockets.apply(context);
+    try {
+      for (int i = 0; i < threads; i++) {
+        loops.add(new ZmqLoop(factory, this.metrics, clock));
+      }
+    } catch (RuntimeException failed) {
+      loops.forEach(ZmqLoop::discard);
+      context.close();
+      throw failed;
     }
+    for (ZmqLoop loop : loops) {
+      this.threads.add(Thread.ofPlatform().name("kvasir-events-" + this.threads.size()).daemon().start(loop));
+    }
+  }
+
+  @Override
+  public List<String> degraded() {
+    List<String> reasons = loops.stream().flatMap(loop -> loop.behind().stream()).toList();
+    return reasons.isEmpty()
+        ? List.of()
+        : List.of(
+            "the index of " + reasons.size() + " workers is behind: no socket can be opened for their events, "
+                + reasons.getFirst());
   }
 
   /** The source of a worker's events. Nothing is connected before the source is run. */

@@ -7,17 +7,21 @@ import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.PriorityQueue;
 import java.util.Queue;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.zeromq.SocketType;
-import org.zeromq.ZContext;
 import org.zeromq.ZMQ.Socket;
 
 /**
@@ -25,7 +29,7 @@ import org.zeromq.ZMQ.Socket;
  * waits on the sockets' signals with a selector and looks only at those that have messages, so hundreds of
  * idle workers cost nothing.
  *
- * <p>Everything but {@link #execute} and {@link #shutdown} happens on the loop's thread.
+ * <p>Everything but {@link #execute}, {@link #behind()} and {@link #shutdown} happens on the loop's thread.
  */
 final class ZmqLoop implements Runnable {
   private static final Logger LOG = LoggerFactory.getLogger(ZmqLoop.class);
@@ -36,7 +40,10 @@ final class ZmqLoop implements Runnable {
   /** Replays at once: each may bring an engine's whole buffer into memory. */
   private static final int MAX_REPLAYS = 16;
 
-  private final ZContext context;
+  /** After a turn that failed, lest the loop does nothing but fail. */
+  private static final long FAILURE_PAUSE_NANOS = 100_000_000;
+
+  private final SocketFactory sockets;
   private final EventMetrics.SourceMetrics metrics;
   private final NanoClock clock;
   private final Selector selector;
@@ -46,6 +53,7 @@ final class ZmqLoop implements Runnable {
   private final Set<Runnable> onShutdown = new HashSet<>();
   private final Set<Replay> replays = new HashSet<>();
   private final ArrayDeque<Replay> waitingReplays = new ArrayDeque<>();
+  private final Map<ZmqSubscription, String> behind = new ConcurrentHashMap<>();
   private volatile boolean closing;
 
   /** A round of replay; only so many of them run at once. */
@@ -68,8 +76,8 @@ final class ZmqLoop implements Runnable {
     }
   }
 
-  ZmqLoop(ZContext context, EventMetrics.SourceMetrics metrics, NanoClock clock) {
-    this.context = context;
+  ZmqLoop(SocketFactory sockets, EventMetrics.SourceMetrics metrics, NanoClock clock) {
+    this.sockets = sockets;
     this.clock = clock;
     this.metrics = metrics;
     try {
@@ -77,6 +85,12 @@ final class ZmqLoop implements Runnable {
     } catch (IOException e) {
       throw new UncheckedIOException("no selector for the event loop", e);
     }
+  }
+
+  /** Gives up a loop that was not started. */
+  void discard() {
+    closing = true;
+    closeSelector();
   }
 
   /** Runs a task on the loop's thread, soon; not at all once the loop is shut down. Any thread. */
@@ -104,18 +118,13 @@ final class ZmqLoop implements Runnable {
   public void run() {
     try {
       while (!closing) {
-        for (Runnable task = tasks.poll(); task != null; task = tasks.poll()) {
-          guarded(task);
+        try {
+          turn();
+        } catch (IOException | RuntimeException failed) {
+          LOG.error("a turn of the event loop failed", failed);
+          LockSupport.parkNanos(FAILURE_PAUSE_NANOS);
         }
-        runDue();
-        endOverdueReplays();
-        for (int turns = runQueue.size(); turns > 0; turns--) {
-          serve(runQueue.remove());
-        }
-        await();
       }
-    } catch (IOException e) {
-      LOG.error("the event loop ends: its selector failed", e);
     } finally {
       closing = true;
       // A subscription that was just being opened ends too.
@@ -123,12 +132,28 @@ final class ZmqLoop implements Runnable {
         guarded(task);
       }
       List.copyOf(onShutdown).forEach(Runnable::run);
-      try {
-        selector.close();
-      } catch (IOException e) {
-        LOG.warn("closing the event loop's selector", e);
-      }
+      closeSelector();
     }
+  }
+
+  private void closeSelector() {
+    try {
+      selector.close();
+    } catch (IOException e) {
+      LOG.warn("closing the event loop's selector", e);
+    }
+  }
+
+  private void turn() throws IOException {
+    for (Runnable task = tasks.poll(); task != null; task = tasks.poll()) {
+      guarded(task);
+    }
+    runDue();
+    endOverdueReplays();
+    for (int turns = runQueue.size(); turns > 0; turns--) {
+      serve(runQueue.remove());
+    }
+    await();
   }
 
   private void await() throws IOException {
@@ -153,7 +178,7 @@ final class ZmqLoop implements Runnable {
       }
     } catch (RuntimeException e) {
       LOG.error("reading an event socket", e);
-      channel.handler().failed(e);
+      guarded(() -> channel.handler().failed(e));
     }
   }
 
@@ -188,7 +213,7 @@ final class ZmqLoop implements Runnable {
 
   /** A socket with the options that all event sockets share: no linger, bounded messages, keep-alive. */
   Socket socket(SocketType type) {
-    Socket socket = context.createSocket(type);
+    Socket socket = sockets.create(type);
     socket.setLinger(0);
     socket.setMaxMsgSize(64L << 20);
     socket.setReconnectIVL(100);
@@ -204,15 +229,35 @@ final class ZmqLoop implements Runnable {
     return socket;
   }
 
+  /** A channel over a socket, which is closed when that fails. */
   ZmqChannel channel(Socket socket, ZmqChannel.FrameHandler handler) {
-    ZmqChannel channel = new ZmqChannel(socket, selector, handler);
-    serveSoon(channel);
-    return channel;
+    try {
+      ZmqChannel channel = new ZmqChannel(socket, selector, handler);
+      serveSoon(channel);
+      return channel;
+    } catch (RuntimeException failed) {
+      socket.close();
+      throw failed;
+    }
   }
 
   void close(ZmqChannel channel) {
     channel.close();
     channel.socket().close();
+  }
+
+  /** Notes why a subscription is behind; null when it is not any more. */
+  void behind(ZmqSubscription subscription, @Nullable String reason) {
+    if (reason == null) {
+      behind.remove(subscription);
+    } else {
+      behind.put(subscription, reason);
+    }
+  }
+
+  /** Why subscriptions are behind. Any thread. */
+  Collection<String> behind() {
+    return behind.values();
   }
 
   /** Registers a task that {@link #shutdown} runs on the loop's thread. */

@@ -27,6 +27,7 @@ final class ZmqReplay implements ZmqChannel.FrameHandler, ZmqLoop.Replay {
   private final ReplayOutput output;
   private @Nullable ZmqChannel channel;
   private boolean paused;
+  private boolean open;
   private long deadline;
 
   /** The receiver of a round's messages. */
@@ -38,6 +39,9 @@ final class ZmqReplay implements ZmqChannel.FrameHandler, ZmqLoop.Replay {
 
     /** The round is over; {@code marked} when the engine sent the end mark. */
     void replayEnded(ZmqReplay round, boolean marked);
+
+    /** The round could not begin, such as for want of file descriptors; it holds nothing but its place in the loop. */
+    void replayUnopened(ZmqReplay round, RuntimeException why);
 
     /** The round cannot go on. */
     void failed(RuntimeException why);
@@ -53,15 +57,26 @@ final class ZmqReplay implements ZmqChannel.FrameHandler, ZmqLoop.Replay {
 
   @Override
   public void open() {
-    Socket dealer = loop.socket(SocketType.DEALER);
-    channel = loop.channel(dealer, this);
-    dealer.setRcvHWM(0);
-    dealer.connect(endpoint);
-    byte[] start = new byte[Long.BYTES];
-    LONG.set(start, 0, from);
-    dealer.sendMore(new byte[0]);
-    dealer.send(start);
-    deadline = loop.clock().nanos() + idleNanos;
+    try {
+      Socket dealer = loop.socket(SocketType.DEALER);
+      channel = loop.channel(dealer, this);
+      dealer.setRcvHWM(0);
+      dealer.connect(endpoint);
+      byte[] start = new byte[Long.BYTES];
+      LONG.set(start, 0, from);
+      dealer.sendMore(new byte[0]);
+      dealer.send(start);
+      deadline = loop.clock().nanos() + idleNanos;
+      open = true;
+    } catch (RuntimeException failed) {
+      close();
+      // Not at once: another subscription's round may have ended just now and made this one begin.
+      loop.execute(() -> output.replayUnopened(this, failed));
+    }
+  }
+
+  long from() {
+    return from;
   }
 
   @Override
@@ -89,7 +104,7 @@ final class ZmqReplay implements ZmqChannel.FrameHandler, ZmqLoop.Replay {
 
   @Override
   public long nanosLeft(long now) {
-    return paused ? Long.MAX_VALUE : deadline - now;
+    return paused || !open ? Long.MAX_VALUE : deadline - now;
   }
 
   @Override

@@ -7,6 +7,8 @@ import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.zeromq.SocketType;
 import org.zeromq.ZMQ;
 import org.zeromq.ZMQ.Socket;
@@ -19,8 +21,14 @@ import org.zeromq.ZMonitor;
  */
 final class ZmqSubscription
     implements ZmqBinding.TopicSubscriber, ZmqReplay.ReplayOutput, Sequencer.SequencerOutput {
+  private static final Logger LOG = LoggerFactory.getLogger(ZmqSubscription.class);
   private static final int BIND_TRIES = 20;
   private static final long BIND_PAUSE_MILLIS = 100;
+
+  /** Pauses between tries to open a socket: want of file descriptors may last. */
+  private static final long MIN_PAUSE_MILLIS = 100;
+
+  private static final long MAX_PAUSE_MILLIS = 5_000;
   private static final int MONITORED = ZMQ.EVENT_HANDSHAKE_PROTOCOL | ZMQ.EVENT_DISCONNECTED;
   private static final VarHandle LONG = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.BIG_ENDIAN);
 
@@ -39,6 +47,14 @@ final class ZmqSubscription
   private @Nullable ZmqReplay replay;
   private boolean paused;
   private boolean closed;
+
+  /** Why it is behind: a socket could not be opened, and since then something may be missing. */
+  private @Nullable String behind;
+
+  private long pauseMillis = MIN_PAUSE_MILLIS;
+
+  /** Counts the rounds of replay and what cancels them, so that a later try knows whether it is still wanted. */
+  private long round;
 
   /**
    * A subscription that is not open yet.
@@ -107,7 +123,11 @@ final class ZmqSubscription
     }
   }
 
+  /** Connects; tried again until it can be. */
   private void connect() {
+    if (closed) {
+      return;
+    }
     try {
       Socket socket = loop.socket(SocketType.SUB);
       sub = loop.channel(socket, this);
@@ -116,9 +136,46 @@ final class ZmqSubscription
       socket.subscribe(endpoints.topic());
       socket.connect(endpoints.endpoint());
       loop.serveSoon(sub);
-    } catch (RuntimeException e) {
-      failed(new IllegalStateException("cannot connect to " + endpoints.endpoint() + ": " + e.getMessage(), e));
+      pauseMillis = MIN_PAUSE_MILLIS;
+    } catch (RuntimeException failed) {
+      if (sub != null) {
+        loop.close(sub);
+        sub = null;
+      }
+      if (behind == null) {
+        deliver(KvBatch.ofStream(new KvEvent.Gap(sequencer.next())), 0, false);
+      }
+      retryAfter(endpoints.endpoint(), failed, this::connect);
     }
+  }
+
+  /** Notes that the stream is behind, and tries again after a growing pause what has failed. */
+  private void retryAfter(String endpoint, RuntimeException failed, Runnable retry) {
+    String reason = endpoint + ": " + rootCause(failed);
+    if (behind == null) {
+      LOG.warn("an event stream is behind: no socket can be opened to {}; trying again", reason);
+      loop.metrics().behind(1);
+    }
+    behind = reason;
+    loop.behind(this, reason);
+    loop.executeAfter(pauseMillis, retry);
+    pauseMillis = Math.min(MAX_PAUSE_MILLIS, 2 * pauseMillis);
+  }
+
+  private void caughtUp() {
+    if (behind != null) {
+      behind = null;
+      loop.metrics().behind(-1);
+      loop.behind(this, null);
+    }
+  }
+
+  private static String rootCause(Throwable failure) {
+    Throwable root = failure;
+    while (root.getCause() != null) {
+      root = root.getCause();
+    }
+    return String.valueOf(root.getMessage());
   }
 
   /** Called on ZMQ's own thread. */
@@ -173,10 +230,11 @@ final class ZmqSubscription
   }
 
   @Override
-  public void replayed(ZmqReplay round, long sequence, byte[] payload) {
-    if (round != replay) {
+  public void replayed(ZmqReplay from, long sequence, byte[] payload) {
+    if (from != replay) {
       return;
     }
+    pauseMillis = MIN_PAUSE_MILLIS;
     if (sequencer.needs(sequence)) {
       DecodedMessage decoded = decoder.decode(sequence, payload);
       loop.metrics().read(decoded);
@@ -190,8 +248,8 @@ final class ZmqSubscription
   }
 
   @Override
-  public void replayEnded(ZmqReplay round, boolean marked) {
-    if (round == replay) {
+  public void replayEnded(ZmqReplay ended, boolean marked) {
+    if (ended == replay) {
       endReplay();
       sequencer.replayEnded(marked);
       resume();
@@ -200,7 +258,16 @@ final class ZmqSubscription
 
   @Override
   public void deliver(KvBatch batch, int bytes, boolean live) {
+    if (behind != null && batch.events().stream().anyMatch(ZmqSubscription::endsGap)) {
+      caughtUp();
+    }
     queue.add(new BatchQueue.Item(batch, bytes, live));
+  }
+
+  /** Whether nothing can come any more that was missing before. */
+  private static boolean endsGap(KvEvent event) {
+    return event instanceof KvEvent.GapClosed || event instanceof KvEvent.GapAbandoned
+        || event instanceof KvEvent.Restarted;
   }
 
   @Override
@@ -212,8 +279,26 @@ final class ZmqSubscription
     }
   }
 
+  /** The sequencer is not told: to it the round is under way, and the gap open, until one can be opened. */
+  @Override
+  public void replayUnopened(ZmqReplay unopened, RuntimeException why) {
+    if (unopened == replay && endpoints.replay() != null) {
+      endReplay();
+      long wanted = round;
+      retryAfter(
+          endpoints.replay(),
+          why,
+          () -> {
+            if (round == wanted && !closed) {
+              replay(unopened.from());
+            }
+          });
+    }
+  }
+
   @Override
   public void endReplay() {
+    round++;
     ZmqReplay ended = replay;
     replay = null;
     if (ended != null) {
@@ -265,6 +350,7 @@ final class ZmqSubscription
     if (sub != null) {
       loop.close(sub);
     }
+    caughtUp();
     boolean _ = connection.change(false);
   }
 }

@@ -12,20 +12,45 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Predicate;
 import java.util.stream.LongStream;
 import org.apache.pekko.Done;
 import org.apache.pekko.stream.javadsl.Sink;
 import org.apache.pekko.stream.javadsl.SinkQueueWithCancel;
 import org.junit.jupiter.api.Test;
+import org.zeromq.SocketType;
+import org.zeromq.ZContext;
+import org.zeromq.ZMQException;
+import zmq.ZError;
 
 /** Sources against a publisher on real sockets that loses, restarts and replays as vLLM does. */
 final class ZmqEventsTest extends TransportFixture {
+  /** Which sockets cannot be opened, as when descriptors have run out. */
+  private volatile Predicate<SocketType> failing = _ -> false;
+
+  private final AtomicInteger failed = new AtomicInteger();
+
   private final ZmqEvents events =
       transports.shared(ZmqEvents.class,
-          counted -> new ZmqEvents(1, Duration.ofMillis(300), counted, NanoClock.SYSTEM));
+          counted ->
+              new ZmqEvents(
+                  1, Duration.ofMillis(300), counted, NanoClock.SYSTEM,
+                  this::sockets));
   private final int port = freePorts();
   private final String pub = "tcp://127.0.0.1:" + port;
   private final String replay = "tcp://127.0.0.1:" + (port + 4);
+
+  private SocketFactory sockets(ZContext context) {
+    SocketFactory usual = SocketFactory.of(context);
+    return type -> {
+      if (failing.test(type)) {
+        failed.incrementAndGet();
+        throw new ZMQException("Too many open files", ZError.EMFILE);
+      }
+      return usual.create(type);
+    };
+  }
 
   @Test
   void live_fromTheBeginning() {
@@ -85,6 +110,63 @@ final class ZmqEventsTest extends TransportFixture {
     engine.publish(10, n -> n < 3 || n > 6);
     stream.expect("0", "1", "2", "gap3", "3", "4", "5", "6", "7");
     assertThat(stream.takeUntil("ok")).isSubsetOf("8", "9");
+  }
+
+  /** The worker's index is behind, and known to be, until what is missing has come. */
+  @Test
+  void gap_whileNoSocketCanBeOpened_staysOpenUntilItIsFilled() {
+    FakePublisher engine = publisher(true);
+    TestStream stream = settled(engine);
+    failing = SocketType.DEALER::equals;
+    engine.publish(10, n -> n < 3 || n > 6);
+    stream.expect("0", "1", "2", "gap3");
+    await(() -> failed.get() > 2);
+    assertThat(transports.degraded()).singleElement().asString()
+        .contains("1 workers is behind").contains(replay + ": Too many open files");
+    assertThat(metric("kvasir_events_behind")).isEqualTo(1);
+    engine.publish(5);
+    await(() -> failed.get() > 3);
+    failing = _ -> false;
+    assertThat(stream.numbersTo(14)).as("in order, and nothing lost").isEqualTo(numbers(3, 14));
+    assertThat(stream.takeUntil("ok")).isEmpty();
+    assertThat(transports.degraded()).isEmpty();
+    assertThat(metric("kvasir_events_behind")).isZero();
+    assertThat(metric("kvasir_events_lost_messages")).isZero();
+  }
+
+  /** The replay of one worker is not the matter of another, whose replay's end lets it begin. */
+  @Test
+  void replaysThatCannotBeOpened_holdUpNoOther() {
+    FakePublisher engine = publisher(true);
+    engine.publish(20);
+    failing = SocketType.DEALER::equals;
+    List<TestStream> streams = new ArrayList<>();
+    for (int i = 0; i < 40; i++) {
+      streams.add(subscribe(endpoints()));
+    }
+    streams.forEach(stream -> stream.expect("up", "gap0"));
+    await(() -> metric("kvasir_events_behind") == 40);
+    failing = _ -> false;
+    for (TestStream stream : streams) {
+      assertThat(stream.numbersTo(19)).isEqualTo(numbers(0, 19));
+    }
+    await(() -> metric("kvasir_events_behind") == 0);
+  }
+
+  @Test
+  void stream_whoseSocketCannotBeOpened_isBehindUntilItCan() {
+    FakePublisher engine = publisher(true);
+    engine.publish(5);
+    failing = SocketType.SUB::equals;
+    TestStream stream = subscribe(endpoints());
+    stream.expect("gap0");
+    await(() -> failed.get() > 2);
+    assertThat(transports.degraded()).singleElement().asString().contains(pub + ": Too many open files");
+    failing = _ -> false;
+    stream.expect("up", "gap0");
+    assertThat(stream.numbersTo(4)).isEqualTo(numbers(0, 4));
+    assertThat(stream.takeUntil("ok")).isEmpty();
+    assertThat(transports.degraded()).isEmpty();
   }
 
   @Test

@@ -47,6 +47,11 @@ final class EventStreams implements EventSources, AutoCloseable {
     return transports.push();
   }
 
+  /** What keeps streams from being up to date, in words; empty when nothing does. */
+  List<String> degraded() {
+    return transports.degraded();
+  }
+
   private List<EventSource> sources(Worker worker, PodSpec pod) {
     WorkerAddress address =
         new WorkerAddress(worker.id(), worker.pod(), worker.url(), worker.rank(), worker.ranks());

@@ -88,6 +88,7 @@ public final class Node implements AutoCloseable {
     try {
       DecisionLog decisions = cellResources.own(new DecisionLog(config.operations().decisions(), metrics));
       EventStreams events = cellResources.own(new EventStreams(metrics));
+      readiness.degradation(events::degraded);
       this.cells = cells(routing, events, decisions);
       startRouting(routing);
       ServedModels models = resources.own(new ServedModels(config.prompts(), cells, tls.pods(), metrics, readiness));

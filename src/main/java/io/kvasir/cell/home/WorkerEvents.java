@@ -12,9 +12,12 @@ import io.kvasir.cell.standby.ReplicaProgress;
 import io.kvasir.cell.standby.Standby;
 import io.kvasir.cell.worker.Member;
 import io.kvasir.events.KvBatch;
+import io.kvasir.events.KvEvent;
+import io.kvasir.events.StreamPosition;
 import io.kvasir.index.HandOver;
 import io.kvasir.index.Holdings;
 import io.kvasir.index.WorkerBlocks;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -90,7 +93,13 @@ public final class WorkerEvents {
 
   private record StreamFailed(int number, Throwable cause) implements Message {}
 
+  /** The stream that failed is to be opened again. */
+  private record Reopen(int number) implements Message {}
+
   private enum Ready { READY }
+
+  private static final Duration MIN_REOPEN_PAUSE = Duration.ofSeconds(1);
+  private static final Duration MAX_REOPEN_PAUSE = Duration.ofSeconds(30);
 
   private final ActorContext<Message> context;
   private final Member member;
@@ -103,6 +112,7 @@ public final class WorkerEvents {
   private final Map<String, ActorRef<Standby.Message>> standbys = new HashMap<>();
   private int number;
   private UniqueKillSwitch stream;
+  private Duration reopenPause = MIN_REOPEN_PAUSE;
 
   // While a snapshot of what the worker holds is sent part by part: nothing may change meanwhile.
   private @Nullable HoldingsTransfer transfer;
@@ -124,8 +134,7 @@ public final class WorkerEvents {
     this.sources = services.eventSources();
     this.acknowledgements = context.messageAdapter(Standby.Acknowledged.class, ReplicaAcknowledged::new);
     PodSpec pod = member.pod();
-    Source<KvBatch, NotUsed> rest =
-        seed == null ? null : sources.resume(member.worker(), pod, seed.position().stream());
+    Source<KvBatch, NotUsed> rest = seed == null ? null : resumed(seed.position().stream());
     if (seed != null && rest != null) {
       this.applier = new EventApplier(member.blocks(), pod.engine().blockSize(), replicas, seed);
       member.events(applier.state());
@@ -140,7 +149,22 @@ public final class WorkerEvents {
   }
 
   private UniqueKillSwitch open() {
-    return run(sources.open(member.worker(), member.pod()));
+    Source<KvBatch, NotUsed> opened;
+    try {
+      opened = sources.open(member.worker(), member.pod());
+    } catch (RuntimeException failed) {
+      opened = Source.failed(failed);
+    }
+    return run(opened);
+  }
+
+  /** What comes after a position; null when the stream has to be read from the beginning. */
+  private @Nullable Source<KvBatch, NotUsed> resumed(StreamPosition last) {
+    try {
+      return sources.resume(member.worker(), member.pod(), last);
+    } catch (RuntimeException failed) {
+      return Source.failed(failed);
+    }
   }
 
   private UniqueKillSwitch run(Source<KvBatch, NotUsed> batches) {
@@ -159,7 +183,8 @@ public final class WorkerEvents {
   }
 
   /**
-   * Applies a worker's events until it is stopped.
+   * Applies a worker's events until it is stopped. A stream that fails is opened again, and until then the worker's
+   * index counts as uncertain.
    *
    * @param seed what is known of the events whose blocks the member holds already; null when it holds none
    * @param lost runs when the transport loses the engine, which is often the first sign that it died
@@ -182,6 +207,7 @@ public final class WorkerEvents {
       case StreamStarted started -> started.stream().tell(Ready.READY);
       case Batch batch -> {
         if (batch.number() == number) {
+          reopenPause = MIN_REOPEN_PAUSE;
           apply(batch.batch());
         }
         batch.stream().tell(Ready.READY);
@@ -193,16 +219,17 @@ public final class WorkerEvents {
       }
       case StreamFailed broken -> {
         if (broken.number() == number) {
-          context.getLog().error("the event stream of {} broke", member.worker().id(), broken.cause());
+          streamFailed(broken.cause());
+        }
+      }
+      case Reopen again -> {
+        if (again.number() == number) {
+          reopen();
         }
       }
       case Resynchronise _ -> {
         stream.shutdown();
-        applier.reset();
-        replicas.batchApplied(applier.position(), 1);
-        member.events(applier.state());
-        member.hints(applier.hints());
-        stream = open();
+        readAgain();
       }
       case HandOverTo begun -> transfer(begun.successor()::take, begun.done());
       case NextPart _ -> nextPart();
@@ -247,10 +274,42 @@ public final class WorkerEvents {
   /** A stream sends one batch and waits, so there is little to hold back. */
   private static boolean isDeferred(Message message) {
     return switch (message) {
-      case Batch _, Resynchronise _, HandOverTo _, AddReplica _ -> true;
-      case StreamStarted _, StreamEnded _, StreamFailed _, NextPart _, Resume _, RemoveReplica _,
+      case Batch _, StreamFailed _, Reopen _, Resynchronise _, HandOverTo _, AddReplica _ -> true;
+      case StreamStarted _, StreamEnded _, NextPart _, Resume _, RemoveReplica _,
           ReplicaAcknowledged _, CheckReplicas _, Stop _ -> false;
     };
+  }
+
+  /** Until the stream is read again, events may be missing. */
+  private void streamFailed(Throwable cause) {
+    services.metrics().streamFailed(member);
+    context
+        .getLog()
+        .warn("the event stream of {} failed and is opened again: {}", member.worker().id(), String.valueOf(cause));
+    apply(KvBatch.ofStream(new KvEvent.Gap(applier.position().stream().sequence() + 1)));
+    apply(KvBatch.ofStream(new KvEvent.Disconnected()));
+    context.scheduleOnce(reopenPause, context.getSelf(), new Reopen(number));
+    Duration longer = reopenPause.multipliedBy(2);
+    reopenPause = longer.compareTo(MAX_REOPEN_PAUSE) < 0 ? longer : MAX_REOPEN_PAUSE;
+  }
+
+  private void reopen() {
+    StreamPosition last = applier.position().stream();
+    Source<KvBatch, NotUsed> rest = last.sequence() == KvBatch.UNSEQUENCED ? null : resumed(last);
+    if (rest == null) {
+      readAgain();
+    } else {
+      stream = run(rest);
+    }
+  }
+
+  /** Forgets what is known of the worker and reads its events from the beginning. */
+  private void readAgain() {
+    applier.reset();
+    replicas.batchApplied(applier.position(), 1);
+    member.events(applier.state());
+    member.hints(applier.hints());
+    stream = open();
   }
 
   private void transfer(Consumer<Holdings> taker, Runnable done) {

@@ -28,6 +28,7 @@ public final class CellMetrics {
   private final Counter snapshots;
   private final Counter repairs;
   private final Counter reclaimed;
+  private final Counter streamFailures;
   private final CellGauges gauges = new CellGauges();
 
   /** Registers the metrics of cells. */
@@ -109,6 +110,12 @@ public final class CellMetrics {
             registry,
             "kvasir_standby_gaps_repaired_total",
             "Times changes that were sent to a replica were lost and sent again.");
+    streamFailures =
+        counter(
+            registry,
+            "kvasir_worker_stream_failures_total",
+            "Times a worker's event stream failed and was opened again.",
+            "worker");
     reclaimed =
         counter(
             registry,
@@ -243,6 +250,11 @@ public final class CellMetrics {
   /** A pod was polled for its engine's load report; {@code read} if there was one. */
   public void reported(String pod, boolean read) {
     reports.labelValues(pod, read ? "read" : "none").inc();
+  }
+
+  /** A worker's event stream failed. */
+  public void streamFailed(Member member) {
+    streamFailures.labelValues(member.worker().id()).inc();
   }
 
   /** What was known of a worker is dropped and its events are read again. */

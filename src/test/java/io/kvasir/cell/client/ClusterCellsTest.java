@@ -450,6 +450,7 @@ final class ClusterCellsTest {
   private static Source<KvBatch, NotUsed> stream(String pod) {
     return switch (pod) {
       case RestartingEngine.NAME -> RestartingEngine.open();
+      case FailingStream.NAME -> FailingStream.open();
       case FlakyStream.NAME -> connected(FlakyStream.BREAK);
       case LonelyStream.NAME -> connected(LonelyStream.BREAK);
       default -> Source.never();
@@ -610,13 +611,16 @@ final class ClusterCellsTest {
     private static final AtomicInteger OPENED = new AtomicInteger();
 
     static Source<KvBatch, NotUsed> open() {
-      int[] tokens = OPENED.incrementAndGet() == 1 ? tokens(7, 10) : tokens(1_000_000, 4);
+      return stored(OPENED.incrementAndGet() == 1 ? tokens(7, 10) : tokens(1_000_000, 4)).concat(Source.never());
+    }
+
+    static Source<KvBatch, NotUsed> stored(int[] tokens) {
       long[] hashes = chain(tokens);
       KvEvent stored =
           new KvEvent.Stored(
               true, 0, hashes, tokens, 16, Tier.DEVICE, null, null, KvEvent.UNSPECIFIED, KvEvent.Spec.UNSPECIFIED,
               List.of());
-      return Source.single(new KvBatch(0, 1, 0, List.of(stored))).concat(Source.never());
+      return Source.single(new KvBatch(0, 1, 0, List.of(stored)));
     }
 
     private static int[] tokens(int first, int blocks) {
@@ -627,6 +631,40 @@ final class ClusterCellsTest {
       long[] hashes = new long[tokens.length / 16];
       BlockHash.in(null, null).chain(BlockHash.NONE, tokens, 0, tokens.length, 16, hashes, 0);
       return hashes;
+    }
+  }
+
+  /** Until it can be read again the index may be wrong, and is known to be. */
+  @Test
+  void stream_thatFails_isOpenedAgain() {
+    add(FailingStream.NAME, 100);
+    await(() -> healthy() == 1 && workers().getFirst().index().blocks() == FailingStream.BLOCKS);
+    FailingStream.BREAK.completeExceptionally(new IllegalStateException("as the test has it"));
+    await(() -> workers().getFirst().index().suspect() && FailingStream.REFUSED.get() > 0);
+    FailingStream.REFUSING.set(false);
+    await(() -> workers().getFirst().index().blocks() == 2 * FailingStream.BLOCKS);
+    assertThat(workers().getFirst().index().suspect()).isFalse();
+  }
+
+  /** A stream that breaks, cannot be opened for a while, and then tells of more. */
+  private static final class FailingStream {
+    static final String NAME = "failing";
+    static final int BLOCKS = 5;
+    static final CompletableFuture<KvBatch> BREAK = new CompletableFuture<>();
+    static final AtomicBoolean REFUSING = new AtomicBoolean(true);
+    static final AtomicInteger REFUSED = new AtomicInteger();
+    private static final AtomicInteger OPENED = new AtomicInteger();
+
+    static Source<KvBatch, NotUsed> open() {
+      if (OPENED.get() == 0) {
+        OPENED.incrementAndGet();
+        return RestartingEngine.stored(RestartingEngine.tokens(7, BLOCKS)).concat(Source.completionStage(BREAK));
+      }
+      if (REFUSING.get()) {
+        REFUSED.incrementAndGet();
+        throw new IllegalStateException("no socket, as the test has it");
+      }
+      return RestartingEngine.stored(RestartingEngine.tokens(7, 2 * BLOCKS)).concat(Source.never());
     }
   }
 
