@@ -53,7 +53,8 @@ final class ZmqLoop implements Runnable {
   private final Set<Runnable> onShutdown = new HashSet<>();
   private final Set<Replay> replays = new HashSet<>();
   private final ArrayDeque<Replay> waitingReplays = new ArrayDeque<>();
-  private final Map<ZmqSubscription, String> behind = new ConcurrentHashMap<>();
+  /** Why subscriptions are behind, by subscription. */
+  private final Map<Object, String> behind = new ConcurrentHashMap<>();
   private volatile boolean closing;
 
   /** A round of replay; only so many of them run at once. */
@@ -247,7 +248,7 @@ final class ZmqLoop implements Runnable {
   }
 
   /** Notes why a subscription is behind; null when it is not any more. */
-  void behind(ZmqSubscription subscription, @Nullable String reason) {
+  void behind(Object subscription, @Nullable String reason) {
     if (reason == null) {
       behind.remove(subscription);
     } else {
