@@ -3,6 +3,7 @@ package io.kvasir.app;
 import io.kvasir.app.admin.AdminCommand;
 import io.kvasir.app.admin.AdminFailedException;
 import io.kvasir.app.admin.ClusterCommand;
+import io.kvasir.app.admin.KeysCommand;
 import io.kvasir.app.command.DemoCommand;
 import io.kvasir.app.command.LabCommand;
 import io.kvasir.app.command.ReplayCommand;
@@ -36,6 +37,7 @@ import picocli.CommandLine.Spec;
       ValidateCommand.class,
       ClusterCommand.class,
       AdminCommand.class,
+      KeysCommand.class,
       SimCommand.class,
       LabCommand.class,
       ReplayCommand.class,

@@ -4,13 +4,9 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
-import java.nio.file.StandardOpenOption;
 import java.util.Collection;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -56,20 +52,7 @@ final class KeyChangesFile {
   void write(Collection<KeyChange> changes) throws IOException {
     byte[] content =
         JSON.writerWithDefaultPrettyPrinter().writeValueAsBytes(new Content(VERSION, List.copyOf(changes)));
-    // A temporary file is its owner's alone.
-    Path next = Files.createTempFile(file.getParent(), file.getFileName().toString(), ".new");
-    try {
-      try (FileChannel channel = FileChannel.open(next, StandardOpenOption.WRITE)) {
-        ByteBuffer left = ByteBuffer.wrap(content);
-        while (left.hasRemaining()) {
-          channel.write(left);
-        }
-        channel.force(true);
-      }
-      Files.move(next, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
-    } finally {
-      Files.deleteIfExists(next);
-    }
+    PrivateFile.replace(file, content);
   }
 
   @Override

@@ -58,6 +58,15 @@ public final class KeyEntryReader {
     this.tenants = Map.copyOf(tenants);
   }
 
+  /** A reader that knows no tenants, for files that are edited without a configuration. */
+  public static KeyEntryReader withoutTenants() {
+    return new KeyEntryReader(
+        ConfigFactory.parseResources(KeyEntryReader.class.getClassLoader(), "defaults/access.conf")
+            .resolve()
+            .getConfig("kvasir.access.key-defaults"),
+        Map.of());
+  }
+
   /**
    * The keys of a file, and what it was read from.
    *

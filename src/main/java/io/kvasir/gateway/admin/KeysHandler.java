@@ -4,19 +4,12 @@ import static io.kvasir.gateway.admin.AdminResponse.object;
 
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.kvasir.access.ApiKey;
-import io.kvasir.access.Grants;
-import io.kvasir.access.Isolation;
-import io.kvasir.access.Limits;
 import io.kvasir.gateway.admin.KeysAdmin.EntryFault;
 import io.kvasir.gateway.admin.KeysAdmin.KeyResult;
-import io.kvasir.gateway.admin.KeysAdmin.KnownKey;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.List;
-import java.util.Locale;
-import java.util.TreeSet;
 
 /**
  * {@code /admin/keys}: shows clients' keys, and creates, disables, enables, rotates and deletes them on all nodes. A
@@ -57,7 +50,8 @@ public final class KeysHandler implements AdminResource {
   private ObjectNode listed() {
     ObjectNode body = object();
     ArrayNode keys = body.putArray("keys");
-    admin.keys().forEach(key -> keys.add(shown(key)));
+    Instant now = clock.instant();
+    admin.keys().forEach(key -> keys.add(KeyJson.key(key, now)));
     return body;
   }
 
@@ -75,15 +69,7 @@ public final class KeysHandler implements AdminResource {
 
   private ObjectNode answered(String id, KeyResult result) throws AdminException {
     return switch (result) {
-      case KeyResult.Done done -> {
-        ObjectNode body = object();
-        body.set("key", shown(done.key()));
-        if (done.secret() != null) {
-          body.put("secret", done.secret());
-        }
-        done.warnings().forEach(body.putArray("warnings")::add);
-        yield body;
-      }
+      case KeyResult.Done done -> KeyJson.change(done, clock.instant());
       case KeyResult.Unknown _ ->
           throw AdminException.of(404, "there is no key '%s'; GET %s lists them".formatted(id, PATH));
       case KeyResult.Invalid(List<EntryFault> faults) -> throw invalid(faults);
@@ -114,63 +100,5 @@ public final class KeysHandler implements AdminResource {
     }
     throw AdminException.invalid(
         OVERLAP, "%s has to be a whole number from 0 to %d, not '%s'".formatted(OVERLAP, MAX_OVERLAP_SECONDS, text));
-  }
-
-  private ObjectNode shown(KnownKey known) {
-    ApiKey key = known.key();
-    Instant now = clock.instant();
-    Instant notAfter = key.notAfter();
-    boolean expired = notAfter != null && now.isAfter(notAfter);
-    ObjectNode shown =
-        object()
-            .put("id", key.id())
-            .put("tenant", key.tenant())
-            .put("digest", key.digest().shortHex())
-            .put("source", known.source().name().toLowerCase(Locale.ROOT))
-            .put("state", key.disabled() ? "disabled" : expired ? "expired" : "active");
-    if (notAfter != null) {
-      shown.put("not_after", notAfter.toString());
-    }
-    ApiKey.PreviousDigest previous = key.previous();
-    if (previous != null && !now.isAfter(previous.notAfter())) {
-      shown.put("previous_not_after", previous.notAfter().toString());
-    }
-    show(shown, key.grants());
-    show(shown.putObject("limits"), key.limits());
-    return shown;
-  }
-
-  private static void show(ObjectNode shown, Grants grants) {
-    new TreeSet<>(grants.models()).forEach(shown.putArray("models")::add);
-    new TreeSet<>(grants.apis()).forEach(shown.putArray("apis")::add);
-    if (grants.profile() != null) {
-      shown.put("profile", grants.profile());
-    }
-    shown.put("highest_class", grants.highestClass().name().toLowerCase(Locale.ROOT)).put("weight", grants.weight());
-    switch (grants.isolation()) {
-      case Isolation.None _ -> shown.put("isolation", "none");
-      case Isolation.Tenant _ -> shown.put("isolation", "tenant");
-      case Isolation.Key _ -> shown.put("isolation", "key");
-      case Isolation.Group(String name) -> shown.putObject("isolation").put("group", name);
-    }
-    shown.put("routing_details", grants.routingDetails()).put("request_templates", grants.requestTemplates());
-  }
-
-  private static void show(ObjectNode shown, Limits limits) {
-    if (limits.requestsPerMinute() > 0) {
-      shown.put("requests_per_minute", limits.requestsPerMinute());
-    }
-    if (limits.tokensPerMinute() > 0) {
-      shown.put("tokens_per_minute", limits.tokensPerMinute());
-    }
-    if (limits.concurrent() > 0) {
-      shown.put("concurrent", limits.concurrent());
-    }
-    if (!limits.budgets().isEmpty()) {
-      ArrayNode budgets = shown.putArray("budgets");
-      for (Limits.Budget budget : limits.budgets()) {
-        budgets.addObject().put("tokens", budget.tokens()).put("window_seconds", budget.window().toSeconds());
-      }
-    }
   }
 }
