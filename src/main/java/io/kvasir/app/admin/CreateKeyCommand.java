@@ -32,7 +32,10 @@ final class CreateKeyCommand extends KeyCommand {
   @Option(names = "--apis", split = ",", paramLabel = "NAME", description = "The APIs it may use: chat, embeddings ...")
   private List<String> apis = List.of();
 
-  @Option(names = "--not-after", paramLabel = "TIME", description = "When it expires: 2027-01-31, 2027-01-31T12:00:00Z.")
+  @Option(
+      names = "--not-after",
+      paramLabel = "TIME",
+      description = "When it expires: 2027-01-31, 2027-01-31T12:00:00Z.")
   private @Nullable String notAfter;
 
   @Option(names = "--rpm", paramLabel = "N", description = "Requests in a minute.")

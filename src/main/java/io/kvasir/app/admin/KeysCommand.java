@@ -146,7 +146,10 @@ public final class KeysCommand extends GroupCommand {
   }
 
   /** {@code kvasir keys rotate}. */
-  @Command(name = "rotate", description = "Gives a key a new text, and prints it once.", mixinStandardHelpOptions = true)
+  @Command(
+      name = "rotate",
+      description = "Gives a key a new text, and prints it once.",
+      mixinStandardHelpOptions = true)
   static final class Rotate extends OfOneKey {
     @Option(
         names = "--overlap",
