@@ -95,7 +95,7 @@ final class CreateKeyCommand extends KeyCommand {
     return "%s: created, tenant %s%n%s".formatted(
         answer.at("/key/id").asText(),
         answer.at("/key/tenant").asText(),
-        answer.has("secret") ? KeysCommand.secret(answer) : "");
+        answer.has("secret") ? secret(answer) : "");
   }
 
   private ObjectNode entry() throws AdminFailedException {

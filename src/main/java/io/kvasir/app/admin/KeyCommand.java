@@ -49,6 +49,16 @@ abstract class KeyCommand implements Callable<Integer> {
     return PATH + "/" + AdminClient.encoded(id);
   }
 
+  /** A key's new text in the router's answer, and how to use it. */
+  static String secret(JsonNode answer) {
+    String secret = answer.path("secret").asText();
+    return """
+        %s
+        This is shown once, and kept nowhere. Try it at the gateway:
+          curl http://localhost:8080/v1/models -H "Authorization: Bearer %s"
+        """.formatted(secret, secret);
+  }
+
   /** A router's answer to a change. */
   static JsonNode answered(KeyResult result) throws AdminFailedException {
     return switch (result) {

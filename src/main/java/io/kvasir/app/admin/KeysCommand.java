@@ -37,16 +37,6 @@ import picocli.CommandLine.Parameters;
       "Without it the router at --management changes keys on every node of its cluster."
     })
 public final class KeysCommand extends GroupCommand {
-  /** A key's new text in the router's answer, and how to use it. */
-  static String secret(JsonNode answer) {
-    String secret = answer.path("secret").asText();
-    return """
-        %s
-        This is shown once, and kept nowhere. Try it at the gateway:
-          curl http://localhost:8080/v1/models -H "Authorization: Bearer %s"
-        """.formatted(secret, secret);
-  }
-
   private static String state(JsonNode answer) {
     return "%s: %s%n".formatted(answer.at("/key/id").asText(), answer.at("/key/state").asText());
   }
