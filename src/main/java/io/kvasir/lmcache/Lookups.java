@@ -23,6 +23,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.Semaphore;
 import org.jspecify.annotations.Nullable;
 
@@ -132,7 +133,7 @@ final class Lookups {
 
   private void lookup(RequestFacts facts, ChunkedPrompt chunks, long key, CompletableFuture<CacheMatches> result) {
     long started = clock.nanos();
-    var _ = CompletableFuture.supplyAsync(() -> tokens(facts), executor)
+    var _ = tokenize(facts)
         .thenCompose(tokens -> tokens == null ? noTokens() : controller.lookup(tokens))
         .whenComplete((locations, failure) -> {
           permits.release();
@@ -148,6 +149,15 @@ final class Lookups {
             result.complete(CacheMatches.UNKNOWN);
           }
         });
+  }
+
+  /** Tokenising that is rejected at once, since this is closed, is one that fails. */
+  private CompletableFuture<int @Nullable []> tokenize(RequestFacts facts) {
+    try {
+      return CompletableFuture.supplyAsync(() -> tokens(facts), executor);
+    } catch (RejectedExecutionException closed) {
+      return CompletableFuture.failedFuture(closed);
+    }
   }
 
   /** The prompt's tokens; null as well when the model's template rejects the request, as its engine will. */

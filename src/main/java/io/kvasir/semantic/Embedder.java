@@ -105,6 +105,15 @@ final class Embedder {
     return text.length() <= settings.maxTextLength() ? text : text.substring(0, settings.maxTextLength());
   }
 
+  /** A call that is rejected at once, such as by a client that is closed, is one that fails. */
+  private CompletableFuture<List<float[]>> send(String text) {
+    try {
+      return endpoint.embed(List.of(text));
+    } catch (RuntimeException rejected) {
+      return CompletableFuture.failedFuture(rejected);
+    }
+  }
+
   private CompletableFuture<float[]> call(String text) {
     if (!breaker.tryAcquire()) {
       return CompletableFuture.failedFuture(
@@ -116,7 +125,7 @@ final class Embedder {
           new EmbeddingException(Reason.BUSY, settings.calls().concurrency() + " calls are in progress"));
     }
     long started = clock.nanos();
-    CompletableFuture<float[]> call = endpoint.embed(List.of(text)).thenApply(List::getFirst);
+    CompletableFuture<float[]> call = send(text).thenApply(List::getFirst);
     var _ = call.whenComplete(
         (_, _) -> {
           inFlightCalls.decrementAndGet();

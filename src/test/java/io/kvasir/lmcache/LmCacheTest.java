@@ -4,6 +4,7 @@ import static io.kvasir.Await.await;
 import static io.kvasir.lmcache.ScriptedController.row;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.kvasir.http.HttpCalls;
 import io.kvasir.index.Chain;
 import io.kvasir.routing.CacheMatches;
 import io.kvasir.routing.Role;
@@ -23,7 +24,10 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -49,14 +53,16 @@ final class LmCacheTest {
     controller.close();
   }
 
+  private LmCacheSettings settings(Duration pollInterval, Duration timeout) {
+    return new LmCacheSettings(
+        controller.address(),
+        new LmCacheSettings.PollSettings(pollInterval, Duration.ofMinutes(1)),
+        new LmCacheSettings.LookupSettings(timeout, 256, 4, Duration.ofMinutes(1)),
+        Map.of("lm-0", "w0"), null);
+  }
+
   private LmCache start(Duration pollInterval, Duration timeout) {
-    LmCacheSettings settings =
-        new LmCacheSettings(
-            controller.address(),
-            new LmCacheSettings.PollSettings(pollInterval, Duration.ofMinutes(1)),
-            new LmCacheSettings.LookupSettings(timeout, 256, 4, Duration.ofMinutes(1)),
-            Map.of("lm-0", "w0"), null);
-    LmCache started = new LmCache(settings, NanoClock.SYSTEM);
+    LmCache started = new LmCache(settings(pollInterval, timeout), NanoClock.SYSTEM);
     started.start(() -> Set.of("w0", "w1"), chosen::get, CostModel.bundled(), new Metrics(registry));
     lmcache = started;
     return started;
@@ -128,6 +134,33 @@ final class LmCacheTest {
 
     assertThat(found.encode().lines()).containsExactlyInAnyOrder("w0=768@host", "w1=1024@disk", "*=1280@remote");
     assertThat(controller.lookups).containsExactly("{\"tokens\":[5,6]}");
+  }
+
+  /** As many lookups as there may be at once are rejected, and none of them keeps its permit. */
+  @Test
+  void lookup_rejectedAtOnce_takesNoPermit() {
+    controller.layout = "{\"lm-0\":[\"LocalCPUBackend\",512]}";
+    LmCacheSettings settings = settings(Duration.ofMinutes(5), TIMEOUT);
+    AtomicBoolean closed = new AtomicBoolean(true);
+    Executor executor = task -> {
+      if (closed.get()) {
+        throw new RejectedExecutionException("closed");
+      }
+      task.run();
+    };
+    AtomicLong nanos = new AtomicLong();
+    try (HttpCalls calls = new HttpCalls()) {
+      Lookups lookups =
+          new Lookups(
+              new Controller(settings.controller(), TIMEOUT, calls), settings, new WorkerMap(settings.workers()),
+              executor, nanos::get, new LmCacheMetrics(new Metrics(registry)));
+      for (int i = 0; i < 10; i++) {
+        assertThat(lookups.find(prompt(128, new int[] {1}))).isCompletedWithValue(CacheMatches.UNKNOWN);
+        nanos.addAndGet(Duration.ofMinutes(1).toNanos());
+      }
+      closed.set(false);
+      assertThat(lookups.find(prompt(128, new int[] {1})).join()).isEqualTo(FOUND);
+    }
   }
 
   @Test

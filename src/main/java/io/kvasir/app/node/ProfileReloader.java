@@ -84,7 +84,11 @@ final class ProfileReloader implements ProfilesAdmin, AutoCloseable {
       try {
         while (true) {
           Thread.sleep(interval);
-          reloadIfChanged();
+          try {
+            reloadIfChanged();
+          } catch (RuntimeException failed) {
+            LOG.warn("the files of the profiles could not be checked", failed);
+          }
         }
       } catch (InterruptedException closed) {
         LOG.debug("the check of profiles has ended");

@@ -19,12 +19,15 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import javax.net.ssl.SSLContext;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The models this node prepares prompts for: loaded at start, compared with their engines as soon as one
  * answers and again while they differ, and reported as degraded when they do. Owns its client and threads.
  */
 final class ServedModels implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(ServedModels.class);
   private static final Duration TOKENIZE_TIMEOUT = Duration.ofSeconds(2);
   private static final Duration CHECK_INTERVAL = Duration.ofSeconds(2);
 
@@ -77,7 +80,11 @@ final class ServedModels implements AutoCloseable {
     try {
       while (true) {
         Thread.sleep(CHECK_INTERVAL);
-        check();
+        try {
+          check();
+        } catch (RuntimeException failed) {
+          LOG.warn("the tokens of a model could not be compared with its engines'", failed);
+        }
       }
     } catch (InterruptedException closed) {
       Thread.currentThread().interrupt();
