@@ -67,19 +67,17 @@ final class EventsHandler {
   }
 
   private Response forward(String worker, Exchange exchange) throws InterruptedException {
-    Response answer = exchange.headers().has(EventForwarder.FORWARDED) ? null : forwarder.forward(worker, exchange);
-    if (answer != null) {
-      return answer;
+    if (!cells.workerIds().contains(worker)) {
+      // In the words for a wrong key: names of workers are not for everybody.
+      return forbidden(worker);
     }
-    return cells.workerIds().contains(worker)
-        ? later(
+    Response answer = exchange.headers().has(EventForwarder.FORWARDED) ? null : forwarder.forward(worker, exchange);
+    return answer != null
+        ? answer
+        : later(
             503,
             "events_not_read",
-            worker + " takes no pushed events now: its cell moves, or its events have no source = push")
-        : error(
-            404,
-            "worker_not_found",
-            "there is no worker '" + worker + "'; GET /admin/workers on the management port lists them");
+            worker + " takes no pushed events now: its cell moves, or its events have no source = push");
   }
 
   private static String worker(Exchange exchange) {
@@ -108,7 +106,8 @@ final class EventsHandler {
   private static Response forbidden(String worker) {
     Response answer = error(
         401, "invalid_key",
-        "pushes for " + worker + " need Authorization: Bearer KEY, with the key of its configuration");
+        "no worker '" + worker + "' takes pushes with this key; they need the name of a pod whose events have"
+            + " source = push, and \"Authorization: Bearer KEY\" with the key of its configuration");
     return answer.with(answer.headers().toBuilder().add("WWW-Authenticate", "Bearer").build());
   }
 

@@ -48,8 +48,8 @@ final class PushIT {
     assertThat(wrong.statusCode()).isEqualTo(400);
     assertThat(message(wrong)).contains("line 2", "events[0].block_hashes");
     assertThat(push(node, "a", stored, "Bearer guess").statusCode()).isEqualTo(401);
-    assertThat(push(node, "none", stored, "").statusCode()).isEqualTo(404);
-    assertThat(push(node, "b", stored, "").statusCode()).isEqualTo(404);
+    assertThat(push(node, "none", stored, "").statusCode()).isEqualTo(401);
+    assertThat(push(node, "b", stored, "").statusCode()).isEqualTo(401);
     assertThat(push(node, "b?rank=1", stored, "").statusCode()).isEqualTo(202);
     assertThat(push(node, "no-push", stored, "").statusCode()).isEqualTo(503);
     assertThat(TestNodes.send(HttpRequest.newBuilder(uri(node, "a")).GET()).statusCode()).isEqualTo(405);
@@ -94,13 +94,13 @@ final class PushIT {
     assertThat(push(two, "a", "{\"seq\": 20, \"events\": []}", "").statusCode()).isEqualTo(401);
     assertThat(push(one, "a", "{\"seq\": 20, \"events\": []}", "").statusCode()).isEqualTo(401);
     for (Node node : nodes) {
-      assertThat(push(node, "none", "{\"seq\": 20, \"events\": []}", "").statusCode()).isEqualTo(404);
+      assertThat(push(node, "none", "{\"seq\": 20, \"events\": []}", "").statusCode()).isEqualTo(401);
     }
   }
 
   private static boolean taken(Node node, String line) throws Exception {
     int status = push(node, "a", line, "Bearer secret").statusCode();
-    assertThat(status).isIn(202, 404, 503);
+    assertThat(status).isIn(202, 401, 503);
     return status == 202;
   }
 
@@ -112,7 +112,7 @@ final class PushIT {
               models = [{ name = m, mode = text, block-size = 4 }]
               pods = [
                 { name = a, url = "http://127.0.0.1:1", models = [m], events { source = push, key = secret } }
-                { name = b, url = "http://127.0.0.1:1", models = [m], ranks = 2, events { source = push } }
+                { name = b, url = "http://127.0.0.1:1", models = [m], ranks = 2, events { source = push, insecure = true } }
                 { name = no-push, url = "http://127.0.0.1:1", models = [m] }
               ]
             %s}

@@ -51,7 +51,7 @@ final class EventFeedReader {
     EventFeed feed =
         switch (kind) {
           case ZMQ -> zmq(section, ranks);
-          case PUSH -> new EventFeed.Push(emptyIsNone(section.text("key")));
+          case PUSH -> push(section);
           case NATS -> nats(section, ranks);
           case REDIS -> new EventFeed.Redis(section.redis("url"), pattern(section, "stream", ranks));
           case GRPC -> new EventFeed.Grpc(address(section), section.flag("tls"));
@@ -77,6 +77,17 @@ final class EventFeedReader {
       }
     }
     return zmq;
+  }
+
+  private static EventFeed push(ConfigSection section) {
+    String key = emptyIsNone(section.text("key"));
+    boolean insecure = section.flag("insecure");
+    if (key == null && !insecure) {
+      section.fault(
+          "key",
+          "is missing: give the key that pushes have to carry, or set insecure = true to take events from anybody");
+    }
+    return new EventFeed.Push(key);
   }
 
   private static EventFeed nats(ConfigSection section, int ranks) {

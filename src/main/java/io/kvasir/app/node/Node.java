@@ -102,7 +102,7 @@ public final class Node implements AutoCloseable {
       Gateway handler =
           resources.own(
               new Gateway(
-                  new GatewayAccess(access.authenticator(), null),
+                  new GatewayAccess(access.authenticator(), config.gateway().access().salts()),
                   models.prompts(),
                   routing.profiles(),
                   cells,

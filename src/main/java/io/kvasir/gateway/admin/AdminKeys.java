@@ -24,6 +24,9 @@ import org.slf4j.LoggerFactory;
 public final class AdminKeys {
   private static final Logger LOG = LoggerFactory.getLogger(AdminKeys.class);
   private static final Pattern KEY = Pattern.compile("[!-~]{16,256}");
+  /** A host that no name server resolves: an address, or this machine's own name for itself. */
+  private static final Pattern ADDRESS =
+      Pattern.compile("(?i)(localhost|\\d{1,3}(\\.\\d{1,3}){3}|\\[[0-9a-f:.]+])(:\\d{1,5})?");
   private static final String SCHEME = "Bearer ";
 
   private final List<String> keys;
@@ -75,6 +78,14 @@ public final class AdminKeys {
             403,
             "this router has no admin key, so it is administered from its own machine only;"
                 + " set kvasir.management.admin-keys to do it from " + client.getHostAddress());
+      }
+      String host = headers.first("Host");
+      if (host != null && !ADDRESS.matcher(host).matches()) {
+        // A page whose name leads to this machine reads what the browser takes for its own server.
+        throw AdminException.of(
+            403,
+            "this router has no admin key, so it is administered by its address or as localhost, not as " + host
+                + "; set kvasir.management.admin-keys to use a name");
       }
       if (headers.has("Origin")) {
         // Any page in a browser on this machine could send such a request.

@@ -20,6 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 final class AdminApiTest {
@@ -125,6 +126,20 @@ final class AdminApiTest {
         "{}".getBytes(StandardCharsets.UTF_8)));
 
     assertThat(refused.status()).isEqualTo(403);
+  }
+
+  /** A page under a name that leads to this machine is of the same origin to a browser: it reads what it gets. */
+  @ParameterizedTest
+  @CsvSource({
+    "evil.example, 403", "evil.example:7626, 403", "localhost.evil.example, 403", "127.0.0.1.evil.example, 403",
+    "localhost:7626, 200", "LOCALHOST, 200", "127.0.0.1:7626, 200", "[::1]:7626, 200"
+  })
+  void withoutKeys_namesOfOthersMayNot(String host, int status) {
+    DirectExchange byName =
+        new DirectExchange(
+            "GET", "/admin/things/a", Headers.of("Host", host), InetAddress.getLoopbackAddress(), new byte[0]);
+
+    assertThat(api(new AdminKeys(List.of(), null)).handle(byName).status()).isEqualTo(status);
   }
 
   @Test
