@@ -112,7 +112,8 @@ final class PushIT {
               models = [{ name = m, mode = text, block-size = 4 }]
               pods = [
                 { name = a, url = "http://127.0.0.1:1", models = [m], events { source = push, key = secret } }
-                { name = b, url = "http://127.0.0.1:1", models = [m], ranks = 2, events { source = push, insecure = true } }
+                { name = b, url = "http://127.0.0.1:1", models = [m], ranks = 2,
+                  events { source = push, insecure = true } }
                 { name = no-push, url = "http://127.0.0.1:1", models = [m] }
               ]
             %s}

@@ -66,7 +66,8 @@ final class EventFeedReaderTest {
     assertThat(faults)
         .extracting(ConfigFault::path)
         .containsExactlyInAnyOrder(
-            "events[0].endpoint", "events[0].topik", "events[1].key", "events[2].source", "events[3].servers", "events[3].subject",
+            "events[0].endpoint", "events[0].topik", "events[1].key",
+            "events[2].source", "events[3].servers", "events[3].subject",
             "events[3].subject", "events[4].url", "events[4].stream", "events[5].source", "events[5].endpoint");
     assertThat(faults)
         .extracting(ConfigFault::problem)
