@@ -3,7 +3,8 @@ package io.kvasir.prompt;
 import io.kvasir.http.Cancellation;
 import io.kvasir.time.NanoClock;
 import java.io.Serial;
-import java.util.PriorityQueue;
+import java.util.Comparator;
+import java.util.TreeSet;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -19,18 +20,19 @@ import org.jspecify.annotations.Nullable;
  * megabytes as there are processors would stop all that a node does. So they get all processors but one.
  *
  * <p>Requests up to {@value #SMALL_BYTES} bytes take about a millisecond and need no permit: they would wait seconds
- * behind a large one to save nothing. The others are due when they would be done had they begun at once, and go in that
- * order: a smaller one overtakes a larger one, but only until the larger one's time has come, so that none starves. One
- * that has begun is overtaken in the same way, at a {@link Permit#checkpoint}. Waiting to begin is limited in time and
- * number; a client that leaves, leaves the queue.
+ * behind a large one to save nothing. Of the others that wait, the smallest has the next turn; but every {@value
+ * #OLDEST_EVERY}th turn is the oldest one's, so that the largest do not starve. A large request gives way to smaller
+ * ones while it is computed, too, at each {@link Permit#checkpoint}; then it counts as older than those that have not
+ * begun. Waiting to begin is limited in time and number; a client that leaves, leaves the queue.
  *
- * <p>While a permit is free, to take it is one compare-and-set, and a reading of the clock. Thread-safe.
+ * <p>While a permit is free, to take it is one compare-and-set. Thread-safe.
  */
 public final class PreparationLimiter {
   static final int SMALL_BYTES = 16 << 10;
 
-  /** About the time that a processor takes for a byte of a prompt that is not remembered. */
-  private static final int NANOS_PER_BYTE = 100;
+  /** Of so many turns one is the oldest request's. */
+  static final int OLDEST_EVERY = 4;
+
   private static final int MAX_WAITING = 1024;
 
   /** Thrown when a request has waited too long for its turn, or too many wait. */
@@ -46,18 +48,18 @@ public final class PreparationLimiter {
    * The permission to compute for one request. Used by one thread at a time.
    */
   public final class Permit implements AutoCloseable {
-    private final long due;
+    private final long bytes;
     private final Cancellation cancellation;
     private boolean held;
 
-    private Permit(boolean held, long due, Cancellation cancellation) {
+    private Permit(boolean held, long bytes, Cancellation cancellation) {
       this.held = held;
-      this.due = due;
+      this.bytes = bytes;
       this.cancellation = cancellation;
     }
 
     /**
-     * A point at which a long computation can be interrupted: waits here while requests that are due earlier wait for a
+     * A point at which a long computation can be interrupted: gives way here when smaller requests wait for a
      * permit.
      *
      * @throws CancellationException when the client has left
@@ -69,17 +71,17 @@ public final class PreparationLimiter {
       if (cancellation.isCancelled()) {
         throw new CancellationException("the client has left");
       }
-      if (waiting > 0 && earliestDue - due < 0) {
+      if (smallest < bytes) {
         giveWay();
       }
     }
 
     private void giveWay() {
       held = false;
-      Waiter waiter = new Waiter(due, 0);
+      Waiter waiter;
       lock.lock();
       try {
-        add(waiter);
+        waiter = add(bytes, true);
         free.incrementAndGet();
         grant();
       } finally {
@@ -110,18 +112,14 @@ public final class PreparationLimiter {
   /**
    * A request that waits.
    *
+   * @param begun whether it waits at a checkpoint
+   * @param number its place among those that came
    * @param turn completes with true when it has its permit, with false when it has left
    */
-  private record Waiter(long due, long number, CompletableFuture<Boolean> turn) implements Comparable<Waiter> {
-    Waiter(long due, long number) {
-      this(due, number, new CompletableFuture<>());
-    }
-
-    @Override
-    public int compareTo(Waiter other) {
-      long order = due - other.due;
-      return order != 0 ? Long.signum(order) : Long.compare(number, other.number);
-    }
+  private record Waiter(long bytes, boolean begun, long number, CompletableFuture<Boolean> turn) {
+    static final Comparator<Waiter> BY_SIZE = Comparator.comparingLong(Waiter::bytes).thenComparingLong(Waiter::number);
+    static final Comparator<Waiter> BY_AGE =
+        Comparator.comparing(Waiter::begun).reversed().thenComparingLong(Waiter::number);
   }
 
   private final long maxWaitNanos;
@@ -130,11 +128,14 @@ public final class PreparationLimiter {
   private final AtomicInteger free;
   private final Permit unlimited;
   private final ReentrantLock lock = new ReentrantLock();
-  /** Guarded by the lock. */
-  private final PriorityQueue<Waiter> queue = new PriorityQueue<>();
+  // Guarded by the lock; both have the same requests.
+  private final TreeSet<Waiter> bySize = new TreeSet<>(Waiter.BY_SIZE);
+  private final TreeSet<Waiter> byAge = new TreeSet<>(Waiter.BY_AGE);
   private long arrivals;
+  private long turns;
   private volatile int waiting;
-  private volatile long earliestDue;
+  /** Bytes of the smallest request that waits, or the greatest number. */
+  private volatile long smallest = Long.MAX_VALUE;
 
   PreparationLimiter(PromptSettings settings, NanoClock clock, PreparationMetrics metrics) {
     this.maxWaitNanos = settings.preparationWait().toNanos();
@@ -156,18 +157,16 @@ public final class PreparationLimiter {
     if (bytes <= SMALL_BYTES) {
       return unlimited();
     }
-    long now = clock.nanos();
-    long due = now + bytes * NANOS_PER_BYTE;
     if (!tryTake()) {
-      waitForTurn(due, cancellation, now);
+      waitForTurn(bytes, cancellation);
     }
-    return new Permit(true, due, cancellation);
+    return new Permit(true, bytes, cancellation);
   }
 
   /** A permit if there is no need to wait for it, else null. For work that can be left out. */
   @Nullable Permit tryAcquire(long bytes) {
     return bytes <= SMALL_BYTES ? unlimited()
-        : tryTake() ? new Permit(true, clock.nanos() + bytes * NANOS_PER_BYTE, Cancellation.NONE)
+        : tryTake() ? new Permit(true, bytes, Cancellation.NONE)
         : null;
   }
 
@@ -191,17 +190,16 @@ public final class PreparationLimiter {
     return false;
   }
 
-  private void waitForTurn(long due, Cancellation cancellation, long since)
-      throws OverloadException, InterruptedException {
+  private void waitForTurn(long bytes, Cancellation cancellation) throws OverloadException, InterruptedException {
+    long since = clock.nanos();
     Waiter waiter;
     lock.lock();
     try {
-      if (queue.size() >= MAX_WAITING) {
+      if (bySize.size() >= MAX_WAITING) {
         metrics.waited(PreparationMetrics.Result.REFUSED, 0);
         throw new OverloadException(MAX_WAITING + " large requests wait to be prepared already");
       }
-      waiter = new Waiter(due, ++arrivals);
-      add(waiter);
+      waiter = add(bytes, false);
       // A permit that was released meanwhile.
       grant();
     } finally {
@@ -252,8 +250,7 @@ public final class PreparationLimiter {
     }
     lock.lock();
     try {
-      queue.remove(waiter);
-      update();
+      remove(waiter);
     } finally {
       lock.unlock();
     }
@@ -272,27 +269,36 @@ public final class PreparationLimiter {
     }
   }
 
-  /** Gives free permits to those that are due first. Holds the lock. */
+  /** Gives free permits to those whose turn it is. Holds the lock. */
   private void grant() {
-    while (!queue.isEmpty() && take()) {
-      if (!queue.poll().turn().complete(true)) {
+    while (!bySize.isEmpty() && take()) {
+      turns++;
+      Waiter next = turns % OLDEST_EVERY == 0 ? byAge.first() : bySize.first();
+      remove(next);
+      if (!next.turn().complete(true)) {
         // It has left.
         free.incrementAndGet();
       }
     }
-    update();
   }
 
-  private void add(Waiter waiter) {
-    queue.add(waiter);
+  private Waiter add(long bytes, boolean begun) {
+    arrivals++;
+    Waiter waiter = new Waiter(bytes, begun, arrivals, new CompletableFuture<>());
+    bySize.add(waiter);
+    byAge.add(waiter);
+    update();
+    return waiter;
+  }
+
+  private void remove(Waiter waiter) {
+    bySize.remove(waiter);
+    byAge.remove(waiter);
     update();
   }
 
   private void update() {
-    Waiter first = queue.peek();
-    if (first != null) {
-      earliestDue = first.due();
-    }
-    waiting = queue.size();
+    waiting = bySize.size();
+    smallest = bySize.isEmpty() ? Long.MAX_VALUE : bySize.first().bytes();
   }
 }

@@ -101,31 +101,19 @@ final class PreparationLimiterTest {
   }
 
   @Test
-  void close_requestsWait_smallestGoesFirst() throws Exception {
+  void close_requestsWait_smallestGoesFirstAndEveryFourthTurnIsTheOldest() throws Exception {
     PreparationLimiter limiter = limiter(1, LONG);
     try (Permit _ = limiter.acquire(MIB, Cancellation.NONE)) {
       request(limiter, "32 MiB", 32 * MIB);
+      request(limiter, "4 MiB", 4 * MIB);
       request(limiter, "1 MiB", MIB);
       request(limiter, "20 KiB", 20 * KIB);
-      request(limiter, "4 MiB", 4 * MIB);
+      request(limiter, "2 MiB", 2 * MIB);
       request(limiter, "another 1 MiB", MIB);
       assertThat(served).isEmpty();
     }
-    assertThat(serve(5)).containsExactly("20 KiB", "1 MiB", "another 1 MiB", "4 MiB", "32 MiB");
-    assertThat(TestMetrics.sum(registry, "kvasir_preparation_wait_seconds", "prepared")).isEqualTo(5);
-  }
-
-  @Test
-  void close_largeOneHasWaitedAsLongAsItTakes_smallerOnesDoNotOvertakeItAnyMore() throws Exception {
-    PreparationLimiter limiter = limiter(1, LONG);
-    try (Permit _ = limiter.acquire(MIB, Cancellation.NONE)) {
-      request(limiter, "32 MiB", 32 * MIB);
-      clock.advance(Duration.ofSeconds(3));
-      request(limiter, "20 KiB in time", 20 * KIB);
-      clock.advance(Duration.ofSeconds(1));
-      request(limiter, "20 KiB too late", 20 * KIB);
-    }
-    assertThat(serve(3)).containsExactly("20 KiB in time", "32 MiB", "20 KiB too late");
+    assertThat(serve(6)).containsExactly("20 KiB", "1 MiB", "another 1 MiB", "32 MiB", "2 MiB", "4 MiB");
+    assertThat(TestMetrics.sum(registry, "kvasir_preparation_wait_seconds", "prepared")).isEqualTo(6);
   }
 
   @Test
@@ -208,6 +196,21 @@ final class PreparationLimiterTest {
     }
     assertThat(serve(1)).containsExactly("16 MiB");
     assertThat(TestMetrics.sum(registry, "kvasir_preparation_pauses")).isEqualTo(1);
+  }
+
+  @Test
+  void checkpoint_smallerOnesKeepComing_itGoesOnBeforeThoseThatHaveNotBegun() throws Exception {
+    PreparationLimiter limiter = limiter(1, LONG);
+    try (Permit permit = limiter.acquire(8 * MIB, Cancellation.NONE)) {
+      request(limiter, "16 MiB", 16 * MIB);
+      for (int i = 1; i <= 5; i++) {
+        request(limiter, i + " MiB", i * MIB);
+      }
+      permit.checkpoint();
+      assertThat(serve(3)).containsExactly("1 MiB", "2 MiB", "3 MiB");
+      assertThat(served).as("its turn was the fourth").isEmpty();
+    }
+    assertThat(serve(3)).containsExactly("4 MiB", "5 MiB", "16 MiB");
   }
 
   @Test
