@@ -13,6 +13,7 @@ import io.kvasir.gateway.admin.AdminKeys;
 import io.kvasir.gateway.admin.PodDefaults;
 import io.kvasir.http.TlsFiles;
 import io.kvasir.http.client.PodClient;
+import io.kvasir.http.client.PodKeys;
 import io.kvasir.http.server.HttpSettings;
 import io.kvasir.peer.PeerSettings;
 import io.kvasir.prompt.ModelConfig;
@@ -97,6 +98,7 @@ public record KvasirConfig(
    * @param cell the cells
    * @param probeTimeout time limit of a health probe
    * @param pods the pods known from the start
+   * @param podKeys the API keys that the router shows to pods
    * @param podDefaults what a pod added later may omit
    * @param podsReader reads lists of pods from other sources
    * @param discovery the sources of pods that are watched
@@ -105,6 +107,7 @@ public record KvasirConfig(
       CellSettings cell,
       Duration probeTimeout,
       List<PodSpec> pods,
+      PodKeys podKeys,
       PodDefaults podDefaults,
       PodsReader podsReader,
       Discovery.Settings discovery) {}

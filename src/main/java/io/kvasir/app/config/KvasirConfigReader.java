@@ -10,8 +10,10 @@ import io.kvasir.app.config.KvasirConfig.LogLevel;
 import io.kvasir.app.config.KvasirConfig.OperationsConfig;
 import io.kvasir.app.config.KvasirConfig.PromptConfig;
 import io.kvasir.app.config.KvasirConfig.Source;
+import io.kvasir.cell.PodSpec;
 import io.kvasir.execution.ExecutionSettings;
 import io.kvasir.http.client.PodClient;
+import io.kvasir.http.client.PodKeys;
 import io.kvasir.http.server.HttpSettings;
 import io.kvasir.prompt.ModelConfig;
 import io.kvasir.prompt.PromptMode;
@@ -188,10 +190,12 @@ final class KvasirConfigReader {
 
   private FleetConfig fleet(ConfigSection cell, List<ModelConfig> models, DiscoveryReader discovery) {
     PodListReader pods = new PodListReader(config, root, blockSizes(models));
+    List<PodSpec> configured = pods.configured();
     return new FleetConfig(
         CellSettingsReader.read(cell),
         CellSettingsReader.probeTimeout(cell),
-        pods.configured(),
+        configured,
+        pods.keys(),
         pods.defaults(),
         pods::listed,
         discovery.settings());
@@ -246,7 +250,8 @@ final class KvasirConfigReader {
         execution.duration("idle-timeout"),
         execution.duration("pool-idle"),
         execution.count("pool-size", 1, 100_000),
-        null);
+        null,
+        PodKeys.NONE);
   }
 
   private List<ModelConfig> models() {

@@ -5,15 +5,19 @@ import io.kvasir.cell.CellSettings;
 import io.kvasir.cell.DiscoveredPod;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.gateway.admin.PodDefaults;
+import io.kvasir.http.client.PodKeys;
 import io.kvasir.routing.Role;
 import java.net.URI;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.ToIntFunction;
+import org.jspecify.annotations.Nullable;
 
 /** Reads pods: those of the configuration, and lists of the same format from other sources. */
 final class PodListReader {
@@ -22,6 +26,8 @@ final class PodListReader {
   private final EventFeedReader feeds;
   private final KvTransferSettingsReader transfers;
   private final PodDefaults defaults;
+  private final PodKeys.@Nullable Key defaultKey;
+  private final Map<URI, PodKeys.Key> ownKeys = new HashMap<>();
 
   /**
    * Reads what pods have in common.
@@ -35,7 +41,14 @@ final class PodListReader {
     root.section("events-defaults");
     this.feeds = new EventFeedReader(config.getConfig("kvasir.events-defaults"));
     this.transfers = new KvTransferSettingsReader(over);
-    this.defaults = defaults(root.section("pod-defaults"), blockSize);
+    ConfigSection common = root.section("pod-defaults");
+    this.defaultKey = PodKeyReader.read(common);
+    this.defaults = defaults(common, blockSize);
+  }
+
+  /** The API keys of the pods of the configuration that have been read, and of all others. */
+  PodKeys keys() {
+    return new PodKeys(ownKeys, defaultKey);
   }
 
   PodDefaults defaults() {
@@ -45,7 +58,14 @@ final class PodListReader {
   /** The pods of the configuration. */
   List<PodSpec> configured() {
     List<ConfigSection> sections = root.sections("pods", over);
-    return specs(sections);
+    List<PodSpec> pods = specs(sections);
+    for (int i = 0; i < pods.size(); i++) {
+      PodKeys.Key key = PodKeyReader.isOwn(sections.get(i), over) ? PodKeyReader.read(sections.get(i)) : null;
+      if (key != null) {
+        ownKeys.put(pods.get(i).url(), key);
+      }
+    }
+    return pods;
   }
 
   /** The pods of a list from another source, in which each may be marked as draining. */
@@ -56,6 +76,7 @@ final class PodListReader {
     section.rejectUnread();
     List<Boolean> draining = new ArrayList<>();
     sections.forEach(pod -> draining.add(pod.has("draining") && pod.flag("draining")));
+    sections.stream().filter(pod -> PodKeyReader.isOwn(pod, over)).forEach(PodKeyReader::rejectHere);
     List<PodSpec> specs = specs(sections);
     faults.stream().distinct().map(ConfigFault::toString).forEach(onFault);
     List<DiscoveredPod> pods = new ArrayList<>();
@@ -122,6 +143,7 @@ final class PodListReader {
             engine(section, ranks, defaults.engine().blockSize().applyAsInt(first)),
             section.has("events") ? feeds.read(section, "events", ranks) : List.of(),
             transfers.read(section, role, url));
+    PodKeyReader.markRead(section);
     section.rejectUnread();
     return pod;
   }

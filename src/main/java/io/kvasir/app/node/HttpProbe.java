@@ -6,6 +6,7 @@ import io.kvasir.http.HttpCallException;
 import io.kvasir.http.HttpCallException.Kind;
 import io.kvasir.http.HttpCalls;
 import io.kvasir.http.HttpCalls.Request;
+import io.kvasir.http.client.PodKeys;
 import java.net.URI;
 import java.time.Duration;
 import java.util.Map;
@@ -20,6 +21,7 @@ public final class HttpProbe implements HealthProbe, AutoCloseable {
   private static final long MAX_METRICS_BYTES = 8 << 20;
 
   private final Duration timeout;
+  private final PodKeys keys;
   private final HttpCalls calls;
 
   /**
@@ -27,9 +29,11 @@ public final class HttpProbe implements HealthProbe, AutoCloseable {
    *
    * @param timeout for each exchange
    * @param tls for https pods, null for what the JVM trusts
+   * @param keys the API keys of pods
    */
-  HttpProbe(Duration timeout, @Nullable SSLContext tls) {
+  HttpProbe(Duration timeout, @Nullable SSLContext tls, PodKeys keys) {
     this.timeout = timeout;
+    this.keys = keys;
     this.calls = new HttpCalls(null, tls);
   }
 
@@ -37,7 +41,7 @@ public final class HttpProbe implements HealthProbe, AutoCloseable {
   @Override
   public CompletionStage<Boolean> probe(URI pod) {
     return calls
-        .sendAsync(Request.get(pod.resolve("/health"), timeout))
+        .sendAsync(Request.get(pod.resolve("/health"), timeout).withBearer(keys.of(pod)))
         .handle(
             (reply, failure) -> {
               if (reply != null) {
@@ -53,7 +57,8 @@ public final class HttpProbe implements HealthProbe, AutoCloseable {
   @Override
   public CompletionStage<Map<Integer, EngineReport>> reports(URI pod) {
     return calls
-        .sendAsync(Request.get(pod.resolve("/metrics"), timeout).withMaxBytes(MAX_METRICS_BYTES))
+        .sendAsync(
+            Request.get(pod.resolve("/metrics"), timeout).withMaxBytes(MAX_METRICS_BYTES).withBearer(keys.of(pod)))
         .thenApply(reply -> reply.status() == 200 ? EngineMetricsParser.read(reply.body()) : Map.of());
   }
 

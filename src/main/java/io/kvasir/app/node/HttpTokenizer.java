@@ -1,8 +1,9 @@
 package io.kvasir.app.node;
 
 import io.kvasir.http.HttpCallException;
-import io.kvasir.http.HttpCalls;
 import io.kvasir.http.HttpCalls.Request;
+import io.kvasir.http.HttpCalls;
+import io.kvasir.http.client.PodKeys;
 import io.kvasir.prompt.EngineTokenizer;
 import java.io.IOException;
 import java.net.URI;
@@ -29,6 +30,7 @@ final class HttpTokenizer implements EngineTokenizer {
   private static final int LONG_PROMPT_BYTES = 256 << 10;
 
   private final HttpCalls calls;
+  private final PodKeys keys;
   private final Supplier<@Nullable URI> pod;
   private final Duration timeout;
 
@@ -36,11 +38,13 @@ final class HttpTokenizer implements EngineTokenizer {
    * A client.
    *
    * @param calls owned by the caller
+   * @param keys the API keys of pods
    * @param pod a pod that answers, null while there is none
    * @param timeout of each call
    */
-  HttpTokenizer(HttpCalls calls, Supplier<@Nullable URI> pod, Duration timeout) {
+  HttpTokenizer(HttpCalls calls, PodKeys keys, Supplier<@Nullable URI> pod, Duration timeout) {
     this.calls = calls;
+    this.keys = keys;
     this.pod = pod;
     this.timeout = timeout;
   }
@@ -52,7 +56,9 @@ final class HttpTokenizer implements EngineTokenizer {
       throw new IOException("no healthy worker serves the model");
     }
     byte[] body = jsonBody.getBytes(StandardCharsets.UTF_8);
-    Request request = Request.post(url.resolve("/tokenize"), body, timeout).withMaxBytes(MAX_BYTES);
+    Request request = Request.post(url.resolve("/tokenize"), body, timeout)
+        .withMaxBytes(MAX_BYTES)
+        .withBearer(keys.of(url));
     try {
       HttpCalls.Reply reply = calls.send(request);
       if (REFUSALS.contains(reply.status())) {

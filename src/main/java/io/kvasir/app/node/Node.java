@@ -91,7 +91,8 @@ public final class Node implements AutoCloseable {
       readiness.degradation(events::degraded);
       this.cells = cells(routing, events, decisions);
       startRouting(routing);
-      ServedModels models = resources.own(new ServedModels(config.prompts(), cells, tls.pods(), metrics, readiness));
+      ServedModels models = resources.own(new ServedModels(
+              config.prompts(), cells, tls.pods(), config.fleet().podKeys(), metrics, readiness));
       Dispatcher dispatcher = dispatcher(routing.lmcache());
       AnswerCache answers = answers();
       AccessAssembly access =
@@ -212,7 +213,7 @@ public final class Node implements AutoCloseable {
         new LinkedHashSet<>(fleet.pods()),
         routing.profileSet(metrics),
         events,
-        cellResources.own(new HttpProbe(fleet.probeTimeout(), tls.pods())),
+        cellResources.own(new HttpProbe(fleet.probeTimeout(), tls.pods(), fleet.podKeys())),
         metrics,
         peerConnections(),
         decisions);
@@ -238,7 +239,7 @@ public final class Node implements AutoCloseable {
   }
 
   private Dispatcher dispatcher(@Nullable LmCache lmcache) {
-    PodClient.Settings pods = config.execution().pods();
+    PodClient.Settings pods = config.execution().pods().withKeys(config.fleet().podKeys());
     return resources.own(
         new Dispatcher(
             system,

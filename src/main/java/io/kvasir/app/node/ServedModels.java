@@ -5,6 +5,7 @@ import io.kvasir.cell.Cells;
 import io.kvasir.cell.WorkerStatus;
 import io.kvasir.cell.WorkerSummary;
 import io.kvasir.http.HttpCalls;
+import io.kvasir.http.client.PodKeys;
 import io.kvasir.prompt.PromptModel;
 import io.kvasir.prompt.Prompts;
 import io.kvasir.telemetry.Metrics;
@@ -40,10 +41,16 @@ final class ServedModels implements AutoCloseable {
    * Loads every model of the configuration.
    *
    * @param tls for https pods, null for what the JVM trusts
+   * @param keys the API keys of pods
    * @throws StartException when one cannot be loaded; names it and what is missing
    */
   ServedModels(
-      PromptConfig config, Cells cells, @Nullable SSLContext tls, Metrics metrics, Readiness readiness)
+      PromptConfig config,
+      Cells cells,
+      @Nullable SSLContext tls,
+      PodKeys keys,
+      Metrics metrics,
+      Readiness readiness)
       throws StartException {
     this.cells = cells;
     this.calls = new HttpCalls(null, tls);
@@ -52,7 +59,7 @@ final class ServedModels implements AutoCloseable {
           Prompts.load(
               config.models(),
               config.settings(),
-              model -> new HttpTokenizer(calls, () -> healthy(model), TOKENIZE_TIMEOUT),
+              model -> new HttpTokenizer(calls, keys, () -> healthy(model), TOKENIZE_TIMEOUT),
               background,
               Clock.system(ZoneId.systemDefault()),
               NanoClock.SYSTEM,

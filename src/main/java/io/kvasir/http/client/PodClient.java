@@ -36,6 +36,7 @@ public final class PodClient implements AutoCloseable {
    *     with uvicorn
    * @param maxIdlePerPod unused connections kept for each pod
    * @param tls trust for https pods, null for the platform's own
+   * @param keys the API keys of pods
    */
   public record Settings(
       Duration connectTimeout,
@@ -43,21 +44,28 @@ public final class PodClient implements AutoCloseable {
       Duration idleTimeout,
       Duration keepAlive,
       int maxIdlePerPod,
-      @Nullable SSLContext tls) {
+      @Nullable SSLContext tls,
+      PodKeys keys) {
     /** What suits engines: a prefill may take minutes. */
     public static Settings defaults() {
       return new Settings(
-          Duration.ofSeconds(2), Duration.ofMinutes(10), Duration.ofMinutes(2), Duration.ofSeconds(4), 256, null);
+          Duration.ofSeconds(2), Duration.ofMinutes(10), Duration.ofMinutes(2), Duration.ofSeconds(4), 256, null,
+          PodKeys.NONE);
     }
 
     /** The same with other time limits. */
     public Settings withTimeouts(Duration connect, Duration head, Duration idle) {
-      return new Settings(connect, head, idle, keepAlive, maxIdlePerPod, tls);
+      return new Settings(connect, head, idle, keepAlive, maxIdlePerPod, tls, keys);
     }
 
     /** The same with another trust. */
     public Settings withTls(SSLContext context) {
-      return new Settings(connectTimeout, headTimeout, idleTimeout, keepAlive, maxIdlePerPod, context);
+      return new Settings(connectTimeout, headTimeout, idleTimeout, keepAlive, maxIdlePerPod, context, keys);
+    }
+
+    /** The same with other keys of pods. */
+    public Settings withKeys(PodKeys others) {
+      return new Settings(connectTimeout, headTimeout, idleTimeout, keepAlive, maxIdlePerPod, tls, others);
     }
   }
 
@@ -92,7 +100,8 @@ public final class PodClient implements AutoCloseable {
    *     in its target or headers
    */
   public PodCall call(PodRequest request, Duration headTimeout, Duration idleTimeout) {
-    return new PodCall(connections, calls, clock, request, headTimeout.toNanos(), idleTimeout.toNanos());
+    PodRequest authorized = settings.keys().authorized(request);
+    return new PodCall(connections, calls, clock, authorized, headTimeout.toNanos(), idleTimeout.toNanos());
   }
 
   /** Aborts every call and closes every connection. */

@@ -25,7 +25,7 @@ final class EffectiveSettingsTest {
           gateway.port = 1234
           management.port = ${?PATH}
           pods = [
-            { name = a, url = "http://h:1", models = [m], labels { "a.b" = c } }
+            { name = a, url = "http://h:1", models = [m], labels { "a.b" = c }, api-key = secret }
           ]
         }
         """);
@@ -41,6 +41,7 @@ final class EffectiveSettingsTest {
     assertThat(untouched.path("from").asText()).matches("defaults/cells\\.conf:\\d+");
     assertThat(setting(shown, "kvasir.management.port").path("source").asText()).isEqualTo("environment");
     assertThat(setting(shown, "kvasir.pods[0].url").path("from").asText()).endsWith("router.conf:5");
+    assertThat(setting(shown, "kvasir.pods[0].api-key").path("value").asText()).isEqualTo("***");
     assertThat(setting(shown, "kvasir.pods[0].models").path("value").toString()).isEqualTo("[\"m\"]");
     assertThat(setting(shown, "kvasir.pods[0].labels.\"a.b\"").path("value").asText()).isEqualTo("c");
   }

@@ -9,12 +9,14 @@ import io.kvasir.answers.AnswerSettings;
 import io.kvasir.app.Certificates;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.http.TlsFiles;
-import io.kvasir.routing.KvTransfer;
+import io.kvasir.http.client.PodKeys;
 import io.kvasir.routing.KvTransfer.Dialect;
+import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.routing.cost.OutputLengths;
 import io.kvasir.routing.plugins.BuiltInPlugins;
 import java.io.IOException;
+import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -143,6 +145,48 @@ final class KvasirConfigTest {
         .singleElement()
         .extracting(ConfigFault::path)
         .isEqualTo("kvasir.pods[1].name");
+  }
+
+  @Test
+  void load_podKeys_areThePodsOrThoseOfAll() throws Exception {
+    Path file = Files.writeString(directory.resolve("key"), "from-file\n");
+    KvasirConfig config = KvasirConfig.load(write("""
+        kvasir {
+          pod-defaults.api-key = all
+          pods = [
+            { name = a, url = "http://a:1", models = [m], api-key = own }
+            { name = b, url = "http://b:1", models = [m], api-key = "", api-key-file = "%s" }
+            { name = c, url = "http://c:1", models = [m] }
+          ]
+        }
+        """.formatted(file)));
+
+    PodKeys keys = config.fleet().podKeys();
+    assertThat(keys.of(URI.create("http://a:1"))).isEqualTo("own");
+    assertThat(keys.of(URI.create("http://b:1"))).isEqualTo("from-file");
+    assertThat(keys.of(URI.create("http://c:1"))).isEqualTo("all");
+  }
+
+  @Test
+  void load_podKeysWithFaults_areReported() throws Exception {
+    assertThat(faults("""
+        kvasir.pods = [
+          { name = a, url = "http://a:1", models = [m], api-key = "two words" }
+          { name = b, url = "http://b:1", models = [m], api-key-file = "/nowhere/key" }
+          { name = c, url = "http://c:1", models = [m], api-key = x, api-key-file = y }
+        ]
+        """)).map(ConfigFault::path).containsExactlyInAnyOrder(
+            "kvasir.pods[0].api-key", "kvasir.pods[1].api-key-file", "kvasir.pods[2].api-key-file");
+  }
+
+  @Test
+  void podsReader_takesNoKeys() throws Exception {
+    List<String> faults = new ArrayList<>();
+    KvasirConfig.load(write("")).fleet().podsReader().read(
+        ConfigFactory.parseString("pods = [{ name = a, url = \"http://a:1\", models = [m], api-key = secret }]"),
+        faults::add);
+
+    assertThat(faults).singleElement().asString().contains("pods[0].api-key", "pod-defaults").doesNotContain("secret");
   }
 
   @Test

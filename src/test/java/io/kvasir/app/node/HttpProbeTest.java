@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.sun.net.httpserver.HttpServer;
 import io.kvasir.cell.EngineReport;
+import io.kvasir.http.client.PodKeys;
+import io.kvasir.http.client.ScriptedPod;
 import io.kvasir.sim.SimEngine;
 import io.kvasir.sim.SimSettings;
 import java.net.InetAddress;
@@ -20,7 +22,7 @@ import org.junit.jupiter.api.Test;
 
 /** Probes of engines over real sockets. */
 final class HttpProbeTest {
-  private final HttpProbe probe = new HttpProbe(Duration.ofMillis(500), null);
+  private final HttpProbe probe = new HttpProbe(Duration.ofMillis(500), null, PodKeys.NONE);
 
   @AfterEach
   void close() {
@@ -57,6 +59,19 @@ final class HttpProbeTest {
       assertThat(reports(pod).join()).isEmpty();
     } finally {
       server.stop(0);
+    }
+  }
+
+  @Test
+  void probes_showThePodsKey() throws Exception {
+    try (ScriptedPod pod = new ScriptedPod((request, out) -> out.json(200, ""));
+        HttpProbe keyed = new HttpProbe(
+            Duration.ofSeconds(60), null, new PodKeys(Map.of(), PodKeys.Key.of("secret")))) {
+      keyed.probe(pod.url()).toCompletableFuture().join();
+      keyed.reports(pod.url()).toCompletableFuture().join();
+
+      assertThat(pod.next().headers().first("Authorization")).isEqualTo("Bearer secret");
+      assertThat(pod.next().headers().first("Authorization")).isEqualTo("Bearer secret");
     }
   }
 

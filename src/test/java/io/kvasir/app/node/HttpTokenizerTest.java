@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.sun.net.httpserver.HttpServer;
 import io.kvasir.http.HttpCalls;
+import io.kvasir.http.client.PodKeys;
+import io.kvasir.http.client.ScriptedPod;
 import io.kvasir.prompt.EngineTokenizer.RefusedException;
 import io.kvasir.sim.SimEngine;
 import io.kvasir.sim.SimSettings;
@@ -15,6 +17,7 @@ import java.net.ServerSocket;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -44,16 +47,26 @@ final class HttpTokenizerTest {
     server.start();
     try {
       URI pod = URI.create("http://127.0.0.1:" + server.getAddress().getPort());
-      return new HttpTokenizer(calls, () -> pod, TIMEOUT).tokenize("{\"prompt\":\"SECRET\"}");
+      return new HttpTokenizer(calls, PodKeys.NONE, () -> pod, TIMEOUT).tokenize("{\"prompt\":\"SECRET\"}");
     } finally {
       server.stop(0);
     }
   }
 
   @Test
+  void tokenize_showsThePodsKey() throws Exception {
+    try (ScriptedPod pod = new ScriptedPod((request, out) -> out.json(200, "{\"tokens\":[1,2]}"))) {
+      PodKeys keys = new PodKeys(Map.of(pod.url(), PodKeys.Key.of("secret")), null);
+
+      assertThat(new HttpTokenizer(calls, keys, pod::url, TIMEOUT).tokenize("{}")).containsExactly(1, 2);
+      assertThat(pod.next().headers().first("Authorization")).isEqualTo("Bearer secret");
+    }
+  }
+
+  @Test
   void tokenize_engine_answersOrRefuses() throws Exception {
     try (SimEngine engine = SimEngine.start(SimSettings.builder().port(0).speed(0).build())) {
-      HttpTokenizer tokenizer = new HttpTokenizer(calls, engine::url, TIMEOUT);
+      HttpTokenizer tokenizer = new HttpTokenizer(calls, PodKeys.NONE, engine::url, TIMEOUT);
       assertThat(tokenizer.tokenize("{\"prompt\":\"Hello there\"}")).isNotEmpty();
       assertThat(tokenizer.tokenize("{\"messages\":[{\"role\":\"user\",\"content\":\"Hello\"}]}")).isNotEmpty();
       assertThatThrownBy(() -> tokenizer.tokenize("{\"messages\":[{\"role\":1}]}"))
@@ -97,7 +110,7 @@ final class HttpTokenizerTest {
   void tokenize_noAnswerInTime_isARefusalOfALongPrompt(int bytes, boolean refusal) throws IOException {
     try (ServerSocket silent = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       URI pod = URI.create("http://127.0.0.1:" + silent.getLocalPort());
-      HttpTokenizer tokenizer = new HttpTokenizer(calls, () -> pod, Duration.ofMillis(50));
+      HttpTokenizer tokenizer = new HttpTokenizer(calls, PodKeys.NONE, () -> pod, Duration.ofMillis(50));
       assertThatThrownBy(() -> tokenizer.tokenize("a".repeat(bytes)))
           .hasMessageContaining("did not answer within")
           .matches(failure -> failure instanceof RefusedException == refusal, "is a refusal: " + refusal);
@@ -106,7 +119,7 @@ final class HttpTokenizerTest {
 
   @Test
   void tokenize_noPod_isAFailure() {
-    assertThatThrownBy(() -> new HttpTokenizer(calls, () -> null, TIMEOUT).tokenize("{}"))
+    assertThatThrownBy(() -> new HttpTokenizer(calls, PodKeys.NONE, () -> null, TIMEOUT).tokenize("{}"))
         .hasMessageContaining("no healthy");
   }
 }

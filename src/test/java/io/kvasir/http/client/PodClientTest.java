@@ -292,7 +292,7 @@ final class PodClientTest {
   @Test
   void idleConnection_expires() throws Exception {
     RawPod pod = pod((request, wire) -> wire.write(sized("x")));
-    PodClient client = client(new PodClient.Settings(LONG, LONG, LONG, SHORT, 8, null));
+    PodClient client = client(new PodClient.Settings(LONG, LONG, LONG, SHORT, 8, null, PodKeys.NONE));
     body(get(client, pod));
     CountDownLatch ended = new CountDownLatch(1);
     RawPod watching =
@@ -312,7 +312,7 @@ final class PodClientTest {
   @Test
   void idleConnections_areBounded() throws Exception {
     RawPod pod = pod((request, wire) -> wire.write(sized("x")));
-    PodClient client = client(new PodClient.Settings(LONG, LONG, LONG, LONG, 2, null));
+    PodClient client = client(new PodClient.Settings(LONG, LONG, LONG, LONG, 2, null, PodKeys.NONE));
     for (int round = 0; round < 2; round++) {
       List<PodResponse> all = new ArrayList<>();
       for (int i = 0; i < 4; i++) {
