@@ -111,6 +111,7 @@ public final class Gateway implements HttpHandler, AutoCloseable {
       case 408 -> "request_timeout";
       case 413 -> "request_too_large";
       case 414 -> "uri_too_long";
+      case 415 -> "unsupported_encoding";
       case 431 -> "headers_too_large";
       case 500 -> "internal_error";
       case 503 -> "unavailable";

@@ -104,7 +104,7 @@ final class ChunkedBody {
   }
 
   private State digit(byte b) throws RefusedRequestException {
-    int value = Ascii.hex(b);
+    int value = Characters.hex(b);
     if (value < 0 || ++digits > MAX_DIGITS) {
       throw malformed("a chunk's length is no hexadecimal number");
     }
@@ -116,14 +116,14 @@ final class ChunkedBody {
   }
 
   private State name(byte b) throws RefusedRequestException {
-    if (!Ascii.isToken(b)) {
+    if (!Characters.isToken(b)) {
       throw malformed("a trailer's name is illegal");
     }
     return text(b, State.TRAILER_NAME);
   }
 
   private State text(byte b, State next) throws RefusedRequestException {
-    if (!Ascii.isText(b)) {
+    if (!Characters.isText(b)) {
       throw malformed("an extension or a trailer of its chunked body has a control character");
     }
     if (++extra > MAX_EXTRA_BYTES) {

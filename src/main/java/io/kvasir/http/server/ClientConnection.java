@@ -224,6 +224,9 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
   /** Notes that Pekko has handed out a request. */
   void requestBegun() {
     hasRequest = true;
+    synchronized (this) {
+      answering();
+    }
   }
 
   /** Whether Pekko has handed out a request that has not been answered. */

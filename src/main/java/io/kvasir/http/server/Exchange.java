@@ -27,7 +27,7 @@ public interface Exchange {
    */
   Headers headers();
 
-  /** The body's bytes, chunk framing removed; empty when there was none; not to be changed. */
+  /** The body's bytes, chunk framing and content coding removed; empty when there was none; not to be changed. */
   byte[] body();
 
   /** The memory of what is read from the body, that of the body itself included. */

@@ -1,5 +1,6 @@
 package io.kvasir.http.server;
 
+import io.kvasir.http.Headers;
 import io.kvasir.http.MemoryBudget;
 import io.kvasir.http.RequestMemory;
 import java.util.Arrays;
@@ -113,8 +114,17 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
         refuse(request, 413, PekkoMapping.tooLong(maxBodyBytes));
         return;
       }
-      if (request.entity() instanceof HttpEntity.Strict whole) {
-        gather(request).beginWhole(whole.getData());
+      HttpEntity.Strict whole = request.entity() instanceof HttpEntity.Strict strict ? strict : null;
+      boolean empty = whole != null && whole.getData().isEmpty();
+      ContentCoding coding = empty ? ContentCoding.IDENTITY : ContentCoding.of(request);
+      if (coding == null) {
+        refuse(
+            request, 415,
+            "the Content-Encoding of the request's body is not supported; accepted are " + ContentCoding.ACCEPTED);
+        return;
+      }
+      if (whole != null && coding == ContentCoding.IDENTITY) {
+        gather(request, coding).beginWhole(whole.getData());
         return;
       }
       Response.Buffered refusal =
@@ -124,11 +134,11 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
         return;
       }
       connection.awaitBody(bodyFailed);
-      gather(request).begin();
+      gather(request, coding).begin();
     }
 
-    private BodyCollector gather(HttpRequest request) {
-      BodyCollector collector = new BodyCollector(request);
+    private BodyCollector gather(HttpRequest request, ContentCoding coding) {
+      BodyCollector collector = new BodyCollector(request, coding);
       gathering = collector;
       return collector;
     }
@@ -148,7 +158,12 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
     }
 
     private void refuse(HttpRequest request, int status, String message) {
-      refuse(handler.failure(PekkoMapping.target(request), status, message));
+      Response.Buffered answer = handler.failure(PekkoMapping.target(request), status, message);
+      if (status == 415) {
+        Headers headers = answer.headers().toBuilder().set("Accept-Encoding", ContentCoding.ACCEPTED).build();
+        answer = new Response.Buffered(status, headers, answer.body());
+      }
+      refuse(answer);
     }
 
     private void refuse(Response.Buffered answer) {
@@ -196,6 +211,7 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
     /** Collects a body, in a buffer that grows when its memory has been booked. */
     private final class BodyCollector extends AbstractInHandler {
       private final HttpRequest request;
+      private final ContentCoding coding;
       private final MemoryBudget.Account account = memory.open(() -> memoryRefused.invoke(this));
       private @Nullable SubSinkInlet<ByteString> body;
       private boolean finished;
@@ -207,8 +223,9 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
 
       private long capacity;
 
-      BodyCollector(HttpRequest request) {
+      BodyCollector(HttpRequest request, ContentCoding coding) {
         this.request = request;
+        this.coding = coding;
       }
 
       /** Takes a body that came with its head. */
@@ -221,13 +238,13 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
         }
       }
 
-      /** Receives a body that did not come with its head. */
+      /** Receives a body that did not come with its head, or is to be decoded. */
       void begin() {
         account.incomplete();
         SubSinkInlet<ByteString> inlet = new SubSinkInlet<>("Exchange.body");
         body = inlet;
         inlet.setHandler(this);
-        request.entity().getDataBytes().runWith(inlet.sink(), subFusingMaterializer());
+        coding.decoded(request.entity().getDataBytes()).runWith(inlet.sink(), subFusingMaterializer());
         inlet.pull();
       }
 
@@ -244,7 +261,10 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
           append(more);
           body().pull();
         } else {
-          long longest = request.entity().getContentLengthOption().orElse(maxBodyBytes);
+          long longest =
+              coding == ContentCoding.IDENTITY
+                  ? request.entity().getContentLengthOption().orElse(maxBodyBytes)
+                  : maxBodyBytes;
           add(more, Math.min(longest, Math.max(FIRST_BYTES, 2L * (size + more.size()))));
         }
       }
@@ -293,10 +313,15 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
 
       @Override
       public void onUpstreamFailure(Throwable failure) {
-        gathering = null;
-        account.close();
-        // Malformed framing: the layer below turns it into a 400 and closes.
-        failStage(failure);
+        if (failure instanceof RefusedRequestException refusal) {
+          refuseGathering(refusal.status(), refusal.message());
+        } else if (coding != ContentCoding.IDENTITY) {
+          refuseGathering(400, "the request's body is not what its Content-Encoding says");
+        } else {
+          gathering = null;
+          account.close();
+          failStage(failure);
+        }
       }
 
       private void complete() {

@@ -49,7 +49,8 @@ final class PekkoMapping {
   static Headers headers(HttpRequest request, int bodyLength) {
     Headers.Builder headers = Headers.builder();
     for (HttpHeader header : request.getHeaders()) {
-      if (!(header instanceof RawRequestURI)) {
+      // The body has been decoded.
+      if (!(header instanceof RawRequestURI) && !header.is("content-encoding")) {
         headers.add(header.name(), header.value());
       }
     }

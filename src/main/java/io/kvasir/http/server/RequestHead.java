@@ -207,12 +207,12 @@ final class RequestHead {
 
   private void requestLine(byte[] in, int from, int to) throws RefusedRequestException {
     int method = from;
-    while (method < to && Ascii.isToken(in[method])) {
+    while (method < to && Characters.isToken(in[method])) {
       method++;
     }
     int path = method + 1;
     int blank = path;
-    while (blank < to && Ascii.isVisible(in[blank])) {
+    while (blank < to && Characters.isVisible(in[blank])) {
       blank++;
     }
     if (blank - path > MAX_TARGET_BYTES) {
@@ -243,7 +243,7 @@ final class RequestHead {
 
   private void field(byte[] in, int from, int to) throws RefusedRequestException {
     int colon = from;
-    while (colon < to && Ascii.isToken(in[colon])) {
+    while (colon < to && Characters.isToken(in[colon])) {
       colon++;
     }
     if (colon == from || colon == to || in[colon] != ':') {
@@ -251,47 +251,64 @@ final class RequestHead {
           in[from] == ' ' || in[from] == '\t' ? "a header is folded over several lines" : "a header's name is illegal");
     }
     int value = colon + 1;
-    while (value < to && Ascii.isBlank(in[value])) {
+    while (value < to && Characters.isBlank(in[value])) {
       value++;
     }
     int last = to;
-    while (last > value && Ascii.isBlank(in[last - 1])) {
+    while (last > value && Characters.isBlank(in[last - 1])) {
       last--;
     }
     if (colon - from > MAX_NAME_BYTES || to - colon > MAX_VALUE_BYTES) {
       throw fieldTooLong();
     }
-    for (int at = value; at < last; at++) {
-      if (!Ascii.isText(in[at])) {
-        throw malformed("the value of a header has a control character");
-      }
-    }
+    checkValue(in, value, last);
     if (++fields > MAX_FIELDS) {
       throw new RefusedRequestException(431, "the request has more than the limit of " + MAX_FIELDS + " headers");
     }
     interpret(in, from, colon, value, last);
   }
 
+  /** Pekko's parser takes the bytes behind the first one of a UTF-8 sequence unseen, the line's end among them. */
+  private static void checkValue(byte[] in, int value, int last) throws RefusedRequestException {
+    for (int at = value; at < last; at++) {
+      if (!Characters.isText(in[at])) {
+        throw malformed("the value of a header has a control character");
+      }
+      if (in[at] < 0) {
+        int end = at + Characters.utf8Length(in[at]);
+        if (end == at || end > last) {
+          throw notUtf8();
+        }
+        for (at++; at < end; at++) {
+          if (!Characters.isUtf8Continuation(in[at])) {
+            throw notUtf8();
+          }
+        }
+        at--;
+      }
+    }
+  }
+
   /** Notes what a field says about the message's framing. */
   private void interpret(byte[] in, int name, int colon, int value, int last) throws RefusedRequestException {
     switch (colon - name) {
       case 4 -> {
-        if (Ascii.equalsIgnoringCase(in, name, colon, HOST)) {
+        if (Characters.equalsIgnoringCase(in, name, colon, HOST)) {
           hosts++;
         }
       }
       case 10 -> {
-        if (Ascii.equalsIgnoringCase(in, name, colon, CONNECTION)) {
+        if (Characters.equalsIgnoringCase(in, name, colon, CONNECTION)) {
           connection(in, value, last);
         }
       }
       case 14 -> {
-        if (Ascii.equalsIgnoringCase(in, name, colon, CONTENT_LENGTH)) {
+        if (Characters.equalsIgnoringCase(in, name, colon, CONTENT_LENGTH)) {
           contentLength(in, value, last);
         }
       }
       case 17 -> {
-        if (Ascii.equalsIgnoringCase(in, name, colon, TRANSFER_ENCODING)) {
+        if (Characters.equalsIgnoringCase(in, name, colon, TRANSFER_ENCODING)) {
           transferEncoding(in, value, last);
         }
       }
@@ -304,9 +321,9 @@ final class RequestHead {
   private void connection(byte[] in, int value, int last) {
     int from = value;
     for (int at = value; at <= last; at++) {
-      if (at == last || in[at] == ',' || Ascii.isBlank(in[at])) {
-        closes |= Ascii.equalsIgnoringCase(in, from, at, CLOSE);
-        keepsAlive |= Ascii.equalsIgnoringCase(in, from, at, KEEP_ALIVE);
+      if (at == last || in[at] == ',' || Characters.isBlank(in[at])) {
+        closes |= Characters.equalsIgnoringCase(in, from, at, CLOSE);
+        keepsAlive |= Characters.equalsIgnoringCase(in, from, at, KEEP_ALIVE);
         from = at + 1;
       }
     }
@@ -333,7 +350,7 @@ final class RequestHead {
     if (chunked) {
       throw malformed("it has more than one Transfer-Encoding");
     }
-    if (!Ascii.equalsIgnoringCase(in, value, last, CHUNKED)) {
+    if (!Characters.equalsIgnoringCase(in, value, last, CHUNKED)) {
       throw new RefusedRequestException(501, "the only Transfer-Encoding that is supported is chunked");
     }
     chunked = true;
@@ -356,6 +373,10 @@ final class RequestHead {
 
   private static RefusedRequestException malformed(String why) {
     return new RefusedRequestException(400, "the request is malformed: " + why);
+  }
+
+  private static RefusedRequestException notUtf8() {
+    return malformed("the value of a header is neither ASCII nor UTF-8");
   }
 
   private static RefusedRequestException targetTooLong() {

@@ -15,8 +15,11 @@ import java.util.regex.Pattern;
 final class ReferenceParser {
   private static final Pattern REQUEST_LINE = Pattern.compile("([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([!-~]+) HTTP/1\\.([01])");
   private static final Pattern TARGET = Pattern.compile("/.*|\\*|(?i:https?://).*");
-  private static final Pattern FIELD =
-      Pattern.compile("([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t\\x20-\\x7e\\x80-\\xff]*?)[ \t]*");
+  private static final String NAME = "([!#$%&'*+.^_`|~0-9A-Za-z-]+):";
+  private static final String UTF_8 =
+      "[\t\\x20-\\x7e]|[\\xc2-\\xdf][\\x80-\\xbf]|[\\xe0-\\xef][\\x80-\\xbf]{2}|[\\xf0-\\xf4][\\x80-\\xbf]{3}";
+  private static final Pattern FIELD = Pattern.compile(NAME + "((?:" + UTF_8 + ")*+)");
+  private static final Pattern TRAILER = Pattern.compile(NAME + "[\t\\x20-\\x7e\\x80-\\xff]*");
   private static final Pattern CHUNK_LINE = Pattern.compile("([0-9A-Fa-f]{1,16})(;[\t\\x20-\\x7e\\x80-\\xff]*)?");
   private static final Pattern LENGTH = Pattern.compile("[0-9]{1,18}");
 
@@ -82,7 +85,7 @@ final class ReferenceParser {
       Matcher field = FIELD.matcher(line);
       require(field.matches());
       fields++;
-      String value = field.group(2);
+      String value = field.group(2).replaceAll("^[ \t]+|[ \t]+$", "");
       switch (field.group(1).toLowerCase(Locale.ROOT)) {
         case "host" -> hosts.add(value);
         case "content-length" -> lengths.add(value);
@@ -123,7 +126,7 @@ final class ReferenceParser {
       expect("\r\n");
     }
     for (String line = line(); !line.isEmpty(); line = line()) {
-      require(FIELD.matcher(line).matches());
+      require(TRAILER.matcher(line).matches());
     }
     return body.toString();
   }

@@ -102,6 +102,10 @@ final class RequestFramerTest {
     "GET / HTTP/1.1|r|nHost: x|r|n folded|r|n|r|n, 400",
     "GET / HTTP/1.1|r|nHost: x|r|n: y|r|n|r|n, 400",
     "GET / HTTP/1.1|r|nHost: x|r|nX: a\u0000b|r|n|r|n, 400",
+    "GET / HTTP/1.1|r|nHost: x|r|nX: \u00e4|r|n|r|n, 400",
+    "GET / HTTP/1.1|r|nHost: x|r|nX: \u00e4b|r|n|r|n, 400",
+    "GET / HTTP/1.1|r|nHost: x|r|nX: \u0080|r|n|r|n, 400",
+    "GET / HTTP/1.1|r|nHost: x|r|nX: \u00f0\u0090\u0080|r|n|r|n, 400",
     "GET / HTTP/1.1|r|nHost: x|r|nContent-Length: 1|r|nContent-Length: 1|r|n|r|n, 400",
     "GET / HTTP/1.1|r|nHost: x|r|nContent-Length: +1|r|n|r|n, 400",
     "GET / HTTP/1.1|r|nHost: x|r|nContent-Length: |r|n|r|n, 400",
@@ -146,6 +150,7 @@ final class RequestFramerTest {
     assertAccepted("GET /" + rest + "X: " + "v".repeat(16_382) + "\r\n\r\n");
     assertRefused("GET /" + rest + "X: " + "v".repeat(16_384) + "\r\n\r\n", 431);
     assertRefused("GET /" + rest + "X: " + "v".repeat(17_000), 431);
+    assertAccepted("GET /" + rest + "X: \u00c3\u00a4\u00e2\u0082\u00ac\u00f0\u0090\u0080\u0080\r\n\r\n");
     assertAccepted("GET /" + rest + "n".repeat(256) + ": v\r\n\r\n");
     assertRefused("GET /" + rest + "n".repeat(257) + ": v\r\n\r\n", 431);
     assertAccepted("GET /" + rest + "X: y\r\n".repeat(127) + "\r\n");

@@ -34,6 +34,7 @@ final class RequestMutator {
       List.of("Host: y\r\n", "Connection: close\r\n", "Connection: keep-alive\r\n", "Connection: close, x\r\n",
           "Expect: 100-continue\r\n", "Expect: 200-ok\r\n", "Content-Type: application/json\r\n", "Content-Type: ;\r\n",
           "X: folded\r\n on\r\n", " : x\r\n", "X\r\n", ": x\r\n", "X y: z\r\n", "X: \u00e4\u0001\r\n",
+          "X: \u00e4\r\n", "X: \u00c3\u00a4\r\n",
           "Upgrade: h2c\r\nConnection: upgrade\r\n", "Content-Encoding: gzip\r\n", "X: \r\n", "Trailer: X\r\n",
           "Transfer_Encoding: chunked\r\n", "Keep-Alive: x\r\n", "Host: a b\r\n", "Accept: */*\r\n");
   private static final String ODD = "\r\n \t:;,0\u0000\u000b\u0080";

@@ -1,7 +1,7 @@
 package io.kvasir.http.server;
 
-/** The character classes of HTTP's syntax (RFC 9110 §5.5, §5.6), for single bytes. */
-final class Ascii {
+/** The character classes of HTTP's syntax (RFC 9110 §5.5, §5.6) and of UTF-8, for single bytes. */
+final class Characters {
   private static final String TOKEN_MARKS = "!#$%&'*+-.^_`|~";
   private static final boolean[] TOKEN = new boolean[128];
 
@@ -12,7 +12,7 @@ final class Ascii {
     }
   }
 
-  private Ascii() {}
+  private Characters() {}
 
   /** Whether it may stand in a method or a header's name. */
   static boolean isToken(byte b) {
@@ -31,6 +31,20 @@ final class Ascii {
   /** Whether it may stand in a header's value: anything but control characters. */
   static boolean isText(byte b) {
     return b < 0 || (b >= ' ' && b != 127) || b == '\t';
+  }
+
+  /** How many bytes the UTF-8 sequence has that begins with a byte above ASCII; 0 when none does. */
+  static int utf8Length(byte first) {
+    int b = first & 0xff;
+    if (b < 0xc2 || b > 0xf4) {
+      return 0;
+    }
+    return b < 0xe0 ? 2 : b < 0xf0 ? 3 : 4;
+  }
+
+  /** Whether it may follow within a UTF-8 sequence. */
+  static boolean isUtf8Continuation(byte b) {
+    return (b & 0xc0) == 0x80;
   }
 
   /** A hexadecimal digit's value, -1 for what is none. */
