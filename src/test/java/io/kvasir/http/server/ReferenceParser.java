@@ -17,7 +17,7 @@ final class ReferenceParser {
   private static final Pattern TARGET = Pattern.compile("/.*|\\*|(?i:https?://).*");
   private static final String NAME = "([!#$%&'*+.^_`|~0-9A-Za-z-]+):";
   private static final String UTF_8 =
-      "[\t\\x20-\\x7e]|[\\xc2-\\xdf][\\x80-\\xbf]|[\\xe0-\\xef][\\x80-\\xbf]{2}|[\\xf0-\\xf4][\\x80-\\xbf]{3}";
+      "[\t\\x20-\\x7e]++|[\\xc2-\\xdf][\\x80-\\xbf]|[\\xe0-\\xef][\\x80-\\xbf]{2}|[\\xf0-\\xf4][\\x80-\\xbf]{3}";
   private static final Pattern FIELD = Pattern.compile(NAME + "((?:" + UTF_8 + ")*+)");
   private static final Pattern TRAILER = Pattern.compile(NAME + "[\t\\x20-\\x7e\\x80-\\xff]*");
   private static final Pattern CHUNK_LINE = Pattern.compile("([0-9A-Fa-f]{1,16})(;[\t\\x20-\\x7e\\x80-\\xff]*)?");
