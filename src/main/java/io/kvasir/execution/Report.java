@@ -38,10 +38,11 @@ public record Report(
    * @param promptTokens tokens of the prompt
    * @param cachedTokens those of them that it had in its cache
    * @param outputTokens tokens generated
+   * @param streamedEvents events of the answer that streamed, each a token or more; 0 for one that did not stream
    */
-  public record TokenUsage(int promptTokens, int cachedTokens, int outputTokens) {
+  public record TokenUsage(int promptTokens, int cachedTokens, int outputTokens, int streamedEvents) {
     /** The engine reported nothing. */
-    public static final TokenUsage UNKNOWN = new TokenUsage(Outcome.UNKNOWN, Outcome.UNKNOWN, Outcome.UNKNOWN);
+    public static final TokenUsage UNKNOWN = new TokenUsage(Outcome.UNKNOWN, Outcome.UNKNOWN, Outcome.UNKNOWN, 0);
   }
 
   /**

@@ -1,5 +1,6 @@
 package io.kvasir.gateway;
 
+import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -9,10 +10,12 @@ import org.jspecify.annotations.Nullable;
  * @param message what is wrong and what to do about it
  * @param param the field at fault, null when it is none
  * @param code a short name for programs
- * @param retryAfterSeconds when to come back, 0 when that would not help, {@link #NEVER} when the same request must
+ * @param type the kind of error in OpenAI's APIs, null for that of the status
+ * @param retryAfterMillis when to come back, 0 when that would not help, {@link #NEVER} when the same request must
  *     not be sent again
  */
-record ApiError(int status, String message, @Nullable String param, String code, int retryAfterSeconds) {
+record ApiError(
+    int status, String message, @Nullable String param, String code, @Nullable String type, long retryAfterMillis) {
   /** The same request must not be sent again: clients that repeat failed requests by themselves are told so. */
   static final int NEVER = -1;
 
@@ -29,6 +32,7 @@ record ApiError(int status, String message, @Nullable String param, String code,
         "The model '%s' does not exist here. GET /v1/models lists those that do.".formatted(model),
         "model",
         "model_not_found",
+        null,
         0);
   }
 
@@ -43,14 +47,25 @@ record ApiError(int status, String message, @Nullable String param, String code,
   }
 
   static ApiError badField(String field, String code, String message) {
-    return new ApiError(400, message, field, code, 0);
+    return new ApiError(400, message, field, code, null, 0);
   }
 
   static ApiError of(int status, String code, String message) {
-    return new ApiError(status, message, null, code, 0);
+    return new ApiError(status, message, null, code, null, 0);
   }
 
+  /** The same, to be repeated after some seconds, or {@link #NEVER}. */
   ApiError retryAfter(int seconds) {
-    return new ApiError(status, message, param, code, seconds);
+    return new ApiError(status, message, param, code, type, seconds == NEVER ? NEVER : seconds * 1000L);
+  }
+
+  /** The same, to be repeated after a time. */
+  ApiError retryAfter(Duration time) {
+    return new ApiError(status, message, param, code, type, time.toMillis());
+  }
+
+  /** The same with another kind of error in OpenAI's APIs. */
+  ApiError typed(String kind) {
+    return new ApiError(status, message, param, code, kind, retryAfterMillis);
   }
 }

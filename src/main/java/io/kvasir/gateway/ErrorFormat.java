@@ -39,7 +39,7 @@ enum ErrorFormat {
     switch (this) {
       case OPENAI -> body.putObject("error")
           .put("message", error.message())
-          .put("type", openAiType(error.status()))
+          .put("type", error.type() == null ? openAiType(error.status()) : error.type())
           .put("param", error.param())
           .put("code", error.code());
       case ANTHROPIC -> body.put("type", "error").putObject("error")
@@ -47,9 +47,12 @@ enum ErrorFormat {
           .put("message", error.message());
     }
     Headers.Builder headers = Headers.builder().add("Content-Type", "application/json");
-    if (error.retryAfterSeconds() > 0) {
-      headers.add("Retry-After", Integer.toString(error.retryAfterSeconds()));
-    } else if (error.retryAfterSeconds() == ApiError.NEVER) {
+    if (error.retryAfterMillis() > 0) {
+      headers
+          .add("Retry-After", Long.toString(Math.ceilDiv(error.retryAfterMillis(), 1000)))
+          .add("retry-after-ms", Long.toString(error.retryAfterMillis()))
+          .add("x-should-retry", "true");
+    } else if (error.retryAfterMillis() == ApiError.NEVER) {
       headers.add("x-should-retry", "false");
     }
     if (error.status() == 401) {
@@ -121,6 +124,7 @@ enum ErrorFormat {
   private static String anthropicType(int status) {
     return switch (status) {
       case 401 -> "authentication_error";
+      case 402 -> "billing_error";
       case 403 -> "permission_error";
       case 404 -> "not_found_error";
       case 413 -> "request_too_large";

@@ -69,7 +69,17 @@ public final class Gateway implements HttpHandler, AutoCloseable {
             new CallerIsolation(access.salts()),
             cells,
             stored);
-    this.inference = new InferenceHandler(preparer, cells, dispatcher, answers, stored, this.metrics, settings, clock);
+    this.inference = 
+        new InferenceHandler(
+            preparer,
+            cells,
+            dispatcher,
+            answers,
+            stored,
+            new CallerLimits(access.limiter()),
+            this.metrics,
+            settings,
+            clock);
     this.paths = settings.forwarding().paths();
     this.dryRun = new RouteHandler(preparer, cells, paths);
   }

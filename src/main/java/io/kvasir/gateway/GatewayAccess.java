@@ -4,18 +4,20 @@ import io.kvasir.access.Authentication;
 import io.kvasir.access.Authenticator;
 import io.kvasir.access.CacheSalts;
 import io.kvasir.access.Caller;
+import io.kvasir.limits.Limiter;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How callers are recognised and kept apart.
+ * How callers are recognised, kept apart and limited.
  *
  * @param authenticator the check of credentials
  * @param salts the cache salts of isolated callers, null where no caller is isolated
+ * @param limiter keeps callers within their limits, null where no caller has any
  */
-public record GatewayAccess(Authenticator authenticator, @Nullable CacheSalts salts) {
+public record GatewayAccess(Authenticator authenticator, @Nullable CacheSalts salts, @Nullable Limiter limiter) {
   /** Every request is the anonymous caller's, whose answers have routing details. */
   public static GatewayAccess open() {
     Authentication anonymous = new Authentication.Accepted(Caller.anonymous(true));
-    return new GatewayAccess(headers -> anonymous, null);
+    return new GatewayAccess(headers -> anonymous, null, null);
   }
 }

@@ -32,6 +32,7 @@ final class InferenceHandler implements AutoCloseable {
   private final Dispatcher dispatcher;
   private final @Nullable CachedAnswers cached;
   private final StoredResponses stored;
+  private final CallerLimits limits;
   private final GatewayMetrics metrics;
   private final GatewaySettings settings;
   private final NanoClock clock;
@@ -44,6 +45,7 @@ final class InferenceHandler implements AutoCloseable {
       Dispatcher dispatcher,
       @Nullable AnswerCache answers,
       StoredResponses stored,
+      CallerLimits limits,
       GatewayMetrics metrics,
       GatewaySettings settings,
       NanoClock clock) {
@@ -52,6 +54,7 @@ final class InferenceHandler implements AutoCloseable {
     this.dispatcher = dispatcher;
     this.cached = answers == null ? null : new CachedAnswers(answers);
     this.stored = stored;
+    this.limits = limits;
     this.metrics = metrics;
     this.settings = settings;
     this.clock = clock;
@@ -68,11 +71,17 @@ final class InferenceHandler implements AutoCloseable {
   Response answer(InboundRequest inbound, ApiPath api) throws InterruptedException {
     RequestTrace trace = new RequestTrace(metrics, stored, api, inbound, clock);
     ApiBoundary boundary = new ApiBoundary(inbound.exchange(), inbound.id(), trace::refused);
-    return boundary.answer(() -> answer(inbound, api, trace, boundary));
+    try {
+      return limits.describe(boundary.answer(() -> answer(inbound, api, trace, boundary)), inbound);
+    } catch (InterruptedException e) {
+      trace.interrupted();
+      throw e;
+    }
   }
 
   private Response answer(InboundRequest inbound, ApiPath api, RequestTrace trace, ApiBoundary boundary)
       throws ApiException, InterruptedException {
+    trace.admitted(limits.admit(inbound));
     RequestPreparer.ParsedRequest parsed = preparer.read(api, inbound.exchange().path(), inbound);
     String model = parsed.model();
     boolean known = cells.models().contains(model);
@@ -86,7 +95,7 @@ final class InferenceHandler implements AutoCloseable {
         ? keepAlives.watch(
             inbound.exchange(),
             ErrorFormat.forPath(inbound.exchange().path()),
-            EARLY.toBuilder().set(RequestIds.HEADER, inbound.id()).build())
+            limits.describe(EARLY.toBuilder().set(RequestIds.HEADER, inbound.id()), inbound).build())
         : null;
     return keepAlive == null ? source.answer() : keptAlive(keepAlive, source, boundary);
   }
@@ -117,6 +126,8 @@ final class InferenceHandler implements AutoCloseable {
     }
     RequestPreparer.PreparedRequest prepared = preparer.prepare(parsed, inbound, cancellation);
     trace.stage("prepare");
+    int promptTokens = prepared.decision().prompt().tokens();
+    CallerLimits.reserve(trace.promptOf(promptTokens), api, request, promptTokens, exchange.path());
 
     boolean injected = settings.usageInjection() && UsageInjection.applies(api, request, body);
     Call call = new Call(

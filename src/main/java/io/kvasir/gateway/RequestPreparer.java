@@ -225,7 +225,7 @@ final class RequestPreparer {
     StoredResponses.ResponseLocation location = id == null ? null : stored.locationOf(id);
     if (location != null && !location.tenant().equals(caller.tenant())) {
       throw new ApiException(
-          new ApiError(404, "There is no response '%s'.".formatted(id), "id", "response_not_found", 0));
+          new ApiError(404, "There is no response '%s'.".formatted(id), "id", "response_not_found", null, 0));
     }
     return location;
   }

@@ -4,6 +4,7 @@ import io.kvasir.cell.Outcome;
 import io.kvasir.execution.CallListener;
 import io.kvasir.execution.Report;
 import io.kvasir.http.ApiPath;
+import io.kvasir.limits.LimitReservation;
 import io.kvasir.routing.Worker;
 import io.kvasir.time.NanoClock;
 import java.util.concurrent.TimeUnit;
@@ -31,6 +32,8 @@ final class RequestTrace implements CallListener {
   private boolean stream;
   private int status;
   private long ttft = -1;
+  private LimitReservation reservation = LimitReservation.NONE;
+  private long promptTokens;
 
   RequestTrace(
       GatewayMetrics metrics, StoredResponses stored, ApiPath api, InboundRequest inbound, NanoClock clock) {
@@ -49,6 +52,22 @@ final class RequestTrace implements CallListener {
     long now = clock.nanos();
     metrics.stage(stage, now - stageStarted);
     stageStarted = now;
+  }
+
+  /** Keeps what the request has of its caller's limits: every way to its end ends that, too. */
+  void admitted(LimitReservation reserved) {
+    reservation = reserved;
+  }
+
+  /** Records the length of the prompt; returns what the request has of its caller's limits. */
+  LimitReservation promptOf(long tokens) {
+    promptTokens = tokens;
+    return reservation;
+  }
+
+  /** Ends a request that was interrupted because the router stops. */
+  void interrupted() {
+    reservation.cancel();
   }
 
   /** Records the request as it was parsed; {@code known} is whether the fleet serves a model of that name. */
@@ -96,6 +115,7 @@ final class RequestTrace implements CallListener {
 
   /** Ends a request that no worker answered: from the cache, or with the answer to an identical one. */
   void servedFromCache(int answerStatus) {
+    reservation.release();
     metrics.requestEnded(api, label, profile, answerStatus, stream, clock.nanos() - started);
     LOG.debug("request {} {} model {} status {} stream {} from the response cache",
         inbound.id(), api.label(), label, answerStatus, stream);
@@ -109,6 +129,7 @@ final class RequestTrace implements CallListener {
 
   /** Ends a request with an error of the router's own. */
   void refused(ApiError error) {
+    CallerLimits.settle(reservation, error);
     if (error.status() == ClientCancelled.STATUS) {
       metrics.clientAborted(false);
     }
@@ -119,6 +140,7 @@ final class RequestTrace implements CallListener {
 
   /** Ends a request that workers had to do with. */
   void finished(int answerStatus, Report report) {
+    CallerLimits.settle(reservation, promptTokens, answerStatus, report);
     long total = clock.nanos() - started;
     metrics.requestEnded(api, label, profile, answerStatus, stream, total);
     metrics.stage("decide", report.timing().decideNanos());

@@ -14,6 +14,9 @@ import java.util.List;
  * @param burst most that may be used at once after a pause: a rate's bucket size, the amount in other dimensions
  */
 public record Quota(Dimension dimension, long windowMillis, long amount, long burst) {
+  /** More than this in a minute is as good as no limit, and no product with a time overflows. */
+  private static final long MOST = 1_000_000_000_000L;
+
   /** Length of the windows of rates. */
   static final long MINUTE = Duration.ofMinutes(1).toMillis();
 
@@ -34,12 +37,14 @@ public record Quota(Dimension dimension, long windowMillis, long amount, long bu
       quotas.add(rate(Dimension.TOKENS, limits.tokensPerMinute(), burst));
     }
     for (Limits.Budget budget : limits.budgets()) {
-      quotas.add(new Quota(Dimension.BUDGET, budget.window().toMillis(), budget.tokens(), budget.tokens()));
+      long window = Math.max(1, budget.window().toMillis());
+      quotas.add(new Quota(Dimension.BUDGET, window, budget.tokens(), budget.tokens()));
     }
     return quotas;
   }
 
-  private static Quota rate(Dimension dimension, long amount, Duration burst) {
+  private static Quota rate(Dimension dimension, long limit, Duration burst) {
+    long amount = Math.min(limit, MOST);
     double size = (double) amount * burst.toMillis() / MINUTE;
     return new Quota(dimension, MINUTE, amount, Math.max(1, Math.round(size)));
   }

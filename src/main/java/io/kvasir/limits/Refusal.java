@@ -12,6 +12,12 @@ import java.time.Duration;
  * @param resetsIn when there is enough for the request, if others use nothing; above 0
  */
 public record Refusal(String limit, Quota quota, long used, long requested, Duration resetsIn) {
+  /** Whose limit it is, in words: {@code key 'a'}. */
+  public String holder() {
+    int colon = limit.indexOf(':');
+    return limit.substring(0, colon) + " '" + limit.substring(colon + 1) + "'";
+  }
+
   /** Whether another try within minutes is of no use. */
   public boolean isTerminal() {
     return quota.dimension() == Dimension.BUDGET;

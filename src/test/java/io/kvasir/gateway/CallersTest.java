@@ -58,7 +58,7 @@ final class CallersTest {
         "blue-2", caller("blue-2", "blue", grants(Set.of(), Set.of(), null, new Isolation.Tenant())),
         "red", caller("red", "red", grants(Set.of(), Set.of(), null, new Isolation.Tenant())),
         "operator", caller("operator", "ops", Grants.ALL));
-    router = new TestRouter(new GatewayAccess(headers -> authenticated(callers, headers), SALTS), null);
+    router = new TestRouter(new GatewayAccess(headers -> authenticated(callers, headers), SALTS, null), null);
     pod = new ScriptedPod((request, out) -> {
       if (request.text().contains("\"stream\":true")) {
         out.events().chunk(STREAM).end();

@@ -4,6 +4,7 @@ import io.kvasir.access.ApiKey;
 import io.kvasir.access.CacheSalts;
 import io.kvasir.access.Limits;
 import io.kvasir.access.token.TokenSettings;
+import io.kvasir.limits.LimitSettings;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -16,6 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param keys where keys are
  * @param reader reads keys from elsewhere than the configuration
  * @param tenantLimits the limits of tenants that have any, by name
+ * @param limits how limits are kept
  * @param tokens which tokens are accepted beside keys, null for none
  * @param salts the cache salts of isolated callers, null where no caller is isolated
  * @param open whether a gateway without keys is reached from other machines
@@ -25,6 +27,7 @@ public record AccessConfig(
     KeySources keys,
     KeyEntryReader reader,
     Map<String, Limits> tenantLimits,
+    LimitSettings limits,
     @Nullable TokenSettings tokens,
     @Nullable CacheSalts salts,
     boolean open,

@@ -8,6 +8,7 @@ import io.kvasir.access.Grants;
 import io.kvasir.access.Isolation;
 import io.kvasir.access.Limits;
 import io.kvasir.access.token.TokenSettings;
+import io.kvasir.limits.LimitSettings;
 import io.kvasir.app.config.AccessConfig.KeySources;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -40,8 +41,12 @@ final class AccessReader {
     this.keyDefaults = access.subtree(DEFAULTS);
   }
 
-  /** Reads the section; a fault of a key's file is reported with its line there. */
-  AccessConfig read() {
+  /**
+   * Reads the section; a fault of a key's file is reported with its line there.
+   *
+   * @param limits how limits are kept, which has a section of its own
+   */
+  AccessConfig read(LimitSettings limits) {
     ConfigSection defaults = access.section(DEFAULTS);
     TokenSettings.Role anyToken =
         new TokenSettings.Role(
@@ -69,6 +74,7 @@ final class AccessReader {
             new KeySources(configured, file, access.durationOrNever("reload-interval"), store()),
             entries,
             tenantLimits,
+            limits,
             tokens(access.section("jwt"), anyToken, tenantLimits),
             salts(),
             access.flag("open"),

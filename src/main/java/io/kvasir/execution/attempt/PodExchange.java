@@ -185,7 +185,8 @@ final class PodExchange {
         new Report.TokenUsage(
             tap.promptTokens(),
             prefill == null ? tap.cachedTokens() : prefill.usage().cachedTokens(),
-            tap.outputTokens()),
+            tap.outputTokens(),
+            tap.contentEvents()),
         new Report.Timing(retries.decideNanos(), headNanos));
   }
 }

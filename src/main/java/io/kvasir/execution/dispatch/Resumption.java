@@ -288,7 +288,7 @@ final class Resumption implements StreamingBody, CallListener {
         new Outcome.Completed(answer.promptTokens(), answer.cachedTokens(), answer.generated(), ttftMicros),
         last.tries(),
         start.prediction(),
-        new Report.TokenUsage(answer.promptTokens(), answer.cachedTokens(), answer.generated()),
+        new Report.TokenUsage(answer.promptTokens(), answer.cachedTokens(), answer.generated(), answer.generated()),
         new Report.Timing(last.timing().decideNanos(), start.timing().headNanos()));
   }
 

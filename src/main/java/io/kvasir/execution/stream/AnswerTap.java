@@ -43,6 +43,7 @@ public final class AnswerTap {
   private int done;
 
   private boolean content;
+  private int contentEvents;
   private boolean ended;
   private boolean failed;
   private boolean usageOnly;
@@ -104,6 +105,11 @@ public final class AnswerTap {
   /** Whether something of the answer itself has come. */
   public boolean firstToken() {
     return content;
+  }
+
+  /** Events of an event stream that had something of the answer itself. */
+  public int contentEvents() {
+    return contentEvents;
   }
 
   /** Whether the answer reached its own end: its terminator, or a whole document. */
@@ -187,6 +193,7 @@ public final class AnswerTap {
       ended = true;
     } else if (!is(LIFECYCLES)) {
       content = true;
+      contentEvents++;
     }
   }
 
