@@ -50,8 +50,11 @@ enum ErrorFormat {
     if (error.retryAfterMillis() > 0) {
       headers
           .add("Retry-After", Long.toString(Math.ceilDiv(error.retryAfterMillis(), 1000)))
-          .add("retry-after-ms", Long.toString(error.retryAfterMillis()))
-          .add("x-should-retry", "true");
+          .add("retry-after-ms", Long.toString(error.retryAfterMillis()));
+      if (error.type() != null) {
+        // Refused by a limit, which this time is known to end.
+        headers.add("x-should-retry", "true");
+      }
     } else if (error.retryAfterMillis() == ApiError.NEVER) {
       headers.add("x-should-retry", "false");
     }

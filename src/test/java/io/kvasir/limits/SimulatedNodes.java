@@ -18,9 +18,9 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BooleanSupplier;
 
-/** Nodes with limits whose messages arrive at once, or never, in time that a test moves. */
-final class SimulatedNodes {
-  static final LimitSettings SETTINGS =
+/** Nodes with limits whose messages arrive at once, or never, in time that a test moves. Thread-safe. */
+public final class SimulatedNodes {
+  public static final LimitSettings SETTINGS =
       new LimitSettings(false, new WorkCost(0.1, 3), Duration.ofMinutes(1), Duration.ofMillis(1), 10);
 
   private static final long EPOCH = 1_700_000_000_000L;
@@ -36,7 +36,8 @@ final class SimulatedNodes {
   /** One of them. */
   record Node(LeaseRenewals renewals, Limiter limiter, Metrics metrics) {}
 
-  SimulatedNodes(int count) {
+  /** So many nodes. */
+  public SimulatedNodes(int count) {
     this(count, SETTINGS);
   }
 
@@ -54,7 +55,7 @@ final class SimulatedNodes {
     return new Caller("k", "t", Grants.ALL, limits, Limits.NONE);
   }
 
-  Limiter limiter(int node) {
+  public Limiter limiter(int node) {
     return nodes.get(node).limiter();
   }
 
@@ -66,7 +67,7 @@ final class SimulatedNodes {
     return clock.millis();
   }
 
-  void advance(Duration by) {
+  public synchronized void advance(Duration by) {
     nanos.advance(by);
     nodes.forEach(node -> node.renewals().check());
   }
@@ -117,7 +118,7 @@ final class SimulatedNodes {
   }
 
   /** A request whose ask is lost waits until the ask is given up. */
-  private void renew(LeaseRenewals renewals, Account account, LimitSettings settings) {
+  private synchronized void renew(LeaseRenewals renewals, Account account, LimitSettings settings) {
     CompletableFuture<Void> answer = account.nextRenewal();
     renewals.renew(account);
     if (!answer.isDone()) {

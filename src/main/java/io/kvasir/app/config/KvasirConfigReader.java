@@ -72,7 +72,8 @@ final class KvasirConfigReader {
   }
 
   KvasirConfig read() {
-    AccessConfig access = new AccessReader(root.section("access")).read(LimitSettingsReader.read(root.section("limits")));
+    AccessConfig access =
+        new AccessReader(root.section("access")).read(LimitSettingsReader.read(root.section("limits")));
     GatewayConfig gateway = gateway(root.section("gateway"), access);
     ConfigSection management = root.section("management");
     root.section("routing");

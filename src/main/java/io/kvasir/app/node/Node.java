@@ -23,6 +23,7 @@ import io.kvasir.gateway.admin.DecisionsHandler;
 import io.kvasir.gateway.admin.ExternalMetricsHandler;
 import io.kvasir.gateway.admin.FleetHandler;
 import io.kvasir.gateway.admin.KeysHandler;
+import io.kvasir.gateway.admin.LimitsHandler;
 import io.kvasir.gateway.admin.OpenApiHandler;
 import io.kvasir.gateway.admin.ProfilesHandler;
 import io.kvasir.http.client.PodClient;
@@ -30,6 +31,8 @@ import io.kvasir.http.server.HttpHandler;
 import io.kvasir.http.server.HttpServer;
 import io.kvasir.http.server.HttpSettings;
 import io.kvasir.http.server.ListenerTls;
+import io.kvasir.limits.Limiter;
+import io.kvasir.limits.LimitsWiring;
 import io.kvasir.lmcache.LmCache;
 import io.kvasir.peer.PeerConnections;
 import io.kvasir.telemetry.DecisionLog;
@@ -99,11 +102,12 @@ public final class Node implements AutoCloseable {
           resources.own(
               new AccessAssembly(config.gateway().access(), system, NodeSystem.isAlone(config), metrics));
       access.register(readiness);
+      Limiter limiter = limiter();
       PushForwarder forwarder = resources.own(new PushForwarder(system, tls.gateways(), NanoClock.SYSTEM));
       Gateway handler =
           resources.own(
               new Gateway(
-                  new GatewayAccess(access.authenticator(), config.gateway().access().salts()),
+                  new GatewayAccess(access.authenticator(), config.gateway().access().salts(), limiter),
                   models.prompts(),
                   routing.profiles(),
                   cells,
@@ -117,7 +121,7 @@ public final class Node implements AutoCloseable {
       this.gateway = resources.own(listener(handler));
       forwarder.announce(addressForNodes(), events.push()::accepts);
       ProfileReloader reloader = resources.own(new ProfileReloader(config, routing, metrics, System::nanoTime));
-      this.admin = admin(routing, reloader, answers, decisions, access);
+      this.admin = admin(routing, reloader, answers, decisions, access, limiter);
       report(reloader, discovery());
       this.management = resources.own(
           new ManagementServer(system, config.operations().management(), metrics, readiness, admin));
@@ -277,6 +281,14 @@ public final class Node implements AutoCloseable {
     return tls.listener() == null ? "http" : "https";
   }
 
+  private Limiter limiter() {
+    Limiter limiter =
+        LimitsWiring.start(
+            system, config.gateway().access().limits(), metrics, NanoClock.SYSTEM, InstantSource.system());
+    readiness.degradation(limiter::degraded);
+    return limiter;
+  }
+
   private HttpServer listener(HttpHandler handler) throws StartException {
     HttpSettings settings = config.gateway().http();
     ListenerTls listener = tls.listener();
@@ -314,7 +326,8 @@ public final class Node implements AutoCloseable {
       ProfileReloader reloader,
       @Nullable AnswerCache answers,
       DecisionLog decisions,
-      AccessAssembly access) {
+      AccessAssembly access,
+      Limiter limiter) {
     ExternalMetricsBroadcast broadcast = new ExternalMetricsBroadcast(system, routing.externalMetrics());
     return new AdminApi(
         config.operations().adminKeys(),
@@ -325,6 +338,7 @@ public final class Node implements AutoCloseable {
             new DecisionsHandler(decisions),
             new CacheHandler(answers),
             new KeysHandler(access.administration(), InstantSource.system()),
+            new LimitsHandler(limiter),
             new ConfigHandler(() -> EffectiveSettings.of(config.source().platform(), reloader.readFrom())),
             new LmCacheAdmin(routing.lmcache()),
             new OpenApiHandler()),
