@@ -10,12 +10,14 @@ import com.google.gson.JsonElement;
 import com.google.gson.JsonParser;
 import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
+import io.kvasir.app.Certificates;
 import io.kvasir.app.config.KvasirConfig.NodeDiscovery;
 import java.io.IOException;
 import java.lang.reflect.InvocationTargetException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -24,6 +26,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** The sets of cluster-configs, against Kubernetes' schemas, Kvasir's own configuration and each other. */
 final class ClusterConfigsTest {
@@ -38,7 +41,7 @@ final class ClusterConfigsTest {
         .containsKeys(
             "StatefulSet kvasir", "PodDisruptionBudget kvasir", "Service kvasir", "Service kvasir-cluster",
             "ServiceAccount kvasir", "Role kvasir-pod-reader", "RoleBinding kvasir-pod-reader", "ConfigMap kvasir",
-            "Deployment vllm");
+            "Deployment vllm", "NetworkPolicy kvasir", "NetworkPolicy kvasir-engines");
     for (JsonNode manifest : manifests.values()) {
       validate(manifest);
     }
@@ -88,18 +91,146 @@ final class ClusterConfigsTest {
     assertThat(labels.path(selector.split("=", 2)[0]).asText()).isEqualTo(selector.split("=", 2)[1]);
   }
 
-  /** As in a pod: with its address, and the API within reach. */
+  /** As in a pod: with its address, the API within reach, and the secrets' files. */
   @Test
-  void configMap_isValid() throws Exception {
+  void configMap_isValid(@TempDir Path directory) throws Exception {
+    Certificates made = new Certificates(directory).authority("ca").node("node", "ca");
+    Path keys = Files.writeString(directory.resolve("keys.conf"), "keys = []");
     KvasirConfig config =
         KvasirConfig.of(
             ConfigFactory.parseString(
                     """
                     kvasir { cluster.host = 10.0.0.1, pods-from.kubernetes { api = "http://10.0.0.2", namespace = n } }
-                    """)
+                    kvasir.access.keys-file = "%s"
+                    """
+                        .formatted(keys))
+                .withFallback(
+                    ConfigFactory.parseString(
+                        "kvasir {\n"
+                            + ClusterReaderTest.tls(made.certificate("node"), made.key("node"), made.certificate("ca"))
+                            + "}"))
                 .withFallback(configured()));
     assertThat(config.cluster().discovery()).isEqualTo(NodeDiscovery.KUBERNETES);
     assertThat(config.fleet().discovery().kubernetes()).isNotNull();
+    assertThat(config.source().platform().getString("pekko.remote.artery.transport")).isEqualTo("tls-tcp");
+    assertThat(config.gateway().http().host()).as("reached by clients, since there are keys").isEqualTo("0.0.0.0");
+  }
+
+  @Test
+  void filesOfTheConfigMap_areInMountedSecrets() throws Exception {
+    Map<String, JsonNode> manifests = manifests();
+    JsonNode pod = manifest(manifests, "StatefulSet kvasir").at("/spec/template/spec");
+    Map<String, String> volumes = new HashMap<>();
+    for (JsonNode volume : pod.path("volumes")) {
+      volumes.put(volume.path("name").asText(), volume.at("/secret/secretName").asText());
+      assertThat(volume.at("/secret/optional").asBoolean()).isFalse();
+    }
+    Map<String, String> mounted = new HashMap<>();
+    for (JsonNode mount : pod.at("/containers/0/volumeMounts")) {
+      mounted.put(mount.path("mountPath").asText(), volumes.getOrDefault(mount.path("name").asText(), ""));
+    }
+    Config own = configured();
+    String readme = Files.readString(KUBERNETES.resolve("README.md"));
+    Map<String, String> files =
+        Map.of(
+            "kvasir.cluster.tls.certificate", "kvasir-cluster-tls",
+            "kvasir.cluster.tls.key", "kvasir-cluster-tls",
+            "kvasir.cluster.tls.authority", "kvasir-cluster-tls",
+            "kvasir.access.keys-file", "kvasir-keys");
+    files.forEach((setting, secret) -> {
+      Path file = Path.of(own.getString(setting));
+      assertThat(mounted).as(setting).containsEntry(String.valueOf(file.getParent()), secret);
+      assertThat(readme).contains("secret generic " + secret).contains("--from-file=" + file.getFileName());
+    });
+    JsonNode certificate = manifest(read(KUBERNETES.resolve("cert-manager")), "Certificate kvasir-cluster-tls");
+    assertThat(certificate.at("/spec/secretName").asText()).isEqualTo("kvasir-cluster-tls");
+    assertThat(certificate.at("/spec/privateKey/algorithm").asText()).isEqualTo("RSA");
+  }
+
+  @Test
+  void certManager_issuersAreThere() throws Exception {
+    Map<String, JsonNode> manifests = read(KUBERNETES.resolve("cert-manager"));
+    List<String> secrets = manifests.values().stream().map(each -> each.at("/spec/secretName").asText()).toList();
+    for (JsonNode each : manifests.values()) {
+      JsonNode issuer = each.at("/spec/issuerRef");
+      if (!issuer.isMissingNode()) {
+        assertThat(manifests).containsKey(issuer.path("kind").asText() + " " + issuer.path("name").asText());
+      }
+      JsonNode authority = each.at("/spec/ca/secretName");
+      if (!authority.isMissingNode()) {
+        assertThat(secrets).contains(authority.asText());
+      }
+    }
+  }
+
+  /** Every port is somebody's, those between routers are theirs alone, and nobody from elsewhere is let in. */
+  @Test
+  void networkPolicy_coversEveryPort() throws Exception {
+    Map<String, JsonNode> manifests = manifests();
+    JsonNode policy = manifest(manifests, "NetworkPolicy kvasir").path("spec");
+    JsonNode set = manifest(manifests, "StatefulSet kvasir");
+    assertThat(policy.path("podSelector")).isEqualTo(set.at("/spec/selector"));
+    assertThat(texts(policy.path("policyTypes"))).containsExactly("Ingress", "Egress");
+    Map<String, List<JsonNode>> peers = new HashMap<>();
+    for (JsonNode rule : policy.path("ingress")) {
+      assertThat(rule.path("ports")).as("each rule names its ports").isNotEmpty();
+      assertThat(rule.path("from")).as("nobody from everywhere").isNotEmpty();
+      for (JsonNode port : rule.path("ports")) {
+        List<JsonNode> known = peers.computeIfAbsent(port.path("port").asText(), _ -> new ArrayList<>());
+        rule.path("from").forEach(known::add);
+      }
+    }
+    JsonNode ports = set.at("/spec/template/spec/containers/0/ports");
+    assertThat(peers.keySet()).containsExactlyInAnyOrderElementsOf(ports.findValuesAsText("name"));
+    for (String service : List.of("Service kvasir", "Service kvasir-cluster")) {
+      JsonNode served = manifest(manifests, service).at("/spec/ports");
+      assertThat(peers.keySet()).containsAll(served.findValuesAsText("targetPort"));
+    }
+    JsonNode routers = YAML.createObjectNode().set("podSelector", set.at("/spec/selector"));
+    assertThat(peers.get("remoting")).containsExactly(routers);
+    assertThat(peers.get("lines")).containsExactly(routers);
+    assertThat(peers.get("management")).contains(routers).hasSize(2);
+
+    List<Integer> between = new ArrayList<>();
+    for (JsonNode rule : policy.path("egress")) {
+      if (rule.path("to").path(0).equals(routers)) {
+        rule.path("ports").forEach(port -> between.add(port.path("port").asInt()));
+      }
+    }
+    JsonNode own = manifest(manifests, "Service kvasir-cluster").at("/spec/ports");
+    assertThat(between).containsExactlyElementsOf(
+        own.findValues("port").stream().map(JsonNode::asInt).toList());
+  }
+
+  @Test
+  void networkPolicy_ofEngines_letsRoutersIn() throws Exception {
+    Map<String, JsonNode> manifests = manifests();
+    JsonNode engines = manifest(manifests, "NetworkPolicy kvasir-engines").path("spec");
+    String[] selector = configured().getString("kvasir.pods-from.kubernetes.selector").split("=", 2);
+    JsonNode labels = engines.at("/podSelector/matchLabels");
+    assertThat(labels.path(selector[0]).asText()).isEqualTo(selector[1]);
+    assertThat(engines.at("/ingress/0/from/0/podSelector"))
+        .isEqualTo(manifest(manifests, "StatefulSet kvasir").at("/spec/selector"));
+    assertThat(manifest(manifests, "NetworkPolicy kvasir").at("/spec/egress").findValues("matchLabels"))
+        .contains(labels);
+  }
+
+  /** What the Pod Security Standard "restricted" asks for, and a root file system that nobody writes to. */
+  @Test
+  void routers_runRestricted() throws Exception {
+    JsonNode pod = manifest(manifests(), "StatefulSet kvasir").at("/spec/template/spec");
+    assertThat(pod.at("/securityContext/runAsNonRoot").asBoolean()).isTrue();
+    assertThat(pod.at("/securityContext/seccompProfile/type").asText()).isEqualTo("RuntimeDefault");
+    for (JsonNode container : pod.path("containers")) {
+      JsonNode security = container.path("securityContext");
+      assertThat(security.path("allowPrivilegeEscalation").asBoolean(true)).isFalse();
+      assertThat(security.path("readOnlyRootFilesystem").asBoolean()).isTrue();
+      assertThat(texts(security.at("/capabilities/drop"))).containsExactly("ALL");
+    }
+    for (String forbidden : List.of("hostNetwork", "hostPID", "hostIPC")) {
+      assertThat(pod.has(forbidden)).isFalse();
+    }
+    assertThat(pod.findValues("hostPath")).isEmpty();
   }
 
   @Test
@@ -144,10 +275,20 @@ final class ClusterConfigsTest {
     return Optional.ofNullable(manifests.get(name)).orElseThrow();
   }
 
+  private static List<String> texts(JsonNode list) {
+    List<String> texts = new ArrayList<>();
+    list.forEach(each -> texts.add(each.asText()));
+    return texts;
+  }
+
   private static Map<String, JsonNode> manifests() throws IOException {
+    return read(KUBERNETES);
+  }
+
+  private static Map<String, JsonNode> read(Path directory) throws IOException {
     Map<String, JsonNode> manifests = new TreeMap<>();
     List<Path> files;
-    try (Stream<Path> all = Files.list(KUBERNETES)) {
+    try (Stream<Path> all = Files.list(directory)) {
       files = all.filter(file -> file.toString().endsWith(".yaml")).toList();
     }
     for (Path file : files) {
