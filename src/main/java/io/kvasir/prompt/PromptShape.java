@@ -17,15 +17,21 @@ record PromptShape(int index) {
   /** What a chat template may read beside the messages. */
   enum Part {
     /** Tools. */
-    TOOLS,
+    TOOLS(1 << 0),
     /** Documents for retrieval. */
-    DOCUMENTS,
+    DOCUMENTS(1 << 1),
     /** A reasoning effort, or thinking that is switched on or off. */
-    THINKING,
+    THINKING(1 << 2),
     /** Other template arguments. */
-    KWARGS,
+    KWARGS(1 << 3),
     /** The last message is continued, or there is no generation prompt. */
-    CONTINUATION
+    CONTINUATION(1 << 4);
+
+    private final int bit;
+
+    Part(int bit) {
+      this.bit = bit;
+    }
   }
 
   static final PromptShape CHAT = new PromptShape(0);
@@ -40,7 +46,7 @@ record PromptShape(int index) {
   static PromptShape with(Set<Part> parts) {
     int index = 0;
     for (Part part : parts) {
-      index |= 1 << part.ordinal();
+      index |= part.bit;
     }
     return new PromptShape(index);
   }
@@ -66,7 +72,7 @@ record PromptShape(int index) {
   }
 
   boolean has(Part part) {
-    return (index & 1 << part.ordinal()) != 0;
+    return (index & part.bit) != 0;
   }
 
   /** The bit of this shape in a set of shapes. */

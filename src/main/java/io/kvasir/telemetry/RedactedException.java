@@ -11,14 +11,9 @@ public final class RedactedException extends Exception {
   /** Longer chains of causes are cut. */
   private static final int MAX_CAUSES = 8;
 
-  private final String text;
-
   private RedactedException(Throwable original, int causes) {
-    super(null, original.getCause() == null || causes == 0 ? null
+    super(describe(original), original.getCause() == null || causes == 0 ? null
         : new RedactedException(original.getCause(), causes - 1));
-    text = original instanceof NullPointerException || original instanceof ClassCastException
-        ? original.toString()
-        : original.getClass().getName();
     setStackTrace(original.getStackTrace());
   }
 
@@ -27,9 +22,10 @@ public final class RedactedException extends Exception {
     return new RedactedException(original, MAX_CAUSES);
   }
 
-  /** The class of the exception, with the message where the JVM wrote it: there it names variables and classes. */
-  @Override
-  public String toString() {
-    return text;
+  /** The exception's class, with the message where the JVM wrote it: there it names variables and classes. */
+  private static String describe(Throwable original) {
+    return original instanceof NullPointerException || original instanceof ClassCastException
+        ? original.toString()
+        : original.getClass().getName();
   }
 }

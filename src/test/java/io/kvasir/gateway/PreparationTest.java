@@ -44,7 +44,7 @@ final class PreparationTest {
   @ParameterizedTest
   @ValueSource(strings = {"/v1/chat/completions", "/v1/route/v1/chat/completions"})
   void request_largeAndNoProcessorInTime_isRefusedWhileSmallOnesAreAnswered(String path) throws Exception {
-    try (TestRouter router = router(Duration.ofMillis(1)); ScriptedPod pod = pod(router)) {
+    try (TestRouter router = router(Duration.ofMillis(1)); ScriptedPod _ = pod(router)) {
       try (Permit _ = router.prompts.limiter().acquire(LARGE, Cancellation.NONE)) {
         HttpResponse<String> refused = router.post(path, chat(LARGE));
         assertThat(refused.statusCode()).isEqualTo(503);
@@ -59,7 +59,7 @@ final class PreparationTest {
 
   @Test
   void request_large_isAnsweredWhenItsTurnHasCome() throws Exception {
-    try (TestRouter router = router(Duration.ofMinutes(1)); ScriptedPod pod = pod(router)) {
+    try (TestRouter router = router(Duration.ofMinutes(1)); ScriptedPod _ = pod(router)) {
       CompletableFuture<HttpResponse<String>> answer;
       try (Permit _ = router.prompts.limiter().acquire(LARGE, Cancellation.NONE)) {
         answer = CompletableFuture.supplyAsync(() -> {
@@ -77,7 +77,7 @@ final class PreparationTest {
 
   @Test
   void client_leavesWhileItWaits_leavesTheQueue() throws Exception {
-    try (TestRouter router = router(Duration.ofMinutes(1)); ScriptedPod pod = pod(router);
+    try (TestRouter router = router(Duration.ofMinutes(1)); ScriptedPod _ = pod(router);
         Permit _ = router.prompts.limiter().acquire(LARGE, Cancellation.NONE)) {
       try (Socket socket = router.connect()) {
         socket.getOutputStream().write(TestRouter.wire("/v1/chat/completions", chat(LARGE)));

@@ -23,6 +23,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
@@ -206,7 +207,7 @@ final class EngineModeTest {
     AtomicInteger calls = new AtomicInteger();
     Prompts prompts = prompts(body -> {
       calls.incrementAndGet();
-      try (Permit other = loaded.get().limiter().tryAcquire(LARGE)) {
+      try (Permit other = Objects.requireNonNull(loaded.get()).limiter().tryAcquire(LARGE)) {
         assertThat(other).isNotNull();
       }
       return DEMO.encode("good", true);
