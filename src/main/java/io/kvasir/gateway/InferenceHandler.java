@@ -101,13 +101,17 @@ final class InferenceHandler implements AutoCloseable {
   }
 
   /** From here on every answer, errors too, has to pass through what keeps the stream alive. */
-  private static Response keptAlive(KeepAlive keepAlive, ApiBoundary.AnswerSource source, ApiBoundary boundary)
+  static Response keptAlive(KeepAlive keepAlive, ApiBoundary.AnswerSource source, ApiBoundary boundary)
       throws InterruptedException {
+    boolean answered = false;
     try {
-      return keepAlive.wrap(boundary.answer(source));
-    } catch (InterruptedException e) {
-      keepAlive.abandon();
-      throw e;
+      Response answer = keepAlive.wrap(boundary.answer(source));
+      answered = true;
+      return answer;
+    } finally {
+      if (!answered) {
+        keepAlive.abandon();
+      }
     }
   }
 

@@ -2,6 +2,7 @@ package io.kvasir.gateway;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.kvasir.http.ByteSink;
 import io.kvasir.http.Cancellation;
@@ -83,6 +84,22 @@ final class KeepAliveClockTest {
       });
       assertThat(fresh.client.toString(UTF_8)).as("cut at %d", cut).isEqualTo(event + COMMENT);
     }
+  }
+
+  @Test
+  void requestThatEndsByAnError_isNotWatched() {
+    ApiBoundary boundary = new ApiBoundary(new Streamed(), "id-1", error -> {});
+    AssertionError bug = new AssertionError("a bug");
+    assertThatThrownBy(
+            () ->
+                InferenceHandler.keptAlive(
+                    keepAlive,
+                    () -> {
+                      throw bug;
+                    },
+                    boundary))
+        .isSameAs(bug);
+    assertThat(ended).containsExactly(keepAlive);
   }
 
   @Test

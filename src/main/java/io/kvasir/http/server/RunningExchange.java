@@ -139,14 +139,19 @@ final class RunningExchange implements Exchange, Runnable {
 
   private void stream(Response.Streaming answer, @Nullable SocketSink begun) {
     if (begun == null && (request.method().equals(HttpMethods.HEAD) || !PekkoMapping.allowsBody(answer.status()))) {
+      answer.body().abandon();
       connection.expectResponseEnd();
       sendResponse.invoke(PekkoMapping.response(answer, connection.closesAfterResponse()));
-      answer.body().abandon();
       return;
     }
     SocketSink client = begun == null ? newSink() : begun;
     if (begun == null) {
-      sendHead(client, answer.status(), answer.headers());
+      try {
+        sendHead(client, answer.status(), answer.headers());
+      } catch (Throwable e) {
+        answer.body().abandon();
+        throw e;
+      }
     } else {
       awaitHead(begun);
     }
@@ -193,8 +198,14 @@ final class RunningExchange implements Exchange, Runnable {
 
   /** Sends the head of a streamed answer and waits until it has been written. */
   private void sendHead(SocketSink client, int status, Headers own) {
-    sendResponse.invoke(
-        PekkoMapping.streamed(status, own, new StreamingBodySource(client), connection.closesAfterResponse()));
+    try {
+      sendResponse.invoke(
+          PekkoMapping.streamed(status, own, new StreamingBodySource(client), connection.closesAfterResponse()));
+    } catch (Throwable e) {
+      // Whoever waits for it is not to wait for ever.
+      client.close();
+      throw e;
+    }
     connection.onStreamStopped(client::close);
     awaitHead(client);
   }

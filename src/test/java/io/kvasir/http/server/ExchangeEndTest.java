@@ -193,6 +193,28 @@ final class ExchangeEndTest extends HttpServerFixture {
   }
 
   @Test
+  void bodyOfAnAnswerThatCannotBeSent_isAbandoned() throws Exception {
+    CountDownLatch abandoned = new CountDownLatch(1);
+    StreamingBody never =
+        new StreamingBody() {
+          @Override
+          public void run(ByteSink client) {
+            throw new AssertionError("the answer has no head");
+          }
+
+          @Override
+          public void abandon() {
+            abandoned.countDown();
+          }
+        };
+    Headers illegal = Headers.of("Content-Type", "multipart/mixed; boundary=\"");
+    HttpServer server = serve(exchange -> new Response.Streaming(200, illegal, never));
+    assertThat(client(server).send(get("/", "")).rest()).isEmpty();
+    assertThat(abandoned.await(60, TimeUnit.SECONDS)).isTrue();
+    await(() -> server.runningExchanges() == 0);
+  }
+
+  @Test
   void requestBehindTheLastOne_isNotHandled() throws Exception {
     List<String> handled = new CopyOnWriteArrayList<>();
     HttpServer server =
