@@ -40,7 +40,12 @@ public sealed interface Result {
    *     {@code truncated} or {@code protocol}; the log has the rest, which names addresses
    * @param report how it went
    */
-  record Unreachable(boolean timedOut, String why, Report report) implements Result {}
+  record Unreachable(boolean timedOut, String why, Report report) implements Result {
+    /** Whether the last worker's connection ended after it had the request, which may be what ended it. */
+    public boolean disconnected() {
+      return why.equals("reset") || why.equals("truncated");
+    }
+  }
 
   /**
    * The request may be what ended the workers that had it: their connections ended under it. No worker gets the same

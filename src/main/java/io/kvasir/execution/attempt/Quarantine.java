@@ -8,6 +8,8 @@ import java.security.NoSuchAlgorithmException;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HexFormat;
+import java.util.LinkedHashMap;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -19,14 +21,25 @@ import org.jspecify.annotations.Nullable;
  */
 final class Quarantine {
   static final int MAX_REQUESTS = 1024;
+  /** How long it is known that a worker died under a request, in times of a quarantine: engines take long to start. */
+  static final int SUSPICION_FACTOR = 10;
 
   private final @Nullable Duration time;
   private final NanoClock clock;
   private final byte[] salt = new byte[32];
   /** By when they came, the earliest first. */
   private volatile List<Entry> entries = List.of();
+  /** Ends of suspicions by digest, the earliest first. */
+  private final LinkedHashMap<String, Long> suspicions = new LinkedHashMap<>();
 
-  private record Entry(byte[] digest, int length, long until) {}
+  private record Entry(Fingerprint fingerprint, long until) {}
+
+  /** A request as it is remembered. */
+  record Fingerprint(byte[] digest, int length) {
+    boolean matches(byte[] other) {
+      return MessageDigest.isEqual(digest, other);
+    }
+  }
 
   /** An empty one; {@code time} is how long requests stay, null for not at all. */
   Quarantine(@Nullable Duration time, NanoClock clock) {
@@ -48,9 +61,9 @@ final class Quarantine {
     }
     byte[] digest = null;
     for (Entry entry : known) {
-      if (entry.length == request.body().length && entry.until - now > 0) {
-        digest = digest == null ? digest(request) : digest;
-        if (MessageDigest.isEqual(entry.digest, digest)) {
+      if (entry.fingerprint.length == request.body().length && entry.until - now > 0) {
+        digest = digest == null ? fingerprint(request).digest : digest;
+        if (entry.fingerprint.matches(digest)) {
           return true;
         }
       }
@@ -58,15 +71,31 @@ final class Quarantine {
     return false;
   }
 
-  /** Puts a request into quarantine; whether it was not in it before. */
-  synchronized boolean add(ClientHttp request) {
-    if (time == null || contains(request)) {
+  /** Notes that a worker died under a request: the second one puts it into quarantine; whether it was not in before. */
+  synchronized boolean suspect(Fingerprint fingerprint) {
+    if (time == null) {
       return false;
     }
     long now = clock.nanos();
+    suspicions.values().removeIf(until -> until - now <= 0);
+    String digest = HexFormat.of().formatHex(fingerprint.digest);
+    boolean again = suspicions.remove(digest) != null;
+    if (suspicions.size() >= MAX_REQUESTS) {
+      suspicions.pollFirstEntry();
+    }
+    suspicions.putLast(digest, now + SUSPICION_FACTOR * time.toNanos());
+    return again && add(fingerprint);
+  }
+
+  /** Puts a request into quarantine; whether it was not in it before. */
+  synchronized boolean add(Fingerprint fingerprint) {
+    long now = clock.nanos();
     removeExpired(now);
+    if (time == null || entries.stream().anyMatch(entry -> entry.fingerprint.matches(fingerprint.digest))) {
+      return false;
+    }
     List<Entry> all = new ArrayList<>(entries);
-    all.add(new Entry(digest(request), request.body().length, now + time.toNanos()));
+    all.add(new Entry(fingerprint, now + time.toNanos()));
     entries = List.copyOf(all.subList(Math.max(0, all.size() - MAX_REQUESTS), all.size()));
     return true;
   }
@@ -75,12 +104,13 @@ final class Quarantine {
     entries = entries.stream().filter(entry -> entry.until - now > 0).toList();
   }
 
-  private byte[] digest(ClientHttp request) {
+  /** What is remembered of a request. */
+  Fingerprint fingerprint(ClientHttp request) {
     try {
       MessageDigest digest = MessageDigest.getInstance("SHA-256");
       digest.update(salt);
       digest.update((request.method() + ' ' + request.target() + '\n').getBytes(StandardCharsets.UTF_8));
-      return digest.digest(request.body());
+      return new Fingerprint(digest.digest(request.body()), request.body().length);
     } catch (NoSuchAlgorithmException impossible) {
       throw new AssertionError("every Java has SHA-256", impossible);
     }

@@ -79,12 +79,30 @@ public final class RetryPolicy {
     return state.quarantined();
   }
 
+  /**
+   * A suspicion against a call that nobody tries again, to be run when the worker whose connection ended under it has
+   * turned out to have died. The second one against the same request puts it into quarantine.
+   */
+  public Runnable suspicion(Call call) {
+    Quarantine.Fingerprint fingerprint = quarantine.fingerprint(call.http());
+    String requestId = call.decision().requestId();
+    return () -> {
+      if (quarantine.suspect(fingerprint)) {
+        quarantined(requestId);
+      }
+    };
+  }
+
   private void quarantine(RetryState state) {
-    if (quarantine.add(state.call().http())) {
-      metrics.quarantined();
-      LOG.warn("request {} is refused from now on for a while: the connections of {} workers ended under it",
-          state.requestId(), state.counts().disconnects());
+    if (quarantine.add(quarantine.fingerprint(state.call().http()))) {
+      quarantined(state.requestId());
     }
+  }
+
+  private void quarantined(String requestId) {
+    metrics.quarantined();
+    LOG.warn("request {} and the same ones are refused for a while: several workers' connections ended under them",
+        requestId);
   }
 
   /** Takes a retry after a failure: the pause before it, or null when there must be none. */

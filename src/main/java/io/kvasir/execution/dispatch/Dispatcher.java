@@ -2,6 +2,7 @@ package io.kvasir.execution.dispatch;
 
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.Decision;
+import io.kvasir.cell.WorkerStatus;
 import io.kvasir.execution.Call;
 import io.kvasir.execution.CallListener;
 import io.kvasir.execution.ExecutionMetrics;
@@ -44,6 +45,7 @@ public final class Dispatcher implements AutoCloseable {
   private final Cells cells;
   private final ExecutionServices services;
   private final RetryPolicy retryPolicy;
+  private final DeathWatch deaths;
   private final WorkflowSupervisor workflows;
   private final ScheduledThreadPoolExecutor timer;
 
@@ -77,6 +79,7 @@ public final class Dispatcher implements AutoCloseable {
     this.retryPolicy = new RetryPolicy(
         settings, new RetryBudget(settings.retries(), clock), services.metrics(), clock,
         () -> ThreadLocalRandom.current().nextDouble());
+    this.deaths = new DeathWatch(retryPolicy, this::isDown, services.timer());
     this.workflows = new WorkflowSupervisor(system, cells, services, retryPolicy, preprocessing);
   }
 
@@ -86,6 +89,14 @@ public final class Dispatcher implements AutoCloseable {
    * @throws InterruptedException when the thread is interrupted during a workflow; the call is cancelled then
    */
   public Result execute(Call call, Cancellation client, CallListener listener) throws InterruptedException {
+    Result result = executeResumably(call, client, deaths.listener(call, listener));
+    if (result instanceof Result.Unreachable unreachable && unreachable.disconnected()) {
+      deaths.ended(call, unreachable.report());
+    }
+    return result;
+  }
+
+  private Result executeResumably(Call call, Cancellation client, CallListener listener) throws InterruptedException {
     CancellationSource cancellation = new CancellationSource();
     client.onCancelled(cancellation::cancel);
     RetryState retries = retryPolicy.begin(call);
@@ -150,6 +161,11 @@ public final class Dispatcher implements AutoCloseable {
             : workflows.retry(context, failed, chosen, failure);
       }
     };
+  }
+
+  private boolean isDown(String worker) {
+    return cells.workers().stream()
+        .anyMatch(summary -> summary.id().equals(worker) && summary.health() == WorkerStatus.Health.UNHEALTHY);
   }
 
   /** Stops the workflows and the timer: deadlines are not kept any more. */

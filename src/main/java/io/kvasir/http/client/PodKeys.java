@@ -35,8 +35,9 @@ public final class PodKeys {
 
   /** The key of the pod at a base URL, null when it has none. */
   public @Nullable String of(URI pod) {
-    Key key = own.isEmpty() ? standard : own.getOrDefault(pod, standard);
-    return key == null ? null : key.text();
+    Key key = own.get(pod);
+    Key shown = key == null ? standard : key;
+    return shown == null ? null : shown.text();
   }
 
   /** The request with its pod's key in place of the client's, or unchanged when the pod has none. */

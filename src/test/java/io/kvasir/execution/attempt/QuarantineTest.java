@@ -15,19 +15,19 @@ final class QuarantineTest {
 
   @Test
   void aRequestStaysForItsTime() {
-    assertThat(quarantine.add(request("/v1/completions", "a"))).isTrue();
+    assertThat(add(quarantine, request("/v1/completions", "a"))).isTrue();
     clock.advance(Duration.ofSeconds(30));
-    assertThat(quarantine.add(request("/v1/completions", "a"))).as("it is in already").isFalse();
+    assertThat(add(quarantine, request("/v1/completions", "a"))).as("it is in already").isFalse();
     clock.advance(Duration.ofSeconds(29));
     assertThat(quarantine.contains(request("/v1/completions", "a"))).isTrue();
     clock.advance(Duration.ofSeconds(1));
     assertThat(quarantine.contains(request("/v1/completions", "a"))).isFalse();
-    assertThat(quarantine.add(request("/v1/completions", "a"))).isTrue();
+    assertThat(add(quarantine, request("/v1/completions", "a"))).isTrue();
   }
 
   @Test
   void onlyTheSameRequestIsInIt() {
-    quarantine.add(request("/v1/completions", "ab"));
+    add(quarantine, request("/v1/completions", "ab"));
 
     assertThat(quarantine.contains(request("/v1/completions", "ab"))).isTrue();
     assertThat(quarantine.contains(request("/v1/completions", "ba"))).isFalse();
@@ -39,7 +39,7 @@ final class QuarantineTest {
   @Test
   void theLatestStay() {
     for (int i = 0; i <= Quarantine.MAX_REQUESTS; i++) {
-      quarantine.add(request("/v1/completions", Integer.toString(i)));
+      add(quarantine, request("/v1/completions", Integer.toString(i)));
     }
     assertThat(quarantine.contains(request("/v1/completions", "0"))).isFalse();
     assertThat(quarantine.contains(request("/v1/completions", "1"))).isTrue();
@@ -48,9 +48,9 @@ final class QuarantineTest {
 
   @Test
   void earlierOnesEndWhileLaterOnesStay() {
-    quarantine.add(request("/v1/completions", "a"));
+    add(quarantine, request("/v1/completions", "a"));
     clock.advance(Duration.ofSeconds(40));
-    quarantine.add(request("/v1/completions", "b"));
+    add(quarantine, request("/v1/completions", "b"));
     clock.advance(Duration.ofSeconds(40));
 
     assertThat(quarantine.contains(request("/v1/completions", "a"))).isFalse();
@@ -61,8 +61,30 @@ final class QuarantineTest {
   void withoutATimeNothingIsKept() {
     Quarantine off = new Quarantine(null, clock);
 
-    assertThat(off.add(request("/v1/completions", "a"))).isFalse();
+    assertThat(add(off, request("/v1/completions", "a"))).isFalse();
     assertThat(off.contains(request("/v1/completions", "a"))).isFalse();
+  }
+
+  @Test
+  void theSecondSuspicionWithinItsTimeCounts() {
+    ClientHttp request = request("/v1/completions", "a");
+    assertThat(quarantine.suspect(quarantine.fingerprint(request))).isFalse();
+    assertThat(quarantine.suspect(quarantine.fingerprint(request("/v1/completions", "b")))).isFalse();
+    assertThat(quarantine.contains(request)).isFalse();
+    clock.advance(Duration.ofMinutes(9));
+    assertThat(quarantine.suspect(quarantine.fingerprint(request))).isTrue();
+    assertThat(quarantine.contains(request)).isTrue();
+
+    clock.advance(Duration.ofMinutes(5));
+    assertThat(quarantine.contains(request)).isFalse();
+    assertThat(quarantine.suspect(quarantine.fingerprint(request))).as("once more").isTrue();
+    clock.advance(Duration.ofMinutes(10));
+    assertThat(quarantine.suspect(quarantine.fingerprint(request))).as("long ago").isFalse();
+    assertThat(new Quarantine(null, clock).suspect(quarantine.fingerprint(request))).isFalse();
+  }
+
+  private static boolean add(Quarantine to, ClientHttp request) {
+    return to.add(to.fingerprint(request));
   }
 
   private static ClientHttp request(String target, String body) {
