@@ -5,7 +5,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The caller of a request, after authentication. Immutable.
  *
- * @param keyId the id of its key, or the subject of its token; null for the anonymous caller
+ * @param keyId the id of its key, or {@code token:} and the subject of its token; null for the anonymous caller
  * @param tenant the name of its tenant; empty for the anonymous caller
  * @param grants what it may do
  * @param limits the limits of the key

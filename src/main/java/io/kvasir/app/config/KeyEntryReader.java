@@ -38,6 +38,7 @@ public final class KeyEntryReader {
   private static final String KEYS = "keys";
   private static final String DIGEST = "sha256";
   private static final String NOT_AFTER = "not-after";
+  private static final String TOKEN_PREFIX = "token:";
   private static final Pattern NAME = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._@:-]{0,127}");
   private static final Set<String> APIS =
       Arrays.stream(ApiPath.values()).map(ApiPath::label).collect(Collectors.toUnmodifiableSet());
@@ -161,6 +162,9 @@ public final class KeyEntryReader {
     checkName(entry, "tenant", tenant);
     String id = entry.name("id");
     checkName(entry, "id", id);
+    if (id.startsWith(TOKEN_PREFIX)) {
+      entry.fault("id", "begins with " + TOKEN_PREFIX + ", as the ids of tokens do; choose another");
+    }
     KeyDigest digest = digest(entry);
     ConfigSection whole = entry.withFallback(tenants.getOrDefault(tenant, defaults));
     List.of("id", "tenant", DIGEST).forEach(whole::has);

@@ -3,6 +3,7 @@ package io.kvasir.app.node;
 import io.kvasir.access.AccessControl;
 import io.kvasir.access.Authenticator;
 import io.kvasir.access.store.KeyStore;
+import io.kvasir.access.token.JwtVerifier;
 import io.kvasir.app.config.AccessConfig;
 import io.kvasir.app.config.ConfigException;
 import io.kvasir.gateway.admin.KeysAdmin;
@@ -22,8 +23,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What requests are authenticated with: the keys of the configuration, of a file that is watched, and of the
- * administrators' changes that all nodes share. Requests are accepted when those changes are known, which is at once on
- * a node that forms a cluster of its own. Thread-safe; closed when no request comes any more.
+ * administrators' changes that all nodes share; and the tokens of an identity provider. Requests are accepted when
+ * those changes are known, which is at once on a node that forms a cluster of its own. Thread-safe; closed when no
+ * request comes any more.
  */
 final class AccessAssembly implements AutoCloseable {
   private static final String FORGETFUL =
@@ -31,6 +33,7 @@ final class AccessAssembly implements AutoCloseable {
           + " set kvasir.access.store";
 
   private final AccessConfig config;
+  private final @Nullable JwtVerifier tokens;
   private final AccessControl control;
   private final KeyCatalog catalog;
   private final KeyStore store;
@@ -46,7 +49,9 @@ final class AccessAssembly implements AutoCloseable {
    */
   AccessAssembly(AccessConfig config, ActorSystem<?> system, boolean alone, Metrics metrics) throws StartException {
     this.config = config;
-    this.control = new AccessControl(null, InstantSource.system(), metrics);
+    this.tokens =
+        config.tokens() == null ? null : new JwtVerifier(config.tokens(), InstantSource.system(), metrics);
+    this.control = new AccessControl(tokens, InstantSource.system(), metrics);
     this.catalog = new KeyCatalog(config, control);
     Path file = config.keys().file();
     try {
@@ -56,6 +61,7 @@ final class AccessAssembly implements AutoCloseable {
               : new KeyFileWatch(
                   file, config.reader(), config.keys().reloadInterval(), catalog::replaceFileKeys, metrics);
     } catch (ConfigException faulty) {
+      closeTokens();
       throw new StartException("the file of keys cannot be used: " + faulty.getMessage(), faulty);
     }
     try {
@@ -107,6 +113,9 @@ final class AccessAssembly implements AutoCloseable {
       if (watch != null) {
         watch.degraded().ifPresent(degraded::add);
       }
+      if (tokens != null) {
+        tokens.degraded().ifPresent(degraded::add);
+      }
       if (catalog.isChanged()) {
         degraded.addAll(shortcomings());
       }
@@ -118,6 +127,13 @@ final class AccessAssembly implements AutoCloseable {
   public void close() {
     if (watch != null) {
       watch.close();
+    }
+    closeTokens();
+  }
+
+  private void closeTokens() {
+    if (tokens != null) {
+      tokens.close();
     }
   }
 
