@@ -4,7 +4,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.prompt.template.ChatPrompt;
 import io.kvasir.prompt.template.ChatTemplates;
 import io.kvasir.prompt.template.ContentFormat;
-import io.kvasir.prompt.template.RenderLimits;
+import io.kvasir.time.NanoClock;
 import java.time.LocalDateTime;
 import java.util.Map;
 import java.util.function.Supplier;
@@ -15,9 +15,9 @@ final class ChatRenderer {
   private final ChatPrompt prompt;
   private final Supplier<LocalDateTime> now;
 
-  ChatRenderer(ChatTemplates templates, Map<String, Object> kwargs, Supplier<LocalDateTime> now) {
+  ChatRenderer(ChatTemplates templates, Map<String, Object> kwargs, Supplier<LocalDateTime> now, NanoClock nanos) {
     this.templates = templates;
-    this.prompt = new ChatPrompt(templates, kwargs, RenderLimits.DEFAULT);
+    this.prompt = new ChatPrompt(templates, kwargs, nanos);
     this.now = now;
   }
 

@@ -83,13 +83,14 @@ public final class Prompts {
     for (ModelConfig config : configs) {
       EngineTokenizer engine = engines.apply(config.name());
       CachingEngineTokenizer tokens = engine == null ? null : new CachingEngineTokenizer(engine, nanos);
-      prompts.add(load(config, tokens, clock, memo, promptMetrics));
+      prompts.add(load(config, tokens, clock, nanos, memo, promptMetrics));
     }
     return prompts;
   }
 
   private static PromptModel load(
-      ModelConfig config, @Nullable CachingEngineTokenizer engine, Clock clock, PrefixMemo memo, PromptMetrics metrics)
+      ModelConfig config, @Nullable CachingEngineTokenizer engine, Clock clock, NanoClock nanos, PrefixMemo memo,
+      PromptMetrics metrics)
       throws IOException {
     if (config.mode() == PromptMode.ENGINE && engine == null) {
       throw new IOException("model " + config.name() + ": mode engine needs an engine that answers /tokenize");
@@ -104,7 +105,7 @@ public final class Prompts {
       ChatTemplates templates = files.templates();
       ChatRenderer rendering =
           templates == null ? null
-              : new ChatRenderer(templates, config.templateKwargs(), () -> LocalDateTime.now(clock));
+              : new ChatRenderer(templates, config.templateKwargs(), () -> LocalDateTime.now(clock), nanos);
       return new PromptModel(config, tokenizer, rendering, engine, memo, metrics);
     } catch (IOException e) {
       throw new IOException("model " + config.name() + ": " + e.getMessage(), e);

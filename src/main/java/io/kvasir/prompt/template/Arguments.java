@@ -48,7 +48,8 @@ final class Arguments {
   }
 
   /** With one more keyword. */
-  Arguments with(String keyword, Object value) {
+  Arguments with(RenderContext render, String keyword, Object value) {
+    render.elements(2L * keywords.size());
     Map<String, @Nullable Object> more = new LinkedHashMap<>(keywords);
     more.put(keyword, value);
     return new Arguments(positional, more);

@@ -19,8 +19,9 @@ final class Attributes {
   private Attributes() {}
 
   /** {@code value.name}: a method, else an attribute, else an entry, else undefined. */
-  static @Nullable Object get(@Nullable Object value, String name) {
+  static @Nullable Object get(RenderContext render, @Nullable Object value, String name) {
     if (value instanceof Map<?, ?> map && !isMethod(map, name)) {
+      render.steps(map.size() >> 5);
       Object entry = map.get(name);
       return entry != null || map.containsKey(name) ? entry : Undefined.member(map, name);
     }
@@ -67,7 +68,7 @@ final class Attributes {
     if (value instanceof String s && StringMethods.NAMES.contains(name)) {
       return StringMethods.call(render, s, name, arguments);
     }
-    Object callee = get(value, name);
+    Object callee = get(render, value, name);
     return callee instanceof Method method ? method.call(render, arguments) : Expr.call(render, callee, arguments);
   }
 
@@ -91,7 +92,7 @@ final class Attributes {
       return switch (name) {
         case "get" -> {
           Arguments bound = arguments.bind("get", List.of("key", "default"));
-          Object key = Values.key(bound.get(0));
+          Object key = Values.key(render, bound.get(0), map.size());
           Object found = map.get(key);
           yield found != null || map.containsKey(key) ? found : bound.get(1, null);
         }
@@ -103,13 +104,13 @@ final class Attributes {
     }
 
     private Object list(RenderContext render, List<?> list, Arguments arguments) {
-      render.countRead(list.size());
       if (name.equals("copy")) {
         return Values.list(render, list);
       }
       Object wanted = arguments.get(0);
       long count = 0;
       for (int i = 0; i < list.size(); i++) {
+        render.step();
         if (Values.equal(render, list.get(i), wanted)) {
           if (name.equals("index")) {
             return (long) i;

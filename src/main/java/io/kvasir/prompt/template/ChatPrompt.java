@@ -1,6 +1,7 @@
 package io.kvasir.prompt.template;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.kvasir.time.NanoClock;
 import java.time.LocalDateTime;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -31,22 +32,19 @@ public final class ChatPrompt {
   private final ChatTemplates templates;
 
   private final Map<String, @Nullable Object> defaults;
-  private final RenderLimits limits;
+  private final NanoClock clock;
 
   /**
-   * The prompts of a model.
+   * The prompts of a model. Its own templates are rendered within {@link RenderLimits#MODEL}, those of requests within
+   * {@link RenderLimits#REQUEST}.
    *
    * @param defaults kwargs of every request that does not set them: vLLM's {@code --default-chat-template-kwargs}
+   * @param clock clock for the limits of time
    */
-  public ChatPrompt(ChatTemplates templates, Map<String, ?> defaults, RenderLimits limits) {
+  public ChatPrompt(ChatTemplates templates, Map<String, ?> defaults, NanoClock clock) {
     this.templates = templates;
     this.defaults = new LinkedHashMap<>(defaults);
-    this.limits = limits;
-  }
-
-  /** The prompts of a model without defaults and within {@link RenderLimits#DEFAULT}. */
-  public ChatPrompt(ChatTemplates templates) {
-    this(templates, Map.of(), RenderLimits.DEFAULT);
+    this.clock = clock;
   }
 
   /**
@@ -54,38 +52,56 @@ public final class ChatPrompt {
    *
    * @param body a {@code /v1/chat/completions} request
    * @param now the engine's local time
+   * @throws TemplateException.OfRequest if the request's own template cannot be parsed or exceeds its limits
    * @throws TemplateException if the request or the template is at fault
    */
   public Rendered render(JsonNode body, Supplier<LocalDateTime> now) {
+    String requested = RequestTemplate.of(body);
+    if (requested == null) {
+      return render(body, templates.select(hasTools(body)), budget(body, RenderLimits.MODEL), now);
+    }
+    ChatTemplate named = templates.named().get(requested);
+    if (named != null) {
+      return render(body, named, budget(body, RenderLimits.MODEL), now);
+    }
+    RenderBudget budget = budget(body, RenderLimits.REQUEST);
+    try {
+      return render(body, ChatTemplate.parse(requested, budget), budget, now);
+    } catch (TemplateException.Syntax | TemplateException.Limit e) {
+      throw new TemplateException.OfRequest("chat_template: " + e.getMessage());
+    }
+  }
+
+  private RenderBudget budget(JsonNode body, RenderLimits limits) {
+    return new RenderBudget(limits.forConversation(VllmMessages.textLength(body.path("messages"))), clock);
+  }
+
+  private static boolean hasTools(JsonNode body) {
+    return body.hasNonNull("tools");
+  }
+
+  private Rendered render(JsonNode body, ChatTemplate template, RenderBudget budget, Supplier<LocalDateTime> now) {
     JsonNode requestMessages = body.path("messages");
     if (!requestMessages.isArray() || requestMessages.isEmpty()) {
       throw new TemplateException.Request("messages must be a list with at least one message");
     }
     List<@Nullable Object> tools = tools(body.path("tools"));
-    ChatTemplate template = template(RequestTemplate.of(body), tools != null);
     boolean media = VllmMessages.hasMedia(requestMessages);
     List<Map<String, @Nullable Object>> messages =
         VllmMessages.prepare(requestMessages, template.contentFormat());
     Map<String, @Nullable Object> variables = variables(body, messages, tools);
     if (!body.path("continue_final_message").asBoolean(false)) {
-      StringBuilder out = new StringBuilder(sizeOf(messages));
-      template.render(variables, now, limits, out);
+      // Of the size it will have, so that a long prompt is not copied while it grows.
+      int size = Math.clamp(VllmMessages.textLength(requestMessages) + 1024, 1024, 1 << 24);
+      StringBuilder out = new StringBuilder(size);
+      template.render(variables, now, budget, out);
       return new Rendered(out.toString(), media);
     }
     if (Boolean.TRUE.equals(variables.get("add_generation_prompt"))) {
       throw new TemplateException.Request(
           "continue_final_message and add_generation_prompt cannot both be true: set add_generation_prompt to false");
     }
-    return new Rendered(continued(template, variables, messages.getLast(), now), media);
-  }
-
-  /** Estimated characters of the prompt, so that a long one is not copied while it grows. */
-  private static int sizeOf(List<Map<String, @Nullable Object>> messages) {
-    long size = 1024;
-    for (Map<String, @Nullable Object> message : messages) {
-      size += 64 + (message.get("content") instanceof String text ? text.length() : 0);
-    }
-    return Math.clamp(size, 1024, 1 << 24);
+    return new Rendered(continued(template, variables, messages.getLast(), budget, now), media);
   }
 
   private static @Nullable List<@Nullable Object> tools(JsonNode tools) {
@@ -96,15 +112,6 @@ public final class ChatPrompt {
       throw new TemplateException.Request("tools must be a list");
     }
     return VllmMessages.tools(tools);
-  }
-
-  /** The model's template, one of them by name, or one in the request. */
-  private ChatTemplate template(@Nullable String requested, boolean hasTools) {
-    if (requested == null) {
-      return templates.select(hasTools);
-    }
-    ChatTemplate named = templates.named().get(requested);
-    return named != null ? named : ChatTemplate.parse(requested);
   }
 
   private Map<String, @Nullable Object> variables(JsonNode body, List<Map<String, @Nullable Object>> messages,
@@ -135,18 +142,19 @@ public final class ChatPrompt {
    * is trimmed too.
    */
   private String continued(ChatTemplate template, Map<String, @Nullable Object> variables,
-      Map<String, @Nullable Object> last, Supplier<LocalDateTime> now) {
+      Map<String, @Nullable Object> last, RenderBudget budget, Supplier<LocalDateTime> now) {
     String text = mark(last);
     StringBuilder out = new StringBuilder();
-    template.render(variables, now, limits, out);
+    template.render(variables, now, budget, out);
     int at = out.lastIndexOf(CONTINUE_TAG.strip());
-    if (at < 0 || out.indexOf(Text.strip(text, null)) < 0) {
+    if (at < 0
+        || new TextSearch(budget, Text.strip(text, null)).first(out.toString(), 0, out.length()) < 0) {
       throw new TemplateException.Request(
           "continue_final_message is set, but the chat template does not print the final message as it is");
     }
     boolean exact = out.indexOf(CONTINUE_TAG, at) == at;
     String cut = out.substring(0, at);
-    return exact ? cut : Text.rstrip(cut, null);
+    return exact ? cut : Text.strip(cut, null, false, true);
   }
 
   /** Appends the mark to the message's text, or to the last text among its parts; returns the text before. */

@@ -1,5 +1,6 @@
 package io.kvasir.prompt.template;
 
+import io.kvasir.time.NanoClock;
 import java.time.LocalDateTime;
 import java.util.Map;
 import java.util.function.Supplier;
@@ -25,12 +26,26 @@ public final class ChatTemplate {
   }
 
   /**
-   * Parses a template.
+   * Parses a template within {@link RenderLimits#MODEL}.
    *
    * @throws TemplateException.Syntax if the source has an error; with the line
+   * @throws TemplateException.Limit if it is beyond the limits
    */
   public static ChatTemplate parse(String source) {
-    return new ChatTemplate(source, Parser.parse(source));
+    return parse(source, new RenderBudget(RenderLimits.MODEL, NanoClock.SYSTEM));
+  }
+
+  static ChatTemplate parse(String source, RenderBudget budget) {
+    try {
+      return new ChatTemplate(source, Parser.parse(source, budget));
+    } catch (StackOverflowError e) {
+      throw tooDeep();
+    }
+  }
+
+  /** The depths are limited; this is for a thread whose stack is nearly used up already. */
+  private static TemplateException tooDeep() {
+    return new TemplateException.Limit("the chat template nests too deep for the stack");
   }
 
   /** The template's source. */
@@ -51,20 +66,19 @@ public final class ChatTemplate {
    * @param now the local time that {@code strftime_now} prints; called only by templates that print it
    * @throws TemplateException if the template raises an exception, fails or exceeds the limits
    */
-  public void render(Map<String, ?> variables, Supplier<LocalDateTime> now, RenderLimits limits, StringBuilder out) {
-    RenderContext render = new RenderContext(variables, now, limits, out);
+  void render(Map<String, ?> variables, Supplier<LocalDateTime> now, RenderBudget budget, StringBuilder out) {
+    RenderContext render = new RenderContext(variables, now, budget, out);
     try {
       root.run(new Frame(render));
     } catch (StackOverflowError e) {
-      // A value nested by the template itself, thousands deep: nothing else recurses without a bound.
-      throw new TemplateException.Limit("the chat template nests values or calls too deep");
+      throw tooDeep();
     }
   }
 
-  /** Renders with {@link RenderLimits#DEFAULT}. */
+  /** Renders within {@link RenderLimits#MODEL}. */
   public String render(Map<String, ?> variables, Supplier<LocalDateTime> now) {
     StringBuilder out = new StringBuilder();
-    render(variables, now, RenderLimits.DEFAULT, out);
+    render(variables, now, new RenderBudget(RenderLimits.MODEL, NanoClock.SYSTEM), out);
     return out.toString();
   }
 }

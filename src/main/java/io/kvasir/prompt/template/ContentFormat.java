@@ -1,8 +1,12 @@
 package io.kvasir.prompt.template;
 
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -27,12 +31,12 @@ public enum ContentFormat {
     Set<String> messages = new HashSet<>();
     for (Stmt.For loop : loops) {
       if (loop.target() instanceof Stmt.Target.Variable(String name)
-          && lists.stream().anyMatch(list -> reads(loop.elements(), list, null))) {
+          && variable(source(loop.elements())) instanceof String list && lists.contains(list)) {
         messages.add(name);
       }
     }
     for (Stmt.For loop : loops) {
-      if (messages.stream().anyMatch(message -> reads(loop.elements(), message, "content"))) {
+      if (variable(content(source(loop.elements()))) instanceof String message && messages.contains(message)) {
         return OPENAI;
       }
     }
@@ -41,36 +45,51 @@ public enum ContentFormat {
 
   /** The variable and all that it, or a part of it, is assigned to. */
   private static Set<String> renamed(String variable, List<Stmt.Set> sets) {
+    Map<String, List<String>> targets = new HashMap<>();
+    for (Stmt.Set set : sets) {
+      if (set.target() instanceof Stmt.Target.Variable(String name)
+          && variable(source(set.value())) instanceof String from) {
+        targets.computeIfAbsent(from, _ -> new ArrayList<>()).add(name);
+      }
+    }
     Set<String> names = new HashSet<>(Set.of(variable));
-    boolean grew;
-    do {
-      grew = false;
-      for (Stmt.Set set : sets) {
-        if (set.target() instanceof Stmt.Target.Variable(String name)
-            && List.copyOf(names).stream().anyMatch(known -> reads(set.value(), known, null))) {
-          grew |= names.add(name);
+    Deque<String> open = new ArrayDeque<>(names);
+    while (!open.isEmpty()) {
+      for (String name : targets.getOrDefault(open.pop(), List.of())) {
+        if (names.add(name)) {
+          open.push(name);
         }
       }
-    } while (grew);
+    }
     return names;
   }
 
-  /** Whether the expression is the variable, or its entry {@code key}, behind filters, tests and slices. */
-  private static boolean reads(Expr expr, String variable, @Nullable String key) {
-    return switch (expr) {
-      case Expr.Filter filter -> filter.value() != null && reads(filter.value(), variable, key);
-      case Expr.Test test -> reads(test.value(), variable, key);
-      case Expr.Slice slice -> reads(slice.value(), variable, key);
-      case Expr.Name(String name) -> key == null && name.equals(variable);
-      case Expr.Attribute(Expr value, String name) -> name.equals(key) && reads(value, variable);
-      case Expr.Item(Expr value, Expr.Const(Object index)) -> key != null && key.equals(index)
-          && reads(value, variable);
-      default -> false;
-    };
+  /** What is behind an expression's filters, tests and slices. */
+  private static @Nullable Expr source(Expr expr) {
+    Expr source = expr;
+    while (true) {
+      switch (source) {
+        case Expr.Filter filter -> source = filter.value();
+        case Expr.Test test -> source = test.value();
+        case Expr.Slice slice -> source = slice.value();
+        case null, default -> {
+          return source;
+        }
+      }
+    }
   }
 
-  private static boolean reads(Expr expr, String variable) {
-    return expr instanceof Expr.Name(String name) && name.equals(variable);
+  private static @Nullable String variable(@Nullable Expr expr) {
+    return expr instanceof Expr.Name(String name) ? name : null;
+  }
+
+  /** The value whose entry {@code content} an expression is. */
+  private static @Nullable Expr content(@Nullable Expr expr) {
+    return switch (expr) {
+      case Expr.Attribute(Expr value, String name) when name.equals("content") -> value;
+      case Expr.Item(Expr value, Expr.Const(Object index)) when "content".equals(index) -> value;
+      case null, default -> null;
+    };
   }
 
   private static void collect(Stmt.Block block, List<Stmt.Set> sets, List<Stmt.For> loops) {

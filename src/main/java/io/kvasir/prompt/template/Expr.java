@@ -8,12 +8,22 @@ import org.jspecify.annotations.Nullable;
 
 /** An expression of a template's syntax tree, with its evaluation. */
 sealed interface Expr {
-  @Nullable Object eval(Frame frame);
+  /** The expression's value; charges it as a step, and as a level of nesting while it is computed. */
+  default @Nullable Object eval(Frame frame) {
+    RenderContext render = frame.render();
+    render.enter();
+    Object value = compute(frame);
+    render.leave();
+    return value;
+  }
+
+  /** The value, its own step already charged. */
+  @Nullable Object compute(Frame frame);
 
   /** A constant. */
   record Const(@Nullable Object value) implements Expr {
     @Override
-    public @Nullable Object eval(Frame frame) {
+    public @Nullable Object compute(Frame frame) {
       return value;
     }
   }
@@ -21,7 +31,7 @@ sealed interface Expr {
   /** A variable; the name is interned. */
   record Name(String name) implements Expr {
     @Override
-    public @Nullable Object eval(Frame frame) {
+    public @Nullable Object compute(Frame frame) {
       return frame.get(name);
     }
   }
@@ -29,10 +39,10 @@ sealed interface Expr {
   /** {@code [a, b]}, or {@code (a, b)}. */
   record Sequence(List<Expr> elements, boolean tuple) implements Expr {
     @Override
-    public Object eval(Frame frame) {
+    public Object compute(Frame frame) {
+      frame.render().elements(elements.size());
       @Nullable Object[] values = new Object[elements.size()];
       for (int i = 0; i < values.length; i++) {
-        frame.render().element();
         values[i] = elements.get(i).eval(frame);
       }
       return tuple ? Tuple.of(values) : new ArrayList<>(Tuple.of(values));
@@ -42,11 +52,10 @@ sealed interface Expr {
   /** {@code {key: value}}. */
   record Dict(List<Expr> keys, List<Expr> values) implements Expr {
     @Override
-    public Object eval(Frame frame) {
+    public Object compute(Frame frame) {
       Map<@Nullable Object, @Nullable Object> dict = new LinkedHashMap<>();
       for (int i = 0; i < keys.size(); i++) {
-        frame.render().element();
-        dict.put(Values.key(keys.get(i).eval(frame)), values.get(i).eval(frame));
+        Values.put(frame.render(), dict, keys.get(i).eval(frame), values.get(i).eval(frame));
       }
       return dict;
     }
@@ -55,7 +64,7 @@ sealed interface Expr {
   /** {@code value if condition else otherwise}. */
   record Condition(Expr condition, Expr value, @Nullable Expr otherwise) implements Expr {
     @Override
-    public @Nullable Object eval(Frame frame) {
+    public @Nullable Object compute(Frame frame) {
       if (Values.truth(condition.eval(frame))) {
         return value.eval(frame);
       }
@@ -67,7 +76,7 @@ sealed interface Expr {
   /** {@code not value}. */
   record Not(Expr value) implements Expr {
     @Override
-    public Object eval(Frame frame) {
+    public Object compute(Frame frame) {
       return !Values.truth(value.eval(frame));
     }
   }
@@ -75,7 +84,7 @@ sealed interface Expr {
   /** {@code left and right}, or {@code or}: the operand that decides. */
   record Logic(boolean and, Expr left, Expr right) implements Expr {
     @Override
-    public @Nullable Object eval(Frame frame) {
+    public @Nullable Object compute(Frame frame) {
       Object value = left.eval(frame);
       return Values.truth(value) == and ? right.eval(frame) : value;
     }
@@ -84,7 +93,7 @@ sealed interface Expr {
   /** {@code -value} or {@code +value}. */
   record Sign(boolean minus, Expr value) implements Expr {
     @Override
-    public Object eval(Frame frame) {
+    public Object compute(Frame frame) {
       Object number = value.eval(frame);
       return minus ? Numbers.negate(number) : Numbers.negate(Numbers.negate(number));
     }
@@ -93,7 +102,7 @@ sealed interface Expr {
   /** {@code + - * / // % **}. */
   record Arithmetic(String operator, Expr left, Expr right) implements Expr {
     @Override
-    public Object eval(Frame frame) {
+    public Object compute(Frame frame) {
       return Operators.apply(frame.render(), operator, left.eval(frame), right.eval(frame));
     }
   }
@@ -101,7 +110,7 @@ sealed interface Expr {
   /** {@code a ~ b ~ c}. */
   record Concat(List<Expr> parts) implements Expr {
     @Override
-    public Object eval(Frame frame) {
+    public Object compute(Frame frame) {
       String[] texts = new String[parts.size()];
       long length = 0;
       for (int i = 0; i < texts.length; i++) {
@@ -116,7 +125,7 @@ sealed interface Expr {
   /** {@code a < b <= c}: each neighbouring pair must compare so. */
   record Compare(Expr first, List<String> operators, List<Expr> rest) implements Expr {
     @Override
-    public Object eval(Frame frame) {
+    public Object compute(Frame frame) {
       Object left = first.eval(frame);
       for (int i = 0; i < operators.size(); i++) {
         Object right = rest.get(i).eval(frame);
@@ -132,23 +141,23 @@ sealed interface Expr {
   /** {@code value.name}. */
   record Attribute(Expr value, String name) implements Expr {
     @Override
-    public @Nullable Object eval(Frame frame) {
-      return Attributes.get(value.eval(frame), name);
+    public @Nullable Object compute(Frame frame) {
+      return Attributes.get(frame.render(), value.eval(frame), name);
     }
   }
 
   /** {@code value[index]}. */
   record Item(Expr value, Expr index) implements Expr {
     @Override
-    public @Nullable Object eval(Frame frame) {
-      return Values.item(value.eval(frame), index.eval(frame));
+    public @Nullable Object compute(Frame frame) {
+      return Values.item(frame.render(), value.eval(frame), index.eval(frame));
     }
   }
 
   /** {@code value[start:stop:step]}. */
   record Slice(Expr value, @Nullable Expr start, @Nullable Expr stop, @Nullable Expr step) implements Expr {
     @Override
-    public Object eval(Frame frame) {
+    public Object compute(Frame frame) {
       return Operators.slice(frame.render(), value.eval(frame), bound(start, frame), bound(stop, frame),
           bound(step, frame));
     }
@@ -162,24 +171,23 @@ sealed interface Expr {
   /** {@code callee(arguments)}. */
   record Call(Expr callee, CallArguments arguments) implements Expr {
     @Override
-    public @Nullable Object eval(Frame frame) {
-      return eval(frame, null);
+    public @Nullable Object compute(Frame frame) {
+      return call(frame, null);
     }
 
     /** With the body of a call block, if there is one. */
-    @Nullable Object eval(Frame frame, @Nullable Macro caller) {
-      frame.render().step();
+    @Nullable Object call(Frame frame, @Nullable Macro caller) {
       if (callee instanceof Attribute(Expr value, String name)) {
         Object self = value.eval(frame);
         return Attributes.call(frame.render(), self, name, withCaller(frame, caller));
       }
       Object function = callee.eval(frame);
-      return call(frame.render(), function, withCaller(frame, caller));
+      return Expr.call(frame.render(), function, withCaller(frame, caller));
     }
 
     private Arguments withCaller(Frame frame, @Nullable Macro caller) {
       Arguments evaluated = arguments.eval(frame);
-      return caller == null ? evaluated : evaluated.with("caller", caller);
+      return caller == null ? evaluated : evaluated.with(frame.render(), "caller", caller);
     }
   }
 
@@ -197,11 +205,11 @@ sealed interface Expr {
   record Filter(@Nullable Expr value, String name, Filters.@Nullable Filter filter, CallArguments arguments)
       implements Expr {
     @Override
-    public @Nullable Object eval(Frame frame) {
-      return eval(frame, value == null ? null : value.eval(frame));
+    public @Nullable Object compute(Frame frame) {
+      return apply(frame, value == null ? null : value.eval(frame));
     }
 
-    @Nullable Object eval(Frame frame, @Nullable Object input) {
+    @Nullable Object apply(Frame frame, @Nullable Object input) {
       frame.render().step();
       if (filter == null) {
         throw Filters.unknown(name);
@@ -213,7 +221,7 @@ sealed interface Expr {
   /** {@code value is test(arguments)}. */
   record Test(Expr value, String name, Tests.@Nullable Test test, CallArguments arguments) implements Expr {
     @Override
-    public Object eval(Frame frame) {
+    public Object compute(Frame frame) {
       if (test == null) {
         throw Tests.unknown(name);
       }
@@ -236,7 +244,9 @@ sealed interface Expr {
       }
       if (star != null) {
         List<@Nullable Object> all = new ArrayList<>(Tuple.of(values));
-        all.addAll(Values.list(frame.render(), star.eval(frame)));
+        List<@Nullable Object> more = Values.list(frame.render(), star.eval(frame));
+        frame.render().elements(more.size());
+        all.addAll(more);
         values = all.toArray();
       }
       return new Arguments(values, keywords(frame));
@@ -259,7 +269,9 @@ sealed interface Expr {
           if (name == null) {
             throw new TemplateException.Evaluation("keywords must be strings");
           }
-          keywords.put(name.intern(), entry.getValue());
+          frame.render().elements(2);
+          frame.render().read(name.length());
+          keywords.put(name, entry.getValue());
         }
       }
       return keywords;

@@ -21,8 +21,8 @@ class ExpressionParser {
   /** {@code caller}, {@code varargs} and {@code kwargs}, where the macro being read uses them. */
   private Set<String> specials = new HashSet<>();
 
-  ExpressionParser(List<Token> tokens) {
-    in = new TokenStream(tokens);
+  ExpressionParser(TokenStream in) {
+    this.in = in;
   }
 
   /**
@@ -375,7 +375,8 @@ class ExpressionParser {
   /** A chain of filters without a value: what a filter block or a set block applies. */
   Expr.Filter filterChain() {
     Expr.Filter chain = filter(null);
-    while (in.skip("|")) {
+    for (int length = 1; in.skip("|"); length++) {
+      checkChain(length);
       chain = filter(chain);
     }
     return chain;
@@ -412,11 +413,15 @@ class ExpressionParser {
   }
 
   private String dottedName() {
-    String name = in.expectName();
-    while (in.skip(".")) {
-      name = name + "." + in.expectName();
+    String first = in.expectName();
+    if (!in.peek().is(".")) {
+      return first;
     }
-    return name;
+    StringBuilder name = new StringBuilder(first);
+    while (in.skip(".")) {
+      name.append('.').append(in.expectName());
+    }
+    return name.toString();
   }
 
   Expr.CallArguments callArguments() {

@@ -3,6 +3,7 @@ package io.kvasir.prompt.template;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** The filters by name, and those for values of any type. */
@@ -20,13 +21,16 @@ final class Filters {
         v instanceof Undefined || (a.flag(1, false) && !Values.truth(v)) ? a.get(0, "") : v);
     alias("d", "default");
     define("tojson", "ensure_ascii indent separators sort_keys", (r, v, a) ->
-        r.checkProduced(Json.dumps(r, v, a.flag(0, false), a.get(1, null), a.get(2, null), a.flag(3, false))));
-    define("length", "", (r, v, a) -> (long) Values.size(v));
+        Json.dumps(r, v, a.flag(0, false), a.get(1, null), a.get(2, null), a.flag(3, false)));
+    define("length", "", (r, v, a) -> (long) Values.size(r, v));
     alias("count", "length");
-    define("attr", "name", (r, v, a) -> v instanceof Map ? Attributes.own(v, a.text(0)) : Attributes.get(v, a.text(0)));
-    define("int", "default base", (r, v, a) -> integer(v, a.get(0, 0L), Math.clamp(a.integer(1, 10), 2, 36)));
-    define("float", "default", (r, v, a) -> real(v, a.get(0, 0.0)));
-    define("abs", "", (r, v, a) -> Numbers.is(v) && Numbers.compare(v, 0L) == -1 ? Numbers.negate(v) : number(v));
+    define("attr", "name", (r, v, a) -> {
+      r.read(a.text(0).length());
+      return v instanceof Map ? Attributes.own(v, a.text(0)) : Attributes.get(r, v, a.text(0));
+    });
+    define("int", "default base", (r, v, a) -> integer(r, v, a.get(0, 0L), Math.clamp(a.integer(1, 10), 2, 36)));
+    define("float", "default", (r, v, a) -> real(r, v, a.get(0, 0.0)));
+    define("abs", "", (r, v, a) -> Numbers.is(v) && Numbers.compare(r, v, 0L) == -1 ? Numbers.negate(v) : number(v));
     define("round", "precision method", Filters::round);
     TextFilters.define();
     SequenceFilters.define();
@@ -53,6 +57,10 @@ final class Filters {
     return FILTERS.get(name);
   }
 
+  static Set<String> names() {
+    return FILTERS.keySet();
+  }
+
   static TemplateException.Evaluation unknown(String name) {
     return new TemplateException.Evaluation("there is no filter named '" + name + "'");
   }
@@ -65,14 +73,15 @@ final class Filters {
     return value instanceof Boolean ? (Object) Numbers.integer(value) : value;
   }
 
-  private static @Nullable Object integer(@Nullable Object value, @Nullable Object otherwise, int base) {
+  private static @Nullable Object integer(RenderContext render, @Nullable Object value, @Nullable Object otherwise,
+      int base) {
     if (value instanceof Undefined u) {
       throw u.refused();
     }
     if (Numbers.isInteger(value)) {
       return number(value);
     }
-    String text = Values.text(value);
+    String text = readText(render, value);
     Number parsed = text == null ? null : Numbers.parse(text, base);
     if (parsed != null) {
       return parsed;
@@ -81,17 +90,27 @@ final class Filters {
     return real == null || real.isNaN() || real.isInfinite() ? otherwise : (Object) (long) (double) real;
   }
 
-  private static @Nullable Object real(@Nullable Object value, @Nullable Object otherwise) {
+  /** The text to read a number from; charges copying it and matching it. */
+  private static @Nullable String readText(RenderContext render, @Nullable Object value) {
+    String text = Values.text(value);
+    if (text != null) {
+      render.reserve(3L * text.length());
+    }
+    return text;
+  }
+
+  private static @Nullable Object real(RenderContext render, @Nullable Object value, @Nullable Object otherwise) {
     if (Numbers.is(value) || value instanceof Undefined) {
       return Numbers.real(value);
     }
-    String text = Values.text(value);
+    String text = readText(render, value);
     Double parsed = text == null ? null : Numbers.parseFloat(text);
     return parsed == null ? otherwise : parsed;
   }
 
   private static @Nullable Object round(RenderContext render, @Nullable Object value, Arguments a) {
     int precision = Math.clamp(a.integer(0, 0), -400, 400);
+    render.steps(Numbers.STEPS);
     String method = a.text(1, "common");
     Object number = number(value);
     if (number == null) {

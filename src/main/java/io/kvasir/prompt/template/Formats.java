@@ -6,6 +6,9 @@ import org.jspecify.annotations.Nullable;
 
 /** Python's two string formatting operations: {@code text % values} and {@code text.format(values)}. */
 final class Formats {
+  /** No float has more digits that are not zeros. */
+  private static final int MAX_PRECISION = 1000;
+
   private final RenderContext render;
   private final String format;
   private final boolean markup;
@@ -35,6 +38,7 @@ final class Formats {
   private String percent(@Nullable Object values) {
     List<?> positional = values instanceof Tuple tuple ? tuple : java.util.Collections.singletonList(values);
     int used = 0;
+    render.reserve(format.length());
     while (at < format.length()) {
       char c = format.charAt(at++);
       if (c != '%') {
@@ -49,6 +53,7 @@ final class Formats {
           throw error(close < 0 ? "incomplete format key" : "format requires a mapping");
         }
         String key = format.substring(at + 1, close);
+        render.read(4L * key.length());
         if (!map.containsKey(key)) {
           throw error("no value for '" + key + "' in the format");
         }
@@ -76,8 +81,7 @@ final class Formats {
       }
       Object value = byName ? named : positional.get(used++);
       spec.align = spec.align == 0 ? '>' : spec.align;
-      out.append(spec.pad(render, converted(spec, type, value), type == 's' || type == 'r' || type == 'c'));
-      render.check(out.length());
+      append(spec.pad(render, converted(spec, type, value), type == 's' || type == 'r' || type == 'c'));
     }
     boolean lenient = values instanceof Map || values instanceof Undefined
         || (values instanceof List && !(values instanceof Tuple));
@@ -87,33 +91,49 @@ final class Formats {
     return out.toString();
   }
 
+  private void append(String text) {
+    render.reserve(text.length());
+    out.append(text);
+  }
+
   private String converted(Spec spec, char type, @Nullable Object value) {
     return switch (type) {
       case 's', 'r', 'a' -> {
         String text = type == 's' ? Values.str(render, value) : Values.repr(render, value);
-        text = markup && !(value instanceof Markup) ? Markup.escape(text) : text;
-        yield spec.precision < 0 ? text : text.substring(0, Text.index(text, spec.precision));
+        text = markup && !(value instanceof Markup) ? Markup.escape(render, text) : text;
+        yield spec.cut(render, text);
       }
-      case 'd', 'i', 'u' -> spec.signed(integral(value));
+      case 'd', 'i', 'u' -> spec.signed(integral(render, value));
       case 'x' -> spec.signed(Long.toString(Numbers.integer(value), 16));
       case 'X' -> spec.signed(Text.upper(Long.toString(Numbers.integer(value), 16)));
       case 'o' -> spec.signed(Long.toString(Numbers.integer(value), 8));
-      case 'c' -> value instanceof String s ? s : Character.toString((int) Numbers.integer(value));
-      case 'f', 'F', 'e', 'E', 'g', 'G' -> spec.signed(real(type, Numbers.real(value), spec.precision));
+      case 'c' -> value instanceof String s ? s : character(value);
+      case 'f', 'F', 'e', 'E', 'g', 'G' -> spec.signed(real(render, type, Numbers.real(value), spec.precision));
       default -> throw error("unsupported format character '" + type + "'");
     };
   }
 
-  private static String integral(@Nullable Object value) {
+  private static String character(@Nullable Object value) {
+    long point = Numbers.integer(value);
+    if (point < 0 || point > Character.MAX_CODE_POINT) {
+      throw error("%c arg not in range(0x110000)");
+    }
+    return Character.toString((int) point);
+  }
+
+  private static String integral(RenderContext render, @Nullable Object value) {
     if (!Numbers.is(value)) {
       throw error("%d format: a real number is required, not " + Values.typeName(value));
     }
-    return Numbers.isInteger(value) ? value instanceof Number n ? n.toString() : Long.toString(Numbers.integer(value))
-        : Long.toString((long) Numbers.real(value));
+    if (!Numbers.isInteger(value)) {
+      return Long.toString((long) Numbers.real(value));
+    }
+    return value instanceof Number n ? Numbers.str(render, n) : Long.toString(Numbers.integer(value));
   }
 
-  private static String real(char type, double d, int precision) {
-    int digits = precision < 0 ? 6 : Math.min(precision, 1000);
+  private static String real(RenderContext render, char type, double d, int precision) {
+    int digits = precision < 0 ? 6 : Math.min(precision, MAX_PRECISION);
+    render.steps(Numbers.STEPS + digits);
     return switch (type) {
       case 'f', 'F' -> Numbers.fixed(d, digits);
       case 'e' -> Numbers.scientific(d, digits);
@@ -138,6 +158,7 @@ final class Formats {
 
   private String braces(Arguments arguments) {
     int auto = 0;
+    render.reserve(format.length());
     while (at < format.length()) {
       char c = format.charAt(at++);
       if ((c == '{' || c == '}') && peek() == c) {
@@ -154,13 +175,19 @@ final class Formats {
         }
         String field = format.substring(start, at);
         Object value = field.isEmpty() ? arguments.get(auto++)
-            : Character.isDigit(field.charAt(0)) ? arguments.get(Integer.parseInt(field.length() < 9 ? field : "0"))
+            : index(field) >= 0 ? arguments.get(index(field))
             : keyword(arguments, field);
-        out.append(field(path(value)));
-        render.check(out.length());
+        render.read(4L * field.length());
+        append(field(path(value)));
       }
     }
     return out.toString();
+  }
+
+  /** The number that a field or an index is, or -1. */
+  private static int index(String field) {
+    boolean digits = !field.isEmpty() && field.length() < 10 && field.chars().allMatch(c -> c >= '0' && c <= '9');
+    return digits ? Integer.parseInt(field) : -1;
   }
 
   private static @Nullable Object keyword(Arguments arguments, String name) {
@@ -181,8 +208,9 @@ final class Formats {
       }
       String name = format.substring(from, at);
       at += index ? 1 : 0;
-      boolean digits = !name.isEmpty() && name.length() < 10 && name.chars().allMatch(c -> c >= '0' && c <= '9');
-      value = index ? Values.item(value, digits ? (Object) Long.valueOf(name) : name) : Attributes.get(value, name);
+      render.read(name.length());
+      value = !index ? Attributes.get(render, value, name)
+          : Values.item(render, value, index(name) >= 0 ? (Object) (long) index(name) : name);
       if (value instanceof Undefined u) {
         throw u.refused();
       }
@@ -214,26 +242,25 @@ final class Formats {
       throw error("unknown format code '" + type + "' for object of type '" + Values.typeName(value) + "'");
     }
     if (numeric && value != null) {
-      return spec.pad(render, spec.signed(spec.grouped(number(type, value, spec.precision))), false);
+      return spec.pad(render, spec.signed(spec.grouped(number(render, type, value, spec.precision))), false);
     }
     String plain = text != null ? text : Values.str(render, value);
-    plain = markup && !(value instanceof Markup) ? Markup.escape(plain) : plain;
-    return spec.pad(render,
-        spec.precision < 0 ? plain : plain.substring(0, Text.index(plain, spec.precision)), true);
+    plain = markup && !(value instanceof Markup) ? Markup.escape(render, plain) : plain;
+    return spec.pad(render, spec.cut(render, plain), true);
   }
 
-  private static String number(char type, Object value, int precision) {
+  private static String number(RenderContext render, char type, Object value, int precision) {
     return switch (type) {
-      case 0 -> Numbers.isInteger(value) ? integral(value)
-          : precision < 0 ? Numbers.str(Numbers.real(value)) : Numbers.general(Numbers.real(value), precision);
+      case 0 -> Numbers.isInteger(value) ? integral(render, value)
+          : precision < 0 ? Numbers.str(Numbers.real(value)) : real(render, 'g', Numbers.real(value), precision);
       case 'd', 'n' -> Long.toString(Numbers.integer(value));
       case 'x' -> Long.toString(Numbers.integer(value), 16);
       case 'X' -> Text.upper(Long.toString(Numbers.integer(value), 16));
       case 'o' -> Long.toString(Numbers.integer(value), 8);
       case 'b' -> Long.toString(Numbers.integer(value), 2);
-      case 'c' -> Character.toString((int) Numbers.integer(value));
-      case '%' -> Numbers.fixed(Numbers.real(value) * 100, precision < 0 ? 6 : Math.min(precision, 1000)) + "%";
-      case 'f', 'F', 'e', 'E', 'g', 'G' -> real(type, Numbers.real(value), precision);
+      case 'c' -> character(value);
+      case '%' -> real(render, 'f', Numbers.real(value) * 100, precision) + "%";
+      case 'f', 'F', 'e', 'E', 'g', 'G' -> real(render, type, Numbers.real(value), precision);
       default -> throw error("unknown format code '" + type + "' for a number");
     };
   }
@@ -319,21 +346,30 @@ final class Formats {
       return out.toString();
     }
 
+    /** The text's first characters, as many as the precision says. */
+    String cut(RenderContext render, String text) {
+      if (precision < 0) {
+        return text;
+      }
+      int end = Text.index(render, text, precision);
+      render.reserve(end);
+      return text.substring(0, end);
+    }
+
     String pad(RenderContext render, String text, boolean isText) {
       if (width < 0) {
         return text;
       }
-      render.reserve(width);
       char how = align != 0 ? align : isText ? '<' : '>';
       String filler = String.valueOf(fill);
       if (how != '=') {
-        return Text.pad(text, width, filler, how);
+        return Text.pad(render, text, width, filler, how);
       }
       if (isText) {
-        return Text.pad(text, width, " ", '>');
+        return Text.pad(render, text, width, " ", '>');
       }
       int prefix = text.startsWith("-") || text.startsWith("+") || text.startsWith(" ") ? 1 : 0;
-      return text.substring(0, prefix) + Text.pad(text.substring(prefix), width - prefix, filler, '>');
+      return text.substring(0, prefix) + Text.pad(render, text.substring(prefix), width - prefix, filler, '>');
     }
   }
 }

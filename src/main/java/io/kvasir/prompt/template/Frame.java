@@ -35,6 +35,7 @@ final class Frame {
   @SuppressWarnings("ReferenceEquality") // Names are interned by the lexer.
   @Nullable Object get(String name) {
     for (Frame frame = this; frame != null; frame = frame.outer) {
+      render.steps(frame.size >> 3);
       for (int i = 0; i < frame.size; i++) {
         if (frame.names[i] == name) {
           return frame.values[i];
@@ -46,6 +47,7 @@ final class Frame {
 
   @SuppressWarnings("ReferenceEquality") // Names are interned by the lexer.
   void set(String name, @Nullable Object value) {
+    render.steps(1 + (size >> 3));
     for (int i = 0; i < size; i++) {
       if (names[i] == name) {
         values[i] = value;
@@ -53,8 +55,9 @@ final class Frame {
       }
     }
     if (size == names.length) {
-      names = Arrays.copyOf(names, size + 4);
-      values = Arrays.copyOf(values, size + 4);
+      int grown = size + 4 + (size >> 1);
+      names = Arrays.copyOf(names, grown);
+      values = Arrays.copyOf(values, grown);
     }
     names[size] = name;
     values[size++] = value;

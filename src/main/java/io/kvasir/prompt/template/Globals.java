@@ -3,6 +3,7 @@ package io.kvasir.prompt.template;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** The functions that every template can call. */
@@ -17,13 +18,22 @@ final class Globals {
         throw new TemplateException.Raised(
             Values.str(render, arguments.bind("raise_exception", List.of("message")).get(0)));
       },
-      "strftime_now", (render, arguments) -> render.checkProduced(
-          Strftime.format(render.now(), arguments.bind("strftime_now", List.of("format")).text(0))));
+      "strftime_now", (render, arguments) -> {
+        String format = arguments.bind("strftime_now", List.of("format")).text(0);
+        // Two characters of it become thirty at most.
+        render.reserve(15L * format.length());
+        render.steps(format.length());
+        return Strftime.format(render.now(), format);
+      });
 
   private Globals() {}
 
   static @Nullable Callable find(String name) {
     return FUNCTIONS.get(name);
+  }
+
+  static Set<String> names() {
+    return FUNCTIONS.keySet();
   }
 
   private static Object range(RenderContext render, Arguments arguments) {
@@ -39,7 +49,7 @@ final class Globals {
     Map<@Nullable Object, @Nullable Object> dict = new LinkedHashMap<>();
     if (arguments.has(0)) {
       if (arguments.get(0) instanceof Map<?, ?> map) {
-        render.reserve(8L * map.size());
+        render.elements(2L * map.size());
         dict.putAll(map);
       } else {
         for (Object pair : Values.list(render, arguments.get(0))) {
@@ -47,10 +57,11 @@ final class Globals {
           if (both.size() != 2) {
             throw new TemplateException.Evaluation("dict() takes pairs, not " + both.size() + " elements");
           }
-          dict.put(Values.key(both.get(0)), both.get(1));
+          Values.put(render, dict, both.get(0), both.get(1));
         }
       }
     }
+    render.elements(2L * arguments.keywords().size());
     dict.putAll(arguments.keywords());
     return dict;
   }

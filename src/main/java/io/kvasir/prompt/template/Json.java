@@ -1,6 +1,7 @@
 package io.kvasir.prompt.template;
 
 import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
@@ -9,6 +10,8 @@ import org.jspecify.annotations.Nullable;
 
 /** Python's {@code json.dumps}: its separators, escapes, floats and order of keys. */
 final class Json {
+  private static final HexFormat HEX = HexFormat.of();
+
   private final RenderContext render;
   private final StringBuilder out = new StringBuilder();
   private final boolean ascii;
@@ -48,24 +51,29 @@ final class Json {
   }
 
   private void value(@Nullable Object value, int depth) {
-    render.step();
+    render.enter();
     switch (value) {
-      case null -> out.append("null");
+      case null -> put("null");
       case String s -> string(s);
       case Markup m -> string(m.text());
-      case Boolean b -> out.append(b.booleanValue());
-      case Number n -> out.append(number(n));
+      case Boolean b -> put(b.toString());
+      case Number n -> put(number(n));
       case List<?> list when !(list instanceof Range) -> list(list, depth);
       case Map<?, ?> map -> map(map, depth);
       default -> throw new TemplateException.Evaluation(
           "Object of type " + Values.typeName(value) + " is not JSON serializable");
     }
-    render.check(out.length());
+    render.leave();
   }
 
-  private static String number(Number n) {
+  private void put(String text) {
+    render.reserve(text.length());
+    out.append(text);
+  }
+
+  private String number(Number n) {
     if (Numbers.isInteger(n)) {
-      return n.toString();
+      return Numbers.str(render, n);
     }
     double d = n.doubleValue();
     return Double.isNaN(d) ? "NaN" : Double.isInfinite(d) ? (d > 0 ? "Infinity" : "-Infinity") : Numbers.str(d);
@@ -73,41 +81,41 @@ final class Json {
 
   private void list(List<?> list, int depth) {
     if (list.isEmpty()) {
-      out.append("[]");
+      put("[]");
       return;
     }
-    out.append('[');
+    put("[");
     for (int i = 0; i < list.size(); i++) {
       if (i > 0) {
-        out.append(itemSeparator);
+        put(itemSeparator);
       }
       newline(depth + 1);
       value(list.get(i), depth + 1);
     }
     newline(depth);
-    out.append(']');
+    put("]");
   }
 
   private void map(Map<?, ?> map, int depth) {
     if (map.isEmpty()) {
-      out.append("{}");
+      put("{}");
       return;
     }
-    out.append('{');
+    put("{");
     boolean first = true;
     for (Iterator<? extends Map.Entry<?, ?>> i = entries(map); i.hasNext(); ) {
       Map.Entry<?, ?> entry = i.next();
       if (!first) {
-        out.append(itemSeparator);
+        put(itemSeparator);
       }
       first = false;
       newline(depth + 1);
       string(key(entry.getKey()));
-      out.append(keySeparator);
+      put(keySeparator);
       value(entry.getValue(), depth + 1);
     }
     newline(depth);
-    out.append('}');
+    put("}");
   }
 
   private Iterator<? extends Map.Entry<?, ?>> entries(Map<?, ?> map) {
@@ -115,12 +123,13 @@ final class Json {
     if (!sortKeys) {
       return entries.iterator();
     }
+    render.elements(entries.size());
     List<Map.Entry<?, ?>> sorted = new ArrayList<>(entries);
-    sorted.sort((a, b) -> Values.compare(render, "<", a.getKey(), b.getKey()));
+    Values.sort(sorted, (a, b) -> Values.order(render, a.getKey(), b.getKey()));
     return sorted.iterator();
   }
 
-  private static String key(@Nullable Object key) {
+  private String key(@Nullable Object key) {
     return switch (key) {
       case null -> "null";
       case Boolean b -> b.toString();
@@ -133,11 +142,13 @@ final class Json {
 
   private void newline(int depth) {
     if (indent != null) {
+      render.reserve(1 + (long) indent.length() * depth);
       out.append('\n').repeat(indent, depth);
     }
   }
 
   private void string(String s) {
+    render.reserve(s.length() + 2L);
     out.append('"');
     int clean = 0;
     for (int i = 0; i < s.length(); i++) {
@@ -148,14 +159,14 @@ final class Json {
       out.append(s, clean, i);
       clean = i + 1;
       switch (c) {
-        case '"' -> out.append("\\\"");
-        case '\\' -> out.append("\\\\");
-        case '\n' -> out.append("\\n");
-        case '\r' -> out.append("\\r");
-        case '\t' -> out.append("\\t");
-        case '\f' -> out.append("\\f");
-        case '\b' -> out.append("\\b");
-        default -> out.append(String.format("\\u%04x", (int) c));
+        case '"' -> put("\\\"");
+        case '\\' -> put("\\\\");
+        case '\n' -> put("\\n");
+        case '\r' -> put("\\r");
+        case '\t' -> put("\\t");
+        case '\f' -> put("\\f");
+        case '\b' -> put("\\b");
+        default -> put("\\u" + HEX.toHexDigits(c));
       }
     }
     out.append(s, clean, s.length()).append('"');

@@ -12,9 +12,8 @@ import java.util.List;
  * end of the source goes, and every kind of newline becomes {@code \n}.
  */
 final class Lexer {
-  private static final int MAX_SOURCE = 1 << 20;
-
   private final String source;
+  private final RenderBudget budget;
   private final List<Token> tokens = new ArrayList<>();
   private int at;
   private int line = 1;
@@ -22,19 +21,24 @@ final class Lexer {
   /** Whether the last token ended with a newline, so that the next tag may be the first in its line. */
   private boolean lineStarting = true;
 
-  private Lexer(String source) {
+  private Lexer(String source, RenderBudget budget) {
     this.source = source;
+    this.budget = budget;
   }
 
-  static List<Token> tokens(String source) {
-    if (source.length() > MAX_SOURCE) {
-      throw new TemplateException.Syntax("a chat template may have at most " + MAX_SOURCE + " characters", 0);
+  static List<Token> tokens(String source, RenderBudget budget) {
+    int longest = budget.limits().source();
+    if (source.length() > longest) {
+      throw new TemplateException.Syntax("a chat template may have at most " + longest + " characters", 0);
     }
+    // Read by each of the steps below, and made once or twice.
+    budget.reserve(2L * source.length());
+    budget.steps(source.length() >> 3);
     String normal = source.replace("\r\n", "\n").replace('\r', '\n');
     if (normal.endsWith("\n")) {
       normal = normal.substring(0, normal.length() - 1);
     }
-    Lexer lexer = new Lexer(normal);
+    Lexer lexer = new Lexer(normal, budget);
     lexer.root();
     return lexer.tokens;
   }
@@ -309,6 +313,7 @@ final class Lexer {
   }
 
   private void add(Token.Type type, String text) {
+    budget.elements(2);
     tokens.add(new Token(type, text, line()));
   }
 

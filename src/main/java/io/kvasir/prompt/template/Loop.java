@@ -82,12 +82,7 @@ final class Loop implements Callable {
       throw new TemplateException.Evaluation("the loop must have the 'recursive' marker to be called recursively");
     }
     Object children = arguments.bind("loop", List.of("iterable")).get(0);
-    render.enter();
-    try {
-      return render.checkProduced(render.capture(() -> statement.loop(outer, children, depth + 1)));
-    } finally {
-      render.leave();
-    }
+    return render.capture(() -> statement.loop(outer, children, depth + 1));
   }
 
   @Override

@@ -26,18 +26,15 @@ final class Macro implements Callable {
 
   @Override
   public Object call(RenderContext render, Arguments arguments) {
-    render.enter();
-    try {
-      Frame frame = new Frame(outer);
-      bind(frame, arguments);
-      return render.checkProduced(render.capture(() -> definition.body().run(frame)));
-    } finally {
-      render.leave();
-    }
+    Frame frame = new Frame(outer);
+    bind(frame, arguments);
+    return render.capture(() -> definition.body().run(frame));
   }
 
   private void bind(Frame frame, Arguments arguments) {
     List<String> parameters = definition.parameters();
+    outer.render().steps(parameters.size());
+    outer.render().elements(2L * arguments.keywords().size());
     Map<String, @Nullable Object> keywords = new LinkedHashMap<>(arguments.keywords());
     int firstDefault = parameters.size() - definition.defaults().size();
     for (int i = 0; i < parameters.size(); i++) {

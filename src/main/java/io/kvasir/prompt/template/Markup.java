@@ -2,16 +2,19 @@ package io.kvasir.prompt.template;
 
 /** Text marked as safe HTML by {@code safe} or {@code escape}: what is added to it gets escaped. */
 record Markup(String text) {
-  static String escape(String raw) {
-    int i = 0;
-    while (i < raw.length() && "&<>'\"".indexOf(raw.charAt(i)) < 0) {
-      i++;
+  static String escape(RenderContext render, String raw) {
+    render.read(raw.length());
+    int escapes = 0;
+    for (int i = 0; i < raw.length(); i++) {
+      escapes += "&<>'\"".indexOf(raw.charAt(i)) < 0 ? 0 : 1;
     }
-    if (i == raw.length()) {
+    // The longest escape has five characters.
+    render.reserve(raw.length() + 4L * escapes);
+    if (escapes == 0) {
       return raw;
     }
-    StringBuilder out = new StringBuilder(raw.length() + 16).append(raw, 0, i);
-    for (; i < raw.length(); i++) {
+    StringBuilder out = new StringBuilder(raw.length() + 4 * escapes);
+    for (int i = 0; i < raw.length(); i++) {
       char c = raw.charAt(i);
       switch (c) {
         case '&' -> out.append("&amp;");

@@ -11,6 +11,9 @@ import org.jspecify.annotations.Nullable;
  * error; larger ones in a request can be printed and compared.
  */
 final class Numbers {
+  /** What printing or comparing a float by its exact digits takes: there may be a thousand. */
+  static final int STEPS = 32;
+
   private Numbers() {}
 
   static boolean isInteger(Number n) {
@@ -66,8 +69,9 @@ final class Numbers {
   }
 
   /** -1, 0, 1, or 2 where one is not a number. */
-  static int compare(@Nullable Object a, @Nullable Object b) {
+  static int compare(RenderContext render, @Nullable Object a, @Nullable Object b) {
     if (a instanceof BigInteger || b instanceof BigInteger) {
+      render.steps(STEPS);
       return decimal(a).compareTo(decimal(b));
     }
     if (isInteger(a) && isInteger(b)) {
@@ -164,11 +168,20 @@ final class Numbers {
       throw value instanceof Undefined u ? u.refused() : new TemplateException.Evaluation(
           "bad operand type for unary -: '" + Values.typeName(value) + "'");
     }
-    return isInteger(value) ? (Object) Math.negateExact(integer(value)) : (Object) (-real(value));
+    if (!isInteger(value)) {
+      return -real(value);
+    }
+    if (integer(value) == Long.MIN_VALUE) {
+      throw tooLarge();
+    }
+    return -integer(value);
   }
 
   /** Python's {@code str()} of a number. */
-  static String str(Number n) {
+  static String str(RenderContext render, Number n) {
+    if (n instanceof BigInteger big) {
+      render.read(big.bitLength());
+    }
     return isInteger(n) ? n.toString() : str(n.doubleValue());
   }
 
@@ -289,7 +302,8 @@ final class Numbers {
     if (!prefix.isEmpty() && digits.regionMatches(true, 0, prefix, 0, 2)) {
       digits = digits.substring(2);
     }
-    if (!digits.matches("[0-9A-Za-z]+(_[0-9A-Za-z]+)*") || digits.length() > 1000) {
+    // In this order: the expression's recursion is as deep as the text has underscores.
+    if (digits.length() > 1000 || !digits.matches("[0-9A-Za-z]+(_[0-9A-Za-z]+)*")) {
       return null;
     }
     try {

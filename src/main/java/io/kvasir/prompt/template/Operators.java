@@ -42,9 +42,10 @@ final class Operators {
     String a = Values.text(left);
     String b = Values.text(right);
     if (a != null && b != null) {
-      String safeA = left instanceof Markup ? a : Markup.escape(a);
-      String safeB = right instanceof Markup ? b : Markup.escape(b);
-      return new Markup(render.checkProduced(safeA.concat(safeB)));
+      String safeA = left instanceof Markup ? a : Markup.escape(render, a);
+      String safeB = right instanceof Markup ? b : Markup.escape(render, b);
+      render.reserve((long) safeA.length() + safeB.length());
+      return new Markup(safeA.concat(safeB));
     }
     if (left instanceof Tuple x && right instanceof Tuple y) {
       return Tuple.copyOf(join(render, x, y));
@@ -60,7 +61,7 @@ final class Operators {
   }
 
   private static List<@Nullable Object> join(RenderContext render, List<?> a, List<?> b) {
-    render.reserve(8L * (a.size() + b.size()));
+    render.elements((long) a.size() + b.size());
     List<@Nullable Object> all = new ArrayList<>(a.size() + b.size());
     all.addAll(Values.view(a));
     all.addAll(Values.view(b));
@@ -79,7 +80,7 @@ final class Operators {
       return value instanceof Markup ? new Markup(repeated) : repeated;
     }
     if (value instanceof List<?> list && !(list instanceof Range)) {
-      render.reserve(multiply(8L * list.size(), count));
+      render.elements(multiply(list.size(), count));
       List<@Nullable Object> all = new ArrayList<>();
       for (long i = 0; i < count && !list.isEmpty(); i++) {
         all.addAll(Values.view(list));
@@ -99,7 +100,7 @@ final class Operators {
       return null;
     }
     boolean markup = left instanceof Markup;
-    String formatted = render.checkProduced(Formats.percent(render, text, right, markup));
+    String formatted = Formats.percent(render, text, right, markup);
     return markup ? new Markup(formatted) : formatted;
   }
 
@@ -131,7 +132,7 @@ final class Operators {
     }
     String text = Values.text(value);
     if (text != null) {
-      String sliced = render.checkProduced(sliceText(text, start, stop, by));
+      String sliced = sliceText(render, text, start, stop, by);
       return value instanceof Markup ? new Markup(sliced) : sliced;
     }
     if (value instanceof List<?> list) {
@@ -142,13 +143,19 @@ final class Operators {
         "'" + Values.typeName(value) + "' object is not subscriptable");
   }
 
-  private static String sliceText(String text, @Nullable Long start, @Nullable Long stop, long step) {
-    int length = Text.length(text);
+  private static String sliceText(RenderContext render, String text, @Nullable Long start, @Nullable Long stop,
+      long step) {
+    int length = Text.length(render, text);
     long from = first(start, step, length);
     long to = last(stop, step, length);
     if (step == 1) {
-      return from >= to ? "" : text.substring(Text.index(text, from), Text.index(text, to));
+      int begin = from >= to ? 0 : Text.index(render, text, from);
+      int end = from >= to ? 0 : Text.index(render, text, to);
+      render.reserve(end - begin);
+      return text.substring(begin, end);
     }
+    // Four bytes a code point, and the text again.
+    render.reserve(3L * text.length());
     int[] points = text.codePoints().toArray();
     StringBuilder out = new StringBuilder();
     for (long i = from; step > 0 ? i < to : i > to; i += step) {

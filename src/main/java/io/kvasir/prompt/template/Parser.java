@@ -10,12 +10,12 @@ final class Parser extends ExpressionParser {
   /** Number of enclosing loops in the same macro, where break and continue are allowed. */
   private int loops;
 
-  private Parser(List<Token> tokens) {
-    super(tokens);
+  private Parser(TokenStream in) {
+    super(in);
   }
 
-  static Stmt.Block parse(String source) {
-    Parser parser = new Parser(Lexer.tokens(source));
+  static Stmt.Block parse(String source, RenderBudget budget) {
+    Parser parser = new Parser(new TokenStream(Lexer.tokens(source, budget), budget));
     Stmt.Block root = parser.block();
     if (parser.in.peek().type() != Token.Type.END) {
       parser.in.next();

@@ -5,20 +5,17 @@ import java.util.Map;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** The state of one rendering: its variables, its current output, and what is left of its {@link RenderLimits}. */
+/** The state of one rendering: its variables, its current output, and its {@link RenderBudget}. */
 final class RenderContext {
   private final Map<String, ?> variables;
   private final Supplier<LocalDateTime> now;
-  private final RenderLimits limits;
+  private final RenderBudget budget;
   private StringBuilder out;
-  private long steps;
-  private long chars;
-  private int depth;
 
-  RenderContext(Map<String, ?> variables, Supplier<LocalDateTime> now, RenderLimits limits, StringBuilder out) {
+  RenderContext(Map<String, ?> variables, Supplier<LocalDateTime> now, RenderBudget budget, StringBuilder out) {
     this.variables = variables;
     this.now = now;
-    this.limits = limits;
+    this.budget = budget;
     this.out = out;
   }
 
@@ -32,51 +29,57 @@ final class RenderContext {
     return function == null ? Undefined.variable(name) : function;
   }
 
+  RenderBudget budget() {
+    return budget;
+  }
+
   LocalDateTime now() {
     return now.get();
   }
 
   void step() {
-    steps(1);
+    budget.step();
   }
 
   void steps(long count) {
-    steps += count;
-    if (steps > limits.steps()) {
-      throw new TemplateException.Limit("the chat template takes more than " + limits.steps() + " steps");
-    }
+    budget.steps(count);
   }
 
-  /** Counts reading {@code count} characters. */
-  void countRead(long count) {
-    steps(1 + (count >> 6));
+  /** Charges reading {@code count} characters. */
+  void read(long count) {
+    budget.read(count);
   }
 
-  /** Counts {@code count} characters about to be made; call it before making many. */
+  /** Charges {@code count} characters about to be made. */
   void reserve(long count) {
-    check(count);
-    chars += count;
-    countRead(count);
+    budget.reserve(count);
   }
 
-  /** Refuses a text of {@code count} characters that would be over the limit. */
-  void check(long count) {
-    if (count < 0 || chars + count > limits.chars()) {
-      throw new TemplateException.Limit(
-          "the chat template makes more than " + limits.chars() + " characters of text");
+  /** A text made from one of {@code reserved} characters, which are charged already: charges what it has more. */
+  String made(String text, int reserved) {
+    if (text.length() > reserved) {
+      reserve(text.length() - reserved);
     }
-  }
-
-  String checkProduced(String text) {
-    reserve(text.length());
     return text;
   }
 
-  /** Counts an element put into a list. */
+  /** Charges an element about to be put into a list. */
   void element() {
-    step();
-    chars += 8;
-    check(0);
+    budget.reserve(RenderBudget.ELEMENT);
+  }
+
+  /** Charges {@code count} elements about to be put into a list. */
+  void elements(long count) {
+    budget.elements(count);
+  }
+
+  /** Enters an expression, a statement, a call or a value; {@link #leave} follows unless it throws. */
+  void enter() {
+    budget.enter();
+  }
+
+  void leave() {
+    budget.leave();
   }
 
   void write(@Nullable Object value) {
@@ -93,22 +96,9 @@ final class RenderContext {
     StringBuilder outer = out;
     StringBuilder inner = new StringBuilder();
     out = inner;
-    try {
-      body.run();
-    } finally {
-      out = outer;
-    }
+    body.run();
+    out = outer;
+    reserve(inner.length());
     return inner.toString();
-  }
-
-  /** Enters a macro or a recursive loop; {@link #leave} must follow. */
-  void enter() {
-    if (++depth > limits.depth()) {
-      throw new TemplateException.Limit("the chat template calls itself more than " + limits.depth() + " deep");
-    }
-  }
-
-  void leave() {
-    depth--;
   }
 }

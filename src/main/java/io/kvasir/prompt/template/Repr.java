@@ -1,90 +1,101 @@
 package io.kvasir.prompt.template;
 
+import java.util.Collection;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** Python's {@code repr()}, by which values print inside others. */
 final class Repr {
+  private static final HexFormat HEX = HexFormat.of();
+
   private Repr() {}
 
   static void append(RenderContext render, StringBuilder out, @Nullable Object value) {
-    render.step();
-    render.check(out.length());
+    render.enter();
     switch (value) {
-      case null -> out.append("None");
-      case Boolean b -> out.append(b ? "True" : "False");
-      case String s -> quote(out, s);
+      case null -> put(render, out, "None");
+      case Boolean b -> put(render, out, b ? "True" : "False");
+      case String s -> quote(render, out, s);
       case Markup m -> {
-        out.append("Markup(");
-        quote(out, m.text());
-        out.append(')');
+        put(render, out, "Markup(");
+        quote(render, out, m.text());
+        put(render, out, ")");
       }
-      case Number n -> out.append(Numbers.str(n));
-      case Range r -> out.append(r);
+      case Number n -> put(render, out, Numbers.str(render, n));
+      case Range r -> put(render, out, r.toString());
       case Tuple t -> elements(render, out, t, "(", t.size() == 1 ? ",)" : ")");
       case List<?> l -> elements(render, out, l, "[", "]");
       case Map<?, ?> m -> entries(render, out, m);
-      case Undefined u -> out.append("Undefined");
+      case Undefined u -> put(render, out, "Undefined");
       case DictView v -> {
-        out.append(v.kind().typeName);
-        elements(render, out, Tuple.copyOf(v), "([", "])");
+        put(render, out, v.kind().typeName);
+        elements(render, out, v, "([", "])");
       }
       case Namespace n -> {
-        out.append("<Namespace ");
+        put(render, out, "<Namespace ");
         entries(render, out, n.attributes());
-        out.append('>');
+        put(render, out, ">");
       }
-      default -> out.append(value);
+      default -> put(render, out, value.toString());
     }
+    render.leave();
   }
 
-  private static void elements(RenderContext render, StringBuilder out, List<?> list, String open, String close) {
-    out.append(open);
-    for (int i = 0; i < list.size(); i++) {
-      if (i > 0) {
-        out.append(", ");
-      }
-      append(render, out, list.get(i));
+  private static void put(RenderContext render, StringBuilder out, String text) {
+    render.reserve(text.length());
+    out.append(text);
+  }
+
+  private static void elements(RenderContext render, StringBuilder out, Collection<? extends @Nullable Object> all,
+      String open, String close) {
+    String separator = open;
+    for (Object element : all) {
+      put(render, out, separator);
+      append(render, out, element);
+      separator = ", ";
     }
-    out.append(close);
+    put(render, out, all.isEmpty() ? open + close : close);
   }
 
   private static void entries(RenderContext render, StringBuilder out, Map<?, ?> map) {
-    out.append('{');
+    put(render, out, "{");
     String separator = "";
     for (Map.Entry<?, ?> entry : map.entrySet()) {
-      out.append(separator);
+      put(render, out, separator);
       append(render, out, entry.getKey());
-      out.append(": ");
+      put(render, out, ": ");
       append(render, out, entry.getValue());
       separator = ", ";
     }
-    out.append('}');
+    put(render, out, "}");
   }
 
-  private static void quote(StringBuilder out, String s) {
+  private static void quote(RenderContext render, StringBuilder out, String s) {
+    render.reserve(s.length() + 2L);
     char quote = s.indexOf('\'') >= 0 && s.indexOf('"') < 0 ? '"' : '\'';
     out.append(quote);
     for (int i = 0; i < s.length(); ) {
       int c = s.codePointAt(i);
       i += Character.charCount(c);
       if (c == quote || c == '\\') {
-        out.append('\\').append((char) c);
+        put(render, out, "\\");
+        out.append((char) c);
       } else if (c == '\n') {
-        out.append("\\n");
+        put(render, out, "\\n");
       } else if (c == '\r') {
-        out.append("\\r");
+        put(render, out, "\\r");
       } else if (c == '\t') {
-        out.append("\\t");
+        put(render, out, "\\t");
       } else if (Text.isPrintable(c)) {
         out.appendCodePoint(c);
       } else if (c < 0x100) {
-        out.append(String.format("\\x%02x", c));
+        put(render, out, "\\x" + HEX.toHexDigits(c, 2));
       } else if (c < 0x10000) {
-        out.append(String.format("\\u%04x", c));
+        put(render, out, "\\u" + HEX.toHexDigits(c, 4));
       } else {
-        out.append(String.format("\\U%08x", c));
+        put(render, out, "\\U" + HEX.toHexDigits(c, 8));
       }
     }
     out.append(quote);

@@ -34,11 +34,11 @@ final class SequenceFilters {
     Filters.define("reverse", "", (r, v, a) -> {
       String text = Values.text(v);
       return text == null ? new Generator(reversed(r, v).iterator())
-          : v instanceof Markup ? new Markup(Text.reverse(text)) : r.checkProduced(Text.reverse(text));
+          : v instanceof Markup ? new Markup(reversed(r, text)) : reversed(r, text);
     });
     Filters.define("join", "d attribute", SequenceFilters::join);
     Filters.define("sort", "reverse case_sensitive attribute", (r, v, a) ->
-        sorted(r, Values.list(r, v), attributes(a, 2), a.flag(1, false), a.flag(0, false)));
+        sorted(r, Values.list(r, v), attributes(r, a, 2), a.flag(1, false), a.flag(0, false)));
     Filters.define("min", "case_sensitive attribute", (r, v, a) -> extreme(r, v, a, false));
     Filters.define("max", "case_sensitive attribute", (r, v, a) -> extreme(r, v, a, true));
     Filters.define("sum", "attribute start", SequenceFilters::sum);
@@ -50,8 +50,8 @@ final class SequenceFilters {
     Filters.raw("map", SequenceFilters::map);
     Filters.raw("select", (r, v, a) -> select(r, v, e -> e, a, true));
     Filters.raw("reject", (r, v, a) -> select(r, v, e -> e, a, false));
-    Filters.raw("selectattr", (r, v, a) -> select(r, v, attribute(a.get(0), false, null), a.after(1), true));
-    Filters.raw("rejectattr", (r, v, a) -> select(r, v, attribute(a.get(0), false, null), a.after(1), false));
+    Filters.raw("selectattr", (r, v, a) -> select(r, v, attribute(r, a.get(0), false, null), a.after(1), true));
+    Filters.raw("rejectattr", (r, v, a) -> select(r, v, attribute(r, a.get(0), false, null), a.after(1), false));
   }
 
   private static Object items(@Nullable Object value) {
@@ -69,6 +69,11 @@ final class SequenceFilters {
     return value instanceof Map<?, ?> map ? new DictView(DictView.Kind.ITEMS, map) : value;
   }
 
+  private static String reversed(RenderContext render, String text) {
+    render.reserve(text.length());
+    return Text.reverse(text);
+  }
+
   private static List<@Nullable Object> reversed(RenderContext render, @Nullable Object value) {
     if (value instanceof Generator) {
       throw new TemplateException.Evaluation("'generator' object is not reversible");
@@ -77,17 +82,20 @@ final class SequenceFilters {
   }
 
   /** Reads {@code a.b.0} from an element, part by part. */
-  private static Key attribute(@Nullable Object path, boolean hasDefault, @Nullable Object otherwise) {
-    String text = Values.text(path);
+  private static Key attribute(RenderContext render, @Nullable Object path, boolean hasDefault,
+      @Nullable Object otherwise) {
+    String given = Values.text(path);
+    String text = given == null ? Long.toString(Numbers.integer(path)) : given;
     List<Object> parts = new ArrayList<>();
-    for (String part : (text == null ? Long.toString(Numbers.integer(path)) : text).split("\\.", -1)) {
+    for (String part : Text.split(render, text, ".", -1)) {
       boolean index = !part.isEmpty() && part.length() < 10 && part.chars().allMatch(c -> c >= '0' && c <= '9');
       parts.add(index ? (Object) Long.valueOf(part) : part);
     }
     return element -> {
       Object value = element;
       for (Object part : parts) {
-        value = Values.item(value, part);
+        value = Values.item(render, value, part);
+        render.step();
         if (hasDefault && value instanceof Undefined) {
           value = otherwise;
         }
@@ -96,19 +104,20 @@ final class SequenceFilters {
     };
   }
 
-  private static Key attributes(Arguments a, int i) {
+  private static Key attributes(RenderContext render, Arguments a, int i) {
     if (!a.given(i)) {
       return element -> element;
     }
     String text = Values.text(a.get(i));
     if (text == null || text.indexOf(',') < 0) {
-      return attribute(a.get(i), false, null);
+      return attribute(render, a.get(i), false, null);
     }
     List<Key> keys = new ArrayList<>();
-    for (String path : text.split(",", -1)) {
-      keys.add(attribute(path, false, null));
+    for (String path : Text.split(render, text, ",", -1)) {
+      keys.add(attribute(render, path, false, null));
     }
     return element -> {
+      render.elements(keys.size());
       @Nullable Object[] values = new Object[keys.size()];
       for (int k = 0; k < values.length; k++) {
         values[k] = keys.get(k).of(element);
@@ -117,44 +126,45 @@ final class SequenceFilters {
     };
   }
 
-  private static Key folded(Key key, boolean caseSensitive) {
-    return caseSensitive ? key : element -> fold(key.of(element));
+  private static Key folded(RenderContext render, Key key, boolean caseSensitive) {
+    return caseSensitive ? key : element -> fold(render, key.of(element));
   }
 
-  private static @Nullable Object fold(@Nullable Object value) {
+  private static @Nullable Object fold(RenderContext render, @Nullable Object value) {
     return switch (value) {
-      case String s -> Text.lower(s);
-      case Markup m -> Text.lower(m.text());
+      case String s -> lower(render, s);
+      case Markup m -> lower(render, m.text());
       case Tuple t -> {
+        render.enter();
+        render.elements(t.size());
         List<@Nullable Object> parts = new ArrayList<>();
         for (Object part : t) {
-          parts.add(fold(part));
+          parts.add(fold(render, part));
         }
+        render.leave();
         yield Tuple.copyOf(parts);
       }
       case null, default -> value;
     };
   }
 
+  private static String lower(RenderContext render, String text) {
+    render.reserve(text.length());
+    return render.made(Text.lower(text), text.length());
+  }
+
   private record Keyed(@Nullable Object key, @Nullable Object element) {}
 
   private static List<@Nullable Object> sorted(RenderContext render, List<@Nullable Object> elements, Key key,
       boolean caseSensitive, boolean reverse) {
-    Key folded = folded(key, caseSensitive);
+    Key folded = folded(render, key, caseSensitive);
+    render.elements(2L * elements.size());
     List<Keyed> keyed = new ArrayList<>();
     for (Object element : elements) {
       keyed.add(new Keyed(folded.of(element), element));
     }
-    Comparator<Keyed> order = (x, y) -> {
-      render.step();
-      int compared = Values.compare(render, "<", x.key(), y.key());
-      return compared == 2 ? 0 : compared;
-    };
-    try {
-      keyed.sort(reverse ? order.reversed() : order);
-    } catch (IllegalArgumentException e) {
-      throw new TemplateException.Evaluation("these values have no order");
-    }
+    Comparator<Keyed> order = (x, y) -> Values.order(render, x.key(), y.key());
+    Values.sort(keyed, reverse ? order.reversed() : order);
     List<@Nullable Object> sorted = new ArrayList<>();
     for (Keyed entry : keyed) {
       sorted.add(entry.element());
@@ -163,7 +173,7 @@ final class SequenceFilters {
   }
 
   private static @Nullable Object extreme(RenderContext render, @Nullable Object value, Arguments a, boolean max) {
-    Key key = folded(attributes(a, 1), a.flag(0, false));
+    Key key = folded(render, attributes(render, a, 1), a.flag(0, false));
     Iterator<@Nullable Object> elements = Values.iterate(value);
     if (!elements.hasNext()) {
       return Undefined.because("No aggregated item, sequence was empty.");
@@ -181,7 +191,7 @@ final class SequenceFilters {
   }
 
   private static Object join(RenderContext render, @Nullable Object value, Arguments a) {
-    Key key = attributes(a, 1);
+    Key key = attributes(render, a, 1);
     Iterator<@Nullable Object> elements = Values.iterate(value);
     Iterator<@Nullable Object> texts = new Iterator<>() {
       @Override
@@ -198,7 +208,7 @@ final class SequenceFilters {
   }
 
   private static @Nullable Object sum(RenderContext render, @Nullable Object value, Arguments a) {
-    Key key = attributes(a, 0);
+    Key key = attributes(render, a, 0);
     Object sum = a.get(1, 0L);
     Iterator<@Nullable Object> elements = Values.iterate(value);
     while (elements.hasNext()) {
@@ -209,18 +219,18 @@ final class SequenceFilters {
   }
 
   private static Object unique(RenderContext render, @Nullable Object value, Arguments a) {
-    Key key = folded(attributes(a, 1), a.flag(0, false));
+    Key key = folded(render, attributes(render, a, 1), a.flag(0, false));
     Set<@Nullable Object> seen = new HashSet<>();
-    return Values.generate(Values.iterate(value), element -> {
-      render.element();
-      return seen.add(Values.key(key.of(element))) ? element : Values.SKIP;
+    return Values.generate(render, Values.iterate(value), element -> {
+      render.elements(2);
+      return seen.add(Values.key(render, key.of(element), seen.size())) ? element : Values.SKIP;
     });
   }
 
   private static Object group(RenderContext render, @Nullable Object value, Arguments a) {
-    Key key = attribute(a.get(0), a.has(1), a.get(1, null));
+    Key key = attribute(render, a.get(0), a.has(1), a.get(1, null));
     boolean caseSensitive = a.flag(2, false);
-    Key folded = folded(key, caseSensitive);
+    Key folded = folded(render, key, caseSensitive);
     List<@Nullable Object> groups = new ArrayList<>();
     List<@Nullable Object> members = new ArrayList<>();
     Object current = null;
@@ -228,9 +238,11 @@ final class SequenceFilters {
       Object of = folded.of(element);
       if (members.isEmpty() || !Values.equal(render, of, current)) {
         members = new ArrayList<>();
+        render.elements(4);
         groups.add(Tuple.group(key.of(element), members));
         current = of;
       }
+      render.element();
       members.add(element);
     }
     return groups;
@@ -243,6 +255,7 @@ final class SequenceFilters {
     Iterator<@Nullable Object> elements = Values.iterate(value);
     while (elements.hasNext()) {
       if (batch.size() == count) {
+        render.elements(4);
         batches.add(batch);
         batch = new ArrayList<>();
       }
@@ -270,8 +283,8 @@ final class SequenceFilters {
     List<@Nullable Object> result = new ArrayList<>();
     int from = 0;
     for (int i = 0; i < slices; i++) {
-      render.element();
       int to = from + per + (i < extra ? 1 : 0);
+      render.elements(4L + to - from);
       List<@Nullable Object> slice = new ArrayList<>(all.subList(from, to));
       if (a.given(1) && i >= extra) {
         slice.add(a.get(1));
@@ -293,14 +306,14 @@ final class SequenceFilters {
       default -> throw new TemplateException.Evaluation("You can only sort by either \"key\" or \"value\"");
     };
     List<@Nullable Object> items = Values.list(render, new DictView(DictView.Kind.ITEMS, map));
-    return sorted(render, items, attribute((long) part, false, null), a.flag(0, false), a.flag(2, false));
+    return sorted(render, items, attribute(render, (long) part, false, null), a.flag(0, false), a.flag(2, false));
   }
 
   private static Object map(RenderContext render, @Nullable Object value, Arguments a) {
     UnaryOperator<@Nullable Object> change;
     if (a.size() == 0 && a.keywords().containsKey("attribute")) {
       boolean hasDefault = a.keywords().containsKey("default");
-      Key key = attribute(a.keywords().get("attribute"), hasDefault, a.keywords().get("default"));
+      Key key = attribute(render, a.keywords().get("attribute"), hasDefault, a.keywords().get("default"));
       change = key::of;
     } else if (a.size() == 0) {
       throw new TemplateException.Evaluation("map requires a filter argument");
@@ -313,10 +326,8 @@ final class SequenceFilters {
       Arguments rest = a.after(1);
       change = element -> filter.apply(render, element, rest);
     }
-    return Values.generate(Values.truth(value) ? Values.iterate(value) : new ArrayList<>().iterator(), element -> {
-      render.step();
-      return change.apply(element);
-    });
+    return Values.generate(
+        render, Values.truth(value) ? Values.iterate(value) : new ArrayList<>().iterator(), change);
   }
 
   /** Elements of which {@code key} passes the test that {@code testing} begins with, or is true without one. */
@@ -336,9 +347,7 @@ final class SequenceFilters {
     Arguments rest = testing.after(1);
     Iterator<@Nullable Object> elements = Values.truth(value) ? Values.iterate(value)
         : new ArrayList<@Nullable Object>().iterator();
-    return Values.generate(elements, element -> {
-      render.step();
-      return test.apply(render, key.of(element), rest) == wanted ? element : Values.SKIP;
-    });
+    return Values.generate(
+        render, elements, element -> test.apply(render, key.of(element), rest) == wanted ? element : Values.SKIP);
   }
 }

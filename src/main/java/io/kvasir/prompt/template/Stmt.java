@@ -18,18 +18,24 @@ sealed interface Stmt {
   /** Statements one after another; {@code lines} are theirs, for errors. */
   record Block(List<Stmt> statements, int[] lines) {
     Flow run(Frame frame) {
+      RenderContext render = frame.render();
       int i = 0;
       try {
+        render.enter();
         for (; i < lines.length; i++) {
-          frame.render().step();
+          render.step();
           Flow flow = statements.get(i).run(frame);
           if (flow != Flow.NEXT) {
+            render.leave();
             return flow;
           }
         }
+        render.leave();
         return Flow.NEXT;
       } catch (TemplateException e) {
-        e.at(lines[i]);
+        if (i < lines.length) {
+          e.at(lines[i]);
+        }
         throw e;
       }
     }
@@ -78,7 +84,7 @@ sealed interface Stmt {
     void loop(Frame outer, @Nullable Object over, int depth) {
       Iterator<@Nullable Object> elements = Values.iterate(over);
       Loop loop = condition == null
-          ? new Loop(this, outer, depth, elements, Values.sizeOrNone(over))
+          ? new Loop(this, outer, depth, elements, Values.sizeOrNone(outer.render(), over))
           : new Loop(this, outer, depth, filtered(elements, condition, outer), -1);
       boolean any = false;
       while (loop.hasNext()) {
@@ -97,8 +103,7 @@ sealed interface Stmt {
     }
 
     private Iterator<@Nullable Object> filtered(Iterator<@Nullable Object> elements, Expr condition, Frame outer) {
-      return Values.generate(elements, element -> {
-        outer.render().step();
+      return Values.generate(outer.render(), elements, element -> {
         Frame frame = new Frame(outer);
         target.assign(frame, element);
         return Values.truth(condition.eval(frame)) ? element : Values.SKIP;
@@ -139,8 +144,8 @@ sealed interface Stmt {
   /** A chain of filters, the first of which has no value of its own, on a text. */
   private static @Nullable Object applied(Expr.Filter filter, Frame frame, @Nullable Object text) {
     return filter.value() instanceof Expr.Filter first
-        ? filter.eval(frame, applied(first, frame, text))
-        : filter.eval(frame, text);
+        ? filter.apply(frame, applied(first, frame, text))
+        : filter.apply(frame, text);
   }
 
   /** {@code with name = value … endwith}. */
@@ -168,7 +173,11 @@ sealed interface Stmt {
   record CallBlock(Expr.Call call, Macro.Definition caller) implements Stmt {
     @Override
     public Flow run(Frame frame) {
-      frame.render().write(call.eval(frame, new Macro(caller, frame)));
+      RenderContext render = frame.render();
+      render.enter();
+      Object text = call.call(frame, new Macro(caller, frame));
+      render.leave();
+      render.write(text);
       return Flow.NEXT;
     }
   }
@@ -218,6 +227,7 @@ sealed interface Stmt {
       @Override
       public void assign(Frame frame, @Nullable Object value) {
         Iterator<@Nullable Object> elements = Values.iterate(value);
+        frame.render().steps(targets.size());
         for (int i = 0; i < targets.size(); i++) {
           if (!elements.hasNext()) {
             throw new TemplateException.Evaluation(

@@ -7,12 +7,14 @@ package io.kvasir.prompt.template;
 public abstract sealed class TemplateException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
+  /** A template may make a longer reason, and its sender gets it. */
+  private static final int LONGEST_REASON = 2000;
+
   private final String reason;
   private int line;
 
   private TemplateException(String message, int line) {
-    super(message);
-    this.reason = message;
+    this.reason = message.length() <= LONGEST_REASON ? message : message.substring(0, LONGEST_REASON) + "…";
     this.line = line;
   }
 

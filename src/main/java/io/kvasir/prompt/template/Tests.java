@@ -3,6 +3,7 @@ package io.kvasir.prompt.template;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** The tests: what may follow {@code is}. */
@@ -40,10 +41,10 @@ final class Tests {
     TESTS.put("even", (r, v, a) -> isDivisible(r, v, 2L, 0));
     plain("filter", v -> v instanceof String name && Filters.find(name) != null);
     plain("test", v -> v instanceof String name && find(name) != null);
-    TESTS.put("lower", (r, v, a) -> Text.isCase(r.checkProduced(Values.str(r, v)), false));
-    TESTS.put("upper", (r, v, a) -> Text.isCase(r.checkProduced(Values.str(r, v)), true));
+    TESTS.put("lower", (r, v, a) -> isCase(r, v, false));
+    TESTS.put("upper", (r, v, a) -> isCase(r, v, true));
     TESTS.put("divisibleby", (r, v, a) -> isDivisible(r, v, a.bind("divisibleby", List.of("num")).get(0), 0));
-    TESTS.put("sameas", (r, v, a) -> isSame(v, a.bind("sameas", List.of("other")).get(0)));
+    TESTS.put("sameas", (r, v, a) -> isSame(r, v, a.bind("sameas", List.of("other")).get(0)));
     TESTS.put("in", (r, v, a) -> Values.contains(r, a.bind("in", List.of("seq")).get(0), v));
     operator("==", "eq", "equalto");
     operator("!=", "ne");
@@ -75,8 +76,15 @@ final class Tests {
     return Values.equal(render, Operators.apply(render, "%", value, by), rest);
   }
 
+  private static boolean isCase(RenderContext render, @Nullable Object value, boolean upper) {
+    String text = Values.str(render, value);
+    render.read(text.length());
+    return Text.isCase(text, upper);
+  }
+
   @SuppressWarnings("ReferenceEquality") // Identity is what the test asks for.
-  private static boolean isSame(@Nullable Object a, @Nullable Object b) {
+  private static boolean isSame(RenderContext render, @Nullable Object a, @Nullable Object b) {
+    render.read(a instanceof String text ? text.length() : 1);
     return a == b
         || (a != null && b != null && a.getClass() == b.getClass() && (a instanceof Boolean || a instanceof String
             || a instanceof Number) && a.equals(b));
@@ -84,6 +92,10 @@ final class Tests {
 
   static @Nullable Test find(String name) {
     return TESTS.get(name);
+  }
+
+  static Set<String> names() {
+    return TESTS.keySet();
   }
 
   static TemplateException.Evaluation unknown(String name) {

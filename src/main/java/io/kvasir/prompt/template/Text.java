@@ -1,10 +1,12 @@
 package io.kvasir.prompt.template;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
 import java.util.NoSuchElementException;
+import java.util.function.IntPredicate;
 import org.jspecify.annotations.Nullable;
 
 /** Python's str on Java strings: positions count code points, white space and case are Unicode's. */
@@ -29,17 +31,14 @@ final class Text {
     };
   }
 
-  static int length(String s) {
+  static int length(RenderContext render, String s) {
+    render.read(s.length());
     return s.codePointCount(0, s.length());
   }
 
-  private static boolean isBasic(String s) {
-    return length(s) == s.length();
-  }
-
   /** The Java index of a code point's position, clamped to the string. */
-  static int index(String s, long position) {
-    int length = length(s);
+  static int index(RenderContext render, String s, long position) {
+    int length = length(render, s);
     int p = Math.clamp(position, 0, length);
     return length == s.length() ? p : s.offsetByCodePoints(0, p);
   }
@@ -60,14 +59,14 @@ final class Text {
   }
 
   /** The character at a position, from the end if negative; null if there is none. */
-  static @Nullable String at(String s, long position) {
-    if (isBasic(s)) {
-      long i = position < 0 ? position + s.length() : position;
-      return i >= 0 && i < s.length() ? String.valueOf(s.charAt((int) i)) : null;
-    }
-    int length = length(s);
+  static @Nullable String at(RenderContext render, String s, long position) {
+    int length = length(render, s);
     long i = position < 0 ? position + length : position;
-    return i >= 0 && i < length ? Character.toString(s.codePointAt(s.offsetByCodePoints(0, (int) i))) : null;
+    if (i < 0 || i >= length) {
+      return null;
+    }
+    return length == s.length() ? String.valueOf(s.charAt((int) i))
+        : Character.toString(s.codePointAt(s.offsetByCodePoints(0, (int) i)));
   }
 
   static Iterator<@Nullable Object> characters(String s) {
@@ -91,36 +90,38 @@ final class Text {
     };
   }
 
+  /** The text without the characters of {@code chars} at its ends; null is white space. */
   static String strip(String s, @Nullable String chars) {
-    return lstrip(rstrip(s, chars), chars);
+    return strip(s, chars, true, true);
   }
 
-  static String lstrip(String s, @Nullable String chars) {
+  static String strip(String s, @Nullable String chars, boolean left, boolean right) {
+    IntPredicate strips = chars == null ? c -> c <= 0xffff && isSpace((char) c) : oneOf(chars);
     int from = 0;
-    while (from < s.length()) {
+    while (left && from < s.length()) {
       int c = s.codePointAt(from);
-      if (!strips(c, chars)) {
+      if (!strips.test(c)) {
         break;
       }
       from += Character.charCount(c);
     }
-    return s.substring(from);
-  }
-
-  static String rstrip(String s, @Nullable String chars) {
     int to = s.length();
-    while (to > 0) {
+    while (right && to > from) {
       int c = s.codePointBefore(to);
-      if (!strips(c, chars)) {
+      if (!strips.test(c)) {
         break;
       }
       to -= Character.charCount(c);
     }
-    return s.substring(0, to);
+    return s.substring(from, to);
   }
 
-  private static boolean strips(int c, @Nullable String chars) {
-    return chars == null ? c <= 0xffff && isSpace((char) c) : chars.indexOf(c) >= 0;
+  private static IntPredicate oneOf(String chars) {
+    if (chars.length() <= 16) {
+      return c -> chars.indexOf(c) >= 0;
+    }
+    int[] sorted = chars.codePoints().sorted().toArray();
+    return c -> Arrays.binarySearch(sorted, c) >= 0;
   }
 
   static String lower(String s) {
@@ -157,8 +158,12 @@ final class Text {
     boolean inWord = false;
     for (int i = 0; i < s.length(); ) {
       int c = s.codePointAt(i);
-      String character = Character.toString(c);
-      out.append(inWord ? lower(character) : titleCase(character));
+      if (c < 0x80) {
+        out.append((char) (inWord ? Character.toLowerCase(c) : Character.toUpperCase(c)));
+      } else {
+        String character = Character.toString(c);
+        out.append(inWord ? lower(character) : titleCase(character));
+      }
       inWord = isCased(c);
       i += Character.charCount(c);
     }
@@ -190,7 +195,7 @@ final class Text {
   }
 
   /** {@code str.split()} at white space; a negative {@code limit} is none. */
-  static List<String> splitSpace(String s, long limit) {
+  static List<String> splitSpace(RenderContext render, String s, long limit) {
     List<String> parts = new ArrayList<>();
     int i = 0;
     while (true) {
@@ -201,19 +206,25 @@ final class Text {
         return parts;
       }
       if (limit >= 0 && parts.size() >= limit) {
-        parts.add(s.substring(i));
+        add(render, parts, s, i, s.length());
         return parts;
       }
       int start = i;
       while (i < s.length() && !isSpace(s.charAt(i))) {
         i++;
       }
-      parts.add(s.substring(start, i));
+      add(render, parts, s, start, i);
     }
   }
 
+  /** Adds a piece of a text that is about to be made. */
+  private static void add(RenderContext render, List<String> parts, String s, int from, int to) {
+    render.reserve(RenderBudget.ELEMENT + to - from);
+    parts.add(s.substring(from, to));
+  }
+
   /** {@code str.rsplit()} at white space. */
-  static List<String> rsplitSpace(String s, long limit) {
+  static List<String> rsplitSpace(RenderContext render, String s, long limit) {
     List<String> parts = new ArrayList<>();
     int i = s.length();
     while (true) {
@@ -224,43 +235,46 @@ final class Text {
         return parts.reversed();
       }
       if (limit >= 0 && parts.size() >= limit) {
-        parts.add(s.substring(0, i));
+        add(render, parts, s, 0, i);
         return parts.reversed();
       }
       int end = i;
       while (i > 0 && !isSpace(s.charAt(i - 1))) {
         i--;
       }
-      parts.add(s.substring(i, end));
+      add(render, parts, s, i, end);
     }
   }
 
-  static List<String> split(String s, String separator, long limit) {
+  static List<String> split(RenderContext render, String s, String separator, long limit) {
     List<String> parts = new ArrayList<>();
+    TextSearch search = new TextSearch(render.budget(), separator);
+    render.read(s.length());
     int from = 0;
     int found;
-    while ((limit < 0 || parts.size() < limit) && (found = s.indexOf(separator, from)) >= 0) {
-      parts.add(s.substring(from, found));
+    while ((limit < 0 || parts.size() < limit) && (found = search.next(s, from, s.length())) >= 0) {
+      add(render, parts, s, from, found);
       from = found + separator.length();
     }
-    parts.add(s.substring(from));
+    add(render, parts, s, from, s.length());
     return parts;
   }
 
-  static List<String> rsplit(String s, String separator, long limit) {
+  static List<String> rsplit(RenderContext render, String s, String separator, long limit) {
     List<String> parts = new ArrayList<>();
+    TextSearch search = new TextSearch(render.budget(), separator);
+    render.read(s.length());
     int to = s.length();
     int found;
-    while ((limit < 0 || parts.size() < limit)
-        && (found = s.lastIndexOf(separator, to - separator.length())) >= 0) {
-      parts.add(s.substring(found + separator.length(), to));
+    while ((limit < 0 || parts.size() < limit) && (found = search.previous(s, 0, to)) >= 0) {
+      add(render, parts, s, found + separator.length(), to);
       to = found;
     }
-    parts.add(s.substring(0, to));
+    add(render, parts, s, 0, to);
     return parts.reversed();
   }
 
-  static List<String> lines(String s, boolean keepEnds) {
+  static List<String> lines(RenderContext render, String s, boolean keepEnds) {
     List<String> lines = new ArrayList<>();
     int start = 0;
     for (int i = 0; i < s.length(); i++) {
@@ -271,59 +285,65 @@ final class Text {
         if (c == '\r' && i + 1 < s.length() && s.charAt(i + 1) == '\n') {
           i++;
         }
-        lines.add(s.substring(start, keepEnds ? i + 1 : end));
+        add(render, lines, s, start, keepEnds ? i + 1 : end);
         start = i + 1;
       }
     }
     if (start < s.length()) {
-      lines.add(s.substring(start));
+      add(render, lines, s, start, s.length());
     }
     return lines;
   }
 
-  static String replace(String s, String old, String with, long count) {
-    if (count < 0 && !old.isEmpty()) {
-      return s.replace(old, with);
+  /** {@code str.replace()}; a negative {@code limit} is none. */
+  static String replace(RenderContext render, String s, String old, String with, long limit) {
+    TextSearch search = new TextSearch(render.budget(), old);
+    long all = old.isEmpty() ? length(render, s) + 1L : search.count(s, 0, s.length());
+    long count = limit < 0 ? all : Math.min(all, limit);
+    // Within the limits neither length is beyond an int, so the product is not beyond a long.
+    long length = s.length() + count * ((long) with.length() - old.length());
+    render.reserve(length);
+    if (count == 0) {
+      return s;
     }
-    StringBuilder out = new StringBuilder(s.length());
-    long left = count < 0 ? Long.MAX_VALUE : count;
-    if (old.isEmpty()) {
-      for (int i = 0; i < s.length(); ) {
-        if (left-- > 0) {
-          out.append(with);
-        }
-        int c = s.codePointAt(i);
-        out.appendCodePoint(c);
-        i += Character.charCount(c);
-      }
-      return left > 0 ? out.append(with).toString() : out.toString();
-    }
+    render.read(s.length());
+    StringBuilder out = new StringBuilder((int) length);
     int from = 0;
-    int found;
-    while (left-- > 0 && (found = s.indexOf(old, from)) >= 0) {
-      out.append(s, from, found).append(with);
-      from = found + old.length();
+    for (long i = 0; i < count; i++) {
+      if (old.isEmpty()) {
+        out.append(with);
+        int next = from == s.length() ? from : s.offsetByCodePoints(from, 1);
+        out.append(s, from, next);
+        from = next;
+      } else {
+        int found = search.next(s, from, s.length());
+        out.append(s, from, found).append(with);
+        from = found + old.length();
+      }
     }
     return out.append(s, from, s.length()).toString();
   }
 
   /** To {@code width} characters with {@code fill}; {@code align} is {@code '<'}, {@code '>'} or {@code '^'}. */
-  static String pad(String s, long width, String fill, char align) {
-    long missing = width - length(s);
-    if (missing <= 0) {
-      return s;
-    }
-    int left = (int) (align == '<' ? 0 : align == '>' ? missing : missing / 2);
-    return fill.repeat(left) + s + fill.repeat((int) missing - left);
+  static String pad(RenderContext render, String s, long width, String fill, char align) {
+    long missing = width - length(render, s);
+    long left = align == '<' ? 0 : align == '>' ? missing : missing / 2;
+    return padded(render, s, fill, left, missing);
   }
 
   /** {@code str.center()}, which gives the odd blank to the left when the width is odd. */
-  static String center(String s, long width, String fill) {
-    long missing = width - length(s);
+  static String center(RenderContext render, String s, long width, String fill) {
+    long missing = width - length(render, s);
+    return padded(render, s, fill, missing / 2 + (missing & width & 1), missing);
+  }
+
+  private static String padded(RenderContext render, String s, String fill, long left, long missing) {
     if (missing <= 0) {
+      render.reserve(s.length());
       return s;
     }
-    int left = (int) (missing / 2 + (missing & width & 1));
-    return fill.repeat(left) + s + fill.repeat((int) missing - left);
+    // A code point has at most two characters.
+    render.reserve(missing > Integer.MAX_VALUE ? Long.MAX_VALUE : s.length() + missing * fill.length());
+    return fill.repeat((int) left) + s + fill.repeat((int) (missing - left));
   }
 }

@@ -2,6 +2,7 @@ package io.kvasir.prompt.template;
 
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Objects;
@@ -13,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 final class TextFilters {
   private static final Pattern WORD_START = Pattern.compile("[-\\s({\\[<]+", Pattern.UNICODE_CHARACTER_CLASS);
   private static final Pattern WORD = Pattern.compile("\\w+", Pattern.UNICODE_CHARACTER_CLASS);
-  private static final Pattern TAG = Pattern.compile("<!--.*?-->|<[^>]*>", Pattern.DOTALL);
+  private static final HexFormat HEX = HexFormat.of().withUpperCase();
 
   @FunctionalInterface
   private interface Body {
@@ -23,22 +24,18 @@ final class TextFilters {
   private TextFilters() {}
 
   static void define() {
-    Filters.define("string", "", (r, v, a) -> v instanceof Markup ? v : r.checkProduced(Values.str(r, v)));
+    Filters.define("string", "", (r, v, a) -> v instanceof Markup ? v : Values.str(r, v));
     Filters.define("safe", "", (r, v, a) -> v instanceof Markup ? v : new Markup(Values.str(r, v)));
     Filters.define("escape", "", (r, v, a) ->
-        v instanceof Markup ? v : new Markup(r.checkProduced(Markup.escape(Values.str(r, v)))));
+        v instanceof Markup ? v : new Markup(Markup.escape(r, Values.str(r, v))));
     Filters.alias("e", "escape");
-    Filters.define("forceescape", "", (r, v, a) -> new Markup(r.checkProduced(Markup.escape(Values.str(r, v)))));
-    text("trim", "chars", (r, s, a) -> Text.strip(s, a.given(0) ? a.text(0) : null));
+    Filters.define("forceescape", "", (r, v, a) -> new Markup(Markup.escape(r, Values.str(r, v))));
+    text("trim", "chars", (r, s, a) -> Text.strip(s, StringMethods.chars(r, a)));
     text("upper", "", (r, s, a) -> Text.upper(s));
     text("lower", "", (r, s, a) -> Text.lower(s));
     text("capitalize", "", (r, s, a) -> Text.capitalize(s));
-    text("title", "", (r, s, a) -> title(s));
-    text("center", "width", (r, s, a) -> {
-      long width = a.integer(0, 80);
-      r.reserve(Math.max(0, width));
-      return Text.center(s, width, " ");
-    });
+    text("title", "", (r, s, a) -> title(r, s));
+    text("center", "width", (r, s, a) -> Text.center(r, s, a.integer(0, 80), " "));
     text("indent", "width first blank", TextFilters::indent);
     Filters.Filter indent = Objects.requireNonNull(Filters.find("indent"));
     Filters.raw("indent", (r, v, a) -> {
@@ -54,20 +51,24 @@ final class TextFilters {
       if (Values.text(v) != null) {
         return truncate.apply(r, v, a);
       }
-      if (Values.size(v) > a.integer(0, 255) + a.integer(3, 5)) {
+      if (Values.size(r, v) > a.integer(0, 255) + a.integer(3, 5)) {
         throw new TemplateException.Evaluation("truncate takes a str, not " + Values.typeName(v));
       }
       return v;
     });
     Filters.define("wordcount", "", (r, v, a) -> {
       String s = Values.str(r, v);
-      r.countRead(s.length());
-      return WORD.matcher(s).results().count();
+      r.steps(s.length() >> 3);
+      long words = 0;
+      for (Matcher word = WORD.matcher(s); word.find(); ) {
+        words++;
+      }
+      return words;
     });
-    Filters.define("replace", "old new count", (r, v, a) -> StringMethods.replace(
+    Filters.define("replace", "old new count", (r, v, a) -> Text.replace(
         r, Values.str(r, v), Values.str(r, a.get(0)), Values.str(r, a.get(1)), a.given(2) ? a.integer(2, -1) : -1));
-    Filters.define("striptags", "", (r, v, a) -> r.checkProduced(stripTags(Values.str(r, v))));
-    Filters.define("urlencode", "", (r, v, a) -> r.checkProduced(urlEncode(r, v)));
+    Filters.define("striptags", "", (r, v, a) -> stripTags(r, Values.str(r, v)));
+    Filters.define("urlencode", "", (r, v, a) -> urlEncode(r, v));
     Filters.raw("format", (r, v, a) -> Operators.apply(r, "%", v instanceof Markup ? v : Values.str(r, v),
         a.keywords().isEmpty() ? Tuple.of(a.positional()) : a.keywords()));
   }
@@ -75,13 +76,14 @@ final class TextFilters {
   private static void text(String name, String parameters, Body body) {
     Filters.define(name, parameters, (render, value, arguments) -> {
       String text = Values.str(render, value);
-      render.countRead(text.length());
-      String result = render.checkProduced(body.apply(render, text, arguments));
+      render.reserve(text.length());
+      String result = render.made(body.apply(render, text, arguments), text.length());
       return value instanceof Markup ? new Markup(result) : result;
     });
   }
 
-  private static String title(String s) {
+  private static String title(RenderContext render, String s) {
+    render.steps(s.length() >> 3);
     StringBuilder out = new StringBuilder(s.length());
     Matcher gaps = WORD_START.matcher(s);
     int from = 0;
@@ -105,7 +107,8 @@ final class TextFilters {
     Object width = a.get(0, 4L);
     String text = Values.text(width);
     String unit = text != null ? text : " ".repeat(Math.clamp(Numbers.integer(width), 0, 10_000));
-    List<String> lines = Text.lines(s + "\n", false);
+    render.reserve(s.length());
+    List<String> lines = Text.lines(render, s + "\n", false);
     render.reserve(s.length() + (long) unit.length() * lines.size());
     StringBuilder out = new StringBuilder();
     for (int i = 0; i < lines.size(); i++) {
@@ -123,14 +126,14 @@ final class TextFilters {
     long length = a.integer(0, 255);
     String end = a.text(2, "...");
     long leeway = a.given(3) ? a.integer(3, 5) : 5;
-    long endLength = Text.length(end);
+    long endLength = Text.length(render, end);
     if (length < endLength || leeway < 0) {
       throw new TemplateException.Evaluation("truncate expects a length of at least " + endLength);
     }
-    if (Text.length(s) <= length + leeway) {
+    if (Text.length(render, s) <= length + leeway) {
       return s;
     }
-    String cut = s.substring(0, Text.index(s, length - endLength));
+    String cut = s.substring(0, Text.index(render, s, length - endLength));
     if (!a.flag(1, false)) {
       int space = cut.lastIndexOf(' ');
       cut = space < 0 ? cut : cut.substring(0, space);
@@ -138,21 +141,48 @@ final class TextFilters {
     return cut + end;
   }
 
-  private static String stripTags(String s) {
-    String[] words = TAG.matcher(s).replaceAll("").split("\\s+", -1);
-    List<String> kept = new ArrayList<>();
-    for (String word : words) {
-      if (!word.isEmpty()) {
-        kept.add(word);
+  /** Removes comments and tags, joins white space, and replaces what is escaped. */
+  private static String stripTags(RenderContext render, String s) {
+    render.reserve(s.length());
+    render.steps(s.length() >> 3);
+    StringBuilder out = new StringBuilder();
+    int tagEnd = 0;
+    int commentEnd = 0;
+    boolean gap = false;
+    for (int i = 0; i < s.length(); ) {
+      char c = s.charAt(i);
+      if (c == '<') {
+        // Either end is looked for once, though every '<' may ask for it.
+        if (commentEnd >= 0 && commentEnd < i + 4 && s.startsWith("<!--", i)) {
+          commentEnd = s.indexOf("-->", i + 4);
+        }
+        if (tagEnd >= 0 && tagEnd <= i) {
+          tagEnd = s.indexOf('>', i + 1);
+        }
+        boolean comment = commentEnd >= 0 && s.startsWith("<!--", i);
+        if (comment || tagEnd >= 0) {
+          i = comment ? commentEnd + 3 : tagEnd + 1;
+          continue;
+        }
+      }
+      i++;
+      if (c == ' ' || (c >= '\t' && c <= '\r')) {
+        gap = true;
+      } else {
+        if (gap && !out.isEmpty()) {
+          out.append(' ');
+        }
+        gap = false;
+        out.append(c);
       }
     }
-    return String.join(" ", kept).replace("&lt;", "<").replace("&gt;", ">").replace("&#34;", "\"")
+    return out.toString().replace("&lt;", "<").replace("&gt;", ">").replace("&#34;", "\"")
         .replace("&quot;", "\"").replace("&#39;", "'").replace("&amp;", "&");
   }
 
   private static String urlEncode(RenderContext render, @Nullable Object value) {
     if (Values.text(value) != null || !Values.isIterable(value)) {
-      return quote(Values.str(render, value), "/");
+      return quote(render, Values.str(render, value), "/");
     }
     Iterator<@Nullable Object> pairs = Values.iterate(SequenceFilters.pairs(value));
     List<String> encoded = new ArrayList<>();
@@ -161,20 +191,26 @@ final class TextFilters {
       if (pair.size() != 2) {
         throw new TemplateException.Evaluation("urlencode takes pairs, not " + pair.size() + " elements");
       }
-      String name = quote(Values.str(render, pair.get(0)), "");
-      encoded.add((name + "=" + quote(Values.str(render, pair.get(1)), "")).replace("%20", "+"));
+      String name = quote(render, Values.str(render, pair.get(0)), "");
+      String text = quote(render, Values.str(render, pair.get(1)), "");
+      render.reserve(RenderBudget.ELEMENT + 2L * (name.length() + text.length()));
+      encoded.add((name + "=" + text).replace("%20", "+"));
     }
     return String.join("&", encoded);
   }
 
-  private static String quote(String s, String safe) {
+  private static String quote(RenderContext render, String s, String safe) {
+    // A character has up to three bytes, and each of them may need three characters.
+    render.reserve(s.length());
+    byte[] bytes = s.getBytes(StandardCharsets.UTF_8);
+    render.reserve(3L * bytes.length);
     StringBuilder out = new StringBuilder();
-    for (byte b : s.getBytes(StandardCharsets.UTF_8)) {
+    for (byte b : bytes) {
       char c = (char) (b & 0xff);
       if (c < 0x80 && (Character.isLetterOrDigit(c) || "_.-~".indexOf(c) >= 0 || safe.indexOf(c) >= 0)) {
         out.append(c);
       } else {
-        out.append('%').append(String.format("%02X", (int) c));
+        out.append('%').append(HEX.toHighHexDigit(b)).append(HEX.toLowHexDigit(b));
       }
     }
     return out.toString();

@@ -7,11 +7,13 @@ final class TokenStream {
   private static final int MAX_NESTING = 200;
 
   private final List<Token> tokens;
+  private final RenderBudget budget;
   private int at;
   private int nesting;
 
-  TokenStream(List<Token> tokens) {
+  TokenStream(List<Token> tokens, RenderBudget budget) {
     this.tokens = tokens;
+    this.budget = budget;
   }
 
   Token peek() {
@@ -25,15 +27,21 @@ final class TokenStream {
   Token next() {
     Token token = tokens.get(at);
     if (token.type() != Token.Type.END) {
-      at++;
+      take();
     }
     return token;
+  }
+
+  /** Takes a token. Each makes a few nodes of the syntax tree at most. */
+  private void take() {
+    budget.elements(4);
+    at++;
   }
 
   boolean skip(String operator) {
     boolean there = peek().is(operator);
     if (there) {
-      at++;
+      take();
     }
     return there;
   }
@@ -41,7 +49,7 @@ final class TokenStream {
   boolean skipName(String name) {
     boolean there = peek().isName(name);
     if (there) {
-      at++;
+      take();
     }
     return there;
   }
@@ -63,7 +71,7 @@ final class TokenStream {
     if (peek().type() != type) {
       throw unexpected(new Token(type, "", 0).describe());
     }
-    at++;
+    take();
   }
 
   TemplateException.Syntax unexpected(String wanted) {

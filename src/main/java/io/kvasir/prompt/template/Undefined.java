@@ -23,7 +23,7 @@ final class Undefined {
       String type = owner == null ? "None" : "'" + Values.typeName(owner) + " object'";
       return name instanceof String
           ? type + " has no attribute '" + name + "'"
-          : type + " has no element " + (name instanceof Number n ? Numbers.str(n) : Values.typeName(name));
+          : type + " has no element " + (name instanceof Long || name instanceof Double ? name : Values.typeName(name));
     });
   }
 

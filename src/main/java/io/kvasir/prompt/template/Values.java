@@ -5,10 +5,12 @@ import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -94,16 +96,24 @@ final class Values {
     }
     return switch (a) {
       case null -> false;
-      case String s -> s.equals(text(b));
-      case Markup m -> m.text().equals(text(b));
-      case Boolean x -> Numbers.is(b) && Numbers.compare(a, b) == 0;
-      case Number x -> Numbers.is(b) && !isNan(a) && !isNan(b) && Numbers.compare(a, b) == 0;
+      case String s -> sameText(render, s, text(b));
+      case Markup m -> sameText(render, m.text(), text(b));
+      case Boolean x -> Numbers.is(b) && Numbers.compare(render, a, b) == 0;
+      case Number x -> Numbers.is(b) && !isNan(a) && !isNan(b) && Numbers.compare(render, a, b) == 0;
       case Undefined u -> b instanceof Undefined;
       case List<?> list -> b instanceof List<?> other && sameKind(list, other)
           && equalElements(render, list, other);
       case Map<?, ?> map -> b instanceof Map<?, ?> other && equalEntries(render, map, other);
       default -> false;
     };
+  }
+
+  private static boolean sameText(RenderContext render, String a, @Nullable String b) {
+    if (b == null || a.length() != b.length()) {
+      return false;
+    }
+    render.read(a.length());
+    return a.equals(b);
   }
 
   private static boolean isNan(@Nullable Object value) {
@@ -118,46 +128,55 @@ final class Values {
     if (a.size() != b.size()) {
       return false;
     }
-    for (int i = 0; i < a.size(); i++) {
+    render.enter();
+    boolean same = true;
+    for (int i = 0; same && i < a.size(); i++) {
       render.step();
-      if (!equal(render, a.get(i), b.get(i))) {
-        return false;
-      }
+      same = equal(render, a.get(i), b.get(i));
     }
-    return true;
+    render.leave();
+    return same;
   }
 
   private static boolean equalEntries(RenderContext render, Map<?, ?> a, Map<?, ?> b) {
     if (a.size() != b.size()) {
       return false;
     }
-    for (Map.Entry<?, ?> entry : a.entrySet()) {
-      render.step();
-      if (!b.containsKey(entry.getKey()) || !equal(render, entry.getValue(), b.get(entry.getKey()))) {
-        return false;
-      }
+    render.enter();
+    boolean same = true;
+    for (Iterator<? extends Map.Entry<?, ?>> entries = a.entrySet().iterator(); same && entries.hasNext(); ) {
+      Map.Entry<?, ?> entry = entries.next();
+      chargeKey(render, entry.getKey(), b.size());
+      same = b.containsKey(entry.getKey()) && equal(render, entry.getValue(), b.get(entry.getKey()));
     }
-    return true;
+    render.leave();
+    return same;
   }
 
   /** Python's order: -1, 0, 1, or 2 for a NaN; {@code operator} names the comparison when the two have none. */
   static int compare(RenderContext render, String operator, @Nullable Object a, @Nullable Object b) {
+    render.step();
     if (Numbers.is(a) && Numbers.is(b)) {
-      return Numbers.compare(a, b);
+      return Numbers.compare(render, a, b);
     }
     String left = text(a);
     String right = text(b);
     if (left != null && right != null) {
+      render.read(Math.min(left.length(), right.length()));
       return Text.compare(left, right);
     }
     if (a instanceof List<?> x && b instanceof List<?> y && sameKind(x, y) && !(a instanceof Range)) {
+      render.enter();
+      int order = Integer.compare(x.size(), y.size());
       for (int i = 0; i < Math.min(x.size(), y.size()); i++) {
         render.step();
         if (!equal(render, x.get(i), y.get(i))) {
-          return compare(render, operator, x.get(i), y.get(i));
+          order = compare(render, operator, x.get(i), y.get(i));
+          break;
         }
       }
-      return Integer.compare(x.size(), y.size());
+      render.leave();
+      return order;
     }
     if (a instanceof Undefined u) {
       throw u.refused();
@@ -169,6 +188,21 @@ final class Values {
         + typeName(a) + "' and '" + typeName(b) + "'");
   }
 
+  /** Sorts by an order of values, stably. */
+  static <T> void sort(List<T> elements, Comparator<T> order) {
+    try {
+      elements.sort(order);
+    } catch (IllegalArgumentException e) {
+      throw new TemplateException.Evaluation("these values have no order");
+    }
+  }
+
+  /** Python's order, in which what has none counts as the same. */
+  static int order(RenderContext render, @Nullable Object a, @Nullable Object b) {
+    int compared = compare(render, "<", a, b);
+    return compared == 2 ? 0 : compared;
+  }
+
   /** Python's {@code needle in haystack}. */
   static boolean contains(RenderContext render, @Nullable Object haystack, @Nullable Object needle) {
     String text = text(haystack);
@@ -178,11 +212,10 @@ final class Values {
         throw needle instanceof Undefined u ? u.refused() : new TemplateException.Evaluation(
             "'in <string>' requires string as left operand, not " + typeName(needle));
       }
-      render.countRead(text.length());
-      return text.contains(part);
+      return new TextSearch(render.budget(), part).first(text, 0, text.length()) >= 0;
     }
     if (haystack instanceof Map<?, ?> map) {
-      return map.containsKey(key(needle));
+      return map.containsKey(key(render, needle, map.size()));
     }
     if (haystack instanceof Number || haystack instanceof Boolean || haystack == null) {
       throw new TemplateException.Evaluation("argument of type '" + typeName(haystack) + "' is not iterable");
@@ -197,8 +230,40 @@ final class Values {
     return false;
   }
 
-  /** A value as a dict's key: equal in Python means equal here. */
-  static @Nullable Object key(@Nullable Object value) {
+  /**
+   * A value as a dict's key, to be found among {@code size} others: equal in Python means equal here. Charges what
+   * finding it takes.
+   */
+  static @Nullable Object key(RenderContext render, @Nullable Object value, int size) {
+    Object key = key(value);
+    chargeKey(render, key, size);
+    return key;
+  }
+
+  /** Keys of the same hash are compared with each other, and with each of them where they are not of one type. */
+  private static void chargeKey(RenderContext render, @Nullable Object key, int size) {
+    switch (key) {
+      case String s -> render.steps(1 + (s.length() >> 2) + (size >> 5));
+      case Tuple parts -> {
+        long cost = 1;
+        for (Object part : parts) {
+          String text = text(part);
+          cost += 1 + (text == null ? 0 : text.length() >> 2);
+        }
+        render.steps(cost * (size + 1L));
+      }
+      case null, default -> render.steps(1 + (size >> 5));
+    }
+  }
+
+  /** Puts an entry into a dict that a template builds. */
+  static void put(RenderContext render, Map<@Nullable Object, @Nullable Object> dict, @Nullable Object key,
+      @Nullable Object value) {
+    render.elements(2);
+    dict.put(key(render, key, dict.size()), value);
+  }
+
+  private static @Nullable Object key(@Nullable Object value) {
     return switch (value) {
       case null -> null;
       case Markup m -> m.text();
@@ -218,11 +283,11 @@ final class Values {
   }
 
   /** Python's {@code len()}, or -1 where it has none. */
-  static int sizeOrNone(@Nullable Object value) {
+  static int sizeOrNone(RenderContext render, @Nullable Object value) {
     return switch (value) {
       case null -> -1;
-      case String s -> Text.length(s);
-      case Markup m -> Text.length(m.text());
+      case String s -> Text.length(render, s);
+      case Markup m -> Text.length(render, m.text());
       case Collection<?> c -> c.size();
       case Map<?, ?> m -> m.size();
       case Undefined u -> 0;
@@ -230,8 +295,8 @@ final class Values {
     };
   }
 
-  static int size(@Nullable Object value) {
-    int size = sizeOrNone(value);
+  static int size(RenderContext render, @Nullable Object value) {
+    int size = sizeOrNone(render, value);
     if (size < 0) {
       throw new TemplateException.Evaluation("object of type '" + typeName(value) + "' has no len()");
     }
@@ -239,7 +304,8 @@ final class Values {
   }
 
   static boolean isIterable(@Nullable Object value) {
-    return sizeOrNone(value) >= 0 || value instanceof Generator;
+    return text(value) != null || value instanceof Collection || value instanceof Map || value instanceof Undefined
+        || value instanceof Generator;
   }
 
   /** Python's {@code iter()}; a generator goes on where it was left. */
@@ -262,7 +328,7 @@ final class Values {
 
   /** Python's {@code list()}: always a new list. */
   static List<@Nullable Object> list(RenderContext render, @Nullable Object value) {
-    List<@Nullable Object> list = new ArrayList<>(Math.max(0, sizeOrNone(value)));
+    List<@Nullable Object> list = new ArrayList<>();
     Iterator<@Nullable Object> elements = iterate(value);
     while (elements.hasNext()) {
       render.element();
@@ -272,12 +338,12 @@ final class Values {
   }
 
   /** What {@code value[index]} is; undefined where there is no such element. */
-  static @Nullable Object item(@Nullable Object value, @Nullable Object index) {
+  static @Nullable Object item(RenderContext render, @Nullable Object value, @Nullable Object index) {
     if (value instanceof Map<?, ?> map) {
       if (index instanceof Map || (index instanceof List && !(index instanceof Tuple))) {
         return Undefined.member(map, index);
       }
-      Object key = key(index);
+      Object key = key(render, index, map.size());
       Object found = map.get(key);
       if (found != null || map.containsKey(key)) {
         return found;
@@ -292,12 +358,13 @@ final class Values {
       }
       String text = text(value);
       if (text != null) {
-        String character = Text.at(text, i);
+        String character = Text.at(render, text, i);
         return character == null ? Undefined.member(text, i) : character;
       }
     }
     String name = text(index);
     if (name != null) {
+      render.read(name.length());
       return Attributes.own(value, name);
     }
     return Undefined.member(value, index);
@@ -305,15 +372,19 @@ final class Values {
 
   /** Reads {@code source} lazily through {@code next}, which returns {@link #SKIP} to leave an element out. */
   @SuppressWarnings("ReferenceEquality") // SKIP is told from every element by identity.
-  static Generator generate(Iterator<@Nullable Object> source, java.util.function.Function<Object, Object> next) {
+  static Generator generate(RenderContext render, Iterator<@Nullable Object> source,
+      UnaryOperator<@Nullable Object> next) {
     return new Generator(new Iterator<>() {
       private @Nullable Object ready = SKIP;
 
       @Override
       public boolean hasNext() {
+        render.enter();
         while (ready == SKIP && source.hasNext()) {
+          render.step();
           ready = next.apply(source.next());
         }
+        render.leave();
         return ready != SKIP;
       }
 

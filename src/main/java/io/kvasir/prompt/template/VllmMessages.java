@@ -37,6 +37,23 @@ final class VllmMessages {
     return prepared;
   }
 
+  /** About how many characters the texts of the messages have, with the markup around them. */
+  static long textLength(JsonNode messages) {
+    long length = 0;
+    for (JsonNode message : messages) {
+      JsonNode content = message.path("content");
+      length += 64 + length(content);
+      for (JsonNode part : content) {
+        length += 64 + length(part.isTextual() ? part : part.path("text"));
+      }
+    }
+    return length;
+  }
+
+  private static int length(JsonNode text) {
+    return text.isTextual() ? text.textValue().length() : 0;
+  }
+
   private static String role(JsonNode message) {
     JsonNode role = message.path("role");
     if (!role.isTextual()) {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.time.NanoClock;
 import java.io.IOException;
 import java.util.HashMap;
 import java.util.Map;
@@ -17,7 +18,11 @@ final class ChatPromptTest {
       + "{{ '\\n' }}{% endfor %}";
 
   private static ChatPrompt prompt(String template) {
-    return new ChatPrompt(ChatTemplates.of(ChatTemplate.parse(template), Map.of("eos_token", "</s>")));
+    return prompt(ChatTemplates.of(ChatTemplate.parse(template), Map.of("eos_token", "</s>")));
+  }
+
+  private static ChatPrompt prompt(ChatTemplates templates) {
+    return new ChatPrompt(templates, Map.of(), NanoClock.SYSTEM);
   }
 
   private static String render(String template, String body) throws IOException {
@@ -34,7 +39,7 @@ final class ChatPromptTest {
       Map<String, String> tokens = new HashMap<>();
       vector.get("special_tokens").properties().forEach(t -> tokens.put(t.getKey(), t.getValue().asText()));
       ChatPrompt prompt = new ChatPrompt(ChatTemplates.of(ChatTemplate.parse(vector.get("template").asText()), tokens),
-          Map.of(), RenderLimits.DEFAULT);
+          Map.of(), NanoClock.SYSTEM);
       long clock = vector.get("clock_unix_secs").asLong();
       assertThat(prompt.render(vector.get("input"), () -> Vectors.time(clock)).text())
           .as(vector.get("model").asText() + " " + vector.get("case").asText())
@@ -129,7 +134,7 @@ final class ChatPromptTest {
     ChatPrompt prompt = new ChatPrompt(ChatTemplates.of(ChatTemplate.parse(
         "{{ a }} {{ b }} {{ add_generation_prompt }} {{ reasoning_effort }} {{ enable_thinking }} {{ eos_token }} "
         + "{{ tools }} {{ documents }}"), Map.of("eos_token", "</s>")),
-        Map.of("a", "default", "b", "default", "reasoning_effort", "low"), RenderLimits.DEFAULT);
+        Map.of("a", "default", "b", "default", "reasoning_effort", "low"), NanoClock.SYSTEM);
     assertThat(render(prompt, "{\"messages\": [{\"role\": \"user\", \"content\": \"x\"}]}"))
         .isEqualTo("default default True low  </s> None None");
     assertThat(render(prompt, """
@@ -143,13 +148,13 @@ final class ChatPromptTest {
   void render_namedTemplates_chosenAsTransformersDoes() throws IOException {
     ChatTemplates templates = new ChatTemplates(Map.of("default", ChatTemplate.parse("plain"),
         "tool_use", ChatTemplate.parse("tools"), "rag", ChatTemplate.parse("rag")), Map.of());
-    ChatPrompt prompt = new ChatPrompt(templates);
+    ChatPrompt prompt = prompt(templates);
     String messages = "{\"messages\": [{\"role\": \"user\", \"content\": \"x\"}]";
     assertThat(render(prompt, messages + "}")).isEqualTo("plain");
     assertThat(render(prompt, messages + ", \"tools\": [{\"function\": {\"name\": \"f\"}}]}")).isEqualTo("tools");
     assertThat(render(prompt, messages + ", \"chat_template\": \"rag\"}")).isEqualTo("rag");
     assertThat(render(prompt, messages + ", \"chat_template\": \"own {{ messages[0].content }}\"}")).isEqualTo("own x");
-    ChatPrompt without = new ChatPrompt(new ChatTemplates(Map.of("rag", ChatTemplate.parse("rag")), Map.of()));
+    ChatPrompt without = prompt(new ChatTemplates(Map.of("rag", ChatTemplate.parse("rag")), Map.of()));
     assertThatThrownBy(() -> render(without, messages + "}"))
         .isInstanceOf(TemplateException.Request.class).hasMessageContaining("[rag]");
   }

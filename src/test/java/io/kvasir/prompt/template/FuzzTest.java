@@ -4,7 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.fail;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.kvasir.time.NanoClock;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -16,7 +18,7 @@ import org.junit.jupiter.api.Test;
 
 /** Whatever the template says, rendering ends with a text or a {@link TemplateException}. */
 final class FuzzTest {
-  private static final RenderLimits SMALL = new RenderLimits(20_000, 200_000, 20);
+  private static final RenderLimits SMALL = new RenderLimits(100_000, 200_000, 100, 100_000, Duration.ofMinutes(1));
   private static final List<String> WORDS = List.of(
       "{{", "}}", "{%", "%}", "{%-", "-%}", "{#", "#}", "{{-", "-}}", "\n", " ", "for", "in", "if", "else",
       "elif", "endif", "endfor", "set", "endset", "macro", "endmacro", "call", "endcall", "filter", "endfilter",
@@ -38,7 +40,8 @@ final class FuzzTest {
   private static String outcome(String source) {
     try {
       ChatTemplate template = ChatTemplate.parse(source);
-      template.render(VARIABLES, () -> Vectors.time(0), SMALL, new StringBuilder());
+      template.render(
+          VARIABLES, () -> Vectors.time(0), new RenderBudget(SMALL, NanoClock.SYSTEM), new StringBuilder());
       return "text";
     } catch (TemplateException e) {
       assertThat(e.getMessage()).isNotEmpty();

@@ -3,17 +3,20 @@ package io.kvasir.prompt.template;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.kvasir.time.NanoClock;
+import java.time.Duration;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 final class LimitsTest {
-  private static final RenderLimits SMALL = new RenderLimits(100_000, 1_000_000, 50);
+  private static final RenderLimits SMALL = new RenderLimits(400_000, 1_000_000, 100, 1 << 20, Duration.ofMinutes(1));
 
   private static String render(String source) {
     StringBuilder out = new StringBuilder();
-    ChatTemplate.parse(source).render(Map.of("text", "x".repeat(100_000)), () -> Vectors.time(0), SMALL, out);
+    ChatTemplate.parse(source).render(
+        Map.of("text", "x".repeat(100_000)), () -> Vectors.time(0), new RenderBudget(SMALL, NanoClock.SYSTEM), out);
     return out.toString();
   }
 
