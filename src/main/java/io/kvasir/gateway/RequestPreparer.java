@@ -141,13 +141,12 @@ final class RequestPreparer {
   }
 
   /**
-   * An identity that a client cannot choose: its key, else its address, or the network of an IPv6 host, which has as
+   * An identity that a client cannot choose: its tenant, else its address, or the network of an IPv6 host, which has as
    * many addresses as it likes.
    */
   private static String sender(InboundRequest inbound) {
-    String key = inbound.caller().keyId();
     byte[] address = inbound.exchange().client().getAddress();
-    return key != null ? "key " + key
+    return inbound.caller().isIdentified() ? "tenant " + inbound.caller().tenant()
         : HexFormat.of().formatHex(address, 0, Math.min(address.length, IPV6_NETWORK_BYTES));
   }
 

@@ -1,12 +1,10 @@
 package io.kvasir.prompt;
 
 import io.kvasir.http.Cancellation;
+import io.kvasir.prompt.PreparationQueue.Waiter;
 import io.kvasir.time.NanoClock;
 import java.io.Serial;
-import java.util.Comparator;
-import java.util.TreeSet;
 import java.util.concurrent.CancellationException;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -20,18 +18,14 @@ import org.jspecify.annotations.Nullable;
  * megabytes as there are processors would stop all that a node does. So they get all processors but one.
  *
  * <p>Requests up to {@value #SMALL_BYTES} bytes take about a millisecond and need no permit: they would wait seconds
- * behind a large one to save nothing. Of the others that wait, the smallest has the next turn; but every {@value
- * #OLDEST_EVERY}th turn is the oldest one's, so that the largest do not starve. A large request gives way to smaller
- * ones while it is computed, too, at each {@link Permit#checkpoint}; then it counts as older than those that have not
- * begun. Waiting to begin is limited in time and number; a client that leaves, leaves the queue.
+ * behind a large one to save nothing. The others wait in a {@link PreparationQueue}, the smallest first. A large
+ * request gives way to smaller ones while it is computed, too, at each {@link Permit#checkpoint}. Waiting to begin is
+ * limited in time and number; a client that leaves, leaves the queue.
  *
  * <p>While a permit is free, to take it is one compare-and-set. Thread-safe.
  */
 public final class PreparationLimiter {
   static final int SMALL_BYTES = 16 << 10;
-
-  /** Of so many turns one is the oldest request's. */
-  static final int OLDEST_EVERY = 4;
 
   private static final int MAX_WAITING = 1024;
 
@@ -109,30 +103,14 @@ public final class PreparationLimiter {
     }
   }
 
-  /**
-   * A request that waits.
-   *
-   * @param begun whether it waits at a checkpoint
-   * @param number its place among those that came
-   * @param turn completes with true when it has its permit, with false when it has left
-   */
-  private record Waiter(long bytes, boolean begun, long number, CompletableFuture<Boolean> turn) {
-    static final Comparator<Waiter> BY_SIZE = Comparator.comparingLong(Waiter::bytes).thenComparingLong(Waiter::number);
-    static final Comparator<Waiter> BY_AGE =
-        Comparator.comparing(Waiter::begun).reversed().thenComparingLong(Waiter::number);
-  }
-
   private final long maxWaitNanos;
   private final NanoClock clock;
   private final PreparationMetrics metrics;
   private final AtomicInteger free;
   private final Permit unlimited;
   private final ReentrantLock lock = new ReentrantLock();
-  // Guarded by the lock; both have the same requests.
-  private final TreeSet<Waiter> bySize = new TreeSet<>(Waiter.BY_SIZE);
-  private final TreeSet<Waiter> byAge = new TreeSet<>(Waiter.BY_AGE);
-  private long arrivals;
-  private long turns;
+  /** Guarded by the lock. */
+  private final PreparationQueue queue = new PreparationQueue();
   private volatile int waiting;
   /** Bytes of the smallest request that waits, or the greatest number. */
   private volatile long smallest = Long.MAX_VALUE;
@@ -195,7 +173,7 @@ public final class PreparationLimiter {
     Waiter waiter;
     lock.lock();
     try {
-      if (bySize.size() >= MAX_WAITING) {
+      if (queue.size() >= MAX_WAITING) {
         metrics.waited(PreparationMetrics.Result.REFUSED, 0);
         throw new OverloadException(MAX_WAITING + " large requests wait to be prepared already");
       }
@@ -271,34 +249,28 @@ public final class PreparationLimiter {
 
   /** Gives free permits to those whose turn it is. Holds the lock. */
   private void grant() {
-    while (!bySize.isEmpty() && take()) {
-      turns++;
-      Waiter next = turns % OLDEST_EVERY == 0 ? byAge.first() : bySize.first();
-      remove(next);
-      if (!next.turn().complete(true)) {
+    while (queue.size() > 0 && take()) {
+      if (!queue.takeNext().turn().complete(true)) {
         // It has left.
         free.incrementAndGet();
       }
     }
+    update();
   }
 
   private Waiter add(long bytes, boolean begun) {
-    arrivals++;
-    Waiter waiter = new Waiter(bytes, begun, arrivals, new CompletableFuture<>());
-    bySize.add(waiter);
-    byAge.add(waiter);
+    Waiter waiter = queue.add(bytes, begun);
     update();
     return waiter;
   }
 
   private void remove(Waiter waiter) {
-    bySize.remove(waiter);
-    byAge.remove(waiter);
+    queue.remove(waiter);
     update();
   }
 
   private void update() {
-    waiting = bySize.size();
-    smallest = bySize.isEmpty() ? Long.MAX_VALUE : bySize.first().bytes();
+    waiting = queue.size();
+    smallest = queue.smallest();
   }
 }

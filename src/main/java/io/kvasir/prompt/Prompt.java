@@ -1,6 +1,7 @@
 package io.kvasir.prompt;
 
 import io.kvasir.index.Chain;
+import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,5 +27,13 @@ public record Prompt(Chain chain, int tokens, PromptMode mode, PromptReason reas
   /** This prompt with at least {@code min} tokens. */
   Prompt ofAtLeast(int min) {
     return tokens >= min ? this : new Prompt(chain, min, mode, reason, detail);
+  }
+
+  /** This prompt without the block of the last token before a media item, which may merge with what follows. */
+  Prompt withoutLastToken() {
+    int blocks = Math.max(0, tokens - 1) / chain.blockSize();
+    return blocks >= chain.length()
+        ? this
+        : new Prompt(new Chain(Arrays.copyOf(chain.hashes(), blocks), chain.blockSize()), tokens, mode, reason, detail);
   }
 }

@@ -12,7 +12,6 @@ import io.kvasir.prompt.tokens.Tokenizer;
 import io.kvasir.telemetry.RedactedException;
 import io.prometheus.metrics.core.datapoints.CounterDataPoint;
 import java.io.IOException;
-import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CancellationException;
 import org.jspecify.annotations.Nullable;
@@ -168,17 +167,7 @@ public final class PromptModel {
       return chunks(namespace, text, reason);
     }
     Prompt prompt = exact(preparation, text, chat.addSpecialTokens(), reason);
-    return item >= 0 ? withoutLastToken(prompt) : prompt;
-  }
-
-  /** The prompt without the block of the last token before an item, which may merge with what follows. */
-  private static Prompt withoutLastToken(Prompt prompt) {
-    Chain chain = prompt.chain();
-    int blocks = Math.max(0, prompt.tokens() - 1) / chain.blockSize();
-    return blocks >= chain.length()
-        ? prompt
-        : new Prompt(new Chain(Arrays.copyOf(chain.hashes(), blocks), chain.blockSize()),
-            prompt.tokens(), prompt.mode(), prompt.reason(), prompt.detail());
+    return item >= 0 ? prompt.withoutLastToken() : prompt;
   }
 
   private String render(ChatRenderer chatRenderer, ObjectNode body, int item) {
@@ -236,7 +225,7 @@ public final class PromptModel {
     }
     return item < 0
         ? tokenized(PromptMode.ENGINE, answer.tokens(), reason(PromptMode.ENGINE))
-        : withoutLastToken(tokenized(PromptMode.ENGINE, answer.tokens(), PromptReason.MULTIMODAL));
+        : tokenized(PromptMode.ENGINE, answer.tokens(), PromptReason.MULTIMODAL).withoutLastToken();
   }
 
   private Answer engineAnswer(Preparation preparation, PromptSource.Untokenized prompt) {

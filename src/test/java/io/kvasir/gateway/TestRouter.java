@@ -105,11 +105,27 @@ final class TestRouter implements AutoCloseable {
         ProfileChoice.always("random", true), answers);
   }
 
-  /** A gateway that prepares prompts by these settings. */
+  /** A gateway that prepares prompts of no models by these settings. */
   TestRouter(PromptSettings promptSettings) throws IOException {
+    this(metrics -> prompts(promptSettings, metrics));
+  }
+
+  /** A gateway with these prompts. */
+  TestRouter(PromptLoader loader) throws IOException {
     this(
         GatewayAccess.open(), EXECUTION, GatewaySettings.defaults(), PreprocessingStep.builtIn(), "",
-        ProfileChoice.always("random", false), null, promptSettings);
+        ProfileChoice.always("random", false), null, loader);
+  }
+
+  /** Loads prompts. */
+  @FunctionalInterface
+  interface PromptLoader {
+    Prompts load(Metrics metrics) throws IOException;
+  }
+
+  private static Prompts prompts(PromptSettings promptSettings, Metrics metrics) throws IOException {
+    return Prompts.load(
+        List.of(), promptSettings, _ -> null, Runnable::run, Clock.systemUTC(), NanoClock.SYSTEM, metrics);
   }
 
   private TestRouter(
@@ -132,7 +148,8 @@ final class TestRouter implements AutoCloseable {
       ProfileChoice choice,
       @Nullable AnswerSettings answerSettings)
       throws IOException {
-    this(access, execution, settings, preparations, own, choice, answerSettings, PromptSettings.ofMemo(1 << 20));
+    this(access, execution, settings, preparations, own, choice, answerSettings,
+        metrics -> prompts(PromptSettings.ofMemo(1 << 20), metrics));
   }
 
   private TestRouter(
@@ -143,16 +160,13 @@ final class TestRouter implements AutoCloseable {
       String own,
       ProfileChoice choice,
       @Nullable AnswerSettings answerSettings,
-      PromptSettings promptSettings)
+      PromptLoader loader)
       throws IOException {
     Metrics metrics = new Metrics(registry);
     answers = answerSettings == null ? null : new AnswerCache(answerSettings, InstantSource.system(), metrics);
     pods = new PodClient(PodClient.Settings.defaults(), metrics, NanoClock.SYSTEM);
     dispatcher = new Dispatcher(KIT.system(), cells, pods, execution, preparations, Warmup.NONE, metrics);
-    prompts =
-        Prompts.load(
-            List.of(), promptSettings, _ -> null, Runnable::run, Clock.systemUTC(), NanoClock.SYSTEM,
-            metrics);
+    prompts = loader.load(metrics);
     PluginRegistry plugins = BuiltInPlugins.registry(CostModel.bundled(), new OutputLengths());
     LiveProfiles profiles =
         new LiveProfiles(
