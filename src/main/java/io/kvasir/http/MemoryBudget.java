@@ -21,8 +21,8 @@ import org.jspecify.annotations.Nullable;
  * before they are allocated and gives all of them back when it is closed.
  *
  * <p>A booking that does not fit waits, in order, for at most {@value #MAX_WAIT_MILLIS} ms; meanwhile its client's
- * socket is not read. The last quarter of the budget is for small requests, those that have booked at most {@value
- * #SMALL} bytes: large ones do not delay them.
+ * socket is not read. Large requests may take three quarters of the budget; what is left is for small ones, those that
+ * have booked at most {@value #SMALL} bytes, and a sixteenth for buffers of connections.
  *
  * <p>Bodies that hold memory while they wait for more of it could wait for each other. They do not, for every wait
  * ends. When its time is up, an incomplete body gives way that has booked nothing for as long (it waits itself, or its
@@ -43,9 +43,15 @@ public final class MemoryBudget {
   private static final int MAX_WAITING = 4096;
 
   private final long limit;
+
+  /** Of the buffers for large reads, all requests, and the large ones among them. */
+  private final long readingLimit;
+
+  private final long requestsLimit;
   private final long largeLimit;
   private final NanoClock clock;
   private final AtomicLong used = new AtomicLong();
+  private final AtomicLong reading = new AtomicLong();
   private final AtomicLong peak = new AtomicLong();
   private final AtomicLong numbers = new AtomicLong();
 
@@ -65,10 +71,12 @@ public final class MemoryBudget {
   /** A budget of so many bytes. */
   public MemoryBudget(long limit, NanoClock clock, Metrics metrics) {
     this.limit = limit;
+    this.readingLimit = limit / 16;
+    this.requestsLimit = limit - readingLimit;
     this.largeLimit = limit - limit / 4;
     this.clock = clock;
     gauge(metrics, "kvasir_http_memory_limit_bytes", "Memory that clients' requests may take together", () -> limit);
-    gauge(metrics, "kvasir_http_memory_used_bytes", "Memory that clients' requests have booked now", used::get);
+    gauge(metrics, "kvasir_http_memory_used_bytes", "Memory that clients' requests have booked now", this::used);
     gauge(metrics, "kvasir_http_memory_peak_bytes", "Most memory that clients' requests have had booked", peak::get);
     waits =
         Counter.builder()
@@ -99,12 +107,25 @@ public final class MemoryBudget {
 
   /** The most that one request can ever book, in bytes. */
   public long largest() {
-    return Math.max(largeLimit, Math.min(SMALL, limit));
+    return Math.max(largeLimit, Math.min(SMALL, requestsLimit));
   }
 
   /** Bytes booked now. */
   public long used() {
-    return used.get();
+    return used.get() + reading.get();
+  }
+
+  /**
+   * Books a buffer to read from a connection in large pieces, which may be done without: a sixteenth of the budget is
+   * for them. To be given back by {@link #freeReading}.
+   */
+  public boolean tryBookReading(long bytes) {
+    return take(reading, bytes, readingLimit);
+  }
+
+  /** Gives a buffer's bytes back. */
+  public void freeReading(long bytes) {
+    reading.addAndGet(-bytes);
   }
 
   /**
@@ -200,6 +221,21 @@ public final class MemoryBudget {
       }
     }
     return false;
+  }
+
+  private boolean take(AtomicLong from, long bytes, long most) {
+    long before = from.get();
+    while (bytes <= most - before && !from.compareAndSet(before, before + bytes)) {
+      before = from.get();
+    }
+    if (bytes > most - before) {
+      return false;
+    }
+    long now = used();
+    if (now > peak.get()) {
+      peak.accumulateAndGet(now, Math::max);
+    }
+    return true;
   }
 
   private void giveBack(long bytes) {
@@ -340,16 +376,8 @@ public final class MemoryBudget {
     }
 
     private boolean take(long bytes) {
-      long most = isSmallWith(bytes) ? limit : largeLimit;
-      long before = used.get();
-      while (bytes <= most - before && !used.compareAndSet(before, before + bytes)) {
-        before = used.get();
-      }
-      if (bytes > most - before) {
+      if (!MemoryBudget.this.take(used, bytes, isSmallWith(bytes) ? requestsLimit : largeLimit)) {
         return false;
-      }
-      if (before + bytes > peak.get()) {
-        peak.accumulateAndGet(before + bytes, Math::max);
       }
       long own = booked.get();
       while (own != CLOSED && !booked.compareAndSet(own, own + bytes)) {

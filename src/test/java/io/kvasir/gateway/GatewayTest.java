@@ -16,6 +16,7 @@ import java.io.InputStreamReader;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -201,6 +202,44 @@ final class GatewayTest {
     assertThat(router.post("/v1/chat/completions", CHAT).statusCode()).isEqualTo(200);
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"/v1/chat/completions", "/v1/messages"})
+  void body_withoutMemory_isRefused_inTheApisOwnShape(String path) throws Exception {
+    CountDownLatch mayAnswer = new CountDownLatch(1);
+    try (ScriptedPod slow = new ScriptedPod((request, out) -> {
+      mayAnswer.await();
+      out.json(200, ANSWER);
+    })) {
+      router.cells.worker("w1", slow.url(), "slow");
+      String large = "{\"model\":\"slow\",\"messages\":[],\"x\":\"" + "x".repeat(1 << 19) + "\"}";
+      List<CompletableFuture<HttpResponse<String>>> held = new ArrayList<>();
+      // Four bytes are booked for each of a body.
+      for (int i = 0; i < TestRouter.MEMORY * 3 / 4 / (4L * large.length()); i++) {
+        held.add(CompletableFuture.supplyAsync(() -> posted(path, large), Thread::startVirtualThread));
+        slow.next();
+      }
+      HttpResponse<String> refused = router.post(path, large);
+      assertThat(refused.statusCode()).isEqualTo(503);
+      assertThat(refused.headers().firstValue("Retry-After")).hasValue("1");
+      assertThat(JSON.readTree(refused.body()).at("/error/message").textValue()).contains("no memory left");
+      assertThat(JSON.readTree(refused.body()).at("/error/type").textValue())
+          .isEqualTo(path.equals("/v1/messages") ? "overloaded_error" : "server_error");
+      assertThat(router.post("/v1/chat/completions", CHAT).statusCode()).as("a small one").isEqualTo(200);
+      mayAnswer.countDown();
+      for (CompletableFuture<HttpResponse<String>> admitted : held) {
+        assertThat(admitted.join().statusCode()).isEqualTo(200);
+      }
+    }
+  }
+
+  private HttpResponse<String> posted(String path, String body) {
+    try {
+      return router.post(path, body);
+    } catch (IOException | InterruptedException e) {
+      throw new CompletionException(e);
+    }
+  }
+
   @Test
   void json_inTheArgumentsOfCalls_isCountedToo() throws Exception {
     String arguments = "[" + "[],".repeat(300_000) + "[]]";
@@ -219,13 +258,8 @@ final class GatewayTest {
     })) {
       router.cells.worker("w1", slow.url(), "slow");
       String half = "{\"model\":\"slow\",\"messages\":[" + "{},".repeat(80_000) + "{}]}";
-      CompletableFuture<HttpResponse<String>> first = CompletableFuture.supplyAsync(() -> {
-        try {
-          return router.post("/v1/chat/completions", half);
-        } catch (IOException | InterruptedException e) {
-          throw new CompletionException(e);
-        }
-      });
+      CompletableFuture<HttpResponse<String>> first =
+          CompletableFuture.supplyAsync(() -> posted("/v1/chat/completions", half), Thread::startVirtualThread);
       slow.next();
       HttpResponse<String> second = router.post("/v1/chat/completions", half);
       assertThat(second.statusCode()).isEqualTo(503);

@@ -34,7 +34,7 @@ final class MemoryBudgetTest {
   private final ManualClock clock = new ManualClock();
   private final BlockingQueue<String> events = new LinkedBlockingQueue<>();
 
-  /** 16 MiB, of which 4 for small requests. */
+  /** 16 MiB: 12 for any request, 3 for small ones and 1 for buffers of connections. */
   private final MemoryBudget budget = new MemoryBudget(16 * MIB, clock, new Metrics(registry));
 
   @Test
@@ -62,10 +62,14 @@ final class MemoryBudgetTest {
   void smallRequests_fit_whereLargeOnesDoNot() {
     assertThat(open("large").tryBook(12 * MIB)).isTrue();
     assertThat(open("next").tryBook(MIB)).isFalse();
-    for (int i = 0; i < 4 * MIB / MemoryBudget.SMALL; i++) {
+    for (int i = 0; i < 3 * MIB / MemoryBudget.SMALL; i++) {
       assertThat(open("small").tryBook(MemoryBudget.SMALL)).isTrue();
     }
     assertThat(open("one too many").tryBook(1)).isFalse();
+    assertThat(budget.tryBookReading(MIB)).isTrue();
+    assertThat(budget.tryBookReading(1)).isFalse();
+    budget.freeReading(MIB);
+    assertThat(budget.tryBookReading(1)).isTrue();
   }
 
   @Test
@@ -131,12 +135,12 @@ final class MemoryBudgetTest {
 
   @Test
   void smallRequest_isNeverKeptOut_byIncompleteBodies() throws Exception {
-    for (int i = 0; i < 16 * MIB / MemoryBudget.SMALL; i++) {
+    for (int i = 0; i < 15 * MIB / MemoryBudget.SMALL; i++) {
       Account hostile = open("hostile");
       assertThat(hostile.tryBook(MemoryBudget.SMALL)).isTrue();
       hostile.incomplete();
     }
-    assertThat(budget.used()).isEqualTo(16 * MIB);
+    assertThat(budget.used()).isEqualTo(15 * MIB);
     for (int i = 0; i < 1000; i++) {
       Account ordinary = open("ordinary");
       assertThat(ordinary.tryBook(16 << 10)).isTrue();
@@ -168,7 +172,7 @@ final class MemoryBudgetTest {
 
   @Test
   void completeBodies_neverGiveWay() {
-    for (int i = 0; i < 16 * MIB / MemoryBudget.SMALL; i++) {
+    for (int i = 0; i < 15 * MIB / MemoryBudget.SMALL; i++) {
       Account body = open("body");
       assertThat(body.tryBook(MemoryBudget.SMALL)).isTrue();
       body.incomplete();
@@ -242,7 +246,7 @@ final class MemoryBudgetTest {
 
   private static boolean book(List<ModelAccount> model, ModelAccount own, long bytes, long limit, int step) {
     boolean small = own.booked + bytes <= MemoryBudget.SMALL;
-    long most = small ? limit : limit - limit / 4;
+    long most = small ? limit - limit / 16 : limit - limit / 4;
     while (true) {
       long used = model.stream().mapToLong(a -> a.booked).sum();
       if (used + bytes <= most) {

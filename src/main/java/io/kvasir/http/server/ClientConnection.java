@@ -81,7 +81,7 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
   private final CountDownLatch streamStarted = new CountDownLatch(1);
   private final ProgressDeadline inputDeadline;
   private final ProgressDeadline outputDeadline;
-  private final ClientInput input = new ClientInput(this);
+  private final ClientInput input;
   private final ClientOutput output;
 
   private Socket socket;
@@ -107,6 +107,7 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
     this.settings = settings;
     this.inputDeadline = new ProgressDeadline(clock);
     this.outputDeadline = new ProgressDeadline(clock);
+    this.input = new ClientInput(this, server.memory());
     this.output = new ClientOutput(outputDeadline, settings.timeouts().writeLimits());
     this.tcp = tcp;
     this.socket = tcp;
@@ -156,6 +157,11 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
     headBegun();
     inputDeadline.progress(bytes);
     return phase != Phase.LINGER;
+  }
+
+  @Override
+  public synchronized boolean awaitsBody() {
+    return phase == Phase.BODY;
   }
 
   @Override

@@ -1,5 +1,6 @@
 package io.kvasir.http.server;
 
+import io.kvasir.http.MemoryBudget;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.Arrays;
@@ -9,20 +10,26 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What a client sends, read on a thread of its own and kept until it is taken, in one piece however many segments it
- * came in. It stops reading when more than {@value #READ_AHEAD} bytes have not been taken.
+ * came in. It stops reading when as much has not been taken as it reads at once: {@value #SMALL_READ} bytes, or {@value
+ * #LARGE_READ} of a body that comes fast, where there is memory for it.
  */
 final class ClientInput {
-  private static final int READ_AHEAD = 64 << 10;
   private static final int SMALL_READ = 8 << 10;
   private static final int LARGE_READ = 64 << 10;
+
+  /** What large reads take: the buffer, what is kept, and what was taken and is being parsed. */
+  private static final int LARGE_READ_BYTES = 4 * LARGE_READ;
+
   private static final byte[] NONE = new byte[0];
 
   private final InputHandler handler;
+  private final MemoryBudget memory;
   private volatile @Nullable Thread reader;
 
   // Guarded by this.
   private byte[] waiting = NONE;
   private int size;
+  private int most = SMALL_READ;
   private boolean awaited;
 
   /** Whose input it is. */
@@ -33,17 +40,31 @@ final class ClientInput {
     /** The stream they go to, null when there is none any more. */
     @Nullable InboundStream inbound();
 
+    /** Whether what comes next belongs to the body of a request. */
+    boolean awaitsBody();
+
     /** Whether there is nothing more to be read. */
     boolean isClosed();
   }
 
-  ClientInput(InputHandler reading) {
+  ClientInput(InputHandler reading, MemoryBudget memory) {
     this.handler = reading;
+    this.memory = memory;
   }
 
   /** Reads to the end, on the thread that calls. */
   void read(InputStream in) throws IOException {
     reader = Thread.currentThread();
+    try {
+      readAll(in);
+    } finally {
+      if (most == LARGE_READ) {
+        memory.freeReading(LARGE_READ_BYTES);
+      }
+    }
+  }
+
+  private void readAll(InputStream in) throws IOException {
     byte[] buffer = new byte[SMALL_READ];
     while (true) {
       int length = in.read(buffer, 0, buffer.length);
@@ -60,10 +81,15 @@ final class ClientInput {
       if (append(buffer, length)) {
         stream.available().invoke(Done.getInstance());
       }
-      if (length == buffer.length && length < LARGE_READ) {
-        buffer = new byte[LARGE_READ];
-      } else if (length < SMALL_READ && buffer.length > SMALL_READ) {
+      if (buffer.length == SMALL_READ) {
+        if (length == SMALL_READ && handler.awaitsBody() && memory.tryBookReading(LARGE_READ_BYTES)) {
+          buffer = new byte[LARGE_READ];
+          readAtMost(LARGE_READ);
+        }
+      } else if (length < SMALL_READ || !handler.awaitsBody()) {
         buffer = new byte[SMALL_READ];
+        readAtMost(SMALL_READ);
+        memory.freeReading(LARGE_READ_BYTES);
       }
       while (isFull() && !handler.isClosed() && handler.inbound() != null) {
         LockSupport.park(this);
@@ -87,8 +113,12 @@ final class ClientInput {
     return notify;
   }
 
+  private synchronized void readAtMost(int bytes) {
+    most = bytes;
+  }
+
   private synchronized boolean isFull() {
-    return size > READ_AHEAD;
+    return size >= most;
   }
 
   /** Takes all that has come and not been taken; null when that is nothing, and then the next bytes are announced. */
@@ -101,7 +131,7 @@ final class ClientInput {
         return null;
       }
       taken = size == waiting.length ? waiting : Arrays.copyOf(waiting, size);
-      full = size > READ_AHEAD;
+      full = size >= most;
       waiting = NONE;
       size = 0;
     }

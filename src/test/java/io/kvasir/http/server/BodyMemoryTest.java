@@ -135,7 +135,8 @@ final class BodyMemoryTest {
     assertThat(answered).hasPositiveValue();
     assertThat(answered.get() + refused.get()).isEqualTo(20);
     assertThat(peak()).isLessThanOrEqualTo(BUDGET);
-    await("all memory to be given back", () -> used() == 0);
+    // Connections that are still open may have a buffer each.
+    await("all requests' memory to be given back", () -> used() <= BUDGET / 16);
     assertThat(client(server).send(post("/", body)).answer()).endsWith(Integer.toString(2 * MIB));
   }
 
@@ -168,6 +169,30 @@ final class BodyMemoryTest {
     mayAnswer.countDown();
     assertThat(slow.answer()).endsWith(Integer.toString(6 * MIB));
     assertThat(next.answer()).endsWith(Integer.toString(MIB));
+  }
+
+  @Test
+  void largeReads_takeMemoryOnly_whileABodyArrives() throws Exception {
+    CountDownLatch mayAnswer = new CountDownLatch(1);
+    HttpServer server =
+        serve(
+            exchange -> {
+              mayAnswer.await();
+              return length(exchange);
+            });
+    String body = "x".repeat(MIB);
+    RawClient client = client(server).send(head("/", MIB) + body.substring(0, MIB - 1));
+    await("large reads", () -> used() > 4L * MIB);
+    client.send("x");
+    await("the body to be complete", () -> used() == 4L * MIB);
+    // What is pipelined meanwhile is left in the socket.
+    String next = post("/", "y".repeat(100));
+    client.send(next.repeat(1000));
+    mayAnswer.countDown();
+    assertThat(client.answer()).endsWith(Integer.toString(MIB));
+    for (int i = 0; i < 1000; i++) {
+      assertThat(client.answer()).endsWith("\r\n\r\n100");
+    }
   }
 
   @Test
