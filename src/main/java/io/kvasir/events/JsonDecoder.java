@@ -1,6 +1,8 @@
 package io.kvasir.events;
 
+import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.core.exc.StreamConstraintsException;
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
@@ -28,8 +30,16 @@ import org.jspecify.annotations.Nullable;
  * <p>Any bytes give a {@link DecodedMessage}, never an exception. One thread at a time.
  */
 final class JsonDecoder {
+  /** More than any engine's batch has: of a tree, each takes some fifty bytes. */
+  private static final long MAX_JSON_TOKENS = 2_000_000;
+
   private static final JsonMapper JSON =
-      JsonMapper.builder().enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS).build();
+      JsonMapper.builder(
+              JsonFactory.builder()
+                  .streamReadConstraints(StreamReadConstraints.builder().maxTokenCount(MAX_JSON_TOKENS).build())
+                  .build())
+          .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+          .build();
 
   private final DecodedMessage.FaultCollector faults = new DecodedMessage.FaultCollector();
   private final JsonEvent event = new JsonEvent(faults);

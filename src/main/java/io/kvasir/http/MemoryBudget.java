@@ -76,7 +76,8 @@ public final class MemoryBudget {
     this.largeLimit = limit - limit / 4;
     this.clock = clock;
     gauge(metrics, "kvasir_http_memory_limit_bytes", "Memory that clients' requests may take together", () -> limit);
-    gauge(metrics, "kvasir_http_memory_used_bytes", "Memory that clients' requests have booked now", this::used);
+    gauge(metrics, "kvasir_http_memory_used_bytes", "Memory that clients' requests have booked now", used::get);
+    gauge(metrics, "kvasir_http_memory_buffers_bytes", "Memory of connections' buffers for large reads", reading::get);
     gauge(metrics, "kvasir_http_memory_peak_bytes", "Most memory that clients' requests have had booked", peak::get);
     waits =
         Counter.builder()
@@ -110,9 +111,9 @@ public final class MemoryBudget {
     return Math.max(largeLimit, Math.min(SMALL, requestsLimit));
   }
 
-  /** Bytes booked now. */
+  /** Bytes that requests have booked now. */
   public long used() {
-    return used.get() + reading.get();
+    return used.get();
   }
 
   /**
@@ -120,7 +121,7 @@ public final class MemoryBudget {
    * for them. To be given back by {@link #freeReading}.
    */
   public boolean tryBookReading(long bytes) {
-    return take(reading, bytes, readingLimit);
+    return take(reading, bytes, readingLimit) >= 0;
   }
 
   /** Gives a buffer's bytes back. */
@@ -223,19 +224,13 @@ public final class MemoryBudget {
     return false;
   }
 
-  private boolean take(AtomicLong from, long bytes, long most) {
+  /** Takes bytes if no more than {@code most} are taken then; how many are, -1 when they did not fit. */
+  private static long take(AtomicLong from, long bytes, long most) {
     long before = from.get();
     while (bytes <= most - before && !from.compareAndSet(before, before + bytes)) {
       before = from.get();
     }
-    if (bytes > most - before) {
-      return false;
-    }
-    long now = used();
-    if (now > peak.get()) {
-      peak.accumulateAndGet(now, Math::max);
-    }
-    return true;
+    return bytes > most - before ? -1 : before + bytes;
   }
 
   private void giveBack(long bytes) {
@@ -376,8 +371,12 @@ public final class MemoryBudget {
     }
 
     private boolean take(long bytes) {
-      if (!MemoryBudget.this.take(used, bytes, isSmallWith(bytes) ? requestsLimit : largeLimit)) {
+      long now = MemoryBudget.take(used, bytes, isSmallWith(bytes) ? requestsLimit : largeLimit);
+      if (now < 0) {
         return false;
+      }
+      if (now > peak.get()) {
+        peak.accumulateAndGet(now, Math::max);
       }
       long own = booked.get();
       while (own != CLOSED && !booked.compareAndSet(own, own + bytes)) {

@@ -112,6 +112,7 @@ final class JsonDecoderTest {
         .startsWith("events[0].block_hashes[0]: has to be an integer");
     assertThat(decode("{} {}").detail()).startsWith("not valid JSON");
     assertThat(decode("[".repeat(1001)).detail()).contains("nesting depth (1001)");
+    assertThat(decode("[" + "[],".repeat(1_000_000) + "1]").detail()).contains("Token count");
   }
 
   @Test

@@ -44,6 +44,9 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
     /** The memory of all requests. */
     MemoryBudget memory();
 
+    /** The longest body that is taken. */
+    int maxBodyBytes();
+
     void exchangeStarted();
 
     void exchangeEnded();
@@ -375,6 +378,10 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
 
   MemoryBudget memory() {
     return server.memory();
+  }
+
+  int maxBodyBytes() {
+    return server.maxBodyBytes();
   }
 
   void exchangeStarted() {

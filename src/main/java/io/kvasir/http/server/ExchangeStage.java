@@ -44,16 +44,16 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
   private final MemoryBudget memory;
   private final int maxBodyBytes;
 
-  /**
-   * A connection's exchanges.
-   *
-   * @param maxBodyBytes of a body; one that can never have its memory is too long, too
-   */
-  ExchangeStage(ClientConnection connection, HttpHandler handler, int maxBodyBytes) {
+  ExchangeStage(ClientConnection connection, HttpHandler handler) {
     this.connection = connection;
     this.handler = handler;
     this.memory = connection.memory();
-    this.maxBodyBytes = (int) Math.min(maxBodyBytes, memory.largest() / BOOKED_PER_BYTE);
+    this.maxBodyBytes = connection.maxBodyBytes();
+  }
+
+  /** The longest body that is taken, in bytes: what is configured, unless it could never have its memory. */
+  static int longestBody(int configured, MemoryBudget memory) {
+    return (int) Math.min(configured, memory.largest() / BOOKED_PER_BYTE);
   }
 
   @Override

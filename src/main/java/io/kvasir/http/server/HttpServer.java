@@ -83,6 +83,7 @@ public final class HttpServer implements AutoCloseable {
   private final HttpMetrics metrics;
   private final NanoClock clock;
   private final MemoryBudget memory;
+  private final int longestBody;
   private final ServerSocket listener;
   private final Materializer materializer;
   private final Attributes attributes;
@@ -116,6 +117,7 @@ public final class HttpServer implements AutoCloseable {
         new OpenConnections(settings.maxConnections(), settings.maxConnectionsPerAddress(), this.metrics);
     this.clock = clock;
     this.memory = new MemoryBudget(settings.memoryBytes(), clock, metrics);
+    this.longestBody = ExchangeStage.longestBody(settings.maxBodyBytes(), memory);
     this.listener = listener;
     this.materializer = SystemMaterializer.get(system).materializer();
     this.attributes = ActorAttributes.dispatcher(CallerDispatcher.in(system));
@@ -139,7 +141,7 @@ public final class HttpServer implements AutoCloseable {
         handler,
         metrics,
         clock,
-        connection -> Flow.fromGraph(new ExchangeStage(connection, handler, settings.maxBodyBytes())));
+        connection -> Flow.fromGraph(new ExchangeStage(connection, handler)));
   }
 
   static HttpServer start(
@@ -160,6 +162,10 @@ public final class HttpServer implements AutoCloseable {
           "cannot listen on " + settings.host() + ":" + settings.port() + ": " + e.getMessage(), e);
     }
     HttpServer server = new HttpServer(system, settings, handler, application, metrics, clock, listener);
+    LOG.info(
+        "{}:{} serves requests within {} MiB of memory, each with a body of at most {} MiB{}",
+        settings.host(), listener.getLocalPort(), settings.memoryBytes() >> 20, server.longestBody >> 20,
+        server.longestBody < settings.maxBodyBytes() ? ": a longer one would not have its memory" : "");
     server.deadlines.start();
     Thread.ofVirtual().name("http-accept").start(server::accept);
     return server;
@@ -326,6 +332,11 @@ public final class HttpServer implements AutoCloseable {
     @Override
     public MemoryBudget memory() {
       return memory;
+    }
+
+    @Override
+    public int maxBodyBytes() {
+      return longestBody;
     }
 
     @Override

@@ -6,6 +6,7 @@
  * What the handler returns is an {@link io.kvasir.http.server.Response}: either whole bytes, or a head
  * and a {@link io.kvasir.http.StreamingBody} that writes the body as it comes. A client that disconnects
  * is noticed at once, also before the first byte: see {@link io.kvasir.http.server.Exchange#cancellation}.
+ * Bodies, and what handlers read from them, are booked in the server's {@link io.kvasir.http.MemoryBudget}.
  */
 @NullMarked
 package io.kvasir.http.server;

@@ -179,7 +179,7 @@ final class HttpServerTest extends HttpServerFixture {
                             Source.single(request)
                                 .concat(Source.<HttpRequest>never())
                                 .watchTermination((none, done) -> done.thenAccept(handedIn::complete))
-                                .via(new ExchangeStage(connection, handler, 1000))
+                                .via(new ExchangeStage(connection, handler))
                                 .runWith(Sink.head(), system))
                     .mapAsync(1, answer -> mayLeave.thenApply(done -> answer)));
     open.add(server);
