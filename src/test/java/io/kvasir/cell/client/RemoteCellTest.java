@@ -139,10 +139,13 @@ final class RemoteCellTest {
       this.random = random;
     }
 
-    /** Whether the message comes at once; otherwise later, or never. */
+    /** Returns whether the sender knows that the message has come: it may come, or later, or never, without. */
     private boolean send(Runnable arrival) {
       switch (random.nextInt(4)) {
-        case 0 -> arrival.run();
+        case 0 -> {
+          arrival.run();
+          return true;
+        }
         case 1 -> {
           arrival.run();
           underWay.add(arrival);
