@@ -247,7 +247,29 @@ final class RemoteCellTest {
     assertThat(home.held).hasValue(0);
   }
 
-  /** Decisions and declarations at the same time: one that is being made is not taken for one that is over. */
+  /** The home has booked what the node does not have yet: that is not taken for over. */
+  @Test
+  void declareOpen_whileAReplyIsUnderWay_keepsItsReservation() {
+    List<RemoteCell> cells = new ArrayList<>();
+    Home home = new Home() {
+      @Override
+      public QueryResult query(DecisionRequest request, long correlationId, CorrelationIds ids) {
+        QueryResult reply = super.query(request, correlationId, ids);
+        cells.getFirst().declareOpen();
+        return reply;
+      }
+    };
+    cells.add(cell(home));
+    Decision.Planned first = (Decision.Planned) cells.getFirst().decide(request(10));
+    Decision.Planned second = (Decision.Planned) cells.getFirst().decide(request(10));
+    assertThat(home.held).hasValue(2);
+    end(home, first);
+    end(home, second);
+    cells.getFirst().declareOpen();
+    assertThat(home.held).hasValue(0);
+  }
+
+  /** Decisions and declarations at the same time, on several threads. */
   @Test
   void whileDeciding_nothingOpenIsGivenBack() throws Exception {
     Home home = new Home() {
