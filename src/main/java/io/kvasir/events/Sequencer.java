@@ -243,6 +243,15 @@ final class Sequencer {
 
   /** Notes that the replay under way is over: by its end mark, or because nothing more came. */
   void replayEnded(boolean marked) {
+    endRound(marked, true);
+  }
+
+  /** Notes that the replay under way did not reach the engine: that nothing came does not mean that there is nothing. */
+  void replayUnreached() {
+    endRound(false, false);
+  }
+
+  private void endRound(boolean marked, boolean reached) {
     if (phase != Phase.REPLAYING) {
       return;
     }
@@ -269,7 +278,7 @@ final class Sequencer {
       } else {
         finish();
       }
-    } else if (marked || rounds.hasReply()) {
+    } else if (marked || (reached && rounds.hasReply())) {
       finish();
     } else {
       stayUnverified();

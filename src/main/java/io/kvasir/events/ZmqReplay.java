@@ -5,6 +5,7 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 import org.jspecify.annotations.Nullable;
 import org.zeromq.SocketType;
+import org.zeromq.ZMQ;
 import org.zeromq.ZMQ.Socket;
 
 /**
@@ -28,6 +29,7 @@ final class ZmqReplay implements ZmqChannel.FrameHandler, ZmqLoop.Replay {
   private @Nullable ZmqChannel channel;
   private boolean paused;
   private boolean open;
+  private volatile boolean reached;
   private long deadline;
 
   /** The receiver of a round's messages. */
@@ -39,6 +41,9 @@ final class ZmqReplay implements ZmqChannel.FrameHandler, ZmqLoop.Replay {
 
     /** The round is over; {@code marked} when the engine sent the end mark. */
     void replayEnded(ZmqReplay round, boolean marked);
+
+    /** The round is over, and there was no connection to the engine in it. */
+    void replayUnreached(ZmqReplay round);
 
     /** The round could not begin, such as for want of file descriptors; it holds nothing but its place in the loop. */
     void replayUnopened(ZmqReplay round, RuntimeException why);
@@ -61,6 +66,8 @@ final class ZmqReplay implements ZmqChannel.FrameHandler, ZmqLoop.Replay {
       Socket dealer = loop.socket(SocketType.DEALER);
       channel = loop.channel(dealer, this);
       dealer.setRcvHWM(0);
+      // Called on ZMQ's own thread.
+      dealer.setEventHook(_ -> reached = true, ZMQ.EVENT_HANDSHAKE_PROTOCOL);
       dealer.connect(endpoint);
       byte[] start = new byte[Long.BYTES];
       LONG.set(start, 0, from);
@@ -109,11 +116,16 @@ final class ZmqReplay implements ZmqChannel.FrameHandler, ZmqLoop.Replay {
 
   @Override
   public void timedOut() {
-    output.replayEnded(this, false);
+    if (reached) {
+      output.replayEnded(this, false);
+    } else {
+      output.replayUnreached(this);
+    }
   }
 
   @Override
   public void message(byte[][] frames, int count) {
+    reached = true;
     deadline = loop.clock().nanos() + idleNanos;
     if (count < 2 || count > frames.length || frames[count - 2].length != Long.BYTES) {
       loop.metrics().misframed();

@@ -257,6 +257,15 @@ final class ZmqSubscription
   }
 
   @Override
+  public void replayUnreached(ZmqReplay ended) {
+    if (ended == replay) {
+      endReplay();
+      sequencer.replayUnreached();
+      resume();
+    }
+  }
+
+  @Override
   public void deliver(KvBatch batch, int bytes, boolean live) {
     if (behind != null && batch.events().stream().anyMatch(ZmqSubscription::endsGap)) {
       caughtUp();

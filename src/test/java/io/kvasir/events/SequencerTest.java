@@ -69,6 +69,23 @@ final class SequencerTest {
     assertThat(replayFrom).isEqualTo(-1);
   }
 
+  /** Such as for want of descriptors: what the first round has not brought may be there all the same. */
+  @Test
+  void replay_thatReachesNobodyLater_provesNothing() {
+    sequencer.connected();
+    replay(0, 1);
+    sequencer.replayEnded(false);
+    for (int i = 0; i < ReplayRounds.TRIES; i++) {
+      sequencer.replayUnreached();
+    }
+    assertThat(replayFrom).isEqualTo(-1);
+    assertThat(out).as("the gap stays open").containsExactly("gap0", "0", "1");
+    live(4);
+    assertThat(replayFrom).isEqualTo(2);
+    replay(2, 3, 4);
+    assertThat(out).containsExactly("gap0", "0", "1", "2", "3", "4", "ok");
+  }
+
   @Test
   void connected_late_bufferShorterThanHistory_saysWhatIsLost() {
     sequencer.connected();
