@@ -246,7 +246,7 @@ final class Sequencer {
     endRound(marked, true);
   }
 
-  /** Notes that the replay under way did not reach the engine: that nothing came does not mean that there is nothing. */
+  /** Notes that the replay under way did not reach the engine: nothing came, but there may be something. */
   void replayUnreached() {
     endRound(false, false);
   }
