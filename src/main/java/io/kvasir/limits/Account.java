@@ -16,8 +16,9 @@ final class Account {
   /** After this long without a request nothing is held in advance. */
   private static final long IDLE_NANOS = Duration.ofSeconds(1).toNanos();
 
-  private final String id;
+  private final String name;
   private final Holder holder;
+  private final String id;
   private final String tenant;
   private final WorkEstimate estimate = new WorkEstimate();
   private final AtomicBoolean renewalClaimed = new AtomicBoolean();
@@ -35,8 +36,9 @@ final class Account {
    * @param tenant the name of the tenant itself, or of the key's
    */
   Account(Holder holder, String name, String tenant) {
-    this.id = holder.label() + ":" + name;
+    this.name = name;
     this.holder = holder;
+    this.id = holder.label() + ":" + name;
     this.tenant = tenant;
   }
 
@@ -59,6 +61,10 @@ final class Account {
   /** Unique in the cluster: {@code key:…} or {@code tenant:…}. */
   String id() {
     return id;
+  }
+
+  String name() {
+    return name;
   }
 
   Holder holder() {

@@ -8,6 +8,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 import java.util.function.IntSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -23,6 +24,9 @@ final class LeaseRenewals {
 
   /** How often an owner hears of what is held, well within {@link LimitLedger#LEASE}. */
   private static final long INTERVAL_NANOS = Duration.ofSeconds(1).toNanos();
+
+  /** After this long without a report the owner, too, has forgotten what the node held. */
+  private static final long IDLE_NANOS = LimitLedger.LEASE.multipliedBy(2).toNanos();
 
   /** The way to the owners of limits. */
   @FunctionalInterface
@@ -55,6 +59,7 @@ final class LeaseRenewals {
   }
 
   private final Owners owners;
+  private final Consumer<Account> idle;
   private final IntSupplier nodes;
   private final Duration ownerTimeout;
   private final LimitMetrics metrics;
@@ -69,17 +74,20 @@ final class LeaseRenewals {
   /**
    * The renewals of a node.
    *
+   * @param idle takes accounts that hold nothing and have not been used for long
    * @param nodes how many nodes there are
    * @param ownerTimeout after which an owner counts as one that does not answer
    */
   LeaseRenewals(
       Owners owners,
+      Consumer<Account> idle,
       IntSupplier nodes,
       Duration ownerTimeout,
       LimitMetrics metrics,
       NanoClock nanos,
       InstantSource clock) {
     this.owners = owners;
+    this.idle = idle;
     this.nodes = nodes;
     this.ownerTimeout = ownerTimeout;
     this.metrics = metrics;
@@ -89,7 +97,11 @@ final class LeaseRenewals {
 
   /** Renews an account's leases, after the renewal in progress if there is one. */
   void renew(Account account) {
-    Renewal renewal = renewals.computeIfAbsent(account.id(), _ -> new Renewal(account));
+    Renewal renewal = renewals.get(account.id());
+    if (renewal == null || renewal.account != account) {
+      renewal = new Renewal(account);
+      renewals.put(account.id(), renewal);
+    }
     if (renewal.share != null) {
       takeShare(renewal.share, account, account.beginRenewal());
     } else if (renewal.reported != null) {
@@ -143,7 +155,11 @@ final class LeaseRenewals {
         return false;
       }
       if (renewal.share == null && !renewal.account.isHeld() && !renewal.account.isActive(now)) {
-        return true;
+        boolean forgotten = age >= IDLE_NANOS;
+        if (forgotten) {
+          idle.accept(renewal.account);
+        }
+        return forgotten;
       }
       begin(renewal);
       return false;

@@ -1,14 +1,11 @@
 package io.kvasir.limits;
 
 import io.kvasir.access.Caller;
-import io.kvasir.access.Limits;
 import io.kvasir.limits.LimitStatus.QuotaStatus;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -24,11 +21,12 @@ public final class Limiter {
   private final LimitMetrics metrics;
   private final InstantSource clock;
   private final LimitReservation.Services services;
-  private final Map<String, Account> keys = new ConcurrentHashMap<>();
-  private final Map<String, Account> tenants = new ConcurrentHashMap<>();
+  private final Accounts accounts;
 
-  Limiter(LimitSettings settings, LimitCheck check, LimitMetrics metrics, InstantSource clock) {
+  Limiter(
+      LimitSettings settings, Accounts accounts, LimitCheck check, LimitMetrics metrics, InstantSource clock) {
     this.settings = settings;
+    this.accounts = accounts;
     this.check = check;
     this.metrics = metrics;
     this.clock = clock;
@@ -44,7 +42,7 @@ public final class Limiter {
       return UNLIMITED;
     }
     List<HeldLeases> held = new ArrayList<>(2);
-    for (Account account : accounts(caller)) {
+    for (Account account : accounts.of(caller)) {
       HeldLeases leases = new HeldLeases(account, account.leases());
       Refusal refusal = check.take(leases, false, 1);
       if (refusal != null) {
@@ -65,7 +63,7 @@ public final class Limiter {
   public @Nullable QuotaStatus status(Caller caller, Dimension dimension) {
     long now = clock.millis();
     QuotaStatus tightest = null;
-    for (Account account : accounts(caller)) {
+    for (Account account : accounts.of(caller)) {
       for (Lease lease : account.leases()) {
         if (lease.quota().dimension() == dimension) {
           QuotaStatus status = QuotaStatus.of(lease, now);
@@ -79,7 +77,7 @@ public final class Limiter {
   /** The limits of every key and tenant that this node has seen, by name. */
   public List<LimitStatus> statuses() {
     long now = clock.millis();
-    return Stream.concat(keys.values().stream(), tenants.values().stream())
+    return accounts.all()
         .map(account -> new LimitStatus(
             account.id(),
             account.hasOwnShare(),
@@ -90,35 +88,10 @@ public final class Limiter {
 
   /** What limits do without, in words for {@code /ready}; empty when nothing is missing. */
   public List<String> degraded() {
-    long own = Stream.concat(keys.values().stream(), tenants.values().stream())
-        .filter(Account::hasOwnShare)
-        .count();
+    long own = accounts.all().filter(Account::hasOwnShare).count();
     return own == 0
         ? List.of()
         : List.of("the limits of %d keys and tenants are kept by this node's own share: their owner does not answer"
             .formatted(own));
-  }
-
-  private List<Account> accounts(Caller caller) {
-    List<Account> accounts = new ArrayList<>(2);
-    String key = caller.keyId();
-    if (key != null && !caller.limits().isUnlimited()) {
-      accounts.add(account(keys, Account.Holder.KEY, key, caller.tenant(), caller.limits()));
-    }
-    if (!caller.tenantLimits().isUnlimited()) {
-      accounts.add(
-          account(tenants, Account.Holder.TENANT, caller.tenant(), caller.tenant(), caller.tenantLimits()));
-    }
-    return accounts;
-  }
-
-  private Account account(
-      Map<String, Account> among, Account.Holder holder, String name, String tenant, Limits limits) {
-    Account account = among.get(name);
-    if (account == null) {
-      account = among.computeIfAbsent(name, _ -> new Account(holder, name, tenant));
-    }
-    account.setLimits(limits, settings.burst());
-    return account;
   }
 }

@@ -15,6 +15,9 @@ import org.apache.pekko.cluster.typed.Cluster;
 
 /** Starts a node's part of the limits: the owners that may live here, the keeper of its leases, and its limiter. */
 public final class LimitsWiring {
+  /** Keys and tenants that a node remembers while they send no requests: some 10 MB. */
+  private static final int MOST_IDLE = 10_000;
+
   private LimitsWiring() {}
 
   /**
@@ -30,6 +33,7 @@ public final class LimitsWiring {
     sharding.init(
         Entity.of(LimitOwner.KEY, entity -> LimitOwner.create(entity.getEntityId(), entity.getShard(), clock))
             .withStopMessage(LimitOwner.Stop.INSTANCE));
+    Accounts accounts = new Accounts(settings.burst(), MOST_IDLE);
     LimitMetrics limitMetrics = new LimitMetrics(metrics, settings.tenants());
     UniqueAddress self = cluster.selfMember().uniqueAddress();
     String node = self.address() + "#" + self.longUid();
@@ -43,6 +47,7 @@ public final class LimitsWiring {
                             sharding
                                 .entityRefFor(LimitOwner.KEY, limit)
                                 .tell(new LimitOwner.Renew(node, sequence, reports, answers)),
+                        accounts::idle,
                         () -> nodesUp(cluster),
                         settings.ownerTimeout(),
                         limitMetrics,
@@ -52,7 +57,7 @@ public final class LimitsWiring {
             Props.empty());
     LimitCheck check =
         new LimitCheck(settings, account -> keeper.tell(new LeaseKeeper.Renew(account)), nanos, clock);
-    return new Limiter(settings, check, limitMetrics, clock);
+    return new Limiter(settings, accounts, check, limitMetrics, clock);
   }
 
   private static int nodesUp(Cluster cluster) {

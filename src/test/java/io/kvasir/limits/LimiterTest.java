@@ -420,6 +420,19 @@ final class LimiterTest {
   }
 
   @Test
+  void accountsThatAreNotUsed_areForgotten_whenThereAreMany() throws Exception {
+    SimulatedNodes nodes = new SimulatedNodes(1);
+    for (int i = 0; i < 3 * SimulatedNodes.MOST_IDLE; i++) {
+      Objects.requireNonNull(admit(nodes, 0, new Caller("k" + i, "t", Grants.ALL, rpm(60), Limits.NONE))).release();
+    }
+    assertThat(nodes.limiter(0).statuses()).hasSize(3 * SimulatedNodes.MOST_IDLE);
+    for (int second = 0; second < 30; second++) {
+      nodes.advance(Duration.ofSeconds(1));
+    }
+    assertThat(nodes.limiter(0).statuses()).hasSize(SimulatedNodes.MOST_IDLE);
+  }
+
+  @Test
   void callerWithoutLimits_hasOneReservationForAll() throws Exception {
     SimulatedNodes nodes = new SimulatedNodes(1);
     assertThat(admit(nodes, 0, Caller.anonymous(true))).isSameAs(LimitReservation.NONE);

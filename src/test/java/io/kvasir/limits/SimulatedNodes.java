@@ -23,6 +23,8 @@ public final class SimulatedNodes {
   public static final LimitSettings SETTINGS =
       new LimitSettings(false, new WorkCost(0.1, 3), Duration.ofMinutes(1), Duration.ofMillis(1), 10);
 
+  static final int MOST_IDLE = 100;
+
   private static final long EPOCH = 1_700_000_000_000L;
 
   private final ManualClock nanos = new ManualClock();
@@ -95,6 +97,7 @@ public final class SimulatedNodes {
   private Node node(int index, int count, LimitSettings settings) {
     Metrics metrics = new Metrics(new PrometheusRegistry());
     LimitMetrics limitMetrics = new LimitMetrics(metrics, settings.tenants());
+    Accounts accounts = new Accounts(settings.burst(), MOST_IDLE);
     LeaseRenewals[] renewals = new LeaseRenewals[1];
     renewals[0] =
         new LeaseRenewals(
@@ -107,6 +110,7 @@ public final class SimulatedNodes {
                 renewals[0].answered(limit, sequence, grants);
               }
             },
+            accounts::idle,
             () -> count,
             settings.ownerTimeout(),
             limitMetrics,
@@ -114,7 +118,7 @@ public final class SimulatedNodes {
             clock);
     LimitCheck check =
         new LimitCheck(settings, account -> renew(renewals[0], account, settings), nanos, clock);
-    return new Node(renewals[0], new Limiter(settings, check, limitMetrics, clock), metrics);
+    return new Node(renewals[0], new Limiter(settings, accounts, check, limitMetrics, clock), metrics);
   }
 
   /** A request whose ask is lost waits until the ask is given up. */

@@ -1,0 +1,98 @@
+package io.kvasir.limits;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
+import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
+import org.apache.pekko.actor.testkit.typed.javadsl.ManualTime;
+import org.apache.pekko.actor.testkit.typed.javadsl.TestProbe;
+import org.apache.pekko.actor.typed.ActorRef;
+import org.apache.pekko.cluster.sharding.typed.javadsl.ClusterSharding;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Test;
+
+/** The messages to the owner of a limit, and its answers. */
+final class LimitOwnerTest {
+  private static final ActorTestKit KIT = ActorTestKit.create(ManualTime.config());
+  private static final ManualTime TIME = ManualTime.get(KIT.system());
+  private static final Quota RPM = new Quota(Dimension.REQUESTS, Quota.MINUTE, 6000, 6000);
+
+  private final AtomicLong millis = new AtomicLong(1_700_000_000_000L);
+  private final TestProbe<ClusterSharding.ShardCommand> shard = KIT.createTestProbe();
+  private final TestProbe<LimitOwner.Renewed> node = KIT.createTestProbe();
+  private ActorRef<LimitOwner.Message> owner = owner();
+
+  @AfterAll
+  static void stop() {
+    KIT.shutdownTestKit();
+  }
+
+  private ActorRef<LimitOwner.Message> owner() {
+    return KIT.spawn(LimitOwner.create("key:k", shard.ref(), () -> Instant.ofEpochMilli(millis.get())));
+  }
+
+  private LeaseGrant renew(
+      String name, long sequence, long granted, long available, long waiting, @Nullable Stamp stamp) {
+    owner.tell(
+        new LimitOwner.Renew(
+            name,
+            sequence,
+            List.of(
+                new LeaseReport(
+                    RPM, granted, available, new LeaseReport.Need(true, waiting, 1), 0, 0, stamp)),
+            node.ref()));
+    LimitOwner.Renewed renewed = node.receiveMessage();
+    assertThat(renewed.limit()).isEqualTo("key:k");
+    assertThat(renewed.sequence()).isEqualTo(sequence);
+    return renewed.grants().getFirst();
+  }
+
+  @Test
+  void node_isGrantedWhatItNeeds_andASecondInAdvance() {
+    LeaseGrant grant = renew("a", 1, 0, 0, 7, null);
+    assertThat(grant.granted()).isEqualTo(107);
+    assertThat(grant.target()).isEqualTo(100);
+    assertThat(grant.stamp().level()).isEqualTo(6000 - 107);
+  }
+
+  @Test
+  void grantWhoseAnswerWasLost_comesBack() {
+    renew("a", 1, 0, 0, 7, null);
+    LeaseGrant again = renew("a", 2, 0, 0, 7, null);
+    assertThat(again.granted()).isEqualTo(107);
+    assertThat(again.stamp().level()).isEqualTo(6000 - 107);
+  }
+
+  @Test
+  void reportThatIsOvertakenByALaterOne_isNotAnswered() {
+    renew("a", 2, 0, 0, 7, null);
+    owner.tell(new LimitOwner.Renew("a", 1, List.of(), node.ref()));
+    node.expectNoMessage(Duration.ZERO);
+  }
+
+  @Test
+  void nextOwner_continuesFromTheLatestStamp_whicheverNodeHasIt() {
+    LeaseGrant early = renew("a", 1, 0, 0, 1000, null);
+    millis.addAndGet(1);
+    LeaseGrant late = renew("b", 1, 0, 0, 2000, null);
+    owner = owner();
+    LeaseGrant first = renew("a", 2, early.granted(), 0, 10, early.stamp());
+    LeaseGrant second = renew("b", 2, late.granted(), 0, 10, late.stamp());
+    assertThat(second.stamp().level())
+        .isEqualTo(6000 - late.granted() - (first.granted()) - (second.granted() - late.granted()));
+  }
+
+  @Test
+  void ownerOfWhatNobodyUses_asksToBeStopped() {
+    renew("a", 1, 0, 0, 7, null);
+    TIME.timePasses(Duration.ofSeconds(1));
+    shard.expectNoMessage(Duration.ZERO);
+    millis.addAndGet(60_000);
+    TIME.timePasses(Duration.ofSeconds(1));
+    shard.expectMessageClass(ClusterSharding.Passivate.class);
+  }
+}
