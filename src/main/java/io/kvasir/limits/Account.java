@@ -7,7 +7,6 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicReference;
 
 /**
  * A node's account of one key or tenant: a lease of each of its quotas. Thread-safe.
@@ -22,8 +21,9 @@ final class Account {
   private final String tenant;
   private final WorkEstimate estimate = new WorkEstimate();
   private final AtomicBoolean renewalClaimed = new AtomicBoolean();
-  private final AtomicReference<CompletableFuture<Void>> nextRenewal =
-      new AtomicReference<>(new CompletableFuture<>());
+
+  /** Replaced by the thread that renews only. */
+  private volatile CompletableFuture<Void> nextRenewal = new CompletableFuture<>();
 
   private volatile Limits limits = Limits.NONE;
   private volatile Lease[] leases = {};
@@ -86,7 +86,7 @@ final class Account {
 
   /** Makes its limits these; what has been leased of those that stay is kept. */
   void setLimits(Limits changed, Duration burst) {
-    if (changed == limits) {
+    if (changed.equals(limits)) {
       return;
     }
     synchronized (this) {
@@ -135,13 +135,15 @@ final class Account {
 
   /** The next renewal to begin: completes with its answer. Those who wait have to say before what they need. */
   CompletableFuture<Void> nextRenewal() {
-    return nextRenewal.get();
+    return nextRenewal;
   }
 
   /** Begins a renewal; returns what has to be completed with its answer. */
   CompletableFuture<Void> beginRenewal() {
     renewalClaimed.set(false);
-    return nextRenewal.getAndSet(new CompletableFuture<>());
+    CompletableFuture<Void> begun = nextRenewal;
+    nextRenewal = new CompletableFuture<>();
+    return begun;
   }
 
   /** Whether its owner does not answer, so that the node decides by its share. */

@@ -47,7 +47,7 @@ final class LimitLedger {
       pool.resize(report.quota());
       grants.add(pool.renew(node, report, now));
     }
-    return grants;
+    return List.copyOf(grants);
   }
 
   /** Forgets nodes that have not reported for long. */

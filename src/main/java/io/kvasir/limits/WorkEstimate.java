@@ -18,7 +18,8 @@ final class WorkEstimate {
 
   /** The work that a request is expected to be, 0 or more. */
   long of(Demand demand, WorkCost cost) {
-    double tokens = demand.mostOutput() == Demand.UNBOUNDED ? output : Math.min(demand.mostOutput(), output);
+    double most = demand.mostOutput();
+    double tokens = demand.mostOutput() == Demand.UNBOUNDED ? output : Math.min(most, output);
     return Math.round(demand.promptTokens() * promptShare + tokens * cost.output());
   }
 

@@ -83,7 +83,7 @@ final class LimitOwnerTest {
     LeaseGrant first = renew("a", 2, early.granted(), 0, 10, early.stamp());
     LeaseGrant second = renew("b", 2, late.granted(), 0, 10, late.stamp());
     assertThat(second.stamp().level())
-        .isEqualTo(6000 - late.granted() - (first.granted()) - (second.granted() - late.granted()));
+        .isEqualTo(6000 - late.granted() - first.granted() - (second.granted() - late.granted()));
   }
 
   @Test

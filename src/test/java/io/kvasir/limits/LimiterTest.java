@@ -26,12 +26,16 @@ final class LimiterTest {
   /** Shares of the load by node, in percent. */
   private static int nodeOf(String shares, SplittableRandom random) {
     int at = random.nextInt(100);
-    String[] parts = shares.split("/");
     int node = 0;
-    for (int below = Integer.parseInt(parts[0]); at >= below; below += Integer.parseInt(parts[node])) {
+    int below = 0;
+    for (String share : shares.split("/", -1)) {
+      below += Integer.parseInt(share);
+      if (at < below) {
+        return node;
+      }
       node++;
     }
-    return node;
+    throw new IllegalArgumentException(shares);
   }
 
   private static Limits rpm(long requests) {
@@ -199,8 +203,7 @@ final class LimiterTest {
     large.settle(new Work(12_000, 0, 0));
     nodes.advance(STEP);
     LimitReservation next = Objects.requireNonNull(admit(nodes, 1, caller));
-    Refusal refusal = next.reserve(new Demand(100, 0));
-    assertThat(refusal).isNotNull();
+    Refusal refusal = Objects.requireNonNull(next.reserve(new Demand(100, 0)));
     // 6,000 are owed and 100 needed, at 100 a second.
     assertThat(refusal.resetsIn()).isBetween(Duration.ofSeconds(60), Duration.ofSeconds(63));
     next.cancel();
