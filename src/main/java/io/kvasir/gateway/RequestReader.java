@@ -49,12 +49,7 @@ final class RequestReader {
     try {
       tree = tree(body, memory);
     } catch (JsonProcessingException e) {
-      throw new ApiException(
-          ApiError.of(
-              400,
-              "invalid_json",
-              "The request body is not valid JSON: %s at line %d, column %d. Send one JSON object.".formatted(
-                  e.getOriginalMessage(), e.getLocation().getLineNr(), e.getLocation().getColumnNr())));
+      throw invalidJson(e);
     }
     if (!tree.isObject()) {
       throw new ApiException(
@@ -127,9 +122,21 @@ final class RequestReader {
       JsonNode tree = tree(body, memory);
       return tree.isObject() ? tree : null;
     } catch (JsonProcessingException e) {
-      // Not for us to judge: the worker will.
+      if (type != null) {
+        // An engine that reads more than JSON in it would see members that nobody here has seen.
+        throw invalidJson(e);
+      }
       return null;
     }
+  }
+
+  private static ApiException invalidJson(JsonProcessingException e) {
+    return new ApiException(
+        ApiError.of(
+            400,
+            "invalid_json",
+            "The request body is not valid JSON: %s at line %d, column %d. Send one JSON object.".formatted(
+                e.getOriginalMessage(), e.getLocation().getLineNr(), e.getLocation().getColumnNr())));
   }
 
   private static @Nullable String modelIfAny(@Nullable JsonNode tree, Headers headers, byte[] body) {

@@ -165,6 +165,18 @@ final class ReservedFieldsTest {
     assertThat(pod.seen).isEmpty();
   }
 
+  @Test
+  void jsonThatOnlyAnEngineWouldRead_isRefusedWhereOtherBodiesPass() throws Exception {
+    String lenient = "{\"bootstrap_room\":1,\"x\":NaN}";
+    String[] json = {"Content-Type", "application/json"};
+    assertThat(router.post("/v1/images/generations", lenient, json).statusCode()).isEqualTo(400);
+    String strict = "{\"bootstrap_room\":1,\"model\":\"m\"}";
+    assertThat(router.post("/v1/audio/speech", strict, json).statusCode()).isEqualTo(200);
+    assertThat(pod.next().text()).isEqualTo("{\"model\":\"m\"}");
+    assertThat(router.post("/v1/images/edits", "a form", "Content-Type", "multipart/form-data; boundary=b")
+        .statusCode()).isEqualTo(200);
+  }
+
   private TestRouter router(Action action) throws IOException {
     TestRouter started =
         new TestRouter(TestRouter.EXECUTION, GatewaySettings.defaults().with(settings(conf(), action)));
