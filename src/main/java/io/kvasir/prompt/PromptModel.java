@@ -14,6 +14,7 @@ import io.prometheus.metrics.core.datapoints.CounterDataPoint;
 import java.io.IOException;
 import java.util.List;
 import java.util.concurrent.CancellationException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -45,6 +46,7 @@ public final class PromptModel {
   private final ObjectNode templateKwargs;
   private final LocalTokenizer local;
   private final ParityTracker parityTracker;
+  private final AtomicBoolean limitExceeded = new AtomicBoolean();
   private final @Nullable ParityChecker checker;
 
   /**
@@ -158,6 +160,14 @@ public final class PromptModel {
       return Prompt.refused(PromptReason.TEMPLATE_REFUSED, e.reason());
     } catch (TemplateException.OfRequest e) {
       return Prompt.refused(PromptReason.REQUEST_TEMPLATE_REFUSED, e.reason());
+    } catch (TemplateException.Limit e) {
+      if (!limitExceeded.getAndSet(true)) {
+        log.warn(
+            "model {}: a conversation of {} messages is routed by its text: {} (further ones are only counted, as"
+                + " template_limit in kvasir_prompts_total)",
+            config.name(), chat.body().path("messages").size(), e.getMessage());
+      }
+      return chunks(namespace, PlainText.of(chat.body()), PromptReason.TEMPLATE_LIMIT);
     } catch (TemplateException e) {
       log.debug("model {}: the chat template failed in line {}: {}", config.name(), e.line(),
           e.getClass().getSimpleName());

@@ -16,6 +16,8 @@ public enum PromptReason {
   REQUEST_TEMPLATE_REFUSED,
   /** The model has no chat template, or it failed. */
   TEMPLATE_FAILED,
+  /** The model's chat template exceeded its limits on this conversation. */
+  TEMPLATE_LIMIT,
   /** The tokenizer failed. */
   TOKENIZER_FAILED,
   /** The engine's {@code /tokenize} failed or did not answer in time. */

@@ -9,6 +9,7 @@ import io.kvasir.prompt.tokens.Samples;
 import io.kvasir.prompt.tokens.Texts;
 import io.kvasir.prompt.tokens.Tokenizer;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.telemetry.TestMetrics;
 import io.kvasir.time.NanoClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.IOException;
@@ -50,6 +51,19 @@ final class ChatPromptsTest {
       body.withArray("messages").addObject().put("role", rolesAndContents[i]).put("content", rolesAndContents[i + 1]);
     }
     return body;
+  }
+
+  @Test
+  void prepare_templateBeyondItsLimits_goesByTextAndIsCounted(@TempDir Path dir) throws IOException {
+    PrometheusRegistry registry = new PrometheusRegistry();
+    Prompts prompts = Prompts.load(
+        List.of(template(dir, PromptMode.EXACT, "{{ messages[0].content * 1000000 }}")), PromptSettings.ofMemo(1 << 20),
+        _ -> null, Runnable::run, Clock.systemUTC(), NanoClock.SYSTEM, new Metrics(registry));
+    Prompt prompt = Bodies.prepare(prompts, Api.CHAT, "demo", conversation("user", LONG));
+    assertThat(prompt.reason()).isEqualTo(PromptReason.TEMPLATE_LIMIT);
+    assertThat(prompt.mode()).isEqualTo(PromptMode.TEXT);
+    assertThat(prompt.chain().length()).isPositive();
+    assertThat(TestMetrics.sum(registry, "kvasir_prompts", "demo", "text", "template_limit")).isEqualTo(1);
   }
 
   @Test

@@ -18,6 +18,7 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Requests with a chat template of their own. */
 final class RequestTemplatesTest {
@@ -55,6 +56,21 @@ final class RequestTemplatesTest {
         + " 'chat_template_kwargs': {'chat_template': 'own'}}");
     assertThat(Bodies.prepare(prompts(false), api, "demo", body).reason())
         .isEqualTo(PromptReason.REQUEST_TEMPLATE_REFUSED);
+  }
+
+  /** On both ways to the tokens, of a caller that may have templates. */
+  @ParameterizedTest
+  @ValueSource(strings = {
+    "{{ ('<'*20000000)|striptags }}", "{{ (' a'*30000000).split()|length }}", "{% for m in messages %}",
+    "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}"
+  })
+  void prepare_allowedTemplateThatIsFaultyOrBeyondItsLimits_isRefused(String template) throws IOException {
+    Prompts prompts = prompts(true);
+    Prompt prompt = Bodies.prepare(prompts, Api.CHAT, "demo", body(template));
+    assertThat(prompt.reason()).isEqualTo(PromptReason.REQUEST_TEMPLATE_REFUSED);
+    assertThat(prompt.detail()).startsWith("chat_template: ");
+    assertThatThrownBy(() -> Bodies.tokens(prompts, Api.CHAT, "demo", body(template), false))
+        .isInstanceOf(TemplateException.OfRequest.class);
   }
 
   @Test

@@ -10,6 +10,8 @@ import java.io.IOException;
 import java.util.HashMap;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 final class ChatPromptTest {
   private static final String DUMP = "{% for m in messages %}{{ m|tojson }}\n{% endfor %}";
@@ -175,6 +177,45 @@ final class ChatPromptTest {
         .isInstanceOf(TemplateException.Request.class).hasMessageContaining("does not print the final message");
     assertThatThrownBy(() -> render(exact, body.replace("false", "true")))
         .isInstanceOf(TemplateException.Request.class).hasMessageContaining("set add_generation_prompt to false");
+  }
+
+  /** Compared with each place in the prompt, a final message like this would take 10^12 comparisons. */
+  @Test
+  void render_continueFinalMessageOfMuchTheSameText_isLinear() throws IOException {
+    String body = """
+        {"messages": [{"role": "user", "content": "%s"}, {"role": "assistant", "content": "%s"}],
+         "continue_final_message": true, "add_generation_prompt": false}
+        """.formatted("a".repeat(2_000_000), "a".repeat(1_000_000) + "b");
+    assertThat(render("{% for m in messages %}{{ m.content }}{% endfor %}", body)).hasSize(3_000_001);
+  }
+
+  /** What stopped a node when templates of requests were not limited. */
+  @ParameterizedTest
+  @ValueSource(strings = {
+    "{{ ('<'*60000)|striptags }}{{ ('<'*20000000)|striptags }}",
+    "{{ (' a'*30000000).split()|length }}",
+    "{{ 'a'*60000000 }}",
+    "{{ ('a'*2000000).find('a'*1000000 ~ 'b') }}{{ ('a'*9000000) }}",
+    "{% for i in range(100000) %}{% set x = ('\u00e9'*100000)|length %}{% endfor %}",
+    "{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}",
+    "{% set n = namespace(t='ab') %}{% for i in range(99) %}{% set n.t = n.t.replace('a', n.t) %}{% endfor %}",
+    "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
+    "{% if %}", "{{ x|a.a.a.a }}"
+  })
+  void render_ownTemplateBeyondItsLimits_isTheRequestsFault(String source) throws IOException {
+    JsonNode body = Vectors.MAPPER.createObjectNode().put("chat_template", source)
+        .set("messages", Vectors.MAPPER.readTree("[{\"role\": \"user\", \"content\": \"x\"}]"));
+    assertThatThrownBy(() -> prompt("model's own").render(body, () -> Vectors.time(0)))
+        .isInstanceOf(TemplateException.OfRequest.class).hasMessageStartingWith("chat_template: ");
+  }
+
+  @Test
+  void render_ownTemplateOfParenthesesAndSlices_isTheRequestsFault() throws IOException {
+    String nested = "messages";
+    for (int i = 0; i < 45; i++) {
+      nested = "(" + nested + "[:]".repeat(200) + ")";
+    }
+    render_ownTemplateBeyondItsLimits_isTheRequestsFault("{% set x = " + nested + " %}");
   }
 
   @Test

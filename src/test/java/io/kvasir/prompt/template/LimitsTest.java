@@ -3,8 +3,11 @@ package io.kvasir.prompt.template;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.kvasir.time.ManualClock;
 import io.kvasir.time.NanoClock;
 import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -16,7 +19,7 @@ final class LimitsTest {
   private static String render(String source) {
     StringBuilder out = new StringBuilder();
     ChatTemplate.parse(source).render(
-        Map.of("text", "x".repeat(100_000)), () -> Vectors.time(0), new RenderBudget(SMALL, NanoClock.SYSTEM), out);
+        Map.of("text", "x".repeat(100_000)), () -> Vectors.time(0), budget(), out);
     return out.toString();
   }
 
@@ -87,6 +90,119 @@ final class LimitsTest {
         "{% for " + "(".repeat(100_000) + " %}"}) {
       assertThatThrownBy(() -> ChatTemplate.parse(source)).isInstanceOf(TemplateException.Syntax.class);
     }
+  }
+
+  @Test
+  void parse_manyNamesAndAssignments_isLinearWork() {
+    RenderLimits limits = new RenderLimits(2_000_000, 64 << 20, 1000, 1 << 20, Duration.ofMinutes(1));
+    StringBuilder reversed = new StringBuilder();
+    for (int i = 20_000; i > 0; i--) {
+      reversed.append("{%set a").append(i).append("=a").append(i - 1).append("%}");
+    }
+    for (String source : new String[] {
+        "{{ x|" + "a.".repeat(400_000) + "a }}",
+        reversed + "{%set a0=messages%}{%for m in a20000%}{%for c in m.content%}{%endfor%}{%endfor%}"}) {
+      try {
+        ChatTemplate template = ChatTemplate.parse(source, new RenderBudget(limits, NanoClock.SYSTEM));
+        assertThat(template.contentFormat()).isEqualTo(ContentFormat.OPENAI);
+      } catch (TemplateException e) {
+        assertThat(e.getMessage()).hasSizeLessThan(2100);
+      }
+    }
+  }
+
+  @Test
+  void parse_manyTokens_areChargedToTheBudget() {
+    assertThatThrownBy(() -> ChatTemplate.parse("{{ [" + "1,".repeat(100_000) + "] }}", budget()))
+        .isInstanceOf(TemplateException.Limit.class);
+  }
+
+  @Test
+  void parse_nestingThatOnlyTheContentFormatFollows_isRead() {
+    String chain = "messages" + "[:]".repeat(200);
+    String source = "(".repeat(45) + chain + (")" + "[:]".repeat(200)).repeat(45);
+    ChatTemplate template = ChatTemplate.parse("{% set x = " + source + " %}{{ x|length }}");
+    assertThatThrownBy(() -> template.render(Map.of("messages", List.of()), () -> Vectors.time(0)))
+        .isInstanceOf(TemplateException.Limit.class).hasMessageContaining("deep");
+  }
+
+  /** On each kind of thread, whose stacks differ, and with all kinds of nesting that a template can have at once. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void render_deepestNesting_endsByItsLimitAndNotByTheStack(boolean virtual) throws InterruptedException {
+    String[] sources = {
+        "{% macro m(x) %}{% if true %}{% for i in [1] %}{{ m(x=m(x=[x, m])) }}{% endfor %}{% endif %}{% endmacro %}"
+            + "{{ m(1) }}",
+        "{% macro m() %}{% call m() %}{{ caller() }}{% endcall %}{{ caller }}{% endmacro %}{{ m() }}",
+        "{% for x in [[1]] recursive %}{% filter upper %}{{ loop([[1]]) }}{% endfilter %}{% endfor %}",
+        "{% set n = namespace(g=[1]) %}{% for i in range(5000) %}{% set n.g = n.g|map('string')|select %}{% endfor %}"
+            + "{{ n.g|list }}",
+        "{% set n = namespace() %}{% set n.n = n %}{{ n }}",
+        "{% set n = namespace(t=(1,)) %}{% for i in range(5000) %}{% set n.t = (n.t,) %}{% endfor %}"
+            + "{{ [n.t, n.t]|sort }}{{ [n.t]|unique|list }}",
+        "{% set x = " + "(".repeat(90) + "x" + ("|default(x)".repeat(400) + ")").repeat(90) + " %}"};
+    Map<String, String> outcomes = new LinkedHashMap<>();
+    Runnable all = () -> {
+      for (String source : sources) {
+        outcomes.put(source, outcome(source));
+      }
+    };
+    Thread thread = virtual ? Thread.ofVirtual().start(all) : Thread.ofPlatform().start(all);
+    thread.join();
+    assertThat(outcomes).hasSize(sources.length);
+    assertThat(outcomes.values()).allMatch(outcome -> outcome.endsWith("deep"), "by the limit");
+  }
+
+  private static String outcome(String source) {
+    try {
+      ChatTemplate.parse(source).render(Map.of(), () -> Vectors.time(0));
+      return "rendered";
+    } catch (TemplateException.Limit e) {
+      return e.reason();
+    } catch (Throwable e) {
+      return e.toString();
+    }
+  }
+
+  @Test
+  void render_beyondTheTime_isRefusedWithinAThousandSteps() {
+    ManualClock clock = new ManualClock();
+    RenderLimits limits = new RenderLimits(1L << 40, 1 << 20, 100, 1000, Duration.ofMillis(50));
+    RenderBudget budget = new RenderBudget(limits, () -> {
+      clock.advance(Duration.ofMillis(9));
+      return clock.nanos();
+    });
+    ChatTemplate endless = ChatTemplate.parse(
+        "{% for a in range(90000) %}{% for b in range(90000) %}{% endfor %}{% endfor %}");
+    assertThatThrownBy(() -> endless.render(Map.of(), () -> Vectors.time(0), budget, new StringBuilder()))
+        .isInstanceOf(TemplateException.Limit.class).hasMessageContaining("50 ms");
+    assertThat(budget.steps()).isBetween(1L, 10_000L);
+  }
+
+  @Test
+  void render_whileTheProcessPauses_isNotCharged() {
+    ManualClock clock = new ManualClock();
+    RenderLimits limits = new RenderLimits(1L << 40, 1 << 20, 100, 1000, Duration.ofMillis(50));
+    RenderBudget budget = new RenderBudget(limits, () -> {
+      clock.advance(Duration.ofSeconds(1));
+      return clock.nanos();
+    });
+    StringBuilder out = new StringBuilder();
+    ChatTemplate.parse("{% for a in range(400) %}{{ a % 2 }}{% endfor %}")
+        .render(Map.of(), () -> Vectors.time(0), budget, out);
+    assertThat(out).hasSize(400);
+    assertThat(clock.readings()).isGreaterThan(1);
+  }
+
+  @Test
+  void forConversation_growsWithItsLength() {
+    RenderLimits longer = RenderLimits.MODEL.forConversation(20_000_000);
+    assertThat(longer.steps()).isEqualTo(RenderLimits.MODEL.steps() + 20_000_000);
+    assertThat(longer.chars()).isEqualTo(RenderLimits.MODEL.chars() + 80_000_000);
+  }
+
+  private static RenderBudget budget() {
+    return new RenderBudget(SMALL, NanoClock.SYSTEM);
   }
 
   @Test
