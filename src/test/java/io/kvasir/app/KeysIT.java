@@ -4,6 +4,15 @@ import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.nimbusds.jose.JWSAlgorithm;
+import com.nimbusds.jose.JWSHeader;
+import com.nimbusds.jose.crypto.ECDSASigner;
+import com.nimbusds.jose.jwk.Curve;
+import com.nimbusds.jose.jwk.ECKey;
+import com.nimbusds.jose.jwk.JWKSet;
+import com.nimbusds.jose.jwk.gen.ECKeyGenerator;
+import com.nimbusds.jwt.JWTClaimsSet;
+import com.nimbusds.jwt.SignedJWT;
 import io.kvasir.access.KeyDigest;
 import io.kvasir.access.store.PrivateFile;
 import io.kvasir.app.node.Node;
@@ -14,8 +23,10 @@ import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Date;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -182,6 +193,36 @@ final class KeysIT {
         TestNodes.manage(node, "POST", "/admin/keys", "{\"id\":\"b c\",\"tenant\":\"t\",\"sha256\":\"" + app + "\"}");
     assertThat(faulty.statusCode()).isEqualTo(400);
     assertThat(faulty.body()).contains("\"id\"", "sha256").doesNotContain(app);
+  }
+
+  @Test
+  void tokenOfAnIdentityProvider_isAcceptedBesideKeys() throws Exception {
+    ECKey signing = new ECKeyGenerator(Curve.P_256).keyID("one").generate();
+    Path jwks = directory.resolve("jwks.json");
+    Files.writeString(jwks, new JWKSet(signing.toPublicJWK()).toString());
+    Node node = start("""
+        kvasir.access {
+          keys = [{ id = boss, tenant = t, sha256 = %s }]
+          jwt { issuer = "https://login.example", audience = kvasir, jwks-file = "%s", roles = [{ name = user }] }
+        }
+        """.formatted(KeyDigest.of(BOSS).hex(), jwks));
+    await("the token to be accepted", () -> status(node, token(signing, "user")) == 200);
+    assertThat(status(node, token(signing, "nobody"))).isEqualTo(401);
+    assertThat(status(node, token(new ECKeyGenerator(Curve.P_256).keyID("one").generate(), "user"))).isEqualTo(401);
+    assertThat(status(node, BOSS)).isEqualTo(200);
+    assertThat(TestNodes.manage(node, "/metrics").body())
+        .contains("kvasir_authentications_refused_total{reason=\"invalid_token\"} 2.0");
+  }
+
+  private static String token(ECKey key, String role) throws Exception {
+    JWTClaimsSet claims =
+        new JWTClaimsSet.Builder()
+            .issuer("https://login.example").audience("kvasir").subject("ann").claim("tenant", "t")
+            .claim("roles", List.of(role)).expirationTime(Date.from(Instant.now().plusSeconds(600)))
+            .build();
+    SignedJWT jwt = new SignedJWT(new JWSHeader.Builder(JWSAlgorithm.ES256).keyID("one").build(), claims);
+    jwt.sign(new ECDSASigner(key));
+    return jwt.serialize();
   }
 
   private Node start(String settings) throws Exception {

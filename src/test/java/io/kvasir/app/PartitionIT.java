@@ -5,6 +5,7 @@ import static io.kvasir.app.TestNodes.header;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.typesafe.config.ConfigFactory;
+import io.kvasir.access.KeyDigest;
 import io.kvasir.app.config.KvasirConfig;
 import io.kvasir.app.node.Node;
 import io.kvasir.app.node.NodeSupervisor;
@@ -15,18 +16,22 @@ import io.kvasir.load.RelayNetwork;
 import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;
 import io.kvasir.sim.SimSettings;
+import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** Three whole nodes of which the network cuts one off, and heals. */
 final class PartitionIT {
   private static final int NODES = 3;
 
   private final List<NodeSupervisor> nodes = new ArrayList<>();
+  @TempDir private Path directory = Path.of("");
 
   @SuppressWarnings("NullAway.Init") // the test begins with start()
   private RelayNetwork network;
@@ -72,6 +77,49 @@ final class PartitionIT {
     assertThat(overLines(other)).isEqualTo(until);
   }
 
+  /** Each side goes by what it knew, and by the same after: what was disabled on either is refused on all. */
+  @Test
+  void keysThatChangeOnBothSides_areTheSameAfterwards() throws Exception {
+    start("access { keys = [%s, %s], store = \"%s/keys-NODE.json\" }".formatted(
+        entry("one"), entry("two"), directory));
+    await("three nodes", () -> up() == NODES && ready());
+    int alone = 0;
+    int other = 1;
+    network.partition(alone);
+    await(
+        "the others to go on",
+        () -> node(alone).readiness().isStandalone()
+            && node(other).cells().describeCluster().nodes().size() == NODES - 1);
+    assertThat(disable(other, "one")).doesNotContain("cut off");
+    assertThat(disable(alone, "two")).contains("cut off");
+    assertThat(status(other, "one")).isEqualTo(401);
+    assertThat(status(alone, "one")).as("what the others have disabled meanwhile").isEqualTo(200);
+    assertThat(status(other, "two")).isEqualTo(200);
+    network.heal();
+    await("three nodes again", () -> up() == NODES && ready());
+    for (int node = 0; node < NODES; node++) {
+      int which = node;
+      await("node " + node + " to refuse both", () -> status(which, "one") == 401 && status(which, "two") == 401);
+    }
+  }
+
+  private static String entry(String id) {
+    return "{ id = %s, tenant = t, sha256 = %s }".formatted(id, KeyDigest.of("secret-of-" + id).hex());
+  }
+
+  private String disable(int node, String id) throws Exception {
+    HttpResponse<String> answer = TestNodes.manage(node(node), "POST", "/admin/keys/" + id + "/disable", "");
+    assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
+    return answer.body();
+  }
+
+  private int status(int node, String id) throws Exception {
+    return TestNodes.send(
+            HttpRequest.newBuilder(TestNodes.gateway(node(node), "/v1/models"))
+                .header("Authorization", "Bearer secret-of-" + id))
+        .statusCode();
+  }
+
   /** How many decisions a node was given over lines. */
   private double overLines(int node) throws Exception {
     String counted = "kvasir_remote_decision_seconds_count{way=\"line\"} ";
@@ -109,6 +157,13 @@ final class PartitionIT {
   }
 
   private void start() throws Exception {
+    start("");
+    await(
+        "three nodes",
+        () -> up() == NODES && homes().size() == 1 && ready() && answers(0) && answers(1) && answers(2));
+  }
+
+  private void start(String more) throws Exception {
     engine = SimEngine.start(SimSettings.builder().port(0).speed(20).events(EventSettings.OFF).build());
     network = new RelayNetwork(NODES);
     for (int node = 0; node < NODES; node++) {
@@ -117,6 +172,7 @@ final class PartitionIT {
           kvasir {
             gateway { host = "127.0.0.1", port = %d, drain-timeout = 5 s }
             access.open-routing-details = true
+            %s
             management.port = 0
             cluster.seed-nodes = ["%s", "%s", "%s"]
             models = [{ name = kvasir-demo, directory = "bundled:kvasir-demo", block-size = 16 }]
@@ -124,16 +180,15 @@ final class PartitionIT {
           }
           %s"""
               .formatted(
-                  Ports.free(), network.address(0), network.address(1), network.address(2), engine.url(),
+                  Ports.free(), more.replace("NODE", Integer.toString(node)),
+                  network.address(0), network.address(1),
+                  network.address(2), engine.url(),
                   network.settings(node));
       nodes.add(
           new NodeSupervisor(
               () -> KvasirConfig.of(ConfigFactory.parseString(config)),
               KvasirConfig.of(ConfigFactory.parseString(config))));
     }
-    await(
-        "three nodes",
-        () -> up() == NODES && homes().size() == 1 && ready() && answers(0) && answers(1) && answers(2));
   }
 
   /** The node where the cell is at home. */

@@ -130,6 +130,15 @@ final class WireMessagesTest {
                 + "737461747573076664657461696c6474657874ffffff");
   }
 
+  /** What a node of this version writes of a key, and every later one has to read. */
+  @Test
+  void keys_asTheyAreWritten() throws Exception {
+    Class<?> type = Class.forName("io.kvasir.access.store.KeyChanges");
+    assertThat(HexFormat.of().formatHex(write(example(type)))).isEqualTo(
+        "bf6462794964bf6474657874bf626964647465787465656e747279647465787469656e74727954696d651b0000"
+            + "0100000000006864697361626c6564f56764656c65746564f569737461746554696d651b0000010000000000ffffff");
+  }
+
   private static byte[] write(Object message) {
     return SERIALIZATION.serialize(message).get();
   }

@@ -87,7 +87,7 @@ final class IssuerKeys implements AutoCloseable {
   boolean refresh() {
     if (!reading && System.nanoTime() - readNanos >= minInterval.toNanos()) {
       reading = true;
-      wake.offer(true);
+      var _ = wake.offer(true);
     }
     return reading;
   }
@@ -109,7 +109,7 @@ final class IssuerKeys implements AutoCloseable {
       while (true) {
         read();
         Duration pause = fault.isEmpty() ? source.refresh() : RETRY_INTERVAL;
-        wake.poll(pause.toMillis(), TimeUnit.MILLISECONDS);
+        var _ = wake.poll(pause.toMillis(), TimeUnit.MILLISECONDS);
         reading = true;
       }
     } catch (InterruptedException closed) {

@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BooleanSupplier;
 import org.apache.pekko.actor.typed.ActorSystem;
 import org.jspecify.annotations.Nullable;
 
@@ -32,7 +33,12 @@ final class AccessAssembly implements AutoCloseable {
       "keys that administrators have changed are in this node's memory only: a restart of all nodes forgets them;"
           + " set kvasir.access.store";
 
+  private static final String CUT_OFF =
+      "this node is cut off from the others: what is changed on it reaches them when it has rejoined, if"
+          + " kvasir.access.store is set";
+
   private final AccessConfig config;
+  private final BooleanSupplier cutOff;
   private final @Nullable JwtVerifier tokens;
   private final AccessControl control;
   private final KeyCatalog catalog;
@@ -45,10 +51,14 @@ final class AccessAssembly implements AutoCloseable {
    * Starts to learn keys.
    *
    * @param alone whether the node forms a cluster of its own
+   * @param cutOff whether the node was removed from its cluster, which goes on without it
    * @throws StartException when a file cannot be read
    */
-  AccessAssembly(AccessConfig config, ActorSystem<?> system, boolean alone, Metrics metrics) throws StartException {
+  AccessAssembly(
+      AccessConfig config, ActorSystem<?> system, boolean alone, BooleanSupplier cutOff, Metrics metrics)
+      throws StartException {
     this.config = config;
+    this.cutOff = cutOff;
     this.tokens =
         config.tokens() == null ? null : new JwtVerifier(config.tokens(), InstantSource.system(), metrics);
     this.control = new AccessControl(tokens, InstantSource.system(), metrics);
@@ -137,9 +147,16 @@ final class AccessAssembly implements AutoCloseable {
     }
   }
 
-  /** Why a change of keys may not last. */
+  /** Why a change of keys may not last, or not reach every node. */
   private List<String> shortcomings() {
-    return config.keys().store() == null ? List.of(FORGETFUL)
-        : store.fileFault().map(fault -> "the store of keys: " + fault).stream().toList();
+    List<String> all = new ArrayList<>();
+    if (config.keys().store() == null) {
+      all.add(FORGETFUL);
+    }
+    store.fileFault().ifPresent(fault -> all.add("the store of keys: " + fault));
+    if (cutOff.getAsBoolean()) {
+      all.add(CUT_OFF);
+    }
+    return all;
   }
 }

@@ -100,7 +100,8 @@ public final class Node implements AutoCloseable {
       AnswerCache answers = answers();
       AccessAssembly access =
           resources.own(
-              new AccessAssembly(config.gateway().access(), system, NodeSystem.isAlone(config), metrics));
+              new AccessAssembly(
+                  config.gateway().access(), system, NodeSystem.isAlone(config), membership::isCutOff, metrics));
       access.register(readiness);
       Limiter limiter = limiter();
       PushForwarder forwarder = resources.own(new PushForwarder(system, tls.gateways(), NanoClock.SYSTEM));

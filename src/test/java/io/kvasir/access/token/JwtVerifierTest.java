@@ -7,9 +7,11 @@ import com.nimbusds.jose.JOSEException;
 import com.nimbusds.jose.JWSAlgorithm;
 import com.nimbusds.jose.JWSHeader;
 import com.nimbusds.jose.JWSSigner;
+import com.nimbusds.jose.JWSSignerOption;
 import com.nimbusds.jose.crypto.ECDSASigner;
 import com.nimbusds.jose.crypto.MACSigner;
 import com.nimbusds.jose.crypto.RSASSASigner;
+import com.nimbusds.jose.crypto.opts.AllowWeakRSAKey;
 import com.nimbusds.jose.jwk.Curve;
 import com.nimbusds.jose.jwk.ECKey;
 import com.nimbusds.jose.jwk.JWK;
@@ -60,6 +62,7 @@ final class JwtVerifierTest {
   private static final Instant NOW = Instant.parse("2026-11-22T12:00:00Z");
   private static final String ISSUER = "https://login.example";
   private static final Limits TENANT_LIMITS = new Limits(100, 0, 0, List.of());
+  private static final Set<JWSSignerOption> WEAK_TOO = Set.of(AllowWeakRSAKey.getInstance());
   private static final RSAKey RSA = rsa("rsa", 2048);
   private static final RSAKey PSS = new RSAKey.Builder(rsa("pss", 2048)).algorithm(JWSAlgorithm.PS256).build();
   private static final RSAKey WEAK = rsa("weak", 1024);
@@ -367,7 +370,7 @@ final class JwtVerifierTest {
   private static String signed(JWK key, JWSAlgorithm algorithm, JWTClaimsSet claims) throws JOSEException {
     SignedJWT jwt = new SignedJWT(new JWSHeader.Builder(algorithm).keyID(key.getKeyID()).build(), claims);
     JWSSigner signer =
-        key instanceof RSAKey rsa ? new RSASSASigner(rsa.toPrivateKey(), true) : new ECDSASigner((ECKey) key);
+        key instanceof RSAKey rsa ? new RSASSASigner(rsa.toPrivateKey(), WEAK_TOO) : new ECDSASigner((ECKey) key);
     jwt.sign(signer);
     return jwt.serialize();
   }
