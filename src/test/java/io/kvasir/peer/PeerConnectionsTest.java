@@ -374,7 +374,7 @@ final class PeerConnectionsTest {
     PeerConnections peers = peers(PeerSettings.on("127.0.0.1"), context, NanoClock.SYSTEM);
     peers.serve("peer", _ -> new byte[MAX_LENGTH]);
     try (Socket unread = context == null
-        ? new Socket("127.0.0.1", peers.port())
+        ? new Socket(InetAddress.getLoopbackAddress(), peers.port())
         : context.getSocketFactory().createSocket("127.0.0.1", peers.port())) {
       FrameCodec.writeHello(new DataOutputStream(unread.getOutputStream()), "peer");
       DataInputStream in = new DataInputStream(unread.getInputStream());
@@ -393,7 +393,7 @@ final class PeerConnectionsTest {
     List<Socket> silent = new ArrayList<>();
     try {
       for (int i = 0; i < 3 * Handshakes.MAX; i++) {
-        silent.add(new Socket("127.0.0.1", peers.port()));
+        silent.add(new Socket(InetAddress.getLoopbackAddress(), peers.port()));
       }
       PeerAddress peer = new PeerAddress("peer", "127.0.0.1", peers.port());
       assertThat(awaitReply(peer, "hello")).isEqualTo("hello");
@@ -417,8 +417,8 @@ final class PeerConnectionsTest {
     AtomicLong now = new AtomicLong();
     PeerConnections peers = peers(PeerSettings.on("127.0.0.1"), null, now::get);
     peers.serve("peer", request -> request);
-    try (Socket accepted = new Socket("127.0.0.1", peers.port());
-        Socket slow = new Socket("127.0.0.1", peers.port())) {
+    try (Socket accepted = new Socket(InetAddress.getLoopbackAddress(), peers.port());
+        Socket slow = new Socket(InetAddress.getLoopbackAddress(), peers.port())) {
       FrameCodec.writeHello(new DataOutputStream(accepted.getOutputStream()), "peer");
       assertThat(new DataInputStream(accepted.getInputStream()).readInt()).isEqualTo(FrameCodec.WELCOME);
       slow.setSoTimeout((int) TIMEOUT.toMillis());
