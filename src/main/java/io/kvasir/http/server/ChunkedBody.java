@@ -89,7 +89,7 @@ final class ChunkedBody {
       case LENGTH_LF -> lineFeed(b, remaining == 0 ? State.TRAILER_START : State.DATA);
       case DATA_CR -> {
         if (b != '\r') {
-          throw malformed("a chunk is longer than announced");
+          throw HeadLines.malformed("a chunk is longer than announced");
         }
         yield State.DATA_LF;
       }
@@ -106,25 +106,25 @@ final class ChunkedBody {
   private State digit(byte b) throws RefusedRequestException {
     int value = Characters.hex(b);
     if (value < 0 || ++digits > MAX_DIGITS) {
-      throw malformed("a chunk's length is no hexadecimal number");
+      throw HeadLines.malformed("a chunk's length is no hexadecimal number");
     }
     remaining = 16 * remaining + value;
     if (remaining > Integer.MAX_VALUE) {
-      throw malformed("a chunk's length is beyond " + Integer.MAX_VALUE);
+      throw HeadLines.malformed("a chunk's length is beyond " + Integer.MAX_VALUE);
     }
     return State.LENGTH;
   }
 
   private State name(byte b) throws RefusedRequestException {
     if (!Characters.isToken(b)) {
-      throw malformed("a trailer's name is illegal");
+      throw HeadLines.malformed("a trailer's name is illegal");
     }
     return text(b, State.TRAILER_NAME);
   }
 
   private State text(byte b, State next) throws RefusedRequestException {
     if (!Characters.isText(b)) {
-      throw malformed("an extension or a trailer of its chunked body has a control character");
+      throw HeadLines.malformed("an extension or a trailer of its chunked body has a control character");
     }
     if (++extra > MAX_EXTRA_BYTES) {
       throw new RefusedRequestException(
@@ -136,12 +136,8 @@ final class ChunkedBody {
 
   private static State lineFeed(byte b, State next) throws RefusedRequestException {
     if (b != '\n') {
-      throw malformed("a CR of its chunked body is not followed by LF");
+      throw HeadLines.malformed("a CR of its chunked body is not followed by LF");
     }
     return next;
-  }
-
-  private static RefusedRequestException malformed(String why) {
-    return new RefusedRequestException(400, "the request is malformed: " + why);
   }
 }

@@ -65,7 +65,7 @@ public final class HttpServer implements AutoCloseable {
           modeled-header-parsing = off
           uri-parsing-mode = relaxed
           illegal-header-warnings = off
-          # The limits are RequestHead's and ChunkedBody's; these let through what they accept.
+          # The limits are HeadLines' and ChunkedBody's; these let through what they accept.
           max-uri-length = 64k
           max-header-name-length = 64k
           max-header-value-length = 64k

@@ -61,12 +61,12 @@ final class RequestFramer {
 
   /** Whether the connection is to be closed when the request in progress has been answered. */
   boolean isLast() {
-    return head.isLast();
+    return head.lines().isLast();
   }
 
   /** The target of the request in progress, empty as long as that is unknown. */
   String target() {
-    return head.target();
+    return head.lines().target();
   }
 
   /** Lets the next request begin: the one before has been answered. */
@@ -119,8 +119,8 @@ final class RequestFramer {
       return null;
     }
     at = end;
-    remaining = head.length();
-    if (head.isChunked()) {
+    remaining = head.lines().length();
+    if (head.lines().isChunked()) {
       chunks = new ChunkedBody();
       part = Part.CHUNKS;
     } else if (remaining == 0) {
