@@ -2,7 +2,6 @@ package io.kvasir.http.server;
 
 import io.kvasir.http.CancellationSource;
 import io.kvasir.http.MemoryBudget;
-import io.kvasir.http.server.ProgressDeadline.Limits;
 import io.kvasir.time.NanoClock;
 import java.io.IOException;
 import java.io.InputStream;
@@ -27,9 +26,6 @@ import org.slf4j.LoggerFactory;
  */
 final class ClientConnection implements Runnable, ClientInput.InputHandler {
   private static final Logger LOG = LoggerFactory.getLogger(ClientConnection.class);
-
-  /** How long a client may take to read the last answer and close; its further bytes are discarded. */
-  private static final long LINGER_NANOS = 1_000_000_000L;
 
   /** The server whose connection it is. */
   interface Server {
@@ -60,29 +56,14 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
     void connectionClosed(ClientConnection connection);
   }
 
-  /** What the client has to send next, and so which time limit runs. */
-  private enum Phase {
-    /** A request's first byte. */
-    IDLE,
-    /** The rest of a head. */
-    HEAD,
-    /** The rest of a body. */
-    BODY,
-    /** Nothing: the request is being answered. */
-    ANSWERING,
-    /** Nothing: it has to close, for the last answer has been written. */
-    LINGER
-  }
-
   private final Server server;
-  private final HttpSettings settings;
 
   /** The TCP socket, also beneath TLS: closing it never waits. */
   private final Socket tcp;
 
   private final boolean beforeDrain;
   private final CountDownLatch streamStarted = new CountDownLatch(1);
-  private final ProgressDeadline inputDeadline;
+  private final AwaitedInput awaited;
   private final ProgressDeadline outputDeadline;
   private final ClientInput input;
   private final ClientOutput output;
@@ -98,7 +79,6 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
   private boolean hasRequest;
 
   // Guarded by this.
-  private Phase phase = Phase.IDLE;
   private boolean disconnected;
   private @Nullable CancellationSource exchange;
   private @Nullable AsyncCallback<RefusedRequestException> bodyFailed;
@@ -107,15 +87,13 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
 
   ClientConnection(Server server, HttpSettings settings, Socket tcp, NanoClock clock) {
     this.server = server;
-    this.settings = settings;
-    this.inputDeadline = new ProgressDeadline(clock);
+    this.awaited = new AwaitedInput(settings.timeouts(), clock);
     this.outputDeadline = new ProgressDeadline(clock);
     this.input = new ClientInput(this, server.memory());
     this.output = new ClientOutput(outputDeadline, settings.timeouts().writeLimits());
     this.tcp = tcp;
     this.socket = tcp;
     this.beforeDrain = !server.isDraining();
-    inputDeadline.start(Limits.total(settings.timeouts().head().toNanos()));
   }
 
   InetAddress client() {
@@ -156,10 +134,8 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
   }
 
   @Override
-  public synchronized boolean received(int bytes) {
-    headBegun();
-    inputDeadline.progress(bytes);
-    return phase != Phase.LINGER;
+  public boolean received(int bytes) {
+    return awaited.received(bytes);
   }
 
   @Override
@@ -191,17 +167,15 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
     inbound = null;
     streamStarted.countDown();
     Runnable action;
-    boolean lingers;
     synchronized (this) {
       streamStopped = true;
       action = onStreamStopped;
       onStreamStopped = null;
-      lingers = phase == Phase.LINGER;
     }
     if (action != null) {
       action.run();
     }
-    if (lingers) {
+    if (awaited.isClosing()) {
       input.wake();
     } else {
       abort();
@@ -224,18 +198,14 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
   }
 
   /** Notes that a part of the next request's head has come. */
-  synchronized void headBegun() {
-    if (phase == Phase.IDLE) {
-      enter(Phase.HEAD, settings.timeouts().headLimits());
-    }
+  void headBegun() {
+    awaited.headBegun();
   }
 
   /** Notes that Pekko has handed out a request. */
   void requestBegun() {
     hasRequest = true;
-    synchronized (this) {
-      answering();
-    }
+    awaited.awaitNothing();
   }
 
   /** Whether Pekko has handed out a request that has not been answered. */
@@ -246,7 +216,7 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
   /** Starts the time limit for a body whose head has come: {@code failed} is called when it cannot be had whole. */
   synchronized void awaitBody(AsyncCallback<RefusedRequestException> failed) {
     bodyFailed = failed;
-    enter(Phase.BODY, settings.timeouts().bodyLimits());
+    awaited.awaitBody();
   }
 
   /** Refuses the request whose body is being awaited, if one is. */
@@ -255,11 +225,9 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
     synchronized (this) {
       failed = bodyFailed;
       bodyFailed = null;
-      if (failed != null) {
-        answering();
-      }
     }
     if (failed != null) {
+      awaited.awaitNothing();
       failed.invoke(why);
     }
   }
@@ -267,11 +235,10 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
   /** Notes that an exchange begins, which the client's disconnecting cancels; false when it has disconnected. */
   synchronized boolean startExchange(CancellationSource next) {
     bodyFailed = null;
-    if (disconnected || phase == Phase.LINGER) {
+    if (disconnected || !awaited.awaitNothing()) {
       return false;
     }
     exchange = next;
-    answering();
     return true;
   }
 
@@ -292,9 +259,7 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
     output.write(array, 0, array.length);
     if (end) {
       hasRequest = false;
-      synchronized (this) {
-        enter(Phase.IDLE, Limits.total(settings.timeouts().idle().toNanos()));
-      }
+      awaited.awaitRequest();
     }
     return end;
   }
@@ -319,12 +284,12 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
 
   /** Ends a connection on which Pekko writes no more: lets the client read the last answer, then closes. */
   void finish() {
-    synchronized (this) {
-      if (phase == Phase.LINGER || closed) {
-        return;
-      }
-      enter(Phase.LINGER, Limits.total(LINGER_NANOS));
+    if (!closed && awaited.awaitClose()) {
+      shutdownOutput();
     }
+  }
+
+  private void shutdownOutput() {
     completeExchange();
     input.wake();
     try {
@@ -344,15 +309,18 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
       cut = exchange;
       exchange = null;
     }
-    if (cut != null) {
-      cut.cancel();
+    try {
+      if (cut != null) {
+        cut.cancel();
+      }
+    } finally {
+      abort();
+      InboundStream stream = inbound;
+      if (stream != null) {
+        stream.ended().invoke(Done.getInstance());
+      }
+      server.connectionClosed(this);
     }
-    abort();
-    InboundStream stream = inbound;
-    if (stream != null) {
-      stream.ended().invoke(Done.getInstance());
-    }
-    server.connectionClosed(this);
   }
 
   /** Closes the socket at once; the reading thread then ends everything else. Never waits. */
@@ -394,29 +362,23 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
 
   /** Closes the connection if it has no request; one that has just come is refused with a message. */
   void closeIfIdle() {
-    synchronized (this) {
-      if (phase != Phase.IDLE || !beforeDrain) {
-        return;
-      }
+    if (beforeDrain && !closed && awaited.awaitCloseIfIdle()) {
+      shutdownOutput();
     }
-    finish();
   }
 
   /** For how many nanoseconds it has waited for a request of which nothing has come; negative when it does not. */
-  synchronized long idleNanos(long now) {
-    return phase == Phase.IDLE ? now - inputDeadline.began() : -1;
+  long idleNanos(long now) {
+    return awaited.idleNanos(now);
   }
 
   /** Closes the connection if it waits for a request of which nothing has come; whether it did. */
   boolean closeUnused() {
-    synchronized (this) {
-      if (phase != Phase.IDLE) {
-        return false;
-      }
-      enter(Phase.LINGER, Limits.total(LINGER_NANOS));
+    boolean unused = awaited.awaitCloseIfIdle();
+    if (unused) {
+      abort();
     }
-    abort();
-    return true;
+    return unused;
   }
 
   /** Ends what has taken too long. */
@@ -427,13 +389,9 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
       abort();
       return;
     }
-    Phase late;
-    synchronized (this) {
-      if (!inputDeadline.isExceeded(now)) {
-        return;
-      }
-      late = phase;
-      inputDeadline.stop();
+    AwaitedInput.Phase late = awaited.exceeded(now);
+    if (late == null) {
+      return;
     }
     InboundStream stream = inbound;
     switch (late) {
@@ -460,15 +418,5 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
 
   private static RefusedRequestException late(String what) {
     return new RefusedRequestException(408, what + " did not arrive in time");
-  }
-
-  private void answering() {
-    phase = Phase.ANSWERING;
-    inputDeadline.stop();
-  }
-
-  private void enter(Phase next, Limits limits) {
-    phase = next;
-    inputDeadline.start(limits);
   }
 }
