@@ -13,6 +13,7 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
+import java.net.Socket;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
@@ -26,6 +27,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Every API, streamed and not, over real sockets. */
@@ -200,6 +202,39 @@ final class GatewayTest {
     }
     assertThat(TestMetrics.sum(router.registry, "kvasir_http_memory_peak_bytes")).isLessThan(TestRouter.MEMORY);
     assertThat(router.post("/v1/chat/completions", CHAT).statusCode()).isEqualTo(200);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "GET %s HTTP/1.1|Host: x|X-Long: LONG||, 431, headers_too_large",
+    "GET %s?LONG HTTP/1.1|Host: x||, 414, uri_too_long",
+    "GET %s HTTP/1.1|Host : x||, 400, bad_request",
+    "BREW %s HTTP/1.1|Host: x||, 501, bad_request",
+    "POST %s HTTP/1.1|Host: x|Transfer-Encoding: gzip||, 501, bad_request",
+    "POST %s HTTP/1.1|Host: x|Transfer-Encoding: chunked||x, 400, bad_request",
+    "POST %s HTTP/1.1|Host: x|Content-Length: 99999999999||, 413, request_too_large",
+    "POST %s HTTP/1.1|Host: x|Content-Encoding: br|Connection: close|Content-Length: 1||x, 415, unsupported_encoding",
+  })
+  void requestThatIsNotRead_isRefused_inTheApisOwnShape(String request, int status, String code) throws Exception {
+    String text = request.replace("|", "\r\n").replace("LONG", "x".repeat(17_000));
+    JsonNode openAi = refusal(text.formatted("/v1/chat/completions"), status);
+    assertThat(openAi.at("/error/code").textValue()).isEqualTo(code);
+    assertThat(openAi.at("/error/type").textValue()).isEqualTo(status < 500 ? "invalid_request_error" : "server_error");
+    assertThat(openAi.at("/error/message").textValue()).isNotBlank();
+    if (status != 414) {
+      // Of a path that is too long nothing is known.
+      assertThat(refusal(text.formatted("/v1/messages"), status).at("/type").textValue()).isEqualTo("error");
+    }
+  }
+
+  private JsonNode refusal(String request, int status) throws IOException {
+    try (Socket client = router.connect()) {
+      client.getOutputStream().write(request.getBytes(StandardCharsets.ISO_8859_1));
+      String answer = TestRouter.rest(client);
+      assertThat(answer).startsWith("HTTP/1.1 " + status + " ").contains("X-Request-Id: ");
+      assertThat(answer).contains("Content-Type: application/json\r\n");
+      return JSON.readTree(answer.substring(answer.indexOf("\r\n\r\n")));
+    }
   }
 
   @ParameterizedTest

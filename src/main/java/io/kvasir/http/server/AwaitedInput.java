@@ -57,6 +57,10 @@ final class AwaitedInput {
     }
   }
 
+  synchronized boolean isBody() {
+    return phase == Phase.BODY;
+  }
+
   /** Awaits nothing as long as a request is being answered; false when the connection is being closed. */
   synchronized boolean awaitNothing() {
     if (phase == Phase.LINGER) {

@@ -139,8 +139,8 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
   }
 
   @Override
-  public synchronized boolean awaitsBody() {
-    return phase == Phase.BODY;
+  public boolean awaitsBody() {
+    return awaited.isBody();
   }
 
   @Override
