@@ -156,6 +156,7 @@ final class FailureTest {
 
   @Test
   void noWorkerKnowsTheModel_theirAnswerIsPassedOn() throws Exception {
+    router.cells.worker("third", good.url(), "m");
     bad.script((request, out) -> out.json(404, "{\"error\":{\"message\":\"The model does not exist\"}}"));
     good.script((request, out) -> out.json(404, "{\"error\":{\"message\":\"The model does not exist.\"}}"));
 
@@ -163,11 +164,13 @@ final class FailureTest {
 
     assertThat(response.statusCode()).isEqualTo(404);
     assertThat(response.body()).contains("does not exist.");
+    assertThat(good.seen).as("two workers are enough to know").hasSize(1);
   }
 
   @ParameterizedTest
   @CsvSource(delimiter = '|', value = {
       "404 | {'error':{'message':'Response with id x not found.','type':'invalid_request_error'}}",
+      "404 | {'detail':'Not Found'}",
       "400 | {'error':{'message':'max_tokens is too large for the model'}}"
   })
   void whatTheClientRefersToIsUnknown_isTheClientsFault(int status, String body) throws Exception {

@@ -133,7 +133,8 @@ public final class Attempt {
       exchange.settle(new Outcome.Failed(false, "an empty stream"));
       return AttemptResult.Failed.of("truncated", "an empty stream", handling.rules().retryable());
     }
-    if (handling.rules().namesModel() && UnknownModel.isReported(response.status(), firstBytes.bytes())) {
+    if (handling.rules().namesModel() && UnknownModel.isPossible(response.status())
+        && UnknownModel.isReported(response.status(), firstBytes.bytes(), task.request().target())) {
       return unknownModel(task, response);
     }
     exchange.tap().accept(firstBytes.buffer(), 0, firstBytes.length());
@@ -154,7 +155,7 @@ public final class Attempt {
     Outcome outcome = new Outcome.Failed(false, detail);
     exchange.settle(outcome);
     return new AttemptResult.Failed(
-        "unknown_model", detail, Cause.ANSWER, task.handling().rules().retryable(),
+        UnknownModel.WHY, detail, Cause.ANSWER, task.handling().rules().retryable(),
         buffered(task, response, firstBytes.bytes(), outcome));
   }
 

@@ -2,6 +2,7 @@ package io.kvasir.execution.attempt;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
+import io.kvasir.http.ApiPath;
 import java.io.IOException;
 import java.util.Locale;
 
@@ -10,6 +11,9 @@ import java.util.Locale;
  * said to serve both, so it is the worker that is not what it should be; another one may be.
  */
 final class UnknownModel {
+  /** The kind of such a failure, as metrics name it. */
+  static final String WHY = "unknown_model";
+
   private static final int NOT_FOUND = 404;
   private static final int BAD_REQUEST = 400;
   /** Errors are shorter; what is longer is not looked at. */
@@ -25,9 +29,11 @@ final class UnknownModel {
 
   /**
    * Whether an answer says so. What a client has referred to may be unknown, too, such as a stored response: that is
-   * the client's fault.
+   * the client's fault. A 404 without such words is the worker's only where every engine has the path.
+   *
+   * @param target of the request: path and query
    */
-  static boolean isReported(int status, byte[] body) {
+  static boolean isReported(int status, byte[] body, String target) {
     if (!isPossible(status) || body.length > MAX_BYTES) {
       return false;
     }
@@ -39,8 +45,14 @@ final class UnknownModel {
       return true;
     }
     return status == NOT_FOUND
-        ? names || words.isEmpty() || words.equals("not found")
+        ? names || (everyEngineHas(target) && (words.isEmpty() || words.equals("not found")))
         : names && (words.contains("does not exist") || words.contains("not found") || words.contains("not loaded"));
+  }
+
+  private static boolean everyEngineHas(String target) {
+    int query = target.indexOf('?');
+    ApiPath api = ApiPath.at(query < 0 ? target : target.substring(0, query));
+    return api == ApiPath.CHAT || api == ApiPath.COMPLETIONS;
   }
 
   private static JsonNode error(byte[] body) {
