@@ -25,10 +25,11 @@ import org.jspecify.annotations.Nullable;
  * have booked at most {@value #SMALL} bytes, and a sixteenth for buffers of connections.
  *
  * <p>Bodies that hold memory while they wait for more of it could wait for each other. They do not, for every wait
- * ends. When its time is up, an incomplete body gives way that has booked nothing for as long (it waits itself, or its
- * sender does) and no less than the request that asks; if there is none, the latter is refused. A small request asks at
- * once, and other incomplete bodies give way to it, too. Of several the largest gives way, the youngest among equals.
- * Requests whose body is complete never do. So bodies that are not sent to their end keep no smaller request out.
+ * ends. A body that is incomplete and has booked nothing for as long as a wait may last, because it waits itself or its
+ * sender does, gives way to any request that has booked no more than it; to a small one, any incomplete body does. Of
+ * several the largest gives way, the youngest among equals; requests whose body is complete never do. Who finds no
+ * memory that way either, and is not given any in time, is refused. So bodies that are not sent to their end keep no
+ * smaller request out.
  *
  * <p>Thread-safe. A booking that fits takes no lock.
  */
@@ -139,31 +140,9 @@ public final class MemoryBudget {
     return new Account(refused);
   }
 
-  /** Ends the waits whose time is up. To be called regularly. */
+  /** Ends the waits whose time is up, or for which there is room by now. To be called regularly. */
   public void endWaits() {
-    if (waiting == 0) {
-      return;
-    }
-    long now = clock.nanos();
-    for (Wait late = nextLate(now); late != null; late = nextLate(now)) {
-      if (late.account.take(late.bytes) || makeRoom(late.account, late.bytes)) {
-        Thread.startVirtualThread(late.booked);
-      } else {
-        late.account.refuse("full");
-      }
-    }
-    endWaitsThatFit();
-  }
-
-  private synchronized @Nullable Wait nextLate(long now) {
-    for (Deque<Wait> queue : List.of(small, large)) {
-      Wait first = queue.peek();
-      if (first != null && now - first.deadline >= 0) {
-        waiting--;
-        return queue.remove();
-      }
-    }
-    return null;
+    endWaits(true);
   }
 
   private boolean addWait(Wait wait, boolean isSmall) {
@@ -176,29 +155,34 @@ public final class MemoryBudget {
     }
     waits.inc();
     // What was given back in the meantime found nobody waiting.
-    endWaitsThatFit();
+    endWaits(true);
     return true;
   }
 
-  private void endWaitsThatFit() {
+  private void endWaits(boolean mayMakeRoom) {
     if (waiting == 0) {
       return;
     }
-    List<Wait> ended = new ArrayList<>();
+    List<Wait> booked = new ArrayList<>();
     synchronized (this) {
+      long now = clock.nanos();
       for (Deque<Wait> queue : List.of(small, large)) {
-        Wait first = queue.peek();
-        while (first != null && (first.account.isClosed() || first.account.take(first.bytes))) {
+        for (Wait first = queue.peek(); first != null; first = queue.peek()) {
+          Account account = first.account;
+          if (account.take(first.bytes) || mayMakeRoom && makeRoom(account, first.bytes)) {
+            booked.add(first);
+          } else if (now - first.deadline >= 0) {
+            account.refuse("full");
+          } else if (!account.isClosed()) {
+            break;
+          }
           waiting--;
-          ended.add(queue.remove());
-          first = queue.peek();
+          queue.remove();
         }
       }
     }
-    for (Wait wait : ended) {
-      if (!wait.account.isClosed()) {
-        Thread.startVirtualThread(wait.booked);
-      }
+    for (Wait wait : booked) {
+      Thread.startVirtualThread(wait.booked);
     }
   }
 
@@ -235,7 +219,7 @@ public final class MemoryBudget {
 
   private void giveBack(long bytes) {
     used.addAndGet(-bytes);
-    endWaitsThatFit();
+    endWaits(false);
   }
 
   /**
@@ -272,7 +256,7 @@ public final class MemoryBudget {
         return true;
       }
       boolean isBooked = isSmall && makeRoom(this, bytes);
-      endWaitsThatFit();
+      endWaits(false);
       if (!isBooked && isComplete && !isClosed()) {
         refusals.labelValues("reading").inc();
       }

@@ -152,22 +152,39 @@ final class MemoryBudgetTest {
   }
 
   @Test
-  void largeRequest_isGivenRoom_byBodiesThatHaveStalled_only() throws Exception {
+  void largeRequest_isGivenRoomAtOnce_byBodiesThatHaveStalled_only() throws Exception {
     Account stalled = open("stalled");
     assertThat(stalled.tryBook(6 * MIB)).isTrue();
     stalled.incomplete();
-    clock.advance(LONGEST_WAIT);
-    open("one").book(8 * MIB, () -> events.add("one booked"));
-    open("two").book(4 * MIB, () -> events.add("two booked"));
-    clock.advance(LONGEST_WAIT.dividedBy(2));
+    clock.advance(LONGEST_WAIT.minusNanos(1));
     Account growing = open("growing");
-    assertThat(growing.tryBook(MemoryBudget.SMALL)).isTrue();
+    assertThat(growing.tryBook(2 * MIB)).isTrue();
     growing.incomplete();
-    clock.advance(LONGEST_WAIT.dividedBy(2));
+    clock.advance(Duration.ofNanos(1));
+    open("one").book(8 * MIB, () -> events.add("one booked"));
+    assertThat(List.of(event(), event())).containsExactlyInAnyOrder("stalled refused", "one booked");
+
+    open("two").book(4 * MIB, () -> events.add("two booked"));
+    clock.advance(LONGEST_WAIT.minusMillis(2));
     budget.endWaits();
-    assertThat(List.of(event(), event(), event()))
-        .containsExactlyInAnyOrder("stalled refused", "one booked", "two refused");
-    assertThat(growing.complete()).isTrue();
+    assertThat(growing.complete()).as("has not given way").isTrue();
+    clock.advance(Duration.ofMillis(2));
+    budget.endWaits();
+    assertThat(event()).isEqualTo("two refused");
+  }
+
+  @Test
+  void requestsThatEnd_whileTheyWait_arePassedOver() throws Exception {
+    Account large = open("large");
+    assertThat(large.tryBook(12 * MIB)).isTrue();
+    Account left = open("left");
+    left.book(8 * MIB, () -> events.add("left booked"));
+    open("next").book(8 * MIB, () -> events.add("next booked"));
+    left.close();
+    assertThat(events).isEmpty();
+    large.close();
+    assertThat(event()).isEqualTo("next booked");
+    assertThat(budget.used()).isEqualTo(8 * MIB);
   }
 
   @Test
