@@ -91,7 +91,12 @@ final class KeyCatalog {
     Map<String, KnownKey> keys = new TreeMap<>();
     List<String> problems = new ArrayList<>();
     config.keys().configured().forEach(key -> keys.put(key.id(), new KnownKey(key, KeySource.CONFIGURATION)));
-    fileKeys.forEach(key -> keys.putIfAbsent(key.id(), new KnownKey(key, KeySource.FILE)));
+    for (ApiKey key : fileKeys) {
+      if (keys.putIfAbsent(key.id(), new KnownKey(key, KeySource.FILE)) != null) {
+        problems.add("the key '%s' is in kvasir.access.keys and in the file of keys: the file's is not accepted"
+            .formatted(key.id()));
+      }
+    }
     addChanges(changes, keys, problems);
     snapshot = new Snapshot(keys, changes, problems);
     if (!config.hasKeys() && changes.isEmpty()) {
