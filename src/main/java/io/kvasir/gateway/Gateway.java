@@ -69,17 +69,10 @@ public final class Gateway implements HttpHandler, AutoCloseable {
             new CallerIsolation(access.salts()),
             cells,
             stored);
-    this.inference = 
+    RequestTrace.Services traces = new RequestTrace.Services(this.metrics, stored, access.log(), clock);
+    this.inference =
         new InferenceHandler(
-            preparer,
-            cells,
-            dispatcher,
-            answers,
-            stored,
-            new CallerLimits(access.limiter()),
-            this.metrics,
-            settings,
-            clock);
+            preparer, cells, dispatcher, answers, new CallerLimits(access.limiter()), traces, settings);
     this.paths = settings.forwarding().paths();
     this.dryRun = new RouteHandler(preparer, cells, paths);
   }

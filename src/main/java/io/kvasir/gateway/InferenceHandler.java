@@ -14,7 +14,6 @@ import io.kvasir.http.Headers;
 import io.kvasir.http.server.Exchange;
 import io.kvasir.http.server.Response;
 import io.kvasir.routing.Worker;
-import io.kvasir.time.NanoClock;
 import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
@@ -31,11 +30,10 @@ final class InferenceHandler implements AutoCloseable {
   private final Cells cells;
   private final Dispatcher dispatcher;
   private final @Nullable CachedAnswers cached;
-  private final StoredResponses stored;
   private final CallerLimits limits;
+  private final RequestTrace.Services traces;
   private final GatewayMetrics metrics;
   private final GatewaySettings settings;
-  private final NanoClock clock;
   private final KeepAlives keepAlives;
   private final ForwardedHeaders forwarded;
 
@@ -44,21 +42,18 @@ final class InferenceHandler implements AutoCloseable {
       Cells cells,
       Dispatcher dispatcher,
       @Nullable AnswerCache answers,
-      StoredResponses stored,
       CallerLimits limits,
-      GatewayMetrics metrics,
-      GatewaySettings settings,
-      NanoClock clock) {
+      RequestTrace.Services traces,
+      GatewaySettings settings) {
     this.preparer = preparer;
     this.cells = cells;
     this.dispatcher = dispatcher;
     this.cached = answers == null ? null : new CachedAnswers(answers);
-    this.stored = stored;
     this.limits = limits;
-    this.metrics = metrics;
+    this.traces = traces;
+    this.metrics = traces.metrics();
     this.settings = settings;
-    this.clock = clock;
-    this.keepAlives = new KeepAlives(settings.keepAlive(), metrics, clock);
+    this.keepAlives = new KeepAlives(settings.keepAlive(), metrics, traces.clock());
     this.forwarded = new ForwardedHeaders(settings.forwarding(), settings.scheme());
   }
 
@@ -69,7 +64,7 @@ final class InferenceHandler implements AutoCloseable {
   }
 
   Response answer(InboundRequest inbound, ApiPath api) throws InterruptedException {
-    RequestTrace trace = new RequestTrace(metrics, stored, api, inbound, clock);
+    RequestTrace trace = new RequestTrace(traces, api, inbound);
     ApiBoundary boundary = new ApiBoundary(inbound.exchange(), inbound.id(), trace::refused);
     try {
       return limits.describe(boundary.answer(() -> answer(inbound, api, trace, boundary)), inbound);

@@ -6,6 +6,8 @@ import io.kvasir.execution.Report;
 import io.kvasir.http.ApiPath;
 import io.kvasir.limits.LimitReservation;
 import io.kvasir.routing.Worker;
+import io.kvasir.telemetry.AccessEntry;
+import io.kvasir.telemetry.AccessLog;
 import io.kvasir.time.NanoClock;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -19,11 +21,10 @@ import org.slf4j.LoggerFactory;
 final class RequestTrace implements CallListener {
   private static final Logger LOG = LoggerFactory.getLogger("io.kvasir.access");
 
+  private final Services services;
   private final GatewayMetrics metrics;
-  private final StoredResponses stored;
   private final ApiPath api;
   private final InboundRequest inbound;
-  private final NanoClock clock;
   private final long started;
   private long stageStarted;
   private @Nullable String model;
@@ -35,21 +36,26 @@ final class RequestTrace implements CallListener {
   private LimitReservation reservation = LimitReservation.NONE;
   private long promptTokens;
 
-  RequestTrace(
-      GatewayMetrics metrics, StoredResponses stored, ApiPath api, InboundRequest inbound, NanoClock clock) {
-    this.metrics = metrics;
-    this.stored = stored;
+  /**
+   * What traces write to.
+   *
+   * @param stored where the ids of stored responses are remembered
+   */
+  record Services(GatewayMetrics metrics, StoredResponses stored, AccessLog log, NanoClock clock) {}
+
+  RequestTrace(Services services, ApiPath api, InboundRequest inbound) {
+    this.services = services;
+    this.metrics = services.metrics();
     this.api = api;
     this.inbound = inbound;
-    this.clock = clock;
-    this.started = clock.nanos();
+    this.started = services.clock().nanos();
     this.stageStarted = started;
     metrics.requestStarted(api);
   }
 
   /** Ends a stage of the gateway's own. */
   void stage(String stage) {
-    long now = clock.nanos();
+    long now = services.clock().nanos();
     metrics.stage(stage, now - stageStarted);
     stageStarted = now;
   }
@@ -86,13 +92,13 @@ final class RequestTrace implements CallListener {
   @Override
   public void identified(String answerId, Worker worker) {
     if (api == ApiPath.RESPONSES && model != null) {
-      stored.remember(answerId, worker, model, inbound.caller().tenant());
+      services.stored().remember(answerId, worker, model, inbound.caller().tenant());
     }
   }
 
   @Override
   public void firstToken() {
-    ttft = clock.nanos() - started;
+    ttft = services.clock().nanos() - started;
     if (stream) {
       metrics.firstToken(label, profile, ttft);
     }
@@ -116,7 +122,9 @@ final class RequestTrace implements CallListener {
   /** Ends a request that no worker answered: from the cache, or with the answer to an identical one. */
   void servedFromCache(int answerStatus) {
     reservation.release();
-    metrics.requestEnded(api, label, profile, answerStatus, stream, clock.nanos() - started);
+    long total = services.clock().nanos() - started;
+    metrics.requestEnded(api, label, profile, answerStatus, stream, total);
+    log(answerStatus, total, null, AccessEntry.Tokens.UNKNOWN);
     LOG.debug("request {} {} model {} status {} stream {} from the response cache",
         inbound.id(), api.label(), label, answerStatus, stream);
   }
@@ -133,7 +141,9 @@ final class RequestTrace implements CallListener {
     if (error.status() == ClientCancelled.STATUS) {
       metrics.clientAborted(false);
     }
-    metrics.requestEnded(api, label, profile, error.status(), stream, clock.nanos() - started);
+    long total = services.clock().nanos() - started;
+    metrics.requestEnded(api, label, profile, error.status(), stream, total);
+    log(error.status(), total, null, AccessEntry.Tokens.UNKNOWN);
     LOG.info("request {} {} model {} refused with {}: {}",
         inbound.id(), api.label(), label, error.status(), error.code());
   }
@@ -141,8 +151,13 @@ final class RequestTrace implements CallListener {
   /** Ends a request that workers had to do with. */
   void finished(int answerStatus, Report report) {
     CallerLimits.settle(reservation, promptTokens, answerStatus, report);
-    long total = clock.nanos() - started;
+    long total = services.clock().nanos() - started;
     metrics.requestEnded(api, label, profile, answerStatus, stream, total);
+    log(
+        answerStatus, total, report,
+        new AccessEntry.Tokens(
+            report.usage().promptTokens(), report.usage().cachedTokens(), report.prediction().cachedTokens(),
+            report.usage().outputTokens()));
     metrics.stage("decide", report.timing().decideNanos());
     if (report.timing().headNanos() > 0) {
       metrics.stage("head", report.timing().headNanos());
@@ -166,5 +181,15 @@ final class RequestTrace implements CallListener {
   private static String worker(Report report) {
     Worker worker = report.worker();
     return worker == null ? "none" : worker.id();
+  }
+
+  private void log(int answerStatus, long total, @Nullable Report report, AccessEntry.Tokens tokens) {
+    if (services.log().isOn()) {
+      AccessEntry.Served served =
+          new AccessEntry.Served(
+              api.label(), model, profile, stream, report == null ? null : worker(report),
+              report == null ? 0 : report.tries());
+      services.log().add(inbound.logged(served, answerStatus, tokens, new AccessEntry.Times(ttft, total)));
+    }
   }
 }

@@ -8,7 +8,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
-import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** A file of lines that is rotated when it reaches its maximum size. One thread. */
@@ -19,8 +18,8 @@ final class RotatingFile implements AutoCloseable {
   private @Nullable OutputStream out;
   private long bytes;
 
-  RotatingFile(DecisionLogSettings settings) {
-    this.path = Objects.requireNonNull(settings.path());
+  RotatingFile(LogFileSettings settings) {
+    this.path = settings.path();
     this.maxBytes = settings.maxBytes();
     this.keep = settings.keep();
   }

@@ -13,6 +13,7 @@ import io.kvasir.access.Limits;
 import io.kvasir.access.ServiceClass;
 import io.kvasir.http.Headers;
 import io.kvasir.http.client.ScriptedPod;
+import io.kvasir.telemetry.AccessLog;
 import java.io.IOException;
 import java.net.Socket;
 import java.net.http.HttpResponse;
@@ -58,7 +59,9 @@ final class CallersTest {
         "blue-2", caller("blue-2", "blue", grants(Set.of(), Set.of(), null, new Isolation.Tenant())),
         "red", caller("red", "red", grants(Set.of(), Set.of(), null, new Isolation.Tenant())),
         "operator", caller("operator", "ops", Grants.ALL));
-    router = new TestRouter(new GatewayAccess(headers -> authenticated(callers, headers), SALTS, null), null);
+    GatewayAccess access =
+        new GatewayAccess(headers -> authenticated(callers, headers), SALTS, null, AccessLog.off());
+    router = new TestRouter(access, null);
     pod = new ScriptedPod((request, out) -> {
       if (request.text().contains("\"stream\":true")) {
         out.events().chunk(STREAM).end();

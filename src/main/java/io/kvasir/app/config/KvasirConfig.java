@@ -19,6 +19,7 @@ import io.kvasir.peer.PeerSettings;
 import io.kvasir.prompt.ModelConfig;
 import io.kvasir.prompt.PromptSettings;
 import io.kvasir.telemetry.DecisionLogSettings;
+import io.kvasir.telemetry.LogFileSettings;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -130,10 +131,17 @@ public record KvasirConfig(
    * @param management the address of the management port
    * @param adminKeys who may use {@code /admin}
    * @param decisions how decisions are recorded
+   * @param audit the file of the audit log, null for the process's own log
+   * @param accessLog the file of the access log, null for none
    * @param log how the process logs
    */
   public record OperationsConfig(
-      Endpoint management, AdminKeys adminKeys, DecisionLogSettings decisions, LogConfig log) {}
+      Endpoint management,
+      AdminKeys adminKeys,
+      DecisionLogSettings decisions,
+      @Nullable LogFileSettings audit,
+      @Nullable LogFileSettings accessLog,
+      LogConfig log) {}
 
   /** An address to listen on. */
   public record Endpoint(String host, int port) {}

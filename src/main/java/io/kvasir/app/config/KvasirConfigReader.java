@@ -17,6 +17,7 @@ import io.kvasir.http.client.PodKeys;
 import io.kvasir.http.server.HttpSettings;
 import io.kvasir.prompt.ModelConfig;
 import io.kvasir.prompt.PromptMode;
+import io.kvasir.telemetry.LogFileSettings;
 import io.kvasir.prompt.PromptSettings;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -87,6 +88,8 @@ final class KvasirConfigReader {
             ManagementReader.endpoint(management),
             ManagementReader.keys(management),
             DecisionLogReader.read(root.section("decisions")),
+            logFile("audit"),
+            logFile("access-log"),
             log(root.section("log")));
     management.rejectUnread();
     ConfigSection cluster = root.section("cluster");
@@ -211,6 +214,13 @@ final class KvasirConfigReader {
             TlsFilesReader.client(execution.section("tls")),
             AnswerSettingsReader.read(root.section("answers")));
     execution.rejectUnread();
+    return read;
+  }
+
+  private @Nullable LogFileSettings logFile(String name) {
+    ConfigSection section = root.section(name);
+    LogFileSettings read = LogFileReader.read(section, name + ".jsonl");
+    section.rejectUnread();
     return read;
   }
 

@@ -35,7 +35,9 @@ import io.kvasir.limits.Limiter;
 import io.kvasir.limits.LimitsWiring;
 import io.kvasir.lmcache.LmCache;
 import io.kvasir.peer.PeerConnections;
+import io.kvasir.telemetry.AccessLog;
 import io.kvasir.telemetry.DecisionLog;
+import io.kvasir.telemetry.LogFileSettings;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.time.NanoClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
@@ -108,7 +110,8 @@ public final class Node implements AutoCloseable {
       Gateway handler =
           resources.own(
               new Gateway(
-                  new GatewayAccess(access.authenticator(), config.gateway().access().salts(), limiter),
+                  new GatewayAccess(
+                      access.authenticator(), config.gateway().access().salts(), limiter, accessLog()),
                   models.prompts(),
                   routing.profiles(),
                   cells,
@@ -269,6 +272,11 @@ public final class Node implements AutoCloseable {
     } catch (IOException unusable) {
       throw new StartException("the response cache cannot start: " + unusable.getMessage(), unusable);
     }
+  }
+
+  private AccessLog accessLog() {
+    LogFileSettings file = config.operations().accessLog();
+    return file == null ? AccessLog.off() : resources.own(AccessLog.to(file, InstantSource.system(), metrics));
   }
 
   private GatewaySettings gatewaySettings() {

@@ -66,7 +66,7 @@ final class CellViewTest {
     Metrics metrics = new Metrics(new PrometheusRegistry());
     ProfileSet profiles = TestProfiles.builtIn("expected-cost", metrics);
     costs = profiles.costs();
-    log = new DecisionLog(new DecisionLogSettings(null, 1, 1, 1, 100), metrics);
+    log = new DecisionLog(new DecisionLogSettings(null, 1, 100), metrics);
     // Short answers: what many contexts cost each other in decoding would be a reason of its own to spread.
     IntStream.range(0, 400).forEach(_ -> profiles.outputs().observe("m", 1));
     CellServices services =

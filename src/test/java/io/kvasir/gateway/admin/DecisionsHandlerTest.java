@@ -19,7 +19,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 final class DecisionsHandlerTest {
   private final DecisionLog log =
-      new DecisionLog(new DecisionLogSettings(null, 1, 1, 1, 50), new Metrics(new PrometheusRegistry()));
+      new DecisionLog(new DecisionLogSettings(null, 1, 50), new Metrics(new PrometheusRegistry()));
   private final DecisionsHandler admin = new DecisionsHandler(log);
 
   @BeforeEach

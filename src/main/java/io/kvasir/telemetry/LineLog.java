@@ -1,0 +1,94 @@
+package io.kvasir.telemetry;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.NullNode;
+import io.prometheus.metrics.core.metrics.Counter;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A log of JSON lines in a file, written by a thread of its own. Lines that the thread cannot keep up with are dropped
+ * and counted, so a slow disk never slows a request. Thread-safe; closing it writes the lines that are queued.
+ */
+final class LineLog implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(LineLog.class);
+  private static final int QUEUE = 1024;
+  private static final long CLOSE_TIMEOUT_SECONDS = 5;
+  private static final Supplier<JsonNode> END = NullNode::getInstance;
+
+  private final String name;
+  private final LogFileSettings settings;
+  private final Counter lines;
+  private final BlockingQueue<Supplier<? extends JsonNode>> queue = new ArrayBlockingQueue<>(QUEUE);
+  private final Thread writer;
+
+  /**
+   * A log, whose file is opened with the first line.
+   *
+   * @param name in thread names and warnings, such as {@code decision}
+   * @param lines counts lines by the label {@code result}: written, dropped because the queue was full, or failed
+   */
+  LineLog(String name, LogFileSettings settings, Counter lines) {
+    this.name = name;
+    this.settings = settings;
+    this.lines = lines;
+    this.writer = Thread.ofPlatform().daemon().name("kvasir-" + name + "-log").start(this::write);
+  }
+
+  /** Queues a line, which is made on the log's thread. Never waits. */
+  void put(Supplier<? extends JsonNode> line) {
+    if (!queue.offer(line)) {
+      count("dropped");
+    }
+  }
+
+  /** Writes the queued lines, waiting some seconds at most. */
+  @Override
+  public void close() {
+    try {
+      if (!queue.offer(END, CLOSE_TIMEOUT_SECONDS, TimeUnit.SECONDS)
+          || !writer.join(Duration.ofSeconds(CLOSE_TIMEOUT_SECONDS))) {
+        writer.interrupt();
+      }
+    } catch (InterruptedException stopped) {
+      writer.interrupt();
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private void write() {
+    try (RotatingFile file = new RotatingFile(settings)) {
+      for (Supplier<? extends JsonNode> line = queue.take(); line != END; line = queue.take()) {
+        write(file, line);
+      }
+    } catch (InterruptedException closed) {
+      Thread.currentThread().interrupt();
+    } catch (IOException unclosable) {
+      LOG.warn("closing the {} log {} failed", name, settings.path(), unclosable);
+    }
+  }
+
+  private void write(RotatingFile file, Supplier<? extends JsonNode> line) {
+    try {
+      file.write(line.get().toString(), queue.isEmpty());
+      count("written");
+    } catch (IOException | RuntimeException failed) {
+      if (count("failed") == 1) {
+        LOG.warn("the {} log {} cannot be written; kvasir_{}_log_lines_total{result=failed} counts the lines lost",
+            name, settings.path(), name, failed);
+      }
+    }
+  }
+
+  private long count(String result) {
+    var counter = lines.labelValues(result);
+    counter.inc();
+    return counter.getLongValue();
+  }
+}
