@@ -16,6 +16,9 @@ import org.jspecify.annotations.Nullable;
  * @param times how long it took
  */
 public record AccessEntry(Ids request, Client from, Served served, int status, Tokens tokens, Times times) {
+  /** Longer texts are cut: a client may name any model. */
+  private static final int MAX_LENGTH = 256;
+
   /**
    * The ids of a request.
    *
@@ -81,7 +84,7 @@ public record AccessEntry(Ids request, Client from, Served served, int status, T
 
   private static void text(ObjectNode line, String field, @Nullable String value) {
     if (value != null && !value.isEmpty()) {
-      line.put(field, value);
+      line.put(field, value.length() <= MAX_LENGTH ? value : value.substring(0, MAX_LENGTH));
     }
   }
 
