@@ -1,9 +1,11 @@
 package io.kvasir.app.config;
 
 import io.kvasir.app.config.KvasirConfig.Endpoint;
+import io.kvasir.gateway.admin.AdminKey;
 import io.kvasir.gateway.admin.AdminKeys;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -11,7 +13,6 @@ import org.jspecify.annotations.Nullable;
 final class ManagementReader {
   private static final String KEYS = "admin-keys";
   private static final String FILE = "admin-key-file";
-  private static final String GOOD = "has to be 16 to 256 letters, digits and other visible ASCII characters";
 
   private ManagementReader() {}
 
@@ -23,14 +24,8 @@ final class ManagementReader {
     return new AdminKeys(written(management), file(management));
   }
 
-  private static List<String> written(ConfigSection management) {
-    List<String> keys = management.textOrTexts(KEYS);
-    for (int i = 0; i < keys.size(); i++) {
-      if (!AdminKeys.isKey(keys.get(i))) {
-        management.fault(KEYS, "number %d %s".formatted(i + 1, GOOD));
-      }
-    }
-    return keys;
+  private static List<AdminKey> written(ConfigSection management) {
+    return parsed(management, KEYS, management.textOrTexts(KEYS));
   }
 
   private static @Nullable Path file(ConfigSection management) {
@@ -40,18 +35,24 @@ final class ManagementReader {
     }
     Path file = Path.of(name);
     try {
-      List<String> keys = AdminKeys.readFile(file);
-      if (keys.isEmpty()) {
+      if (parsed(management, FILE, AdminKeys.readFile(file)).isEmpty()) {
         management.fault(FILE, "has no key in it; write one on a line of its own");
-      }
-      for (int i = 0; i < keys.size(); i++) {
-        if (!AdminKeys.isKey(keys.get(i))) {
-          management.fault(FILE, "key %d in it %s".formatted(i + 1, GOOD));
-        }
       }
     } catch (IOException unreadable) {
       management.fault(FILE, "cannot be read; does it exist, and may you read it?");
     }
     return file;
+  }
+
+  private static List<AdminKey> parsed(ConfigSection management, String setting, List<String> lines) {
+    List<AdminKey> keys = new ArrayList<>();
+    for (int i = 0; i < lines.size(); i++) {
+      try {
+        keys.add(AdminKey.parse(lines.get(i)));
+      } catch (IllegalArgumentException faulty) {
+        management.fault(setting, "key %d in it %s".formatted(i + 1, faulty.getMessage()));
+      }
+    }
+    return keys;
   }
 }

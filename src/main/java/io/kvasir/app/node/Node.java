@@ -36,6 +36,7 @@ import io.kvasir.limits.LimitsWiring;
 import io.kvasir.lmcache.LmCache;
 import io.kvasir.peer.PeerConnections;
 import io.kvasir.telemetry.AccessLog;
+import io.kvasir.telemetry.AuditLog;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.LogFileSettings;
 import io.kvasir.telemetry.Metrics;
@@ -274,6 +275,12 @@ public final class Node implements AutoCloseable {
     }
   }
 
+  private AuditLog audit() {
+    AuditLog audit = resources.own(new AuditLog(config.operations().audit(), metrics));
+    readiness.degradation(audit::degraded);
+    return audit;
+  }
+
   private AccessLog accessLog() {
     LogFileSettings file = config.operations().accessLog();
     return file == null ? AccessLog.off() : resources.own(AccessLog.to(file, InstantSource.system(), metrics));
@@ -351,6 +358,7 @@ public final class Node implements AutoCloseable {
             new ConfigHandler(() -> EffectiveSettings.of(config.source().platform(), reloader.readFrom())),
             new LmCacheAdmin(routing.lmcache()),
             new OpenApiHandler()),
+        audit(),
         metrics);
   }
 

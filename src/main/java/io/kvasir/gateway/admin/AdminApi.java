@@ -1,12 +1,16 @@
 package io.kvasir.gateway.admin;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import io.kvasir.gateway.admin.AdminKeys.Administrator;
 import io.kvasir.http.Headers;
 import io.kvasir.http.server.Exchange;
 import io.kvasir.http.server.HttpHandler;
 import io.kvasir.http.server.Response;
+import io.kvasir.telemetry.AuditLog;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.core.metrics.Counter;
 import java.nio.charset.StandardCharsets;
+import java.time.InstantSource;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -22,16 +26,19 @@ public final class AdminApi implements HttpHandler {
 
   private final AdminKeys keys;
   private final List<AdminRoute> routes;
+  private final AdminAudit audit;
   private final Counter requests;
 
   /**
    * Over its parts.
    *
+   * @param audit where changes and refusals are recorded
    * @param metrics where it counts requests; once per registry
    */
-  public AdminApi(AdminKeys keys, List<AdminResource> parts, Metrics metrics) {
+  public AdminApi(AdminKeys keys, List<AdminResource> parts, AuditLog audit, Metrics metrics) {
     this.keys = keys;
     this.routes = parts.stream().flatMap(part -> part.routes().stream()).toList();
+    this.audit = new AdminAudit(audit, routes, InstantSource.system());
     this.requests =
         Counter.builder()
             .name("kvasir_admin_requests_total")
@@ -43,18 +50,20 @@ public final class AdminApi implements HttpHandler {
   @Override
   public Response handle(Exchange exchange) {
     AdminRoute route = null;
+    Administrator by = null;
     Response answer;
     try {
-      keys.check(exchange.headers(), exchange.client());
+      by = keys.check(exchange.headers(), exchange.client());
+      if (!by.role().allows(exchange.method())) {
+        throw AdminException.of(403, "this key is a viewer's, which changes nothing; use one of an admin");
+      }
       List<AdminRoute> matching = routes.stream().filter(each -> each.matches(exchange.path())).toList();
       route = named(matching, exchange.method());
-      if (route == null) {
-        answer = nothing(exchange, matching);
-      } else {
-        AdminResponse done = route.answer(exchange);
-        answer = new Response.Buffered(done.status(), JSON, bytes(done.body().toString()));
-      }
+      answer = route == null ? nothing(exchange, matching) : answer(exchange, route, by);
     } catch (AdminException refused) {
+      if (by == null || !exchange.method().equals("GET")) {
+        audit.refused(exchange, by, refused);
+      }
       answer = refused(refused);
     } catch (RuntimeException failed) {
       LOG.warn("{} {} failed", exchange.method(), exchange.path(), failed);
@@ -72,6 +81,16 @@ public final class AdminApi implements HttpHandler {
   @Override
   public Response.Buffered failure(String target, int status, String message) {
     return refused(AdminException.of(status, message));
+  }
+
+  private Response answer(Exchange exchange, AdminRoute route, Administrator by) throws AdminException {
+    boolean changes = !route.method().equals("GET");
+    JsonNode before = changes ? audit.state(exchange) : null;
+    AdminResponse done = route.answer(exchange);
+    if (changes) {
+      audit.done(exchange, by, done, before);
+    }
+    return new Response.Buffered(done.status(), JSON, bytes(done.body().toString()));
   }
 
   /** Everything it does. */

@@ -5,11 +5,8 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.NetworkInterface;
 import java.net.SocketException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Pattern;
@@ -23,33 +20,28 @@ import org.slf4j.LoggerFactory;
  */
 public final class AdminKeys {
   private static final Logger LOG = LoggerFactory.getLogger(AdminKeys.class);
-  private static final Pattern KEY = Pattern.compile("[!-~]{16,256}");
   /** A host that no name server resolves: an address, or this machine's own name for itself. */
   private static final Pattern ADDRESS =
       Pattern.compile("(?i)(localhost|\\d{1,3}(\\.\\d{1,3}){3}|\\[[0-9a-f:.]+])(:\\d{1,5})?");
   private static final String SCHEME = "Bearer ";
 
-  private final List<String> keys;
+  private final List<AdminKey> keys;
   private final @Nullable Path file;
 
   /**
-   * Keys that are {@linkplain #isKey good}.
+   * Keys of administrators.
    *
    * @param keys those that never change
-   * @param file one with a key a line, null for none; empty lines, and those that begin with #, are passed over
+   * @param file one with a {@linkplain AdminKey key} a line, null for none; empty lines, and those that begin with #,
+   *     are passed over
    */
-  public AdminKeys(List<String> keys, @Nullable Path file) {
+  public AdminKeys(List<AdminKey> keys, @Nullable Path file) {
     this.keys = List.copyOf(keys);
     this.file = file;
   }
 
-  /** Whether a text can be a key: 16 to 256 visible ASCII characters. */
-  public static boolean isKey(String text) {
-    return KEY.matcher(text).matches();
-  }
-
   /**
-   * The keys in a file.
+   * The lines of a file that are to be keys.
    *
    * @throws IOException when it cannot be read
    */
@@ -66,12 +58,22 @@ public final class AdminKeys {
   }
 
   /**
+   * Who administers.
+   *
+   * @param id of its key; {@code local} without one
+   */
+  record Administrator(String id, AdminRole role) {
+    /** Whoever is on the router's own machine, where there are no keys. */
+    static final Administrator LOCAL = new Administrator("local", AdminRole.ADMIN);
+  }
+
+  /**
    * Lets a request pass or not.
    *
    * @param client where it comes from
    * @throws AdminException when it may not pass
    */
-  void check(Headers headers, InetAddress client) throws AdminException {
+  Administrator check(Headers headers, InetAddress client) throws AdminException {
     if (!isRequired()) {
       if (!isLoopback(client)) {
         throw AdminException.of(
@@ -93,31 +95,35 @@ public final class AdminKeys {
             403,
             "this router has no admin key, so no page in a browser administers it; set kvasir.management.admin-keys");
       }
-      return;
+      return Administrator.LOCAL;
     }
     String authorization = headers.first("Authorization");
     if (authorization == null) {
       throw AdminException.of(401, "the admin API wants one of its keys, as \"Authorization: Bearer KEY\"");
     }
     boolean bearer = authorization.regionMatches(true, 0, SCHEME, 0, SCHEME.length());
-    if (!bearer || !isOneOf(authorization.substring(SCHEME.length()).strip(), valid())) {
-      LOG.warn("a request to the admin API from {} was refused: its key is wrong", client.getHostAddress());
-      throw AdminException.of(
-          401,
-          bearer
-              ? "the key is none of this router's kvasir.management.admin-keys"
-              : "the admin API wants one of its keys as \"Authorization: Bearer KEY\", not by another scheme");
+    AdminKey shown = bearer ? find(authorization.substring(SCHEME.length()).strip(), valid()) : null;
+    if (shown != null) {
+      return new Administrator(shown.id(), shown.role());
     }
+    LOG.warn("a request to the admin API from {} was refused: its key is wrong", client.getHostAddress());
+    throw AdminException.of(
+        401,
+        bearer
+            ? "the key is none of this router's kvasir.management.admin-keys"
+            : "the admin API wants one of its keys as \"Authorization: Bearer KEY\", not by another scheme");
   }
 
-  private List<String> valid() throws AdminException {
+  private List<AdminKey> valid() throws AdminException {
     if (file == null) {
       return keys;
     }
-    List<String> valid = new ArrayList<>(keys);
+    List<AdminKey> valid = new ArrayList<>(keys);
     try {
-      valid.addAll(readFile(file));
-    } catch (IOException unreadable) {
+      for (String line : readFile(file)) {
+        valid.add(AdminKey.parse(line));
+      }
+    } catch (IOException | IllegalArgumentException unreadable) {
       LOG.error("the file of admin keys {} cannot be read: {}", file, unreadable.toString());
       if (keys.isEmpty()) {
         throw AdminException.of(
@@ -128,11 +134,11 @@ public final class AdminKeys {
   }
 
   /** Takes the same time whichever key it is, and wherever a wrong one differs. */
-  private static boolean isOneOf(String shown, List<String> valid) {
-    byte[] digest = digest(shown);
-    boolean found = false;
-    for (String key : valid) {
-      found |= MessageDigest.isEqual(digest, digest(key));
+  private static @Nullable AdminKey find(String shown, List<AdminKey> valid) {
+    byte[] digest = AdminKey.sha256(shown);
+    AdminKey found = null;
+    for (AdminKey key : valid) {
+      found = key.matches(digest) ? key : found;
     }
     return found;
   }
@@ -142,14 +148,6 @@ public final class AdminKeys {
       return client.isLoopbackAddress() || NetworkInterface.getByInetAddress(client) != null;
     } catch (SocketException e) {
       return false;
-    }
-  }
-
-  private static byte[] digest(String key) {
-    try {
-      return MessageDigest.getInstance("SHA-256").digest(key.getBytes(StandardCharsets.UTF_8));
-    } catch (NoSuchAlgorithmException impossible) {
-      throw new AssertionError("every Java has SHA-256", impossible);
     }
   }
 }

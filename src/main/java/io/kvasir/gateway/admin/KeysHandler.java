@@ -40,11 +40,23 @@ public final class KeysHandler implements AdminResource {
     String one = PATH + "/{id}";
     return List.of(
         AdminRoute.get(PATH, _ -> AdminResponse.ok(listed())),
+        AdminRoute.get(one, this::shown),
         AdminRoute.post(PATH, request -> created(request)),
         AdminRoute.delete(one, request -> changed(request, admin.delete(request.variable(ID)))),
         AdminRoute.post(one + "/disable", request -> changed(request, admin.setDisabled(request.variable(ID), true))),
         AdminRoute.post(one + "/enable", request -> changed(request, admin.setDisabled(request.variable(ID), false))),
         AdminRoute.post(one + "/rotate", this::rotated).with(OVERLAP));
+  }
+
+  private AdminResponse shown(AdminRequest request) throws AdminException {
+    String id = request.variable(ID);
+    Instant now = clock.instant();
+    return AdminResponse.ok(
+        admin.keys().stream()
+            .filter(key -> key.key().id().equals(id))
+            .findFirst()
+            .map(key -> KeyJson.key(key, now))
+            .orElseThrow(() -> AdminException.of(404, "there is no key '" + id + "'; GET " + PATH + " lists them")));
   }
 
   private ObjectNode listed() {

@@ -1,11 +1,14 @@
 package io.kvasir.gateway.admin;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.kvasir.http.Headers;
 import io.kvasir.http.server.Response;
+import io.kvasir.telemetry.AuditLog;
+import io.kvasir.telemetry.LogFileSettings;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.telemetry.TestMetrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
@@ -14,12 +17,13 @@ import java.net.InetAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -29,6 +33,7 @@ final class AdminApiTest {
   private static final ObjectMapper JSON = new ObjectMapper();
 
   private final PrometheusRegistry registry = new PrometheusRegistry();
+  private AuditLog audit = TestAdmin.audit();
 
   @Test
   void routes_areFoundByPathAndMethod() throws IOException {
@@ -87,7 +92,7 @@ final class AdminApiTest {
 
   @Test
   void withKeys_anyOfThemOpens_andNothingElse() throws IOException {
-    AdminApi api = api(new AdminKeys(List.of(OLD, NEW), null));
+    AdminApi api = api(new AdminKeys(List.of(AdminKey.parse(OLD), AdminKey.parse(NEW)), null));
 
     assertThat(asked(api, "Bearer " + OLD, "192.0.2.1").status()).isEqualTo(200);
     assertThat(asked(api, "bearer  " + NEW, "192.0.2.1").status()).isEqualTo(200);
@@ -143,6 +148,63 @@ final class AdminApiTest {
   }
 
   @Test
+  void viewers_changeNothing() throws IOException {
+    String digest = HexFormat.of().formatHex(AdminKey.sha256(NEW));
+    AdminApi api =
+        api(new AdminKeys(
+            List.of(AdminKey.parse(OLD + " eve viewer"), AdminKey.parse("sha256:" + digest + " ada")), null));
+
+    assertThat(api.handle(change(OLD)).status()).isEqualTo(403);
+    assertThat(asked(api, "Bearer " + OLD, "192.0.2.1").status()).isEqualTo(200);
+    assertThat(api.handle(change(NEW)).status()).isEqualTo(201);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {
+    "short", "", "a-good-key-0123456789 two words admin", "a-good-key-0123456789 eve emperor", "sha256:12",
+    "sha256:zz00000000000000000000000000000000000000000000000000000000000000", "a-good-key-0123456789 e/ve"
+  })
+  void keysThatAreNone_areRefusedWithoutBeingShown(String line) {
+    assertThatThrownBy(() -> AdminKey.parse(line)).hasMessage(AdminKey.FORM);
+  }
+
+  @Test
+  void changesAndRefusals_areAudited(@TempDir Path directory) throws IOException {
+    Path file = directory.resolve("audit.jsonl");
+    audit = new AuditLog(new LogFileSettings(file, 1 << 20, 1), new Metrics(new PrometheusRegistry()));
+    AdminApi api =
+        api(new AdminKeys(List.of(AdminKey.parse(OLD + " eve viewer"), AdminKey.parse(NEW + " ada")), null));
+
+    assertThat(api.handle(change(NEW)).status()).isEqualTo(201);
+    api.handle(change(OLD));
+    api.handle(change("a-wrong-key-0123456789\u0007"));
+    assertThat(asked(api, "Bearer " + NEW, "192.0.2.1").status()).isEqualTo(200);
+
+    List<JsonNode> lines = new ArrayList<>();
+    for (String line : Files.readAllLines(file)) {
+      assertThat(line).doesNotContain(OLD, NEW, "wrong-key", "the-secret-of-x");
+      lines.add(JSON.readTree(line));
+    }
+    assertThat(lines).hasSize(3).allSatisfy(line -> {
+      assertThat(line.path("method").asText()).isEqualTo("POST");
+      assertThat(line.path("path").asText()).isEqualTo("/admin/things");
+      assertThat(line.path("request_id").asText()).isEqualTo("id-7");
+      assertThat(line.path("client").asText()).isEqualTo("127.0.0.1");
+    });
+    assertThat(lines).extracting(line -> line.path("principal").asText()).containsExactly("ada", "eve", "unknown");
+    assertThat(lines).extracting(line -> line.path("outcome").asText()).containsExactly("success", "denied", "denied");
+    assertThat(lines.getFirst().at("/after/thing").asText()).isEqualTo("x");
+    assertThat(lines.getFirst().has("before")).isFalse();
+  }
+
+  private static DirectExchange change(String key) {
+    return new DirectExchange(
+        "POST", "/admin/things", Headers.of("Authorization", "Bearer " + key, "X-Request-Id", "id-7"),
+        InetAddress.getLoopbackAddress(),
+        "{\"id\":\"x\",\"secret\":\"the-secret-of-x\"}".getBytes(StandardCharsets.UTF_8));
+  }
+
+  @Test
   void keysInAFile_changeWithIt(@TempDir Path directory) throws IOException {
     Path file = Files.writeString(directory.resolve("keys"), "# rotated monthly\n\n" + OLD + "\n");
     AdminApi api = api(new AdminKeys(List.of(), file));
@@ -183,7 +245,7 @@ final class AdminApiTest {
         AdminRoute.get("/admin/broken", _ -> {
           throw new IllegalStateException("broken");
         }));
-    return new AdminApi(keys, List.of(things), new Metrics(registry));
+    return new AdminApi(keys, List.of(things), audit, new Metrics(registry));
   }
 
   private double counted(String route, String status) {
