@@ -36,6 +36,6 @@ record ApiBoundary(Exchange exchange, String requestId, Consumer<ApiError> onErr
 
   private Response failed(ApiError error) {
     onError.accept(error);
-    return ErrorFormat.forPath(exchange.path()).answer(error);
+    return ErrorFormat.of(exchange.path(), exchange.headers()).answer(error, requestId);
   }
 }

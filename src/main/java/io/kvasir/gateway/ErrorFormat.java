@@ -16,10 +16,11 @@ import org.jspecify.annotations.Nullable;
 enum ErrorFormat {
   /** {@code {"error":{"message","type","param","code"}}}. */
   OPENAI,
-  /** {@code {"type":"error","error":{"type","message"}}}. */
+  /** {@code {"type":"error","error":{"type","message"},"request_id"}}, and the id in a header. */
   ANTHROPIC;
 
   private static final String MESSAGES = ApiPath.MESSAGES.path();
+  private static final String ANTHROPIC_VERSION = "anthropic-version";
   private static final JsonMapper JSON = new JsonMapper();
   private static final byte[] COMMENT = ": keep-alive\n\n".getBytes(StandardCharsets.US_ASCII);
   private static final byte[] PING =
@@ -33,8 +34,23 @@ enum ErrorFormat {
     return path.equals(MESSAGES) || path.startsWith(MESSAGES + "/") ? ANTHROPIC : OPENAI;
   }
 
-  /** An error's answer. */
-  Response.Buffered answer(ApiError error) {
+  /** The format that the client of a request expects: models are listed to clients of both APIs. */
+  static ErrorFormat of(String path, Headers headers) {
+    return ModelsHandler.matches(path) && headers.has(ANTHROPIC_VERSION) ? ANTHROPIC : forPath(path);
+  }
+
+  /** An answer's headers with the request's id, by the API's name for it, too. */
+  Headers identified(Headers headers, String requestId) {
+    Headers.Builder identified = headers.toBuilder().set(RequestIds.HEADER, requestId);
+    return (this == ANTHROPIC ? identified.set("request-id", requestId) : identified).build();
+  }
+
+  /**
+   * An error's answer.
+   *
+   * @param requestId null where the answer is a part of another
+   */
+  Response.Buffered answer(ApiError error, @Nullable String requestId) {
     ObjectNode body = JsonNodeFactory.instance.objectNode();
     switch (this) {
       case OPENAI -> body.putObject("error")
@@ -42,7 +58,7 @@ enum ErrorFormat {
           .put("type", error.type() == null ? openAiType(error.status()) : error.type())
           .put("param", error.param())
           .put("code", error.code());
-      case ANTHROPIC -> body.put("type", "error").putObject("error")
+      case ANTHROPIC -> body.put("type", "error").put("request_id", requestId).putObject("error")
           .put("type", anthropicType(error.status()))
           .put("message", error.message());
     }
@@ -73,7 +89,7 @@ enum ErrorFormat {
     ObjectNode body = object(answer.body());
     if (body == null) {
       body = object(answer(ApiError.of(
-          answer.status(), "worker_failed", "The worker answered with status " + answer.status() + ".")).body());
+          answer.status(), "worker_failed", "The worker answered with status " + answer.status() + "."), null).body());
     }
     String data = String.valueOf(body);
     String event = switch (this) {

@@ -112,10 +112,10 @@ final class EventsHandler {
   }
 
   private static Response later(int status, String code, String message) {
-    return ErrorFormat.OPENAI.answer(ApiError.of(status, code, message).retryAfter(1));
+    return ErrorFormat.OPENAI.answer(ApiError.of(status, code, message).retryAfter(1), null);
   }
 
   private static Response error(int status, String code, String message) {
-    return ErrorFormat.OPENAI.answer(ApiError.of(status, code, message));
+    return ErrorFormat.OPENAI.answer(ApiError.of(status, code, message), null);
   }
 }

@@ -81,7 +81,9 @@ public final class Gateway implements HttpHandler, AutoCloseable {
   public Response handle(Exchange exchange) throws InterruptedException {
     String requestId = RequestIds.of(exchange.headers());
     ApiBoundary boundary = new ApiBoundary(exchange, requestId, error -> metrics.requestRefused(error.status()));
-    return withId(boundary.answer(() -> route(RetargetedExchange.of(exchange), requestId)), requestId);
+    Response answer = boundary.answer(() -> route(RetargetedExchange.of(exchange), requestId));
+    ErrorFormat format = ErrorFormat.of(exchange.path(), exchange.headers());
+    return answer.with(format.identified(answer.headers(), requestId));
   }
 
   /** Stops keeping streams alive. */
@@ -102,9 +104,7 @@ public final class Gateway implements HttpHandler, AutoCloseable {
       return null;
     }
     metrics.requestRefused(error.status());
-    Response.Buffered answer = ErrorFormat.forPath(path).answer(error);
-    return new Response.Buffered(
-        error.status(), identified(answer.headers(), RequestIds.of(headers)), answer.body());
+    return identified(ErrorFormat.of(path, headers), error, RequestIds.of(headers));
   }
 
   @Override
@@ -123,27 +123,27 @@ public final class Gateway implements HttpHandler, AutoCloseable {
     ApiError error = ApiError.of(status, code, message);
     metrics.requestRefused(status);
     LOG.info("a request to {} refused with {}: {}", path, status, message);
-    Response.Buffered answer = ErrorFormat.forPath(path).answer(status == 503 ? error.retryAfter(1) : error);
-    return new Response.Buffered(status, identified(answer.headers(), RequestIds.generate()), answer.body());
+    return identified(
+        ErrorFormat.forPath(path), status == 503 ? error.retryAfter(1) : error, RequestIds.generate());
   }
 
   private Response route(Exchange exchange, String requestId) throws ApiException, InterruptedException {
     String path = exchange.path();
     String method = exchange.method();
     if (path.equals("/health")) {
-      return reading(method) ? health() : wrongMethod(path, method, "GET, HEAD");
+      return reading(method) ? health() : wrongMethod(exchange, requestId, "GET, HEAD");
     }
     if (ModelsHandler.matches(path)) {
       InboundRequest inbound = inbound(exchange, requestId);
-      return reading(method) ? models.answer(path, inbound.caller()) : wrongMethod(path, method, "GET, HEAD");
+      return reading(method) ? models.answer(inbound) : wrongMethod(exchange, requestId, "GET, HEAD");
     }
     if (RouteHandler.matches(path)) {
       InboundRequest inbound = inbound(exchange, requestId);
-      return method.equals("POST") ? dryRun.answer(inbound) : wrongMethod(path, method, "POST");
+      return method.equals("POST") ? dryRun.answer(inbound) : wrongMethod(exchange, requestId, "POST");
     }
     if (EventsHandler.matches(path)) {
       // Engines have keys of their own.
-      return method.equals("POST") ? events.answer(exchange) : wrongMethod(path, method, "POST");
+      return method.equals("POST") ? events.answer(exchange) : wrongMethod(exchange, requestId, "POST");
     }
     InboundRequest inbound = inbound(exchange, requestId);
     ApiPath api = paths.at(path);
@@ -151,7 +151,7 @@ public final class Gateway implements HttpHandler, AutoCloseable {
       throw new ApiException(ServedPaths.unknown(path));
     }
     if (api.postOnly() && !method.equals("POST")) {
-      return wrongMethod(path, method, "POST");
+      return wrongMethod(exchange, requestId, "POST");
     }
     return inference.answer(inbound, api);
   }
@@ -193,18 +193,17 @@ public final class Gateway implements HttpHandler, AutoCloseable {
     return method.equals("GET") || method.equals("HEAD");
   }
 
-  private Response wrongMethod(String path, String method, String allowed) {
+  private Response wrongMethod(Exchange exchange, String requestId, String allowed) {
     metrics.requestRefused(405);
-    Response.Buffered answer = ErrorFormat.forPath(path).answer(
-        ApiError.of(405, "method_not_allowed", "%s does not take %s, but %s.".formatted(path, method, allowed)));
+    String message = "%s does not take %s, but %s.".formatted(exchange.path(), exchange.method(), allowed);
+    Response.Buffered answer =
+        ErrorFormat.of(exchange.path(), exchange.headers())
+            .answer(ApiError.of(405, "method_not_allowed", message), requestId);
     return new Response.Buffered(405, answer.headers().toBuilder().add("Allow", allowed).build(), answer.body());
   }
 
-  private static Response withId(Response answer, String requestId) {
-    return answer.with(identified(answer.headers(), requestId));
-  }
-
-  private static Headers identified(Headers headers, String requestId) {
-    return headers.toBuilder().set(RequestIds.HEADER, requestId).build();
+  private static Response.Buffered identified(ErrorFormat format, ApiError error, String requestId) {
+    Response.Buffered answer = format.answer(error, requestId);
+    return new Response.Buffered(error.status(), format.identified(answer.headers(), requestId), answer.body());
   }
 }

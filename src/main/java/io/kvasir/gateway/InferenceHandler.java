@@ -86,11 +86,12 @@ final class InferenceHandler implements AutoCloseable {
     ApiBoundary.AnswerSource source = () -> cached == null || !known
         ? worker.answer(inbound.exchange().cancellation())
         : cached.answer(inbound.exchange(), parsed.request(), parsed.context(), trace, boundary, worker);
+    ErrorFormat format = ErrorFormat.forPath(inbound.exchange().path());
     KeepAlive keepAlive = parsed.request().stream() && api.generates()
         ? keepAlives.watch(
             inbound.exchange(),
-            ErrorFormat.forPath(inbound.exchange().path()),
-            limits.describe(EARLY.toBuilder().set(RequestIds.HEADER, inbound.id()), inbound).build())
+            format,
+            limits.describe(format.identified(EARLY, inbound.id()).toBuilder(), inbound).build())
         : null;
     return keepAlive == null ? source.answer() : keptAlive(keepAlive, source, boundary);
   }
@@ -155,12 +156,12 @@ final class InferenceHandler implements AutoCloseable {
       case Result.Unreachable unreachable -> {
         ApiError error = unreachable(unreachable);
         trace.finished(error.status(), unreachable.report());
-        yield ErrorFormat.forPath(exchange.path()).answer(error);
+        yield ErrorFormat.forPath(exchange.path()).answer(error, inbound.id());
       }
       case Result.Quarantined quarantined -> {
         ApiError error = quarantined(quarantined.report());
         trace.finished(error.status(), quarantined.report());
-        Response.Buffered answer = ErrorFormat.forPath(exchange.path()).answer(error);
+        Response.Buffered answer = ErrorFormat.forPath(exchange.path()).answer(error, inbound.id());
         yield answer.with(answer.headers().toBuilder().set("X-Router-Reason", "quarantined").build());
       }
       case Result.ClientCancelled cancelled -> {

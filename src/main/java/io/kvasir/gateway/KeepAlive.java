@@ -200,7 +200,7 @@ final class KeepAlive implements ByteSink {
   private byte[] noStream() {
     return format.event(
         exchange.path(),
-        format.answer(ApiError.of(502, "worker_failed", "The worker's answer was none that can be streamed.")));
+        format.answer(ApiError.of(502, "worker_failed", "The worker's answer was none that can be streamed."), null));
   }
 
   private void writeAll(byte[] bytes) throws IOException {

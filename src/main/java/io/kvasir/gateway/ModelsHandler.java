@@ -3,17 +3,19 @@ package io.kvasir.gateway;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.kvasir.access.Caller;
+import io.kvasir.access.Grants;
 import io.kvasir.cell.Cells;
 import io.kvasir.http.Headers;
 import io.kvasir.http.server.Response;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
-import java.util.TreeSet;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
 
 /**
- * {@code /v1/models}: every model that some pod of the fleet serves and the caller may use, LoRA adapters included.
+ * {@code /v1/models}: every model that some pod of the fleet serves and the caller may use, LoRA adapters included,
+ * as OpenAI's API lists them or, to a client that sends {@code anthropic-version}, as Anthropic's does.
  */
 final class ModelsHandler {
   static final String PATH = "/v1/models";
@@ -21,7 +23,7 @@ final class ModelsHandler {
   private static final Headers JSON = Headers.of("Content-Type", "application/json");
 
   private final Cells cells;
-  private final long created = Instant.now().getEpochSecond();
+  private final Instant created = Instant.now().truncatedTo(ChronoUnit.SECONDS);
 
   ModelsHandler(Cells cells) {
     this.cells = cells;
@@ -31,16 +33,12 @@ final class ModelsHandler {
     return path.equals(PATH) || path.startsWith(PATH + "/");
   }
 
-  Response answer(String path, Caller caller) throws ApiException {
+  Response answer(InboundRequest inbound) throws ApiException {
+    String path = inbound.exchange().path();
+    ErrorFormat api = ErrorFormat.of(path, inbound.exchange().headers());
+    Grants grants = inbound.caller().grants();
     if (path.equals(PATH)) {
-      ObjectNode list = JsonNodeFactory.instance.objectNode().put("object", "list");
-      ArrayNode data = list.putArray("data");
-      for (String model : new TreeSet<>(cells.models())) {
-        if (caller.grants().allowsModel(model)) {
-          data.add(model(model));
-        }
-      }
-      return json(list);
+      return json(list(api, cells.models().stream().filter(grants::allowsModel).sorted().toList()));
     }
     // Names of models have slashes, written out or encoded.
     String encoded = path.substring(PATH.length() + 1).replace("+", "%2B");
@@ -51,18 +49,32 @@ final class ModelsHandler {
       throw new ApiException(
           ApiError.of(400, "invalid_path", "The model's name in the path is not percent-encoded: " + encoded));
     }
-    if (!cells.models().contains(model) || !caller.grants().allowsModel(model)) {
+    if (!cells.models().contains(model) || !grants.allowsModel(model)) {
       throw new ApiException(ApiError.unknownModel(model));
     }
-    return json(model(model));
+    return json(model(api, model));
   }
 
-  private ObjectNode model(String id) {
-    return JsonNodeFactory.instance.objectNode()
-        .put("id", id)
-        .put("object", "model")
-        .put("created", created)
-        .put("owned_by", "kvasir");
+  /** All models, on one page. */
+  private ObjectNode list(ErrorFormat api, List<String> models) {
+    ObjectNode list = JsonNodeFactory.instance.objectNode();
+    ArrayNode data = list.putArray("data");
+    models.forEach(model -> data.add(model(api, model)));
+    return switch (api) {
+      case OPENAI -> list.put("object", "list");
+      case ANTHROPIC -> list
+          .put("has_more", false)
+          .put("first_id", models.isEmpty() ? null : models.getFirst())
+          .put("last_id", models.isEmpty() ? null : models.getLast());
+    };
+  }
+
+  private ObjectNode model(ErrorFormat api, String id) {
+    ObjectNode model = JsonNodeFactory.instance.objectNode().put("id", id);
+    return switch (api) {
+      case OPENAI -> model.put("object", "model").put("created", created.getEpochSecond()).put("owned_by", "kvasir");
+      case ANTHROPIC -> model.put("type", "model").put("display_name", id).put("created_at", created.toString());
+    };
   }
 
   private static Response json(ObjectNode body) {

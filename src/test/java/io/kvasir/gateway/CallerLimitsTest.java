@@ -18,6 +18,7 @@ import io.kvasir.access.Grants;
 import io.kvasir.access.Limits;
 import io.kvasir.answers.TestAnswers;
 import io.kvasir.cell.Decision;
+import io.kvasir.telemetry.AccessLog;
 import io.kvasir.http.client.ScriptedPod;
 import io.kvasir.limits.Dimension;
 import io.kvasir.limits.LimitStatus.QuotaStatus;
@@ -73,7 +74,8 @@ final class CallerLimitsTest {
               return new Authentication.Accepted(caller);
             },
             null,
-            nodes.limiter(0)),
+            nodes.limiter(0),
+            AccessLog.off()),
         TestAnswers.memory());
     pod = new ScriptedPod((request, out) -> {
       if (request.text().contains("\"stream\":true")) {

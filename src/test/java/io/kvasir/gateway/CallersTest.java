@@ -18,6 +18,7 @@ import java.io.IOException;
 import java.net.Socket;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
+import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -136,6 +137,31 @@ final class CallersTest {
     assertThat(ids(router.get("/v1/models", "Authorization", "Bearer m-only").body())).containsExactly("m");
     assertThat(ids(router.get("/v1/models", "Authorization", "Bearer plain").body())).containsExactly("m", "other");
     assertThat(router.get("/v1/models/other", "Authorization", "Bearer m-only").statusCode()).isEqualTo(404);
+  }
+
+  @Test
+  void models_areListedAsTheClientsApiDoes() throws Exception {
+    String[] anthropic = {"x-api-key", "none", "Authorization", "Bearer plain", "anthropic-version", "2023-06-01"};
+    HttpResponse<String> listed = router.get("/v1/models", anthropic);
+    JsonNode list = JSON.readTree(listed.body());
+    assertThat(list.path("has_more").asBoolean(true)).isFalse();
+    assertThat(list.path("first_id").asText()).isEqualTo("m");
+    assertThat(list.path("last_id").asText()).isEqualTo("other");
+    assertThat(list.at("/data/0/type").asText()).isEqualTo("model");
+    assertThat(list.at("/data/0/display_name").asText()).isEqualTo("m");
+    assertThat(Instant.parse(list.at("/data/0/created_at").asText())).isBefore(Instant.now());
+    assertThat(listed.headers().firstValue("request-id")).isEqualTo(listed.headers().firstValue("X-Request-Id"));
+    JsonNode none = JSON.readTree(router.get("/v1/models/none", anthropic).body());
+    assertThat(none.at("/error/type").asText()).isEqualTo("not_found_error");
+    assertThat(router.get("/v1/models", "Authorization", "Bearer plain").body()).contains("\"object\":\"list\"");
+  }
+
+  @Test
+  void anthropicsErrors_nameTheRequest() throws Exception {
+    HttpResponse<String> answer = post("wrong", "/v1/messages", CHAT);
+    String id = answer.headers().firstValue("request-id").orElseThrow();
+    assertThat(JSON.readTree(answer.body()).path("request_id").asText()).isEqualTo(id).isNotEmpty();
+    assertThat(post("plain", "/v1/messages", CHAT).headers().firstValue("request-id")).isPresent();
   }
 
   @Test

@@ -24,6 +24,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -60,6 +61,7 @@ public record KvasirConfig(
    * @param drainDelay how long a stopping node still takes requests while not ready, null not at all
    * @param drainTimeout how long streams may go on when the node stops
    * @param forwarding what of a client's request reaches an engine
+   * @param corsOrigins the origins whose pages may use the gateway, {@code *} for all
    */
   public record GatewayConfig(
       HttpSettings http,
@@ -69,7 +71,8 @@ public record KvasirConfig(
       @Nullable Duration keepAlive,
       @Nullable Duration drainDelay,
       Duration drainTimeout,
-      ForwardingSettings forwarding) {}
+      ForwardingSettings forwarding,
+      Set<String> corsOrigins) {}
 
   /**
    * How prompts become tokens.

@@ -60,6 +60,8 @@ final class KvasirConfigReader {
 
   private static final Pattern LOOPBACK = Pattern.compile("localhost|127(\\.\\d{1,3}){3}|\\[?(::|(0+:){7}0*)1]?");
 
+  private static final Pattern ORIGIN = Pattern.compile("[a-z][a-z0-9+.-]*://[^/?#@\\s]+");
+
   private final Config config;
   private final @Nullable Path file;
   private final List<ConfigFault> faults;
@@ -138,9 +140,21 @@ final class KvasirConfigReader {
             gateway.durationOrOff("keep-alive"),
             gateway.durationOrOff("drain-delay"),
             gateway.duration("drain-timeout"),
-            ForwardingReader.read(gateway));
+            ForwardingReader.read(gateway),
+            corsOrigins(gateway));
     gateway.rejectUnread();
     return read;
+  }
+
+  private static Set<String> corsOrigins(ConfigSection gateway) {
+    List<String> origins = gateway.texts("cors-origins");
+    for (String origin : origins) {
+      if (!origin.equals("*") && !ORIGIN.matcher(origin).matches()) {
+        gateway.fault(
+            "cors-origins", "'" + origin + "' is no origin such as https://chat.example or http://localhost:3000");
+      }
+    }
+    return Set.copyOf(origins);
   }
 
   /** The address to listen on. Without keys it has to be this machine's own, unless the operator wants otherwise. */

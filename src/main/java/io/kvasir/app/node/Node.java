@@ -13,6 +13,7 @@ import io.kvasir.discovery.Discovery;
 import io.kvasir.execution.Warmup;
 import io.kvasir.execution.dialect.PreprocessingStep;
 import io.kvasir.execution.dispatch.Dispatcher;
+import io.kvasir.gateway.CorsHandler;
 import io.kvasir.gateway.Gateway;
 import io.kvasir.gateway.GatewayAccess;
 import io.kvasir.gateway.GatewaySettings;
@@ -50,6 +51,7 @@ import java.net.URI;
 import java.time.InstantSource;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletionStage;
 import org.apache.pekko.Done;
 import org.apache.pekko.actor.CoordinatedShutdown;
@@ -123,7 +125,8 @@ public final class Node implements AutoCloseable {
                   gatewaySettings(),
                   metrics,
                   NanoClock.SYSTEM));
-      this.gateway = resources.own(listener(handler));
+      Set<String> origins = config.gateway().corsOrigins();
+      this.gateway = resources.own(listener(origins.isEmpty() ? handler : new CorsHandler(handler, origins)));
       forwarder.announce(addressForNodes(), events.push()::accepts);
       ProfileReloader reloader = resources.own(new ProfileReloader(config, routing, metrics, System::nanoTime));
       this.admin = admin(routing, reloader, answers, decisions, access, limiter);
