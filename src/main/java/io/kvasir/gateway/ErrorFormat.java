@@ -58,9 +58,14 @@ enum ErrorFormat {
           .put("type", error.type() == null ? openAiType(error.status()) : error.type())
           .put("param", error.param())
           .put("code", error.code());
-      case ANTHROPIC -> body.put("type", "error").put("request_id", requestId).putObject("error")
-          .put("type", anthropicType(error.status()))
-          .put("message", error.message());
+      case ANTHROPIC -> {
+        body.put("type", "error").putObject("error")
+            .put("type", anthropicType(error.status()))
+            .put("message", error.message());
+        if (requestId != null) {
+          body.put("request_id", requestId);
+        }
+      }
     }
     Headers.Builder headers = Headers.builder().add("Content-Type", "application/json");
     if (error.retryAfterMillis() > 0) {

@@ -108,12 +108,14 @@ final class DecisionLogTest {
   }
 
   private DecisionLog log(@Nullable Path file, double sample, long maxBytes, int keep, int recent) {
-    return new DecisionLog(new DecisionLogSettings(file == null ? null : new LogFileSettings(file, maxBytes, keep), sample, recent), metrics);
+    return new DecisionLog(new DecisionLogSettings(file == null ? null
+        : new LogFileSettings(file, maxBytes, keep), sample, recent), metrics);
   }
 
   private static DecisionLog log(
       @Nullable Path file, double sample, long maxBytes, int keep, int recent, PrometheusRegistry own) {
-    return new DecisionLog(new DecisionLogSettings(file == null ? null : new LogFileSettings(file, maxBytes, keep), sample, recent), new Metrics(own));
+    return new DecisionLog(new DecisionLogSettings(file == null ? null
+        : new LogFileSettings(file, maxBytes, keep), sample, recent), new Metrics(own));
   }
 
   private double lines(String result) {

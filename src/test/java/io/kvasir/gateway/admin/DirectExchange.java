@@ -8,7 +8,7 @@ import java.net.InetAddress;
 
 /** A request that reaches a handler without a socket. */
 @SuppressWarnings("ArrayRecordComponent") // never compared
-record DirectExchange(String method, String target, Headers headers, InetAddress client, byte[] body)
+public record DirectExchange(String method, String target, Headers headers, InetAddress client, byte[] body)
     implements Exchange {
   /** A request from this machine, without headers. */
   DirectExchange(String method, String target, byte[] body) {
