@@ -100,7 +100,7 @@ final class KeyCatalog {
     addChanges(changes, keys, problems);
     snapshot = new Snapshot(keys, changes, problems);
     if (!config.hasKeys() && changes.isEmpty()) {
-      control.publishAnonymous(Caller.anonymous(config.openRoutingDetails()));
+      control.publishAnonymous(Caller.anonymous(!config.open() || config.openRoutingDetails()));
     } else {
       List<ApiKey> all = keys.values().stream().map(KnownKey::key).toList();
       control.publish(KeyRing.of(all, config.tenantLimits()));
